@@ -1,0 +1,1 @@
+"""One file a check; the folder is loaded, nothing here is imported by name."""

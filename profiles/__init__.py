@@ -1,0 +1,1 @@
+"""GPU families and model presets (YAML, each figure with its source)."""

@@ -1,0 +1,3 @@
+"""Diagnose GPU machines for training."""
+
+__version__ = "0.1.0"

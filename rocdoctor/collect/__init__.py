@@ -1,0 +1,1 @@
+"""The only place where a host meets the parsers."""

@@ -1,0 +1,1 @@
+"""A plan in, files that launchers read out."""

@@ -1,0 +1,1 @@
+"""Facts and a workload in, a training plan out."""

@@ -1,0 +1,1 @@
+"""Short torch programs whose numbers are checked, and their runner."""

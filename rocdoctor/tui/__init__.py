@@ -1,0 +1,1 @@
+"""The terminal screens: a thin skin over the headless core."""
