@@ -1,0 +1,146 @@
+"""Questions, answers, and the protocol of a host.
+
+A question is one line of text, and that line is the key of its answer everywhere: in a capture file, in the evidence of
+a finding, in a test that edits a machine. The verbs:
+
+=================  ==========================================================================================
+``read PATH``      the bytes of a regular file (16 MiB at most)
+``list GLOB``      the paths that match, sorted, one a line (``*`` stands for one path component or a part of it)
+``link PATH``      the path with every symbolic link resolved
+``stat PATH``      ``type mode uid gid [major:minor]``, for example ``char 0660 0 109 235:0``
+``open PATH``      can this user open the device node for reading and writing: ``read-write`` or ``denied``
+``space PATH``     size and free space of the file system in bytes: ``total free``
+``run ARGV``       the output of a program, arguments quoted as a POSIX shell would need it
+``env``            the environment, ``NAME=value`` a line
+``python WHICH``   the probe of an interpreter: ``default`` or its path, then ``--import`` when torch may be imported
+=================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from rocdoctor.evidence import Reason, Source, Unknown
+
+Status = Literal["ok", "absent", "denied", "timeout", "failed", "not-asked"]
+Kind = Literal["live", "bundle", "folder", "text"]
+
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a host said to one question.
+
+    ``complete`` is false when the answer may be an excerpt: then what it does not show is unknown, not absent.
+    ``seconds`` is how long the question took (None when replayed from a source that does not say).
+    """
+
+    question: str
+    status: Status
+    data: bytes = b""
+    exit_code: int | None = None
+    seconds: float | None = None
+    note: str = ""
+    truncated: bool = False
+    complete: bool = True
+
+    @property
+    def ok(self) -> bool:
+        """There is an answer (a program that ended with an error status has given one too)."""
+        return self.status == "ok"
+
+    @property
+    def text(self) -> str:
+        """The answer as text; undecodable bytes become U+FFFD."""
+        return self.data.decode("utf-8", errors="replace")
+
+    def lines(self) -> list[str]:
+        """The answer's lines without their ends."""
+        return self.text.splitlines()
+
+    def source(self, line: int | None = None) -> Source:
+        """Where a value of this answer stands."""
+        return Source(self.question, line)
+
+    def unknown(self) -> Unknown:
+        """Why there is no value, in words."""
+        reason: Reason = self.status if self.status != "ok" else "unparsable"
+        words = {
+            "ok": "the answer makes no sense",
+            "absent": "there is no such file or program",
+            "denied": "permission denied",
+            "timeout": f"no answer within {self.note}" if self.note else "no answer in time",
+            "failed": self.note or "it failed",
+            "not-asked": "this evidence does not hold it",
+        }[self.status]
+        return Unknown(f"{self.question}: {words}", reason, self.source())
+
+
+class Host(Protocol):
+    """The one door to a machine: live, or its evidence."""
+
+    kind: Kind
+    origin: str
+
+    def ask(self, question: str) -> Answer:
+        """The answer to one question; never raises, always ends."""
+        ...
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        """Start on questions that will be asked, so that slow ones run side by side."""
+        ...
+
+    def available(self) -> tuple[str, ...]:
+        """Questions that are known to have an answer; empty on a live machine, where anything may be asked."""
+        ...
+
+
+def normalise(data: bytes) -> bytes:
+    """The form in which every host returns an answer: no line ends at the end, so that a capture can be exact."""
+    return data.rstrip(b"\n")
+
+
+def read(path: str) -> str:
+    """The question for the content of a file."""
+    return f"read {path}"
+
+
+def listing(pattern: str) -> str:
+    """The question for the paths that match a pattern."""
+    return f"list {pattern}"
+
+
+def run(*argv: str) -> str:
+    """The question for the output of a program."""
+    return "run " + shlex.join(argv)
+
+
+def argv_of(question: str) -> list[str]:
+    """The arguments of a ``run`` question; empty when it is none."""
+    if not question.startswith("run "):
+        return []
+    try:
+        return shlex.split(question[4:])
+    except ValueError:
+        return question[4:].split()
+
+
+def first_answer(host: Host, questions: Sequence[str]) -> Answer:
+    """The first good answer among questions that mean the same, best first; else the most telling failure."""
+    answers = []
+    for question in questions:
+        answer = host.ask(question)
+        if answer.ok:
+            return answer
+        answers.append(answer)
+    telling = [answer for answer in answers if answer.status not in ("not-asked", "absent")]
+    return (telling or answers)[0]
+
+
+def partial(answer: Answer) -> Answer:
+    """The same answer, marked as an excerpt."""
+    return replace(answer, complete=False)

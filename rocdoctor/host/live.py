@@ -1,0 +1,334 @@
+"""The machine that we run on.
+
+Every question has its own deadline, also a plain read: a sick GPU can block a process in the kernel for ever. Reads go
+through one daemon thread that is replaced when it gets stuck; programs run side by side, each in its own process
+group, which is ended with TERM and then KILL. Nothing here waits without a limit, and nothing uses a shell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import os
+import queue
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
+from rocdoctor.host.programs import child_environment, find_interpreter, find_program, invoking_user
+
+MAX_PROGRAMS_AT_ONCE = 16
+_GRACE_S = 0.3
+
+
+class _Pending:
+    """An answer on its way."""
+
+    __slots__ = ("answer", "began", "done")
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.answer: Answer | None = None
+        self.began: float | None = None
+
+    def finish(self, answer: Answer) -> None:
+        if not self.done.is_set():
+            self.answer = answer
+            self.done.set()
+
+
+_Job = tuple[str, "_Pending"]
+
+
+class LiveHost:
+    """Asks this machine. ``timeout_s`` is the deadline of one question."""
+
+    kind: Kind = "live"
+    origin = "this machine"
+
+    def __init__(self, timeout_s: float = 5.0, python: str | None = None) -> None:
+        self.timeout_s = timeout_s
+        self.python = python
+        self._pending: dict[str, _Pending] = {}
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(MAX_PROGRAMS_AT_ONCE)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._start_reader()
+
+    # -- the protocol
+
+    def available(self) -> tuple[str, ...]:
+        return ()
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        for question in questions:
+            self._begin(question)
+
+    def ask(self, question: str) -> Answer:
+        pending = self._begin(question)
+        if not self._wait(pending, question):
+            pending.finish(Answer(question, "timeout", note=f"{self.timeout_s:g} s", seconds=self.timeout_s))
+            if not question.startswith(("run ", "python ")):
+                self._replace_reader()
+        assert pending.answer is not None
+        return pending.answer
+
+    # -- how it works
+
+    def _wait(self, pending: _Pending, question: str) -> bool:
+        """Wait for an answer; programs keep their own deadline, so they get a little longer here."""
+        slow = question.startswith(("run ", "python "))
+        limit = self.timeout_s * (3 if question.startswith("python ") else 1) + (2 * _GRACE_S + 1.0 if slow else 0.0)
+        while not pending.done.wait(limit):
+            began = pending.began
+            if began is not None and time.monotonic() - began >= limit:
+                return pending.done.is_set()
+            if began is None and not slow:  # it stands behind a stuck one
+                return False
+        return True
+
+    def _begin(self, question: str) -> _Pending:
+        with self._lock:
+            pending = self._pending.get(question)
+            if pending is not None:
+                return pending
+            pending = self._pending[question] = _Pending()
+        if question.startswith(("run ", "python ")):
+            target = self._run if question.startswith("run ") else self._probe
+            threading.Thread(target=self._slot, args=(target, question, pending), daemon=True).start()
+        else:
+            self._jobs.put((question, pending))
+        return pending
+
+    def _slot(self, function: Callable[[str], Answer], question: str, pending: _Pending) -> None:
+        with self._slots:
+            pending.began = time.monotonic()
+            try:
+                answer = function(question)
+            except Exception as error:  # a question never breaks the tool
+                answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+        pending.finish(replace(answer, seconds=time.monotonic() - pending.began))
+
+    def _start_reader(self) -> None:
+        threading.Thread(target=self._read_for_ever, args=(self._jobs,), daemon=True).start()
+
+    def _replace_reader(self) -> None:
+        """The reader hangs in the kernel: leave it there, and let a new one go on with the rest."""
+        with self._lock:
+            old, self._jobs = self._jobs, queue.SimpleQueue()
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    self._jobs.put(old.get_nowait())
+            old.put(None)
+        self._start_reader()
+
+    @staticmethod
+    def _read_for_ever(jobs: queue.SimpleQueue[_Job | None]) -> None:
+        while (job := jobs.get()) is not None:
+            question, pending = job
+            pending.began = time.monotonic()
+            if pending.done.is_set():
+                continue
+            try:
+                answer = _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
+            except Exception as error:  # a question never breaks the tool
+                answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+            pending.finish(answer)
+
+    def _run(self, question: str) -> Answer:
+        argv = argv_of(question)
+        program = find_program(argv[0]) if argv else None
+        if program is None:
+            return Answer(question, "absent")
+        return run_bounded(question, [program, *(os.path.expanduser(part) for part in argv[1:])], self.timeout_s)
+
+    def _probe(self, question: str) -> Answer:
+        words = question.split(" ")[1:]
+        which = self.python if words[:1] == ["default"] else os.path.expanduser(words[0])
+        interpreter = find_interpreter(which)
+        if interpreter is None:
+            return Answer(question, "absent", note="no Python interpreter found")
+        program = Path(__file__).parents[1] / "probe" / "interpreter.py"
+        # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
+        limit = self.timeout_s * (3 if "--import" in words else 1)
+        return run_bounded(question, [interpreter, str(program), *words[1:]], limit)
+
+
+def run_bounded(question: str, argv: list[str], limit_s: float) -> Answer:
+    """Run a program with a deadline and a bounded output; its whole process group is ended for certain."""
+    try:
+        child = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            start_new_session=True, env=child_environment(), cwd="/",
+        )  # fmt: skip
+    except PermissionError:
+        return Answer(question, "denied")
+    except OSError as error:
+        return Answer(question, "failed", note=f"cannot start {argv[0]}: {error.strerror}")
+    outputs = [bytearray(), bytearray()]
+    drains = [
+        threading.Thread(target=_drain, args=(stream, output), daemon=True)
+        for stream, output in zip((child.stdout, child.stderr), outputs, strict=True)
+    ]
+    for drain in drains:
+        drain.start()
+    deadline = time.monotonic() + limit_s
+    timed_out = False
+    try:
+        child.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        timed_out = True
+    for drain in drains:  # a grandchild may hold the pipe open after the program has ended
+        drain.join(max(0.0, min(1.0, deadline - time.monotonic())))
+    if timed_out or any(drain.is_alive() for drain in drains):
+        _end_group(child)
+    out, err = (bytes(output) for output in outputs)
+    if timed_out:
+        return Answer(question, "timeout", normalise(out[:MAX_ANSWER_BYTES]), note=f"{limit_s:g}s", complete=False)
+    code = child.returncode
+    if code != 0 or not out.strip():  # the reason of a failure usually stands on stderr
+        out = out.rstrip(b"\n") + (b"\n" if out.strip() else b"") + err
+    cut = len(out) > MAX_ANSWER_BYTES
+    return Answer(question, "ok", normalise(out[:MAX_ANSWER_BYTES]), code, truncated=cut, complete=not cut)
+
+
+def _drain(stream: object, output: bytearray) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        while chunk := os.read(stream.fileno(), 65536):  # type: ignore[attr-defined]
+            if len(output) <= MAX_ANSWER_BYTES:
+                output.extend(chunk)
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, sign)
+        try:
+            child.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            continue
+    # A task in an uninterruptible kernel wait is abandoned; its question is answered with "timeout".
+
+
+def _failure(question: str, error: OSError) -> Answer:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return Answer(question, "absent")
+    if isinstance(error, PermissionError):
+        return Answer(question, "denied")
+    return Answer(question, "failed", note=os.strerror(error.errno) if error.errno else str(error))
+
+
+def _path(question: str) -> str:
+    return os.path.expanduser(question.split(" ", 1)[1])
+
+
+def _read(question: str) -> Answer:
+    try:
+        if not stat.S_ISREG(os.stat(_path(question)).st_mode):
+            return Answer(question, "failed", note="not a regular file")
+        with open(os.open(_path(question), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+            data = stream.read(MAX_ANSWER_BYTES + 1)
+    except OSError as error:
+        return _failure(question, error)
+    cut = len(data) > MAX_ANSWER_BYTES
+    return Answer(question, "ok", normalise(data[:MAX_ANSWER_BYTES]), truncated=cut)
+
+
+def _list(question: str) -> Answer:
+    return Answer(question, "ok", "\n".join(sorted(glob.glob(_path(question)))).encode())
+
+
+def _link(question: str) -> Answer:
+    try:
+        return Answer(question, "ok", os.path.realpath(_path(question), strict=True).encode())
+    except OSError as error:
+        return _failure(question, error)
+
+
+def _stat(question: str) -> Answer:
+    try:
+        status = os.stat(_path(question))
+    except OSError as error:
+        return _failure(question, error)
+    mode = status.st_mode
+    kinds = ((stat.S_ISCHR, "char"), (stat.S_ISBLK, "block"), (stat.S_ISDIR, "dir"), (stat.S_ISREG, "file"))
+    kind = next((name for test, name in kinds if test(mode)), "other")
+    text = f"{kind} {stat.S_IMODE(mode):04o} {status.st_uid} {status.st_gid}"
+    if kind in ("char", "block"):
+        text += f" {os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+    return Answer(question, "ok", text.encode())
+
+
+def _open(question: str) -> Answer:
+    path = _path(question)
+    try:
+        if not stat.S_ISCHR(os.stat(path).st_mode):
+            return Answer(question, "failed", note="not a character device")
+    except OSError as error:
+        return _failure(question, error)
+    user = invoking_user()
+    if user is not None:  # root's own access proves nothing about the person who called sudo
+        return _open_as(question, path, user)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+    except PermissionError as error:
+        what = "not permitted (a device rule of the container)" if error.errno == errno.EPERM else "denied"
+        return Answer(question, "ok", what.encode())
+    except OSError as error:
+        return Answer(question, "ok", f"error {os.strerror(error.errno or 0)}".encode())
+    return Answer(question, "ok", b"read-write")
+
+
+def _open_as(question: str, path: str, user: tuple[str, int, int]) -> Answer:
+    name, uid, gid = user
+    program = "import os,sys\ntry: os.close(os.open(sys.argv[1], os.O_RDWR|os.O_NONBLOCK)); print('read-write')\n"
+    program += (
+        "except OSError as e: print('denied' if isinstance(e, PermissionError) else 'error '+os.strerror(e.errno))"
+    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", program, path], user=uid, group=gid, extra_groups=groups,
+            capture_output=True, timeout=3, cwd="/", check=False,
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
+        return Answer(question, "failed", note=f"cannot try as the user who called sudo: {error}")
+    return (
+        Answer(question, "ok", done.stdout.strip())
+        if done.stdout.strip()
+        else Answer(question, "failed", note="no answer")
+    )
+
+
+def _space(question: str) -> Answer:
+    try:
+        status = os.statvfs(_path(question))
+    except OSError as error:
+        return _failure(question, error)
+    return Answer(question, "ok", f"{status.f_frsize * status.f_blocks} {status.f_frsize * status.f_bavail}".encode())
+
+
+def _env(question: str) -> Answer:
+    if invoking_user() is not None:
+        note = "run through sudo: root's environment is not the user's"
+        return Answer(question, "failed", note=note, complete=False)
+    pairs = ((name, value.replace("\\", "\\\\").replace("\n", "\\n")) for name, value in os.environ.items())
+    text = "\n".join(f"{name}={value}" for name, value in sorted(pairs))
+    return Answer(question, "ok", text.encode("utf-8", errors="replace"))
+
+
+def _no_such_verb(question: str) -> Answer:
+    status: Status = "not-asked"
+    return Answer(question, status)
+
+
+_QUICK: dict[str, Callable[[str], Answer]] = {
+    "read": _read, "list": _list, "link": _link, "stat": _stat, "open": _open, "space": _space, "env": _env,
+}  # fmt: skip

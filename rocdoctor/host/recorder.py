@@ -1,0 +1,77 @@
+"""Masking and recording: what stands between a live machine and everything else."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.masking import Masker
+
+_CLEAN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+class MaskedHost:
+    """A host whose every answer is masked before anybody sees it; questions speak of ``~``, never of a home folder."""
+
+    def __init__(self, inner: Host, masker: Masker) -> None:
+        self.inner = inner
+        self.masker = masker
+        self.kind = inner.kind
+        self.origin = inner.origin
+        self._answers: dict[str, Answer] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, question: str) -> Answer:
+        with self._lock:
+            if question in self._answers:
+                return self._answers[question]
+        answer = mask_answer(self.inner.ask(question), self.masker)
+        with self._lock:
+            return self._answers.setdefault(question, answer)
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        self.inner.prefetch(questions)
+
+    def available(self) -> tuple[str, ...]:
+        return self.inner.available()
+
+
+def mask_answer(answer: Answer, masker: Masker) -> Answer:
+    """The answer with secrets and identities replaced; binary data is dropped unless it is a table of numbers."""
+    question = masker.mask_question(answer.question)
+    note = masker.mask_text(answer.note) if answer.note else ""
+    if _CLEAN_TEXT.search(answer.data):
+        known_binary = answer.question.endswith("/gpu_metrics")
+        return replace(answer, question=question, note=note, data=answer.data if known_binary else b"")
+    if question == "env":
+        pairs = dict(line.partition("=")[::2] for line in answer.text.splitlines() if "=" in line)
+        text = "\n".join(f"{name}={value}" for name, value in masker.mask_env(pairs).items())
+    elif question.startswith("read /proc/") and question.endswith("/environ"):
+        return replace(answer, question=question, data=b"", note=note)
+    else:
+        text = masker.mask_text(answer.text)
+    return replace(answer, question=question, note=note, data=text.encode())
+
+
+class Recorder:
+    """Keeps every question with its answer, in the order asked."""
+
+    def __init__(self, inner: Host) -> None:
+        self.inner = inner
+        self.kind = inner.kind
+        self.origin = inner.origin
+        self.answers: dict[str, Answer] = {}
+
+    def ask(self, question: str) -> Answer:
+        answer = self.inner.ask(question)
+        self.answers.setdefault(question, answer)
+        return answer
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        self.inner.prefetch(questions)
+
+    def available(self) -> tuple[str, ...]:
+        return self.inner.available()

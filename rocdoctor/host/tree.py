@@ -1,0 +1,291 @@
+"""Evidence that lies in a folder or a tar archive: a root file system's layout plus the outputs of commands.
+
+Known layouts: ``files/`` or the folder itself as the root, ``commands/<command with spaces as _>``,
+``sos_commands/<plugin>/<command>`` (sos reports). Such a tree is an excerpt: what it does not hold is unknown.
+Symbolic links are followed by our own code and never lead out of the tree; so are links that a copy or a checkout
+flattened into one-line files holding the target.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tarfile
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Protocol
+
+from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, argv_of, normalise
+
+MAX_LINKS = 40
+MAX_MATCHES = 50_000
+MAX_MEMBERS = 500_000
+MAX_TOTAL_BYTES = 1024 * 1024 * 1024
+
+
+class TreeError(ValueError):
+    """A folder or archive that cannot be read; the message says why."""
+
+
+class Tree(Protocol):
+    """Raw access by path parts, links not followed."""
+
+    def kind(self, parts: tuple[str, ...]) -> str:
+        """``dir``, ``file``, ``link``, ``denied``, or "" when there is nothing (or neither of these)."""
+        ...
+
+    def target(self, parts: tuple[str, ...]) -> str: ...
+
+    def names(self, parts: tuple[str, ...]) -> list[str]: ...
+
+    def data(self, parts: tuple[str, ...]) -> bytes: ...
+
+
+class DiskTree:
+    """A folder on disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def _path(self, parts: tuple[str, ...]) -> str:
+        return os.path.join(self.root, *parts)
+
+    def kind(self, parts: tuple[str, ...]) -> str:
+        try:
+            mode = os.lstat(self._path(parts)).st_mode
+        except PermissionError:
+            return "denied"
+        except (OSError, ValueError):
+            return ""
+        if stat.S_ISLNK(mode):
+            return "link"
+        return "dir" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else ""
+
+    def target(self, parts: tuple[str, ...]) -> str:
+        try:
+            return os.readlink(self._path(parts))
+        except OSError:
+            return ""
+
+    def names(self, parts: tuple[str, ...]) -> list[str]:
+        try:
+            return sorted(os.listdir(self._path(parts)))
+        except OSError:
+            return []
+
+    def data(self, parts: tuple[str, ...]) -> bytes:
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(self._path(parts), flags)
+        with os.fdopen(descriptor, "rb") as stream:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("not a regular file")
+            return stream.read(MAX_ANSWER_BYTES + 1)
+
+
+class TarTree:
+    """A tar archive (plain, gz, bz2, xz), read in place; members outside the archive's own tree are ignored."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self.archive = tarfile.open(path, "r:*")  # noqa: SIM115 - stays open as long as the host
+        except (tarfile.TarError, OSError, EOFError) as error:
+            raise TreeError(f"not a readable tar archive: {error}") from None
+        self.members: dict[tuple[str, ...], tarfile.TarInfo | None] = {(): None}
+        self.children: dict[tuple[str, ...], set[str]] = {(): set()}
+        total = 0
+        try:
+            for count, member in enumerate(self.archive):
+                total += max(member.size, 0)
+                if count > MAX_MEMBERS or total > MAX_TOTAL_BYTES:
+                    raise TreeError(
+                        f"the archive holds more than {MAX_MEMBERS} members or {MAX_TOTAL_BYTES // 2**20} MiB"
+                    )
+                parts = tuple(part for part in member.name.split("/") if part not in ("", "."))
+                if ".." in parts:
+                    continue
+                for depth in range(len(parts)):
+                    self.members.setdefault(parts[:depth], None)
+                    self.children.setdefault(parts[:depth], set()).add(parts[depth])
+                self.members[parts] = member
+        except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+            if isinstance(error, TreeError):
+                raise
+            if len(self.members) == 1:
+                raise TreeError(f"damaged tar archive: {error}") from None
+
+    def kind(self, parts: tuple[str, ...]) -> str:
+        if parts not in self.members:
+            return ""
+        member = self.members[parts]
+        if member is None or member.isdir():
+            return "dir"
+        return "link" if member.issym() else "file" if member.isreg() or member.islnk() else ""
+
+    def target(self, parts: tuple[str, ...]) -> str:
+        member = self.members.get(parts)
+        return member.linkname if member else ""
+
+    def names(self, parts: tuple[str, ...]) -> list[str]:
+        return sorted(self.children.get(parts, ()))
+
+    def data(self, parts: tuple[str, ...]) -> bytes:
+        member = self.members.get(parts)
+        try:
+            stream = self.archive.extractfile(member) if member else None
+            return stream.read(MAX_ANSWER_BYTES + 1) if stream else b""
+        except (tarfile.TarError, KeyError, EOFError, RecursionError) as error:
+            raise OSError(str(error)) from None
+
+
+def split(path: str) -> tuple[str, ...]:
+    """The parts of a path; ``.`` and empty ones dropped."""
+    return tuple(part for part in path.split("/") if part not in ("", "."))
+
+
+def resolve(tree: Tree, root: tuple[str, ...], path: str) -> tuple[str, ...] | None:
+    """The parts of what a path leads to inside ``root``, links followed; None when it leads nowhere."""
+    todo = list(reversed(split(path)))
+    here: tuple[str, ...] = root
+    links = 0
+    while todo:
+        part = todo.pop()
+        if part == "..":
+            here = here[:-1] if len(here) > len(root) else root
+            continue
+        step = (*here, part)
+        kind = tree.kind(step)
+        target = ""
+        if kind == "link":
+            target = tree.target(step)
+        elif kind == "file" and todo:
+            target = _flattened(tree, step)
+            kind = "link" if target else ""
+        if kind == "link":
+            links += 1
+            if links > MAX_LINKS:
+                return None
+            if target.startswith("/"):
+                here = root
+            todo.extend(reversed(split(target)))
+        elif kind in ("dir", "file", "denied"):
+            here = step
+        else:
+            return None
+    return here
+
+
+def _flattened(tree: Tree, parts: tuple[str, ...]) -> str:
+    """The target of a link that became a one-line file; "" when the file is something else."""
+    try:
+        text = tree.data(parts)[:4097].decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text if len(text) <= 4096 and re.fullmatch(r"(\.\./|/|\./)?[^\s\0]+", text) and "/" in text else ""
+
+
+class TreeHost:
+    """A host that answers from a tree of files."""
+
+    kind: Kind = "folder"
+
+    def __init__(self, tree: Tree, origin: str) -> None:
+        self.tree = tree
+        self.origin = origin
+        base = self._base()
+        self.root = (*base, "files") if tree.kind((*base, "files")) == "dir" else base
+        self.commands = self._index_commands(base)
+        if not self.commands and not any(tree.kind((*self.root, name)) for name in ("sys", "proc", "etc", "dev")):
+            raise TreeError("no sys, proc, etc, files, commands or sos_commands folder in it")
+
+    def _base(self) -> tuple[str, ...]:
+        """Where the layout begins: the folder itself, or the single folder inside it (archives of reports)."""
+        base: tuple[str, ...] = ()
+        for _ in range(4):
+            names = self.tree.names(base)
+            if {"files", "commands", "sos_commands", "sys", "proc", "etc"} & set(names):
+                break
+            folders = [name for name in names if self.tree.kind((*base, name)) == "dir"]
+            if len(folders) != 1:
+                break
+            base = (*base, folders[0])
+        return base
+
+    def _index_commands(self, base: tuple[str, ...]) -> dict[str, list[tuple[str, ...]]]:
+        """``run ...`` question -> the files that hold its output (several when a suffix tells them apart)."""
+        found: dict[str, list[tuple[str, ...]]] = {}
+        places = [(*base, "commands")]
+        sos = (*base, "sos_commands")
+        places += [(*sos, name) for name in self.tree.names(sos)]
+        for place in places:
+            for name in self.tree.names(place):
+                if self.tree.kind((*place, name)) in ("file", "link"):
+                    plain, dot, suffix = name.rpartition(".")
+                    repeated = dot and re.fullmatch(r"(gpu)?\d{1,3}", suffix)
+                    question = "run " + (plain if repeated else name).replace("_", " ").strip()
+                    found.setdefault(question, []).append((*place, name))
+        return found
+
+    def available(self) -> tuple[str, ...]:
+        return tuple(self.commands)
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        pass
+
+    def ask(self, question: str) -> Answer:
+        verb, _, rest = question.partition(" ")
+        if verb == "read":
+            return self._read(question, resolve(self.tree, self.root, rest))
+        if verb == "list":
+            return Answer(question, "ok", "\n".join(self._glob(rest)).encode(), complete=False)
+        if verb == "link":
+            parts = resolve(self.tree, self.root, rest)
+            if parts is None:
+                return Answer(question, "not-asked", complete=False)
+            return Answer(question, "ok", ("/" + "/".join(parts[len(self.root) :])).encode(), complete=False)
+        if verb == "run":
+            return self._command(question)
+        return Answer(question, "not-asked", complete=False)
+
+    def _read(self, question: str, parts: tuple[str, ...] | None) -> Answer:
+        kind = self.tree.kind(parts) if parts is not None else ""
+        if parts is None or kind in ("", "dir"):
+            return Answer(question, "not-asked", complete=False)
+        if kind == "denied":
+            return Answer(question, "denied", complete=False)
+        try:
+            data = self.tree.data(parts)
+        except PermissionError:
+            return Answer(question, "denied", complete=False)
+        except OSError as error:
+            return Answer(question, "failed", note=str(error), complete=False)
+        cut = len(data) > MAX_ANSWER_BYTES
+        return Answer(question, "ok", normalise(data[:MAX_ANSWER_BYTES]), truncated=cut, complete=False)
+
+    def _command(self, question: str) -> Answer:
+        argv = argv_of(question)
+        spelled = "run " + " ".join(argv).replace("/", ".").replace("_", " ") if argv else question
+        files = self.commands.get(question) or self.commands.get(spelled) or []
+        answers = [self._read(question, resolve(self.tree, (), "/".join(parts))) for parts in files]
+        good = [answer for answer in answers if answer.ok]
+        if len(good) <= 1:
+            return (good or answers or [Answer(question, "not-asked", complete=False)])[0]
+        data = b"\n".join(answer.data for answer in good)
+        return Answer(question, "ok", data[:MAX_ANSWER_BYTES], complete=False)
+
+    def _glob(self, pattern: str) -> list[str]:
+        """Matches of a pattern, without following links out; links that lead somewhere count as what they lead to."""
+        found = [""]
+        for wanted in split(pattern):
+            following: list[str] = []
+            for prefix in found:
+                if not any(sign in wanted for sign in "*?["):
+                    if resolve(self.tree, self.root, f"{prefix}/{wanted}") is not None:
+                        following.append(f"{prefix}/{wanted}")
+                    continue
+                parts = resolve(self.tree, self.root, prefix)
+                names = self.tree.names(parts) if parts is not None else []
+                following += [f"{prefix}/{name}" for name in names if fnmatchcase(name, wanted)]
+            found = following[:MAX_MATCHES]
+        return sorted(found)
