@@ -289,22 +289,21 @@ def _open(question: str) -> Answer:
 
 def _open_as(question: str, path: str, user: tuple[str, int, int]) -> Answer:
     name, uid, gid = user
-    program = "import os,sys\ntry: os.close(os.open(sys.argv[1], os.O_RDWR|os.O_NONBLOCK)); print('read-write')\n"
-    program += (
-        "except OSError as e: print('denied' if isinstance(e, PermissionError) else 'error '+os.strerror(e.errno))"
+    program = (
+        "import os,sys\n"
+        "try: os.close(os.open(sys.argv[1], os.O_RDWR|os.O_NONBLOCK)); print('read-write')\n"
+        "except PermissionError: print('denied')\n"
+        "except OSError as error: print('error', os.strerror(error.errno))"
     )
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", program, path], user=uid, group=gid, extra_groups=groups,
-            capture_output=True, timeout=3, cwd="/", check=False,
+            [sys.executable, "-I", "-S", "-c", program, path], user=uid, group=gid,
+            extra_groups=os.getgrouplist(name, gid), capture_output=True, timeout=3, cwd="/", check=False,
         )  # fmt: skip
     except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
         return Answer(question, "failed", note=f"cannot try as the user who called sudo: {error}")
-    return (
-        Answer(question, "ok", done.stdout.strip())
-        if done.stdout.strip()
-        else Answer(question, "failed", note="no answer")
-    )
+    said = done.stdout.strip()
+    return Answer(question, "ok", said) if said else Answer(question, "failed", note="no answer")
 
 
 def _space(question: str) -> Answer:
