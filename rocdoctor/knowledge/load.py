@@ -1,0 +1,138 @@
+"""Reading the tables that ship: lazily, once a process, safely.
+
+A table is parsed when somebody asks for it, by PyYAML's C loader where it exists (about ten times as fast as the
+Python one). Tables are data: nothing in them is evaluated, and whoever gets one must not change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+Kind = Literal["primary", "measured", "secondary", "derived", "community", "not-verified"]
+KINDS: tuple[Kind, ...] = ("primary", "measured", "secondary", "derived", "community", "not-verified")
+
+Table = Mapping[str, Any]
+
+
+class TableError(Exception):
+    """A table that should ship is missing or damaged; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """Where facts of a table come from: ``what`` is readable, ``kind`` says how far it carries."""
+
+    id: str
+    what: str
+    kind: Kind
+
+
+def _folder(name: str) -> Path:
+    """A data folder of the package: inside it, or beside it in a checkout of this project and nowhere else."""
+    package = Path(__file__).parents[1]
+    inside = package / name
+    if inside.is_dir():
+        return inside
+    beside = package.parent
+    try:
+        ours = 'name = "rocdoctor"' in (beside / "pyproject.toml").read_text(encoding="utf-8")
+    except OSError:
+        ours = False
+    if ours and (beside / name).is_dir():
+        return beside / name
+    raise TableError(f"rocdoctor is not installed completely: its {name} are missing")
+
+
+@cache
+def knowledge_folder() -> Path:
+    """The folder of the knowledge tables."""
+    return _folder("knowledge")
+
+
+@cache
+def profiles_folder() -> Path:
+    """The folder of the GPU profiles."""
+    return _folder("profiles")
+
+
+def parse(text: str, loader: Any = None) -> Table:
+    """A table from its text; raises ``TableError`` when it is no mapping."""
+    try:
+        table = yaml.load(text, Loader=loader or _Loader)  # noqa: S506  (only safe loaders come here)
+    except yaml.YAMLError as error:
+        raise TableError(str(error)) from error
+    if not isinstance(table, dict):
+        raise TableError("not a table")
+    return table
+
+
+@cache
+def load_table(name: str) -> Table:
+    """The knowledge table ``name`` (a file name without ``.yaml``); raises ``TableError`` when it cannot be read."""
+    path = knowledge_folder() / f"{name}.yaml"
+    if not name.replace("_", "").isalnum():
+        raise TableError(f"no table is called {name!r}")
+    try:
+        return parse(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError, TableError) as error:
+        raise TableError(f"the table {name} cannot be read: {error}") from error
+
+
+@cache
+def profile_texts() -> tuple[tuple[str, str], ...]:
+    """Family name and raw text of each profile file, sorted; reading is cheap, parsing is not."""
+    files = sorted(profiles_folder().glob("*-*.yaml"))
+    return tuple((path.stem, path.read_text(encoding="utf-8")) for path in files)
+
+
+@cache
+def load_profile(family: str) -> Table:
+    """The profile file of a GPU family, such as ``amd-rdna3``."""
+    for name, text in profile_texts():
+        if name == family:
+            return parse(text)
+    raise TableError(f"no profile is called {family!r}")
+
+
+@cache
+def source_kinds(table: str) -> Mapping[str, Kind]:
+    """Source id to kind for a knowledge table."""
+    return {key: one["kind"] for key, one in load_table(table)["sources"].items()}
+
+
+def source(table: str, source_id: str) -> TableSource | None:
+    """What a source id in a knowledge table stands for, or None when the table lacks it."""
+    one = load_table(table)["sources"].get(source_id)
+    return TableSource(source_id, one["what"], one["kind"]) if one is not None else None
+
+
+def words(value: Any) -> tuple[str, ...]:
+    """A value that may be absent, one word, or a list, as a tuple of words."""
+    if value is None:
+        return ()
+    return tuple(str(one) for one in value) if isinstance(value, list) else (str(value),)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version for comparison: ``6.12.107-amd64`` is (6, 12, 107); () when there is none."""
+    found: list[int] = []
+    for part in version.strip().lstrip("v").split("."):
+        digits = ""
+        for letter in part:
+            if not ("0" <= letter <= "9"):
+                break
+            digits += letter
+        if not digits or len(digits) > 9:
+            break
+        found.append(int(digits))
+        if digits != part:
+            break
+    return tuple(found)
