@@ -166,22 +166,22 @@ def driver_package(version: str) -> str | None:
 
 
 def driver_supports(package: str, rocm_version: str) -> bool | None:
-    """Whether a driver (package number, not module version) is listed for a ROCm version; None where nobody says."""
+    """Whether a driver (package number, not module version) is listed for a ROCm version; None where nobody says.
+
+    False only where a list is closed: below the release's oldest driver, or missing from the driver's own row.
+    """
     driver, line = series(package), series(rocm_version)
-    for row in load_table("compat")["driver"]["matrix"]:
-        if driver in row["drivers"] and (line in row["user_space"] or line in row.get("listed", ())):
-            return True
+    rows = [row for row in load_table("compat")["driver"]["matrix"] if driver in row["drivers"]]
+    if any(line in row["user_space"] or line in row.get("listed", ()) for row in rows):
+        return True
     window = driver_window(rocm_version)
-    if window is None:
+    if window is None or driver_package(package) is None:
         return None
     if driver in window.listed:
         return True
-    have = numbers(driver)
-    if not have:
-        return None
-    if window.min is not None and have < numbers(window.min):
+    if window.min is not None and numbers(driver) < numbers(window.min):
         return False
-    if window.max is not None and have > numbers(window.max):
+    if window.max is not None and numbers(driver) > numbers(window.max) and any(row["user_space"] for row in rows):
         return False
     return None
 
