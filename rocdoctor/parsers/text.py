@@ -31,7 +31,7 @@ _NO_VALUE = frozenset(
         "not readable", "no data", "unknown error", "error", "unknown amd gpu id", "amdgpu not found",
         "not supported on the given system", "not supported on the device", "to be filled by o.e.m.",
         "insufficient permissions", "gpu requires reset", "gpu is lost", "function not found", "<unknown>", "<none>",
-        "?", "n/s",
+        "?", "n/s", "redacted", "dropped",
     }
 )  # fmt: skip
 
