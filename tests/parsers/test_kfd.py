@@ -24,11 +24,11 @@ device_id 29858
 location_id {location}
 domain {domain}
 drm_render_minor 128
-hive_id 2095653680343411291
+hive_id 1234567890123456789
 max_engine_clk_fcompute 1420
 local_mem_size 0
 fw_version 149
-unique_id 598046273873802902
+unique_id 81985529216486895
 num_xcc 1
 max_engine_clk_ccompute 3800
 """
@@ -40,7 +40,7 @@ device_id 26720
 location_id 6400
 drm_render_minor 128
 local_mem_size 17163091968
-unique_id 14073402507705256556
+unique_id 14073402507700000001
 """
 CPU = (
     "cpu_cores_count 20\nsimd_count 0\nsimd_per_cu 0\nlocation_id 0\ndrm_render_minor 0\nmax_engine_clk_ccompute 3200\n"
@@ -73,8 +73,8 @@ def test_a_partition_of_a_new_kernel() -> None:
     assert node.pci == "0000:0a:00.1"
     assert node.compute_units == 20
     assert node.gpu_id == 24248
-    assert node.hive_id == 2095653680343411291
-    assert node.unique_id == 598046273873802902
+    assert node.hive_id == 1234567890123456789
+    assert node.unique_id == 81985529216486895
     assert node.num_xcc == 1
     assert node.drm_render_minor == 128
     assert node.local_mem_bytes is None
