@@ -155,6 +155,9 @@ def test_ras_features() -> None:
     found = ras.parse_ras_features("feature mask: 0x2000007\n")
     assert found is not None
     assert found.blocks == ("umc", "sdma", "gfx", "bit 25")
+    fabric = ras.parse_ras_features("feature mask: 0x80080\n")
+    assert fabric is not None
+    assert fabric.blocks == ("xgmi_wafl", "mmsch")
     assert ras.parse_ras_features("") is None
 
 

@@ -142,6 +142,11 @@ def test_link_figures_that_no_link_has() -> None:
     assert (found.pcie_width, found.pcie_speed_gt_s) == (None, None)
 
 
+def test_absent_temperature_sensors_hold_zero() -> None:
+    found = parse_gpu_metrics(table((1, 3), temperature_edge=53, temperature_vrgfx=0))
+    assert found.temps_c == {"edge": 53}
+
+
 def test_throttle_bits() -> None:
     found = parse_gpu_metrics(table((1, 3), indep_throttle_status=1 << 36 | 1 << 0 | 1 << 50, throttle_status=2))
     assert found.throttlers == ("ppt0", "temp_hotspot", "bit 50")

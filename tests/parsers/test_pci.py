@@ -203,6 +203,8 @@ def test_a_bar_that_the_firmware_did_not_place() -> None:
     (region,) = pci_link.parse_resource(text)
     assert region.size_bytes == 16 << 30
     assert not region.assigned
+    (released,) = pci_link.parse_resource("0x000000f800000000 0x000000fbffffffff 0x000000002014220c\n")
+    assert not released.assigned
 
 
 def test_virtual_function_bars_are_not_the_devices_own() -> None:
