@@ -24,6 +24,7 @@ def read_tree(lines: list[str]) -> JsonText | None:
     # (indent, path, object) of each open level; the first is the GPU block itself.
     stack: list[tuple[int, Path, dict[str, Json]]] = []
     last: tuple[int, Path, str] | None = None
+    repeats: dict[tuple[int, str], int] = {}
     nodes = 0
     for number, line in enumerate(lines, 1):
         match = _ENTRY.match(line) if len(line) < 2000 else None
@@ -60,10 +61,9 @@ def read_tree(lines: list[str]) -> JsonText | None:
         while len(stack) > 1 and indent <= stack[-1][0]:
             stack.pop()
         _, path, container = stack[-1]
-        name, count = key, 1
-        while name in container and count < 1000:
-            count += 1
-            name = f"{key} {count}"
+        # A key that comes again (one PROCESS_INFO a process) gets a number behind it.
+        count = repeats[(id(container), key)] = repeats.get((id(container), key), 0) + 1
+        name = key if count == 1 else f"{key} {count}"
         container[name] = value
         place = (*path, name)
         places[place] = number

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeAlias
 
 from rocdoctor.parsers.text import strip_ansi
@@ -21,7 +22,8 @@ MAX_DEPTH = 64
 MAX_TOKENS = 2_000_000
 
 _TOKEN = re.compile(
-    r"[ \t\r]*(?:(\n)|([{}\[\],:])|(\"(?:[^\"\\\n]|\\.)*\")|([-+0-9.eE]{1,400}|NaN|-?Infinity|true|false|null)|(.))"
+    r"[ \t\r]*(?:(\n)|([{}\[\],:])|(\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\")"
+    r"|([-+0-9.eE]{1,400}|NaN|-?Infinity|true|false|null)|(.))"
 )
 _INT = re.compile(r"-?[0-9]{1,100}\Z")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
@@ -57,7 +59,7 @@ def load_json(text: str) -> JsonText | None:
     "[WARNING] ..." and "{...}" in prose before it are passed over.
     """
     text = strip_ansi(text[:MAX_TEXT])
-    for match in list(_START.finditer(text))[:200]:
+    for match in islice(_START.finditer(text), 200):
         found = _read(text, match.start(1))
         if found is not None:
             return found

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from rocdoctor.parsers.text import gfx_name, lines_of, pci_from_bdfid, to_bytes, to_int, value_of
+from rocdoctor.parsers.text import MAX_FIELD, gfx_name, lines_of, pci_from_bdfid, to_bytes, to_int, value_of
 
 MAX_AGENTS = 1024
 MAX_PARTS = 64
@@ -180,7 +180,7 @@ def parse_rocminfo(text: str) -> RocmInfo:
     start = number = 0
     for line_number, raw in enumerate(lines_of(text), 1):
         line = raw.strip()
-        if not line or not line.strip("*=- "):
+        if not line or len(line) > MAX_FIELD or not line.strip("*=- "):
             continue
         agent = _AGENT.match(line)
         done = line.startswith("*** Done")

@@ -474,8 +474,8 @@ def test_any_text_never_raises(anything: str) -> None:
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("N/A")
 WORDS = (
-    "gpu asic bus bdf limit clock clk ecc ecc_blocks UMC throttle links retired ras ecc_block_state fw_list process_list "
-    "process_info pid memory_usage vram size value page_address"
+    "gpu asic bus bdf limit clock clk ecc ecc_blocks UMC throttle links retired ras ecc_block_state fw_list "
+    "process_list process_info pid memory_usage vram size value page_address"
 )
 KEYS = st.sampled_from(WORDS.split())
 TREES = st.recursive(
