@@ -1,0 +1,66 @@
+"""Sets of CPU or node numbers: hexadecimal masks of hwloc and sysfs, and list text such as "0-15,128-143".
+
+All functions take any input and never raise; what cannot be read is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# The kernel's largest NR_CPUS is 8192 (arch/x86/Kconfig, MAXSMP); a mask beyond that is noise.
+MAX_NUMBER = 8192
+_WORD = re.compile(r"(?:0x)?([0-9a-f]{1,8})\Z")
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?\Z")
+
+
+def mask_to_set(text: str | None) -> frozenset[int] | None:
+    """The numbers in a mask of comma-separated 32-bit words, highest first: "0000ffff,00000000", "0x3,,0x0".
+
+    hwloc leaves words of zero empty. Its endless sets ("0xf...f,0x0": every number from some place on) are None.
+    """
+    if text is None or not text.strip():
+        return None
+    words = text.strip().lower().split(",")
+    if len(words) > MAX_NUMBER // 32:
+        return None
+    mask = 0
+    for word in words:
+        match = _WORD.match(word.strip())
+        if match is None and word.strip():
+            return None
+        mask = mask << 32 | (int(match.group(1), 16) if match else 0)
+    return frozenset(at for at, bit in enumerate(reversed(f"{mask:b}")) if bit == "1")
+
+
+def list_to_set(text: str | None) -> frozenset[int] | None:
+    """The numbers in a list such as "0-15,128-143"; the empty text is the empty set."""
+    if text is None:
+        return None
+    numbers: set[int] = set()
+    for part in text.strip().split(",") if text.strip() else []:
+        match = _RANGE.match(part.strip())
+        if match is None:
+            return None
+        first, last = int(match.group(1)), int(match.group(2) or match.group(1))
+        if not first <= last < MAX_NUMBER:
+            return None
+        numbers.update(range(first, last + 1))
+    return frozenset(numbers)
+
+
+def set_to_list(numbers: Iterable[int]) -> str:
+    """List text of a set of numbers: "0-15,128-143"; "" for the empty set."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def mask_to_list(text: str | None) -> str | None:
+    """List text of a mask: "0-15" from "0000ffff"."""
+    numbers = mask_to_set(text)
+    return None if numbers is None else set_to_list(numbers)
