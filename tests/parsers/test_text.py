@@ -103,7 +103,7 @@ def test_pci_address(given_text: str, expected: str | None) -> None:
 
 def test_pci_address_of_a_bdfid() -> None:
     assert text.pci_from_bdfid(768) == "0000:03:00.0"
-    assert text.pci_from_bdfid(0xC109, 1) == "0001:c1:01.1"
+    assert text.pci_from_bdfid(0xC1F9, 1) == "0001:c1:1f.1"
     assert text.pci_from_bdfid(-1) is None
 
 
