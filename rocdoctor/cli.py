@@ -1,0 +1,138 @@
+"""The command line: arguments in, exit code out. Each command lives in ``rocdoctor.commands``."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from rocdoctor import __version__
+
+EXIT_FINDINGS, EXIT_USAGE, EXIT_BROKEN = 1, 2, 3
+
+COMMANDS = {
+    "check": "judge this machine, or evidence of another one",
+    "facts": "print what the machine is, as JSON or text",
+    "read": "diagnose pasted text: a bug report, a log (- for standard input)",
+    "smoke": "prove that distributed training computes right, mode by mode",
+    "estimate": "memory and speed of one training configuration",
+    "emit": "write configuration for a launcher",
+    "bundle": "record the evidence in one text file that is safe to post",
+    "explain": "the manual page of a check",
+    "list": "all checks in one line each",
+    "tui": "the screens (also without a command on a terminal)",
+}
+
+
+class UsageError(Exception):
+    """Wrong arguments or unreadable input; the message is one line that names it."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise UsageError(message)
+
+
+def _common() -> _Parser:
+    common = _Parser(add_help=False)
+    add = common.add_argument
+    add("--from", dest="source", metavar="FILE|DIR|-", help="evidence instead of this machine: bundle, folder, archive")
+    add("--add", action="append", default=[], metavar="FILE", help="one more piece of evidence (a kernel log)")
+    add("--python", metavar="PATH", help="the interpreter whose torch is examined")
+    add("--json", action="store_true", help="short for --format json")
+    add("--format", choices=("text", "json", "markdown", "junit"), help="how results are printed (text)")
+    add("--timeout", type=float, default=5.0, metavar="S", help="deadline of one question in seconds (5)")
+    add("--include-identity", action="store_true", help="do not mask host names, users and addresses")
+    add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    add("--quiet", action="store_true", help="findings alone")
+    add("--verbose", action="store_true", help="passed and unknown checks too")
+    return common
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands; building it imports nothing heavy."""
+    top = _Parser(
+        prog="rocdoctor",
+        description="Diagnose this machine for GPU training: what it is, what is wrong, what to do first.",
+        epilog="Exit status: 0 nothing found, 1 findings at or above --fail-on, 2 wrong usage, 3 rocdoctor broke.",
+    )
+    top.add_argument("--version", action="version", version=f"rocdoctor {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for name, words in COMMANDS.items():
+        parents: list[_Parser] = [] if name in ("explain", "list") else [_common()]
+        one = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".", parents=parents)
+        _arguments(name, one)
+    return top
+
+
+def _arguments(name: str, one: argparse.ArgumentParser) -> None:
+    add = one.add_argument
+    if name in ("check", "read"):
+        add("--fail-on", choices=("error", "warning", "info", "never"), default="error", help="exit 1 at this severity")
+        add("--only", action="append", default=[], metavar="NAME", help="only these checks")
+        add("--skip", action="append", default=[], metavar="NAME", help="not these checks")
+        add("--checks", action="append", default=[], metavar="DIR", help="more checks from this folder")
+    if name == "check":
+        add("names", nargs="*", metavar="NAME", help="checks to run (all)")
+        add("--import-torch", action="store_true", help="import torch also where no GPU is seen")
+    if name == "facts":
+        add("--import-torch", action="store_true", help="import torch also where no GPU is seen")
+    if name == "read":
+        add("file", metavar="FILE|-", help="the text")
+    if name == "explain":
+        add("name", metavar="NAME", help="a check")
+    if name == "smoke":
+        add("modes", nargs="*", metavar="MODE", help="modes to run (all that are there)")
+        add("--world", type=int, default=2, metavar="N", help="number of ranks (2)")
+        add("--backend", choices=("auto", "nccl", "gloo"), default="auto")
+        add("--device", choices=("auto", "cpu"), default="auto")
+    if name == "estimate":
+        add("spec", metavar="SPEC.yaml", help="the configuration")
+    if name == "emit":
+        add("targets", nargs="+", metavar="TARGET", help="env")
+    if name == "bundle":
+        add("-o", "--output", metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; never shows a traceback unless ROCDOCTOR_DEBUG is set."""
+    from rocdoctor.host.open import InputError
+
+    arguments = list(arguments)
+    try:
+        if not arguments:
+            arguments = ["tui"] if sys.stdout.isatty() and sys.stdin.isatty() else ["check"]
+        elif not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+            raise UsageError(f"no command '{arguments[0]}'{suggestion(arguments[0], COMMANDS)}; see rocdoctor --help")
+        elif arguments[0].startswith("--") and arguments[0] not in ("--version", "--help"):
+            arguments.insert(0, "tui" if sys.stdout.isatty() and "--json" not in arguments else "check")
+        options = parser().parse_args(arguments)
+        if options.command is None:
+            parser().print_help()
+            return EXIT_USAGE
+        command: Callable[[argparse.Namespace], int] = import_module(f"rocdoctor.commands.{options.command}").run
+        return command(options)
+    except (UsageError, InputError) as error:
+        print(f"rocdoctor: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("rocdoctor: interrupted", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if os.environ.get("ROCDOCTOR_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        print(f"rocdoctor broke: {what[:300]} (ROCDOCTOR_DEBUG=1 shows where; please report it)", file=sys.stderr)
+        return EXIT_BROKEN
+
+
+def suggestion(word: str, known: Sequence[str] | dict[str, str]) -> str:
+    """``; did you mean 'x'?`` when a known word is near."""
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,241 @@
+"""All GPUs of a machine, from every source, as facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from rocdoctor.collect import amd_tools, drm, kfd, listings, nvidia, pci
+from rocdoctor.collect.links import gpu_links
+from rocdoctor.collect.records import Device, GpuRecord, disagreements, join, unknown_or
+from rocdoctor.collect.sources import Tools
+from rocdoctor.evidence import Fact, Known, Source, Unknown, value_or
+from rocdoctor.facts import (
+    ComputeNode,
+    Disagreement,
+    Display,
+    Fan,
+    Gpu,
+    GpuLink,
+    KernelLog,
+    LinkState,
+    Partition,
+    Pcie,
+    Power,
+)
+from rocdoctor.host.base import Host
+from rocdoctor.knowledge.tables import gpu_candidates, gpu_profile
+
+_SIMPLE = (
+    "bdf", "name", "pci_id", "subsystem_id", "revision", "pci_class", "driver", "modules", "gfx", "compute_capability",
+    "integrated", "boot_display", "compute_units", "vram_bytes", "vram_used_bytes", "visible_vram_bytes", "gtt_bytes",
+    "gtt_used_bytes", "numa_node", "vbios", "unique_id", "hive_id", "mig", "kfd_node", "hip_index", "smi_index",
+    "torch_index", "drm_card", "render_minor", "runtime_status", "busy_percent", "performance_level", "throttle",
+    "bad_pages", "bad_pages_pending", "remap_failure", "ecc_enabled", "nvlinks", "fabric_state", "persistence",
+    "compute_mode", "processes",
+)  # fmt: skip
+
+
+class GpuView:
+    """Everything that was read about GPUs; facts are made from it in ``build``."""
+
+    def __init__(self) -> None:
+        self.records: list[GpuRecord] = []
+        self.displays: list[Display] = []
+        self.complete = False
+        self.topology = kfd.KfdTopology()
+
+
+def from_sysfs(host: Host) -> GpuView:
+    """GPUs as the kernel's own files show them."""
+    view = GpuView()
+    devices, listed = pci.devices(host)
+    for device in devices:
+        vendor = pci.gpu_vendor(device.uevent.vendor_id, device.pci_class)
+        if pci.is_plain_display(device.uevent.vendor_id, device.pci_class):
+            view.displays.append(pci.display(device))
+        elif vendor is not None:
+            view.records.append(pci.gpu_record(host, device, vendor))
+    view.complete = listed.ok and listed.complete and bool(devices)
+    known = {display.bdf.value for display in view.displays if isinstance(display.bdf, Known)}
+    view.records += [record for record in drm.records(host) if record.bdf not in known]
+    view.topology = kfd.topology(host)
+    view.records += view.topology.records
+    return view
+
+
+def add_tools(view: GpuView, tools: Tools) -> None:
+    """GPUs as tools show them."""
+    for info, answer in tools.rocminfo:
+        view.records += amd_tools.rocminfo_records(info, answer.question)
+    for amd, answer in tools.amd_smi:
+        view.records += amd_tools.amd_smi_records(amd, answer.question)
+    for rocm, answer in tools.rocm_smi:
+        view.records += amd_tools.rocm_smi_records(rocm, answer.question)
+    for smi, answer in tools.nvidia_smi:
+        xml = answer.text.lstrip().startswith("<")
+        source = "nvidia-smi-xml" if xml else "nvidia-smi-q" if " -q" in answer.question else "nvidia-smi"
+        view.records += nvidia.smi_records(smi, answer.question, source)
+    for status, answer in tools.nvlink:
+        view.records += nvidia.nvlink_records(status, answer.question)
+    displays: list[Display] = []
+    for devices, answer in tools.lspci:
+        records, found = listings.lspci_records(devices, answer.question)
+        view.records += records
+        displays += found
+    for hwloc, answer in tools.lstopo:
+        records, found = listings.lstopo_records(hwloc, answer.question)
+        view.records += records
+        displays += found
+    for dump, answer in tools.rccl:
+        view.records += listings.rccl_records(dump, answer.question)
+    known = {value_or(display.bdf, None) for display in view.displays}
+    view.displays += [display for display in displays if value_or(display.bdf, None) not in known]
+
+
+def add_log(view: GpuView, log: KernelLog) -> None:
+    """GPUs that the kernel log names (a driver line with a PCI address)."""
+    by_bdf: dict[str, GpuRecord] = {}
+    for event in log.events:
+        vendor = _log_vendor(event.text)
+        if event.bdf is None or vendor is None:
+            continue
+        record = by_bdf.setdefault(event.bdf, GpuRecord("dmesg", vendor, bdf=event.bdf))
+        if "bdf" not in record.facts:
+            record.put("bdf", event.bdf, log.source, event.line)
+        for key, name in (("vram_bytes", "vram_bytes"), ("pci_id", "pci_id"), ("gfx", "gfx")):
+            if name in event.values and key not in record.facts:
+                record.put(key, event.values[name], log.source, event.line)
+    view.records += by_bdf.values()
+
+
+def _log_vendor(text: str) -> str | None:
+    lowered = text[:200].lower()
+    if lowered.startswith(
+        ("amdgpu", "radeon", "kfd", "[drm] initializing kernel modesetting", "[drm] initialized amdgpu")
+    ):
+        return "amd"
+    if "nvrm" in lowered or lowered.startswith(("nvidia", "nouveau")):
+        return "nvidia"
+    return None
+
+
+def build(view: GpuView, tools: Tools) -> tuple[tuple[Gpu, ...], tuple[GpuLink, ...], tuple[Disagreement, ...]]:
+    """Physical GPUs in the order of their PCI addresses, the links between them, and where sources disagree."""
+    devices = join(view.records)
+    gpus = tuple(_gpu(index, device) for index, device in enumerate(devices))
+    links = gpu_links(gpus, devices, view.topology, tools)
+    unlike = [one for gpu, device in zip(gpus, devices, strict=True) for one in disagreements(device, gpu.label)]
+    return gpus, links, tuple(unlike)
+
+
+def _gpu(index: int, device: Device) -> Gpu:
+    def fact(key: str) -> Fact[Any]:
+        return unknown_or(device.get(key))
+
+    gpu = Gpu(
+        index,
+        device.vendor,
+        **{key: fact(key) for key in _SIMPLE},
+        compute_nodes=_nodes(device),
+        pcie=_pcie(device),
+        temps=value_or(fact("temps"), ()),
+        power=Power(*(fact(f"power.{one.name}") for one in fields(Power))),
+        fan=Fan(*(fact(f"fan.{one.name}") for one in fields(Fan))),
+        clocks_mhz=_group(device, "clocks_mhz."),
+        max_clocks_mhz=_group(device, "max_clocks_mhz."),
+        partition=Partition(fact("partition.compute"), fact("partition.memory")),
+        ras=value_or(fact("ras"), ()),
+        firmware=value_or(fact("firmware"), {}),
+    )
+    if isinstance(gpu.bdf, Known) and device.bdf and gpu.bdf.value != device.bdf:
+        gpu = replace(gpu, bdf=Known(device.bdf, gpu.bdf.source))
+    return _with_profile(gpu)
+
+
+def _group(device: Device, prefix: str) -> dict[str, Fact[float]]:
+    keys = {key for record in device.records for key in record.facts if key.startswith(prefix)}
+    return {key.removeprefix(prefix): unknown_or(device.get(key)) for key in sorted(keys)}  # type: ignore[misc]
+
+
+def _pcie(device: Device) -> Pcie:
+    def fact(key: str) -> Fact[Any]:
+        return unknown_or(device.get(f"pcie.{key}"))
+
+    link = LinkState(*(fact(f"device.{one.name}") for one in fields(LinkState)))
+    return Pcie(
+        link,
+        value_or(fact("hops"), ()),
+        value_or(fact("path_complete"), False),
+        **{
+            key: fact(key)
+            for key in ("aer_correctable", "aer_nonfatal", "aer_fatal", "replay_count", "bar_bytes",
+                        "atomics_requester", "iommu_group_type", "removable")
+        },
+    )  # fmt: skip
+
+
+def _nodes(device: Device) -> tuple[ComputeNode, ...]:
+    """The compute nodes of the best source, gaps filled from others that list as many."""
+    lists = [record.nodes for record in sorted(device.records, key=lambda one: one.rank) if record.nodes]
+    if not lists:
+        return ()
+    best = list(lists[0])
+    for other in lists[1:]:
+        if len(other) == len(best):
+            best = [_filled(one, two) for one, two in zip(best, other, strict=True)]
+    return tuple(best)
+
+
+def _filled(one: ComputeNode, two: ComputeNode) -> ComputeNode:
+    values = {}
+    for part in fields(ComputeNode):
+        mine, theirs = getattr(one, part.name), getattr(two, part.name)
+        values[part.name] = mine if isinstance(mine, Known) else theirs if isinstance(theirs, Known) else mine
+    return ComputeNode(**values)
+
+
+def _with_profile(gpu: Gpu) -> Gpu:
+    """What the device id alone tells, from the tables: the name, the gfx target, whether it is integrated."""
+    if not isinstance(gpu.pci_id, Known):
+        return _guess_integrated(gpu)
+    device_id = gpu.pci_id.value.split(":")[-1]
+    revision = value_or(gpu.revision, None)
+    units = value_or(gpu.compute_units, None)
+    vram = value_or(gpu.vram_bytes, None)
+    profile = gpu_profile(gpu.vendor, device_id, revision, units, vram / 2**30 if vram else None)
+    candidates: Sequence[Any] = [profile] if profile else gpu_candidates(gpu.vendor, device_id)
+    if not candidates:
+        return _guess_integrated(gpu)
+    source = Source(f"table profiles/{candidates[0].family}.yaml")
+    changes: dict[str, Any] = {}
+    targets = {one.gfx for one in candidates}
+    if isinstance(gpu.gfx, Unknown) and len(targets) == 1 and None not in targets:
+        changes["gfx"] = Known(targets.pop(), source)
+    capabilities = {one.compute_capability for one in candidates}
+    if isinstance(gpu.compute_capability, Unknown) and len(capabilities) == 1 and None not in capabilities:
+        changes["compute_capability"] = Known(capabilities.pop(), source)
+    if isinstance(gpu.name, Unknown) and profile is not None and profile.names:
+        changes["name"] = Known(profile.names[0], source)
+    integrated = {one.integrated for one in candidates}
+    if isinstance(gpu.integrated, Unknown) and len(integrated) == 1:
+        changes["integrated"] = Known(integrated.pop(), source)
+    changed = replace(gpu, **changes)
+    if value_or(changed.integrated, False) and _is_from(changed.vram_bytes, ("/kfd/", "rocminfo")):
+        why = Unknown("the driver lists shared memory for an integrated GPU, not memory of its own", "not-asked")
+        changed = replace(changed, vram_bytes=why)
+    return _guess_integrated(changed)
+
+
+def _is_from(fact: Fact[Any], parts: tuple[str, ...]) -> bool:
+    return isinstance(fact, Known) and any(part in fact.source.question for part in parts)
+
+
+def _guess_integrated(gpu: Gpu) -> Gpu:
+    """Intel's integrated GPU always is device 2 of the root bus (Intel datasheets, device 2: processor graphics)."""
+    if isinstance(gpu.integrated, Known) or not isinstance(gpu.bdf, Known):
+        return gpu
+    if gpu.vendor == "intel":
+        return replace(gpu, integrated=Known(gpu.bdf.value == "0000:00:02.0", gpu.bdf.source))
+    return gpu

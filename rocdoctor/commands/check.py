@@ -1,0 +1,58 @@
+"""``rocdoctor check``: judge a machine."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rocdoctor.check import SEVERITIES
+from rocdoctor.cli import EXIT_FINDINGS
+from rocdoctor.collect import collect
+from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.host.base import Host
+
+
+def run(options: argparse.Namespace) -> int:
+    """Collect, judge, print."""
+    only = [*getattr(options, "names", []), *options.only]
+    checks, problems = chosen_checks(only, options.skip, options.checks)
+    progress = Progress(options.quiet)
+    progress.say("asking the machine" if options.source is None else "reading the evidence")
+    host = open_host(options)
+    machine = collect(host)
+    progress.say("judging")
+    diagnosis = diagnose(machine, checks, problems)
+    seconds = progress.done()
+    show(options, host, diagnosis, seconds, {one.name: one.title for one in checks})
+    return exit_code(diagnosis, options.fail_on)
+
+
+def show(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, seconds: float, titles: dict[str, str]) -> None:
+    """Print a diagnosis in the format that the options name."""
+    form = wants(options)
+    if form == "json":
+        from rocdoctor.report.json_report import report
+
+        subject = {"kind": host.kind, "origin": host.origin}
+        print_json(report(diagnosis, subject, {"total_s": round(seconds, 3), "slowest": []}, titles))
+    elif form == "markdown":
+        from rocdoctor.report.markdown import render as render_markdown
+
+        sys.stdout.write(render_markdown(diagnosis))
+    elif form == "junit":
+        from rocdoctor.report.junit import render as render_junit
+
+        sys.stdout.write(render_junit(diagnosis))
+    else:
+        from rocdoctor.report.text import render
+
+        sys.stdout.write(render(diagnosis, width=width(), colour=colour_wanted(options), quiet=options.quiet))
+
+
+def exit_code(diagnosis: Diagnosis, fail_on: str) -> int:
+    """1 when a finding is at or above the threshold."""
+    worst = diagnosis.worst
+    if worst is None or fail_on == "never":
+        return 0
+    return EXIT_FINDINGS if SEVERITIES.index(worst) <= SEVERITIES.index(fail_on) else 0

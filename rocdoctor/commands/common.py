@@ -1,0 +1,106 @@
+"""What commands share: opening the evidence, choosing checks, printing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rocdoctor.check import Check, check_files, checks_folder, load_check, name_of
+from rocdoctor.cli import UsageError, suggestion
+from rocdoctor.host.base import Host
+from rocdoctor.host.open import add_answers, open_evidence, open_live
+
+
+def open_host(options: argparse.Namespace) -> Host:
+    """The host that the options name."""
+    if options.source is not None:
+        host = open_evidence(options.source)
+    else:
+        host = open_live(options.timeout, options.python, options.include_identity)
+    return add_answers(host, options.add)
+
+
+def chosen_checks(
+    only: Iterable[str], skip: Iterable[str], folders: Iterable[str] = ()
+) -> tuple[list[Check], list[str]]:
+    """The checks that were asked for; unknown names end with a suggestion. User folders come after our own."""
+    places = [checks_folder(), *(Path(folder) for folder in folders), *_user_folder()]
+    paths: dict[str, Path] = {}
+    problems: list[str] = []
+    for place in places:
+        if not place.is_dir():
+            raise UsageError(f"{place}: no such folder of checks")
+        for path in check_files(place):
+            paths.setdefault(name_of(path), path)
+    wanted = set(paths) if not (names := {name.replace("_", "-") for name in only}) else names
+    unwanted = {name.replace("_", "-") for name in skip}
+    for name in sorted((wanted | unwanted) - set(paths)):
+        raise UsageError(f"no check '{name}'{suggestion(name, list(paths))}; see rocdoctor list")
+    from rocdoctor.check import CheckLoadError
+
+    loaded: list[Check] = []
+    for name in sorted(wanted - unwanted):
+        try:
+            loaded.append(load_check(paths[name]))
+        except CheckLoadError as problem:
+            problems.append(str(problem))
+    return loaded, problems
+
+
+def _user_folder() -> list[Path]:
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    folder = Path(base) / "rocdoctor" / "checks"
+    try:
+        return [folder] if folder.is_dir() else []
+    except OSError:
+        return []
+
+
+def wants(options: argparse.Namespace) -> str:
+    """The output format."""
+    return options.format or ("json" if options.json else "text")
+
+
+def colour_wanted(options: argparse.Namespace) -> bool:
+    """Whether standard output takes colours and the user wants them."""
+    if options.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout.isatty()
+
+
+def width() -> int:
+    """Columns to fill, between 60 and 100."""
+    return max(60, min(100, shutil.get_terminal_size((100, 24)).columns))
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+class Progress:
+    """A line on standard error while slow things run, and only on a terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shown = not quiet and sys.stderr.isatty()
+        self.began = time.monotonic()
+
+    def say(self, words: str) -> None:
+        """Show what is going on."""
+        if self.shown:
+            sys.stderr.write(f"\r\x1b[K{words} ...")
+            sys.stderr.flush()
+
+    def done(self) -> float:
+        """Clear the line; seconds since the beginning."""
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+        return time.monotonic() - self.began

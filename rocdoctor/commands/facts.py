@@ -1,0 +1,28 @@
+"""``rocdoctor facts``: what the machine is."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rocdoctor.collect import collect
+from rocdoctor.commands.common import Progress, open_host, print_json, wants
+
+
+def run(options: argparse.Namespace) -> int:
+    """Collect and print."""
+    progress = Progress(options.quiet)
+    progress.say("asking the machine" if options.source is None else "reading the evidence")
+    host = open_host(options)
+    machine = collect(host)
+    progress.done()
+    if wants(options) == "json":
+        from rocdoctor.report.json_facts import facts
+
+        print_json(facts(machine))
+    else:
+        from rocdoctor.report.summary import machine_lines
+        from rocdoctor.report.text import clean
+
+        sys.stdout.write("".join(clean(line) + "\n" for line in machine_lines(machine)))
+    return 0
