@@ -24,6 +24,7 @@ from rocdoctor.parsers.text import (
 
 _NVIDIA = 0x10DE
 _DEPRECATED = "requested functionality has been deprecated"
+_SIZE = re.compile(r"\d{1,15}(?:\.\d{1,6})? ?[KMGT]?i?B\Z")
 _YES_NO = {
     "enabled": True,
     "disabled": False,
@@ -59,7 +60,7 @@ def read_count(text: str) -> int | None:
 
 def read_mib(text: str) -> int | None:
     """Bytes from "81920 MiB"; a number without a unit is None."""
-    return to_bytes(text) if text.strip()[-1:] in ("B", "b") else None
+    return to_bytes(text) if _SIZE.match(text.strip()) else None
 
 
 def _state(text: str) -> str | None:

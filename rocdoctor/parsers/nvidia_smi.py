@@ -87,7 +87,7 @@ def _indented_tree(text: str) -> Element:
     root = Element("nvidia_smi_log", {}, 1)
     open_elements: list[tuple[int, Element]] = [(-1, root)]
     for at, raw in enumerate(lines_of(text), 1):
-        line = raw.expandtabs(8).rstrip()[:1000]
+        line = raw[:1000].expandtabs(8).rstrip()
         body = line.lstrip()
         if not body or body[0] in "=|+":
             continue

@@ -103,6 +103,7 @@ class _Builder:
         self.parser.EndElementHandler = self.end
         self.parser.CharacterDataHandler = self.text
         self.parser.StartDoctypeDeclHandler = self.doctype
+        # No entity can be declared without an internal subset; this one holds should expat ever see it differently.
         self.parser.EntityDeclHandler = self.entity
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.nvidia_records import parse_failures
@@ -242,6 +242,7 @@ def test_cut_and_damaged_output_never_raises(at: int, junk: str) -> None:
     parse_nvidia_smi(TEXT[:at] + junk + TEXT[at + len(junk) :])
 
 
+@example("1e308 PB")
 @given(st.text(alphabet="0123456789N/AERR!-+.eExX MiBCW%", max_size=30))
 def test_any_value_never_raises(value: str) -> None:
     lines = [line.partition(" : ")[0] + " : " + value if " : " in line else line for line in TEXT.splitlines()]

@@ -266,6 +266,11 @@ def test_new_xml() -> None:
     assert lost.errors == {"fan_percent": "Unknown Error", "temp_c": "GPU is lost"}
 
 
+def test_reasons_that_the_gpu_does_not_report_are_unknown() -> None:
+    text = NEW_XML.replace("Not Active", "N/A")
+    assert parse_query_xml(text).gpus[0].clocks_event_reasons is None
+
+
 def test_cut_xml_says_so() -> None:
     smi = parse_query_xml(NEW_XML[: NEW_XML.index("<remapped_rows>")])
     assert smi.truncated and smi.gpus[0].ecc_volatile_uncorrected == 25

@@ -59,6 +59,7 @@ def test_external_document_type_is_read_over() -> None:
     "head",
     [
         '<!DOCTYPE a [<!ENTITY x "yyyy">]>',
+        '<!DOCTYPE a [<!ATTLIST a b CDATA "yyyy">]>',
         '<!DOCTYPE a SYSTEM "a.dtd" [<!ENTITY x SYSTEM "file:///etc/passwd">]>',
         '<!DOCTYPE a [<!ENTITY % p SYSTEM "http://127.0.0.1/">%p;]>',
     ],
