@@ -1,0 +1,98 @@
+"""Machines made by hand, for tests of checks: every fact is unknown until a test states it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rocdoctor.check import Verdict, load_check, run_check
+from rocdoctor.evidence import Known, Source, Unknown
+from rocdoctor.facts import Environment, Gpu, KernelLog, LogEvent, Machine, Variable
+
+T = TypeVar("T")
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = Source("read /constructed/for/a/test", 1)
+
+
+def k(value: T, question: str = SOURCE.question, line: int | None = 1) -> Known[T]:
+    """A known fact."""
+    return Known(value, Source(question, line))
+
+
+def u(why: str = "denied in this test") -> Unknown:
+    """An unknown fact."""
+    return Unknown(why, "denied", SOURCE)
+
+
+def amd_gpu(index: int = 0, **changes: Any) -> Gpu:
+    """A healthy Instinct MI210 on its own bus; ``changes`` are Gpu fields (plain values become known facts)."""
+    facts: dict[str, Any] = {
+        "bdf": k(f"0000:{0x23 + 0x20 * index:02x}:00.0"), "name": k("AMD Instinct MI210"), "pci_id": k("1002:740f"),
+        "driver": k("amdgpu"), "gfx": k("gfx90a"), "integrated": k(False), "compute_units": k(104),
+        "vram_bytes": k(64 << 30), "kfd_node": k(index + 2),
+    }  # fmt: skip
+    facts |= {name: _fact(name, value) for name, value in changes.items()}
+    return Gpu(index, "amd", **facts)
+
+
+def nvidia_gpu(index: int = 0, **changes: Any) -> Gpu:
+    """A healthy H100; ``changes`` as for ``amd_gpu``."""
+    facts: dict[str, Any] = {
+        "bdf": k(f"0000:{0x18 + 0x10 * index:02x}:00.0"), "name": k("NVIDIA H100 80GB HBM3"), "pci_id": k("10de:2330"),
+        "driver": k("nvidia"), "compute_capability": k("9.0"), "integrated": k(False), "vram_bytes": k(80 << 30),
+    }  # fmt: skip
+    facts |= {name: _fact(name, value) for name, value in changes.items()}
+    return Gpu(index, "nvidia", **facts)
+
+
+_PLAIN = frozenset((
+    "compute_nodes", "pcie", "temps", "power", "fan", "clocks_mhz", "max_clocks_mhz", "partition", "ras", "firmware",
+))  # fmt: skip
+
+
+def _fact(name: str, value: Any) -> Any:
+    return value if name in _PLAIN or isinstance(value, Known | Unknown) else k(value)
+
+
+def machine(*gpus: Gpu, **changes: Any) -> Machine:
+    """A machine with these GPUs (and no others); ``changes`` are Machine fields."""
+    return replace(Machine(gpus=gpus, gpus_complete=True), **changes)
+
+
+def environment(values: Mapping[str, str], complete: bool = True) -> Environment:
+    """An environment with these variables set."""
+    variables = {name: Variable(name, value, "env", number) for number, (name, value) in enumerate(values.items(), 1)}
+    return Environment(variables, complete)
+
+
+def log(*events: LogEvent, complete: bool = True) -> Known[KernelLog]:
+    """A kernel log with these events."""
+    return k(KernelLog("run dmesg", complete, tuple(events)), "run dmesg")
+
+
+def event(kind: str, text: str = "", bdf: str | None = None, **values: Any) -> LogEvent:
+    """One event of the kernel log; fields of LogEvent by name, everything else becomes one of its values."""
+    named = {
+        key: values.pop(key)
+        for key in ("age_s", "time_s", "before_driver_load", "during_resume", "severity")
+        if key in values
+    }
+    return LogEvent(kind, 1, text or kind, bdf, values=values, **named)
+
+
+def judge(name: str, of: Machine) -> list[Verdict]:
+    """The verdicts of one of our checks."""
+    return run_check(load_check(ROOT / "checks" / f"{name.replace('-', '_')}.py"), of)
+
+
+def states(verdicts: Sequence[Verdict]) -> list[str]:
+    """Their states, in order."""
+    return [verdict.state for verdict in verdicts]
+
+
+def severities(verdicts: Sequence[Verdict]) -> list[str]:
+    """The severities of the findings among them."""
+    return [verdict.finding.severity for verdict in verdicts if verdict.finding is not None]
