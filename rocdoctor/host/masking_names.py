@@ -1,0 +1,229 @@
+"""Names of people and machines: learned ones everywhere, others where the place says what they are.
+
+A learned name that is also a word of the tools' output (``max``, ``render``) is replaced only in such places.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocdoctor.host.masking_ids import Pseudonyms
+
+# Names and addresses that tell nothing about a person or a site.
+_KEPT_HOSTS = {"localhost", "localhost.localdomain", "localhost6", "none", "null", "unknown", "any", "hostname", "n/a"}
+_KEPT_USERS = {
+    "root",
+    "linuxbrew",
+    "nobody",
+    "name",
+    "user",
+    "username",
+    "you",
+    "public",
+    "default",
+    "all users",
+    "$user",
+}
+_BUILDERS = {"buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"}
+# Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
+_SHAPED = re.compile(
+    r"gfx\w+|(?:mlx5|eth|ib|en|wl|card|renderd|node|cpu|gpu|nvidia|hfi1|bnxt|cxi|hsn|lo)[\d_]*|0x\w+|[\d._-]+|[a-f]+|"
+    r"(?:mi|rx|rtx|gtx|w|v|a|h|b|gb|gh|t|l|p|k)\d+\w{0,4}|"
+    r"(?:rocm|cuda|ubuntu|python|torch|debian|rhel|sles|amdgpu|epyc|xeon|radeon|instinct|navi|vega)[\w.]*"
+)
+_TOKEN = re.compile(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|masked-.*|<.*|~.*", re.IGNORECASE)
+
+_HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
+_STAMP = r"^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,+-]{8,24}Z?) "
+_HOME_PATH = re.compile(
+    r"(?<![A-Za-z0-9_.~-])(?P<k>(?:/(?:var|mnt|export|nfs|srv|gpfs|lustre|net))?/(?:home|Users)/|/mnt/[a-z]/Users/)"
+    r"(?P<s>[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60})",
+)
+_WINDOWS_HOME = re.compile(
+    r"(?P<k>[A-Za-z]:\\{1,2}Users\\{1,2})(?P<s>[^\\/:*?\"<>|\n]{1,40}(?=\\)|[^\s\\/:*?\"<>|]{1,40})"
+)
+_USER_PLACES = (
+    (
+        re.compile(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
+        "user",
+    ),
+    (re.compile(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),
+    (re.compile(r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )(?P<s>[a-z_][\w-]{0,40})"), "ser"),
+)
+_USER_AT_HOST = re.compile(
+    r"(?:(?<=[\s\[('\"=,])|^)(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][A-Za-z0-9.-]{0,80})"
+    r"(?=:[~/]|[ \]]*[~/][^\n]{0,80}[$#%]|\)|[$#]\s)",
+    re.MULTILINE,
+)
+_SSH = re.compile(
+    r"(?P<k>\b(?:ssh|scp|rsync|sftp|mosh)\b[^\n|;&]{0,120}?[ \t])"
+    r"(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][\w.-]{0,80})"
+)
+# A place that holds a host name: (words that must occur in lower case, pattern with the groups k and s).
+_HOST_PLACES = tuple(
+    (word, re.compile(pattern, re.MULTILINE))
+    for word, pattern in (
+        ("hostname", rf"(?P<k>\b[Hh]ostname set to <?|[Hh]ostname:[ \t]{{0,8}}|\bHostName=)(?P<s>{_HOST})"),
+        ("hostname", rf"(?P<k>name=\"HostName\" value=\"|\bNode[Hh]ost[Nn]ame=|\bHOSTNAME=[\"']?)(?P<s>{_HOST})"),
+        ("linux ", r"(?P<k>^Linux )(?P<s>(?!version\b)[A-Za-z0-9][\w.-]{0,80})(?= \d+\.\d+[^\n]{0,200}#\d)"),
+        ("nccl", rf"(?P<k>^(?:\[[^\]\n]{{1,60}}\][: ]{{0,2}})?)(?P<s>{_HOST})(?=:\d{{1,8}}:\d{{1,8}} \[\d)"),
+        ("_addr", rf"(?P<k>\bMASTER_ADDR=[\"']?)(?P<s>{_HOST})"),
+        (
+            "node",
+            r"(?P<k>\bSLURM\w{0,8}_(?:JOB_)?NODE(?:LIST|NAME)=[\"']?|\bNode(?:Name|Addr)=)(?P<s>[A-Za-z][\w.-]{0,80})",
+        ),
+        ("master", rf"(?P<k>--(?:master[-_]addr|rdzv[-_]endpoint)[= ])(?P<s>{_HOST})"),
+        ("endpoint", rf"(?P<k>--rdzv[-_]endpoint[= ])(?P<s>{_HOST})"),
+        ("]:", rf"(?P<k>(?:connect(?:ed|ing)?|listen(?:ing)?|host|socket)[^\n\[]{{0,60}}\[)(?P<s>{_HOST})(?=\]:\d)"),
+        (
+            " kernel:",
+            rf"(?P<k>{_STAMP})(?P<s>{_HOST})(?= kernel: )",
+        ),
+        ("ip-", r"(?P<k>)(?P<s>(?<![\w.-])ip(?:-\d{1,3}){4}(?:\.[a-z][a-z0-9-]{0,30}){0,4})(?![\w-])"),
+        (
+            ".cluster.local",
+            r"(?P<k>)(?P<s>(?<![\w.-])[A-Za-z0-9][A-Za-z0-9-]{0,60}(?:\.[a-z0-9-]{1,60}){1,5}\.cluster\.local)\b(?![.(])",
+        ),
+        (
+            ".internal",
+            r"(?P<k>)(?P<s>(?<![\w.-])[A-Za-z0-9][A-Za-z0-9-]{0,60}(?:\.[a-z0-9-]{1,60}){1,5}\.internal)\b(?![.(])",
+        ),
+    )
+)
+_SYSLOG_HOST = re.compile(
+    rf"(?P<k>{_STAMP})(?P<s>{_HOST})(?= [\w./-]{{1,40}}\[\d+\]: )",
+    re.MULTILINE,
+)
+
+
+class Names:
+    """What the run has learned about people and machines; not thread-safe on its own."""
+
+    def __init__(self, common: frozenset[str], pseudonyms: Pseudonyms) -> None:
+        self._common = common
+        self._pseudonyms = pseudonyms
+        self._bare: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        self._home: re.Pattern[str] | None = None
+        self._user_names: set[str] = set()
+
+    def learn_host(self, name: str | None) -> None:
+        """A host name, short or full; the domain of a full one is learned too."""
+        if not name or not (name := name.strip().lower().rstrip(".")) or name in _KEPT_HOSTS or _TOKEN.fullmatch(name):
+            return
+        short, _, domain = name.partition(".")
+        if _SHAPED.fullmatch(name) or name.startswith("localhost"):
+            return
+        self._host_token(short, count=False)
+        if self._is_bare(short):
+            self._add(short, "host")
+        self.learn_domain(domain)
+
+    def learn_domain(self, name: str | None) -> None:
+        if name and "." in name and not name.startswith(("localdomain", "(none)")) and not _TOKEN.fullmatch(name):
+            low = name.strip().lower().strip(".")
+            self._pseudonyms.number("domain", low, count=False)
+            self._add(low, "domain")
+
+    def learn_user(self, name: str | None, home: str | None = None) -> None:
+        """A user name and, for the user of the run, the home directory that becomes ``~``."""
+        name = (name or "").strip()
+        if home and home.rstrip("/") not in ("", "/root", "/home", "~") and home.startswith("/"):
+            self._home = re.compile(rf"(?<![\w.~/-]){re.escape(home.rstrip('/'))}(?![\w.-])")
+        if not name or name.lower() in _KEPT_USERS or _TOKEN.fullmatch(name) or len(name) > 60:
+            return
+        self._user_names.add(name.lower())
+        self._user_token(name, count=False)
+        if self._is_bare(name.lower()):
+            self._add(name.lower(), "user")
+
+    def mask(self, text: str) -> str:
+        """The text with home paths and names replaced."""
+        if self._home is not None:
+            text = self._home.sub(self._home_token, text)
+        if "/home/" in text or "/Users/" in text:
+            text = _HOME_PATH.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
+        if "\\Users\\" in text:
+            text = _WINDOWS_HOME.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
+        low = text.lower()
+        if "user" in low or "/media/" in low or "logname" in low:
+            for pattern, _ in _USER_PLACES:
+                text = pattern.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
+        if "@" in text:
+            text = _USER_AT_HOST.sub(self._at, text)
+            text = _SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)
+        for word, pattern in _HOST_PLACES:
+            if word in low:
+                text = pattern.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+        if "]: " in text:
+            text = _SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+        if self._pattern is not None:
+            text = self._pattern.sub(lambda m: self._bare_token(m.group()), text)
+        return text
+
+    def host_value(self, value: str) -> str:
+        """The value of a variable that names machines: a host, a list, or a compressed list such as n[01-04]."""
+        return re.sub(r"(?:(?<=^)|(?<=[,\s]))[A-Za-z][^,\s:\[\]]{0,120}", lambda m: self._host_token(m.group()), value)
+
+    def user_value(self, value: str) -> str:
+        return self._user_token(value) if value else value
+
+    def _is_bare(self, name: str) -> bool:
+        return len(name) >= 3 and name not in self._common and not _SHAPED.fullmatch(name)
+
+    def _add(self, name: str, cls: str) -> None:
+        if name in self._bare:
+            return
+        self._bare[name] = cls
+        # Longest first, so that "alice-laptop" is a host before "alice" is a user. A short name has to stand alone:
+        # "bob_size" is more likely a term than a person.
+        names = sorted(self._bare, key=lambda item: (-len(item), item))
+        long = "|".join(re.escape(item) for item in names if len(item) >= 4)
+        short = "|".join(re.escape(item) for item in names if len(item) < 4)
+        parts = [rf"(?<![A-Za-z0-9])(?:{long})(?![A-Za-z0-9])"] if long else []
+        parts += [rf"(?<![\w-])(?:{short})(?![\w-])"] if short else []
+        self._pattern = re.compile("|".join(parts), re.IGNORECASE)
+
+    def _bare_token(self, value: str) -> str:
+        cls = self._bare.get(value.lower())
+        if cls == "host":
+            return self._host_token(value)
+        if cls == "user":
+            return self._user_token(value)
+        return f"domain-{self._pseudonyms.number('domain', value.lower())}"
+
+    def _home_token(self, match: re.Match[str]) -> str:
+        self._pseudonyms.note("home", match.group())
+        return "~"
+
+    def _user_token(self, value: str, count: bool = True) -> str:
+        if value.lower() in _KEPT_USERS or _TOKEN.fullmatch(value):
+            return value
+        return f"user-{self._pseudonyms.number('user', value.lower(), count)}"
+
+    def _at(self, match: re.Match[str]) -> str:
+        # A distributor's build account in the kernel version string stays, host and all.
+        if match["u"] in _BUILDERS:
+            return match.group()
+        return f"{self._user_token(match['u'])}@{self._host_token(match['h'])}"
+
+    def _found_host(self, value: str) -> str:
+        """A name that its place says is a host; an unmistakable one is masked everywhere from here on."""
+        short = value.lower().partition(".")[0]
+        telling = "-" in short or any(char.isdigit() for char in short)
+        if len(short) >= 4 and telling and self._is_bare(short) and not _TOKEN.fullmatch(value):
+            self._add(short, "host")
+        return self._host_token(value)
+
+    def _login(self, value: str) -> str:
+        return value if value == "git" else self._user_token(value)
+
+    def _host_token(self, value: str, count: bool = True) -> str:
+        low = value.lower().rstrip(".")
+        if low in _KEPT_HOSTS or _TOKEN.fullmatch(value) or re.fullmatch(r"[\d.:]+|lists\..*|localhost.*", low):
+            return value
+        short, _, domain = low.partition(".")
+        token = f"host-{self._pseudonyms.number('host', short, count)}"
+        if domain and not _TOKEN.fullmatch(domain):
+            return f"{token}.domain-{self._pseudonyms.number('domain', domain, count)}"
+        return f"{token}.{domain}" if domain else token
