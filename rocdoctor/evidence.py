@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
 
 Reason = Literal[
@@ -37,10 +38,10 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Known(Generic[T]):
+class Known(Generic[T_co]):
     """A value and where it was read."""
 
-    value: T
+    value: T_co
     source: Source
 
 
