@@ -49,7 +49,7 @@ class IbPort:
 
 
 def port_state(text: str) -> str | None:
-    """The state in capitals: "ACTIVE" from "4: ACTIVE" (sysfs), "Active" (ibstat) or "PORT_ACTIVE (4)" (ibv_devinfo)."""
+    """The state in capitals: "ACTIVE" from "4: ACTIVE" (sysfs), "Active" (ibstat) or "PORT_ACTIVE (4)" (ibv)."""
     stripped = text.strip()
     match = _STATE.match(stripped)
     word = value_of(match.group(2) if match else re.sub(r"\s*\(\d{1,3}\)\Z", "", stripped[:60]))
