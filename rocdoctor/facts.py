@@ -288,6 +288,8 @@ class KernelLog:
     source: str  # the question that gave it
     complete: bool
     events: tuple[LogEvent, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)  # all events by kind, also those beyond the bound
+    link_flaps: Mapping[str, int] = field(default_factory=dict)  # network interface -> how often it went down again
 
     def of(self, *kinds: str, bdf: str | None = None) -> tuple[LogEvent, ...]:
         """The events of these kinds, of one device when ``bdf`` is given."""

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from rocdoctor.collect import gpus
+from dataclasses import replace
+
+from rocdoctor.collect import gpus, log, software
 from rocdoctor.collect.sources import read_tools
-from rocdoctor.facts import Machine
+from rocdoctor.evidence import Known, value_or
+from rocdoctor.facts import Kernel, Machine, OperatingSystem
 from rocdoctor.host.base import Host
 
 
-def collect(host: Host) -> Machine:
-    """Everything that the host knows of its machine. Never raises for what a machine may answer."""
+def collect(host: Host, import_torch: bool = False) -> Machine:
+    """Everything that the host knows of its machine. Never raises for what a machine may answer.
+
+    torch is imported (in a child) only where there is a GPU that it could use, or when asked.
+    """
+    log.prefetch(host)
+    host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
     tools = read_tools(host, vendors)
     gpus.add_tools(view, tools)
+    kernel = Kernel()
+    system = OperatingSystem()
+    kernel_log = log.collect_log(host, kernel.uptime_s)
+    if isinstance(kernel_log, Known):
+        gpus.add_log(view, kernel_log.value)
     found, links, unlike = gpus.build(view, tools)
+    usable = any(gpu.vendor in ("amd", "nvidia") for gpu in found)
+    rocm, rocm_complete = software.collect_rocm(host, value_or(system.id, None))
     return Machine(
+        kernel=replace(kernel, log=kernel_log),
+        os=system,
+        rocm=rocm,
+        rocm_complete=rocm_complete,
+        cuda_toolkits=software.collect_cuda(host),
+        torch=software.collect_torch(host, import_torch or (host.kind == "live" and usable)),
         gpus=found,
         gpus_complete=view.complete,
         displays=tuple(view.displays),

@@ -52,7 +52,7 @@ def mask_answer(answer: Answer, masker: Masker) -> Answer:
     elif question.startswith("read /proc/") and question.endswith("/environ"):
         return replace(answer, question=question, data=b"", note=note)
     else:
-        text = masker.mask_text(answer.text)
+        text = masker.mask_text(answer.text, answer.question)
     return replace(answer, question=question, note=note, data=text.encode())
 
 

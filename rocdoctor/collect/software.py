@@ -1,0 +1,182 @@
+"""ROCm installations, CUDA toolkits, and the interpreter under test with its torch."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
+from rocdoctor.facts import CudaToolkit, RocmInstall, TorchBuild, TorchDevice
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.parsers import interpreter
+from rocdoctor.parsers.interpreter import InterpreterReport
+from rocdoctor.parsers.interpreter_runtime import TorchRuntime
+from rocdoctor.parsers.rocm_install import cuda_toolkits, rocm_installs
+from rocdoctor.parsers.torch_build import TorchStatic, architectures
+
+T = TypeVar("T")
+
+# Version files of every layout (classic, side by side, core, distribution packages).
+_ROCM_PATTERNS = (
+    "/opt/rocm*", "/opt/rocm*/.info/version*", "/opt/rocm*/core*", "/opt/rocm*/core*/.info/version*",
+    "/opt/rocm*/share/rocm/version", "/usr/share/rocm/.info/version", "/usr/lib/x86_64-linux-gnu/libamdhip64.so*",
+    "/usr/lib64/libamdhip64.so*", "/usr/lib/libamdhip64.so*", "/usr/lib/x86_64-linux-gnu/libhsa-runtime64.so*",
+    "/usr/lib64/libhsa-runtime64.so*", "/usr/share/hip/version", "/opt/rocm*/share/hip/version",
+)  # fmt: skip
+_CUDA_PATTERNS = ("/usr/local/cuda*", "/usr/local/cuda*/version.json", "/usr/local/cuda*/version.txt")
+
+
+def _files(host: Host, patterns: tuple[str, ...]) -> tuple[list[str], dict[str, str], dict[str, str], bool]:
+    """(paths, texts of version files, links of roots, whether absence counts)."""
+    questions = [f"list {pattern}" for pattern in patterns]
+    host.prefetch(questions)
+    answers = [host.ask(question) for question in questions]
+    paths = sorted({path for answer in answers if answer.ok for path in answer.lines()})
+    complete = all(answer.ok and answer.complete for answer in answers)
+    wanted = [path for path in paths if path.rsplit("/", 1)[-1].startswith("version")]
+    host.prefetch(f"read {path}" for path in wanted)
+    texts = {path: answer.text for path in wanted if (answer := host.ask(f"read {path}")).ok}
+    roots = [path for path in paths if path.count("/") <= 3 and "version" not in path and "/lib" not in path]
+    links = {root: answer.text.strip() for root in roots if (answer := host.ask(f"link {root}")).ok}
+    return paths, texts, links, complete
+
+
+def collect_rocm(host: Host, os_id: str | None) -> tuple[tuple[RocmInstall, ...], bool]:
+    """All ROCm installations, and whether the list is complete."""
+    paths, texts, links, complete = _files(host, _ROCM_PATTERNS)
+    found = rocm_installs(paths, texts, links, os_id)
+    return tuple(
+        RocmInstall(_version(one.version, one.source, one.line), one.root, one.kind) for one in found
+    ), complete
+
+
+def collect_cuda(host: Host) -> tuple[CudaToolkit, ...]:
+    """All CUDA toolkits below /usr/local."""
+    paths, texts, links, _ = _files(host, _CUDA_PATTERNS)
+    return tuple(
+        CudaToolkit(_version(one.version, one.source, one.line), one.root) for one in cuda_toolkits(paths, texts, links)
+    )
+
+
+def _version(version: str | None, source: str | None, line: int | None) -> Fact[str]:
+    if version is None:
+        return Unknown("no version file in this installation", "absent")
+    return Known(version, Source(f"read {source}" if source else "list /opt/rocm*", line))
+
+
+def question(import_torch: bool) -> str:
+    """The question to the interpreter under test."""
+    return "python default --import" if import_torch else "python default"
+
+
+def collect_torch(host: Host, import_torch: bool) -> TorchBuild:
+    """The torch of the interpreter under test; where it was recorded with an import, that answer is used."""
+    wanted = question(import_torch)
+    if host.kind != "live":
+        wanted = next((one for one in host.available() if one.startswith("python default --import")), wanted)
+    answer = host.ask(wanted)
+    if not answer.data:
+        gap = answer.unknown()
+        return TorchBuild(interpreter=gap, python=gap, version=gap, packages=gap)
+    return _build(interpreter.parse(answer.text), answer)
+
+
+def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
+    gap = Unknown("the interpreter did not tell", "unparsable", answer.source())
+
+    def known(value: T | None, line: int | None = None) -> Fact[T]:
+        return gap if value is None else Known(value, answer.source(line))
+
+    python, static, runtime = report.python, report.torch, report.runtime
+    names = {one.name: one.version for one in report.packages or () if one.version}
+    if static is not None and static.version and "torch" not in names:
+        names["torch"] = static.version
+    demands = {
+        one.name: requirement
+        for one in report.packages or ()
+        for requirement in one.requires
+        if requirement.replace(" ", "").startswith(("torch=", "torch<", "torch>", "torch~", "torch("))
+    }
+    shadows = [f"{one.name} is installed more than once" for one in report.duplicates]
+    shadows += [f"{one.path} hides {one.name}" for one in report.shadows or () if one.role]
+    return TorchBuild(
+        interpreter=known(python.executable if python else None, python.line if python else None),
+        python=known(python.version if python else None, python.line if python else None),
+        version=_torch_version(report, answer, gap),
+        hip=_backend(static, "hip", answer, gap),
+        cuda=_backend(static, "cuda", answer, gap),
+        arch_list=_arch_list(static, runtime, answer),
+        packages=Known(names, answer.source()) if report.packages is not None else gap,
+        requires_torch=demands,
+        shadowed=tuple(shadows),
+        import_error=_import_error(runtime, answer),
+        device_count=_runtime(runtime.device_count if runtime else None, answer),
+        devices=_devices(runtime, answer),
+        nccl=_runtime(runtime.nccl_version if runtime else None, answer),
+        bundled_rocm=known(static.bundled_rocm if static else None),
+    )
+
+
+def _torch_version(report: InterpreterReport, answer: Answer, gap: Unknown) -> Fact[str | None]:
+    if report.torch is not None and report.torch.version:
+        return Known(report.torch.version, answer.source(report.torch.line))
+    package = interpreter.package(report, "torch")
+    if package is not None and package.version:
+        return Known(package.version, answer.source(package.line))
+    return Known(None, answer.source()) if report.torch_absent else gap
+
+
+def _backend(static: TorchStatic | None, name: str, answer: Answer, gap: Unknown) -> Fact[str | None]:
+    if static is None:
+        return gap
+    value = getattr(static, name)
+    if value is None and name not in static.stated:
+        return Unknown(f"the version file of torch does not name {name}", "absent", answer.source(static.line))
+    return Known(value, answer.source(static.line))
+
+
+def _arch_list(static: TorchStatic | None, runtime: TorchRuntime | None, answer: Answer) -> Fact[tuple[str, ...]]:
+    if runtime is not None and runtime.arch_list:
+        return Known(runtime.arch_list, answer.source(runtime.lines.get("arch_list")))
+    found = architectures(static) if static is not None else None
+    if found is None:
+        return Unknown("which architectures this torch was built for is not known without importing it", "not-asked")
+    return Known(found.targets, Source(answer.question, found.line))
+
+
+def _import_error(runtime: TorchRuntime | None, answer: Answer) -> Fact[str | None]:
+    if runtime is None:
+        return Unknown("torch was not imported", "not-asked", answer.source())
+    if runtime.imported:
+        return Known(None, answer.source())
+    if runtime.errors:
+        first = runtime.errors[0]
+        return Known(f"{first.error_class}: {first.message}", answer.source(first.line))
+    if runtime.unfinished_step:
+        return Known(f"the interpreter ended or hung during the step '{runtime.unfinished_step}'", answer.source())
+    return Unknown("the import did not answer", "timeout", answer.source())
+
+
+def _runtime(value: T | None, answer: Answer) -> Fact[T]:
+    if value is None:
+        return Unknown("torch was not imported", "not-asked", answer.source())
+    return Known(value, answer.source())
+
+
+def _devices(runtime: TorchRuntime | None, answer: Answer) -> tuple[TorchDevice, ...]:
+    if runtime is None:
+        return ()
+
+    def fact(value: T | None, line: int | None) -> Fact[T]:
+        return NOT_ASKED if value is None else Known(value, answer.source(line))
+
+    return tuple(
+        TorchDevice(
+            one.index,
+            fact(one.name, one.line),
+            fact(one.gfx, one.line),
+            fact(one.bdf, one.line),
+            fact(one.vram_bytes, one.line),
+            fact(one.compute_units, one.line),
+        )
+        for one in runtime.devices
+    )
