@@ -134,5 +134,5 @@ def module_parameter(module: str, name: str) -> ModuleParameter | None:
 
 @cache
 def amdgpu_parameter_names() -> Mapping[str, tuple[str, ...]]:
-    """Names of the kernel's own amdgpu module and the kernel releases that have them; the packaged driver may have more."""
+    """Names of the in-tree amdgpu module and the kernels that have them; the packaged driver may have more."""
     return {raw["name"]: words(raw["in"]) for raw in load_table("module_parameters")["names"]}
