@@ -72,9 +72,9 @@ def test_no_key_stands_twice(path: Path) -> None:
         pass
 
     def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> Any:
-        keys = [loader.construct_object(key) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        keys = [loader.construct_object(key) for key, _ in node.value]
         assert len(keys) == len(set(keys)), keys
-        return dict(loader.construct_pairs(node, deep=True))  # type: ignore[no-untyped-call]
+        return dict(loader.construct_pairs(node, deep=True))
 
     Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
     read(path, Strict)
