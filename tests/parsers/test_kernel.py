@@ -174,3 +174,10 @@ def test_cut_text_never_raises() -> None:
         kernel_modules.parse_modinfo(MODINFO[:end])
         kernel_modules.parse_modules(PROC_MODULES[end:])
         kernel.parse_cmdline(CMDLINE[end:])
+
+
+def test_short_uname_and_plain_secure_boot() -> None:
+    short = kernel.parse_version("Linux 6.8.0-45-generic\n")
+    assert short is not None and short.release == "6.8.0-45-generic"
+    assert kernel.parse_version("kernel 6.8.0-45-generic\n") is None
+    assert kernel.parse_mokutil("SecureBoot enabled\n").setup_mode is False

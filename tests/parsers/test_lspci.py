@@ -283,3 +283,13 @@ def test_cut_text_never_raises() -> None:
         parse_lspci(VERBOSE[end:])
     for end in range(len(TREE)):
         parse_lspci_tree(TREE[end:])
+
+
+def test_upper_case_ids_and_healthy_defaults() -> None:
+    (gpu,) = parse_lspci(
+        "0A:00.0 3D controller [0302]: NVIDIA Corporation Foo [10DE:22FF]\n\tSubsystem: Bar [10DE:16C1]\n"
+    )
+    assert (gpu.bdf, gpu.vendor_id, gpu.device_id) == ("0000:0a:00.0", "10de", "22ff")
+    assert (gpu.subsystem_name, gpu.subsystem_device_id) == ("Bar", "16c1")
+    assert not gpu.config_unreadable and not gpu.access_denied
+    assert parse_lspci_tree("-[0000:00]---01.0  Foo [10de:22ff]\n")[0].name == "Foo"

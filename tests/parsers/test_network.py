@@ -152,3 +152,11 @@ def test_cut_text_never_raises() -> None:
         network.parse_ip_addr(IP_JSON[:end])
         infiniband.parse_ibstat(IBSTAT[end:])
         infiniband.parse_ibv_devinfo(DEVINFO[end:])
+
+
+def test_rates_of_zero_and_prose() -> None:
+    (port,) = infiniband.parse_ibstat("CA 'a'\n\tPort 1:\n\t\tRate: 0\n")
+    assert port.rate_gbit_s is None
+    info = network.parse_ethtool("Settings for nothing\nSettings for eth0:\nSpeed: 1000Mb/s\nSpeed: 10Mb/s\n")
+    assert (info.name, info.speed_mbit_s) == ("eth0", 1000)
+    assert network.bdf_of_link("../0000:19:00.0\n") == "0000:19:00.0"

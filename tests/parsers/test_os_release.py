@@ -112,3 +112,11 @@ def test_cut_text_never_raises() -> None:
     for end in range(len(ROCKY)):
         os_release.parse_os_release(ROCKY[:end])
         os_release.parse_os_release(ROCKY[end:])
+
+
+def test_words_are_compared_in_lower_case() -> None:
+    info = os_release.parse_os_release("ID=SLES\nID_LIKE=SUSE\n")
+    assert (info.id, info.id_like) == ("sles", ("suse",))
+    sign = os_release.container_from_release("4.4.0-19041-Microsoft\n")
+    assert sign is not None and sign.kind == "wsl"
+    assert os_release.container_from_release("hello microsoft") is None

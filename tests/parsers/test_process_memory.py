@@ -246,3 +246,13 @@ def test_cut_text_never_raises() -> None:
         env_text.parse_shell(SHELL[end:])
         limits.parse_limits(ULIMIT[:end])
         memory.parse_meminfo(MEMINFO[:end])
+
+
+def test_less_common_forms() -> None:
+    assert Limit(10).at_least(10)
+    assert process.user_numbers("alice:x:1000:none::/:\n", "alice") is None
+    shell = env_text.parse_shell('export A="a \\"b\\" c"\nENV B=1 C=2\nset -x D 4\nset -e E\n')
+    assert [(v.name, v.value) for v in shell] == [("A", 'a "b" c'), ("B", "1"), ("C", "2"), ("D", "4")]
+    assert memory.parse_stat_f("Block size: 4096\nBlocks: Total: 2 Free: 1\n") is not None
+    assert mounts.parse_mounts("look at x on /dev/shm type it\n") == ()
+    assert mounts.parse_mounts("tmpfs on /dev/shm type tmpfs (rw\n") == ()
