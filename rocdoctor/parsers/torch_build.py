@@ -17,8 +17,7 @@ class ArchSource:
     """Architectures of a torch build by one source.
 
     method: build-flags (the words of torch.cuda.get_arch_list()), code-objects (bundles in a library), file-names (of
-    a
-    math library: tells nothing about the kernels of torch itself). Not ``complete``: there may be more, see ``reason``.
+    a math library: nothing about the kernels of torch itself). Not ``complete``: there may be more, see ``reason``.
     """
 
     source: str

@@ -197,6 +197,13 @@ def test_other_schemas_and_types_are_ignored() -> None:
     assert not parse('{"schema": "rocdoctor.probe/1", "x": ' + "[" * 100_000).finished
 
 
+def test_texts_can_be_printed() -> None:
+    python = parse(line("static", python={"executable": "/home/\udcff/python", "version": "3" * 100_000})).python
+    assert python is not None
+    assert python.executable == "/home/?/python"
+    assert len(python.version or "") == 8_000
+
+
 def test_truncated_halves_never_raise() -> None:
     text = "\n".join([STATIC, CODE, step("cuda.is_available", True), step("device.0", {"index": 0}), line("end")])
     for end in range(0, len(text), 7):
