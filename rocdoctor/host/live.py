@@ -60,6 +60,7 @@ class LiveHost:
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(MAX_PROGRAMS_AT_ONCE)
+        self._stuck_reads = 0
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._start_reader()
 
@@ -74,26 +75,31 @@ class LiveHost:
 
     def ask(self, question: str) -> Answer:
         pending = self._begin(question)
-        if not self._wait(pending, question):
-            pending.finish(Answer(question, "timeout", note=f"{self.timeout_s:g} s", seconds=self.timeout_s))
-            if not question.startswith(("run ", "python ")):
+        slow = question.startswith(("run ", "python "))
+        limit = self._deadline_s(question)
+        while not pending.done.wait(limit):
+            began = pending.began
+            if began is not None and time.monotonic() - began >= limit:
+                pending.finish(Answer(question, "timeout", note=f"{limit:g} s", seconds=limit))
+                self._stuck_reads += not slow
+            if not slow:  # it hangs, or stands behind one that does
                 self._replace_reader()
         assert pending.answer is not None
         return pending.answer
 
     # -- how it works
 
-    def _wait(self, pending: _Pending, question: str) -> bool:
-        """Wait for an answer; programs keep their own deadline, so they get a little longer here."""
-        slow = question.startswith(("run ", "python "))
-        limit = self.timeout_s * (3 if question.startswith("python ") else 1) + (2 * _GRACE_S + 1.0 if slow else 0.0)
-        while not pending.done.wait(limit):
-            began = pending.began
-            if began is not None and time.monotonic() - began >= limit:
-                return pending.done.is_set()
-            if began is None and not slow:  # it stands behind a stuck one
-                return False
-        return True
+    def _deadline_s(self, question: str) -> float:
+        """How long to wait. Programs keep their own deadline, so they get a little longer here.
+
+        After one stuck read the device is known to be sick: the next ones get little time, so that the whole run ends
+        soon after one deadline.
+        """
+        if question.startswith("python "):
+            return self.timeout_s * 3 + 2 * _GRACE_S + 1.0
+        if question.startswith("run "):
+            return self.timeout_s + 2 * _GRACE_S + 1.0
+        return min(self.timeout_s, 0.2) if self._stuck_reads else self.timeout_s
 
     def _begin(self, question: str) -> _Pending:
         with self._lock:
