@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.collect import gpus, log, software
+from rocdoctor.collect import cpus, gpus, log, software
+from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.sources import read_tools
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Kernel, Machine, OperatingSystem
@@ -17,6 +18,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     torch is imported (in a child) only where there is a GPU that it could use, or when asked.
     """
     log.prefetch(host)
+    cpus.prefetch(host)
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
@@ -31,6 +33,8 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     usable = any(gpu.vendor in ("amd", "nvidia") for gpu in found)
     rocm, rocm_complete = software.collect_rocm(host, value_or(system.id, None))
     return Machine(
+        numa_nodes=collect_numa(host, tools),
+        cpus=cpus.collect_cpus(host, tools),
         kernel=replace(kernel, log=kernel_log),
         os=system,
         rocm=rocm,
