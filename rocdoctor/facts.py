@@ -498,3 +498,5 @@ class Machine:
     nvidia_failure: Fact[ToolFailure | None] = NOT_ASKED
     failures: tuple[ToolFailure, ...] = ()
     disagreements: tuple[Disagreement, ...] = ()
+    kfd_complete: bool = False  # the listing of KFD nodes shows them all
+    kfd_nodes_hidden: Fact[int] = NOT_ASKED  # KFD nodes whose properties this process may not read (its cgroup)
