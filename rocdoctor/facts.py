@@ -338,6 +338,7 @@ class RocmInstall:
     root: str
     kind: str  # classic, core, distribution, wheel
     packages: Fact[str] = NOT_ASKED
+    aliases: tuple[str, ...] = ()  # other names of the same folder, such as the link /opt/rocm
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,6 +379,8 @@ class TorchBuild:
     devices: tuple[TorchDevice, ...] = ()
     nccl: Fact[str] = NOT_ASKED
     bundled_rocm: Fact[bool] = NOT_ASKED
+    arch_list_complete: bool = False  # what is not in arch_list is not in the build
+    torch_requires: Mapping[str, str] = field(default_factory=dict)  # what torch itself demands: triton -> "==3.1.0"
 
 
 @dataclass(frozen=True, slots=True)
