@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rocdoctor.collect import cpus, gpus, log, software
+from rocdoctor.collect import cpus, gpus, kernel, log, software
+from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.sources import read_tools
 from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Kernel, Machine, OperatingSystem
+from rocdoctor.facts import Machine, OperatingSystem
 from rocdoctor.host.base import Host
 
 
@@ -19,23 +18,26 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     """
     log.prefetch(host)
     cpus.prefetch(host)
+    kernel.prefetch(host)
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
     tools = read_tools(host, vendors)
     gpus.add_tools(view, tools)
-    kernel = Kernel()
+    running = kernel.collect_kernel(host, tools)
     system = OperatingSystem()
-    kernel_log = log.collect_log(host, kernel.uptime_s)
+    kernel_log = log.collect_log(host, running.uptime_s)
     if isinstance(kernel_log, Known):
         gpus.add_log(view, kernel_log.value)
     found, links, unlike = gpus.build(view, tools)
     usable = any(gpu.vendor in ("amd", "nvidia") for gpu in found)
     rocm, rocm_complete = software.collect_rocm(host, value_or(system.id, None))
+    running = kernel.with_log(running, kernel_log)
     return Machine(
+        drivers=collect_drivers(host, tools, running),
         numa_nodes=collect_numa(host, tools),
         cpus=cpus.collect_cpus(host, tools),
-        kernel=replace(kernel, log=kernel_log),
+        kernel=running,
         os=system,
         rocm=rocm,
         rocm_complete=rocm_complete,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from rocdoctor.collect.ask import as_fact
 from rocdoctor.evidence import Fact, Known, Unknown
 from rocdoctor.host.base import Answer, Host, argv_of
+from rocdoctor.parsers.kernel import parse_sysctl
 from rocdoctor.parsers.memory import parse_cgroup
 
 T = TypeVar("T")
@@ -84,3 +86,18 @@ def tightest(
     if best is not None and (best.value is not None or gap is None):
         return best
     return gap or Known(None, host.ask("read /proc/self/cgroup").source(1))
+
+
+def sysctl(host: Host, name: str, parse: Callable[[str], T | None]) -> Fact[T]:
+    """A kernel setting ("vm/swappiness") from its file under /proc/sys, or from an output of sysctl."""
+    answer = host.ask(f"read /proc/sys/{name}")
+    if answer.ok:
+        return as_fact(answer, parse)
+    for _, output in outputs(host, "sysctl"):
+        settings = parse_sysctl(output.text)
+        key = name.replace("/", ".")
+        text = settings.values.get(key)
+        value = parse(text) if text is not None else None
+        if value is not None:
+            return Known(value, output.source(settings.lines.get(key)))
+    return answer.unknown()
