@@ -189,6 +189,10 @@ class Gpu:
     persistence: Fact[bool] = NOT_ASKED
     compute_mode: Fact[str] = NOT_ASKED
     processes: Fact[tuple[GpuProcess, ...]] = NOT_ASKED
+    ecc_pending: Fact[bool] = NOT_ASKED  # the ECC mode after the next reset
+    fabric_status: Fact[str] = NOT_ASKED  # what the registration at the NVLink fabric came to, "Success" or an error
+    mig_devices: Fact[int] = NOT_ASKED  # MIG devices that are set up on it
+    recovery_action: Fact[str] = NOT_ASKED  # what the driver asks for: None, Reset, Reboot, Drain and Reset
 
     @property
     def label(self) -> str:
@@ -467,6 +471,8 @@ class ToolFailure:
     why: str
     text: str = ""
     line: int | None = None
+    kind: str = ""  # what it means, where its words are known ("version-mismatch", "gpu-lost")
+    bdf: str | None = None  # the device that it names
 
 
 @dataclass(frozen=True, slots=True)
@@ -503,3 +509,4 @@ class Machine:
     disagreements: tuple[Disagreement, ...] = ()
     kfd_complete: bool = False  # the listing of KFD nodes shows them all
     kfd_nodes_hidden: Fact[int] = NOT_ASKED  # KFD nodes whose properties this process may not read (its cgroup)
+    nvidia_attached: Fact[int] = NOT_ASKED  # GPUs that nvidia-smi counts
