@@ -248,6 +248,7 @@ class Cpus:
     quota: Fact[float] = NOT_ASKED  # CPUs' worth of time that the cgroup grants
     governors: Fact[tuple[str, ...]] = NOT_ASKED
     flags: Fact[frozenset[str]] = NOT_ASKED
+    scaling_driver: Fact[str] = NOT_ASKED  # of frequency scaling: acpi-cpufreq, amd-pstate-epp, intel_pstate ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +409,7 @@ class User:
     memlock_bytes: Fact[int | None] = NOT_ASKED  # None: unlimited
     nofile: Fact[int | None] = NOT_ASKED
     overflow_groups: Fact[bool] = NOT_ASKED  # a gid of 65534 among them: a mapping of a rootless container
+    login_groups: Fact[tuple[str, ...]] = NOT_ASKED  # what the group file grants at the next login
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,3 +512,4 @@ class Machine:
     kfd_complete: bool = False  # the listing of KFD nodes shows them all
     kfd_nodes_hidden: Fact[int] = NOT_ASKED  # KFD nodes whose properties this process may not read (its cgroup)
     nvidia_attached: Fact[int] = NOT_ASKED  # GPUs that nvidia-smi counts
+    interfaces: Fact[Mapping[str, str]] = NOT_ASKED  # every network interface -> operstate (up, down, unknown ...)
