@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocdoctor.collect import cpus, gpus, kernel, log, software
+from rocdoctor.collect import cpus, gpus, kernel, log, network, software
 from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.sources import read_tools
@@ -19,6 +19,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     log.prefetch(host)
     cpus.prefetch(host)
     kernel.prefetch(host)
+    network.prefetch(host)
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
@@ -34,6 +35,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     rocm, rocm_complete = software.collect_rocm(host, value_or(system.id, None))
     running = kernel.with_log(running, kernel_log)
     return Machine(
+        network=network.collect_network(host, tools),
         drivers=collect_drivers(host, tools, running),
         numa_nodes=collect_numa(host, tools),
         cpus=cpus.collect_cpus(host, tools),
