@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -285,7 +286,11 @@ def check_files(folder: Path) -> list[Path]:
 def manual_of(path: Path) -> str:
     """The manual page of a check file: its docstring, read without importing it."""
     try:
-        return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        text = path.read_text(encoding="utf-8")
+        end = text.find('"""', 3)
+        if text.startswith('"""') and end > 0 and "\\" not in text[:end]:  # the usual form: no parsing needed
+            return inspect.cleandoc(text[3:end])
+        return ast.get_docstring(ast.parse(text)) or ""
     except (OSError, SyntaxError, ValueError):
         return ""
 

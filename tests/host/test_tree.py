@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.host.tree import DiskTree, TarTree, TreeError, TreeHost
+
+
+def _write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+MACHINE = {
+    "files/etc/os-release": "ID=debian\n",
+    "files/sys/class/drm/card0/device/vendor": "0x1002\n",
+    "files/sys/bus/pci/devices/0000:03:00.0": "../../../class/drm/card0/device",
+    "commands/lspci_-D_-nn": "0000:03:00.0 VGA\n",
+    "commands/nvidia-smi_nvlink_--status.gpu0": "GPU 0\n",
+    "commands/nvidia-smi_nvlink_--status.gpu1": "GPU 1\n",
+}
+
+
+def _tar(path: Path, files: dict[str, str], prefix: str = "") -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(prefix + name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return path
+
+
+@pytest.fixture(params=["folder", "archive", "archive with one folder"])
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> TreeHost:
+    if request.param == "folder":
+        _write(tmp_path, MACHINE)
+        return TreeHost(DiskTree(tmp_path), "x")
+    prefix = "sosreport-1/" if "one folder" in request.param else ""
+    return TreeHost(TarTree(_tar(tmp_path / "x.tar.gz", MACHINE, prefix)), "x")
+
+
+def test_files_commands_and_flattened_links_answer(host: TreeHost) -> None:
+    assert host.ask("read /etc/os-release").text == "ID=debian"
+    assert host.ask("read /sys/bus/pci/devices/0000:03:00.0/vendor").text == "0x1002"
+    assert host.ask("link /sys/bus/pci/devices/0000:03:00.0/vendor").text == "/sys/class/drm/card0/device/vendor"
+    assert host.ask("run lspci -D -nn").text == "0000:03:00.0 VGA"
+    assert host.ask("list /sys/class/drm/card*").lines() == ["/sys/class/drm/card0"]
+    assert host.ask("run nvidia-smi nvlink --status").lines() == ["GPU 0", "GPU 1"]
+    assert "run lspci -D -nn" in host.available()
+
+
+def test_every_answer_is_an_excerpt_and_what_is_missing_is_unknown(host: TreeHost) -> None:
+    assert not host.ask("read /etc/os-release").complete
+    assert host.ask("read /proc/meminfo").status == "not-asked"
+    listed = host.ask("list /dev/dri/*")
+    assert (listed.status, listed.text, listed.complete) == ("ok", "", False)
+    for question in ("env", "open /dev/kfd", "python default", "run rocm-smi"):
+        assert host.ask(question).status == "not-asked"
+
+
+def test_sos_reports_are_read_in_place(tmp_path: Path) -> None:
+    _write(tmp_path, {"sos_commands/pci/lspci_-nnvv": "00:00.0 Host\n", "etc/os-release": "ID=rhel\n"})
+    host = TreeHost(DiskTree(tmp_path), "x")
+    assert host.ask("run lspci -nnvv").text == "00:00.0 Host"
+    assert host.ask("read /etc/os-release").text == "ID=rhel"
+
+
+def test_no_link_leads_out_of_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("password")
+    root = tmp_path / "bundle"
+    _write(root, {"files/etc/os-release": "ID=x\n", "files/flat": "../../../secret"})
+    os.symlink(tmp_path / "secret", root / "files" / "absolute")
+    os.symlink("../../secret", root / "files" / "relative")
+    os.symlink("loop", root / "files" / "loop")
+    host = TreeHost(DiskTree(root), "x")
+    for path in ("/absolute", "/relative", "/../../secret", "/loop", "/flat/x"):
+        assert "password" not in host.ask(f"read {path}").text
+
+
+def test_a_fifo_and_a_device_are_not_opened(tmp_path: Path) -> None:
+    _write(tmp_path, {"files/etc/os-release": "ID=x\n"})
+    os.mkfifo(tmp_path / "files" / "etc" / "fifo")
+    assert TreeHost(DiskTree(tmp_path), "x").ask("read /etc/fifo").status == "not-asked"
+
+
+def test_members_that_point_outside_an_archive_are_ignored(tmp_path: Path) -> None:
+    path = _tar(tmp_path / "x.tar.gz", {"etc/os-release": "ID=x\n", "../../evil": "x"})
+    with tarfile.open(tmp_path / "y.tar", "w") as archive:
+        for name, target in (("etc/passwd", "/etc/passwd"), ("etc/up", "../../../../etc/passwd")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            archive.addfile(member)
+    assert TreeHost(TarTree(path), "x").ask("read /../../evil").status == "not-asked"
+    host = TreeHost(TarTree(tmp_path / "y.tar"), "y")
+    assert host.ask("read /etc/passwd").status == "not-asked"
+    assert host.ask("read /etc/up").status == "not-asked"
+
+
+def test_what_is_no_evidence_is_refused_in_words(tmp_path: Path) -> None:
+    with pytest.raises(TreeError, match="no sys, proc"):
+        TreeHost(DiskTree(tmp_path), "x")
+    bad = tmp_path / "bad.tar"
+    bad.write_bytes(b"nothing")
+    with pytest.raises(TreeError, match="not a readable tar"):
+        TarTree(bad)
