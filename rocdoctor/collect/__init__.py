@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from rocdoctor.collect import cpus, gpus, kernel, log, network, software
+from rocdoctor.collect import container, cpus, gpus, kernel, log, memory, network, software, user
+from rocdoctor.collect import os as system
 from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.numa import collect_numa
+from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
 from rocdoctor.collect.sources import read_tools
 from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine, OperatingSystem
+from rocdoctor.facts import Machine
 from rocdoctor.host.base import Host
 
 
@@ -17,30 +19,39 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     torch is imported (in a child) only where there is a GPU that it could use, or when asked.
     """
     log.prefetch(host)
-    cpus.prefetch(host)
-    kernel.prefetch(host)
-    network.prefetch(host)
+    for subject in (cpus, kernel, network, memory, system, user, container):
+        subject.prefetch(host)
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
     tools = read_tools(host, vendors)
     gpus.add_tools(view, tools)
     running = kernel.collect_kernel(host, tools)
-    system = OperatingSystem()
+    distribution = system.collect_os(host)
+    environment = user.collect_environment(host)
+    nodes = user.collect_nodes(host, tools)
+    virtual_machine = system.collect_virtual_machine(host)
     kernel_log = log.collect_log(host, running.uptime_s)
     if isinstance(kernel_log, Known):
         gpus.add_log(view, kernel_log.value)
     found, links, unlike = gpus.build(view, tools)
     usable = any(gpu.vendor in ("amd", "nvidia") for gpu in found)
-    rocm, rocm_complete = software.collect_rocm(host, value_or(system.id, None))
+    rocm, rocm_complete = software.collect_rocm(host, value_or(distribution.id, None))
     running = kernel.with_log(running, kernel_log)
     return Machine(
+        memory=memory.collect_memory(host),
+        nodes=nodes,
+        user=user.collect_user(host),
+        container=container.collect_container(host, environment, running.release, virtual_machine, nodes),
+        environment=environment,
+        laptop=system.collect_laptop(host),
+        product=system.collect_product(host, tools),
         network=network.collect_network(host, tools),
         drivers=collect_drivers(host, tools, running),
         numa_nodes=collect_numa(host, tools),
         cpus=cpus.collect_cpus(host, tools),
         kernel=running,
-        os=system,
+        os=distribution,
         rocm=rocm,
         rocm_complete=rocm_complete,
         cuda_toolkits=software.collect_cuda(host),
@@ -51,6 +62,8 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         links=links,
         kfd_present=view.topology.present,
         kfd_gpu_nodes=view.topology.gpu_nodes,
+        nvidia_failure=collect_failure(host, tools, vendors),
+        nvidia_attached=collect_attached(tools),
         failures=tuple(tools.failures),
         disagreements=unlike,
     )

@@ -33,7 +33,7 @@ _SIMPLE = (
     "gtt_used_bytes", "numa_node", "vbios", "unique_id", "hive_id", "mig", "kfd_node", "hip_index", "smi_index",
     "torch_index", "drm_card", "render_minor", "runtime_status", "busy_percent", "performance_level", "throttle",
     "bad_pages", "bad_pages_pending", "remap_failure", "ecc_enabled", "nvlinks", "fabric_state", "persistence",
-    "compute_mode", "processes",
+    "compute_mode", "processes", "ecc_pending", "fabric_status", "mig_devices", "recovery_action",
 )  # fmt: skip
 
 
@@ -79,6 +79,7 @@ def add_tools(view: GpuView, tools: Tools) -> None:
         view.records += nvidia.smi_records(smi, answer.question, source)
     for status, answer in tools.nvlink:
         view.records += nvidia.nvlink_records(status, answer.question)
+    nvidia.give_addresses(view.records)
     displays: list[Display] = []
     for devices, answer in tools.lspci:
         records, found = listings.lspci_records(devices, answer.question)

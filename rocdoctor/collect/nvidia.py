@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 from rocdoctor.collect.records import GpuRecord
@@ -15,7 +16,38 @@ T = TypeVar("T")
 
 def smi_records(smi: NvidiaSmi, question: str, source: str) -> list[GpuRecord]:
     """One record a GPU of any nvidia-smi output (XML, -q text, the table, -L)."""
-    return [_record(gpu, question, source, position) for position, gpu in enumerate(smi.gpus)]
+    records = [_record(gpu, question, source, position) for position, gpu in enumerate(smi.gpus)]
+    for gpu, record in zip(smi.gpus, records, strict=True):
+        # That a GPU in MIG mode has no device on it, only a whole XML listing tells.
+        if gpu.mig_enabled and (gpu.mig_instances or (source == "nvidia-smi-xml" and not smi.truncated)):
+            record.put("mig_devices", len(gpu.mig_instances), question, gpu.lines.get("mig_enabled", gpu.line))
+    return records
+
+
+def give_addresses(records: Iterable[GpuRecord]) -> None:
+    """Name records without a PCI address by it, where another record of the same UUID or tool number has one.
+
+    ``nvidia-smi nvlink --status`` and ``-L`` print no addresses.
+    """
+    mine = [record for record in records if record.vendor == "nvidia" and record.source.startswith("nvidia-smi")]
+    by_uuid: dict[object, str] = {}
+    by_number: dict[object, str] = {}
+    for record in mine:
+        for key, known in (("unique_id", by_uuid), ("smi_index", by_number)):
+            if record.bdf is not None and (value := _value(record, key)) is not None:
+                known.setdefault(value, record.bdf)
+    for record in mine:
+        if record.bdf is None:
+            uuid = _value(record, "unique_id")
+            record.bdf = by_uuid.get(uuid)
+            # A UUID that the others do not have is that of another host; a number alone is taken at its word.
+            if record.bdf is None and (uuid is None or not by_uuid):
+                record.bdf = by_number.get(_value(record, "smi_index"))
+
+
+def _value(record: GpuRecord, key: str) -> object:
+    fact = record.facts.get(key)
+    return fact.value if isinstance(fact, Known) else None
 
 
 def _record(gpu: NvidiaGpu, question: str, source: str, position: int) -> GpuRecord:
@@ -58,10 +90,12 @@ def _record(gpu: NvidiaGpu, question: str, source: str, position: int) -> GpuRec
     put("throttle", gpu.clocks_event_reasons, "clocks_event_reasons")
     put("ecc_enabled", gpu.ecc_enabled, "ecc_enabled")
     put("bad_pages", _sum(gpu.retired_pages_single_bit, gpu.retired_pages_double_bit), "retired_pages_single_bit")
-    pending = [flag for flag in (gpu.retired_pages_pending, gpu.remapped_rows_pending) if flag is not None]
-    put("bad_pages_pending", any(pending) if pending else None, "retired_pages_pending")
+    put("bad_pages_pending", *_pending(gpu))
     put("remap_failure", gpu.remapped_rows_failure, "remapped_rows_failure")
     put("fabric_state", gpu.fabric_state, "fabric_state")
+    put("fabric_status", gpu.fabric_status, "fabric_status")
+    put("ecc_pending", gpu.ecc_pending, "ecc_pending")
+    put("recovery_action", *_recovery(gpu))
     if gpu.temp_c is not None:
         core = Temperature(
             "gpu", fact(gpu.temp_c, "temp_c"), fact(gpu.temp_slowdown_c, "temp_slowdown_c"),
@@ -95,6 +129,28 @@ def _named(value: T | None, question: str, line: int) -> Fact[T]:
     return NOT_ASKED if value is None else Known(value, Source(question, line))
 
 
+def _pending(gpu: NvidiaGpu) -> tuple[bool | None, str]:
+    """Whether pages or rows wait for a reset to be taken out of use, and the field that says so."""
+    flags = {
+        "retired_pages_pending": gpu.retired_pages_pending,
+        "remapped_rows_pending": gpu.remapped_rows_pending,
+    }
+    stated = {name: flag for name, flag in flags.items() if flag is not None}
+    name = max(stated, key=lambda one: stated[one], default="")
+    return stated.get(name), name
+
+
+def _recovery(gpu: NvidiaGpu) -> tuple[str | None, str]:
+    """What the driver asks for, in the words of new drivers; older ones have two flags instead."""
+    if gpu.recovery_action is not None:
+        return gpu.recovery_action, "recovery_action"
+    if gpu.reset_required:
+        return "Reset", "reset_required"
+    if gpu.drain_and_reset_recommended:
+        return "Drain and Reset", "drain_and_reset_recommended"
+    return (None if gpu.reset_required is None else "None"), "reset_required"
+
+
 def _sum(*counts: int | None) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
@@ -107,10 +163,12 @@ def nvlink_records(status: NvLinkStatus, question: str) -> list[GpuRecord]:
         record = GpuRecord("nvidia-smi", "nvidia", position=gpu.index)
         record.put("smi_index", gpu.index, question, gpu.line)
         record.put("name", gpu.name, question, gpu.line)
+        record.put("unique_id", gpu.uuid, question, gpu.line)
         links = tuple(
             NvLink(link.index, bool(link.active), _named(link.speed_gb_s, question, link.line)) for link in gpu.links
         )
-        if links or gpu.all_inactive:
+        told = all(link.active is not None for link in gpu.links)
+        if (links and told) or gpu.all_inactive:
             record.put("nvlinks", links, question, gpu.line)
         found.append(record)
     return found
