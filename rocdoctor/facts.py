@@ -193,6 +193,7 @@ class Gpu:
     fabric_status: Fact[str] = NOT_ASKED  # what the registration at the NVLink fabric came to, "Success" or an error
     mig_devices: Fact[int] = NOT_ASKED  # MIG devices that are set up on it
     recovery_action: Fact[str] = NOT_ASKED  # what the driver asks for: None, Reset, Reboot, Drain and Reset
+    vram_used_percent: Fact[int] = NOT_ASKED  # as tools round it, where they give no bytes
 
     @property
     def label(self) -> str:
