@@ -41,7 +41,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     return Machine(
         memory=memory.collect_memory(host),
         nodes=nodes,
-        user=user.collect_user(host),
+        user=user.collect_user(host, environment),
         container=container.collect_container(host, environment, running.release, virtual_machine, nodes),
         environment=environment,
         laptop=system.collect_laptop(host),

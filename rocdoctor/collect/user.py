@@ -13,7 +13,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers.env_text import parse_env
 from rocdoctor.parsers.limits import parse_limits
 from rocdoctor.parsers.network import bdf_of_link
-from rocdoctor.parsers.process import group_names, parse_id, parse_status
+from rocdoctor.parsers.process import group_names, groups_with_member, parse_id, parse_status
 
 # What a user name space shows for ids that it does not map (Linux include/linux/highuid.h).
 OVERFLOW_ID = 65534
@@ -28,8 +28,8 @@ def prefetch(host: Host) -> None:
     host.prefetch(f"stat {path}" for path in ("/dev/kfd", *_NVIDIA))
 
 
-def collect_user(host: Host) -> User:
-    """Ids, groups and limits of this process."""
+def collect_user(host: Host, environment: Environment) -> User:
+    """Ids, groups and limits of this process, and the groups that a new login would have."""
     memlock, nofile = _limits(host)
     answer = host.ask("read /proc/self/status")
     status = parse_status(answer.text) if answer.ok else None
@@ -38,7 +38,7 @@ def collect_user(host: Host) -> User:
     env = host.ask("env")
     if status.uid == 0 and env.status == "failed":
         gap = Unknown(env.unknown().why, "not-asked", env.source())
-        return User(gap, gap, gap, gap, gap)
+        return User(gap, gap, gap, gap, gap, gap)
     numbers = dict.fromkeys([*([status.gid] if status.gid is not None else []), *(status.groups or ())])
     names = _group_names(host)
     source = answer.source(status.lines.get("groups", status.lines.get("gid")))
@@ -48,7 +48,8 @@ def collect_user(host: Host) -> User:
     if status.groups is not None:
         groups = Known(tuple(names.get(number, str(number)) for number in numbers), source)
         overflow = Known(OVERFLOW_ID in numbers and status.uid != OVERFLOW_ID, source)
-    return User(Known(status.uid, answer.source(status.lines.get("uid"))), groups, memlock, nofile, overflow)
+    uid = Known(status.uid, answer.source(status.lines.get("uid")))
+    return User(uid, groups, memlock, nofile, overflow, _login_groups(host, environment, status.gid))
 
 
 def _listed_user(host: Host, gap: Unknown, memlock: Fact[int | None], nofile: Fact[int | None]) -> User:
@@ -66,6 +67,19 @@ def _listed_user(host: Host, gap: Unknown, memlock: Fact[int | None], nofile: Fa
 def _group_names(host: Host) -> Mapping[int, str]:
     answer = host.ask("read /etc/group")
     return group_names(answer.text) if answer.ok else {}
+
+
+def _login_groups(host: Host, environment: Environment, gid: int | None) -> Fact[tuple[str, ...]]:
+    """The groups of the group file that list us, and our own. Groups of a directory service are not in that file."""
+    answer = host.ask("read /etc/group")
+    if not answer.ok:
+        return answer.unknown()
+    name = next((environment.variables[key].value for key in ("USER", "LOGNAME") if key in environment.variables), "")
+    if not name or name.startswith("<"):
+        return Unknown("the name of this user is not known", "not-asked", answer.source())
+    own = group_names(answer.text).get(gid) if gid is not None else None
+    listed = groups_with_member(answer.text, name)
+    return Known(tuple(dict.fromkeys([*([own] if own else []), *listed])), answer.source())
 
 
 def _limits(host: Host) -> tuple[Fact[int | None], Fact[int | None]]:
