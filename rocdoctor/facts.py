@@ -514,3 +514,4 @@ class Machine:
     kfd_nodes_hidden: Fact[int] = NOT_ASKED  # KFD nodes whose properties this process may not read (its cgroup)
     nvidia_attached: Fact[int] = NOT_ASKED  # GPUs that nvidia-smi counts
     interfaces: Fact[Mapping[str, str]] = NOT_ASKED  # every network interface -> operstate (up, down, unknown ...)
+    network_complete: bool = False  # the list shows every network card on the bus
