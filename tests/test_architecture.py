@@ -7,10 +7,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
-import tomllib
 
 from rocdoctor.check import check_files, load_check, name_of
 from rocdoctor.knowledge.tables import cause
@@ -18,6 +19,13 @@ from tests.kit import ROOT
 
 PACKAGE = ROOT / "rocdoctor"
 CHECKS = check_files(ROOT / "checks")
+
+
+def _project() -> dict[str, Any]:
+    # tomllib came with Python 3.11; setuptools carries the same parser for older ones.
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "setuptools._vendor.tomli")
+    loaded: dict[str, Any] = toml.loads((ROOT / "pyproject.toml").read_text())
+    return loaded
 
 
 def _imports(path: Path) -> Iterator[str]:
@@ -34,7 +42,7 @@ def _modules(folder: str) -> list[Path]:
 
 
 def test_the_package_list_names_every_folder_with_code() -> None:
-    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    listed = set(_project()["tool"]["setuptools"]["packages"])
     on_disk = {"rocdoctor", "rocdoctor.checks", "rocdoctor.profiles"}
     on_disk |= {
         "rocdoctor." + ".".join(path.parent.relative_to(PACKAGE).parts)
@@ -92,7 +100,7 @@ def test_checks_lie_flat() -> None:
 
 
 def test_torch_is_in_no_dependency_list_but_that_of_development() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = _project()["project"]
     assert not [one for one in project["dependencies"] if one.startswith("torch")]
     assert project["optional-dependencies"]["torch"] == ["torch>=2.1"]
 

@@ -20,6 +20,7 @@ from rocdoctor.facts import (
     GpuLink,
     KernelLog,
     LinkState,
+    LogEvent,
     Partition,
     Pcie,
     Power,
@@ -96,7 +97,10 @@ def add_tools(view: GpuView, tools: Tools) -> None:
 
 
 def add_log(view: GpuView, log: KernelLog) -> None:
-    """GPUs that the kernel log names (a driver line with a PCI address)."""
+    """GPUs that the kernel log names (a driver line with a PCI address), with the ids and sizes that it states.
+
+    Some lines of the compute driver give the device id but no address: with one GPU in the log it is that one's.
+    """
     by_bdf: dict[str, GpuRecord] = {}
     for event in log.events:
         vendor = _log_vendor(event.text)
@@ -105,10 +109,21 @@ def add_log(view: GpuView, log: KernelLog) -> None:
         record = by_bdf.setdefault(event.bdf, GpuRecord("dmesg", vendor, bdf=event.bdf))
         if "bdf" not in record.facts:
             record.put("bdf", event.bdf, log.source, event.line)
-        for key, name in (("vram_bytes", "vram_bytes"), ("pci_id", "pci_id"), ("gfx", "gfx")):
-            if name in event.values and key not in record.facts:
-                record.put(key, event.values[name], log.source, event.line)
+        _from_event(record, event, log.source)
+    amd = [record for record in by_bdf.values() if record.vendor == "amd"]
+    for event in log.events:
+        if event.bdf is None and len(amd) == 1 and _log_vendor(event.text) == "amd":
+            _from_event(amd[0], event, log.source)
     view.records += by_bdf.values()
+
+
+def _from_event(record: GpuRecord, event: LogEvent, question: str) -> None:
+    values = event.values
+    if "vram_bytes" in values and "vram_bytes" not in record.facts:
+        record.put("vram_bytes", values["vram_bytes"], question, event.line)
+    vendor_id, device_id = str(values.get("vendor_id", "")).lower(), str(values.get("device_id", "")).lower()
+    if vendor_id == "1002" and device_id and "pci_id" not in record.facts:
+        record.put("pci_id", f"{vendor_id}:{device_id}", question, event.line)
 
 
 def _log_vendor(text: str) -> str | None:

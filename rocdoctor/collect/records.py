@@ -111,7 +111,7 @@ def join(records: Iterable[GpuRecord]) -> list[Device]:
         found = next((device for device in devices if _same_device(device, record)), None)
         if found is not None:
             found.records.append(record)
-        elif record.bdf or record.unique_id is not None or record.gpu_id is not None:
+        elif record.bdf:
             devices.append(Device(record.vendor, [record]))
         else:
             nameless.append(record)
@@ -135,8 +135,17 @@ def _place_nameless(devices: list[Device], records: list[GpuRecord]) -> None:
     by_source: dict[tuple[str, str], list[GpuRecord]] = {}
     for record in records:
         by_source.setdefault((record.source, record.vendor), []).append(record)
-    for (_, vendor), group in sorted(by_source.items(), key=lambda item: RANKS.index(item[0][0])):
+    for (_, vendor), members in sorted(by_source.items(), key=lambda item: RANKS.index(item[0][0])):
         known = [device for device in devices if device.vendor == vendor]
+        group: list[GpuRecord] = []
+        for record in members:
+            named = next((device for device in known if _same_device(device, record)), None)
+            if named is not None:
+                named.records.append(record)
+            else:
+                group.append(record)
+        if not group:
+            continue
         if not known:
             devices += [Device(vendor, [record]) for record in group]
         elif len(known) == len(group) == 1:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host import live, programs
+from rocdoctor.host.base import Answer
 from rocdoctor.host.live import LiveHost, run_bounded
 
 pytestmark = pytest.mark.live
@@ -74,7 +75,7 @@ def test_a_read_that_hangs_in_the_kernel_costs_one_deadline(monkeypatch: pytest.
     original = live._QUICK["read"]
     stuck = {"read /sick/1", "read /sick/2", "read /sick/3"}
 
-    def read(question: str) -> live.Answer:
+    def read(question: str) -> Answer:
         if question in stuck:
             time.sleep(30)
         return original(question)
