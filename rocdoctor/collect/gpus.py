@@ -118,10 +118,10 @@ def add_log(view: GpuView, log: KernelLog) -> None:
 
 
 def _from_event(record: GpuRecord, event: LogEvent, question: str) -> None:
-    values = event.values
-    if "vram_bytes" in values and "vram_bytes" not in record.facts:
-        record.put("vram_bytes", values["vram_bytes"], question, event.line)
-    vendor_id, device_id = str(values.get("vendor_id", "")).lower(), str(values.get("device_id", "")).lower()
+    for key in ("vram_bytes", "pci_id", "compute_units", "vbios"):
+        if key in event.values and key not in record.facts:
+            record.put(key, event.values[key], question, event.line)
+    vendor_id, device_id = str(event.values.get("vendor_id", "")).lower(), str(event.values.get("device_id", "")).lower()
     if vendor_id == "1002" and device_id and "pci_id" not in record.facts:
         record.put("pci_id", f"{vendor_id}:{device_id}", question, event.line)
 
