@@ -121,7 +121,8 @@ def _from_event(record: GpuRecord, event: LogEvent, question: str) -> None:
     for key in ("vram_bytes", "pci_id", "compute_units", "vbios"):
         if key in event.values and key not in record.facts:
             record.put(key, event.values[key], question, event.line)
-    vendor_id, device_id = str(event.values.get("vendor_id", "")).lower(), str(event.values.get("device_id", "")).lower()
+    vendor_id = str(event.values.get("vendor_id", "")).lower()
+    device_id = str(event.values.get("device_id", "")).lower()
     if vendor_id == "1002" and device_id and "pci_id" not in record.facts:
         record.put("pci_id", f"{vendor_id}:{device_id}", question, event.line)
 
