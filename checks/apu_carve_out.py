@@ -1,0 +1,36 @@
+"""The integrated GPU has a small memory of its own and borrows the rest from main memory.
+
+Why
+  The firmware reserves a part of main memory for an APU (the carve-out), which tools show as VRAM. Beyond it the
+  GPU maps ordinary memory (GTT), up to a limit of the kernel's memory manager (ttm), by default half of main
+  memory. Programs that look at VRAM alone believe that there is little; ROCm on newer APUs uses GTT as well.
+
+Fix
+  If models do not fit: raise `ttm.pages_limit` (in pages of 4 KiB, on the kernel command line), or the carve-out in
+  the firmware setup. The carve-out is lost for programs on the CPU, the GTT limit is not.
+
+References
+  https://docs.kernel.org/gpu/amdgpu/module-parameters.html (gttsize, vis_vramlimit)
+  drivers/gpu/drm/ttm/ttm_tt.c (pages_limit)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Outcome, check, cite, each_amd_gpu, info, not_applicable
+from rocdoctor.evidence import known
+from rocdoctor.facts import Gpu, Machine
+
+
+@check(each_amd_gpu)
+def apu_carve_out(machine: Machine, gpu: Gpu) -> Outcome:
+    if not known(gpu.integrated):
+        return not_applicable("this GPU has memory of its own")
+    own, shared = known(gpu.vram_bytes), known(gpu.gtt_bytes)
+    if own >= shared:
+        return None
+    return info(
+        f"This integrated GPU has {own / 2**30:.3g} GiB reserved as VRAM and may map {shared / 2**30:.3g} GiB more "
+        "of main "
+        "memory (GTT); programs that look at VRAM alone see only the first.",
+        evidence=[cite(gpu.vram_bytes), cite(gpu.gtt_bytes)],
+    )

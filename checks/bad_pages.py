@@ -1,0 +1,57 @@
+"""Memory pages or rows of the GPU were taken out of use because they are damaged.
+
+Why
+  After an uncorrectable error, or many corrected ones at one place, the driver retires the page or remaps the row.
+  A few are handled for good and cost nothing. A retirement that is pending takes effect only with a reset of the
+  GPU; a failed remapping means that the spare rows are used up.
+
+Fix
+  Pending: stop all work on the GPU and reset it, or reboot. Failed: replace the card.
+
+References
+  https://docs.nvidia.com/deploy/dynamic-page-retirement/index.html
+  https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/index.html (row remapping)
+  https://docs.kernel.org/gpu/amdgpu/ras.html (gpu_vram_bad_pages)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable, warning
+from rocdoctor.evidence import Known, known, value_or
+from rocdoctor.facts import Gpu, Machine
+
+_RESET = Fix(
+    "Stop all work on this GPU and reset it, or reboot, so that the damaged pages are taken out of use",
+    safety="reboots",
+)
+
+
+@check(each_gpu, cause="gpu-hardware-fault")
+def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
+    if gpu.vendor not in ("amd", "nvidia"):
+        return not_applicable("not a GPU of AMD or NVIDIA")
+    pages = value_or(gpu.bad_pages, None)
+    if value_or(gpu.remap_failure, False):
+        return error(
+            "Remapping a damaged memory row failed: this GPU has no spare rows left and needs to be replaced.",
+            evidence=[cite(gpu.remap_failure, "row remapping failed")],
+            fix=Fix("Take this GPU out of the job and have it replaced", safety="manual"),
+        )
+    if value_or(gpu.bad_pages_pending, False):
+        return warning(
+            "Damaged memory pages (or rows) wait for a reset of the GPU before they are retired.",
+            evidence=[cite(gpu.bad_pages_pending, "pending"), *([cite(gpu.bad_pages)] if pages else [])],
+            fix=_RESET,
+        )
+    if pages:
+        one = pages == 1
+        return info(
+            f"{pages} memory page{' was' if one else 's were'} retired because of ECC errors; the rest of the memory "
+            "is "
+            "in use as usual.",
+            evidence=[cite(gpu.bad_pages, f"{pages} retired")],
+            cause="",
+        )
+    if pages is None and not isinstance(gpu.bad_pages_pending, Known) and not isinstance(gpu.remap_failure, Known):
+        known(gpu.bad_pages)
+    return None

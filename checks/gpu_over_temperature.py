@@ -1,0 +1,65 @@
+"""A sensor of the GPU is at or above a temperature limit that the card itself states.
+
+Why
+  From its critical limit on a card lowers its clocks; from the emergency limit on the driver shuts the machine down
+  to save it. Both limits are read from the card, sensor by sensor: a junction of 100 °C is fine for a card whose
+  limit is 110 °C. A sensor less than 5 °C below its limit under load is worth knowing and no fault.
+
+Fix
+  Restore the cooling: dust, fans, a cable in the airflow, the inlet temperature, the fan speed of the chassis
+  (passive server cards have no fan of their own), a fan that was fixed by hand. A lower power cap helps until then.
+
+References
+  https://docs.kernel.org/gpu/amdgpu/thermal.html (temp*_crit, temp*_emergency)
+  https://docs.nvidia.com/deploy/nvidia-smi/index.html (Temperature)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, error, info, warning
+from rocdoctor.evidence import value_or
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.gpu_health import Reading, limited_readings
+
+_NOTE_BELOW_CRIT_C = 5.0
+_FIX = Fix("Restore the cooling of this GPU: dust, fans, airflow, inlet temperature", safety="manual")
+
+
+@check(each_gpu, cause="thermal-or-power-limit")
+def gpu_over_temperature(machine: Machine, gpu: Gpu) -> Outcome:
+    busy = value_or(gpu.busy_percent, None)
+    load = "" if busy is None else f" ({busy} % busy)"
+    found = [one for reading in limited_readings(gpu) if (one := _judge(reading, load)) is not None]
+    # One sensor speaks for the GPU: the others of a hot card follow from it.
+    return min(found, key=lambda one: ("error", "warning", "info").index(one.severity)) if found else None
+
+
+def _judge(reading: Reading, load: str) -> Finding | None:
+    label, now, crit, emergency = reading.sensor.label, reading.input_c, reading.crit_c, reading.emergency_c
+    if crit is None:
+        return None
+    evidence = [cite(reading.sensor.input_c, f"{now:g} °C"), cite(reading.sensor.crit_c, f"critical at {crit:g} °C")]
+    if emergency is not None and now >= emergency > crit:
+        return error(
+            f"The {label} temperature is {now:g} °C, at the emergency limit of this card ({emergency:g} °C): it is "
+            "about "
+            f"to shut down{load}.",
+            evidence=[*evidence, cite(reading.sensor.emergency_c, f"emergency at {emergency:g} °C")],
+            fix=_FIX,
+            explains=("throttling-now", "clock-stuck-low-under-load"),
+        )
+    if now >= crit:
+        return warning(
+            f"The {label} temperature is {now:g} °C, at the critical limit of this card ({crit:g} °C), so it slows "
+            f"down{load}.",
+            evidence=evidence,
+            fix=_FIX,
+            explains=("throttling-now", "clock-stuck-low-under-load"),
+        )
+    if crit - now <= _NOTE_BELOW_CRIT_C:
+        return info(
+            f"The {label} temperature is {now:g} °C, {crit - now:g} °C below the critical limit of this card{load}.",
+            evidence=evidence,
+            cause="",
+        )
+    return None

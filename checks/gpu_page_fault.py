@@ -1,0 +1,61 @@
+"""A program used GPU memory that is not mapped for it: a GPU page fault.
+
+Why
+  The driver stops a kernel that reads or writes an address it does not own. That is a fault of the program or of
+  one of its libraries (an index out of bounds, a freed buffer, code for another GPU by HSA_OVERRIDE_GFX_VERSION),
+  far more often than of the machine. It is no proof of broken memory. With VMID 0 it was the driver or the firmware
+  itself.
+
+Fix
+  Find the kernel: run the program with AMD_SERIALIZE_KERNEL=3 and HIP_LAUNCH_BLOCKING=1, without
+  HSA_OVERRIDE_GFX_VERSION.
+
+References
+  https://docs.kernel.org/gpu/amdgpu/debugging.html (page faults)
+  https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, info, warning
+from rocdoctor.facts import Machine
+from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, number, quotes, times
+
+_FIX = Fix(
+    "Run the program that faulted with serialised kernels to find the one at fault, without HSA_OVERRIDE_GFX_VERSION",
+    command="AMD_SERIALIZE_KERNEL=3 HIP_LAUNCH_BLOCKING=1 python train.py",
+    safety="safe",
+)
+
+
+@check(gpu_log("amd", "gpu-page-fault"), cause="not-environment")
+def gpu_page_fault(machine: Machine) -> Outcome:
+    found: list[Finding] = []
+    for label, events in by_device(machine, events_of(machine, "gpu-page-fault")):
+        words = f"GPU page faults were logged {times(len(events))}, last {age(machine, events)}"
+        live = [event for event in events if is_current(event) and is_recent(event)]
+        evidence = quotes(machine, events)
+        if live and all(number(event, "vmid") == 0 for event in live):
+            found.append(
+                warning(
+                    f"{words}, by the driver or the firmware itself (VMID 0).",
+                    evidence=evidence,
+                    fix=Fix("Try a newer kernel driver and firmware", safety="reboots"),
+                    subject=label,
+                    cause="",
+                )
+            )
+        elif live:
+            found.append(
+                warning(
+                    f"{words}: a program used memory that is not mapped for it, most often its own fault.",
+                    evidence=evidence,
+                    fix=_FIX,
+                    subject=label,
+                    confidence="possible",
+                    explains=("queue-eviction-failed",),
+                )
+            )
+        else:
+            found.append(info(f"{words}; mostly faults of a program.", evidence=evidence, subject=label, cause=""))
+    return found

@@ -1,0 +1,86 @@
+"""An InfiniBand port is not active.
+
+Why
+  Collectives between nodes use every port that is active. A port in the state INIT has a cable and a link, but no
+  subnet manager has configured it. A port that is DOWN is often simply not cabled, so this is a note, and a warning
+  where the kernel log shows that the port was lost while the machine was running.
+
+Fix
+  INIT: start the subnet manager (opensm, or the one of the switch). DOWN: cable, transceiver, switch port.
+
+References
+  https://docs.kernel.org/admin-guide/abi-stable.html (/sys/class/infiniband/.../state, link_downed, symbol_error)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, check, cite, info, quote, warning
+from rocdoctor.evidence import Known, known, value_or
+from rocdoctor.facts import Machine, Nic
+from rocdoctor.log_events import other_events, quotes
+
+_ACTIVE = ("active", "up", "linkup")
+_COUNTERS = ("link_downed", "symbol_error", "link_error_recovery")
+# A counter runs since the driver was loaded; a few come from plugging in.
+_MANY = 10
+
+
+def each_infiniband_port(machine: Machine) -> Sequence[Subject] | NotApplicable:
+    """Every InfiniBand port of the machine (RoCE ports follow the state of their Ethernet interface)."""
+    found = [Subject(nic.name, nic) for nic in machine.network if nic.kind == "infiniband"]
+    return found or NotApplicable("no InfiniBand port in this evidence")
+
+
+@check(each_infiniband_port, cause="network-interface-wrong")
+def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
+    state = known(nic.state)
+    word = state.strip().lower()
+    if word in _ACTIVE:
+        counted = {name: nic.counters[name] for name in _COUNTERS if nic.counters.get(name, 0) >= _MANY}
+        if not counted:
+            return None
+        words = ", ".join(f"{name} {count}" for name, count in counted.items())
+        source = nic.state.source if isinstance(nic.state, Known) else ""
+        return info(
+            f"This InfiniBand port is active, but has counted link errors: {words}.",
+            evidence=[quote(source, words)],
+            cause="",
+        )
+    lost = [
+        event for event in other_events(machine, "infiniband-port-state")
+        if event.values.get("device") in (nic.name, nic.name.split("/")[0]) and event.values.get("state") == "DOWN"
+    ]  # fmt: skip
+    others = any(
+        value_or(other.state, "").strip().lower() in _ACTIVE
+        for other in machine.network
+        if other.kind == "infiniband" and other.name != nic.name
+    )
+    if word in ("init", "initializing", "armed"):
+        make = warning if others else info
+        return make(
+            f"This InfiniBand port has a link but is not active (state {state}): no subnet manager has configured it.",
+            evidence=[cite(nic.state)],
+            fix=Fix("Start the subnet manager of the fabric (opensm, or that of the switch)", safety="manual"),
+            cause="network-interface-wrong" if others else "",
+            confidence="likely",
+        )
+    fix = Fix(
+        "Check cable, transceiver and switch port if this port is meant to be used", command="ibstat", safety="safe"
+    )
+    if lost:
+        return warning(
+            f"This InfiniBand port is not active (state {state}) and went down while the machine was running.",
+            evidence=[cite(nic.state), *quotes(machine, lost, 2)],
+            fix=fix,
+            confidence="likely",
+        )
+    if not others:
+        return None
+    return info(
+        f"This InfiniBand port is not active (state {state}), while others of this machine are.",
+        evidence=[cite(nic.state)],
+        fix=fix,
+        cause="",
+    )

@@ -1,0 +1,77 @@
+"""A network link went down and up again while the machine was running (it flaps).
+
+Why
+  When the link of a fast card (InfiniBand, RoCE, fast Ethernet) drops, collectives between nodes hang until their
+  timeout or end with a transport error. Repeated drops mean a cable, a transceiver, a dirty connector, or the
+  switch port. Links that change in the first minutes after the boot are drivers at work.
+
+Fix
+  Clean or replace cable and transceiver, then look at the counters of both ends.
+
+References
+  https://docs.kernel.org/networking/statistics.html
+  drivers/net/ethernet/mellanox/mlx5/core/en_main.c (Link up, Link down)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, warning, whole_machine
+from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.facts import KernelLog, LogEvent, Machine
+from rocdoctor.log_events import age, quotes, times
+
+_AFTER_BOOT_S = 300.0
+_FAST_GBIT_S = 25.0
+_OFTEN_ON_SLOW = 3
+_FIX = Fix(
+    "Clean or replace cable and transceiver, then compare the error counters of both ends",
+    command="ethtool -S INTERFACE; ibqueryerrors",
+    safety="manual",
+)
+
+
+@check(whole_machine, cause="network-interface-wrong")
+def network_link_flaps(machine: Machine) -> Outcome:
+    log = known(machine.kernel.log)
+    if not log.link_flaps and not log.complete:
+        raise NotKnown(Unknown("the kernel log here does not reach back to the boot"))
+    found: list[Finding] = []
+    for name, count in sorted(log.link_flaps.items()):
+        drops = _late_drops(log, name)
+        if drops is not None:
+            count = min(count, len(drops))
+        if count > 0 and (finding := _judge(machine, log, name, count, drops or ())) is not None:
+            found.append(finding)
+    return found
+
+
+def _late_drops(log: KernelLog, name: str) -> tuple[LogEvent, ...] | None:
+    """The drops after the first minutes and outside of suspend; None where the log gives no single events."""
+    events = [event for event in log.of("network-link-down") if event.values.get("interface") == name]
+    if not events:
+        return None
+    return tuple(
+        event for event in events
+        if not event.during_resume and (event.time_s is None or event.time_s > _AFTER_BOOT_S)
+    )  # fmt: skip
+
+
+def _judge(machine: Machine, log: KernelLog, name: str, count: int, drops: tuple[LogEvent, ...]) -> Finding | None:
+    words = f"The link of the network interface {name} went down {times(count)} while running (link flap)"
+    when = f", last {age(machine, drops)}" if drops else ""
+    evidence = quotes(machine, drops) if drops else (quote(log.source, f"{name}: {count}"),)
+    if _is_fast(machine, name):
+        return warning(f"{words}{when}.", evidence=evidence, fix=_FIX, confidence="possible")
+    if count >= _OFTEN_ON_SLOW:
+        return info(f"{words}{when}.", evidence=evidence, cause="")
+    return None
+
+
+def _is_fast(machine: Machine, name: str) -> bool:
+    if name.startswith("ib"):
+        return True
+    for nic in machine.network:
+        if name == nic.name or name in nic.interfaces:
+            rate = value_or(nic.speed_gbit_s, 0.0)
+            return nic.kind in ("infiniband", "roce") or rate >= _FAST_GBIT_S
+    return False

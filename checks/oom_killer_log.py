@@ -1,0 +1,48 @@
+"""The kernel killed processes because main memory (not GPU memory) ran out.
+
+Why
+  A rank or a data loader worker that the OOM killer ends leaves no Python traceback: the others wait in a
+  collective until its timeout, or torchrun reports signal 9. With scope "cgroup" the limit of the container, Slurm
+  job or service was reached, not that of the machine.
+
+Fix
+  Fewer or smaller loader workers, less in pinned and shared memory, or a higher memory limit of the job.
+
+References
+  https://docs.kernel.org/admin-guide/mm/concepts.html (OOM killer)
+  https://docs.kernel.org/admin-guide/cgroup-v2.html (memory.max)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, info, warning, whole_machine
+from rocdoctor.facts import LogEvent, Machine
+from rocdoctor.log_events import age, events_of, is_recent, quotes, times
+
+
+@check(whole_machine, cause="out-of-memory")
+def oom_killer_log(machine: Machine) -> Outcome:
+    events = events_of(machine, "out-of-memory-kill")
+    if not events:
+        return None
+    limited = all(_by_limit(event) for event in events)
+    what = "the memory limit of a container or job was reached" if limited else "main memory ran out"
+    words = f"The kernel's OOM killer ended processes {times(len(events))} because {what}, last {age(machine, events)}."
+    evidence = quotes(machine, events)
+    if not any(is_recent(event) for event in events):
+        return info(words, evidence=evidence, cause="")
+    return warning(
+        words,
+        evidence=evidence,
+        fix=Fix(
+            "Raise the memory limit of the job"
+            if limited
+            else "Use fewer loader workers or give the job more main memory",
+            safety="manual",
+        ),
+        confidence="likely",
+    )
+
+
+def _by_limit(event: LogEvent) -> bool:
+    return event.values.get("scope") == "cgroup" or "MEMCG" in str(event.values.get("constraint", ""))

@@ -1,0 +1,58 @@
+"""The GPU has counted hardware errors (ECC, RAS) that it could not correct.
+
+Why
+  An uncorrectable error means damaged data: the job that used it crashed or computed wrongly. AMD drivers count
+  them by block (umc is the memory, sdma the copy engine, xgmi_wafl the links between GPUs ...) since the driver was
+  loaded; NVIDIA drivers count "volatile" ones since then and "aggregate" ones over the life of the card. Old
+  aggregate errors whose pages were retired are history and only a note.
+
+Fix
+  Take this GPU out of the job, power cycle the machine, and have the card replaced if the errors return.
+
+References
+  https://docs.kernel.org/gpu/amdgpu/ras.html
+  https://docs.nvidia.com/deploy/nvidia-smi/index.html (ECC Errors)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable
+from rocdoctor.evidence import Known, NotKnown, Unknown
+from rocdoctor.facts import Gpu, Machine
+
+_FIX = Fix(
+    "Take this GPU out of the job, power cycle the machine, and have the GPU replaced if uncorrectable errors return",
+    safety="manual",
+)
+
+
+@check(each_gpu, cause="gpu-hardware-fault")
+def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
+    if not gpu.ras:
+        if gpu.vendor not in ("amd", "nvidia"):
+            return not_applicable("not a GPU of AMD or NVIDIA")
+        raise NotKnown(Unknown("no error counters in this evidence (many consumer cards have none)"))
+    counted = [(block, block.uncorrectable) for block in gpu.ras if isinstance(block.uncorrectable, Known)]
+    if not counted:
+        raise NotKnown(Unknown("the counters of uncorrectable errors could not be read"))
+    bad = [(block.block.lower(), count) for block, count in counted if count.value > 0]
+    lately = [(name, count) for name, count in bad if name != "aggregate"]
+    if lately:
+        words = ", ".join(
+            f"{count.value}" if name == "volatile" else f"{count.value} in the {name} block" for name, count in lately
+        )
+        return error(
+            f"Uncorrectable hardware errors (ECC/RAS) since the driver was loaded: {words}.",
+            evidence=[cite(count, f"{name}: {count.value} uncorrectable") for name, count in lately],
+            fix=_FIX,
+            explains=("ras-log-uncorrectable", "gpu-reset-log", "vram-lost", "queue-eviction-failed"),
+        )
+    if bad:
+        ((_, count),) = bad
+        return info(
+            f"Over its life this GPU has counted {count.value} uncorrectable ECC errors; none since the driver was "
+            "loaded.",
+            evidence=[cite(count, f"aggregate: {count.value} uncorrectable")],
+            cause="",
+        )
+    return None

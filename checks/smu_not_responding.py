@@ -1,0 +1,57 @@
+"""The power management firmware (SMU) of the GPU does not answer the driver.
+
+Why
+  The SMU sets clocks, reads sensors and carries out resets. When it stops answering, sensors fail, clocks stay
+  where they are, and the GPU often hangs soon after; a reset may not work either. After an unfinished resume of a
+  laptop's second GPU it is a known weakness of drivers and no broken card.
+
+Fix
+  Reboot, or power the machine off and on. If it returns under load, update driver, firmware and firmware setup
+  (BIOS), and check power and temperature.
+
+References
+  drivers/gpu/drm/amd/pm/swsmu/smu_cmn.c (not done with your previous command)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.facts import LogEvent, Machine
+from rocdoctor.gpu_health import is_laptop
+from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, other_events, quotes, times
+
+_FIX = Fix(
+    "Reboot; if the firmware stays silent, power the machine off and on, then update driver and firmware",
+    safety="reboots",
+)
+
+
+@check(gpu_log("amd", "smu-no-response"))
+def smu_not_responding(machine: Machine) -> Outcome:
+    return [_judge(machine, *group) for group in by_device(machine, events_of(machine, "smu-no-response"))]
+
+
+def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Finding:
+    words = f"The power management firmware (SMU) did not answer {times(len(events))}, last {age(machine, events)}"
+    evidence = quotes(machine, events)
+    live = [event for event in events if is_current(event)]
+    back = [
+        event for event in other_events(machine, "gpu-reset-succeeded")
+        if live and event.line > live[-1].line and (event.bdf is None or event.bdf == live[-1].bdf)
+    ]  # fmt: skip
+    if not live or back:
+        since = "a reset brought the GPU back" if back else "the driver was loaded again or the machine resumed since"
+        return info(f"{words}; {since}.", evidence=evidence, subject=label)
+    if is_laptop(machine.laptop) or not is_recent(live[-1]):
+        return warning(
+            f"{words}: clocks, sensors and resets of this GPU may not work.", evidence=evidence, fix=_FIX, subject=label
+        )
+    return error(
+        f"{words}, and nothing in the log brought it back: clocks, sensors and resets of this GPU do not work.",
+        evidence=evidence,
+        fix=_FIX,
+        subject=label,
+        cause="gpu-hardware-fault",
+        confidence="possible",
+        explains=("gpu-reset-log", "queue-eviction-failed"),
+    )

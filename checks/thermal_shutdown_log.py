@@ -1,0 +1,51 @@
+"""The kernel log says that the GPU became too hot, or that the machine was shut down to save it.
+
+Why
+  At its thermal limit (CTF, critical temperature fault) the driver of an AMD GPU orders the machine to shut down. A
+  job ends without a trace in its own log, and the machine seems to crash under load. Lines about thermal throttling
+  are the milder form: the card only becomes slower.
+
+Fix
+  Restore the cooling before the next long job: dust, fans, airflow, inlet temperature, a fan that was fixed by
+  hand.
+
+References
+  https://docs.kernel.org/gpu/amdgpu/thermal.html
+  drivers/gpu/drm/amd/pm/swsmu/amdgpu_smu.c (over temperature range)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
+from rocdoctor.facts import LogEvent, Machine
+from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, quotes, times
+
+_KINDS = ("gpu-over-temperature", "gpu-thermal-throttling")
+_FIX = Fix("Restore the cooling of this GPU before the next long job: dust, fans, airflow, inlet temperature")
+
+
+@check(gpu_log("", *_KINDS), cause="thermal-or-power-limit")
+def thermal_shutdown_log(machine: Machine) -> Outcome:
+    groups = by_device(machine, events_of(machine, *_KINDS))
+    return [_judge(machine, label, events) for label, events in groups]
+
+
+def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Finding:
+    hot = tuple(event for event in events if event.kind == "gpu-over-temperature")
+    if not hot:
+        return warning(
+            f"The driver logged thermal throttling {times(len(events))}, last {age(machine, events)}.",
+            evidence=quotes(machine, events),
+            fix=_FIX,
+            subject=label,
+        )
+    # What stands before a later start of the driver has been survived.
+    now = any(is_current(event) and is_recent(event) for event in hot)
+    make = error if now else warning
+    return make(
+        f"The GPU went over its temperature range and the driver ordered a thermal shutdown, last {age(machine, hot)}.",
+        evidence=quotes(machine, hot),
+        fix=_FIX,
+        subject=label,
+        explains=("gpu-reset-log", "ring-timeout"),
+    )

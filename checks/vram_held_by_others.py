@@ -1,0 +1,76 @@
+"""More than half of the GPU's memory is in use although the GPU is idle.
+
+Why
+  Memory that an idle GPU holds belongs to another job, to a server that keeps its model loaded, or to a process
+  that was left over from a crashed run (it may belong to another container or user and not be listed). A new job
+  then ends with "out of memory" although the card is big enough. A few hundred MB of a desktop session are healthy.
+
+Fix
+  Find the holder and end it if it is yours: `sudo fuser -v /dev/kfd /dev/dri/renderD*` or `sudo fuser -v
+  /dev/nvidia*`. Another container shows only on the host. If nobody holds it, reset the GPU.
+
+References
+  https://rocm.docs.amd.com/projects/amdsmi/en/latest/how-to/amdsmi-cli-tool.html (amd-smi process)
+  https://docs.nvidia.com/deploy/nvidia-smi/index.html (Processes)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, warning
+from rocdoctor.evidence import Fact, Known, known, value_or
+from rocdoctor.facts import Gpu, Machine
+
+_IDLE_PERCENT = 5
+_SHARE = 0.5
+
+
+@check(each_discrete_gpu, cause="out-of-memory")
+def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
+    used: Fact[int]
+    if isinstance(gpu.vram_used_bytes, Known):
+        total = known(gpu.vram_bytes)
+        used, share = gpu.vram_used_bytes, gpu.vram_used_bytes.value / total if total else 0.0
+        amount = f"{gpu.vram_used_bytes.value / 2**30:.3g} of {total / 2**30:.3g} GiB of GPU memory"
+    else:
+        used, share = gpu.vram_used_percent, known(gpu.vram_used_percent) / 100
+        amount = f"{round(share * 100)} % of the GPU memory (VRAM)"
+    if share <= _SHARE:
+        return None
+    busy = known(gpu.busy_percent)
+    if busy > _IDLE_PERCENT:
+        return None
+    evidence = [cite(used), cite(gpu.busy_percent, f"{busy} % busy")]
+    nodes = "/dev/nvidia*" if gpu.vendor == "nvidia" else "/dev/kfd /dev/dri/renderD*"
+    fix = Fix(
+        "Find the process that holds the memory (also in other containers and of other users) and end it if it is "
+        "yours",
+        command=f"sudo fuser -v {nodes}",
+        safety="safe",
+    )
+    if not isinstance(gpu.processes, Known):
+        return info(
+            f"{amount} is in use although the GPU is idle ({busy} % busy).", evidence=evidence, fix=fix, cause=""
+        )
+    listed = sum(value_or(process.vram_bytes, 0) for process in gpu.processes.value)
+    if gpu.processes.value:
+        count = len(gpu.processes.value)
+        holders = "one process" if count == 1 else f"{count} processes"
+        known_part = f", {listed / 2**30:.3g} GiB of them" if listed else ""
+        return info(
+            f"{amount} is in use although the GPU is idle ({busy} % busy); {holders} listed{known_part}.",
+            evidence=[*evidence, cite(gpu.processes, f"{count} listed")],
+            fix=fix,
+            cause="",
+        )
+    # Inside of a container, and on Windows, the list is empty whatever runs.
+    hidden = value_or(machine.container.kind, "none") != "none"
+    make = info if hidden else warning
+    return make(
+        f"{amount} is in use although the GPU is idle ({busy} % busy) and no process is listed: it is occupied by a "
+        "left-over "
+        "or hidden process.",
+        evidence=[*evidence, cite(gpu.processes, "no process listed")],
+        fix=fix,
+        cause="" if hidden else "out-of-memory",
+        confidence="likely",
+    )
