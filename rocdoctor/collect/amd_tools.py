@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rocdoctor.collect.records import GpuRecord
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source
 from rocdoctor.facts import ComputeNode, GpuProcess, RasBlock, Temperature
-from rocdoctor.parsers.amd_smi_records import AmdSmi, AmdSmiGpu
-from rocdoctor.parsers.rocm_smi_records import RocmSmi, RocmSmiGpu
-from rocdoctor.parsers.rocminfo import Agent, RocmInfo
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.amd_smi_records import AmdSmi, AmdSmiGpu
+    from rocdoctor.parsers.rocm_smi_records import RocmSmi, RocmSmiGpu
+    from rocdoctor.parsers.rocminfo import Agent, RocmInfo
 
 T = TypeVar("T")
 

@@ -10,7 +10,6 @@ from rocdoctor.collect.records import Device
 from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, value_or
 from rocdoctor.facts import Gpu, GpuLink
-from rocdoctor.parsers.nvidia_links import nvlink_count
 
 # amdgpu gives one XGMI hop the weight 15, and 13 from kernel 6.x on for GPUs with coherent links (kfd_crat.c).
 _XGMI_HOP_WEIGHTS = (15, 13)
@@ -65,6 +64,8 @@ def gpu_links(
                 for peer in os_device.xgmi_peers:
                     table.add(by_bdf.get(device.bdf or ""), owner.get(peer), _Found("xgmi"))
     for matrix, answer in tools.nvidia_topo:
+        from rocdoctor.parsers.nvidia_links import nvlink_count
+
         places = {f"GPU{value_or(gpu.smi_index, gpu.index)}": gpu.index for gpu in gpus if gpu.vendor == "nvidia"}
         for row in matrix.rows:
             for other, kind in row.links.items():

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rocdoctor.collect.pci import VENDORS, gpu_vendor, is_plain_display
 from rocdoctor.collect.records import GpuRecord
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source
 from rocdoctor.facts import ComputeNode, Display, LinkState, PcieHop
-from rocdoctor.parsers.lspci import PciDevice, upstream_path
-from rocdoctor.parsers.lstopo_records import HwlocOsDevice, HwlocPciDevice, HwlocTopology
 from rocdoctor.parsers.pci import PciClass, is_virtual_bridge, parse_class
-from rocdoctor.parsers.rccl_topo import RcclPci, RcclTopology
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.lspci import PciDevice
+    from rocdoctor.parsers.lstopo_records import HwlocOsDevice, HwlocPciDevice, HwlocTopology
+    from rocdoctor.parsers.rccl_topo import RcclPci, RcclTopology
 
 _CLASS_BY_NAME = {
     "vga compatible controller": "0300", "3d controller": "0302", "display controller": "0380",
@@ -94,6 +98,8 @@ def _lspci_record(
         put("pcie.bar_bytes", max(sizes, default=None), "regions")
     if device.atomic_ops is not None:
         put("pcie.atomics_requester", device.atomic_ops.requester_enabled, "atomic_ops")
+    from rocdoctor.parsers.lspci import upstream_path
+
     path = upstream_path(devices, device.bdf)
     if path:
         put("pcie.hops", tuple(_hop(bridge, question) for bridge in path), "bdf")

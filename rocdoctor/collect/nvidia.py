@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rocdoctor.collect.records import GpuRecord
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source
 from rocdoctor.facts import GpuProcess, NvLink, RasBlock, Temperature
-from rocdoctor.parsers.nvidia_links import NvLinkStatus
-from rocdoctor.parsers.nvidia_records import NvidiaGpu, NvidiaSmi
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.nvidia_links import NvLinkStatus
+    from rocdoctor.parsers.nvidia_records import NvidiaGpu, NvidiaSmi
 
 T = TypeVar("T")
 

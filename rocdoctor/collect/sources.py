@@ -6,26 +6,22 @@ however its command was spelled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from rocdoctor.evidence import Unknown
 from rocdoctor.facts import ToolFailure
 from rocdoctor.host.base import Answer, Host, argv_of
-from rocdoctor.parsers.amd_smi import parse_amd_smi
-from rocdoctor.parsers.amd_smi_records import AmdSmi
-from rocdoctor.parsers.lspci import PciDevice, parse_lspci
-from rocdoctor.parsers.lspci_tree import parse_lspci_tree
-from rocdoctor.parsers.lstopo import parse_lstopo
-from rocdoctor.parsers.lstopo_records import HwlocTopology
-from rocdoctor.parsers.nvidia_links import NvidiaTopology, NvLinkStatus, parse_nvlink_status, parse_topo
-from rocdoctor.parsers.nvidia_records import NvidiaSmi
-from rocdoctor.parsers.nvidia_smi import parse_nvidia_smi
-from rocdoctor.parsers.rccl_topo import RcclTopology, parse_rccl_topo
-from rocdoctor.parsers.rocm_smi import parse_rocm_smi
-from rocdoctor.parsers.rocm_smi_records import RocmSmi
-from rocdoctor.parsers.rocminfo import RocmInfo, parse_rocminfo
+
+if TYPE_CHECKING:  # each parser is loaded where its output is at hand: most machines have few of these tools
+    from rocdoctor.parsers.amd_smi_records import AmdSmi
+    from rocdoctor.parsers.lspci import PciDevice
+    from rocdoctor.parsers.lstopo_records import HwlocTopology
+    from rocdoctor.parsers.nvidia_links import NvidiaTopology, NvLinkStatus
+    from rocdoctor.parsers.nvidia_records import NvidiaSmi
+    from rocdoctor.parsers.rccl_topo import RcclTopology
+    from rocdoctor.parsers.rocm_smi_records import RocmSmi
+    from rocdoctor.parsers.rocminfo import RocmInfo
 
 T = TypeVar("T")
 
@@ -61,10 +57,22 @@ def _is_topology_dump(answer: Answer) -> bool:
 
 def questions(host: Host, vendors: Sequence[str]) -> list[str]:
     """Which tool outputs to look at: those at hand, and on a live machine those that its hardware calls for."""
-    at_hand = [question for question in host.available() if question.startswith("run ")]
     if host.kind != "live":
-        return at_hand
+        return [question for question in host.available() if _is_ours(_program(question))]
     return [question for vendor in vendors for question in LIVE_QUESTIONS.get(vendor, ())]
+
+
+def _program(question: str) -> str:
+    argv = argv_of(question)
+    return argv[0].rsplit("/", 1)[-1] if argv else ""
+
+
+def _is_ours(program: str) -> bool:
+    """Whether a program's output is read here (a topology dump is kept under the name of its file)."""
+    return program in _SINGLE or program.startswith(("lstopo", "hwloc")) or program.endswith(".xml")
+
+
+_SINGLE = frozenset({"rocminfo", "amd-smi", "rocm-smi", "nvidia-smi", "lspci"})
 
 
 def read_tools(host: Host, vendors: Sequence[str]) -> Tools:
@@ -74,45 +82,69 @@ def read_tools(host: Host, vendors: Sequence[str]) -> Tools:
     host.prefetch(wanted)
     for question in wanted:
         answer = host.ask(question)
-        name = _program(question)
-        if not answer.ok:
-            _note_failure(tools, answer)
-            continue
-        _dispatch(tools, name, argv_of(question)[1:], answer)
+        if answer.ok:
+            _dispatch(tools, _program(question), argv_of(question)[1:], answer)
+        elif answer.status in ("timeout", "failed", "denied"):
+            tools.failures.append(ToolFailure(answer.question, answer.unknown().why))
     return tools
-
-
-def _program(question: str) -> str:
-    argv = argv_of(question)
-    return argv[0].rsplit("/", 1)[-1] if argv else ""
-
-
-def _note_failure(tools: Tools, answer: Answer) -> None:
-    if answer.status in ("timeout", "failed", "denied"):
-        gap: Unknown = answer.unknown()
-        tools.failures.append(ToolFailure(answer.question, gap.why))
 
 
 def _dispatch(tools: Tools, name: str, arguments: list[str], answer: Answer) -> None:
     text = answer.text
-    by_name: dict[str, tuple[list[Parsed[object]], Callable[[str], object]]] = {
-        "rocminfo": (tools.rocminfo, parse_rocminfo),  # type: ignore[dict-item]
-        "amd-smi": (tools.amd_smi, parse_amd_smi),  # type: ignore[dict-item]
-        "rocm-smi": (tools.rocm_smi, parse_rocm_smi),  # type: ignore[dict-item]
-    }
-    if name in by_name:
-        into, parse = by_name[name]
-        into.append((parse(text), answer))
-    elif name == "nvidia-smi" and arguments[:1] == ["nvlink"]:
-        tools.nvlink.append((parse_nvlink_status(text), answer))
-    elif name == "nvidia-smi" and arguments[:1] == ["topo"]:
-        tools.nvidia_topo.append((parse_topo(text), answer))
+    if name == "rocminfo":
+        from rocdoctor.parsers.rocminfo import parse_rocminfo
+
+        tools.rocminfo.append((parse_rocminfo(text), answer))
+    elif name in ("amd-smi", "rocm-smi"):
+        _amd(tools, name, answer)
     elif name == "nvidia-smi":
-        tools.nvidia_smi.append((parse_nvidia_smi(text), answer))
+        _nvidia(tools, arguments, answer)
     elif name == "lspci":
+        from rocdoctor.parsers.lspci import parse_lspci
+        from rocdoctor.parsers.lspci_tree import parse_lspci_tree
+
         is_tree = any(one.startswith("-") and not one.startswith("--") and "t" in one for one in arguments)
         tools.lspci.append(((parse_lspci_tree if is_tree else parse_lspci)(text), answer))
-    elif name.startswith(("lstopo", "hwloc")) and "<topology" in text[:5000]:
+    elif "<topology" in text[:5000]:
+        from rocdoctor.parsers.lstopo import parse_lstopo
+
         tools.lstopo.append((parse_lstopo(text), answer))
-    elif _is_topology_dump(answer):
+    elif _is_topology_dump(text):
+        from rocdoctor.parsers.rccl_topo import parse_rccl_topo
+
         tools.rccl.append((parse_rccl_topo(text), answer))
+
+
+def _is_topology_dump(text: str) -> bool:
+    return "<system" in text[:4000] and ("<cpu " in text[:20_000] or "<gpu " in text[:200_000])
+
+
+def _amd(tools: Tools, name: str, answer: Answer) -> None:
+    complete: bool | None
+    if name == "amd-smi":
+        from rocdoctor.parsers.amd_smi import parse_amd_smi
+
+        amd = parse_amd_smi(answer.text)
+        tools.amd_smi.append((amd, answer))
+        complete = amd.complete
+    else:
+        from rocdoctor.parsers.rocm_smi import parse_rocm_smi
+
+        rocm = parse_rocm_smi(answer.text)
+        tools.rocm_smi.append((rocm, answer))
+        complete = rocm.complete if rocm.form == "json" else None
+    if complete is False and answer.complete and "--json" in answer.question:
+        why = f"{answer.question}: its JSON ends in the middle or is damaged; what could be read of it is used"
+        tools.failures.append(ToolFailure(answer.question, why))
+
+
+def _nvidia(tools: Tools, arguments: list[str], answer: Answer) -> None:
+    from rocdoctor.parsers.nvidia_links import parse_nvlink_status, parse_topo
+    from rocdoctor.parsers.nvidia_smi import parse_nvidia_smi
+
+    if arguments[:1] == ["nvlink"]:
+        tools.nvlink.append((parse_nvlink_status(answer.text), answer))
+    elif arguments[:1] == ["topo"]:
+        tools.nvidia_topo.append((parse_topo(answer.text), answer))
+    else:
+        tools.nvidia_smi.append((parse_nvidia_smi(answer.text), answer))
