@@ -79,6 +79,8 @@ def _login_groups(host: Host, environment: Environment, gid: int | None) -> Fact
         return Unknown("the name of this user is not known", "not-asked", answer.source())
     own = group_names(answer.text).get(gid) if gid is not None else None
     listed = groups_with_member(answer.text, name)
+    if not listed and own != name:  # a user of a directory service, or a name that was masked differently
+        return Unknown("the group file does not mention this user", "not-asked", answer.source())
     return Known(tuple(dict.fromkeys([*([own] if own else []), *listed])), answer.source())
 
 
