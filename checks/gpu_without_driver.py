@@ -2,7 +2,8 @@
 
 Why
   Without its driver a GPU has no device node, so no program can use it: `rocminfo`, `nvidia-smi` and torch do not list
-  it. The driver is absent, blacklisted, refused by Secure Boot, or its probe failed.
+  it. The driver is absent, blacklisted, refused by Secure Boot, or it gave up on the GPU. Where the evidence tells
+  which of these it is, another check says so and this one only notes the fact.
 
 Fix
   Find out whether the module is loaded (`lsmod`), then what the kernel log says of the device.
@@ -13,31 +14,36 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable
-from rocdoctor.evidence import known, value_or
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, info, not_applicable
+from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
-
-_MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
+from rocdoctor.presence import MODULES, harm, is_integrated, kfd_path, reason_elsewhere
 
 
 @check(each_gpu, cause="kernel-module-not-loaded")
 def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
-    if known(gpu.driver) is not None:
-        return None
-    module = _MODULES.get(gpu.vendor)
+    module = MODULES.get(gpu.vendor)
     if module is None:
         return not_applicable("not a GPU of AMD or NVIDIA")
+    if known(gpu.driver) is not None:
+        return None
     evidence = [cite(gpu.driver, "no driver"), cite(gpu.pci_id)]
+    reason = reason_elsewhere(machine, gpu)
+    if reason is not None:
+        fix = Fix("The other finding says what to do", command=f"rocdoctor explain {reason}", safety="safe")
+        return info(f"No kernel driver is bound to this GPU ({reason} tells why).", evidence=evidence, fix=fix)
     fix = Fix(
         f"Look at what the kernel says of {module}, then load it",
         command=f"sudo dmesg | grep -i {module}; sudo modprobe {module}",
         safety="safe",
+        verify="lspci -k",
     )
-    if value_or(machine.container.virtual_machine, None) is None and value_or(gpu.integrated, False):
-        return info("No kernel driver is bound to this integrated GPU.", evidence=evidence, fix=fix)
-    return error(
-        f"No kernel driver is bound to this GPU, so no program can use it (it needs {module}).",
-        evidence=evidence,
-        fix=fix,
-        explains=("device-permission", "wrong-backend-build"),
-    )
+    severity = harm(machine, gpu)
+    if is_integrated(gpu):
+        message = "No kernel driver is bound to this integrated GPU."
+    elif kfd_path(gpu) is False:
+        message = "No kernel driver is bound to this GPU; ROCm could not use its generation in any case."
+    else:
+        message = f"No kernel driver is bound to this GPU, so no program can use it (it needs {module})."
+    explains = ("device-permission", "wrong-backend-build") if severity == "error" else ()
+    return Finding(severity, message, tuple(evidence), fix, explains=explains)

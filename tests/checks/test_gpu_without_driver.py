@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.kit import amd_gpu, judge, k, machine, severities, states, u
+from rocdoctor.facts import Kernel
+from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
+
+BDF = "0000:23:00.0"
 
 
 def test_a_bound_driver_passes() -> None:
@@ -14,11 +17,40 @@ def test_no_driver_is_an_error_that_names_the_module() -> None:
     assert verdict.finding is not None
     assert verdict.finding.severity == "error"
     assert "amdgpu" in verdict.finding.message
+    assert verdict.finding.cause == "kernel-module-not-loaded"
     assert verdict.subject == "gpu 0 (0000:23:00.0)"
 
 
-def test_an_integrated_gpu_without_a_driver_is_only_worth_knowing() -> None:
-    assert severities(judge("gpu-without-driver", machine(amd_gpu(driver=None, integrated=True)))) == ["info"]
+def test_an_integrated_gpu_without_a_driver_is_worth_a_note_beside_others_and_a_warning_alone() -> None:
+    lone = machine(amd_gpu(driver=None, integrated=True))
+    assert severities(judge("gpu-without-driver", lone)) == ["warning"]
+    beside = machine(amd_gpu(driver=None, integrated=True), amd_gpu(1))
+    assert severities(judge("gpu-without-driver", beside)) == ["info"]
+
+
+def test_one_of_several_equal_gpus_is_an_error_and_another_kind_beside_working_ones_a_warning() -> None:
+    equal = machine(amd_gpu(driver=None), amd_gpu(1))
+    assert severities(judge("gpu-without-driver", equal)) == ["error"]
+    unlike = machine(amd_gpu(), nvidia_gpu(driver=None))
+    assert severities(judge("gpu-without-driver", unlike)) == ["warning"]
+
+
+def test_a_chip_that_cannot_compute_is_only_noted() -> None:
+    old = machine(amd_gpu(driver=None, pci_id="1002:6818", gfx=u()))
+    assert severities(judge("gpu-without-driver", old)) == ["info"]
+
+
+def test_it_steps_back_where_another_check_tells_the_reason() -> None:
+    failed = machine(
+        amd_gpu(driver=None),
+        kernel=Kernel(log=log(event("gpu-probe-failed", bdf=BDF, driver="amdgpu", error=-22))),
+    )
+    (verdict,) = judge("gpu-without-driver", failed)
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "info"
+    assert "driver-probe-failed" in verdict.finding.message
+    unloaded = machine(amd_gpu(driver=None), kernel=Kernel(modules=k(frozenset({"ext4"}))))
+    assert severities(judge("gpu-without-driver", unloaded)) == ["info"]
 
 
 def test_an_unread_driver_is_unknown_and_no_gpu_is_not_applicable() -> None:

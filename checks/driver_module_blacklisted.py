@@ -1,0 +1,66 @@
+"""The GPU driver is kept from loading by a blacklist or by nomodeset.
+
+Why
+  A line `blacklist amdgpu` under /etc/modprobe.d, or `modprobe.blacklist=amdgpu` or `nomodeset` on the kernel command
+  line, keeps the module out. Such lines are left over from an installation, from passing the GPU to a virtual machine,
+  or come from server guides that load the module by hand after boot. Where the module is loaded, nothing is wrong.
+
+Fix
+  Remove the line, rebuild the initramfs (or the boot loader's configuration) and reboot. To try it first, load the
+  module by hand: an explicit `modprobe` passes a blacklist file, but not nomodeset.
+
+References
+  https://man7.org/linux/man-pages/man5/modprobe.d.5.html
+  https://docs.kernel.org/admin-guide/kernel-parameters.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpus
+from rocdoctor.evidence import NotKnown, Unknown, value_or
+from rocdoctor.facts import Machine
+from rocdoctor.presence import (
+    MODULES,
+    capped,
+    command_line_block,
+    is_blocked,
+    is_driven,
+    module_loaded,
+    of_vendor,
+    worst_harm,
+)
+
+
+@check(machine_with_gpus, cause="kernel-module-not-loaded")
+def driver_module_blacklisted(machine: Machine) -> Outcome:
+    found: list[Finding] = []
+    for vendor, module in MODULES.items():
+        gpus = [gpu for gpu in of_vendor(machine, vendor) if value_or(gpu.driver, None) is None]
+        file = value_or(machine.kernel.blacklisted, {}).get(module)
+        word = command_line_block(machine, module)
+        if not gpus or (file is None and word is None) or any(is_driven(gpu) for gpu in gpus):
+            continue
+        loaded = module_loaded(machine, module)
+        if loaded:
+            continue
+        if loaded is None and word != "nomodeset":
+            # Some server guides blacklist on purpose and load the module later.
+            raise NotKnown(Unknown(f"{module} is blacklisted; whether it was loaded later is not in this evidence"))
+        severity = worst_harm(machine, gpus)
+        sure = is_blocked(machine, module)
+        place = f"{file}" if word is None else "the kernel command line"
+        evidence = cite(machine.kernel.cmdline, word) if word else cite(machine.kernel.blacklisted, f"{module}: {file}")
+        said = f"`{word}`" if word else f"a blacklist line for {module}"
+        what = f"the {module} module is not loaded" if sure else f"the {module} module refuses to load"
+        boot = "sudo update-grub" if word else "sudo update-initramfs -u"
+        found.append(Finding(
+            severity if sure else capped(severity, "warning"),
+            f"{place[0].upper()}{place[1:]} holds {said}, and {what}.",
+            (evidence,),
+            Fix(f"Remove {said} from {place if word is None else 'the boot loader configuration (/etc/default/grub)'}, "
+                "update the boot files and reboot", command=boot, safety="reboots", effective="reboot",
+                verify=f"lsmod | grep {module}"),
+            confidence="certain" if sure else "likely",
+            explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
+        ))  # fmt: skip
+    return found

@@ -1,0 +1,84 @@
+"""The kernel module of the GPU driver is not loaded.
+
+Why
+  A GPU is on the bus, and its module (amdgpu, nvidia) is not in the kernel: it is not installed for the running kernel
+  (a kernel update, a DKMS build that failed, the extra module package missing in cloud kernels), or nothing loaded it.
+
+Fix
+  `modinfo amdgpu` (or `nvidia`) tells whether the running kernel has the module. If not: `dkms status`, install the
+  headers and the driver package for this kernel, or boot the kernel that the driver release lists. If it has:
+  `modprobe` and read the kernel log.
+
+References
+  https://man7.org/linux/man-pages/man8/modprobe.8.html
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpus, not_applicable, quote
+from rocdoctor.evidence import Known, known, value_or
+from rocdoctor.facts import Gpu, LogEvent, Machine
+from rocdoctor.presence import (
+    MODULES,
+    count_words,
+    is_blocked,
+    kernel_log,
+    module_loaded,
+    module_refusals,
+    of_vendor,
+    worst_harm,
+)
+
+
+@check(machine_with_gpus, cause="kernel-module-not-loaded")
+def driver_module_not_loaded(machine: Machine) -> Outcome:
+    if value_or(machine.container.kind, None) == "wsl":
+        return not_applicable("WSL computes through the Windows driver, not through a Linux module")
+    found: list[Finding] = []
+    for vendor, module in MODULES.items():
+        # A GPU that another driver holds is the matter of wrong-kernel-driver.
+        gpus = [gpu for gpu in of_vendor(machine, vendor) if value_or(gpu.driver, None) is None]
+        if not gpus or module_loaded(machine, module):
+            continue
+        known(machine.kernel.modules)
+        if not module_refusals(machine, module) and not is_blocked(machine, module):
+            found.append(_finding(machine, module, gpus))
+    return found
+
+
+def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
+    vendor = "AMD" if module == "amdgpu" else "NVIDIA"
+    evidence = [cite(machine.kernel.modules, f"{module} is not among the loaded modules"), cite(gpus[0].pci_id)]
+    misfit = _misfit(machine, module)
+    release = value_or(machine.kernel.release, "")
+    kernel = f" of the running kernel {release}" if release else " of the running kernel"
+    severity = worst_harm(machine, gpus)
+    driver = (
+        "driver package (amdgpu-dkms or the kernel's extra modules)" if vendor == "AMD" else "NVIDIA driver package"
+    )
+    signed = " Secure Boot is on, so the module must be signed." if value_or(machine.kernel.secure_boot, False) else ""
+    fix = Fix(
+        f"Look whether the kernel has the module (modinfo {module}; dkms status). If not, install the headers and the "
+        f"{driver} for this kernel, or boot a kernel that the driver supports; then load it.{signed}",
+        command=f"modinfo -n {module}; dkms status; sudo modprobe {module}", safety="safe",
+        verify=f"lsmod | grep {module}",
+    )  # fmt: skip
+    explains = ("gpu-without-driver", "kfd-missing", "device-permission")
+    if misfit is not None:
+        log = kernel_log(machine)
+        evidence.append(quote(log.source if log else "", misfit.text, misfit.line))
+        message = f"The {module} module was not loaded because it was built for another kernel than the running one."
+        return Finding(
+            severity, message, tuple(evidence), fix, cause="dkms-kernel-mismatch", explains=explains,
+        )  # fmt: skip
+    idle = count_words(len(gpus), f"{vendor} GPU")
+    message = f"The {module} kernel module{kernel} is not loaded, so {idle} cannot be used."
+    return Finding(severity, message, tuple(evidence), fix, explains=explains)
+
+
+def _misfit(machine: Machine, module: str) -> LogEvent | None:
+    log = kernel_log(machine)
+    if log is None or (isinstance(machine.kernel.modules, Known) and module in machine.kernel.modules.value):
+        return None
+    return next((e for e in log.of("module-symbol-mismatch") if e.values.get("module") == module), None)
