@@ -50,11 +50,6 @@ class Tools:
     failures: list[ToolFailure] = field(default_factory=list)
 
 
-def _is_topology_dump(answer: Answer) -> bool:
-    head = answer.text[:4000]
-    return "<system" in head and ("<cpu " in answer.text[:20000] or "<gpu " in answer.text[:200000])
-
-
 def questions(host: Host, vendors: Sequence[str]) -> list[str]:
     """Which tool outputs to look at: those at hand, and on a live machine those that its hardware calls for."""
     if host.kind != "live":
