@@ -1,0 +1,236 @@
+"""This user may not open the AMD GPU's device nodes.
+
+Why
+  ROCm works through /dev/kfd and a render node (/dev/dri/renderD128 and up). Both belong to a group, mostly `render`,
+  and are closed to everyone else. Who is not in that group sees no GPU: `rocminfo` says "Permission denied" or
+  HSA_STATUS_ERROR_OUT_OF_RESOURCES, torch.cuda.is_available() is False, while the same command works as root. In a
+  container the number of the group counts, not its name, and images give other numbers to the same names.
+
+Fix
+  Join the group that owns the node and log in again (a running session, tmux or notebook keeps its old groups). For a
+  container pass the host's group by number: `--group-add $(stat -c %g /dev/kfd)`; rootless podman takes `--group-add
+  keep-groups`. Do not make the nodes writable for everyone, and do not train as root.
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+  https://docs.podman.io/en/latest/markdown/podman-run.1.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.access import (
+    KFD,
+    OVERFLOW,
+    enclosure,
+    in_job,
+    is_rootless,
+    is_there,
+    is_wsl,
+    node_at,
+    opens,
+    render_nodes,
+    ruled_out,
+)
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, Severity, check, cite, info, not_applicable, whole_machine
+from rocdoctor.evidence import Known, known, value_or
+from rocdoctor.facts import DeviceNode, Machine
+from rocdoctor.presence import count_words, is_driven, is_integrated, kfd_path, of_vendor, wants, worst_harm
+from rocdoctor.torch_stack import for_training
+
+_EXPLAINS = ("torch-gpu-count-mismatch", "torch-sees-no-gpu", "group-not-active")
+
+
+@check(whole_machine, cause="device-permission")
+def device_node_denied(machine: Machine) -> Outcome:
+    gpus = [gpu for gpu in of_vendor(machine, "amd") if kfd_path(gpu) is not False]
+    if is_wsl(machine) or (machine.gpus_complete and not gpus):
+        return not_applicable("no AMD GPU that is used through /dev/kfd")
+    kfd = node_at(machine, KFD)
+    render = [node for node in render_nodes(machine, "amd") if is_there(node)]
+    refused = [node for node in (kfd,) if node is not None and opens(node) is False]
+    tried = [opens(node) for node in render]
+    # A job gets the render nodes of its own GPUs: closed ones matter only where none is open.
+    if tried and not any(said is not False for said in tried):
+        refused += render
+    if not refused:
+        if kfd is None:
+            return not_applicable("no device node of an AMD GPU in this evidence")
+        if not known(kfd.exists):
+            return not_applicable("/dev/kfd is not here")
+        known(kfd.access)
+        return None
+    evidence = [cite(node.access, f"{node.path}: {value_or(node.access, '')}") for node in refused[:4]]
+    evidence += [
+        cite(node.group, f"{node.path} {_owner(node)}") for node in refused[:1] if isinstance(node.group, Known)
+    ]
+    if all(ruled_out(node, machine.user) for node in refused):
+        return _rule(machine, refused, evidence)
+    driven = [gpu for gpu in gpus if is_driven(gpu) is not False]
+    severity: Severity = worst_harm(machine, driven) if driven else "error"
+    if severity != "error" and not any(is_driven(gpu) for gpu in of_vendor(machine, "nvidia")):
+        if wants(machine, "amd") or any(for_training(gpu) and is_integrated(gpu) for gpu in driven):
+            severity = "error"
+        elif all(is_integrated(gpu) for gpu in driven):
+            severity = "info"
+    inside = enclosure(machine)
+    place = "" if inside is None else f" in this {inside} container"
+    group = _group(refused)
+    return Finding(
+        severity,
+        f"This user may not open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group)}.",
+        tuple(evidence),
+        _container_fix(machine, inside) if inside else _host_fix(machine, refused, group),
+        cause="container-device-access" if inside else "",
+        explains=(*_EXPLAINS, "device-permission") if inside else _EXPLAINS,
+        confidence="certain" if group else "likely",
+    )
+
+
+def _paths(nodes: Sequence[DeviceNode]) -> str:
+    kfd = [node.path for node in nodes if node.path == KFD]
+    render = [node.path for node in nodes if node.path != KFD]
+    if len(render) > 2:
+        render = [f"the {count_words(len(render), 'render node')} of its GPUs"]
+    return " and ".join(kfd + render)
+
+
+def _owner(node: DeviceNode) -> str:
+    mode = value_or(node.mode, "")
+    return f"{mode} group {value_or(node.group, 'unknown')}".strip()
+
+
+def _reason(group: str | None) -> str:
+    if group is None:
+        return "the user is not in the group that owns it (mostly the render group)"
+    if group in OVERFLOW:
+        return f"the render group that owns it is not mapped into here (it shows as {group})"
+    if group in ("root", "0"):
+        return "it belongs to root alone, not to the render group"
+    return f"the user is not in {f'group {group}' if group.isdecimal() else f'the {group} group'}, which owns it"
+
+
+def _group(nodes: Sequence[DeviceNode]) -> str | None:
+    found = [node.group.value for node in nodes if isinstance(node.group, Known)]
+    return found[0] if found else None
+
+
+def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) -> Fix:
+    verify = "id -nG; rocdoctor check device-node-denied"
+    if group in value_or(machine.user.login_groups, ()):
+        return Fix(
+            f"You are in the {group} group already, but this session is older: log out completely (also tmux, "
+            "screen and notebook servers) and in again",
+            command=f"newgrp {group}",
+            safety="safe",
+            effective="new-login",
+            verify=verify,
+        )
+    if group in ("root", "0", *OVERFLOW):
+        rule = 'SUBSYSTEM=="kfd", GROUP="render", MODE="0660"'
+        return Fix(
+            f"Give the nodes to the render group with a udev rule ({rule}), join that group and log in again",
+            command="sudo usermod -aG render $USER",
+            effective="new-login",
+            verify=verify,
+        )
+    if group is not None and group.isdecimal():
+        return Fix(
+            f"Join the group with the number {group} on this machine (it has no name here) and log in "
+            "again; on a shared machine ask the administrator",
+            effective="new-login",
+            verify=verify,
+        )
+    names = list(dict.fromkeys(value_or(node.group, "render") for node in nodes if opens(node) is False))
+    if value_or(machine.os.id, "") == "nixos":
+        return Fix(
+            f"Add {', '.join(names)} to users.users.<name>.extraGroups, rebuild the system and log in again",
+            command="sudo nixos-rebuild switch",
+            effective="new-login",
+            verify=verify,
+        )
+    return Fix(
+        f"Add the user to the {' and '.join(names)} group, which owns {nodes[0].path}, then log out and in again",
+        command=f"sudo usermod -aG {','.join(names)} $USER",
+        safety="safe",
+        effective="new-login",
+        verify=verify,
+    )
+
+
+def _container_fix(machine: Machine, kind: str) -> Fix:
+    numbers = "--group-add $(stat -c %g /dev/kfd) --group-add $(stat -c %g /dev/dri/renderD128)"
+    devices = "--device=/dev/kfd --device=/dev/dri"
+    verify = "rocminfo"
+    if is_rootless(machine):
+        return Fix(
+            "Your groups on the host are not mapped into this rootless container: join the host's render "
+            "group, then "
+            "start it with the groups kept (podman with crun; with docker use the daemon of root or map the "
+            "group "
+            "by userns)",
+            command=f"podman run {devices} --group-add keep-groups ...",
+            safety="safe",
+            verify=verify,
+        )
+    if kind == "kubernetes":
+        return Fix(
+            "Set securityContext.supplementalGroups of the pod to the number of the host's render group "
+            "(stat -c %g /dev/kfd on the node), and request the GPU as amd.com/gpu",
+            verify=verify,
+        )
+    if kind in ("lxc", "systemd-nspawn"):
+        return Fix(
+            "Map the number of the host's render group into the container, or give the nodes to a group of it "
+            "(gid= "
+            "of the container's device entry)",
+            verify=verify,
+        )
+    if kind in ("singularity", "apptainer"):
+        return Fix(
+            "The container runs with your own groups: join the host's render group, log in again and start it "
+            "with "
+            "--rocm",
+            command="sudo usermod -aG render $USER",
+            safety="safe",
+            effective="new-login",
+            verify=verify,
+        )
+    program = "podman" if kind == "podman" else "docker"
+    return Fix(
+        "Start the container with the host's group numbers; names such as render have another number inside the image",
+        command=f"{program} run {devices} {numbers} ...",
+        safety="safe",
+        verify=verify,
+    )
+
+
+def _rule(machine: Machine, refused: Sequence[DeviceNode], evidence: Sequence[Evidence]) -> Outcome:
+    paths, inside = _paths(refused), enclosure(machine)
+    if inside is None and (in_job(machine) or value_or(machine.container.kind, None) is None):
+        return info(
+            f"A device rule (cgroup) keeps this job from {paths}: it was given no AMD GPU.",
+            evidence=evidence,
+            fix=Fix(
+                "If the job should have a GPU, ask the scheduler for one",
+                command="srun --gpus=1 --pty bash" if "SLURM_JOB_ID" in machine.environment.variables else "",
+                verify="rocminfo",
+            ),
+        )
+    return Finding(
+        "error" if inside and wants(machine, "amd") else "warning",
+        f"A device rule (cgroup) forbids {paths}, although the file's permissions allow it, so ROCm and torch see no "
+        "GPU.",
+        tuple(evidence),
+        Fix(
+            "Start the container with the devices passed by option: nodes that were made or mounted in by hand stay "
+            "closed",
+            command="docker run --device=/dev/kfd --device=/dev/dri ...",
+            safety="safe",
+            verify="rocminfo",
+        ),
+        cause="container-device-access",
+        explains=(*_EXPLAINS, "device-permission"),
+    )

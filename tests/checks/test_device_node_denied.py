@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rocdoctor.check import Finding
+from rocdoctor.facts import Container, DeviceNode, Machine, TorchBuild, User
+from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
+
+NAME = "device-node-denied"
+STRANGER = User(uid=k(1000), groups=k(("people",)))
+BARE = Container(kind=k("none"))
+RULE = "not permitted (a device rule of the container)"
+
+
+def node(path: str = "/dev/kfd", access: str = "denied", mode: str = "0660", group: str = "render") -> DeviceNode:
+    return DeviceNode(path, k(True), k(access), k(mode), k(group))
+
+
+def closed(**changes: Any) -> Machine:
+    """A desktop or server with one AMD GPU whose nodes this user may not open."""
+    facts: dict[str, Any] = {
+        "nodes": (node(), node("/dev/dri/renderD128")), "user": STRANGER, "container": BARE,
+    }  # fmt: skip
+    return machine(amd_gpu(render_minor=128), **(facts | changes))
+
+
+def found(of: Machine) -> Finding:
+    (verdict,) = judge(NAME, of)
+    assert verdict.finding is not None, verdict
+    return verdict.finding
+
+
+def test_open_nodes_pass() -> None:
+    assert states(judge(NAME, closed(nodes=(node(access="read-write"),)))) == ["pass"]
+
+
+def test_a_missing_group_is_an_error_that_names_node_and_group() -> None:
+    finding = found(closed())
+    assert finding.severity == "error"
+    assert "/dev/kfd and /dev/dri/renderD128" in finding.message
+    assert "not in the render group" in finding.message
+    assert finding.cause == "device-permission"
+    assert finding.fix is not None
+    assert finding.fix.command == "sudo usermod -aG render $USER"
+    assert finding.fix.effective == "new-login"
+
+
+def test_the_group_is_read_from_the_node() -> None:
+    finding = found(closed(nodes=(node(group="video"),)))
+    assert "video group" in finding.message
+    assert "render" not in finding.message
+    assert found(closed(nodes=(node(group="root", mode="0600"),))).message.endswith("not to the render group.")
+    assert "group 992" in found(closed(nodes=(node(group="992"),))).message
+
+
+def test_nodes_of_different_groups_are_both_named_in_the_command() -> None:
+    fix = found(closed(nodes=(node(), node("/dev/dri/renderD128", group="video")))).fix
+    assert fix is not None
+    assert "render,video" in fix.command
+
+
+def test_a_refusal_that_only_rocminfo_tells_of_counts_without_any_gpu_in_the_evidence() -> None:
+    said = DeviceNode("/dev/kfd", k(True, "run rocminfo", 2), k("denied", "run rocminfo", 2))
+    finding = found(machine(gpus_complete=False, nodes=(said,)))
+    assert finding.severity == "error"
+    assert "/dev/kfd" in finding.message
+    assert "render group" in finding.message
+    assert finding.confidence == "likely"
+
+
+def test_a_session_older_than_the_membership_needs_a_new_login_only() -> None:
+    fix = found(closed(user=replace(STRANGER, login_groups=k(("people", "render"))))).fix
+    assert fix is not None
+    assert "usermod" not in fix.command
+    assert "log out" in fix.text
+
+
+def test_in_a_container_the_number_of_the_group_counts() -> None:
+    finding = found(closed(container=Container(kind=k("docker"), rootless=k(False)), nodes=(node(group="109"),)))
+    assert finding.cause == "container-device-access"
+    assert "docker container" in finding.message
+    assert finding.fix is not None
+    assert "--group-add $(stat -c %g /dev/kfd)" in finding.fix.command
+
+
+@pytest.mark.parametrize("changes", [{"rootless": k(True)}, {}])
+def test_a_rootless_container_keeps_its_groups(changes: dict[str, Any]) -> None:
+    user = User(uid=k(0), groups=k(("root", "65534")), overflow_groups=k(True))
+    finding = found(closed(container=Container(kind=k("podman"), **changes), user=user, nodes=(node(group="65534"),)))
+    assert finding.fix is not None
+    assert "--group-add keep-groups" in finding.fix.command
+    assert "not mapped" in finding.message
+    assert "render group" in finding.message
+
+
+def test_a_pod_gets_advice_for_a_pod() -> None:
+    fix = found(closed(container=Container(kind=k("kubernetes")))).fix
+    assert fix is not None
+    assert "supplementalGroups" in fix.text
+
+
+def test_nixos_declares_groups() -> None:
+    fix = found(closed(os=replace(machine().os, id=k("nixos")))).fix
+    assert fix is not None
+    assert "extraGroups" in fix.text
+
+
+def test_a_device_rule_in_a_container_is_not_a_matter_of_groups() -> None:
+    torch = TorchBuild(hip=k("6.4.0"))
+    inside = closed(container=Container(kind=k("docker")), nodes=(node(access=RULE),), torch=torch)
+    finding = found(inside)
+    assert (finding.severity, finding.cause) == ("error", "container-device-access")
+    assert "device rule" in finding.message
+    assert finding.fix is not None
+    assert "--device=/dev/kfd" in finding.fix.command
+
+
+def test_a_job_without_a_gpu_is_worth_a_note_only() -> None:
+    nodes = (node(access="read-write"), node("/dev/dri/renderD128", access=RULE))
+    job = environment({"SLURM_JOB_ID": "17"})
+    assert severities(judge(NAME, closed(nodes=nodes, environment=job))) == ["info"]
+
+
+def test_a_job_with_a_share_of_the_gpus_is_healthy() -> None:
+    gpus = [amd_gpu(index, render_minor=128 + index) for index in range(8)]
+    nodes = [node(f"/dev/dri/renderD{128 + index}", access=RULE if index else "read-write") for index in range(8)]
+    job = machine(*gpus, nodes=(node(access="read-write"), *nodes), container=BARE, user=STRANGER)
+    assert states(judge(NAME, job)) == ["pass"]
+
+
+def test_access_by_an_access_list_is_healthy_although_the_group_is_missing() -> None:
+    seat = closed(nodes=(node(access="read-write"), node("/dev/dri/renderD128", access="read-write")))
+    assert states(judge(NAME, seat)) == ["pass"]
+
+
+def test_root_in_a_container_is_healthy() -> None:
+    user = User(uid=k(0), groups=k(("root",)))
+    nodes = (node(access="read-write", group="109"),)
+    assert states(judge(NAME, closed(container=Container(kind=k("docker")), user=user, nodes=nodes))) == ["pass"]
+
+
+def test_an_integrated_gpu_that_nobody_computes_on_is_a_note() -> None:
+    apu = replace(closed(), gpus=(amd_gpu(integrated=True, gfx="gfx1103", pci_id="1002:15bf", render_minor=128),))
+    assert severities(judge(NAME, apu)) == ["info"]
+    assert severities(judge(NAME, replace(apu, torch=TorchBuild(hip=k("6.4.0"))))) == ["error"]
+
+
+def test_an_mi300a_is_integrated_and_computes() -> None:
+    apu = replace(closed(), gpus=(amd_gpu(integrated=True, gfx="gfx942", pci_id="1002:74a0", render_minor=128),))
+    assert severities(judge(NAME, apu)) == ["error"]
+
+
+def test_a_sleeping_gpu_is_not_opened_and_not_accused() -> None:
+    asleep = DeviceNode("/dev/dri/renderD128", k(True), u(), k("0660"), k("render"))
+    assert states(judge(NAME, closed(nodes=(node(access="read-write"), asleep)))) == ["pass"]
+
+
+def test_unknown_and_not_applicable() -> None:
+    untried = DeviceNode("/dev/kfd", k(True), u())
+    assert states(judge(NAME, closed(nodes=(untried,)))) == ["unknown"]
+    assert states(judge(NAME, closed(nodes=(DeviceNode("/dev/kfd", u()),)))) == ["unknown"]
+    for none in (
+        closed(nodes=()),
+        closed(nodes=(DeviceNode("/dev/kfd", k(False)),)),
+        closed(container=Container(kind=k("wsl"))),
+        machine(nvidia_gpu(), nodes=(node(),)),
+        machine(nodes=(node(),)),
+    ):
+        assert states(judge(NAME, none)) == ["not-applicable"]
