@@ -53,7 +53,7 @@ class Tools:
 def questions(host: Host, vendors: Sequence[str]) -> list[str]:
     """Which tool outputs to look at: those at hand, and on a live machine those that its hardware calls for."""
     if host.kind != "live":
-        return [question for question in host.available() if _is_ours(_program(question))]
+        return [question for question in host.available() if _is_ours(question)]
     return [question for vendor in vendors for question in LIVE_QUESTIONS.get(vendor, ())]
 
 
@@ -62,9 +62,10 @@ def _program(question: str) -> str:
     return argv[0].rsplit("/", 1)[-1] if argv else ""
 
 
-def _is_ours(program: str) -> bool:
+def _is_ours(question: str) -> bool:
     """Whether a program's output is read here (a topology dump is kept under the name of its file)."""
-    return program in _SINGLE or program.startswith(("lstopo", "hwloc")) or program.endswith(".xml")
+    program = _program(question)
+    return program in _SINGLE or program.startswith(("lstopo", "hwloc")) or question.endswith("xml")
 
 
 _SINGLE = frozenset({"rocminfo", "amd-smi", "rocm-smi", "nvidia-smi", "lspci"})
