@@ -45,3 +45,10 @@ def test_settings_also_come_from_an_output_of_sysctl() -> None:
     assert isinstance(memory.swappiness, Known) and memory.swappiness.value == 10
     assert memory.swappiness.source.line == 1
     assert isinstance(memory.numa_balancing, Known) and memory.numa_balancing.value is False
+
+
+def test_of_two_limits_the_smaller_counts() -> None:
+    own = {"read /sys/fs/cgroup/user.slice/job.scope/memory.max": "536870912"}
+    above = {"read /sys/fs/cgroup/user.slice/memory.max": "1073741824"}
+    limit = collect_memory(whole(_GROUP | own | above)).cgroup_limit_bytes
+    assert isinstance(limit, Known) and limit.value == 1 << 29
