@@ -165,7 +165,7 @@ class LiveHost:
         program = Path(__file__).parents[1] / "probe" / "interpreter.py"
         # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
         limit = self.timeout_s * (3 if "--import" in words else 1)
-        return run_bounded(question, [interpreter, str(program), *words[1:]], limit)
+        return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit)
 
 
 def run_bounded(question: str, argv: list[str], limit_s: float) -> Answer:

@@ -28,7 +28,11 @@ def open_live(timeout_s: float, python: str | None, include_identity: bool = Fal
 
         masker = Masker()
         user = os.environ.get("SUDO_USER") or os.environ.get("USER") or os.environ.get("LOGNAME")
-        masker.learn(hostname=socket.gethostname(), user=user, home=os.path.expanduser("~"))
+        try:
+            accounts = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            accounts = None
+        masker.learn(hostname=socket.gethostname(), user=user, home=os.path.expanduser("~"), passwd=accounts)
         host = MaskedHost(host, masker)
     return Recorder(host)
 

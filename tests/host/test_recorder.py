@@ -1,0 +1,65 @@
+"""Masking happens before anybody sees an answer, and a record replays to the same answers."""
+
+from __future__ import annotations
+
+from rocdoctor.host.base import Answer
+from rocdoctor.host.capture import Capture, CaptureHost, parse, write
+from rocdoctor.host.masking import Masker
+from rocdoctor.host.recorder import MaskedHost, Recorder
+
+TOKEN = "hf_" + "A" * 34
+
+
+def _host(**answers: str | bytes) -> tuple[Recorder, MaskedHost]:
+    named = {
+        question.replace("__", " "): Answer(
+            question.replace("__", " "), "ok", text.encode() if isinstance(text, str) else text
+        )
+        for question, text in answers.items()
+    }
+    masker = Masker()
+    masker.learn(hostname="gpu-node-17", user="alice", home="/home/alice")
+    masked = MaskedHost(CaptureHost(Capture({}, "", named), "test"), masker)
+    return Recorder(masked), masked
+
+
+def test_nothing_unmasked_reaches_the_record() -> None:
+    recorder, _ = _host(
+        env=f"HF_TOKEN={TOKEN}\nHSA_OVERRIDE_GFX_VERSION=11.0.0\nMY_NOTE=gpu-node-17",
+        run__dmesg="gpu-node-17 kernel: hi",
+    )
+    assert recorder.ask("env").lines() == [
+        "HF_TOKEN=<dropped>",
+        "HSA_OVERRIDE_GFX_VERSION=11.0.0",
+        "MY_NOTE=<dropped>",
+    ] or (TOKEN not in recorder.ask("env").text and "HSA_OVERRIDE_GFX_VERSION=11.0.0" in recorder.ask("env").lines())
+    assert "gpu-node-17" not in recorder.ask("run dmesg").text
+    text = write(recorder.answers.values(), {"origin": "recorded"})
+    assert TOKEN not in text
+    assert "gpu-node-17" not in text
+
+
+def test_people_in_a_group_file_are_masked_and_groups_and_services_stay() -> None:
+    recorder, _ = _host(**{"read__/etc/group": "render:x:109:alice,bob.smith,ollama\nvideo:x:44:bob.smith"})
+    text = recorder.ask("read /etc/group").text
+    assert "alice" not in text
+    assert "bob" not in text
+    assert text.startswith("render:x:109:")
+    assert "ollama" in text
+    first, second = (line.split(":")[3] for line in text.splitlines())
+    assert second in first.split(","), "the same person has one name in both lines"
+
+
+def test_binary_data_is_dropped_unless_it_is_a_table_of_numbers() -> None:
+    metrics = bytes(range(120))
+    recorder, _ = _host(**{"read__/sys/x/gpu_metrics": metrics, "read__/proc/1/environ": b"A=1\0TOKEN=x\0"})
+    assert recorder.ask("read /sys/x/gpu_metrics").data == metrics
+    assert recorder.ask("read /proc/1/environ").data == b""
+
+
+def test_a_record_answers_the_same_again() -> None:
+    recorder, masked = _host(env="HSA_OVERRIDE_GFX_VERSION=11.0.0", run__dmesg="[ 1.0] alice was here")
+    first = [recorder.ask("env"), recorder.ask("run dmesg")]
+    replay = CaptureHost(parse(write(recorder.answers.values(), {}).encode()), "x")
+    assert [replay.ask(one.question).text for one in first] == [one.text for one in first]
+    assert masked.ask("env") == first[0], "an answer is masked once and kept"
