@@ -1,0 +1,77 @@
+"""A parameter was given to the amdgpu module that it does not know.
+
+Why
+  The kernel ignores an unknown parameter with one line in its log ("unknown parameter 'gtt_size' ignored"), so the
+  setting has no effect. Usually it is a spelling (`gttsize`), or a parameter that a newer driver no longer has.
+
+Fix
+  Correct or remove it where it is set: on the kernel command line as `amdgpu.NAME=`, or under /etc/modprobe.d as
+  `options amdgpu NAME=`. `modinfo -p amdgpu` lists the names that the installed module knows.
+
+References
+  https://docs.kernel.org/gpu/amdgpu/module-parameters.html
+  Linux kernel/module/main.c (unknown_module_param_cb)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_amd, quote
+from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.facts import Machine
+from rocdoctor.knowledge.tables import amdgpu_parameter_names, module_parameter
+from rocdoctor.presence import kernel_log
+
+
+@check(machine_with_amd)
+def amdgpu_parameter_unknown(machine: Machine) -> Outcome:
+    log = kernel_log(machine)
+    found: dict[str, Finding] = {}
+    for event in log.of("module-parameter-unknown") if log is not None else ():
+        name = str(event.values.get("parameter", ""))
+        if event.values.get("module") != "amdgpu" or event.before_driver_load or name in found:
+            continue
+        evidence = (quote(log.source if log else "", event.text, event.line),)
+        found[name] = Finding(
+            "warning",
+            f"The amdgpu module ignored the parameter {name}, which it does not know{_did_you_mean(name)}.",
+            evidence, _fix(machine, name),
+        )  # fmt: skip
+    # Where the module itself was not heard, a name that only looks like a misspelt one is worth a note.
+    for name in _given(machine) if not (log is not None and log.complete) else ():
+        if name not in found and name not in amdgpu_parameter_names() and _nearest(name):
+            found[name] = Finding(
+                "info",
+                f"The kernel command line sets amdgpu.{name}, which no known release has{_did_you_mean(name)}.",
+                (cite(machine.kernel.cmdline, f"amdgpu.{name}"),), _fix(machine, name), confidence="likely",
+            )  # fmt: skip
+    if not found and not known(machine.kernel.log).complete:
+        raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))
+    return list(found.values())
+
+
+def _given(machine: Machine) -> list[str]:
+    parameters: Mapping[str, str] = value_or(machine.kernel.parameters, {})
+    return [name.removeprefix("amdgpu.") for name in parameters if name.startswith("amdgpu.")]
+
+
+def _nearest(name: str) -> str | None:
+    plain = {one.replace("_", ""): one for one in amdgpu_parameter_names()}
+    near = get_close_matches(name.replace("_", "").replace("-", "").lower(), plain, n=1, cutoff=0.8)
+    return plain[near[0]] if near else None
+
+
+def _did_you_mean(name: str) -> str:
+    nearest = _nearest(name)
+    return f": did you mean {nearest}" if nearest else ""
+
+
+def _fix(machine: Machine, name: str) -> Fix:
+    nearest = _nearest(name)
+    entry = module_parameter("amdgpu", nearest) if nearest else None
+    place = "on the kernel command line" if name in _given(machine) else "where it is set (command line or modprobe.d)"
+    change = f"Write {nearest} instead of {name}" if nearest else f"Remove {name}"
+    text = f"{change} {place} and reboot{f'. {entry.text}' if entry else ''}"
+    return Fix(text, command="modinfo -p amdgpu", safety="reboots", effective="reboot")

@@ -1,0 +1,47 @@
+"""The GTT size was set larger than the limit under which memory is really handed out.
+
+Why
+  GTT is the part of main memory that the GPU may map; on an APU models live there. `amdgpu.gttsize` raises the figure
+  that programs are shown, while the TTM layer of the kernel stops at its own limit (half of the memory unless set). A
+  model that fits the one and not the other fails with "out of memory" well before the shown size is used.
+
+Fix
+  Set the limit itself: `ttm.pages_limit=` (pages of 4 KiB, so GiB x 262144) on the kernel command line, with the
+  packaged driver `amdttm.pages_limit=` as well; drop the amdgpu parameter; reboot.
+
+References
+  https://docs.kernel.org/gpu/amdgpu/module-parameters.html
+  Linux drivers/gpu/drm/amd/amdgpu/amdgpu_ttm.c (amdgpu_ttm_init) and drivers/gpu/drm/ttm/ttm_tt.c
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, each_amd_gpu, quote
+from rocdoctor.evidence import NotKnown, Unknown, known
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.presence import events_of
+
+_PAGE_BYTES = 4096
+
+
+@check(each_amd_gpu, cause="out-of-memory")
+def gtt_larger_than_ttm(machine: Machine, gpu: Gpu) -> Outcome:
+    log = known(machine.kernel.log)
+    for event in events_of(machine, gpu, "gtt-ttm-mismatch"):
+        gtt, ttm = event.values.get("gtt_bytes"), event.values.get("ttm_bytes")
+        if not isinstance(gtt, int) or not isinstance(ttm, int) or gtt <= ttm:
+            continue  # a smaller GTT is a choice and does no harm
+        pages = gtt // _PAGE_BYTES
+        return Finding(
+            "warning",
+            f"The GTT size is set to {gtt / 2**30:.1f} GiB, but TTM hands out {ttm / 2**30:.1f} GiB at most: "
+            "allocations beyond that fail.",
+            (quote(log.source, event.text, event.line),),
+            Fix("Set the TTM limit on the kernel command line instead of the amdgpu parameter (amdttm.pages_limit too "
+                "with the packaged driver), leave memory for the system, and reboot",
+                command=f"ttm.pages_limit={pages}", safety="reboots", effective="reboot",
+                verify="cat /sys/module/ttm/parameters/pages_limit"),
+        )  # fmt: skip
+    if log.complete or events_of(machine, gpu, "gtt-size"):
+        return None  # the line of the mismatch stands just before that of the size
+    raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))

@@ -1,0 +1,79 @@
+"""The integrated GPU is device 0, in front of the discrete card.
+
+Why
+  HIP numbers AMD GPUs in the order of the compute driver, and an integrated GPU can come first. A script that takes
+  `cuda:0` then runs on it: slow, short of memory, and often with no code for it in the torch build ("HIP error: invalid
+  device function").
+
+Fix
+  Hide it: `export HIP_VISIBLE_DEVICES=<number of the discrete card>` in the job, or switch the integrated GPU off in
+  the firmware setup (BIOS) if nothing is connected to it.
+
+References
+  https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Confidence, Finding, Fix, Outcome, check, cite, machine_with_amd, not_applicable
+from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.knowledge.tables import arch_list_covers
+from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_integrated, of_vendor
+
+
+@check(machine_with_amd, cause="igpu-shadows-dgpu")
+def igpu_in_front(machine: Machine) -> Outcome:
+    gpus = [gpu for gpu in of_vendor(machine, "amd") if value_or(gpu.driver, "amdgpu") == "amdgpu"]
+    integrated = [gpu for gpu in gpus if is_integrated(gpu)]
+    discrete = [gpu for gpu in gpus if value_or(gpu.integrated, True) is False]
+    if not integrated or not discrete:
+        return not_applicable("no integrated AMD GPU beside a discrete one")
+    torch = machine.torch
+    if value_or(torch.version, None) is not None and isinstance(torch.hip, Known) and torch.hip.value is None:
+        return not_applicable("the installed torch does not use AMD GPUs")
+    order = _torch_order(machine, gpus)
+    sure: Confidence = "certain"
+    if order is None:
+        order, sure = _driver_order(gpus)
+        if order[0] in integrated:
+            if chosen_by(machine, VISIBLE_AMD) is not None:
+                return None
+            if not machine.environment.complete:
+                raise NotKnown(Unknown("the environment is not wholly known, and a variable may hide this GPU"))
+    if order[0] not in integrated:
+        return None
+    front = order[0]
+    numbers = ",".join(str(place) for place, gpu in enumerate(order) if gpu in discrete)
+    name = value_or(front.gfx, "")
+    uncovered = bool(name) and isinstance(torch.arch_list, Known) and not arch_list_covers(torch.arch_list.value, name)
+    no_code = f", for which this torch has no code ({name})" if uncovered else f" ({name})" if name else ""
+    return Finding(
+        "warning" if isinstance(torch.hip, Known) else "info",
+        f"HIP device 0 is the integrated GPU{no_code}, in front of the discrete card, and no variable hides it.",
+        (cite(front.pci_id), cite(front.kfd_node), cite(discrete[0].kfd_node)),
+        Fix("Hide the integrated GPU (iGPU) from the job, or switch it off in the BIOS",
+            command=f"export HIP_VISIBLE_DEVICES={numbers}", safety="safe",
+            verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"'),
+        confidence=sure, subject=front.label,
+    )  # fmt: skip
+
+
+def _torch_order(machine: Machine, gpus: list[Gpu]) -> list[Gpu] | None:
+    """The order in which torch itself listed them."""
+    by_bdf = {value_or(gpu.bdf, None): gpu for gpu in gpus}
+    devices = sorted(machine.torch.devices, key=lambda one: one.index)
+    order = [by_bdf.get(value_or(device.bdf, "?")) for device in devices]
+    known = [gpu for gpu in order if gpu is not None]
+    return known if known and len(known) == len(order) else None
+
+
+def _driver_order(gpus: list[Gpu]) -> tuple[list[Gpu], Confidence]:
+    """HIP's own numbers, else the order of the compute driver's nodes, which HIP follows."""
+    if all(isinstance(gpu.hip_index, Known) for gpu in gpus):
+        return sorted(gpus, key=lambda gpu: value_or(gpu.hip_index, 0)), "certain"
+    for gpu in gpus:
+        if not isinstance(gpu.kfd_node, Known):
+            raise NotKnown(gpu.kfd_node)
+    return sorted(gpus, key=lambda gpu: value_or(gpu.kfd_node, 0)), "likely"

@@ -1,0 +1,53 @@
+"""The GPUs of this machine are of unlike architecture.
+
+Why
+  One job over unlike GPUs runs at the pace of the slowest, fills the smallest memory, and needs a build that has code
+  for each of them. Nothing is wrong with such a machine; a job is best given GPUs of one kind. A global setting such as
+  HSA_OVERRIDE_GFX_VERSION fits one of them at most.
+
+Fix
+  Select GPUs of one kind per job: `HIP_VISIBLE_DEVICES` or `ROCR_VISIBLE_DEVICES` for AMD, `CUDA_VISIBLE_DEVICES` for
+  NVIDIA.
+
+References
+  https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus
+from rocdoctor.evidence import Fact, known, value_or
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.presence import MODULES, count_words, is_driven, is_integrated, kfd_path, of_vendor
+
+
+@check(machine_with_several_gpus)
+def mixed_gpu_architectures(machine: Machine) -> Outcome:
+    found: list[Finding] = []
+    for vendor in MODULES:
+        gpus = [
+            gpu for gpu in of_vendor(machine, vendor)
+            if not is_integrated(gpu) and is_driven(gpu) is not False and kfd_path(gpu) is not False
+        ]  # fmt: skip
+        if len(gpus) < 2:
+            continue
+        kinds: dict[str, list[Gpu]] = {}
+        for gpu in gpus:
+            kinds.setdefault(known(_kind(gpu)), []).append(gpu)
+        if len(kinds) < 2:
+            continue
+        prefix = "" if vendor == "amd" else "compute capability "
+        listed = ", ".join(f"{count_words(len(members))} {prefix}{kind}" for kind, members in sorted(kinds.items()))
+        variable = "HIP_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
+        fix = Fix(f"Give each job GPUs of one kind with {variable}", safety="safe")
+        evidence = [cite(_kind(members[0]), _words(members[0])) for members in kinds.values()]
+        found.append(info(f"The GPUs are of unlike architecture ({listed}).", evidence=evidence, fix=fix))
+    return found
+
+
+def _kind(gpu: Gpu) -> Fact[str]:
+    return gpu.gfx if gpu.vendor == "amd" else gpu.compute_capability
+
+
+def _words(gpu: Gpu) -> str:
+    return f"{gpu.label}: {known(_kind(gpu))} {value_or(gpu.name, '')}".rstrip()

@@ -1,0 +1,42 @@
+"""A tool that was asked gave no answer, or an error.
+
+Why
+  rocdoctor asks the vendor's tools after the kernel's own files, so most facts are there without them. A tool that
+  hangs until its deadline often waits for a driver that no longer answers; one that fails may be of another release
+  than the driver, or not allowed to open the device.
+
+Fix
+  Run the command by hand and read what it says. If it hangs, look at the kernel log for resets of the GPU before
+  anything else; a process that hangs in the driver goes away with a reboot only.
+
+References
+  `rocdoctor facts` shows what is known without the tool.
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, not_applicable, quote, whole_machine
+from rocdoctor.facts import Machine, ToolFailure
+
+_GPU_TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi")
+
+
+@check(whole_machine)
+def tool_failed(machine: Machine) -> Outcome:
+    if not machine.failures:
+        return None if machine.gpus else not_applicable("no GPU, so no tool was asked")
+    by_question = {failure.question: failure for failure in machine.failures}
+    return [_finding(failure) for failure in list(by_question.values())[:20]]
+
+
+def _finding(failure: ToolFailure) -> Finding:
+    command = failure.question.removeprefix("run ")
+    hung = "no answer" in failure.why
+    vendor = command.split(" ", 1)[0].rsplit("/", 1)[-1] in _GPU_TOOLS
+    why = failure.why.removeprefix(f"{failure.question}: ")
+    evidence = (quote(failure.question, failure.text[:200] or why, failure.line),)
+    text = "Run it by hand; if it hangs, look for GPU resets in the kernel log first"
+    fix = Fix(text, command=command, safety="safe")
+    said = "hung" if hung else "failed"
+    message = f"`{command}` {said} ({why}); the report does without it."
+    return Finding("warning" if hung and vendor else "info", message, evidence, fix)

@@ -1,0 +1,36 @@
+"""A GPU here is of a vendor that rocdoctor does not judge.
+
+Why
+  rocdoctor knows the compute stacks of AMD (ROCm) and NVIDIA (CUDA). A discrete GPU of Intel or of another vendor is
+  listed with its facts, but its driver, its compute runtime and its torch build are not judged. It is not missing and
+  not broken.
+
+Fix
+  Nothing to do here. For Intel GPUs torch has the `xpu` device, with builds of its own.
+
+References
+  https://pytorch.org/docs/stable/notes/get_start_xpu.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable
+from rocdoctor.evidence import known
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.presence import MODULES, is_integrated
+
+
+@check(each_gpu)
+def unsupported_vendor_gpu(machine: Machine, gpu: Gpu) -> Outcome:
+    if gpu.vendor in MODULES:
+        return None
+    if is_integrated(gpu):
+        return not_applicable("an integrated GPU of another vendor shows pictures and is not asked to train")
+    known(gpu.pci_id)
+    name = "Intel" if gpu.vendor == "intel" else "another vendor than AMD and NVIDIA"
+    text = "Train on it with the xpu build of torch" if gpu.vendor == "intel" else "Follow the guide of its vendor"
+    return info(
+        f"This GPU is of {name}: rocdoctor lists it and judges the compute stacks of AMD and NVIDIA only.",
+        evidence=[cite(gpu.pci_id), cite(gpu.driver)],
+        fix=Fix(text, safety="safe"),
+    )

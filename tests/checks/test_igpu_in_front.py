@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rocdoctor.facts import Gpu, Machine, TorchBuild, TorchDevice
+from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
+
+NAME = "igpu-in-front"
+HIP = TorchBuild(version=k("2.9.0"), hip=k("7.0.0"), arch_list=k(("gfx1100", "gfx90a")))
+
+
+def _igpu(node: int) -> Gpu:
+    return amd_gpu(1, pci_id="1002:164e", gfx="gfx1036", integrated=True, kfd_node=node)
+
+
+def _machine(node: int, **changes: Any) -> Machine:
+    return machine(amd_gpu(), _igpu(node), **({"torch": HIP, "environment": environment({})} | changes))
+
+
+def test_in_front_it_is_a_warning_with_the_variable_and_the_number() -> None:
+    (verdict,) = judge(NAME, _machine(1))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "warning"
+    assert "no code" in verdict.finding.message
+    assert verdict.finding.cause == "igpu-shadows-dgpu"
+    assert verdict.finding.fix is not None
+    assert verdict.finding.fix.command == "export HIP_VISIBLE_DEVICES=1"
+    assert verdict.subject == "gpu 1 (0000:43:00.0)"
+
+
+def test_without_a_rocm_torch_it_is_a_note() -> None:
+    assert severities(judge(NAME, _machine(1, torch=TorchBuild()))) == ["info"]
+
+
+def test_what_torch_itself_lists_first_decides() -> None:
+    first = TorchDevice(0, bdf=k("0000:43:00.0"))
+    second = TorchDevice(1, bdf=k("0000:23:00.0"))
+    seen = TorchBuild(version=k("2.9.0"), hip=k("7.0.0"), devices=(first, second))
+    (verdict,) = judge(NAME, _machine(9, torch=seen, environment=environment({}, complete=False)))
+    assert verdict.finding is not None
+    assert verdict.finding.confidence == "certain"
+    hidden = TorchBuild(version=k("2.9.0"), hip=k("7.0.0"), devices=(TorchDevice(0, bdf=k("0000:23:00.0")),))
+    assert states(judge(NAME, _machine(1, torch=hidden))) == ["pass"]
+
+
+def test_behind_the_card_or_hidden_by_a_variable_it_is_healthy() -> None:
+    assert states(judge(NAME, _machine(9))) == ["pass"]
+    assert states(judge(NAME, _machine(1, environment=environment({"HIP_VISIBLE_DEVICES": "1"})))) == ["pass"]
+
+
+def test_unknown_and_not_applicable() -> None:
+    assert states(judge(NAME, _machine(1, environment=environment({}, complete=False)))) == ["unknown"]
+    unread = machine(amd_gpu(kfd_node=u()), _igpu(1), environment=environment({}))
+    assert states(judge(NAME, unread)) == ["unknown"]
+    cuda = TorchBuild(version=k("2.9.0"), hip=k(None), cuda=k("12.8"))
+    assert states(judge(NAME, _machine(1, torch=cuda))) == ["not-applicable"]
+    assert states(judge(NAME, machine(_igpu(1), nvidia_gpu()))) == ["not-applicable"]
+    assert states(judge(NAME, machine())) == ["not-applicable"]
