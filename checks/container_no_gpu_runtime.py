@@ -17,7 +17,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import enclosure, is_there, node_at
+from rocdoctor.access import container_words, enclosure, is_there, node_at
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_nvidia, not_applicable
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
@@ -60,7 +60,7 @@ def container_no_gpu_runtime(machine: Machine) -> Outcome:
     # A container without CUDA in it may never have been meant for the GPU.
     return Finding(
         "error" if wants(machine, "nvidia") else "info",
-        f"This {kind} container has no /dev/nvidiactl, so CUDA and torch see no GPU; the machine has {whose}.",
+        f"This {container_words(kind)} has no /dev/nvidiactl, so CUDA and torch see no GPU; the machine has {whose}.",
         (cite(control.exists, "no /dev/nvidiactl"), cite(gpus[0].driver)),
         fix,
         explains=("device-permission", "torch-gpu-count-mismatch", "torch-sees-no-gpu"),

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from rocdoctor.access import (
     KFD,
     OVERFLOW,
+    container_words,
     enclosure,
     in_job,
     is_rootless,
@@ -76,7 +77,7 @@ def device_node_denied(machine: Machine) -> Outcome:
         elif all(is_integrated(gpu) for gpu in driven):
             severity = "info"
     inside = enclosure(machine)
-    place = "" if inside is None else f" in this {inside} container"
+    place = "" if inside is None else f" in this {container_words(inside)}"
     group = _group(refused)
     return Finding(
         severity,

@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import KFD, RENDER, enclosure, is_there, node_at
+from rocdoctor.access import KFD, RENDER, container_words, enclosure, is_there, node_at
 from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machine_with_amd, not_applicable
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import DeviceNode, Machine
@@ -49,7 +49,7 @@ def device_node_missing(machine: Machine) -> Outcome:
     whose = "an AMD GPU" if len(gpus) == 1 else f"{len(gpus)} AMD GPUs"
     return Finding(
         severity,
-        f"This {kind} container has no {' and no '.join(nodes)}, so ROCm and torch see no GPU; the machine has "
+        f"This {container_words(kind)} has no {' and no '.join(nodes)}, so ROCm and torch see no GPU; the machine has "
         f"{whose}.",
         tuple(cite(node.exists, f"no {node.path}") for node in missing)
         + tuple(cite(gpus[0].driver) for _ in (0,) if isinstance(gpus[0].driver, Known)),

@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import OVERFLOW, enclosure, in_job, is_there, node_at, opens, ruled_out
+from rocdoctor.access import OVERFLOW, container_words, enclosure, in_job, is_there, node_at, opens, ruled_out
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
@@ -61,7 +61,7 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
             )
         group = value_or(refused[0].group, None)
         named = group is not None and not group.isdecimal() and group not in ("root", *OVERFLOW)
-        where = "" if inside is None else f" in this {inside} container"
+        where = "" if inside is None else f" in this {container_words(inside)}"
         return Finding(
             "error",
             f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
@@ -80,7 +80,8 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         assert memory is not None
         return Finding(
             "error",
-            f"This {inside} container has /dev/nvidiactl but no /dev/nvidia-uvm: nvidia-smi works, CUDA does not "
+            f"This {container_words(inside)} has /dev/nvidiactl but no /dev/nvidia-uvm: nvidia-smi works, CUDA does "
+            "not "
             "start.",
             (cite(memory.exists, "no /dev/nvidia-uvm"), cite(control.exists, "/dev/nvidiactl")),
             Fix(

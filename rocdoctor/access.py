@@ -89,6 +89,11 @@ def enclosure(machine: Machine) -> str | None:
     return None if kind in (None, "none", "wsl") else kind
 
 
+def container_words(kind: str) -> str:
+    """A kind of container in words: ``docker container``."""
+    return "container" if kind == "container" else f"{kind} container"
+
+
 def is_wsl(machine: Machine) -> bool:
     """Known to be the Windows Subsystem for Linux."""
     return value_or(machine.container.kind, None) == "wsl"
