@@ -1,0 +1,52 @@
+"""The IOMMU translates addresses on a bare-metal machine with several AMD GPUs.
+
+Why
+  With translation every access of a GPU to memory of another GPU, of a network card or of the host goes through the
+  IOMMU. RCCL warns of hangs and instability when it starts on such a machine, and peer-to-peer copies and RDMA are
+  slower or refused. In pass-through mode (`iommu=pt`) devices of the host use physical addresses, while guests are
+  still kept apart. In a virtual machine the hypervisor decides, and one GPU alone does not need it.
+
+Fix
+  Add `iommu=pt` to the kernel command line (GRUB_CMDLINE_LINUX in /etc/default/grub, then update-grub or
+  grub2-mkconfig) and reboot. /sys/kernel/iommu_groups/*/type then says `identity`.
+
+References
+  RCCL: src/init.cc ("Missing iommu=pt from kernel command line")
+  https://docs.kernel.org/admin-guide/kernel-parameters.html (iommu=, iommu.passthrough=)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_several_gpus, not_applicable
+from rocdoctor.evidence import known, value_or
+from rocdoctor.fabric import iommu_translates, pcie_pairs, training_gpus
+from rocdoctor.facts import Machine
+
+
+@check(machine_with_several_gpus)
+def iommu_translated_p2p(machine: Machine) -> Outcome:
+    gpus = training_gpus(machine, "amd")
+    if len(gpus) < 2:
+        return not_applicable("fewer than two AMD GPUs that could train together")
+    guest = known(machine.container.virtual_machine)
+    if guest is not None:
+        return not_applicable(f"in a {guest} guest the hypervisor decides on the IOMMU")
+    if "cray" in value_or(machine.kernel.release, "").lower():
+        return not_applicable("Cray kernels are set up for this; RCCL does not ask there either")
+    mode = iommu_translates(machine, gpus)
+    if not known(mode):
+        return None
+    pairs = pcie_pairs(machine, gpus)
+    effect = "peer-to-peer copies over PCIe can be slow or hang" if pairs else "RDMA with network cards can be slow"
+    return finding(
+        "warning" if pairs else "info",
+        f"The IOMMU translates addresses for {len(gpus)} AMD GPUs on bare metal, so {effect}.",
+        evidence=[cite(mode, "translated")],
+        cause="iommu-acs-p2p" if pairs else "",
+        fix=Fix(
+            "Add iommu=pt to the kernel command line and reboot",
+            safety="reboots",
+            effective="reboot",
+            verify="cat /sys/kernel/iommu_groups/*/type | sort | uniq -c",
+        ),
+    )

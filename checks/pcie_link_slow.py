@@ -1,0 +1,78 @@
+"""The PCIe link of a busy GPU runs slower than it could.
+
+Why
+  A slower link (2.5 instead of 16 GT/s per lane, say) slows copies between host and GPU and collectives over PCIe.
+  An idle GPU lowers the speed of its link on purpose to save power and raises it within microseconds, so a low speed
+  means something only while the GPU works. Usual reasons under load: a riser or cable that cannot carry the higher
+  speed, a speed that is forced in the firmware setup, a bad contact.
+
+Fix
+  Read the speed again while a job runs. Then look for "PCIe speed" or "Gen" in the firmware setup, set it to Auto, and
+  try without a riser.
+
+References
+  Linux: drivers/pci/pci-sysfs.c (current_link_speed, max_link_speed)
+  https://docs.kernel.org/gpu/amdgpu/thermal.html (pp_dpm_pcie)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, not_applicable, warning
+from rocdoctor.evidence import Known, NotKnown, known, value_or
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.pcie_path import (
+    PathLink,
+    asleep,
+    ends_at_the_card,
+    hypervisor_sign,
+    slot_links,
+    unknown,
+    wired_on_purpose,
+)
+
+_BUSY_PERCENT = 50  # our choice: well above what a desktop draws, so that the link has had reason to speed up
+
+
+@check(each_discrete_gpu, cause="pcie-link-degraded")
+def pcie_link_slow(machine: Machine, gpu: Gpu) -> Outcome:
+    if sign := hypervisor_sign(machine, gpu):
+        return not_applicable(sign)
+    if value_or(gpu.pcie.removable, "") == "removable":
+        return not_applicable("links of a Thunderbolt enclosure report speeds that they do not have")
+    if gap := asleep(gpu):
+        raise NotKnown(gap)
+    links = slot_links(gpu)
+    speeds = [(link, known(link.speed_gt_s), known(link.capable_speed_gt_s)) for link in links]
+    slow = [(link, speed, capable) for link, speed, capable in speeds if speed < capable]
+    if ends_at_the_card(gpu):
+        raise unknown("the GPU's own function may show a link inside the card; the bridges above it are not known")
+    if not slow:
+        return None
+    busy = known(gpu.busy_percent)
+    if busy < _BUSY_PERCENT:
+        raise unknown(f"the GPU is {busy} % busy, and an idle link runs slower on purpose: look while a job runs")
+    link, speed, capable = slow[0]
+    if not _whole_link(link):
+        raise unknown("how fast the slot can be is not in this evidence")
+    where = " Laptops may do this to save power." if wired_on_purpose(machine, gpu) else ""
+    return warning(
+        f"The PCIe link of this GPU runs at {speed:g} GT/s while the GPU is busy, although it can do "
+        f"{capable:g} GT/s.{where}",
+        evidence=[
+            cite(link.speed_gt_s, f"{speed:g} GT/s now"),
+            cite(link.capable_speed_gt_s, f"can do {capable:g} GT/s"),
+            cite(gpu.busy_percent, f"{busy} % busy"),
+        ],
+        confidence="likely",
+        fix=Fix(
+            "Read the speed again under load; set the PCIe speed to Auto in the firmware setup; try without a riser",
+            command="cat /sys/bus/pci/devices/*/current_link_speed",
+        ),
+    )
+
+
+def _whole_link(link: PathLink) -> bool:
+    """Whether the capability is that of both ends; nvidia-smi's maximum counts the slot in already."""
+    if link.upper is not None and isinstance(link.upper.link.max_speed_gt_s, Known):
+        return isinstance(link.lower.max_speed_gt_s, Known)
+    return isinstance(link.lower.max_speed_gt_s, Known) and "nvidia-smi" in link.lower.max_speed_gt_s.source.question

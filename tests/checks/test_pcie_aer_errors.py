@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rocdoctor.check import Verdict
+from rocdoctor.facts import Kernel, Machine, Pcie
+from tests.kit import amd_gpu, judge, k, machine, severities, states
+from tests.pcie_kit import hop
+
+_DAY = Kernel(uptime_s=k(86400.0))
+
+
+def _on(of: Machine) -> list[Verdict]:
+    return judge("pcie-aer-errors", of)
+
+
+def _counted(corrected: int = 0, nonfatal: int = 0, fatal: int = 0, **changes: Any) -> Machine:
+    pcie = Pcie(aer_correctable=k(corrected), aer_nonfatal=k(nonfatal), aer_fatal=k(fatal))
+    return machine(amd_gpu(pcie=pcie), **({"kernel": _DAY} | changes))
+
+
+def test_zero_and_a_handful_of_corrected_errors_pass() -> None:
+    assert states(_on(_counted())) == ["pass"]
+    assert states(_on(_counted(corrected=60))) == ["pass"]
+    assert states(_on(_counted(corrected=400))) == ["pass"]
+
+
+def test_a_fatal_error_is_a_warning() -> None:
+    (verdict,) = _on(_counted(fatal=1))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "warning"
+    assert "1 fatal error on the link" in verdict.finding.message
+
+
+def test_few_nonfatal_errors_are_a_note_and_many_a_warning() -> None:
+    assert severities(_on(_counted(nonfatal=2))) == ["info"]
+    assert severities(_on(_counted(nonfatal=48))) == ["warning"]
+    assert severities(_on(_counted(nonfatal=48, kernel=Kernel()))) == ["info"]
+    assert severities(_on(_counted(nonfatal=11, kernel=Kernel(uptime_s=k(86400.0 * 30))))) == ["info"]
+
+
+def test_corrected_errors_are_a_note_until_they_exceed_what_the_standard_allows() -> None:
+    assert severities(_on(_counted(corrected=5000))) == ["info"]
+    (verdict,) = _on(_counted(corrected=90000))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "warning"
+    assert "90000 errors" in verdict.finding.message
+    assert "3750 an hour" in verdict.finding.message
+    assert severities(_on(_counted(corrected=90000, kernel=Kernel()))) == ["info"]
+
+
+def test_the_ports_above_count_too() -> None:
+    pcie = Pcie(hops=(hop("0000:00:01.0", aer_fatal=k(3)),), aer_fatal=k(0))
+    assert severities(_on(machine(amd_gpu(pcie=pcie)))) == ["warning"]
+
+
+def test_unknown_and_not_applicable() -> None:
+    assert states(_on(machine(amd_gpu()))) == ["unknown"]
+    assert states(_on(machine())) == ["not-applicable"]
+    assert states(_on(machine(amd_gpu(integrated=True)))) == ["not-applicable"]
