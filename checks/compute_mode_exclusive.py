@@ -1,0 +1,46 @@
+"""The compute mode of a GPU restricts which programs may use it.
+
+Why
+  In the mode "Prohibited" no program can create a CUDA context on the GPU. In "Exclusive_Process" one process can: two
+  ranks that share a GPU, a notebook that was left open, or a data loader worker that touches CUDA then fail with "all
+  CUDA-capable devices are busy or unavailable". Clusters set it on purpose, one rank a GPU works well with it.
+
+Fix
+  `sudo nvidia-smi -c 0` sets the default mode again (`-i N` for one GPU). On a cluster ask the administrator first.
+
+References
+  https://docs.nvidia.com/deploy/nvidia-smi/index.html (Compute Mode)
+  https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#compute-modes
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info
+from rocdoctor.evidence import known, value_or
+from rocdoctor.facts import Gpu, Machine
+
+
+@check(each_nvidia_gpu, cause="visible-devices-conflict")
+def compute_mode_exclusive(machine: Machine, gpu: Gpu) -> Outcome:
+    mode = known(gpu.compute_mode).strip().lower().replace(" ", "").replace(".", "_")
+    number = value_or(gpu.smi_index, None)
+    only = "" if number is None else f" -i {number}"
+    fix = Fix(
+        "Set the default compute mode", command=f"sudo nvidia-smi{only} -c 0", safety="manual",
+        verify="nvidia-smi -q -d COMPUTE",
+    )  # fmt: skip
+    if mode == "prohibited":
+        return error(
+            "The compute mode of this GPU is Prohibited: no program may compute on it.",
+            evidence=[cite(gpu.compute_mode)],
+            fix=fix,
+            explains=("torch-sees-no-gpu", "torch-gpu-count-mismatch"),
+        )
+    if mode.startswith(("exclusive", "e_process", "e_thread")):
+        return info(
+            "The compute mode of this GPU is exclusive: one process at a time may use it, and a second one fails.",
+            evidence=[cite(gpu.compute_mode)],
+            fix=fix,
+            cause="",
+        )
+    return None

@@ -1,0 +1,59 @@
+"""The installed NVIDIA driver does not support a GPU of this machine.
+
+Why
+  The kernel module found the GPU and refused it: the GPU is newer than the driver, or older than what this driver
+  branch still supports, or it needs the other flavour of the kernel modules (the newest GPUs work with the open modules
+  only, those before Turing with the proprietary ones only).
+
+Fix
+  Install a driver branch that lists this GPU, in the flavour that the kernel log names, and reboot.
+
+References
+  https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/index.html (kernel module flavours)
+  https://github.com/NVIDIA/open-gpu-kernel-modules (README, compatible GPUs)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, each_nvidia_gpu, quote
+from rocdoctor.evidence import NotKnown, Unknown, known
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.presence import events_of, harm, is_driven
+
+_EXPLAINS = (
+    "gpu-without-driver", "nvidia-smi-failed", "torch-sees-no-gpu", "torch-gpu-count-mismatch",
+    "nvidia-gpu-count-mismatch", "driver-probe-failed",
+)  # fmt: skip
+
+
+@check(each_nvidia_gpu, cause="gpu-not-supported")
+def nvidia_gpu_not_supported(machine: Machine, gpu: Gpu) -> Outcome:
+    if is_driven(gpu):
+        return None
+    log = known(machine.kernel.log)
+    events = events_of(machine, gpu, "nvidia-gpu-not-supported")
+    if not events:
+        if log.complete:
+            return None
+        raise NotKnown(Unknown("the kernel log here does not reach back to the start of the driver"))
+    values = {key: value for event in events for key, value in event.values.items()}
+    flavour, branch = values.get("flavour"), values.get("legacy_branch")
+    if flavour == "open":
+        message = "The open NVIDIA kernel modules do not support this GPU, so the driver refused it."
+        remedy = "Install the proprietary flavour of the NVIDIA kernel modules (GPUs before Turing need it)"
+    elif flavour == "proprietary":
+        message = "This GPU needs the open NVIDIA kernel modules; the installed proprietary ones refused it."
+        remedy = "Install the open flavour of the NVIDIA kernel modules"
+    elif branch:
+        message = f"The installed NVIDIA driver no longer supports this GPU; the last branch that does is {branch}.xx."
+        remedy = f"Install the NVIDIA driver of branch {branch}"
+    else:
+        message = "The installed NVIDIA driver does not support this GPU and refused it."
+        remedy = "Install an NVIDIA driver whose list of supported products names this GPU (a newer one for a new GPU)"
+    return Finding(
+        harm(machine, gpu),
+        message,
+        tuple(quote(log.source, event.text, event.line) for event in events[:2]),
+        Fix(remedy, safety="reboots", effective="reboot", verify="nvidia-smi"),
+        explains=_EXPLAINS,
+    )

@@ -1,0 +1,55 @@
+"""A GPU has fewer active NVLinks than an equal GPU of this machine.
+
+Why
+  Bandwidth between GPUs grows with the number of links that are up. A GPU that lost some of them is the slowest member
+  of every collective. Equal modules on one board have equally many, so the difference shows the fault without a table;
+  cards with a PCIe connector may differ by the bridges that somebody plugged in.
+
+Fix
+  Look which links are down (`nvidia-smi nvlink --status`), at their error counters (`nvidia-smi nvlink -e`) and at
+  Xid 74 in the kernel log. Reset the GPU or reboot; reseat the bridge where there is one.
+
+References
+  https://docs.nvidia.com/deploy/nvidia-smi/index.html (nvlink)
+  https://docs.nvidia.com/deploy/xid-errors/index.html (Xid 74)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, not_applicable, warning
+from rocdoctor.evidence import known, value_or
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.nvidia import active_links, equals_of, is_module
+
+
+@check(each_nvidia_gpu, cause="gpu-hardware-fault")
+def nvlink_fewer_links(machine: Machine, gpu: Gpu) -> Outcome:
+    peers = [one for one in equals_of(machine, gpu) if active_links(one) and not value_or(one.mig, False)]
+    if not peers:
+        return not_applicable("no equal GPU with NVLinks to compare with")
+    if value_or(gpu.mig, False):
+        return not_applicable("this GPU is in MIG mode, in which GPUs do not use NVLink with each other")
+    links = known(gpu.nvlinks)
+    here = sum(link.active for link in links)
+    best = max(peers, key=lambda one: active_links(one) or 0)
+    most = active_links(best) or 0
+    if here == 0 or here >= most:
+        return None  # none at all is the matter of nvlink-inactive
+    down = [str(link.link) for link in links if not link.active]
+    which = f" (down: link {', '.join(down)})" if down else ""
+    message = f"{here} NVLinks of this GPU are active{which}, while an equal GPU of this machine has {most}."
+    evidence = [cite(gpu.nvlinks, f"{here} active"), cite(best.nvlinks, f"{most} active on an equal GPU")]
+    if not is_module(gpu):
+        return info(f"{message} Cards have as many as their bridges join.", evidence=evidence, cause="")
+    return warning(
+        message,
+        evidence=evidence,
+        fix=Fix(
+            "Look at the error counters of the links and for Xid 74 in the kernel log, then reset this GPU or reboot",
+            command="nvidia-smi nvlink -e; sudo dmesg | grep -i xid",
+            safety="reboots",
+            effective="reboot",
+            verify="nvidia-smi nvlink --status",
+        ),
+        confidence="likely",
+    )

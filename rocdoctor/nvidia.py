@@ -1,0 +1,87 @@
+"""What checks of NVIDIA GPUs share: which boards have NVLink, which are data-center parts, whether the tool works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocdoctor.check import NotApplicable, Subject
+from rocdoctor.evidence import Known, value_or
+from rocdoctor.facts import Gpu, Machine, ToolFailure
+
+# Modules whose NVLinks are wired on the baseboard. The names of newer ones do not say SXM; their cards say PCIe or NVL.
+_MODULE = re.compile(r"\bSXM\d?\b|\bH[18]00 \d{2,3}GB HBM3|\bH(?:200|20)\b|\bG?B[123]00\b|\bGH200\b", re.IGNORECASE)
+_CARD = re.compile(r"\b(?:PCIe|NVL)\b|\bPCIE\b", re.IGNORECASE)
+# Product names of parts for servers; those of workstation and consumer parts say RTX, Quadro or GeForce.
+_SERVER = re.compile(
+    r"\bTesla\b|\bA(?:100|800|30|40|10G?|16|2)\b|\bH(?:100|200|800|20)\b|\bL(?:2|4|20|40S?|40G)\b|\bG?B[123]00\b|\bGH200\b",
+    re.IGNORECASE,
+)
+_DESK = re.compile(r"\b(?:GeForce|RTX|GTX|Quadro|TITAN|NVS|MX\d+)\b", re.IGNORECASE)
+
+
+def name_of(gpu: Gpu) -> str:
+    """The product name, empty where it is not known."""
+    return value_or(gpu.name, None) or ""
+
+
+def is_module(gpu: Gpu) -> bool:
+    """A module with NVLinks that are wired on its board (SXM and its successors), by its product name."""
+    name = name_of(gpu)
+    return bool(_MODULE.search(name)) and not _CARD.search(name)
+
+
+def is_server_part(gpu: Gpu) -> bool:
+    """A data-center GPU, by its product name."""
+    name = name_of(gpu)
+    return bool(_SERVER.search(name)) and not _DESK.search(name)
+
+
+def nvidia_gpus(machine: Machine) -> list[Gpu]:
+    """The NVIDIA GPUs."""
+    return [gpu for gpu in machine.gpus if gpu.vendor == "nvidia"]
+
+
+def equals_of(machine: Machine, gpu: Gpu) -> list[Gpu]:
+    """The other NVIDIA GPUs of the same name."""
+    name = name_of(gpu)
+    return [one for one in nvidia_gpus(machine) if one is not gpu and name and name_of(one) == name]
+
+
+def active_links(gpu: Gpu) -> int | None:
+    """How many NVLinks are up; None where that is not known."""
+    return sum(link.active for link in gpu.nvlinks.value) if isinstance(gpu.nvlinks, Known) else None
+
+
+def nvlink_turned_off(machine: Machine) -> str | None:
+    """The module parameter that turns NVLink off for all GPUs, with its value, when it is set."""
+    value = machine.kernel.module_parameters.get("nvidia", {}).get("NVreg_NvLinkDisable", "0")
+    return f"NVreg_NvLinkDisable={value}" if value not in ("0", "") else None
+
+
+def failure_of_tool(machine: Machine, *kinds: str) -> ToolFailure | None:
+    """The failure of nvidia-smi when it is one of these kinds."""
+    failure = value_or(machine.nvidia_failure, None)
+    return failure if failure is not None and failure.kind in kinds else None
+
+
+def machine_of_nvidia_tool(machine: Machine) -> Sequence[Subject] | NotApplicable:
+    """The machine, when it has NVIDIA GPUs, or when all that the evidence shows is that nvidia-smi fails.
+
+    A failing nvidia-smi on a machine without an NVIDIA GPU is a leftover that disturbs nobody.
+    """
+    if nvidia_gpus(machine):
+        return [Subject("machine")]
+    if not machine.gpus and not machine.gpus_complete and value_or(machine.nvidia_failure, None) is not None:
+        return [Subject("machine")]
+    return NotApplicable("no NVIDIA GPU here" if machine.gpus_complete else "no NVIDIA GPU in this evidence")
+
+
+def works_in_torch(machine: Machine) -> bool:
+    """Torch has been seen to find GPUs here, whatever nvidia-smi says."""
+    return value_or(machine.torch.device_count, 0) > 0
+
+
+def is_enclosed(machine: Machine) -> bool:
+    """Inside a container, where devices and libraries are those that somebody passed in."""
+    return value_or(machine.container.kind, "none") not in ("none", "wsl")
