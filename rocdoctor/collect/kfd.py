@@ -34,6 +34,8 @@ class KfdTopology:
     records: list[GpuRecord] = field(default_factory=list)
     links: list[NodeLink] = field(default_factory=list)
     cpu_nodes: list[int] = field(default_factory=list)
+    complete: bool = False
+    hidden: Fact[int] = NOT_ASKED
 
 
 def topology(host: Host) -> KfdTopology:
@@ -44,6 +46,7 @@ def topology(host: Host) -> KfdTopology:
     if not folders:
         if listed.ok and listed.complete:
             result.present = Known(False, listed.source())
+            result.complete = True
         else:
             result.present = Unknown(f"no KFD topology in this evidence ({TOPOLOGY})", "not-asked", listed.source())
         result.gpu_nodes = Unknown("no KFD topology", "absent" if listed.complete else "not-asked", listed.source())
@@ -51,9 +54,12 @@ def topology(host: Host) -> KfdTopology:
     host.prefetch(f"read {folder}/{name}" for folder in folders for name in ("properties", "gpu_id", "name"))
     numbers: list[int] = []
     nodes: list[KfdNode] = []
+    hidden = 0
     for folder in folders:
         number = folder.rsplit("/", 1)[-1]
         properties = host.ask(f"read {folder}/properties")
+        # A device cgroup (containers, schedulers) refuses the properties of nodes that it hides, or leaves them empty.
+        hidden += properties.status == "denied" or (properties.ok and not properties.data.strip())
         if not number.isdigit() or not properties.ok:
             continue
         gpu_id, name = host.ask(f"read {folder}/gpu_id"), host.ask(f"read {folder}/name")
@@ -63,6 +69,8 @@ def topology(host: Host) -> KfdTopology:
         if node.is_cpu:
             result.cpu_nodes.append(int(number))
     result.present = Known(True, listed.source())
+    result.complete = listed.complete
+    result.hidden = Known(hidden, listed.source())
     for group in device_groups(nodes):
         result.records.append(_record(host, [(numbers[index], nodes[index]) for index in group]))
     count = sum(len(record.nodes) for record in result.records)

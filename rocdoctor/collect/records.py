@@ -21,9 +21,9 @@ RANKS = (
 
 # Facts whose values legitimately differ between sources and moments: no disagreement is reported for them.
 _VOLATILE = (
-    "temps", "power.now", "busy", "vram", "gtt_used", "clocks", "name", "smi_index", "hip_index", "torch_index", "fan",
-    "pcie.device", "pcie.hops", "processes", "numa_node", "modules", "pci_class", "throttle", "compute_units",
-    "kfd_node",
+    "temps", "power", "ras", "firmware", "nvlinks", "bad_pages", "busy", "vram", "gtt_used", "clocks", "name", "fan",
+    "smi_index", "hip_index", "torch_index", "pcie.device", "pcie.hops", "processes", "numa_node", "modules",
+    "pci_class", "throttle", "compute_units", "kfd_node",
 )  # fmt: skip
 
 

@@ -90,7 +90,12 @@ def _dispatch(tools: Tools, name: str, arguments: list[str], answer: Answer) -> 
     if name == "rocminfo":
         from rocdoctor.parsers.rocminfo import parse_rocminfo
 
-        tools.rocminfo.append((parse_rocminfo(text), answer))
+        info = parse_rocminfo(text)
+        tools.rocminfo.append((info, answer))
+        if info.errors or info.hsa_status or info.kfd_error:
+            said = info.errors[0] if info.errors else info.kfd_error or info.hsa_status or ""
+            line = info.lines.get("kfd_error") or info.lines.get("hsa_status")
+            tools.failures.append(ToolFailure(answer.question, "rocminfo ended with an error", said[:200], line))
     elif name in ("amd-smi", "rocm-smi"):
         _amd(tools, name, answer)
     elif name == "nvidia-smi":
