@@ -20,13 +20,14 @@ from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, no
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 
+_CAUSE = "gpu-hardware-fault"
 _RESET = Fix(
     "Stop all work on this GPU and reset it, or reboot, so that the damaged pages are taken out of use",
     safety="reboots",
 )
 
 
-@check(each_gpu, cause="gpu-hardware-fault")
+@check(each_gpu)
 def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor not in ("amd", "nvidia"):
         return not_applicable("not a GPU of AMD or NVIDIA")
@@ -36,12 +37,14 @@ def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
             "Remapping a damaged memory row failed: this GPU has no spare rows left and needs to be replaced.",
             evidence=[cite(gpu.remap_failure, "row remapping failed")],
             fix=Fix("Take this GPU out of the job and have it replaced", safety="manual"),
+            cause=_CAUSE,
         )
     if value_or(gpu.bad_pages_pending, False):
         return warning(
             "Damaged memory pages (or rows) wait for a reset of the GPU before they are retired.",
             evidence=[cite(gpu.bad_pages_pending, "pending"), *([cite(gpu.bad_pages)] if pages else [])],
             fix=_RESET,
+            cause=_CAUSE,
         )
     if pages:
         one = pages == 1
@@ -50,7 +53,6 @@ def bad_pages(machine: Machine, gpu: Gpu) -> Outcome:
             "is "
             "in use as usual.",
             evidence=[cite(gpu.bad_pages, f"{pages} retired")],
-            cause="",
         )
     if pages is None and not isinstance(gpu.bad_pages_pending, Known) and not isinstance(gpu.remap_failure, Known):
         known(gpu.bad_pages)

@@ -19,6 +19,7 @@ from rocdoctor.evidence import Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gpu_health import nearest_to_limit
 
+_CAUSE = "thermal-or-power-limit"
 _FIX = Fix(
     "Give the fan back to the driver, or set a higher speed, unless a tool of yours steers it",
     command="sudo rocm-smi --resetfan",
@@ -26,7 +27,7 @@ _FIX = Fix(
 )
 
 
-@check(each_discrete_amd_gpu, cause="thermal-or-power-limit")
+@check(each_discrete_amd_gpu)
 def fan_manual(machine: Machine, gpu: Gpu) -> Outcome:
     if isinstance(gpu.fan.mode, Unknown) and gpu.fan.mode.reason in ("absent", "not-asked"):
         return not_applicable("no fan control of this GPU is known (passive cards have none)")
@@ -44,10 +45,10 @@ def fan_manual(machine: Machine, gpu: Gpu) -> Outcome:
             evidence=[*evidence, cite(hottest.sensor.input_c), cite(hottest.sensor.crit_c)],
             fix=_FIX,
             explains=("gpu-over-temperature", "throttling-now"),
+            cause=_CAUSE,
         )
     return info(
         f"The fan is fixed by hand{speed}, so it does not follow the temperature.",
         evidence=evidence,
         fix=_FIX,
-        cause="",
     )

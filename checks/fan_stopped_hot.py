@@ -19,10 +19,11 @@ from rocdoctor.evidence import Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gpu_health import is_laptop, limited_readings
 
+_CAUSE = "thermal-or-power-limit"
 _NEAR_CRIT_C = 10.0
 
 
-@check(each_discrete_gpu, cause="thermal-or-power-limit")
+@check(each_discrete_gpu)
 def fan_stopped_hot(machine: Machine, gpu: Gpu) -> Outcome:
     if is_laptop(machine.laptop):
         return not_applicable("in a laptop the firmware drives the fans")
@@ -46,5 +47,6 @@ def fan_stopped_hot(machine: Machine, gpu: Gpu) -> Outcome:
         fix=Fix("Check the fan, its cable and the airflow", command="sudo rocm-smi --resetfan", safety="manual")
         if gpu.vendor == "amd"
         else Fix("Check the fan, its cable and the airflow", safety="manual"),
+        cause=_CAUSE if make is warning else "",
         explains=("gpu-over-temperature", "throttling-now"),
     )

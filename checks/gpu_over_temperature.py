@@ -21,11 +21,12 @@ from rocdoctor.evidence import value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gpu_health import Reading, limited_readings
 
+_CAUSE = "thermal-or-power-limit"
 _NOTE_BELOW_CRIT_C = 5.0
 _FIX = Fix("Restore the cooling of this GPU: dust, fans, airflow, inlet temperature", safety="manual")
 
 
-@check(each_gpu, cause="thermal-or-power-limit")
+@check(each_gpu)
 def gpu_over_temperature(machine: Machine, gpu: Gpu) -> Outcome:
     busy = value_or(gpu.busy_percent, None)
     load = "" if busy is None else f" ({busy} % busy)"
@@ -47,6 +48,7 @@ def _judge(reading: Reading, load: str) -> Finding | None:
             evidence=[*evidence, cite(reading.sensor.emergency_c, f"emergency at {emergency:g} °C")],
             fix=_FIX,
             explains=("throttling-now", "clock-stuck-low-under-load"),
+            cause=_CAUSE,
         )
     if now >= crit:
         return warning(
@@ -55,11 +57,11 @@ def _judge(reading: Reading, load: str) -> Finding | None:
             evidence=evidence,
             fix=_FIX,
             explains=("throttling-now", "clock-stuck-low-under-load"),
+            cause=_CAUSE,
         )
     if crit - now <= _NOTE_BELOW_CRIT_C:
         return info(
             f"The {label} temperature is {now:g} °C, {crit - now:g} °C below the critical limit of this card{load}.",
             evidence=evidence,
-            cause="",
         )
     return None

@@ -21,6 +21,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, info, warning
 from rocdoctor.facts import Machine
 from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, number, quotes, times
 
+_CAUSE = "not-environment"
 _FIX = Fix(
     "Run the program that faulted with serialised kernels to find the one at fault, without HSA_OVERRIDE_GFX_VERSION",
     command="AMD_SERIALIZE_KERNEL=3 HIP_LAUNCH_BLOCKING=1 python train.py",
@@ -28,7 +29,7 @@ _FIX = Fix(
 )
 
 
-@check(gpu_log("amd", "gpu-page-fault"), cause="not-environment")
+@check(gpu_log("amd", "gpu-page-fault"))
 def gpu_page_fault(machine: Machine) -> Outcome:
     found: list[Finding] = []
     for label, events in by_device(machine, events_of(machine, "gpu-page-fault")):
@@ -42,7 +43,8 @@ def gpu_page_fault(machine: Machine) -> Outcome:
                     evidence=evidence,
                     fix=Fix("Try a newer kernel driver and firmware", safety="reboots"),
                     subject=label,
-                    cause="",
+                    cause="gpu-firmware",
+                    confidence="possible",
                 )
             )
         elif live:
@@ -54,8 +56,9 @@ def gpu_page_fault(machine: Machine) -> Outcome:
                     subject=label,
                     confidence="possible",
                     explains=("queue-eviction-failed",),
+                    cause=_CAUSE,
                 )
             )
         else:
-            found.append(info(f"{words}; mostly faults of a program.", evidence=evidence, subject=label, cause=""))
+            found.append(info(f"{words}; mostly faults of a program.", evidence=evidence, subject=label))
     return found

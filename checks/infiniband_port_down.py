@@ -21,19 +21,22 @@ from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Machine, Nic
 from rocdoctor.log_events import other_events, quotes
 
+_CAUSE = "network-interface-wrong"
 _ACTIVE = ("active", "up", "linkup")
 _COUNTERS = ("link_downed", "symbol_error", "link_error_recovery")
 # A counter runs since the driver was loaded; a few come from plugging in.
 _MANY = 10
+# These counters of the port are 8 bits wide and stay at their end (InfiniBand Architecture, PortCounters).
+_NARROW = ("link_downed", "link_error_recovery")
 
 
-def each_infiniband_port(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def _each_infiniband_port(machine: Machine) -> Sequence[Subject] | NotApplicable:
     """Every InfiniBand port of the machine (RoCE ports follow the state of their Ethernet interface)."""
     found = [Subject(nic.name, nic) for nic in machine.network if nic.kind == "infiniband"]
     return found or NotApplicable("no InfiniBand port in this evidence")
 
 
-@check(each_infiniband_port, cause="network-interface-wrong")
+@check(_each_infiniband_port)
 def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
     state = known(nic.state)
     word = state.strip().lower()
@@ -41,12 +44,11 @@ def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
         counted = {name: nic.counters[name] for name in _COUNTERS if nic.counters.get(name, 0) >= _MANY}
         if not counted:
             return None
-        words = ", ".join(f"{name} {count}" for name, count in counted.items())
+        words = ", ".join(f"{name} {_count(name, count)}" for name, count in counted.items())
         source = nic.state.source if isinstance(nic.state, Known) else ""
         return info(
-            f"This InfiniBand port is active, but has counted link errors: {words}.",
+            f"This InfiniBand port is active, but its link was lost or disturbed: {words}.",
             evidence=[quote(source, words)],
-            cause="",
         )
     lost = [
         event for event in other_events(machine, "infiniband-port-state")
@@ -75,6 +77,7 @@ def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
             evidence=[cite(nic.state), *quotes(machine, lost, 2)],
             fix=fix,
             confidence="likely",
+            cause=_CAUSE,
         )
     if not others:
         return None
@@ -82,5 +85,8 @@ def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
         f"This InfiniBand port is not active (state {state}), while others of this machine are.",
         evidence=[cite(nic.state)],
         fix=fix,
-        cause="",
     )
+
+
+def _count(name: str, count: int) -> str:
+    return f"{count} times or more" if name in _NARROW and count >= 255 else str(count)

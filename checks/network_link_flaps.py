@@ -20,6 +20,7 @@ from rocdoctor.evidence import NotKnown, Unknown, known, value_or
 from rocdoctor.facts import KernelLog, LogEvent, Machine
 from rocdoctor.log_events import age, quotes, times
 
+_CAUSE = "network-interface-wrong"
 _AFTER_BOOT_S = 300.0
 _FAST_GBIT_S = 25.0
 _OFTEN_ON_SLOW = 3
@@ -30,7 +31,7 @@ _FIX = Fix(
 )
 
 
-@check(whole_machine, cause="network-interface-wrong")
+@check(whole_machine)
 def network_link_flaps(machine: Machine) -> Outcome:
     log = known(machine.kernel.log)
     if not log.link_flaps and not log.complete:
@@ -61,9 +62,9 @@ def _judge(machine: Machine, log: KernelLog, name: str, count: int, drops: tuple
     when = f", last {age(machine, drops)}" if drops else ""
     evidence = quotes(machine, drops) if drops else (quote(log.source, f"{name}: {count}"),)
     if _is_fast(machine, name):
-        return warning(f"{words}{when}.", evidence=evidence, fix=_FIX, confidence="possible")
+        return warning(f"{words}{when}.", evidence=evidence, fix=_FIX, confidence="possible", cause=_CAUSE)
     if count >= _OFTEN_ON_SLOW:
-        return info(f"{words}{when}.", evidence=evidence, cause="")
+        return info(f"{words}{when}.", evidence=evidence)
     return None
 
 

@@ -22,6 +22,7 @@ from rocdoctor.facts import LogEvent, Machine
 from rocdoctor.knowledge.signatures import kernel_signatures
 from rocdoctor.log_events import age, by_device, events_of, gpu_log, number, quotes, times
 
+_CAUSE = "gpu-hardware-fault"
 _PROGRAM = frozenset({13, 31, 32, 43, 45, 69})
 _HARDWARE = {
     48: "gpu-hardware-fault", 61: "gpu-hardware-fault", 62: "gpu-hardware-fault", 64: "gpu-hardware-fault",
@@ -37,7 +38,7 @@ _FIX = Fix(
 )
 
 
-@check(gpu_log("nvidia", "nvidia-xid"), cause="gpu-hardware-fault")
+@check(gpu_log("nvidia", "nvidia-xid"))
 def nvidia_xid(machine: Machine) -> Outcome:
     found: list[Finding] = []
     for label, events in by_device(machine, events_of(machine, "nvidia-xid")):
@@ -57,7 +58,7 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
     evidence = quotes(machine, events)
     reloaded = all(event.before_driver_load for event in events)
     if code in _PROGRAM:
-        return info(f"{words}; such errors come from programs.", evidence=evidence, subject=label, cause="")
+        return info(f"{words}; such errors come from programs.", evidence=evidence, subject=label)
     if code in _HARDWARE:
         make = warning if reloaded else error
         since = "; the driver was loaded again since" if reloaded else ""
@@ -70,6 +71,6 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
             confidence="likely" if code in _LIKELY else "certain",
         )
     if code in _AT_RISK and not reloaded:
-        return warning(f"{words}.", evidence=evidence, fix=_FIX, subject=label, confidence="likely")
+        return warning(f"{words}.", evidence=evidence, fix=_FIX, subject=label, confidence="likely", cause=_CAUSE)
     more = "" if meaning else "; the vendor's list of Xid errors says what it means"
-    return info(f"{words}{more}.", evidence=evidence, subject=label, cause="")
+    return info(f"{words}{more}.", evidence=evidence, subject=label)

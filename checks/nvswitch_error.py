@@ -19,6 +19,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.facts import LogEvent, Machine
 from rocdoctor.log_events import age, events_of, gpu_log, is_recent, number, quotes, times
 
+_CAUSE = "gpu-hardware-fault"
 _FATAL, _OTHER = "nvswitch-sxid-fatal", "nvswitch-sxid"
 _FIX = Fix(
     "Stop all jobs, reset the GPUs and NVSwitches together or reboot, and read the log of the fabric manager",
@@ -27,7 +28,7 @@ _FIX = Fix(
 )
 
 
-@check(gpu_log("nvidia", _FATAL, _OTHER), cause="gpu-hardware-fault")
+@check(gpu_log("nvidia", _FATAL, _OTHER))
 def nvswitch_error(machine: Machine) -> Outcome:
     events = events_of(machine, _FATAL, _OTHER)
     found: list[Finding] = []
@@ -40,12 +41,11 @@ def nvswitch_error(machine: Machine) -> Outcome:
                 evidence=quotes(machine, fatal),
                 fix=_FIX,
                 confidence="likely",
+                cause=_CAUSE,
             )
         )
     if other := tuple(event for event in events if event.kind == _OTHER):
-        found.append(
-            info(f"NVSwitch non-fatal error: {_words(machine, other)}.", evidence=quotes(machine, other), cause="")
-        )
+        found.append(info(f"NVSwitch non-fatal error: {_words(machine, other)}.", evidence=quotes(machine, other)))
     return found
 
 

@@ -19,8 +19,10 @@ from rocdoctor.check import Fix, Outcome, check, info, warning, whole_machine
 from rocdoctor.facts import LogEvent, Machine
 from rocdoctor.log_events import age, events_of, is_recent, quotes, times
 
+_CAUSE = "out-of-memory"
 
-@check(whole_machine, cause="out-of-memory")
+
+@check(whole_machine)
 def oom_killer_log(machine: Machine) -> Outcome:
     events = events_of(machine, "out-of-memory-kill")
     if not events:
@@ -30,7 +32,7 @@ def oom_killer_log(machine: Machine) -> Outcome:
     words = f"The kernel's OOM killer ended processes {times(len(events))} because {what}, last {age(machine, events)}."
     evidence = quotes(machine, events)
     if not any(is_recent(event) for event in events):
-        return info(words, evidence=evidence, cause="")
+        return info(words, evidence=evidence)
     return warning(
         words,
         evidence=evidence,
@@ -41,6 +43,7 @@ def oom_killer_log(machine: Machine) -> Outcome:
             safety="manual",
         ),
         confidence="likely",
+        cause=_CAUSE,
     )
 
 

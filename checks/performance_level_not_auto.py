@@ -21,6 +21,7 @@ from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gpu_health import is_laptop
 
+_CAUSE = "thermal-or-power-limit"
 _FIX = Fix(
     "Leave the clocks to the driver again", command="sudo rocm-smi --setperflevel auto", safety="safe", effective="now"
 )
@@ -32,7 +33,7 @@ _LEVELS = {
 }
 
 
-@check(each_amd_gpu, cause="thermal-or-power-limit")
+@check(each_amd_gpu)
 def performance_level_not_auto(machine: Machine, gpu: Gpu) -> Outcome:
     # amd-smi spells it AMDSMI_DEV_PERF_LEVEL_AUTO.
     level = known(gpu.performance_level).strip().lower().rsplit("perf_level_", 1)[-1]
@@ -52,4 +53,4 @@ def performance_level_not_auto(machine: Machine, gpu: Gpu) -> Outcome:
     meaning = _LEVELS.get(level, "clocks are fixed as for measuring" if level.startswith("profile") else "")
     if not meaning:
         return None
-    return info(f"The performance level is {level}, not auto: {meaning}.", evidence=evidence, fix=_FIX, cause="")
+    return info(f"The performance level is {level}, not auto: {meaning}.", evidence=evidence, fix=_FIX)

@@ -19,6 +19,7 @@ from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, not_appli
 from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
 from rocdoctor.facts import Gpu, Machine
 
+_CAUSE = "gpu-hardware-fault"
 _LINK_BLOCKS = ("xgmi_wafl", "xgmi", "wafl")
 # Far from the neighbours: ten times as many, and more than chance brings (judgements, so they only earn a warning).
 _MANY = 1000
@@ -26,7 +27,7 @@ _TIMES_NEIGHBOURS = 10
 _FIX = Fix("Save the counters and compare them after the next long job", safety="safe")
 
 
-@check(each_gpu, cause="gpu-hardware-fault")
+@check(each_gpu)
 def ras_correctable(machine: Machine, gpu: Gpu) -> Outcome:
     if not gpu.ras:
         if gpu.vendor not in ("amd", "nvidia"):
@@ -51,8 +52,9 @@ def ras_correctable(machine: Machine, gpu: Gpu) -> Outcome:
             evidence=evidence,
             fix=_FIX,
             confidence="likely",
+            cause=_CAUSE,
         )
-    return info(f"Corrected hardware errors (ECC/RAS): {words}. Results stay right.", evidence=evidence, cause="")
+    return info(f"Corrected hardware errors (ECC/RAS): {words}. Results stay right.", evidence=evidence)
 
 
 def _neighbours(machine: Machine, gpu: Gpu, name: str) -> list[int]:

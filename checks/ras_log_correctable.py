@@ -18,11 +18,12 @@ from rocdoctor.check import Finding, Fix, Outcome, check, info, warning
 from rocdoctor.facts import LogEvent, Machine
 from rocdoctor.log_events import age, by_device, events_of, gpu_log, number, other_events, quotes
 
+_CAUSE = "gpu-hardware-fault"
 _FIX = Fix("Save the log and compare the counts after the next long job", safety="safe")
 _WORSE = ("ras-uncorrectable", "ras-poison-consumed", "ras-deferred")
 
 
-@check(gpu_log("amd", "ras-correctable"), cause="gpu-hardware-fault")
+@check(gpu_log("amd", "ras-correctable"))
 def ras_log_correctable(machine: Machine) -> Outcome:
     events = [event for event in events_of(machine, "ras-correctable") if not _is_link(event)]
     worse = {event.bdf for event in other_events(machine, *_WORSE) if event.bdf is not None}
@@ -37,10 +38,11 @@ def ras_log_correctable(machine: Machine) -> Outcome:
                     evidence=evidence,
                     fix=_FIX,
                     subject=label,
+                    cause=_CAUSE,
                 )
             )
         else:
-            found.append(info(f"{words}. Results stay right.", evidence=evidence, subject=label, cause=""))
+            found.append(info(f"{words}. Results stay right.", evidence=evidence, subject=label))
     return found
 
 

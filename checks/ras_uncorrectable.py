@@ -20,13 +20,14 @@ from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, no
 from rocdoctor.evidence import Known, NotKnown, Unknown
 from rocdoctor.facts import Gpu, Machine
 
+_CAUSE = "gpu-hardware-fault"
 _FIX = Fix(
     "Take this GPU out of the job, power cycle the machine, and have the GPU replaced if uncorrectable errors return",
     safety="manual",
 )
 
 
-@check(each_gpu, cause="gpu-hardware-fault")
+@check(each_gpu)
 def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
     if not gpu.ras:
         if gpu.vendor not in ("amd", "nvidia"):
@@ -46,6 +47,7 @@ def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
             evidence=[cite(count, f"{name}: {count.value} uncorrectable") for name, count in lately],
             fix=_FIX,
             explains=("ras-log-uncorrectable", "gpu-reset-log", "vram-lost", "queue-eviction-failed"),
+            cause=_CAUSE,
         )
     if bad:
         ((_, count),) = bad
@@ -53,6 +55,5 @@ def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
             f"Over its life this GPU has counted {count.value} uncorrectable ECC errors; none since the driver was "
             "loaded.",
             evidence=[cite(count, f"aggregate: {count.value} uncorrectable")],
-            cause="",
         )
     return None

@@ -22,6 +22,7 @@ from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gpu_health import external_reasons, heat_reasons, nearest_to_limit
 
+_CAUSE = "thermal-or-power-limit"
 _BUSY_PERCENT = 50
 _NEAR_CRIT_C = 5.0
 _COOLING = Fix("Restore the cooling of this GPU: dust, fans, airflow, inlet temperature", safety="manual")
@@ -30,7 +31,7 @@ _SUPPLY = Fix(
 )
 
 
-@check(each_gpu, cause="thermal-or-power-limit")
+@check(each_gpu)
 def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
     reasons = known(gpu.throttle)
     heat, outside = heat_reasons(reasons), external_reasons(reasons)
@@ -50,7 +51,6 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
             f"At {busy} % load the driver gives {', '.join(heat)} as a reason for lower clocks; the card's temperature "
             "limits are not known here, and some firmware always sets such a flag.",
             evidence=evidence,
-            cause="",
         )
     if heat:
         at = f" at {hottest.input_c:g} °C ({hottest.sensor.label})" if hottest is not None else ""
@@ -60,6 +60,7 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
             evidence=evidence,
             fix=_COOLING,
             explains=("clock-stuck-low-under-load",),
+            cause=_CAUSE,
         )
     make = warning if gpu.vendor == "nvidia" else info
     return make(
@@ -69,4 +70,5 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
         evidence=evidence,
         fix=_SUPPLY,
         explains=("clock-stuck-low-under-load",),
+        cause=_CAUSE if make is not info else "",
     )

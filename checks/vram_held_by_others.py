@@ -20,11 +20,12 @@ from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, 
 from rocdoctor.evidence import Fact, Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 
+_CAUSE = "out-of-memory"
 _IDLE_PERCENT = 5
 _SHARE = 0.5
 
 
-@check(each_discrete_gpu, cause="out-of-memory")
+@check(each_discrete_gpu)
 def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
     used: Fact[int]
     if isinstance(gpu.vram_used_bytes, Known):
@@ -48,9 +49,7 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
         safety="safe",
     )
     if not isinstance(gpu.processes, Known):
-        return info(
-            f"{amount} is in use although the GPU is idle ({busy} % busy).", evidence=evidence, fix=fix, cause=""
-        )
+        return info(f"{amount} is in use although the GPU is idle ({busy} % busy).", evidence=evidence, fix=fix)
     listed = sum(value_or(process.vram_bytes, 0) for process in gpu.processes.value)
     if gpu.processes.value:
         count = len(gpu.processes.value)
@@ -60,7 +59,6 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
             f"{amount} is in use although the GPU is idle ({busy} % busy); {holders} listed{known_part}.",
             evidence=[*evidence, cite(gpu.processes, f"{count} listed")],
             fix=fix,
-            cause="",
         )
     # Inside of a container, and on Windows, the list is empty whatever runs.
     hidden = value_or(machine.container.kind, "none") != "none"

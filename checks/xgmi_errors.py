@@ -22,6 +22,7 @@ from rocdoctor.evidence import Known, NotKnown
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, number, other_events, quotes
 
+_CAUSE = "gpu-hardware-fault"
 _KINDS = ("ras-correctable", "xgmi-pcs-error", "xgmi-init-failed")
 _HARM = ("ras-uncorrectable", "gpu-reset-begin", "gpu-ring-timeout", "kfd-queue-preemption-failed")
 _NEAR_S = 600.0
@@ -34,7 +35,7 @@ _FIX = Fix(
 )
 
 
-@check(gpu_log("amd", *_KINDS), cause="gpu-hardware-fault")
+@check(gpu_log("amd", *_KINDS))
 def xgmi_errors(machine: Machine) -> Outcome:
     counted = [finding for gpu in machine.gpus if gpu.vendor == "amd" and (finding := _counter(gpu)) is not None]
     try:
@@ -65,6 +66,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
             evidence=quotes(machine, failed),
             fix=_FIX,
             subject=label,
+            cause=_CAUSE,
         )
     corrected = [number(event, "total_count") or number(event, "new_count") or 1 for event in events if _block(event)]
     count = max(corrected, default=0)
@@ -82,9 +84,10 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
             fix=_FIX,
             subject=label,
             confidence="likely",
+            cause=_CAUSE,
         )
     return info(f"{words}, last {when}; corrected errors leave results right.", evidence=quotes(machine, events),
-                fix=_FIX, subject=label, cause="")  # fmt: skip
+                fix=_FIX, subject=label)  # fmt: skip
 
 
 def _harm(machine: Machine, events: tuple[LogEvent, ...]) -> bool:
@@ -103,6 +106,5 @@ def _counter(gpu: Gpu) -> Finding | None:
                 evidence=[cite(count)],
                 fix=_FIX,
                 subject=gpu.label,
-                cause="",
             )
     return None

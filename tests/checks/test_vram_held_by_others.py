@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from rocdoctor.facts import Container, GpuProcess
+from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
+
+NAME = "vram-held-by-others"
+
+
+def test_an_empty_card_a_desktop_and_a_busy_card_pass() -> None:
+    for used, busy in ((10 << 20, 0), (700 << 20, 2), (60 << 30, 97)):
+        assert states(judge(NAME, machine(amd_gpu(vram_used_bytes=used, busy_percent=busy)))) == ["pass"]
+
+
+def test_memory_without_a_process_is_a_warning() -> None:
+    gpu = nvidia_gpu(vram_used_bytes=62 << 30, busy_percent=0, processes=())
+    (verdict,) = judge(NAME, machine(gpu))
+    assert verdict.finding is not None
+    assert (verdict.finding.severity, verdict.finding.cause) == ("warning", "out-of-memory")
+    assert "62 of 80 GiB of GPU memory is in use" in verdict.finding.message
+    assert "no process is listed" in verdict.finding.message
+    assert verdict.finding.fix is not None
+    assert "/dev/nvidia*" in verdict.finding.fix.command
+
+
+def test_in_a_container_the_list_is_always_empty() -> None:
+    gpu = nvidia_gpu(vram_used_bytes=62 << 30, busy_percent=0, processes=())
+    assert severities(judge(NAME, machine(gpu, container=Container(kind=k("docker"))))) == ["info"]
+
+
+def test_listed_processes_or_an_unknown_list_make_it_a_note() -> None:
+    held = GpuProcess(4711, k("python3"), k(61 << 30))
+    listed = nvidia_gpu(vram_used_bytes=62 << 30, busy_percent=0, processes=(held,))
+    (verdict,) = judge(NAME, machine(listed))
+    assert verdict.finding is not None
+    assert (verdict.finding.severity, verdict.finding.cause) == ("info", "")
+    assert "one process listed" in verdict.finding.message
+    assert "python3" not in verdict.finding.message
+    assert severities(judge(NAME, machine(amd_gpu(vram_used_bytes=60 << 30, busy_percent=0)))) == ["info"]
+
+
+def test_a_share_is_enough_where_no_bytes_are_known() -> None:
+    (verdict,) = judge(NAME, machine(amd_gpu(vram_used_percent=75, busy_percent=0)))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "info"
+    assert "75 % of the GPU memory" in verdict.finding.message
+    assert states(judge(NAME, machine(amd_gpu(vram_used_percent=12, busy_percent=0)))) == ["pass"]
+
+
+def test_unknown_use_or_load_is_unknown_and_an_apu_is_not_judged() -> None:
+    assert states(judge(NAME, machine(amd_gpu()))) == ["unknown"]
+    assert states(judge(NAME, machine(amd_gpu(vram_used_bytes=60 << 30)))) == ["unknown"]
+    apu = amd_gpu(integrated=True, vram_used_bytes=60 << 30, busy_percent=0)
+    assert states(judge(NAME, machine(apu))) == ["not-applicable"]
