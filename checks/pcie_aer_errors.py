@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, each_discrete_gpu, info, warning
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, each_discrete_gpu, info, quote, warning
 from rocdoctor.evidence import Fact, Known, known, value_or
 from rocdoctor.facts import Gpu, Machine, Pcie, PcieHop
 from rocdoctor.pcie_path import SPECIFIED_ERRORS_PER_S
@@ -25,6 +25,10 @@ _CAUSE = "pcie-link-degraded"
 _HOUR_S = 3600.0
 _NONFATAL_AT_START = 10  # our choice: probing of absent functions at boot leaves a few
 _MANY_CORRECTED = 100  # our choice: below it nobody needs to know
+_LOGGED = (
+    (("pcie-aer-fatal", "pcie-dpc-containment", "pcie-recovery-failed"), "fatal"),
+    (("pcie-aer-nonfatal",), "non-fatal"),
+)
 _FIX = Fix(
     "Watch whether the counters grow under load; seat the card again, remove risers, try another slot",
     command="grep -H TOTAL /sys/bus/pci/devices/*/aer_dev_*",
@@ -37,7 +41,7 @@ def pcie_aer_errors(machine: Machine, gpu: Gpu) -> Outcome:
     counted = [[port.aer_fatal for port in ports], [port.aer_nonfatal for port in ports]]
     corrected = [port.aer_correctable for port in ports]
     if not any(isinstance(fact, Known) for facts in (*counted, corrected) for fact in facts):
-        known(gpu.pcie.aer_fatal)
+        return _from_log(machine, gpu)
     fatal, nonfatal = (_most(facts) for facts in counted)
     uptime_s = value_or(machine.kernel.uptime_s, None)
     if isinstance(fatal, Known) and fatal.value > 0:
@@ -50,6 +54,26 @@ def pcie_aer_errors(machine: Machine, gpu: Gpu) -> Outcome:
     if isinstance(nonfatal, Known) and nonfatal.value > 0:
         return _nonfatal(machine, nonfatal, uptime_s)
     return _corrected(machine, _most(corrected), uptime_s)
+
+
+def _from_log(machine: Machine, gpu: Gpu) -> Finding | None:
+    """What the kernel log says of this device and its ports, where nobody read the counters."""
+    log = machine.kernel.log
+    if not isinstance(log, Known):
+        known(gpu.pcie.aer_fatal)
+        return None
+    places = {value_or(gpu.bdf, None), *(hop.bdf for hop in gpu.pcie.hops)} - {None}
+    for kinds, words in _LOGGED:
+        events = [event for event in log.value.of(*kinds) if event.bdf in places]
+        if events:
+            message = f"The kernel log has {len(events)} {words} {_errors(len(events))} of the PCIe link of this GPU."
+            evidence = [quote(log.value.source, event.text, event.line) for event in events[:3]]
+            if words == "fatal":
+                return warning(message, evidence=evidence, cause=_CAUSE, fix=_FIX)
+            return info(message, evidence=evidence, fix=_FIX)
+    if not log.value.complete:
+        known(gpu.pcie.aer_fatal)
+    return None
 
 
 def _errors(count: int) -> str:

@@ -24,7 +24,7 @@ from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.pcie_path import unknown
 
 _KIND = "kfd-pci-atomics-missing"
-_EXPLAINS = ("gpu-without-kfd-node", "device-permission", "gpu-not-supported", "container-device-access")
+_EXPLAINS = ("gpu-without-compute-node", "kfd-gpu-count-mismatch", "torch-gpu-count-mismatch", "no-gpu-for-training")
 
 
 @check(whole_machine, cause="pcie-atomics-missing")

@@ -4,7 +4,7 @@ from typing import Any
 
 from rocdoctor.check import Verdict
 from rocdoctor.facts import Kernel, Machine, Pcie
-from tests.kit import amd_gpu, judge, k, machine, severities, states
+from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states
 from tests.pcie_kit import hop
 
 _DAY = Kernel(uptime_s=k(86400.0))
@@ -58,3 +58,20 @@ def test_unknown_and_not_applicable() -> None:
     assert states(_on(machine(amd_gpu()))) == ["unknown"]
     assert states(_on(machine())) == ["not-applicable"]
     assert states(_on(machine(amd_gpu(integrated=True)))) == ["not-applicable"]
+
+
+def test_the_kernel_log_speaks_where_the_counters_were_not_read() -> None:
+    fatal = event("pcie-aer-fatal", bdf="0000:23:00.0")
+    (verdict,) = _on(machine(amd_gpu(), kernel=Kernel(log=log(fatal, fatal, complete=False))))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "warning"
+    assert "2 fatal errors of the PCIe link" in verdict.finding.message
+    (single,) = _on(machine(amd_gpu(), kernel=Kernel(log=log(event("pcie-aer-nonfatal", bdf="0000:23:00.0")))))
+    assert single.finding is not None
+    assert single.finding.severity == "info"
+    assert "1 non-fatal error of" in single.finding.message
+    elsewhere = event("pcie-aer-fatal", bdf="0000:65:00.0")
+    assert states(_on(machine(amd_gpu(), kernel=Kernel(log=log(elsewhere))))) == ["pass"]
+    assert states(_on(machine(amd_gpu(), kernel=Kernel(log=log(elsewhere, complete=False))))) == ["unknown"]
+    counted = amd_gpu(pcie=Pcie(aer_fatal=k(0)))
+    assert states(_on(machine(counted, kernel=Kernel(log=log(fatal))))) == ["pass"]
