@@ -1,0 +1,63 @@
+"""The installed amdgpu driver and the installed ROCm release are not listed as fitting each other.
+
+Why
+  AMD lists for each driver release (of amdgpu-install, built by DKMS) the ROCm releases that run on it. Outside that
+  list the two may still work, but nobody tested them together, and faults there are hard to tell from others. A driver
+  that comes with the kernel has no such number and is not judged.
+
+Fix
+  Install the driver release that the ROCm release lists, or a ROCm release that the driver lists.
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/user-kernel-space-compat-matrix.html
+  https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, machine_with_amd, not_applicable, warning
+from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, known
+from rocdoctor.facts import Machine
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.tables import driver_package, driver_supports, driver_window
+
+
+def _driver(machine: Machine) -> Fact[str]:
+    told = machine.drivers.get("amdgpu", {}).get("version", NOT_ASKED)
+    return told if isinstance(told, Known) else machine.kernel.module_versions.get("amdgpu", told)
+
+
+@check(machine_with_amd, cause="driver-library-mismatch")
+def amdgpu_driver_window(machine: Machine) -> Outcome:
+    driver = _driver(machine)
+    if isinstance(driver, Unknown) and driver.reason == "absent":
+        return not_applicable("the driver comes with the kernel and has no release number")
+    package = driver_package(known(driver))
+    if package is None:
+        return not_applicable("the tables do not know the release of this driver")
+    installs = [one for one in machine.rocm if isinstance(one.version, Known) and one.kind != "distribution"]
+    if not installs:
+        if machine.rocm_complete:
+            return not_applicable("no ROCm of AMD's packages is installed")
+        return known(Unknown("which ROCm is installed is not in this evidence"))
+    answers = [driver_supports(package, known(one.version)) for one in installs]
+    if True in answers:
+        return None
+    if None in answers:
+        return not_applicable("the lists for this driver and this ROCm release do not decide")
+    rocm = known(installs[-1].version)
+    window = driver_window(rocm)
+    old = window is not None and window.min is not None and numbers(package) < numbers(window.min)
+    listed = f" (listed: {window.min or '?'} to {window.max or '?'})" if window is not None else ""
+    text = (
+        f"Install a newer driver that lists ROCm {rocm}"
+        if old
+        else "Install a newer ROCm release that the driver lists"
+    )
+    return warning(
+        f"The amdgpu driver {package} is too {'old' if old else 'new'} for what AMD lists with ROCm {rocm}{listed}.",
+        evidence=[cite(driver), *(cite(one.version) for one in installs)],
+        cause="driver-too-old" if old else "driver-library-mismatch",
+        fix=Fix(text, safety="reboots", effective="reboot"),
+        confidence="likely",
+    )

@@ -1,0 +1,67 @@
+"""The NVIDIA driver is too old for the CUDA version that torch was built with.
+
+Why
+  A CUDA build runs on every driver from the first one of its CUDA major version on (minor version compatibility: 450
+  for CUDA 11, 525 for 12, 580 for 13). Below that torch says "The NVIDIA driver on your system is too old" and finds no
+  GPU. In between it runs, and only what is newer than the driver (some PTX code) does not.
+
+Fix
+  Update the driver on the host (a container uses the host's), or install a torch flavour with an older CUDA version.
+
+References
+  https://docs.nvidia.com/deploy/cuda-compatibility/
+  https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/index.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, error, machine_with_nvidia, not_applicable
+from rocdoctor.evidence import NOT_ASKED, Known, Unknown, known, value_or
+from rocdoctor.facts import Machine
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.tables import cuda_min_driver
+from rocdoctor.torch_stack import installed, needs_torch
+
+
+@check(needs_torch(machine_with_nvidia), cause="driver-too-old")
+def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
+    torch = machine.torch
+    version = installed(torch)
+    cuda = known(torch.cuda)
+    if cuda is None:
+        return not_applicable("this torch is no CUDA build")
+    loader = machine.environment.variables.get("LD_LIBRARY_PATH")
+    if value_or(torch.device_count, 0):
+        return None  # it works, by forward compatibility if not otherwise
+    if loader is not None and "compat" in loader.value:
+        return known(Unknown("a forward compatibility package stands in front of the driver's library"))
+    facts = machine.drivers.get("nvidia", {})
+    driver, speaks = facts.get("version", NOT_ASKED), facts.get("cuda", NOT_ASKED)
+    row = cuda_min_driver(cuda)
+    if row is None or row.minor_compat is None:
+        return not_applicable(f"the tables have no driver for CUDA {cuda}")
+    floor = row.minor_compat
+    if isinstance(driver, Known) and numbers(driver.value):
+        if numbers(driver.value) >= numbers(floor):
+            return None
+        has, evidence = f"driver {driver.value}", [cite(torch.cuda), cite(driver)]
+    else:
+        major = numbers(known(speaks))[:1]
+        if not major or major >= numbers(cuda)[:1]:
+            return None
+        has, evidence = f"driver for CUDA {known(speaks)}", [cite(torch.cuda), cite(speaks)]
+    index = f"https://download.pytorch.org/whl/cu{'126' if numbers(value_or(driver, '')) >= (525,) else '118'}"
+    return error(
+        f"torch {version} is built with CUDA {cuda}, which needs an NVIDIA driver {floor} or newer; the {has} of this "
+        "machine is too old.",
+        evidence=evidence,
+        fix=Fix(
+            f"Update the NVIDIA driver to {row.full.split('.')[0]} or newer and reboot, or take an older torch that is "
+            f"built for the CUDA version of this driver ({index})",
+            safety="reboots",
+            effective="reboot",
+            verify="nvidia-smi",
+        ),
+        confidence="certain" if isinstance(torch.device_count, Known) else "likely",
+        explains=("torch-gpu-count-mismatch",),
+    )

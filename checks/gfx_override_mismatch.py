@@ -1,0 +1,150 @@
+"""HSA_OVERRIDE_GFX_VERSION makes the runtime treat this GPU as another one.
+
+Why
+  The variable replaces the target that the driver reports, so that code for another GPU is loaded. Within one group of
+  instruction sets that can work (gfx1031 as gfx1030), across groups it gives memory faults, hangs, wrong numbers or a
+  crashed desktop. The plain form hits every GPU of the machine. Where torch has code for the real target, it only takes
+  the tuned code away. A value that is not three decimal numbers stops the runtime: no GPU is visible.
+
+Fix
+  Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, take the value of its own
+  group, and on unlike GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1.
+
+References
+  https://llvm.org/docs/AMDGPUUsage.html#processors
+  ROCm source: libhsakmt/src/topology.c, https://github.com/ROCm/rocm-systems
+  https://github.com/ROCm/ROCm/issues (reports of faults with an override: 3065, 4557, 5824)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import (
+    Finding,
+    Fix,
+    Outcome,
+    Severity,
+    check,
+    cite,
+    each_amd_gpu,
+    error,
+    finding,
+    info,
+    not_applicable,
+    quote,
+    warning,
+)
+from rocdoctor.evidence import Known, Unknown, known
+from rocdoctor.facts import Gpu, Machine, Variable
+from rocdoctor.gfx_override import NAME, Override, best_value, override_of, physical_gfx
+from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, override_row
+from rocdoctor.presence import is_driven, is_integrated
+from rocdoctor.torch_stack import for_training
+from rocdoctor.visibility import where_set
+
+_EXPLAINS = (
+    "torch-wheel-lacks-gfx",
+    "torch-gpu-count-mismatch",
+    "mixed-gpu-architectures",
+    "gpu-page-fault",
+    "ring-timeout",
+)
+
+
+@check(each_amd_gpu, cause="hsa-override-wrong")
+def gfx_override_mismatch(machine: Machine, gpu: Gpu) -> Outcome:
+    override = known(override_of(machine, gpu))
+    if override is None:
+        if machine.environment.complete:
+            return None
+        return known(Unknown(f"whether {NAME} is set is not in this evidence"))
+    if is_driven(gpu) is False:
+        return not_applicable("the compute driver is not bound to this GPU")
+    variable = override.variable
+    if override.target is None:
+        if not variable.value.strip() and not machine.environment.complete:
+            return known(Unknown(f"{NAME} has no value in this evidence"))
+        return _malformed(machine, variable)
+    gfx_fact = physical_gfx(machine, gpu)
+    gfx = known(gfx_fact)
+    if override.target == gfx:
+        return None
+    return _judge(machine, gpu, gfx, override)
+
+
+def _malformed(machine: Machine, variable: Variable) -> Finding:
+    return error(
+        f"{variable.name} is {variable.value!r}, which is not three decimal numbers such as 10.3.0: the ROCm runtime "
+        "refuses to start, and no GPU is visible.",
+        evidence=[quote(variable.source, f"{variable.name}={variable.value}", variable.line)],
+        fix=_unset(variable),
+        explains=_EXPLAINS,
+        confidence="certain" if machine.environment.complete else "likely",
+    )
+
+
+def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
+    variable, target = override.variable, override.target or ""
+    row = override_row(gfx, variable.value)
+    evidence = [cite(gpu.gfx, gfx), quote(variable.source, f"{variable.name}={variable.value}", variable.line)]
+    message = f"This GPU is {gfx}, but {variable.name} makes it run code for {target}"
+    sure = machine.environment.complete and isinstance(gpu.gfx, Known)
+    fix = _fix(machine, gpu, gfx, variable)
+    if row.safety == "unknown":
+        if gfx_target(gfx) is None:
+            return known(Unknown(f"{gfx} is not in the tables"))
+        return warning(
+            f"{message}, which is no target that is known here.", evidence=evidence, fix=fix, confidence="likely"
+        )
+    listed = gfx_target(target)
+    if row.safety == "same-group" and listed is not None and listed.gfx != target:
+        return warning(
+            f"{message}, an early name of {listed.gfx} that newer runtimes refuse.",
+            evidence=evidence,
+            fix=_unset(variable),
+            confidence="likely",
+        )
+    if row.safety == "unsafe":
+        aside = is_integrated(gpu) and any(for_training(other) and is_driven(other) for other in machine.gpus)
+        severity: Severity = "warning" if aside else "error"
+        return finding(
+            severity, f"{message}, which has other instructions: expect memory faults, hangs or wrong results.",
+            evidence=evidence, fix=fix, explains=_EXPLAINS, confidence="certain" if sure else "likely",
+        )  # fmt: skip
+    built = machine.torch.arch_list
+    if isinstance(built, Known) and arch_list_covers(built.value, gfx):
+        evidence.append(cite(built, " ".join(built.value)))
+        return warning(
+            f"{message}, although the installed torch has code for {gfx}: the override only takes that away.",
+            evidence=evidence, fix=_unset(variable),
+        )  # fmt: skip
+    if row.safety == "risky":
+        risk = f"{message}. They share a group of instructions, but faults are on record for this pair."
+        return (info if row.in_common_use else warning)(risk, evidence=evidence, fix=fix)
+    return info(
+        f"{message}, of the same group of instructions; it can work, and nobody supports it.", evidence=evidence
+    )
+
+
+def _unset(variable: Variable) -> Fix:
+    return Fix(
+        f"Unset {variable.name} and remove it from {where_set(variable)}",
+        command=f"unset {variable.name}",
+        safety="safe",
+        verify="rocdoctor check gfx-override-mismatch",
+    )
+
+
+def _fix(machine: Machine, gpu: Gpu, gfx: str, variable: Variable) -> Fix:
+    value = best_value(gfx)
+    built = machine.torch.arch_list
+    if value is None or value == variable.value or (isinstance(built, Known) and arch_list_covers(built.value, gfx)):
+        return _unset(variable)
+    several = sum(other.vendor == "amd" for other in machine.gpus) > 1
+    name = f"{NAME}_{gpu.kfd_node.value}" if several and isinstance(gpu.kfd_node, Known) else NAME
+    return Fix(
+        f"Unset {variable.name} and remove it from {where_set(variable)}. Only if torch has no code for {gfx}, "
+        f"its own group has a value to try: {name}={value}",
+        command=f"unset {variable.name}",
+        safety="safe",
+        verify="rocdoctor check gfx-override-mismatch",
+    )

@@ -1,0 +1,58 @@
+"""The running kernel is older than the first one that can compute on this GPU.
+
+Why
+  The compute part of amdgpu learns each GPU generation in some kernel release. An older kernel shows at best a picture
+  and offers no KFD node. Enterprise kernels carry newer drivers than their number says, and AMD's own driver package
+  brings its code along, so the number alone proves nothing: it counts where the GPU has indeed no driver.
+
+Fix
+  Boot a newer kernel (on Ubuntu the HWE or OEM kernel), or install AMD's driver package for the running one.
+
+References
+  Linux source: drivers/gpu/drm/amd/amdkfd/kfd_device.c
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, error, info, not_applicable
+from rocdoctor.evidence import NOT_ASKED, Known, known
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.knowledge.tables import gfx_target, kernel_knows
+from rocdoctor.torch_stack import for_training
+
+_BACKPORTS = re.compile(r"\.(?:el|fc|amzn|azl|cm)\d|-default\b|uek")
+
+
+@check(each_amd_gpu, cause="gpu-not-supported")
+def kernel_too_old_for_gpu(machine: Machine, gpu: Gpu) -> Outcome:
+    driver = known(gpu.driver)
+    if isinstance(gpu.kfd_node, Known) or gpu.compute_nodes:
+        return None
+    if driver not in (None, "amdgpu"):
+        return not_applicable("another driver is bound to this GPU")
+    release, gfx = known(machine.kernel.release), known(gpu.gfx)
+    if isinstance(machine.drivers.get("amdgpu", {}).get("version", NOT_ASKED), Known):
+        return not_applicable("the driver was not built with this kernel")
+    if kernel_knows(gfx, release) is not False:
+        return None
+    target = gfx_target(gfx)
+    first = f" (seen in {target.kernel_present})" if target is not None and target.kernel_present else ""
+    evidence = [cite(machine.kernel.release), cite(gpu.gfx), cite(gpu.driver, str(driver or "no driver"))]
+    message = f"Linux {release} is older than the first kernel with compute support for {gfx}{first}"
+    fix = Fix(
+        "Boot a newer kernel, or install AMD's driver package for this one",
+        safety="reboots",
+        effective="reboot",
+        verify="rocminfo | grep gfx",
+    )
+    no_compute = driver is None or (machine.kfd_complete and isinstance(machine.kfd_present, Known))
+    if no_compute and for_training(gpu) and not _BACKPORTS.search(release):
+        what = "no driver is bound to it" if driver is None else "the driver offers no compute node for it"
+        return error(
+            f"{message}, and {what}.", evidence=evidence, fix=fix, confidence="likely",
+            explains=("gpu-without-driver", "kernel-module-not-loaded"),
+        )  # fmt: skip
+    return info(f"{message}.", evidence=evidence, fix=fix)

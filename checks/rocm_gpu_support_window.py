@@ -1,0 +1,65 @@
+"""The installed ROCm release does not list this GPU as supported.
+
+Why
+  AMD lists for each ROCm release the GPUs it is tested on. A GPU that is older than the list mostly still works for
+  a while; one that is newer has no code in the libraries at all. Being off the list is no fault by itself: many Radeon
+  cards were never on it and train well.
+
+Fix
+  For a GPU newer than the release install a newer ROCm. For an older one stay with the last release that lists it, if
+  something fails.
+
+References
+  https://rocm.docs.amd.com/en/latest/compatibility/compatibility-matrix.html
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, info, not_applicable, warning
+from rocdoctor.evidence import Known, Unknown, known
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.gfx_override import physical_gfx
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.tables import RocmRelease, gfx_target, rocm_release, rocm_releases, same_isa_group
+
+
+def _first(row: RocmRelease) -> tuple[int, ...]:
+    return numbers(row.series[0])
+
+
+@check(each_discrete_amd_gpu, cause="gpu-arch-not-built")
+def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
+    installs = [one for one in machine.rocm if isinstance(one.version, Known) and one.kind != "distribution"]
+    if not installs:
+        if machine.rocm_complete:
+            return not_applicable("no ROCm of AMD's packages is installed")
+        return known(Unknown("which ROCm is installed is not in this evidence"))
+    gfx = known(physical_gfx(machine, gpu))
+    if gfx_target(gfx) is None:
+        return known(Unknown(f"{gfx} is not in the tables"))
+    rows = [(one, rocm_release(known(one.version))) for one in installs]
+    if any(row is None or row.gfx is None or not row.complete for _, row in rows):
+        return not_applicable("the tables do not have the whole GPU list of this ROCm release")
+    lists = [(one, row) for one, row in rows if row is not None and row.gfx is not None]
+    if any(gfx in (row.gfx or ()) for _, row in lists):
+        return None
+    install, row = max(lists, key=lambda pair: numbers(known(pair[0].version)))
+    evidence = [cite(gpu.gfx, gfx), cite(install.version)]
+    version = known(install.version)
+    if gfx in row.gfx_deprecated:
+        return info(f"ROCm {version} still runs {gfx}, but its support is at its end.", evidence=evidence)
+    listed = [one for one in rocm_releases() if gfx in (one.gfx or ())]
+    later = [one for one in listed if _first(one) > _first(row)]
+    newer = later and not any(_first(one) <= _first(row) for one in listed)
+    if newer and not any(same_isa_group(gfx, one) for one in row.gfx or ()):
+        first = min(later, key=_first).series[0]
+        return warning(
+            f"ROCm {version} is older than {gfx}: no relative of it is on its list of GPUs (ROCm {first} has it).",
+            evidence=evidence,
+            fix=Fix(f"Install ROCm {first} or newer", safety="manual", verify="rocminfo | grep gfx"),
+            confidence="likely",
+        )
+    return info(
+        f"ROCm {version} does not list {gfx} among its supported GPUs; that is no fault by itself.", evidence=evidence
+    )

@@ -1,0 +1,86 @@
+"""Files or search paths of more than one ROCm release are mixed.
+
+Why
+  Libraries of one ROCm release are built for each other. When packages of two releases share a prefix, or
+  LD_LIBRARY_PATH names one release and ROCM_PATH another, a program loads some of each: "undefined symbol", "version
+  not found", or faults that no one else has. Several releases side by side in their own folders are fine.
+
+Fix
+  Let one release be the only one on LD_LIBRARY_PATH, PATH and ROCM_PATH (wheels need none of them), and bring all
+  packages to one release.
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/install-methods/multi-version-install-index.html
+  https://man7.org/linux/man-pages/man8/ld.so.8.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, quote, warning, whole_machine
+from rocdoctor.evidence import Known, known
+from rocdoctor.facts import Machine
+from rocdoctor.parsers.rocm_packages import rocm_packages
+from rocdoctor.rocm_roots import releases, roots_on, version_of
+
+
+@check(whole_machine, cause="mixed-rocm-installs")
+def rocm_mixed_installs(machine: Machine) -> Outcome:
+    found = [one for one in (_packages(machine), _paths(machine)) if one is not None]
+    if found:
+        return found
+    if not isinstance(machine.rocm_packages, Known) and not machine.environment.complete:
+        known(machine.rocm_packages)
+    return None
+
+
+def _packages(machine: Machine) -> Finding | None:
+    if not isinstance(machine.rocm_packages, Known):
+        return None
+    summary = rocm_packages(machine.rocm_packages.value.items())
+    if not summary.mixed:
+        return None
+    shown = ", ".join(f"{one.name} {one.version}" for one in summary.outsiders[:5])
+    strays = sorted({one.release for one in summary.outsiders if one.release})
+    shared = {
+        one.release for one in summary.packages if one.stream == "classic" and not one.side_by_side and one.release
+    }
+    main = sorted(shared - set(strays))
+    return warning(
+        f"ROCm packages of releases {', '.join([*main, *strays])} are mixed in one prefix: {len(summary.outsiders)} "
+        f"of them are not of {main[0] if main else 'the main release'}.",
+        evidence=[cite(machine.rocm_packages, shown)],
+        fix=Fix(
+            "Bring all ROCm packages to one release: keep one package source, then upgrade or remove the others",
+            safety="manual",
+        ),
+        explains=("torch-import-fails", "torch-rocm-vs-system-rocm"),
+    )
+
+
+def _paths(machine: Machine) -> Finding | None:
+    variables = machine.environment.variables
+    named: dict[str, str] = {}  # what names it -> release
+    evidence = []
+    for name in ("LD_LIBRARY_PATH", "ROCM_PATH", "ROCM_HOME"):
+        variable = variables.get(name)
+        if variable is None:
+            continue
+        for root in roots_on(variable.value):
+            version = version_of(machine, root)
+            if version is not None:
+                named[f"{name} ({root})"] = version
+                evidence.append(quote(variable.source, f"{name}={variable.value}"[:300], variable.line))
+    if len(releases(named.values())) < 2:
+        return None
+    shown = ", ".join(f"{what} is ROCm {version}" for what, version in named.items())
+    return warning(
+        f"The search paths name more than one ROCm release: {shown}.",
+        evidence=list(dict.fromkeys(evidence)),
+        fix=Fix(
+            "Let LD_LIBRARY_PATH and ROCM_PATH name one release, or unset both: wheels bring their own libraries",
+            command="unset LD_LIBRARY_PATH ROCM_PATH ROCM_HOME",
+            safety="safe",
+        ),
+        explains=("torch-import-fails",),
+        confidence="certain" if machine.environment.complete else "likely",
+    )

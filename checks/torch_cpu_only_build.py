@@ -1,0 +1,67 @@
+"""torch is a CPU-only build on a machine that has a GPU for training.
+
+Why
+  A CPU-only torch has no GPU code at all: `torch.cuda.is_available()` is False whatever the driver does, and training
+  runs on the processor, slower by far. It comes from the CPU index, from a distribution package, or from an index that
+  had no GPU build for this Python version, so that pip took what it found.
+
+Fix
+  Reinstall torch from the wheel index of this machine's GPUs, in the same environment, together with torchvision and
+  torchaudio. Keep the index in the requirements file, or the next `pip install` may replace the build again.
+
+References
+  https://pytorch.org/get-started/locally/
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
+from rocdoctor.evidence import NOT_ASKED, known, value_or
+from rocdoctor.facts import Machine
+from rocdoctor.presence import is_driven
+from rocdoctor.torch_stack import (
+    backend,
+    compute_gpus,
+    for_training,
+    installed,
+    kept_out,
+    needs_torch,
+    reinstall,
+    wheel_index,
+    wheels_have,
+)
+
+_EXPLAINS = ("torch-gpu-count-mismatch", "gpu-arch-not-built")
+
+
+@check(needs_torch(machine_with_gpus), cause="wrong-backend-build")
+def torch_cpu_only_build(machine: Machine) -> Outcome:
+    version = installed(machine.torch)
+    if known(backend(machine.torch)) != "cpu":
+        return None
+    gpus = [gpu for vendor in ("amd", "nvidia") for gpu in compute_gpus(machine, vendor)]
+    if not gpus:
+        for gpu in machine.gpus:
+            if gpu.vendor in ("amd", "nvidia") and not kept_out(machine, gpu.vendor) and is_driven(gpu) is None:
+                known(gpu.driver)
+        return not_applicable("no GPU here that torch could use")
+    driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
+    wanted = [gpu for gpu in gpus if for_training(gpu)]
+    sure = [gpu for gpu in wanted if wheels_have(gpu)]
+    first = (sure or wanted or gpus)[0]
+    name = value_or(first.name, "GPU")
+    text = f"torch {version} is a CPU-only build, so it cannot use the {name} of this machine."
+    evidence = [
+        cite(machine.torch.version),
+        cite(backend(machine.torch), "built for neither ROCm nor CUDA"),
+        cite(first.driver),
+    ]
+    fix = reinstall(wheel_index(first, driver))
+    if sure:
+        return error(text, evidence=evidence, fix=fix, explains=_EXPLAINS)
+    if any(wheels_have(gpu) is None for gpu in wanted):
+        return warning(text, evidence=evidence, fix=fix, explains=_EXPLAINS, confidence="likely")
+    return info(
+        f"{text} Official wheels have no code made for this GPU either, or it is an integrated one.", evidence=evidence
+    )

@@ -1,0 +1,72 @@
+"""A package that training imports is there more than once, or a local file hides it.
+
+Why
+  Python takes the first one on its path. A torch in `~/.local` hides the one of the environment that was just
+  installed; a folder `torch` beside the script hides both; of two packages that bring the same module (triton,
+  pytorch-triton-rocm) the last one installed overwrote files of the other.
+
+Fix
+  See which one is taken (`python3 -c "import torch; print(torch.__file__)"`), uninstall the others
+  (`pip uninstall` once for each), and rename local files.
+
+References
+  https://docs.python.org/3/tutorial/modules.html#the-module-search-path
+  https://docs.python.org/3/library/site.html#site.USER_SITE
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, warning, whole_machine
+from rocdoctor.evidence import known
+from rocdoctor.facts import Machine
+
+_MATTER = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
+_TRITONS = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
+
+
+def _names(words: str) -> str:
+    """The package or module that a line of the fact speaks of."""
+    if " is installed more than once" in words:
+        return words.partition(" is installed")[0]
+    return words.rpartition(" hides ")[2]
+
+
+@check(whole_machine, cause="python-package-mismatch")
+def torch_duplicates(machine: Machine) -> Outcome:
+    torch = machine.torch
+    packages = known(torch.packages)
+    found: list[Finding] = []
+    for words in torch.shadowed:
+        name = _names(words)
+        matters = name in _MATTER
+        # A virtual environment over system packages has many packages twice, and that is how it is meant.
+        report = warning if matters else info
+        twice = words.endswith("more than once")
+        message = (
+            f"{name} is installed more than once; the first one on the path is imported and hides the others."
+            if twice
+            else f"A local file or folder hides the installed {name} from programs that are started beside it."
+        )
+        fix = Fix(
+            "Uninstall the copies that are not meant" if twice else "Rename the local file or folder",
+            command=f"python3 -m pip uninstall {name}" if twice and matters else "",
+            safety="manual",
+            verify=f'python3 -c "import {name.replace("-", "_")} as m; print(m.__file__)"',
+        )
+        found.append(report(message, evidence=[cite(torch.packages, words)], fix=fix))
+    tritons = [name for name in _TRITONS if name in packages]
+    if len(tritons) > 1:
+        shown = " and ".join(f"{name} {packages[name]}" for name in tritons)
+        found.append(
+            warning(
+                f"{shown} are both installed and bring the same module, triton: the later one overwrote the other.",
+                evidence=[cite(torch.packages, shown)],
+                fix=Fix(
+                    "Uninstall all of them, then reinstall torch from its own index, which brings the right one",
+                    command=f"python3 -m pip uninstall -y {' '.join(tritons)}",
+                    safety="manual",
+                    verify='python3 -c "import triton; print(triton.__version__, triton.__file__)"',
+                ),
+            )
+        )
+    return found

@@ -1,0 +1,48 @@
+"""This Python version is not among those that the installed torch release was published for.
+
+Why
+  A torch wheel is built for one Python version. With an interpreter that is older or newer than the release knows, pip
+  takes another release, an old build or none at all, and sometimes a CPU-only one without a word.
+
+Fix
+  Make an environment with a Python version that the release lists, and install torch there.
+
+References
+  https://github.com/pytorch/pytorch/blob/main/RELEASE.md
+  https://pypi.org/project/torch/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
+from rocdoctor.evidence import Known, known
+from rocdoctor.facts import Machine
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.tables import torch_release
+from rocdoctor.torch_stack import installed, needs_torch
+
+
+@check(needs_torch(whole_machine), cause="python-package-mismatch")
+def torch_python_window(machine: Machine) -> Outcome:
+    version = installed(machine.torch)
+    python = known(machine.torch.python)
+    have = numbers(python)[:2]
+    row = torch_release(version)
+    if row is None or not row.python or len(have) < 2:
+        return not_applicable("the tables do not list the Python versions of this torch release")
+    listed = {numbers(one.removesuffix("t")) for one in row.python}
+    if have in listed:
+        return None
+    imported = machine.torch.import_error
+    if isinstance(imported, Known) and imported.value is None:
+        return None  # somebody built it for this Python, and it works
+    ends = f"{row.python[0]} to {[one for one in row.python if not one.endswith('t')][-1]}"
+    message = f"torch {version} was published for Python {ends}, and this interpreter is {python}."
+    evidence = [cite(machine.torch.python), cite(machine.torch.version)]
+    fix = Fix(
+        f"Make an environment with one of the Python versions {ends} and install torch there", safety="safe",
+        verify='python3 -c "import torch"',
+    )  # fmt: skip
+    if isinstance(imported, Known):
+        return warning(message, evidence=[*evidence, cite(imported)], fix=fix, confidence="likely")
+    return info(message, evidence=evidence, fix=fix)

@@ -1,0 +1,69 @@
+"""The installed torch holds no code for this NVIDIA GPU.
+
+Why
+  A CUDA build contains machine code for a list of architectures. Code for sm_80 also runs on 8.6 and 8.9 (the same
+  major number, the same or a higher minor one), and PTX (compute_90) is translated for any newer GPU. On a GPU that
+  neither reaches, the first kernel fails with "no kernel image is available for execution on the device".
+
+Fix
+  For a GPU newer than the build take a newer CUDA flavour (Blackwell needs cu128 or newer); for an old GPU take the
+  last release that still had it.
+
+References
+  https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility
+  https://pytorch.org/get-started/locally/
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, not_applicable, warning
+from rocdoctor.evidence import NOT_ASKED, Unknown, known, value_or
+from rocdoctor.facts import Gpu, Machine
+from rocdoctor.presence import is_driven
+from rocdoctor.torch_stack import backend, installed, needs_torch, reinstall, wheel_index
+
+_ARCH = re.compile(r"(sm|compute)_(\d{1,2})(\d)([af]?)")
+
+
+def _runs(arch: str, major: int, minor: int) -> bool | None:
+    found = _ARCH.fullmatch(arch)
+    if found is None:
+        return None
+    kind, own, sub, suffix = found.group(1), int(found.group(2)), int(found.group(3)), found.group(4)
+    if suffix == "a":  # for exactly this GPU
+        return (own, sub) == (major, minor)
+    if kind == "compute" and not suffix:
+        return (own, sub) <= (major, minor)
+    return own == major and sub <= minor
+
+
+@check(needs_torch(each_nvidia_gpu), cause="gpu-arch-not-built")
+def torch_wheel_lacks_sm(machine: Machine, gpu: Gpu) -> Outcome:
+    version = installed(machine.torch)
+    if known(backend(machine.torch)) != "cuda":
+        return not_applicable("this torch is no CUDA build")
+    if is_driven(gpu) is False:
+        return not_applicable("the NVIDIA driver is not bound to this GPU")
+    capability = re.fullmatch(r"(\d{1,2})\.(\d)", known(gpu.compute_capability))
+    built = known(machine.torch.arch_list)
+    answers = [_runs(arch, int(capability.group(1)), int(capability.group(2))) for arch in built] if capability else []
+    if True in answers:
+        return None
+    if capability is None or not built or None in answers or not machine.torch.arch_list_complete:
+        return known(Unknown("only a part of what this torch was built for is known"))
+    name = f"sm_{capability.group(1)}{capability.group(2)}"
+    newer = all(int(found.group(2)) <= int(capability.group(1)) for arch in built if (found := _ARCH.fullmatch(arch)))
+    message = f"torch {version} holds no code for {name}, the architecture of this GPU. It has {', '.join(built)}."
+    evidence = [cite(gpu.compute_capability), cite(machine.torch.arch_list, " ".join(built))]
+    driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
+    fix = reinstall(wheel_index(gpu, driver)) if newer else Fix(
+        f"Install the last torch release whose CUDA flavour still has {name}; newer ones dropped it", safety="manual"
+    )  # fmt: skip
+    others = [one for one in machine.gpus if one is not gpu and one.vendor == "nvidia"]
+    for one in others:
+        other = re.fullmatch(r"(\d{1,2})\.(\d)", value_or(one.compute_capability, ""))
+        if other and any(_runs(arch, int(other.group(1)), int(other.group(2))) for arch in built):
+            return warning(message, evidence=evidence, fix=fix)
+    return error(message, evidence=evidence, fix=fix, explains=("kernel-lib-arch-unsupported",))

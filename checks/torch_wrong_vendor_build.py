@@ -1,0 +1,74 @@
+"""torch is built for GPUs of another vendor than those in this machine.
+
+Why
+  A CUDA build runs on NVIDIA GPUs only, a ROCm build on AMD GPUs only. `pip install torch` takes the CUDA build from
+  PyPI on every Linux machine. With the other vendor's GPU it finds no driver and no device; no driver update helps.
+
+Fix
+  Uninstall torch and its companions and install the build of this machine's GPUs, or the CPU build if the GPU is
+  not supported.
+
+References
+  https://pytorch.org/get-started/locally/
+  https://pytorch.org/docs/stable/notes/hip.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
+from rocdoctor.evidence import NOT_ASKED, known, value_or
+from rocdoctor.facts import Machine
+from rocdoctor.torch_stack import (
+    VENDOR_OF,
+    WORDS,
+    backend,
+    compute_gpus,
+    for_training,
+    installed,
+    needs_torch,
+    reinstall,
+    wheel_index,
+    wheels_have,
+)
+
+_VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
+
+
+@check(needs_torch(machine_with_gpus), cause="wrong-backend-build")
+def torch_wrong_vendor_build(machine: Machine) -> Outcome:
+    version = installed(machine.torch)
+    built_for = known(backend(machine.torch))
+    vendor = VENDOR_OF.get(built_for)
+    if vendor is None:
+        return not_applicable("this torch is built for no GPU")
+    if any(gpu.vendor == vendor for gpu in machine.gpus):
+        return None
+    others = [gpu for other in ("amd", "nvidia") if other != vendor for gpu in compute_gpus(machine, other)]
+    if not others:
+        for gpu in machine.gpus:
+            known(gpu.driver)
+        return not_applicable("no GPU of another vendor that torch could use")
+    if value_or(machine.torch.device_count, 0):
+        return None  # it found a device that this evidence does not show
+    wanted = [gpu for gpu in others if for_training(gpu)]
+    sure = [gpu for gpu in wanted if wheels_have(gpu)]
+    first = (sure or wanted or others)[0]
+    name, word = value_or(first.name, "GPU"), WORDS[built_for]
+    text = (
+        f"torch {version} is a {word} build for {_VENDORS[vendor]} GPUs, but the GPU here is from "
+        f"{_VENDORS[first.vendor]} ({name}), so torch cannot use it."
+    )
+    evidence = [
+        cite(machine.torch.version),
+        cite(backend(machine.torch), f"built for {word}"),
+        cite(first.pci_id),
+        cite(first.driver),
+    ]
+    driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
+    explains = ("torch-gpu-count-mismatch", "gpu-arch-not-built", "driver-too-old", "python-package-mismatch")
+    fix = reinstall(wheel_index(first, driver))
+    if not wanted:
+        return info(f"{text} It is an integrated GPU, so training on the CPU may be meant.", evidence=evidence)
+    if sure and machine.gpus_complete:
+        return error(text, evidence=evidence, fix=fix, explains=explains)
+    return warning(text, evidence=evidence, fix=fix, explains=explains, confidence="likely")

@@ -1,0 +1,213 @@
+"""What a torch build is for and whether this machine has it: judgements that several checks share.
+
+Versions follow the version specifiers of the Python packaging guide (local parts after ``+`` count only when the
+requirement names one). None means that the evidence does not decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocdoctor.check import Fix, NotApplicable, Selector, Subject
+from rocdoctor.evidence import Fact, Known, Unknown, known, value_or
+from rocdoctor.facts import DeviceNode, Gpu, Machine, TorchBuild
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, gfx_targets, same_isa_group, torch_releases
+from rocdoctor.presence import is_driven, is_integrated
+
+VENDOR_OF = {"rocm": "amd", "cuda": "nvidia", "xpu": "intel"}
+WORDS = {"rocm": "ROCm", "cuda": "CUDA", "xpu": "Intel XPU", "cpu": "CPU-only"}
+SELECTOR_PAGE = "https://pytorch.org/get-started/locally/"
+
+_RELEASE = re.compile(
+    r"(\d{1,6}(?:\.\d{1,8}){0,5})((?:\.?(?:a|b|rc|dev|post)\d{0,12}){0,3})(?:\+([A-Za-z0-9._-]{1,80}))?"
+)
+_CLAUSE = re.compile(r"(===|==|!=|<=|>=|<|>|~=)\s*([0-9][^\s,;)]{0,100})")
+
+
+def installed(torch: TorchBuild) -> str:
+    """The torch version of the interpreter under test; ends the check as unknown where there is none."""
+    version = known(torch.version)
+    if version is None:
+        return known(Unknown("torch is not installed in the interpreter under test", "absent"))
+    return version
+
+
+def needs_torch(selector: Selector) -> Selector:
+    """The same subjects, but not applicable where torch is known not to be installed."""
+
+    def select(machine: Machine) -> Sequence[Subject] | NotApplicable:
+        version = machine.torch.version
+        if isinstance(version, Known) and version.value is None:
+            return NotApplicable("torch is not installed in the interpreter under test")
+        return selector(machine)
+
+    return select
+
+
+def local_part(version: str) -> str:
+    """The build label of a version: ``2.9.0+rocm6.4`` is ``rocm6.4``; "" when there is none."""
+    return version.partition("+")[2].lower()
+
+
+def label_backend(version: str) -> str | None:
+    """The back end that a build label names (rocm, cuda, xpu, cpu), or None when it names none."""
+    label = local_part(version)
+    if label.startswith("rocm"):
+        return "rocm"
+    if re.match(r"cu\d{2,3}", label):
+        return "cuda"
+    if label.startswith("xpu"):
+        return "xpu"
+    return "cpu" if label == "cpu" or label.startswith("cpu.") else None
+
+
+def backend(torch: TorchBuild) -> Fact[str]:
+    """Which back end a torch build has: rocm, cuda, xpu or cpu."""
+    version = value_or(torch.version, None)
+    if isinstance(torch.hip, Known) and torch.hip.value:
+        return Known("rocm", torch.hip.source)
+    if isinstance(torch.cuda, Known) and torch.cuda.value:
+        return Known("cuda", torch.cuda.source)
+    if isinstance(torch.version, Known) and version is not None and (named := label_backend(version)):
+        return Known(named, torch.version.source)
+    if isinstance(torch.hip, Known) and isinstance(torch.cuda, Known):
+        return Known("cpu", torch.cuda.source)
+    return Unknown("what torch was built for is not in this evidence", "not-asked")
+
+
+def rocm_label(torch: TorchBuild) -> str | None:
+    """The ROCm release that a build label names: ``2.9.0+rocm6.4`` is ``6.4``."""
+    found = re.match(r"rocm(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)", local_part(value_or(torch.version, None) or ""))
+    return found.group(1) if found else None
+
+
+def _node_missing(nodes: Sequence[DeviceNode], prefix: str) -> bool:
+    found = [node for node in nodes if node.path.startswith(prefix)]
+    return bool(found) and all(isinstance(node.exists, Known) and not node.exists.value for node in found)
+
+
+def kept_out(machine: Machine, vendor: str) -> bool:
+    """The device nodes of a vendor are known not to be in here, as in a container that was given no GPU."""
+    return _node_missing(machine.nodes, "/dev/kfd" if vendor == "amd" else "/dev/nvidia")
+
+
+def compute_gpus(machine: Machine, vendor: str) -> list[Gpu]:
+    """GPUs of a vendor with their driver bound, that this process was not kept away from."""
+    if kept_out(machine, vendor):
+        return []
+    return [gpu for gpu in machine.gpus if gpu.vendor == vendor and is_driven(gpu)]
+
+
+def wheels_have(gpu: Gpu) -> bool | None:
+    """Whether official torch wheels hold code for this GPU: AMD by the gfx table, NVIDIA from Maxwell (5.0) on."""
+    if gpu.vendor == "amd":
+        target = gfx_target(gpu.gfx.value) if isinstance(gpu.gfx, Known) else None
+        return target.wheel_native if target is not None else None
+    capability = re.match(r"(\d{1,2})\.", value_or(gpu.compute_capability, ""))
+    return int(capability.group(1)) >= 5 if capability else None
+
+
+def for_training(gpu: Gpu) -> bool:
+    """A GPU that somebody buys to compute: discrete, or the integrated GPU of an Instinct (MI300A)."""
+    target = gfx_target(value_or(gpu.gfx, ""))
+    return not is_integrated(gpu) or (target is not None and target.family.startswith("cdna"))
+
+
+def same_group_wheel_target(gfx: str) -> str | None:
+    """A target with wheel code in the same generic ISA group as ``gfx``, the lowest one; None when there is none."""
+    found = [one.gfx for one in gfx_targets().values() if one.wheel_native and same_isa_group(one.gfx, gfx)]
+    return min(found) if found else None
+
+
+def _parts(version: str) -> tuple[tuple[int, ...], str, str] | None:
+    found = _RELEASE.fullmatch(version.strip().lower().removeprefix("v"))
+    if found is None:
+        return None
+    release = tuple(int(part) for part in found.group(1).split("."))
+    return release, found.group(2) or "", found.group(3) or ""
+
+
+def _padded(release: tuple[int, ...], length: int) -> tuple[int, ...]:
+    return release + (0,) * (length - len(release))
+
+
+def satisfies(version: str, requirement: str) -> bool | None:
+    """Whether a version meets a requirement such as ``torch (==2.5.1)``; None for forms that are not judged here.
+
+    Requirements with a marker (after ``;``), and preliminary versions other than by equality, are not judged.
+    """
+    if ";" in requirement or "@" in requirement:
+        return None
+    clauses = _CLAUSE.findall(requirement)
+    have = _parts(version)
+    if not clauses or have is None:
+        return None
+    answers = [_meets(have, operator, wanted) for operator, wanted in clauses]
+    if False in answers:
+        return False
+    return None if None in answers else True
+
+
+def _meets(have: tuple[tuple[int, ...], str, str], operator: str, wanted: str) -> bool | None:
+    release, stage, local = have
+    if operator in ("==", "!=") and wanted.endswith(".*"):
+        prefix = _parts(wanted[:-2])
+        if prefix is None:
+            return None
+        equal = _padded(release, len(prefix[0]))[: len(prefix[0])] == prefix[0]
+        return equal if operator == "==" else not equal
+    asked = _parts(wanted)
+    if asked is None:
+        return None
+    length = max(len(release), len(asked[0]))
+    mine, theirs = _padded(release, length), _padded(asked[0], length)
+    if operator in ("==", "===", "!="):
+        equal = mine == theirs and stage == asked[1] and asked[2] in ("", local)
+        return not equal if operator == "!=" else equal
+    if stage or asked[1]:
+        return None
+    if operator == "~=":
+        return mine >= theirs and release[: len(asked[0]) - 1] == asked[0][:-1]
+    return {"<": mine < theirs, "<=": mine <= theirs, ">": mine > theirs, ">=": mine >= theirs}[operator]
+
+
+def preliminary(version: str) -> bool:
+    """A nightly, alpha, beta or candidate, whose numbers say little about what fits."""
+    found = _parts(version)
+    return found is None or any(word in found[1] for word in ("a", "b", "rc", "dev"))
+
+
+def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
+    """The wheel index of pytorch.org to install from for a GPU, by the tables; None where none is known to have code.
+
+    AMD: the newest ROCm flavour with a list that covers the target. NVIDIA: CUDA 13 from driver 580 on, else the
+    newest CUDA 12 flavour (CUDA release notes; 12.8 is the first with Blackwell).
+    """
+    if gpu.vendor == "nvidia":
+        flavour = "cu130" if numbers(driver)[:1] >= (580,) else "cu128"
+        return f"https://download.pytorch.org/whl/{flavour}"
+    gfx = value_or(gpu.gfx, "")
+    flavours = {
+        one.flavour
+        for release in torch_releases()
+        for one in release.rocm or ()
+        if one.gfx is not None and arch_list_covers(one.gfx, gfx)
+    }
+    if not flavours:
+        return None
+    newest = max(flavours, key=lambda name: numbers(name.removeprefix("rocm")))
+    return f"https://download.pytorch.org/whl/{newest}"
+
+
+def reinstall(index: str | None) -> Fix:
+    """The fix for a wrong torch build: torch and its companions again, together, from one index."""
+    packages = "torch torchvision torchaudio"
+    return Fix(
+        "Reinstall torch and its companions together, in this interpreter's environment, from the index of the right "
+        f"build ({SELECTOR_PAGE})",
+        command=f"pip uninstall -y {packages}; pip install {packages} --index-url {index}" if index else "",
+        safety="safe",
+        verify='python3 -c "import torch; print(torch.__version__, torch.version.hip, torch.version.cuda)"',
+    )

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from rocdoctor.evidence import Unknown
+from rocdoctor.facts import RocmInstall
+from tests.kit import amd_gpu, judge, k, machine, states
+
+NAME = "amdgpu-driver-window"
+
+
+def rocm(*versions: str) -> tuple[RocmInstall, ...]:
+    return tuple(RocmInstall(k(one), f"/opt/rocm-{one}", "classic") for one in versions)
+
+
+def test_a_listed_pair_passes() -> None:
+    driver = {"amdgpu": {"version": k("6.4")}}
+    assert states(judge(NAME, machine(amd_gpu(), drivers=driver, rocm=rocm("6.4.1")))) == ["pass"]
+
+
+def test_a_driver_older_than_the_list_is_a_warning_never_an_error() -> None:
+    (verdict,) = judge(NAME, machine(amd_gpu(), drivers={"amdgpu": {"version": k("5.5")}}, rocm=rocm("6.2.0")))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "warning"
+    assert verdict.finding.cause == "driver-too-old"
+    assert "driver 5.5 is too old" in verdict.finding.message
+
+
+def test_a_driver_newer_than_a_closed_list_is_a_warning() -> None:
+    (verdict,) = judge(NAME, machine(amd_gpu(), drivers={"amdgpu": {"version": k("30.30")}}, rocm=rocm("5.7.1")))
+    assert verdict.finding is not None
+    assert verdict.finding.cause == "driver-library-mismatch"
+    assert "too new" in verdict.finding.message
+
+
+def test_one_installed_release_that_fits_is_enough() -> None:
+    driver = {"amdgpu": {"version": k("5.5")}}
+    assert states(judge(NAME, machine(amd_gpu(), drivers=driver, rocm=rocm("5.7.1", "6.2.0")))) == ["pass"]
+
+
+def test_drivers_without_a_package_number_are_not_judged() -> None:
+    absent = {"amdgpu": {"version": Unknown("no version file", "absent")}}
+    assert states(judge(NAME, machine(amd_gpu(), drivers=absent, rocm=rocm("6.2.0")))) == ["not-applicable"]
+    odd = {"amdgpu": {"version": k("6.10.5")}}
+    assert states(judge(NAME, machine(amd_gpu(), drivers=odd, rocm=rocm("6.2.0")))) == ["not-applicable"]
+
+
+def test_unknown_and_not_applicable() -> None:
+    driver = {"amdgpu": {"version": k("6.4")}}
+    assert states(judge(NAME, machine(amd_gpu(), rocm=rocm("6.2.0")))) == ["unknown"]
+    assert states(judge(NAME, machine(amd_gpu(), drivers=driver))) == ["unknown"]
+    assert states(judge(NAME, machine(amd_gpu(), drivers=driver, rocm_complete=True))) == ["not-applicable"]
+    assert states(judge(NAME, machine(drivers=driver))) == ["not-applicable"]

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import Any
+
+from rocdoctor.check import Verdict
+from rocdoctor.facts import TorchBuild
+from tests.kit import environment, judge, k, machine, nvidia_gpu, states
+
+NAME = "cuda-driver-too-old-for-wheel"
+
+
+def verdicts(driver: str | None, cuda: str, speaks: str | None = None, **more: Any) -> list[Verdict]:
+    facts = {key: k(value) for key, value in (("version", driver), ("cuda", speaks)) if value is not None}
+    count = more.pop("count", None)
+    torch = TorchBuild(version=k("2.9.0"), hip=k(None), cuda=k(cuda))
+    if count is not None:
+        torch = TorchBuild(version=k("2.9.0"), hip=k(None), cuda=k(cuda), device_count=k(count))
+    return judge(NAME, machine(nvidia_gpu(), torch=torch, drivers={"nvidia": facts}, **more))
+
+
+def test_a_driver_below_the_floor_of_the_major_release_is_an_error() -> None:
+    (verdict,) = verdicts("470.82.01", "12.1", count=0)
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "error"
+    assert verdict.finding.confidence == "certain"
+    assert verdict.finding.cause == "driver-too-old"
+    assert verdict.finding.message == (
+        "torch 2.9.0 is built with CUDA 12.1, which needs an NVIDIA driver 525 or newer; the driver 470.82.01 of this "
+        "machine is too old."
+    )
+    (verdict,) = verdicts("570.124.06", "13.0")
+    assert verdict.finding is not None
+    assert (verdict.finding.severity, verdict.finding.confidence) == ("error", "likely")
+
+
+def test_what_the_driver_says_of_cuda_stands_in_for_its_version() -> None:
+    (verdict,) = verdicts(None, "12.1", speaks="11.0")
+    assert verdict.finding is not None
+    assert "driver for CUDA 11.0" in verdict.finding.message
+    assert states(verdicts(None, "12.8", speaks="12.2")) == ["pass"]
+
+
+def test_minor_version_compatibility_and_newer_drivers_are_healthy() -> None:
+    assert states(verdicts("535.54.03", "12.8")) == ["pass"]
+    assert states(verdicts("580.95.05", "11.8")) == ["pass"]
+
+
+def test_a_torch_that_finds_its_gpu_is_not_accused_and_forward_compatibility_is_unknown() -> None:
+    assert states(verdicts("470.82.01", "12.1", count=1)) == ["pass"]
+    compat = environment({"LD_LIBRARY_PATH": "/usr/local/cuda/compat/lib"})
+    assert states(verdicts("470.82.01", "12.1", environment=compat)) == ["unknown"]
+
+
+def test_unknown_and_not_applicable() -> None:
+    assert states(verdicts(None, "12.1")) == ["unknown"]
+    assert states(judge(NAME, machine(nvidia_gpu()))) == ["unknown"]
+    cpu = TorchBuild(version=k("2.9.0+cpu"), hip=k(None), cuda=k(None))
+    assert states(judge(NAME, machine(nvidia_gpu(), torch=cpu))) == ["not-applicable"]
+    assert states(judge(NAME, machine(torch=cpu))) == ["not-applicable"]

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocdoctor.check import Verdict
+from tests.kit import amd_gpu, environment, judge, machine, nvidia_gpu, severities, states
+
+NAME = "debug-variables-on"
+
+
+def verdicts(**values: str) -> list[Verdict]:
+    return judge(NAME, machine(amd_gpu(), environment=environment(values)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("AMD_SERIALIZE_KERNEL", "3"), ("AMD_SERIALIZE_COPY", "1"), ("HIP_LAUNCH_BLOCKING", "1"),
+        ("TORCH_NCCL_BLOCKING_WAIT", "1"), ("TORCH_DISTRIBUTED_DEBUG", "DETAIL"), ("AMD_LOG_LEVEL", "4"),
+        ("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"), ("TRITON_INTERPRET", "1"),
+    ],
+)  # fmt: skip
+def test_what_costs_speed_is_a_warning(name: str, value: str) -> None:
+    (verdict,) = verdicts(**{name: value})
+    assert verdict.finding is not None and verdict.finding.fix is not None
+    assert verdict.finding.severity == "warning"
+    assert verdict.finding.cause == "debug-env-left-on"
+    assert verdict.finding.message.startswith(f"{name} is {value}")
+    assert verdict.finding.fix.command == f"unset {name}"
+
+
+def test_the_switch_of_cuda_costs_nvidia_gpus_and_is_only_noted_for_amd() -> None:
+    set_ = environment({"CUDA_LAUNCH_BLOCKING": "1"})
+    assert severities(judge(NAME, machine(nvidia_gpu(), environment=set_))) == ["warning"]
+    assert severities(judge(NAME, machine(amd_gpu(), environment=set_))) == ["info"]
+    assert states(judge(NAME, machine(nvidia_gpu(), environment=environment({"AMD_SERIALIZE_KERNEL": "3"})))) == [
+        "pass"
+    ]
+
+
+def test_loud_logging_is_worth_knowing() -> None:
+    assert severities(verdicts(NCCL_DEBUG="TRACE")) == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG", "WARN"), ("AMD_LOG_LEVEL", "0"), ("HIP_LAUNCH_BLOCKING", "0"),
+        ("TORCH_DISTRIBUTED_DEBUG", "OFF"), ("NCCL_DEBUG_SUBSYS", "INIT"), ("OMP_NUM_THREADS", "8"),
+        ("TORCH_SHOW_CPP_STACKTRACES", "1"), ("AMD_SERIALIZE_KERNEL", "0"),
+    ],
+)  # fmt: skip
+def test_ordinary_settings_are_silent(name: str, value: str) -> None:
+    assert states(verdicts(**{name: value})) == ["pass"]
+
+
+def test_each_variable_has_a_finding_of_its_own() -> None:
+    assert severities(verdicts(HIP_LAUNCH_BLOCKING="1", AMD_SERIALIZE_KERNEL="3")) == ["warning", "warning"]
+
+
+def test_excerpts() -> None:
+    nothing = replace(machine(), gpus_complete=False)
+    assert states(judge(NAME, nothing)) == ["unknown"]
+    seen = replace(nothing, environment=environment({"CUDA_LAUNCH_BLOCKING": "1"}, False))
+    assert severities(judge(NAME, seen)) == ["warning"]
+
+
+def test_without_gpus_it_does_not_apply() -> None:
+    assert states(judge(NAME, machine(environment=environment({"HIP_LAUNCH_BLOCKING": "1"})))) == ["not-applicable"]

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from rocdoctor.facts import TorchBuild
+from tests.kit import judge, k, machine, severities, states
+
+NAME = "torch-python-window"
+
+
+def test_a_listed_python_passes() -> None:
+    assert states(judge(NAME, machine(torch=TorchBuild(python=k("3.12.3"), version=k("2.9.1+rocm6.4"))))) == ["pass"]
+
+
+def test_another_python_is_worth_knowing_and_a_warning_when_torch_does_not_load() -> None:
+    torch = TorchBuild(python=k("3.8.10"), version=k("2.9.1+rocm6.4"))
+    (verdict,) = judge(NAME, machine(torch=torch))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "info"
+    assert "Python 3.10 to 3.14" in verdict.finding.message
+    failing = TorchBuild(python=k("3.8.10"), version=k("2.9.1"), import_error=k("ImportError: odd"))
+    assert severities(judge(NAME, machine(torch=failing))) == ["warning"]
+
+
+def test_a_build_that_imports_is_right_for_its_python() -> None:
+    torch = TorchBuild(python=k("3.8.10"), version=k("2.9.1"), import_error=k(None))
+    assert states(judge(NAME, machine(torch=torch))) == ["pass"]
+
+
+def test_unknown_and_not_applicable() -> None:
+    assert states(judge(NAME, machine())) == ["unknown"]
+    assert states(judge(NAME, machine(torch=TorchBuild(version=k("2.9.1"))))) == ["unknown"]
+    nightly = TorchBuild(python=k("3.8.10"), version=k("2.10.0a0+git1234567"))
+    assert states(judge(NAME, machine(torch=nightly))) == ["not-applicable"]
+    assert states(judge(NAME, machine(torch=TorchBuild(version=k(None))))) == ["not-applicable"]

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.evidence import Known
+from rocdoctor.facts import TorchBuild
+from rocdoctor.torch_stack import backend, preliminary, rocm_label, satisfies, wheel_index
+from tests.kit import amd_gpu, k, nvidia_gpu
+
+
+@pytest.mark.parametrize(
+    ("version", "requirement", "answer"),
+    [
+        ("2.5.1+rocm6.2", "torch==2.5.1", True),
+        ("2.5.1", "torch (==2.5.1)", True),
+        ("2.5.0", "torch==2.5.1", False),
+        ("2.5.1+rocm6.2", "torch==2.5.1+cu121", False),
+        ("2.5.1", "torch==2.5", False),
+        ("2.5.0", "torch==2.5", True),
+        ("2.5.1", "torch==2.5.*", True),
+        ("2.6.0", "torch!=2.5.*", True),
+        ("2.10.0", "torch>=2.9,<3", True),
+        ("2.10.0", "torch>2.9,<2.10", False),
+        ("2.9.1", "torch~=2.9.0", True),
+        ("2.10.0", "torch~=2.9.0", False),
+        ("2.10.0", "torch~=2.9", True),
+        ("2.9.0", "torch", None),
+        ("2.9.0", 'torch<2; extra == "old"', None),
+        ("2.10.0a0+git1234567", "torch>=2.9", None),
+        ("2.10.0.dev20251101+rocm7.0", "torch==2.10.0.dev20251101", True),
+        ("odd", "torch==2.5.1", None),
+        ("2.9.0", "torch @ https://example.org/torch.whl", None),
+    ],
+)
+def test_version_specifiers(version: str, requirement: str, answer: bool | None) -> None:
+    assert satisfies(version, requirement) is answer
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_text_is_judged_without_an_exception(version: str, requirement: str) -> None:
+    assert satisfies(version, requirement) in (True, False, None)
+    assert satisfies("2.5.1", f"torch=={requirement}") in (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("build", "answer"),
+    [
+        (TorchBuild(version=k("2.9.0+rocm6.4"), hip=k("6.4.43482"), cuda=k(None)), "rocm"),
+        (TorchBuild(version=k("2.9.0"), hip=k(None), cuda=k("12.8")), "cuda"),
+        (TorchBuild(version=k("2.9.0+cu128")), "cuda"),
+        (TorchBuild(version=k("2.9.0+cpu")), "cpu"),
+        (TorchBuild(version=k("2.9.0+xpu"), hip=k(None), cuda=k(None)), "xpu"),
+        (TorchBuild(version=k("2.6.0"), hip=k(None), cuda=k(None)), "cpu"),
+    ],
+)
+def test_the_back_end_of_a_build(build: TorchBuild, answer: str) -> None:
+    fact = backend(build)
+    assert isinstance(fact, Known) and fact.value == answer
+
+
+def test_a_version_from_pypi_alone_tells_no_back_end() -> None:
+    assert not isinstance(backend(TorchBuild(version=k("2.9.0"))), Known)
+
+
+def test_labels_and_preliminary_versions() -> None:
+    assert rocm_label(TorchBuild(version=k("2.7.1+rocm6.2.4"))) == "6.2.4"
+    assert rocm_label(TorchBuild(version=k("2.7.1+cu128"))) is None
+    assert preliminary("2.10.0.dev20251101") and preliminary("2.6.0a0+git1")
+    assert not preliminary("2.9.1+rocm6.4") and not preliminary("2.9.1.post1")
+
+
+def test_the_index_has_code_for_the_gpu() -> None:
+    assert wheel_index(amd_gpu(gfx="gfx803")) is None
+    assert wheel_index(amd_gpu(gfx="gfx1201")) == "https://download.pytorch.org/whl/rocm7.2"
+    assert wheel_index(nvidia_gpu(), "560.35.05") == "https://download.pytorch.org/whl/cu128"
