@@ -54,3 +54,9 @@ def test_a_sleeping_gpu_says_so() -> None:
 def test_a_sensor_that_does_not_answer_accuses_nobody() -> None:
     gpu = amd_gpu(temps=(sensor("mem", 511, 105), sensor("edge", 40, 100), sensor("pkg", 50, 0)))
     assert states(judge(NAME, machine(gpu))) == ["pass"]
+
+
+def test_the_limits_themselves_count() -> None:
+    assert severities(judge(NAME, machine(amd_gpu(temps=(sensor("edge", 100, 100, 105),))))) == ["warning"]
+    assert severities(judge(NAME, machine(amd_gpu(temps=(sensor("edge", 95, 100, 105),))))) == ["info"]
+    assert severities(judge(NAME, machine(amd_gpu(temps=(sensor("edge", 94, 100, 105),))))) == []

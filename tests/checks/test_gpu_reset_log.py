@@ -73,3 +73,20 @@ def test_an_excerpt_without_resets_is_unknown() -> None:
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
     assert states(judge(NAME, of())) == ["pass"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_reset_that_worked_on_another_gpu_mends_nothing() -> None:
+    failed = event("gpu-reset-failed", bdf=A, age_s=60.0)
+    other = event("gpu-reset-succeeded", bdf=B, age_s=30.0)
+    assert severities(judge(NAME, of(failed, other))) == ["error"]
+    assert states(judge(NAME, of(failed, event("gpu-reset-succeeded", age_s=30.0)))) == ["pass"]
+
+
+def test_a_reset_that_failed_last_week_is_no_error() -> None:
+    assert states(judge(NAME, of(event("gpu-reset-failed", bdf=A, age_s=600_000.0)))) == ["pass"]
+
+
+def test_a_hardware_error_of_an_earlier_load_is_not_the_cause() -> None:
+    (verdict,) = judge(NAME, of(event("ras-uncorrectable", bdf=A, before_driver_load=True), *reset()))
+    assert verdict.finding is not None
+    assert verdict.finding.cause == ""

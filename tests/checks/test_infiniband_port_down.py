@@ -57,3 +57,20 @@ def test_counters_of_an_active_port_are_a_note() -> None:
 def test_an_unknown_state_is_unknown_and_ethernet_is_not_judged() -> None:
     assert states(judge(NAME, of(Nic("mlx5_0", "infiniband")))) == ["unknown"]
     assert states(judge(NAME, of(Nic("eno1", "ethernet", state=k("down"))))) == ["not-applicable"]
+
+
+def test_only_a_drop_of_this_port_counts() -> None:
+    for other in (
+        event("infiniband-port-state", device="mlx5_1", port=1, state="ACTIVE"),
+        event("infiniband-port-state", device="mlx5_7", port=1, state="DOWN"),
+    ):
+        machine_ = of(port("mlx5_0", "ACTIVE"), port("mlx5_1", "DOWN"), kernel=Kernel(log=log(other)))
+        _, second = judge(NAME, machine_)
+        assert second.finding is not None
+        assert second.finding.severity == "info"
+
+
+def test_a_wide_counter_is_exact() -> None:
+    (verdict,) = judge(NAME, of(port("mlx5_0", "up", counters={"symbol_error": 300})))
+    assert verdict.finding is not None
+    assert "symbol_error 300." in verdict.finding.message

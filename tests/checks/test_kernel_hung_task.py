@@ -36,3 +36,8 @@ def test_a_slow_file_system_and_trouble_of_another_day_are_notes() -> None:
 def test_quiet_and_excerpt() -> None:
     assert states(judge(NAME, of())) == ["pass"]
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
+
+
+def test_trouble_of_an_earlier_driver_load_is_no_tie() -> None:
+    before = event("gpu-ring-timeout", time_s=4800.0, before_driver_load=True)
+    assert severities(judge(NAME, of(before, hung()))) == ["info"]

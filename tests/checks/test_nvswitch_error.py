@@ -29,3 +29,7 @@ def test_quiet_excerpt_and_no_gpu() -> None:
     assert states(judge(NAME, of())) == ["pass"]
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_fatal_error_of_last_week_warns() -> None:
+    assert severities(judge(NAME, of(event("nvswitch-sxid-fatal", sxid=20034, age_s=600_000.0)))) == ["warning"]

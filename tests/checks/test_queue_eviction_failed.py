@@ -46,3 +46,10 @@ def test_quiet_excerpt_and_no_gpu() -> None:
     assert states(judge(NAME, of())) == ["pass"]
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_the_consequence_warns_and_a_reset_of_another_day_is_no_origin() -> None:
+    assert severities(judge(NAME, of(stuck(), event("gpu-ring-timeout", time_s=450.0)))) == ["warning"]
+    (verdict,) = judge(NAME, of(stuck(), event("gpu-reset-begin", time_s=90_000.0)))
+    assert verdict.finding is not None
+    assert "did not obey" in verdict.finding.message

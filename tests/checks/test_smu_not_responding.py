@@ -41,3 +41,9 @@ def test_quiet_excerpt_and_no_gpu() -> None:
     assert states(judge(NAME, of(event("smu-version-mismatch", bdf=BDF)))) == ["pass"]
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_reset_of_another_gpu_or_before_it_mends_nothing() -> None:
+    other = replace(event("gpu-reset-succeeded", bdf="0000:dd:00.0"), line=9)
+    assert severities(judge(NAME, of(silent(), other))) == ["error"]
+    assert severities(judge(NAME, of(event("gpu-reset-succeeded", bdf=BDF), replace(silent(), line=9)))) == ["error"]

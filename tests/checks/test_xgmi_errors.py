@@ -49,3 +49,10 @@ def test_counters_speak_where_the_log_is_closed() -> None:
     assert verdict.subject == "gpu 0 (0000:23:00.0)"
     assert states(judge(NAME, machine(amd_gpu(), kernel=Kernel(log=u())))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_reset_of_an_earlier_load_is_no_harm_and_memory_counters_are_no_links() -> None:
+    reset = event("gpu-reset-begin", bdf="0000:dd:00.0", time_s=5030.0, before_driver_load=True)
+    assert severities(judge(NAME, of(corrected(1533), reset))) == ["info"]
+    gpu = amd_gpu(ras=(RasBlock("umc", k(0), k(12)), RasBlock("xgmi_wafl", k(0), k(0))))
+    assert states(judge(NAME, machine(gpu, kernel=Kernel(log=log())))) == ["pass"]
