@@ -24,7 +24,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
-    tools = read_tools(host, vendors)
+    tools = read_tools(host, vendors, several=len({record.bdf for record in view.records}) > 1)
     gpus.add_tools(view, tools)
     running = kernel.collect_kernel(host, tools)
     distribution = system.collect_os(host)
@@ -47,6 +47,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         laptop=system.collect_laptop(host),
         product=system.collect_product(host, tools),
         network=network.collect_network(host, tools),
+        network_complete=network.is_complete(host),
         drivers=collect_drivers(host, tools, running),
         numa_nodes=collect_numa(host, tools),
         cpus=cpus.collect_cpus(host, tools),
@@ -60,6 +61,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         gpus_complete=view.complete,
         displays=tuple(view.displays),
         links=links,
+        links_complete=view.topology.complete and value_or(view.topology.hidden, 0) == 0,
         kfd_present=view.topology.present,
         kfd_complete=view.topology.complete,
         kfd_nodes_hidden=view.topology.hidden,

@@ -23,6 +23,7 @@ from rocdoctor.facts import (
     LogEvent,
     Partition,
     Pcie,
+    PcieHop,
     Power,
 )
 from rocdoctor.host.base import Host
@@ -183,7 +184,7 @@ def _pcie(device: Device) -> Pcie:
     link = LinkState(*(fact(f"device.{one.name}") for one in fields(LinkState)))
     return Pcie(
         link,
-        value_or(fact("hops"), ()),
+        _hops(device),
         value_or(fact("path_complete"), False),
         **{
             key: fact(key)
@@ -191,6 +192,21 @@ def _pcie(device: Device) -> Pcie:
                         "atomics_requester", "iommu_group_type", "removable")
         },
     )  # fmt: skip
+
+
+def _hops(device: Device) -> tuple[PcieHop, ...]:
+    """The path of the best source; gaps of its hops are filled from other sources that name the same ports."""
+    facts = [record.facts.get("pcie.hops") for record in sorted(device.records, key=lambda one: one.rank)]
+    paths: list[tuple[PcieHop, ...]] = [fact.value for fact in facts if isinstance(fact, Known)]  # type: ignore[misc]
+    if not paths:
+        return ()
+    others = {hop.bdf: hop for path in reversed(paths[1:]) for hop in path}
+    return tuple(
+        replace(hop, acs_redirect=others[hop.bdf].acs_redirect)
+        if hop.bdf in others and not isinstance(hop.acs_redirect, Known)
+        else hop
+        for hop in paths[0]
+    )
 
 
 def _nodes(device: Device) -> tuple[ComputeNode, ...]:

@@ -77,6 +77,12 @@ def collect_network(host: Host, tools: Tools) -> tuple[Nic, ...]:
     return tuple(cards.nics[:_MAX_CARDS])
 
 
+def is_complete(host: Host) -> bool:
+    """Whether the listing of interfaces shows every card."""
+    listed = host.ask("list /sys/class/net/*")
+    return listed.ok and listed.complete and bool(listed.data)
+
+
 def _bdf(answer: Answer) -> Fact[str]:
     """The PCI function that a device link ends at, also where a virtio device sits on it."""
     if not answer.ok:

@@ -50,11 +50,13 @@ class Tools:
     failures: list[ToolFailure] = field(default_factory=list)
 
 
-def questions(host: Host, vendors: Sequence[str]) -> list[str]:
+def questions(host: Host, vendors: Sequence[str], several: bool) -> list[str]:
     """Which tool outputs to look at: those at hand, and on a live machine those that its hardware calls for."""
     if host.kind != "live":
         return [question for question in host.available() if _is_ours(question)]
-    return [question for vendor in vendors for question in LIVE_QUESTIONS.get(vendor, ())]
+    wanted = [question for vendor in vendors for question in LIVE_QUESTIONS.get(vendor, ())]
+    # Between several GPUs the access control of the switches matters, which only lspci shows (to root).
+    return [*wanted, "run lspci -D -nn -vv"] if several and wanted else wanted
 
 
 def _program(question: str) -> str:
@@ -71,10 +73,10 @@ def _is_ours(question: str) -> bool:
 _SINGLE = frozenset({"rocminfo", "amd-smi", "rocm-smi", "nvidia-smi", "lspci"})
 
 
-def read_tools(host: Host, vendors: Sequence[str]) -> Tools:
-    """Ask and parse."""
+def read_tools(host: Host, vendors: Sequence[str], several: bool = False) -> Tools:
+    """Ask and parse; ``several`` says that there is more than one GPU."""
     tools = Tools()
-    wanted = questions(host, vendors)
+    wanted = questions(host, vendors, several)
     host.prefetch(wanted)
     for question in wanted:
         answer = host.ask(question)
