@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 
 from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, error, info, not_applicable
-from rocdoctor.evidence import NOT_ASKED, Known, known
+from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import gfx_target, kernel_knows
 from rocdoctor.torch_stack import for_training
@@ -48,11 +48,11 @@ def kernel_too_old_for_gpu(machine: Machine, gpu: Gpu) -> Outcome:
         effective="reboot",
         verify="rocminfo | grep gfx",
     )
-    no_compute = driver is None or (machine.kfd_complete and isinstance(machine.kfd_present, Known))
+    no_compute = driver is None or (machine.kfd_complete and value_or(machine.kfd_gpu_nodes, None) == 0)
     if no_compute and for_training(gpu) and not _BACKPORTS.search(release):
         what = "no driver is bound to it" if driver is None else "the driver offers no compute node for it"
         return error(
             f"{message}, and {what}.", evidence=evidence, fix=fix, confidence="likely",
-            explains=("gpu-without-driver", "kernel-module-not-loaded"),
+            explains=("gpu-without-driver", "gpu-without-compute-node", "kernel-module-not-loaded"),
         )  # fmt: skip
     return info(f"{message}.", evidence=evidence, fix=fix)

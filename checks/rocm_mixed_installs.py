@@ -20,7 +20,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, quote, warning, 
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
 from rocdoctor.parsers.rocm_packages import rocm_packages
-from rocdoctor.rocm_roots import releases, roots_on, version_of
+from rocdoctor.rocm_roots import install_of, releases, roots_on, version_of
 
 
 @check(whole_machine, cause="mixed-rocm-installs")
@@ -67,7 +67,8 @@ def _paths(machine: Machine) -> Finding | None:
             continue
         for root in roots_on(variable.value):
             version = version_of(machine, root)
-            if version is not None:
+            gone = machine.rocm_complete and install_of(machine, root) is None  # nothing can be loaded from there
+            if version is not None and not gone:
                 named[f"{name} ({root})"] = version
                 evidence.append(quote(variable.source, f"{name}={variable.value}"[:300], variable.line))
     if len(releases(named.values())) < 2:

@@ -50,6 +50,35 @@ def test_a_common_value_within_the_group_is_only_worth_knowing() -> None:
     assert severities(judge(NAME, machine(gpu("gfx1102"), environment=environment({GLOBAL: "11.0.0"})))) == ["info"]
 
 
+def test_a_pair_with_faults_on_record_says_so() -> None:
+    (verdict,) = judge(NAME, machine(gpu("gfx1102"), environment=environment({GLOBAL: "11.0.0"})))
+    assert verdict.finding is not None
+    assert "faults are on record" in verdict.finding.message
+
+
+def test_on_unlike_gpus_the_fix_names_the_form_with_the_node_number() -> None:
+    of = machine(
+        gpu("gfx1031", kfd_node=1), gpu("gfx1100", 1, kfd_node=2), environment=environment({GLOBAL: "11.0.0"})
+    )  # fmt: skip
+    first, second = judge(NAME, of)
+    assert second.state == "pass"
+    assert first.finding is not None and first.finding.fix is not None
+    assert "HSA_OVERRIDE_GFX_VERSION_1=10.3.0" in first.finding.fix.text
+
+
+def test_in_an_excerpt_nothing_is_certain() -> None:
+    (verdict,) = judge(NAME, machine(gpu("gfx942"), environment=environment({GLOBAL: "10.3.0"}, False)))
+    assert verdict.finding is not None and verdict.finding.confidence == "likely"
+    (verdict,) = judge(NAME, machine(gpu("gfx942"), environment=environment({GLOBAL: "10.3"}, False)))
+    assert verdict.finding is not None and verdict.finding.confidence == "likely"
+    (verdict,) = judge(NAME, machine(gpu("gfx942"), environment=environment({GLOBAL: "10.3.0"})))
+    assert verdict.finding is not None and verdict.finding.confidence == "certain"
+
+
+def test_a_target_that_the_tables_lack_is_unknown() -> None:
+    assert states(judge(NAME, machine(gpu("gfx1399"), environment=environment({GLOBAL: "10.3.0"})))) == ["unknown"]
+
+
 def test_a_needless_override_is_a_warning() -> None:
     torch = TorchBuild(version=k("2.9.0+rocm6.4"), arch_list=k(("gfx1100", "gfx1101", "gfx1102")))
     of = machine(gpu("gfx1101"), torch=torch, environment=environment({GLOBAL: "11.0.0"}))

@@ -28,6 +28,16 @@ def test_an_old_kernel_that_left_the_gpu_without_a_driver_is_an_error() -> None:
     assert "gpu-without-driver" in verdict.finding.explains
 
 
+def test_a_driver_that_offers_no_compute_node_at_all_is_an_error_too() -> None:
+    none = {"kfd_complete": True, "kfd_gpu_nodes": k(0)}
+    (verdict,) = judge(NAME, with_kernel(bare("gfx942", driver="amdgpu"), "6.1.0-18-amd64", **none))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "error"
+    assert "no compute node" in verdict.finding.message
+    some = {"kfd_complete": True, "kfd_gpu_nodes": k(1)}
+    assert severities(judge(NAME, with_kernel(bare("gfx942", driver="amdgpu"), "6.1.0-18-amd64", **some))) == ["info"]
+
+
 def test_a_gpu_that_computes_proves_a_backport() -> None:
     assert states(judge(NAME, with_kernel(amd_gpu(gfx="gfx942"), "5.14.0-503.el9"))) == ["pass"]
 

@@ -39,5 +39,11 @@ def test_releases_side_by_side_and_a_module_that_selects_one_are_healthy() -> No
     assert states(judge(NAME, machine(rocm_packages=k(packages)))) == ["pass"]
 
 
+def test_a_folder_that_is_not_there_mixes_nothing() -> None:
+    paths = environment({"LD_LIBRARY_PATH": "/opt/rocm-5.7.0/lib", "ROCM_PATH": "/opt/rocm"})
+    assert states(judge(NAME, machine(rocm=SIDE_BY_SIDE, rocm_complete=True, environment=paths))) == ["pass"]
+    assert states(judge(NAME, machine(rocm=SIDE_BY_SIDE, environment=paths))) == ["fail"]
+
+
 def test_nothing_known_is_unknown() -> None:
     assert states(judge(NAME, machine())) == ["unknown"]

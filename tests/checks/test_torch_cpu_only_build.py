@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.evidence import Known
 from rocdoctor.facts import DeviceNode, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
@@ -53,6 +55,13 @@ def test_machines_where_a_cpu_build_is_right_are_not_accused() -> None:
     assert states(judge(NAME, machine(amd_gpu(driver=None), torch=CPU))) == ["not-applicable"]
     without = (DeviceNode("/dev/kfd", Known(False, k("").source)),)
     assert states(judge(NAME, machine(amd_gpu(), torch=CPU, nodes=without))) == ["not-applicable"]
+
+
+def test_a_driver_of_no_matter_is_not_asked_for() -> None:
+    intel = replace(amd_gpu(1, driver=u()), vendor="intel")
+    assert states(judge(NAME, machine(amd_gpu(driver=None), intel, torch=CPU))) == ["not-applicable"]
+    without = (DeviceNode("/dev/kfd", Known(False, k("").source)),)
+    assert states(judge(NAME, machine(amd_gpu(driver=u()), torch=CPU, nodes=without))) == ["not-applicable"]
 
 
 def test_unknown_torch_build_or_driver() -> None:

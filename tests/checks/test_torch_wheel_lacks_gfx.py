@@ -60,6 +60,18 @@ def test_a_second_card_or_an_integrated_gpu_is_less_than_an_error() -> None:
     assert severities(judge(NAME, machine(amd_gpu(gfx="gfx1103", integrated=True), torch=build()))) == ["info"]
 
 
+def test_an_override_to_a_target_without_code_is_named() -> None:
+    override = environment({"HSA_OVERRIDE_GFX_VERSION": "10.3.2"})
+    (verdict,) = judge(NAME, machine(amd_gpu(gfx="gfx1031"), torch=build("gfx1100"), environment=override))
+    assert verdict.finding is not None and verdict.finding.fix is not None
+    assert "no code for gfx1031, run as gfx1032" in verdict.finding.message
+    assert "10.3.0" not in verdict.finding.fix.text
+
+
+def test_a_target_that_the_tables_lack_is_unknown() -> None:
+    assert states(judge(NAME, machine(amd_gpu(gfx="gfx1399"), torch=build()))) == ["unknown"]
+
+
 def test_the_list_of_the_official_wheel_stands_in_where_nothing_was_read() -> None:
     unread = build(arch_list=u())
     (verdict,) = judge(NAME, machine(amd_gpu(gfx="gfx1201"), torch=unread, environment=BARE))

@@ -70,6 +70,12 @@ def test_an_excerpt_only_accuses_by_the_value_itself() -> None:
     assert (verdict.finding.severity, verdict.finding.confidence) == ("error", "likely")
 
 
+def test_numbers_mean_nothing_where_the_gpus_are_not_counted() -> None:
+    of = replace(machine(*TWO, environment=environment({"HIP_VISIBLE_DEVICES": "7"})), gpus_complete=False)
+    (verdict,) = judge(NAME, of)
+    assert (verdict.state, verdict.why) == ("unknown", "how many GPUs there are is not in this evidence")
+
+
 def test_two_vendors_need_a_torch_that_tells_which_one_counts() -> None:
     of = machine(amd_gpu(), nvidia_gpu(1), environment=environment({"CUDA_VISIBLE_DEVICES": "-1"}))
     assert states(judge(NAME, of)) == ["not-applicable"]
