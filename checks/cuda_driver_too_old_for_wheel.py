@@ -50,7 +50,8 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
         if not major or major >= numbers(cuda)[:1]:
             return None
         has, evidence = f"driver for CUDA {known(speaks)}", [cite(torch.cuda), cite(speaks)]
-    index = f"https://download.pytorch.org/whl/cu{'126' if numbers(value_or(driver, '')) >= (525,) else '118'}"
+    twelve = numbers(value_or(driver, "")) >= (525,) or numbers(value_or(speaks, "")) >= (12,)
+    index = f"https://download.pytorch.org/whl/cu{'126' if twelve else '118'}"
     return error(
         f"torch {version} is built with CUDA {cuda}, which needs an NVIDIA driver {floor} or newer; the {has} of this "
         "machine is too old.",

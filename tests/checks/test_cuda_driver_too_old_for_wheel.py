@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from rocdoctor.check import Verdict
 from rocdoctor.facts import TorchBuild
 from tests.kit import environment, judge, k, machine, nvidia_gpu, states
@@ -31,6 +33,21 @@ def test_a_driver_below_the_floor_of_the_major_release_is_an_error() -> None:
     (verdict,) = verdicts("570.124.06", "13.0")
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.confidence) == ("error", "likely")
+
+
+@pytest.mark.parametrize(
+    ("driver", "cuda", "speaks", "index"),
+    [
+        ("470.82.01", "12.1", None, "/cu118"),
+        ("570.124.06", "13.0", None, "/cu126"),
+        (None, "13.0", "12.4", "/cu126"),
+        (None, "12.1", "11.0", "/cu118"),
+    ],
+)
+def test_the_fix_names_a_build_for_this_driver(driver: str | None, cuda: str, speaks: str | None, index: str) -> None:
+    (verdict,) = verdicts(driver, cuda, speaks)
+    assert verdict.finding is not None and verdict.finding.fix is not None
+    assert index in verdict.finding.fix.text
 
 
 def test_what_the_driver_says_of_cuda_stands_in_for_its_version() -> None:
