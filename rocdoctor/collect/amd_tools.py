@@ -41,12 +41,17 @@ def _temps(
     temps: dict[str, float], limits: dict[str, float], question: str, line: int | None
 ) -> tuple[Temperature, ...]:
     names = {"memory": "mem", "hotspot": "junction", "vram": "mem"}
+
+    def limit(kind: str, label: str) -> Fact[float]:
+        return _fact(limits.get(f"{kind}_{label}", limits.get(f"{kind}_{names.get(label, label)}")), question, line)
+
     return tuple(
         Temperature(
-            names.get(label, label), Known(value, Source(question, line)), _fact(limits.get(label), question, line)
+            names.get(label, label), Known(value, Source(question, line)), limit("slowdown", label),
+            limit("shutdown", label),
         )
         for label, value in temps.items()
-    )
+    )  # fmt: skip
 
 
 def _groups(items: list[tuple[str | None, T]]) -> list[list[T]]:
@@ -160,10 +165,8 @@ def _fill_rocm_smi(record: GpuRecord, gpu: RocmSmiGpu, question: str) -> None:
             for name, b in gpu.ras.items()
         )
         put("ras", blocks, "ras")
-    if gpu.vram_used_percent is not None and gpu.vram_total_bytes:
-        estimate = round(gpu.vram_total_bytes * gpu.vram_used_percent / 100)
-        if "vram_used_bytes" not in record.facts:
-            put("vram_used_bytes", estimate, "vram_used_percent")
+    if gpu.vram_used_percent is not None:
+        put("vram_used_percent", round(gpu.vram_used_percent), "vram_used_percent")
     _numa(record, gpu.numa_node, gpu.numa_affinity, question, gpu.lines.get("numa_node", gpu.line))
     for clock, value in gpu.clocks_mhz.items():
         put(f"clocks_mhz.{clock}", value, "clocks_mhz")

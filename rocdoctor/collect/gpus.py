@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -29,10 +30,12 @@ from rocdoctor.facts import (
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.tables import gpu_candidates, gpu_profile
 
+# What lspci prints for a device that its table of names does not have.
+_NUMBER_FOR_NAME = re.compile(r"\bDevice [0-9a-f]{4}$")
 _SIMPLE = (
     "bdf", "name", "pci_id", "subsystem_id", "revision", "pci_class", "driver", "modules", "gfx", "compute_capability",
-    "integrated", "boot_display", "compute_units", "vram_bytes", "vram_used_bytes", "visible_vram_bytes", "gtt_bytes",
-    "gtt_used_bytes", "numa_node", "vbios", "unique_id", "hive_id", "mig", "kfd_node", "hip_index", "smi_index",
+    "integrated", "boot_display", "compute_units", "vram_bytes", "vram_used_bytes", "vram_used_percent", "visible_vram_bytes",
+    "gtt_bytes", "gtt_used_bytes", "numa_node", "vbios", "unique_id", "hive_id", "mig", "kfd_node", "hip_index", "smi_index",
     "torch_index", "drm_card", "render_minor", "runtime_status", "busy_percent", "performance_level", "throttle",
     "bad_pages", "bad_pages_pending", "remap_failure", "ecc_enabled", "nvlinks", "fabric_state", "persistence",
     "compute_mode", "processes", "ecc_pending", "fabric_status", "mig_devices", "recovery_action",
@@ -249,7 +252,8 @@ def _with_profile(gpu: Gpu) -> Gpu:
     capabilities = {one.compute_capability for one in candidates}
     if isinstance(gpu.compute_capability, Unknown) and len(capabilities) == 1 and None not in capabilities:
         changes["compute_capability"] = Known(capabilities.pop(), source)
-    if isinstance(gpu.name, Unknown) and profile is not None and profile.names:
+    nameless = isinstance(gpu.name, Unknown) or _NUMBER_FOR_NAME.search(gpu.name.value) is not None
+    if nameless and profile is not None and profile.names:
         changes["name"] = Known(profile.names[0], source)
     integrated = {one.integrated for one in candidates}
     if isinstance(gpu.integrated, Unknown) and len(integrated) == 1:

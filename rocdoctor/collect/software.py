@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeVar
 
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
@@ -45,7 +46,8 @@ def collect_rocm(host: Host, os_id: str | None) -> tuple[tuple[RocmInstall, ...]
     paths, texts, links, complete = _files(host, _ROCM_PATTERNS)
     found = rocm_installs(paths, texts, links, os_id)
     return tuple(
-        RocmInstall(_version(one.version, one.source, one.line), one.root, one.kind) for one in found
+        RocmInstall(_version(one.version, one.source, one.line), one.root, one.kind, aliases=one.aliases)
+        for one in found
     ), complete
 
 
@@ -94,7 +96,7 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
         one.name: requirement
         for one in report.packages or ()
         for requirement in one.requires
-        if requirement.replace(" ", "").startswith(("torch=", "torch<", "torch>", "torch~", "torch("))
+        if _demands(requirement, "torch")
     }
     shadows = [f"{one.name} is installed more than once" for one in report.duplicates]
     shadows += [f"{one.path} hides {one.name}" for one in report.shadows or () if one.role]
@@ -105,6 +107,8 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
         hip=_backend(static, "hip", answer, gap),
         cuda=_backend(static, "cuda", answer, gap),
         arch_list=_arch_list(static, runtime, answer),
+        arch_list_complete=_arch_list_complete(static, runtime),
+        torch_requires=_torch_requires(report),
         packages=Known(names, answer.source()) if report.packages is not None else gap,
         requires_torch=demands,
         shadowed=tuple(shadows),
@@ -114,6 +118,30 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
         nccl=_runtime(runtime.nccl_version if runtime else None, answer),
         bundled_rocm=known(static.bundled_rocm if static else None),
     )
+
+
+def _demands(requirement: str, name: str) -> bool:
+    """Whether a requirement always asks for this package (one of an extra binds nobody)."""
+    plain = requirement.replace(" ", "").lower()
+    return plain.startswith(tuple(f"{name}{sign}" for sign in "=<>~(!")) and "extra==" not in plain
+
+
+def _torch_requires(report: InterpreterReport) -> dict[str, str]:
+    """What torch itself asks for: companion -> version specifier, without markers."""
+    package = interpreter.package(report, "torch")
+    found: dict[str, str] = {}
+    for requirement in package.requires if package else ():
+        match = re.match(r"([A-Za-z0-9_.-]{1,80})\s*\(?([=<>~!][^;)]{1,80})", requirement)
+        if match and "extra" not in requirement.split(";")[-1]:
+            found.setdefault(match[1].lower().replace("_", "-"), match[2].strip())
+    return found
+
+
+def _arch_list_complete(static: TorchStatic | None, runtime: TorchRuntime | None) -> bool:
+    if runtime is not None and runtime.arch_list:
+        return True
+    found = architectures(static) if static is not None else None
+    return found is not None and found.complete
 
 
 def _torch_version(report: InterpreterReport, answer: Answer, gap: Unknown) -> Fact[str | None]:
