@@ -1,0 +1,68 @@
+"""An environment variable is set that nothing reads.
+
+Why
+  Libraries ignore names that they do not know without a word. A misspelt name (HIP_VISIBLE_DEVICE), one that a
+  release removed, or one that never existed (RCCL_DEBUG: RCCL reads NCCL_DEBUG) does nothing, while the person who
+  set it believes that it does.
+
+Fix
+  Use the name that is read, or remove the variable from the file that sets it.
+
+References
+  https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+  https://rocm.docs.amd.com/projects/rccl/en/latest/api-reference/env-variables.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, whole_machine
+from rocdoctor.env_values import meant
+from rocdoctor.evidence import Unknown, known
+from rocdoctor.facts import Machine, Variable
+from rocdoctor.knowledge.tables import EnvVariable, env_names, env_variable
+from rocdoctor.visibility import where_set
+
+
+@check(whole_machine)
+def env_unknown_name(machine: Machine) -> Outcome:
+    names = env_names()
+    found: list[Finding] = []
+    for name, variable in sorted(machine.environment.variables.items()):
+        entry = env_variable(name) if name in names else None
+        if entry is not None:
+            # Names of another vendor's collective library are right on that vendor's machines.
+            if entry.status in ("removed", "never-existed") and not name.startswith("HCCL_"):
+                found.append(_unread(variable, entry))
+        elif (near := meant(name)) is not None:
+            found.append(
+                info(
+                    f"No library reads {name}; {near} was probably meant.",
+                    evidence=[quote(variable.source, f"{name}={variable.value}"[:200], variable.line)],
+                    fix=_fix(variable, near),
+                    confidence="likely",
+                )
+            )
+    if not found and not machine.environment.complete:
+        return known(Unknown("the evidence does not show the whole environment"))
+    return found
+
+
+def _unread(variable: Variable, entry: EnvVariable) -> Finding:
+    what = "is read by no library" if entry.status == "never-existed" else "is no longer read"
+    when = f" (gone: {entry.until})" if entry.until and entry.status == "removed" else ""
+    instead = f"; {entry.replaced_by[0]} is" if entry.replaced_by else ""
+    return info(
+        f"{variable.name} {what}{instead}{when}.",
+        evidence=[quote(variable.source, f"{variable.name}={variable.value}"[:200], variable.line)],
+        fix=_fix(variable, entry.replaced_by[0] if entry.replaced_by else ""),
+    )
+
+
+def _fix(variable: Variable, instead: str) -> Fix:
+    what = f"Use {instead} instead of {variable.name}" if instead else f"Remove {variable.name}"
+    return Fix(
+        f"{what} in {where_set(variable)}",
+        command=f"unset {variable.name}",
+        safety="safe",
+        verify=f"printenv {instead or variable.name}",
+    )

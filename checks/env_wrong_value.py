@@ -1,0 +1,59 @@
+"""An environment variable has a value that its reader does not take.
+
+Why
+  NCCL, RCCL, the HIP runtime, OpenMP and torch read their settings from the environment. Most of them ignore a value
+  that they do not understand without a word, or take it for 0, so the setting is not in effect; some stop with an
+  error at start.
+
+Fix
+  Correct the value in the file that sets it, or unset the variable.
+
+References
+  https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+  https://rocm.docs.amd.com/projects/rccl/en/latest/api-reference/env-variables.html
+  https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, Severity, check, quote, whole_machine
+from rocdoctor.env_values import complaint
+from rocdoctor.evidence import Unknown, known
+from rocdoctor.facts import Machine
+from rocdoctor.knowledge.tables import env_names, env_variable
+from rocdoctor.visibility import where_set
+
+_GRAVE = ("critical", "high", "medium")
+
+
+@check(whole_machine)
+def env_wrong_value(machine: Machine) -> Outcome:
+    vendors = {gpu.vendor for gpu in machine.gpus}
+    names = env_names()
+    found: list[Finding] = []
+    for name, variable in sorted(machine.environment.variables.items()):
+        entry = env_variable(name) if name in names else None
+        if entry is None or entry.scope != "runtime":
+            continue
+        if entry.vendor in ("amd", "nvidia") and machine.gpus_complete and entry.vendor not in vendors:
+            continue
+        wrong = complaint(entry, variable.value)
+        if wrong is None:
+            continue
+        severity: Severity = "warning" if entry.severity in _GRAVE else "info"
+        found.append(
+            Finding(
+                severity,
+                f"{name} is {variable.value.strip()[:60]}, but {wrong}.",
+                (quote(variable.source, f"{name}={variable.value}"[:200], variable.line),),
+                Fix(
+                    f"Correct or unset {name} in {where_set(variable)}",
+                    command=f"unset {name}",
+                    safety="safe",
+                    verify=f"printenv {name}",
+                ),
+            )
+        )
+    if not found and not machine.environment.complete:
+        return known(Unknown("the evidence does not show the whole environment"))
+    return found

@@ -1,0 +1,79 @@
+"""LD_LIBRARY_PATH puts other GPU libraries in front of those that torch brings.
+
+Why
+  Wheels bring their own ROCm or CUDA libraries. A folder of another ROCm release in LD_LIBRARY_PATH is searched
+  first, and parts of both get loaded: undefined symbols, wrong kernels, crashes. CUDA's `stubs` folders hold empty
+  libraries for linking only; a program that loads one sees no GPU.
+
+Fix
+  Unset LD_LIBRARY_PATH for training, or remove the named folder from the file that sets it.
+
+References
+  https://man7.org/linux/man-pages/man8/ld.so.8.html
+  https://docs.nvidia.com/cuda/cuda-installation-guide-linux/index.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
+from rocdoctor.evidence import Known, Unknown, known, value_or
+from rocdoctor.facts import Machine, Variable
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.rocm_roots import roots_on, version_of
+from rocdoctor.visibility import where_set
+
+
+@check(whole_machine, cause="mixed-rocm-installs")
+def ld_library_path_conflict(machine: Machine) -> Outcome:
+    variable = machine.environment.variables.get("LD_LIBRARY_PATH")
+    if variable is None:
+        if not machine.environment.complete:
+            return known(Unknown("whether LD_LIBRARY_PATH is set is not in this evidence"))
+        return None
+    return [one for one in (_stubs(variable), _rocm(machine, variable)) if one is not None]
+
+
+def _fix(variable: Variable) -> Fix:
+    return Fix(
+        f"Unset LD_LIBRARY_PATH for training, or remove that folder from {where_set(variable)}",
+        command="unset LD_LIBRARY_PATH",
+        safety="safe",
+        verify='python3 -c "import torch; print(torch.cuda.is_available())"',
+    )
+
+
+def _stubs(variable: Variable) -> Finding | None:
+    folders = [one for one in variable.value.split(":") if one.rstrip("/").endswith("/stubs") and "cuda" in one.lower()]
+    if not folders:
+        return None
+    return info(
+        f"LD_LIBRARY_PATH names {folders[0][:120]}, which holds stub libraries for linking only.",
+        evidence=[quote(variable.source, f"LD_LIBRARY_PATH={variable.value}"[:300], variable.line)],
+        fix=_fix(variable),
+    )
+
+
+def _rocm(machine: Machine, variable: Variable) -> Finding | None:
+    torch = machine.torch
+    hip = value_or(torch.hip, None)
+    if hip is None or value_or(torch.bundled_rocm, False) is not True:
+        return None
+    for root in roots_on(variable.value):
+        version = version_of(machine, root)
+        # Releases of one minor version share their library versions.
+        if version is not None and numbers(version)[:2] != numbers(hip)[:2]:
+            evidence = [
+                quote(variable.source, f"LD_LIBRARY_PATH={variable.value}"[:300], variable.line),
+                cite(torch.hip),
+            ]
+            if isinstance(torch.version, Known):
+                evidence.append(cite(torch.version))
+            return warning(
+                f"LD_LIBRARY_PATH puts the libraries of ROCm {version} ({root}) before the ROCm "
+                f"{'.'.join(hip.split('.')[:2])} "
+                "that the torch wheel brings.",
+                evidence=evidence,
+                fix=_fix(variable),
+                explains=("torch-import-fails",),
+            )
+    return None
