@@ -197,10 +197,15 @@ class Gpu:
 
     @property
     def label(self) -> str:
-        """How findings name it: the index, then the PCI address when it is known."""
+        """How findings name it: the index, then the PCI address, or a tool's own number where only that is known."""
         from rocdoctor.evidence import Known
 
-        return f"gpu {self.index} ({self.bdf.value})" if isinstance(self.bdf, Known) else f"gpu {self.index}"
+        if isinstance(self.bdf, Known):
+            return f"gpu {self.index} ({self.bdf.value})"
+        if isinstance(self.smi_index, Known) and self.smi_index.value != self.index:
+            tool = "nvidia-smi" if self.vendor == "nvidia" else "smi"
+            return f"gpu {self.index} ({tool} {self.smi_index.value})"
+        return f"gpu {self.index}"
 
 
 @dataclass(frozen=True, slots=True)

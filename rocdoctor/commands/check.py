@@ -47,7 +47,8 @@ def show(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, seconds:
     else:
         from rocdoctor.report.text import render
 
-        sys.stdout.write(render(diagnosis, width=width(), colour=colour_wanted(options), quiet=options.quiet))
+        colour = colour_wanted(options)
+        sys.stdout.write(render(diagnosis, width=width(), colour=colour, quiet=options.quiet, verbose=options.verbose))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: str) -> int:

@@ -22,7 +22,6 @@ def run(options: argparse.Namespace) -> int:
         print_json(facts(machine))
     else:
         from rocdoctor.report.summary import machine_lines
-        from rocdoctor.report.text import clean
 
-        sys.stdout.write("".join(clean(line) + "\n" for line in machine_lines(machine)))
+        sys.stdout.write("".join(line + "\n" for line in machine_lines(machine)))
     return 0

@@ -8,6 +8,7 @@ from typing import Any
 from rocdoctor.evidence import Fact, Known
 from rocdoctor.facts import Gpu, LinkState, Machine
 from rocdoctor.pcie import limiting_hop
+from rocdoctor.report.clean import clean
 
 SCHEMA = "rocdoctor.facts/1"
 
@@ -20,16 +21,22 @@ class _Writer:
 
     def __call__(self, path: str, fact: Fact[Any]) -> Any:
         if isinstance(fact, Known):
-            value = fact.value
-            return (
-                list(value)
-                if isinstance(value, tuple | frozenset)
-                else dict(value)
-                if isinstance(value, Mapping)
-                else value
-            )
-        self.unknown[path] = fact.why
+            return _plain(fact.value)
+        self.unknown[path] = clean(fact.why)
         return None
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it, texts without control sequences."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): _plain(one) for key, one in value.items()}
+    if isinstance(value, frozenset | set):
+        return sorted(_plain(one) for one in value)
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value
 
 
 def _link(write: _Writer, path: str, link: LinkState) -> dict[str, Any]:

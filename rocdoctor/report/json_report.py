@@ -7,7 +7,7 @@ from typing import Any
 from rocdoctor import __version__
 from rocdoctor.check import Evidence, Finding, Verdict
 from rocdoctor.diagnose import Cause, Diagnosis
-from rocdoctor.report.text import clean
+from rocdoctor.report.clean import clean
 
 SCHEMA = "rocdoctor.report/1"
 
@@ -18,7 +18,7 @@ def _evidence(one: Evidence) -> dict[str, Any]:
 
 def _verdict(verdict: Verdict, manuals: dict[str, str]) -> dict[str, Any]:
     found = verdict.finding
-    entry: dict[str, Any] = {"check": verdict.check, "subject": verdict.subject, "state": verdict.state}
+    entry: dict[str, Any] = {"check": verdict.check, "subject": clean(verdict.subject), "state": verdict.state}
     entry["severity"] = found.severity if found else None
     entry["cause"] = (found.cause or None) if found else None
     entry["message"] = clean(found.message) if found else manuals.get(verdict.check, "")
@@ -44,7 +44,8 @@ def _fix(found: Finding | None, name: str) -> dict[str, Any] | None:
 def _cause(one: Cause) -> dict[str, Any]:
     return {
         "cause": one.cause, "confidence": one.confidence, "severity": one.severity, "message": clean(one.message),
-        "remedy": clean(one.remedy), "check": one.check, "subjects": list(one.subjects), "explains": list(one.explains),
+        "remedy": clean(one.remedy), "check": one.check, "subjects": [clean(label) for label in one.subjects],
+        "explains": list(one.explains),
     }  # fmt: skip
 
 
@@ -58,11 +59,11 @@ def report(
     return {
         "schema": SCHEMA,
         "tool": {"version": __version__},
-        "subject": subject,
+        "subject": {key: clean(value) for key, value in subject.items()},
         "summary": summary,
         "causes": [_cause(one) for one in diagnosis.causes],
         "verdicts": [_verdict(verdict, titles) for verdict in diagnosis.verdicts],
-        "next": [{"command": step.command, "why": step.why} for step in diagnosis.next],
+        "next": [{"command": clean(step.command), "why": clean(step.why)} for step in diagnosis.next],
         "problems": [clean(problem) for problem in diagnosis.problems],
         "timing": timing,
     }

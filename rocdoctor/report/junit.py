@@ -6,7 +6,7 @@ import re
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rocdoctor.diagnose import Diagnosis
-from rocdoctor.report.text import clean
+from rocdoctor.report.clean import clean
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

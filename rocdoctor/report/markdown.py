@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
+import re
+
+from rocdoctor.check import Finding
 from rocdoctor.diagnose import Diagnosis
+from rocdoctor.report.clean import clean, one_line
+from rocdoctor.report.headline import headline
+from rocdoctor.report.subjects import grouped, subjects_text
 from rocdoctor.report.summary import machine_lines
-from rocdoctor.report.text import clean, first_line, grouped, subjects_text
+
+_MARKUP = re.compile(r"([\\\[\]*|])")
+_MAX_VALUE = 160
 
 
 def _plain(text: str) -> str:
     """Text that cannot start markup of its own."""
-    return clean(text).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+    return _MARKUP.sub(r"\\\1", one_line(text)).replace("<", "&lt;").replace("`", "'")
+
+
+def _code(text: str) -> str:
+    """Text inside backticks or a fence, which it cannot end."""
+    return clean(text).replace("`", "'")
+
+
+def _inline(text: str) -> str:
+    return f"`{_code(one_line(text))}`"
 
 
 def render(diagnosis: Diagnosis) -> str:
     """Headline, machine card, findings with evidence and fix, counts."""
-    lines = ["## rocdoctor", "", f"**{_plain(first_line(diagnosis))}**", "", "```text"]
-    lines += [clean(line) for line in machine_lines(diagnosis.machine)]
-    lines += ["```", ""]
+    said = headline(diagnosis)
+    lines = ["## rocdoctor", "", f"**{_plain(said.text)}**", ""]
+    if said.command:
+        lines += _fence(said.command, "sh")
+    lines += _fence("\n".join(machine_lines(diagnosis.machine)), "text")
     for found, name, subjects in grouped(diagnosis.verdicts):
-        lines += [
-            f"### {found.severity}: {name}",
-            "",
-            f"{_plain(subjects_text(subjects))}: {_plain(found.message)}",
-            "",
-        ]
-        for one in found.evidence:
-            place = one.source + (f":{one.line}" if one.line else "")
-            lines.append(
-                f"- `{clean(one.value)[:160].replace('`', chr(39))}` from `{clean(place).replace('`', chr(39))}`"
-            )
-        if found.fix is not None:
-            lines += ["", f"Fix ({found.fix.safety}): {_plain(found.fix.text)}"]
-            if found.fix.command:
-                lines += ["", "```sh", clean(found.fix.command), "```"]
-        lines.append("")
+        lines += _finding(found, name, subjects)
     counts = ", ".join(
         f"{diagnosis.count(state)} {words}"
         for state, words in (("pass", "passed"), ("fail", "failed"), ("unknown", "unknown"), ("crashed", "crashed"))
     )
-    lines += [f"Checks: {counts}."]
+    lines += [f"Verdicts: {counts}."]
     return "\n".join(lines) + "\n"
+
+
+def _fence(text: str, language: str) -> list[str]:
+    return [f"```{language}", _code(text), "```", ""]
+
+
+def _finding(found: Finding, name: str, subjects: list[str]) -> list[str]:
+    lines = [f"### {found.severity}: {name}", "", f"{_plain(subjects_text(subjects))}: {_plain(found.message)}", ""]
+    for one in found.evidence:
+        value = one_line(one.value)
+        short = value if len(value) <= _MAX_VALUE else value[: _MAX_VALUE - 3] + "..."
+        place = one.source + (f":{one.line}" if one.line else "")
+        lines.append(f"- {_inline(short or '(empty)')}" + (f" from {_inline(place)}" if place else ""))
+    if found.evidence:
+        lines.append("")
+    if found.fix is not None:
+        lines += [f"Fix ({found.fix.safety}): {_plain(found.fix.text)}", ""]
+        if found.fix.command:
+            lines += _fence(found.fix.command, "sh")
+    return lines

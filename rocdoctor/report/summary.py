@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 
 from rocdoctor.evidence import Fact, Known, value_or
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.report.clean import one_line
+from rocdoctor.report.subjects import number_ranges
+
+HEAD = 9  # columns of the first word
 
 
 def _gib(fact: Fact[int]) -> str:
     return f"{fact.value / 2**30:.0f} GiB" if isinstance(fact, Known) else ""
 
 
-def gpu_words(gpu: Gpu) -> str:
-    """One GPU: its name, target, memory and driver as far as they are known."""
+def gpu_words(gpu: Gpu, driver_shown: Collection[str] = ()) -> str:
+    """One GPU: name, target, memory, and its driver unless that is in ``driver_shown``, as far as they are known."""
     name = value_or(gpu.name, None) or f"{gpu.vendor.upper()} GPU {value_or(gpu.pci_id, '')}".strip()
-    parts = [name, value_or(gpu.gfx, ""), _gib(gpu.vram_bytes)]
+    capability = value_or(gpu.compute_capability, "").replace(".", "")
+    parts = [name, value_or(gpu.gfx, "") or (f"sm_{capability}" if capability else ""), _gib(gpu.vram_bytes)]
     driver = value_or(gpu.driver, "")
-    parts.append("no driver bound" if driver is None else f"driver {driver}" if driver else "")
+    if driver is None:
+        parts.append("no driver bound")
+    elif driver and driver not in driver_shown:
+        parts.append(f"driver {driver}")
     if isinstance(gpu.integrated, Known) and gpu.integrated.value:
         parts.append("integrated")
     modes = [value_or(gpu.partition.compute, ""), value_or(gpu.partition.memory, "")]
     parts.append("/".join(mode for mode in modes if mode))
-    return ", ".join(part for part in parts if part)
+    if value_or(gpu.mig, False):
+        devices = value_or(gpu.mig_devices, None)
+        parts.append("MIG" if devices is None else f"MIG with {devices} device{'' if devices == 1 else 's'}")
+    return one_line(", ".join(part for part in parts if part))
 
 
 def machine_lines(machine: Machine) -> list[str]:
-    """A machine card: GPUs, CPU, system, driver, ROCm, torch."""
+    """A machine card: GPUs, their links, CPU, memory, system, drivers, ROCm and CUDA, torch."""
     lines: list[str] = []
-    for words, count in Counter(gpu_words(gpu) for gpu in machine.gpus).items():
-        same = [gpu.index for gpu in machine.gpus if gpu_words(gpu) == words]
-        where = f"gpu {same[0]}" if count == 1 else f"gpu {same[0]}-{same[-1]}"
-        lines.append(f"{where:<9} {f'{count} x ' if count > 1 else ''}{words}")
+    drivers = _drivers(machine)
+    words_of = {gpu.index: gpu_words(gpu, drivers) for gpu in machine.gpus}
+    for words, count in Counter(words_of.values()).items():
+        same = [index for index, one in words_of.items() if one == words]
+        lines += _line(f"gpu {number_ranges(same)}", [f"{f'{count} x ' if count > 1 else ''}{words}"])
     if not machine.gpus:
-        lines.append(f"{'GPU':<9} none" + ("" if machine.gpus_complete else " in this evidence"))
+        lines += _line("GPU", ["none" + ("" if machine.gpus_complete else " in this evidence")])
+    pairs = len(machine.gpus) * (len(machine.gpus) - 1) // 2
+    kinds = Counter(link.type for link in machine.links)
+    lines += _line("links", [f"{count} of {pairs} pairs by {_LINKS.get(kind, kind)}" for kind, count in kinds.items()])
     cpus = machine.cpus
     cpu = [value_or(cpus.model, ""), value_or(cpus.arch, "")]
     threads = value_or(cpus.threads, None)
@@ -42,17 +58,11 @@ def machine_lines(machine: Machine) -> list[str]:
     lines += _line("CPU", cpu)
     lines += _line("memory", [_gib(machine.memory.total_bytes)])
     release = value_or(machine.kernel.release, "")
-    lines += _line(
-        "system", [value_or(machine.os.pretty_name, ""), f"Linux {release}" if release else "", _inside(machine)]
-    )
-    versions = [
-        f"{name} {fact.value}" if key == "version" else f"{key} {fact.value}"
-        for name, facts in machine.drivers.items()
-        for key, fact in facts.items()
-        if isinstance(fact, Known)
-    ]
-    lines += _line("driver", versions)
+    system = [value_or(machine.os.pretty_name, ""), f"Linux {release}" if release else "", *_inside(machine)]
+    lines += _line("system", system)
+    lines += _line("driver", list(drivers.values()))
     lines += _line("ROCm", [f"{value_or(one.version, '?')} ({one.root})" for one in machine.rocm])
+    lines += _line("CUDA", [f"{value_or(one.version, '?')} ({one.root})" for one in machine.cuda_toolkits])
     torch = machine.torch
     version = value_or(torch.version, "")
     shown = "not installed" if version is None else version
@@ -63,13 +73,27 @@ def machine_lines(machine: Machine) -> list[str]:
     return lines
 
 
-def _inside(machine: Machine) -> str:
+_LINKS = {"xgmi": "XGMI", "nvlink": "NVLink", "pcie": "PCIe"}
+
+
+def _drivers(machine: Machine) -> dict[str, str]:
+    """Drivers whose version is known: name -> words."""
+    words: dict[str, str] = {}
+    for name, facts in machine.drivers.items():
+        version, cuda = facts.get("version"), facts.get("cuda")
+        if isinstance(version, Known):
+            words[name] = f"{name} {version.value}"
+            if isinstance(cuda, Known):
+                words[name] += f" (for CUDA up to {cuda.value})"
+    return words
+
+
+def _inside(machine: Machine) -> list[str]:
     kind = value_or(machine.container.kind, "none")
     guest = value_or(machine.container.virtual_machine, None)
-    words = [f"in {kind}" if kind != "none" else "", f"guest of {guest}" if guest else ""]
-    return ", ".join(word for word in words if word)
+    return [f"in {kind}" if kind != "none" else "", f"guest of {guest}" if guest else ""]
 
 
 def _line(head: str, parts: list[str]) -> list[str]:
     kept = [part for part in parts if part]
-    return [f"{head:<9} {', '.join(kept)}"] if kept else []
+    return [f"{head:<{HEAD}} {one_line(', '.join(kept))}"] if kept else []

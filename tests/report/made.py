@@ -1,0 +1,59 @@
+"""A diagnosis made by hand, for tests of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rocdoctor.check import Evidence, Finding, Fix, Verdict
+from rocdoctor.diagnose import Diagnosis, NextStep, rank
+from rocdoctor.facts import Machine
+from tests.kit import amd_gpu, machine
+
+OVERRIDE = Finding(
+    "error",
+    "This GPU is gfx942, but HSA_OVERRIDE_GFX_VERSION makes it run code for gfx1030.",
+    (
+        Evidence("gfx942", "read /sys/class/kfd/kfd/topology/nodes/1/properties", 2),
+        Evidence("gfx1030", "$HSA_OVERRIDE_GFX_VERSION"),
+    ),
+    Fix("Unset the variable", command="unset HSA_OVERRIDE_GFX_VERSION", safety="safe"),
+    cause="hsa-override-wrong",
+)
+NARROW = Finding(
+    "warning", "The PCIe link of this GPU has x4 of x16.", (Evidence("x4", "read /sys/x", 1),),
+    Fix("Reseat the card", safety="manual"), cause="pcie-link-degraded",
+)  # fmt: skip
+NOTE = Finding("info", "Persistence mode is off.", (Evidence("off", "run nvidia-smi -q", 9),))
+
+
+def failed(found: Finding, subject: str, check: str = "gfx-override-mismatch") -> Verdict:
+    """A verdict with a finding."""
+    return Verdict(check, subject, "fail", found)
+
+
+def diagnosis(verdicts: Sequence[Verdict], of: Machine | None = None, **more: Any) -> Diagnosis:
+    """What diagnose would make of these verdicts."""
+    return Diagnosis(of if of is not None else machine(amd_gpu()), tuple(verdicts), rank(verdicts), **more)
+
+
+FULL = diagnosis(
+    [
+        failed(OVERRIDE, "gpu 0 (0000:23:00.0)"),
+        failed(NARROW, "gpu 0 (0000:23:00.0)", "pcie-link-narrow"),
+        failed(NOTE, "machine", "persistence-off"),
+        Verdict("small-bar", "gpu 0 (0000:23:00.0)", "pass"),
+        Verdict("ring-timeout", "machine", "unknown", why="no kernel log in this evidence"),
+        Verdict("mig-enabled", "machine", "not-applicable", why="no NVIDIA GPU here"),
+        Verdict("odd", "machine", "crashed", why="ValueError: boom"),
+    ],
+    next=(NextStep("sudo dmesg | rocdoctor check --add -", "the kernel log needs root"),),
+    problems=("my/check.py: no function",),
+)
+
+# Everything that a terminal could be driven with, in one text: colours, a title, the clipboard, cursor moves, C1 codes,
+# marks that turn the direction, a bell, half a character.
+HOSTILE = (
+    "a\x1b[31mred\x1b[0m\x1b]0;title\x07\x1b]52;c;ZXZpbA==\x1b\\\x1b[2J\x9b1A\x90q\x9c\x1b(B\x1bc\x07\x08\r\x00"
+    "\u202etxt\u2066\u2028\ufeff\ud800z"
+)
