@@ -19,8 +19,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, quote, warning, whole_machine
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
-from rocdoctor.parsers.rocm_packages import rocm_packages
-from rocdoctor.rocm_roots import install_of, releases, roots_on, version_of
+from rocdoctor.rocm_roots import install_of, package_summary, releases, roots_on, version_of
 
 
 @check(whole_machine, cause="mixed-rocm-installs")
@@ -34,10 +33,8 @@ def rocm_mixed_installs(machine: Machine) -> Outcome:
 
 
 def _packages(machine: Machine) -> Finding | None:
-    if not isinstance(machine.rocm_packages, Known):
-        return None
-    summary = rocm_packages(machine.rocm_packages.value.items())
-    if not summary.mixed:
+    summary = package_summary(machine)
+    if summary is None or not summary.mixed:
         return None
     shown = ", ".join(f"{one.name} {one.version}" for one in summary.outsiders[:5])
     strays = sorted({one.release for one in summary.outsiders if one.release})

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine, RocmInstall
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.parsers.rocm_packages import RocmPackages, rocm_packages
 
 _ROOT = re.compile(r"(/opt/rocm(?:-\d[\w.]{0,40})?(?:/core(?:-\d[\w.]{0,40})?)?)(?=/|$)")
 
@@ -41,3 +42,10 @@ def roots_on(value: str) -> list[str]:
 def releases(versions: Iterable[str]) -> set[tuple[int, ...]]:
     """Release lines (major and minor) of versions."""
     return {numbers(version)[:2] for version in versions if len(numbers(version)) >= 2}
+
+
+def package_summary(machine: Machine) -> RocmPackages | None:
+    """The releases and streams of the installed ROCm packages; None when their list is unknown."""
+    if not isinstance(machine.rocm_packages, Known):
+        return None
+    return rocm_packages(machine.rocm_packages.value.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocdoctor.collect import container, cpus, gpus, kernel, log, memory, network, software, user
+from rocdoctor.collect import container, cpus, gpus, indices, kernel, log, memory, network, packages, software, user
 from rocdoctor.collect import os as system
 from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.numa import collect_numa
@@ -38,6 +38,8 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     usable = any(gpu.vendor in ("amd", "nvidia") for gpu in found)
     rocm, rocm_complete = software.collect_rocm(host, value_or(distribution.id, None))
     running = kernel.with_log(running, kernel_log)
+    named = packages.collect_packages(host, rocm, value_or(distribution.id, None), value_or(distribution.id_like, None))
+    torch = software.collect_torch(host, import_torch or (host.kind == "live" and usable))
     return Machine(
         memory=memory.collect_memory(host),
         nodes=nodes,
@@ -53,11 +55,12 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         cpus=cpus.collect_cpus(host, tools),
         kernel=running,
         os=distribution,
-        rocm=rocm,
+        rocm=packages.with_packages(rocm, named),
+        rocm_packages=named,
         rocm_complete=rocm_complete,
         cuda_toolkits=software.collect_cuda(host),
-        torch=software.collect_torch(host, import_torch or (host.kind == "live" and usable)),
-        gpus=found,
+        torch=torch,
+        gpus=indices.with_indices(found, view.topology, environment, torch),
         gpus_complete=view.complete,
         displays=tuple(view.displays),
         links=links,

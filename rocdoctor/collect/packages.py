@@ -1,0 +1,69 @@
+"""The installed packages of ROCm and the GPU driver, from the system's package manager."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rocdoctor.evidence import Fact, Known, Unknown
+from rocdoctor.facts import RocmInstall
+from rocdoctor.host.base import Host, run
+from rocdoctor.parsers.rocm_packages import classify, package_pairs, rocm_packages
+
+# Names of ROCm's and the driver's packages on Debian and Ubuntu; RPM and pacman are asked for all packages.
+_DPKG_NAMES = (
+    "rocm*", "amdrocm*", "hip*", "hsa*", "libhsa*", "libamdhip*", "libamd-comgr*", "comgr*", "rccl*", "librccl*",
+    "roc*", "libroc*", "libhip*", "miopen*", "migraphx*", "amdgpu*", "amd-smi*", "half", "rpp*",
+)  # fmt: skip
+_DPKG = run("dpkg-query", "-W", *_DPKG_NAMES)
+_RPM = run("rpm", "-qa", "--qf", "%{NAME}\t%{VERSION}-%{RELEASE}\n")
+_PACMAN = run("pacman", "-Q")
+# What sos reports and people hold.
+_OTHERS = ("run dpkg -l", "run rpm -qa", "run installed-rpms")
+
+
+def question(os_id: str | None, id_like: str | None) -> str | None:
+    """The question that fits the distribution; None where none is known."""
+    family = f"{os_id or ''} {id_like or ''}"
+    if any(word in family for word in ("debian", "ubuntu")):
+        return _DPKG
+    if any(word in family for word in ("rhel", "fedora", "suse", "sles", "centos", "rocky", "almalinux", "azurelinux")):
+        return _RPM
+    return _PACMAN if "arch" in family else None
+
+
+def collect_packages(
+    host: Host, rocm: Sequence[RocmInstall], os_id: str | None, id_like: str | None
+) -> Fact[Mapping[str, str]]:
+    """ROCm's packages with their versions; asked on a live machine only where ROCm is installed."""
+    wanted = question(os_id, id_like)
+    if host.kind == "live" and (not rocm or wanted is None):
+        why = "no ROCm installation was found" if not rocm else "no package manager that is known here"
+        return Unknown(f"packages were not listed: {why}", "not-asked")
+    questions = [wanted] if host.kind == "live" and wanted else [_DPKG, _RPM, _PACMAN, *_OTHERS]
+    for one in questions:
+        answer = host.ask(one)
+        if not answer.ok:
+            continue
+        found = {
+            name: version for name, version, _ in package_pairs(answer.text) if classify(name, version) is not None
+        }
+        if found:
+            return Known(found, answer.source())
+    return Unknown("no list of ROCm packages in this evidence", "not-asked")
+
+
+def with_packages(rocm: Sequence[RocmInstall], packages: Fact[Mapping[str, str]]) -> tuple[RocmInstall, ...]:
+    """Installations of the distribution have no version file: their release is that of their packages."""
+    if not isinstance(packages, Known):
+        return tuple(rocm)
+    summary = rocm_packages(packages.value.items())
+    core = [one.version for one in summary.packages if one.name.startswith(("libamdhip64", "hip-runtime", "rocm-hip"))]
+    found: list[RocmInstall] = []
+    for install in rocm:
+        version = install.version
+        if install.kind == "distribution" and not isinstance(version, Known) and core:
+            version = Known(core[0].split("-")[0].split(":")[-1], packages.source)
+        names = f"{len(summary.packages)} packages of ROCm"
+        shown: Fact[str] = Known(names, packages.source)
+        found.append(RocmInstall(version, install.root, install.kind, shown, install.aliases))
+    return tuple(found)
