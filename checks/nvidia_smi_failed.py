@@ -3,11 +3,11 @@
 Why
   nvidia-smi and CUDA reach the GPU through the same kernel module, so what stops one mostly stops the other. The words
   tell what is wrong:
-    "couldn't communicate with the NVIDIA driver": the kernel module is not loaded, often after a kernel update
-    "No devices were found": no GPU could be started, or this job or container was given none
-    "GPU is lost", "Unable to determine the device handle": a GPU no longer answers on the bus
-    "GPU access blocked", "Insufficient permissions": the device nodes are closed
-    "infoROM is corrupted": the board's own configuration memory is damaged
+  - "couldn't communicate with the NVIDIA driver": the kernel module is not loaded, often after a kernel update
+  - "No devices were found": no GPU could be started, or this job or container was given none
+  - "GPU is lost", "Unable to determine the device handle": a GPU no longer answers on the bus
+  - "GPU access blocked", "Insufficient permissions": the device nodes are closed
+  - "infoROM is corrupted": the board's own configuration memory is damaged
 
 Fix
   Module not loaded: `dkms status`, install the headers of the running kernel, rebuild, `sudo modprobe nvidia`.

@@ -34,7 +34,7 @@ def gpu_words(gpu: Gpu, driver_shown: Collection[str] = ()) -> str:
     if value_or(gpu.mig, False):
         devices = value_or(gpu.mig_devices, None)
         parts.append("MIG" if devices is None else f"MIG with {devices} device{'' if devices == 1 else 's'}")
-    return one_line(", ".join(part for part in parts if part))
+    return ", ".join(part for part in parts if part)
 
 
 def machine_lines(machine: Machine) -> list[str]:

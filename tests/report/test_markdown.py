@@ -33,6 +33,11 @@ def test_fences_are_balanced_whatever_the_evidence_holds() -> None:
     assert "![" not in "".join(one for part in outside for one in part.split("`")[0::2])
 
 
+def test_a_lone_backtick_opens_no_code() -> None:
+    text = render(diagnosis([failed(replace(OVERRIDE, message="a `b and [c](d) *e*"), "gpu 0")]))
+    assert "gpu 0: a 'b and \\[c\\](d) \\*e\\*\n" in text
+
+
 def test_escape_sequences_never_reach_it() -> None:
     found = replace(
         OVERRIDE, message=HOSTILE, evidence=(Evidence(HOSTILE, HOSTILE),), fix=Fix(HOSTILE, command=HOSTILE)
