@@ -152,8 +152,13 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
             effective="new-login",
             verify=verify,
         )
+    # The evidence may come out of a container without showing it.
+    hint = "" if isinstance(machine.container.kind, Known) else "; in a container pass the group's number (--group-add)"
+    owner = f"{' and '.join(names)} group, which owns {nodes[0].path}"
+    if group is None:
+        owner = f"group that owns {nodes[0].path} (mostly render; ls -l shows it)"
     return Fix(
-        f"Add the user to the {' and '.join(names)} group, which owns {nodes[0].path}, then log out and in again",
+        f"Add the user to the {owner}, then log out and in again{hint}",
         command=f"sudo usermod -aG {','.join(names)} $USER",
         safety="safe",
         effective="new-login",
@@ -221,7 +226,8 @@ def _rule(machine: Machine, refused: Sequence[DeviceNode], evidence: Sequence[Ev
             ),
         )
     return Finding(
-        "error" if inside and wants(machine, "amd") else "warning",
+        # A container that has nothing of ROCm in it may never have been meant for the GPU.
+        "error" if inside and wants(machine, "amd") else "info" if inside else "warning",
         f"A device rule (cgroup) forbids {paths}, although the file's permissions allow it, so ROCm and torch see no "
         "GPU.",
         tuple(evidence),

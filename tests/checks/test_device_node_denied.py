@@ -69,6 +69,8 @@ def test_a_refusal_that_only_rocminfo_tells_of_counts_without_any_gpu_in_the_evi
     assert "/dev/kfd" in finding.message
     assert "render group" in finding.message
     assert finding.confidence == "likely"
+    assert finding.fix is not None
+    assert "--group-add" in finding.fix.text
 
 
 def test_a_session_older_than_the_membership_needs_a_new_login_only() -> None:
@@ -116,6 +118,16 @@ def test_a_device_rule_in_a_container_is_not_a_matter_of_groups() -> None:
     assert "device rule" in finding.message
     assert finding.fix is not None
     assert "--device=/dev/kfd" in finding.fix.command
+
+
+def test_a_container_without_rocm_was_not_meant_for_the_gpu() -> None:
+    assert severities(judge(NAME, closed(container=Container(kind=k("docker")), nodes=(node(access=RULE),)))) == [
+        "info"
+    ]
+
+
+def test_a_device_rule_outside_of_containers_and_jobs_is_a_risk() -> None:
+    assert severities(judge(NAME, closed(nodes=(node(access=RULE),)))) == ["warning"]
 
 
 def test_a_job_without_a_gpu_is_worth_a_note_only() -> None:
