@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from rocdoctor.evidence import Fact, Known, Unknown
 from rocdoctor.facts import RocmInstall
 from rocdoctor.host.base import Host, run
-from rocdoctor.parsers.rocm_packages import classify, package_pairs, rocm_packages
+from rocdoctor.parsers.packages import parse_dpkg, parse_pacman, parse_rpm
+from rocdoctor.parsers.rocm_packages import classify, rocm_packages
 
 # Names of ROCm's and the driver's packages on Debian and Ubuntu; RPM and pacman are asked for all packages.
 _DPKG_NAMES = (
@@ -44,12 +45,20 @@ def collect_packages(
         answer = host.ask(one)
         if not answer.ok:
             continue
-        found = {
-            name: version for name, version, _ in package_pairs(answer.text) if classify(name, version) is not None
-        }
+        pairs = _pairs(one, answer.text)
+        found = {name: version for name, version in pairs if classify(name, version) is not None}
         if found:
             return Known(found, answer.source())
     return Unknown("no list of ROCm packages in this evidence", "not-asked")
+
+
+def _pairs(asked: str, text: str) -> list[tuple[str, str]]:
+    """(name, version) of every installed package in a list."""
+    if "\t" in text:  # the form that we ask for
+        rows = [line.split("\t") for line in text.splitlines()]
+        return [(row[0].split(":")[0], row[1]) for row in rows if len(row) == 2 and row[1]]
+    parse = parse_dpkg if "dpkg" in asked else parse_pacman if "pacman" in asked else parse_rpm
+    return [(one.name, one.version) for one in parse(text) if one.version]
 
 
 def with_packages(rocm: Sequence[RocmInstall], packages: Fact[Mapping[str, str]]) -> tuple[RocmInstall, ...]:
