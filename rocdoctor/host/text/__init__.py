@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rocdoctor.host.base import Answer, Kind
+from rocdoctor.host.text.clean import clean
 
 _KERNEL_LINE = re.compile(r"(\[\s*\d+\.\d{6}\] |\b(amdgpu|NVRM|\[drm\]|kfd kfd)\b.{0,80}(:| \[))")
 _EXPORT = re.compile(r"^\s*(?:[$#>] ?)*(?:export|setenv|set)\s+([A-Z][A-Z0-9_]{2,60})[= ](\S{0,400})\s*$")
@@ -62,5 +63,7 @@ class TextHost:
 
 
 def open_text(text: str, origin: str) -> TextHost:
-    """A host over pasted text; what no recogniser knows is left out."""
-    return TextHost({answer.question: answer for answer in recognise(text)}, origin)
+    """A host over pasted text; the question ``text`` gives the whole of it, cleaned, with its line numbers."""
+    cleaned = clean(text).text
+    answers = {answer.question: answer for answer in recognise(cleaned)}
+    return TextHost({**answers, "text": Answer("text", "ok", cleaned.encode(), complete=False)}, origin)

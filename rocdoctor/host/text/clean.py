@@ -1,0 +1,161 @@
+"""Takes off what mail programs, web pages, terminals and markdown put around a text; the line numbers stay."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rocdoctor.parsers.text import strip_ansi
+
+MAX_LINES = 400_000
+MAX_LINE = 20_000
+
+_QUOTE = re.compile(r"[ \t]{0,3}>(?:>(?!>)|(?!>))[ \t]?")
+_FENCE = re.compile(r"[ \t]{0,12}(?:[-*][ \t]{1,3})?(`{3,12}|~{3,12})[ \t]*([A-Za-z0-9_+.{}#-]{0,30})[^`]{0,80}\Z")
+_INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]{1,400})`(?!`)")
+# Elements of web pages; those of other markup (nvidia-smi -x, hwloc) are text that counts.
+_TAG = re.compile(
+    r"</?(?:details|summary|pre|code|br|p|div|span|table|thead|tbody|tfoot|tr|td|th|b|i|em|strong|a|ul|ol|li|h[1-6]|img|"
+    r"kbd|samp|tt|sub|sup|hr|font|blockquote|html|body|head|section|article|clipboard-copy|g-emoji|svg|path)"
+    r"(?:\s[^<>]{0,2000})?/?>",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
+_CELL_END = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
+_ROW = re.compile(r"<(/?)tr(?:\s[^<>]{0,500})?>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:gt|lt|amp|quot|nbsp|apos|#39|#x27|#34|#x2F|#96);")
+# Characters that web pages and word processors put in the place of plain ones.
+_PLAIN = str.maketrans({
+    "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u200b": None, "\u200c": None, "\u200d": None, "\ufeff": None,
+    "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\x0b": " ", "\x0c": " ",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """The lines of a text without its wrapping; the parts have one entry a line.
+
+    ``blocks``: the number of the code block (fence or <pre>) that a line belongs to, 0 outside; ``quotes``: how deep
+    it was quoted beyond what the whole text is.
+    """
+
+    lines: list[str]
+    blocks: list[int]
+    quotes: list[int]
+    truncated: bool = False
+
+    @property
+    def text(self) -> str:
+        """All lines; a line that was taken out is empty."""
+        return "\n".join(self.lines)
+
+
+def clean(text: str) -> Clean:
+    """Takes a pasted text apart; never raises, in time linear in its length."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+        # A progress bar goes back to the start of its line: what it wrote stays apart from what comes after.
+        text = text.replace("\r", " " if "\n" in text else "\n")
+    text = strip_ansi(text)
+    if not text.isascii():
+        text = text.translate(_PLAIN)
+    pieces = text.split("\n", MAX_LINES)
+    truncated = len(pieces) > MAX_LINES
+    lines = [
+        piece[:MAX_LINE].expandtabs() if "\t" in piece[:MAX_LINE] else piece[:MAX_LINE] for piece in pieces[:MAX_LINES]
+    ]
+    lines, quotes = _unquoted(lines)
+    if "<" in text and _MARKUP.search(text):
+        lines, preformatted = _untagged(lines)
+    else:
+        preformatted = [0] * len(lines)
+    if "&" in text:
+        lines = [html.unescape(line) if "&" in line and _ENTITY.search(line) else line for line in lines]
+    lines, blocks = _unfenced(lines, preformatted) if "```" in text or "~~~" in text else (lines, preformatted)
+    if "`" in text:
+        lines = [
+            _INLINE.sub(r"\1", line) if not block and "`" in line else line
+            for line, block in zip(lines, blocks, strict=True)
+        ]
+    return Clean(lines, blocks, quotes, truncated)
+
+
+def _unquoted(lines: list[str]) -> tuple[list[str], list[int]]:
+    depths = [0] * len(lines)
+    if not any(line.lstrip(" ").startswith(">") for line in lines):
+        return lines, depths
+    result: list[str] = []
+    written: list[int] = []
+    for number, line in enumerate(lines):
+        depth = 0
+        while depth < 8 and (sign := _QUOTE.match(line)):
+            depth += sign.group().count(">")
+            line = line[sign.end() :]
+        depths[number] = depth
+        result.append(line)
+        if line.strip():
+            written.append(depth)
+    common = min(written, default=0)  # a text that is quoted as a whole is not a quotation within itself
+    return result, [max(depth - common, 0) for depth in depths]
+
+
+def _untagged(lines: list[str]) -> tuple[list[str], list[int]]:
+    """(lines without tags, numbers of <pre> blocks); the cells of a table row are joined on its first line."""
+    result: list[str] = []
+    blocks: list[int] = []
+    block = count = 0
+    for text in _rows(lines):
+        lowered = text.lower() if "<" in text else ""
+        if "<pre" in lowered:
+            count += 1
+            block = count
+        blocks.append(block)
+        if "</pre" in lowered:
+            block = 0
+        if lowered:
+            text = _TAG.sub("", _CELL_END.sub(" | ", text))
+        result.append(text)
+    return result, blocks
+
+
+def _rows(lines: list[str]) -> Iterator[str]:
+    waiting = 0  # lines that belong to a row that began before
+    row: list[str] = []
+    for line in lines:
+        tags = _ROW.findall(line) if "<" in line else []
+        if row:
+            row.append(line.strip())
+            waiting += 1
+            if "/" in tags or len(row) > 60:
+                yield "".join(row)
+                yield from [""] * (waiting - 1)
+                row, waiting = [], 0
+        elif tags and tags[-1] == "" and "<t" in line.lower():
+            row, waiting = [line], 1
+        else:
+            yield line
+    if row:
+        yield "".join(row)
+        yield from [""] * (waiting - 1)
+
+
+def _unfenced(lines: list[str], given: list[int]) -> tuple[list[str], list[int]]:
+    result: list[str] = []
+    blocks: list[int] = []
+    count = max(given, default=0)
+    fence = ""
+    for line, block in zip(lines, given, strict=True):
+        sign = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if sign and (not fence or (sign[1].startswith(fence) and not sign[2])):
+            if fence:
+                fence = ""
+            else:
+                fence, count = sign[1], count + 1
+            result.append("")
+            blocks.append(0)
+            continue
+        result.append(line)
+        blocks.append(count if fence else block)
+    return result, blocks
