@@ -484,6 +484,17 @@ class ToolFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """A known text of a program in pasted text; ``role``: now, quoted (or source code), advice (or a past state)."""
+
+    kind: str
+    line: int
+    text: str
+    values: Mapping[str, str | int | float] = field(default_factory=dict)
+    role: str = "now"
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """Everything known about a machine."""
 
@@ -520,3 +531,4 @@ class Machine:
     nvidia_attached: Fact[int] = NOT_ASKED  # GPUs that nvidia-smi counts
     interfaces: Fact[Mapping[str, str]] = NOT_ASKED  # every network interface -> operstate (up, down, unknown ...)
     network_complete: bool = False  # the list shows every network card on the bus
+    messages: tuple[Message, ...] = ()  # texts of programs in pasted text, by line
