@@ -5,6 +5,7 @@ from __future__ import annotations
 from rocdoctor.collect import container, cpus, gpus, indices, kernel, log, memory, network, packages, software, user
 from rocdoctor.collect import os as system
 from rocdoctor.collect.drivers import collect_drivers
+from rocdoctor.collect.messages import collect_messages
 from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
 from rocdoctor.collect.sources import read_tools
@@ -50,6 +51,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         product=system.collect_product(host, tools),
         network=network.collect_network(host, tools),
         network_complete=network.is_complete(host),
+        interfaces=network.collect_interfaces(host),
         drivers=collect_drivers(host, tools, running),
         numa_nodes=collect_numa(host, tools),
         cpus=cpus.collect_cpus(host, tools),
@@ -73,4 +75,5 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         nvidia_attached=collect_attached(tools),
         failures=tuple(tools.failures),
         disagreements=unlike,
+        messages=collect_messages(host),
     )

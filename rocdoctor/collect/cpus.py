@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
-from rocdoctor.collect.ask import names_in
+from rocdoctor.collect.ask import names_in, read_fact, word
 from rocdoctor.collect.recorded import cgroup_folders, outputs, stated, tightest
 from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown, first_known
@@ -21,6 +21,7 @@ from rocdoctor.parsers.process import parse_status
 T = TypeVar("T")
 
 _SYSFS = "/sys/devices/system/cpu"
+_SCALING_DRIVER = f"{_SYSFS}/cpufreq/policy0/scaling_driver"
 _POLICIES = f"{_SYSFS}/cpufreq/policy[0-9]*/scaling_governor"
 _TOPOLOGY = f"{_SYSFS}/cpu[0-9]*/topology"
 _MACHINES = re.compile(r"[a-z][a-z0-9_]{2,15}\Z")
@@ -77,6 +78,7 @@ def collect_cpus(host: Host, tools: Tools) -> Cpus:
         usable=_usable(host, tools),
         quota=_quota(host),
         governors=_governors(host),
+        scaling_driver=read_fact(host, _SCALING_DRIVER, word),
         flags=first_known(
             told(info.flags, "flags"), *(stated(one.flags, output, one.lines.get("flags")) for one, output in lscpus)
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rocdoctor.collect.ask import as_fact, names_in, read_fact, word
@@ -75,6 +76,19 @@ def collect_network(host: Host, tools: Tools) -> tuple[Nic, ...]:
         known = {nic.bdf.value for nic in cards.nics if isinstance(nic.bdf, Known)}
         cards.nics += [nic for nic in nics if not (isinstance(nic.bdf, Known) and nic.bdf.value in known)]
     return tuple(cards.nics[:_MAX_CARDS])
+
+
+def collect_interfaces(host: Host) -> Fact[Mapping[str, str]]:
+    """Every interface of the machine, virtual ones too, with its state; Known only from a whole listing."""
+    listed = host.ask(f"list {_NET}/*")
+    if not listed.ok:
+        return listed.unknown()
+    paths = listed.lines()
+    if not paths or not listed.complete:
+        return Unknown("this evidence may not show every network interface", "not-asked", listed.source())
+    states = {path.rsplit("/", 1)[-1]: read_fact(host, f"{path}/operstate", operstate) for path in paths}
+    named = {name: state.value if isinstance(state, Known) else "unknown" for name, state in states.items()}
+    return Known({name: state for name, state in named.items() if name != "bonding_masters"}, listed.source())
 
 
 def is_complete(host: Host) -> bool:

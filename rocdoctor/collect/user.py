@@ -125,6 +125,8 @@ def collect_nodes(host: Host, tools: Tools) -> tuple[DeviceNode, ...]:
     names = _group_names(host)
     nodes = [_from_rocminfo(_node(host, "/dev/kfd", names, opened=True), tools)]
     nodes += [_node(host, path, names, opened=True) for path in render]
+    if not render and listed[0].ok and listed[0].complete:
+        nodes.append(DeviceNode("/dev/dri/renderD*", Known(False, listed[0].source())))
     nodes += [_node(host, path, names, opened=False) for path in nvidia]
     extra = [_node(host, path, names, opened=True) for path in _NVIDIA]
     return (*nodes, *(node for node in extra if isinstance(node.exists, Known)))
@@ -172,7 +174,10 @@ def _from_rocminfo(node: DeviceNode, tools: Tools) -> DeviceNode:
         source = Answer(answer.question, "ok").source(info.lines.get("kfd_error"))
         error = (info.kfd_error or "").lower()
         if "permission denied" in error:
-            return DeviceNode(node.path, Known(True, source), Known("denied", source), node.mode, node.group)
+            group: Fact[str] = node.group
+            if info.missing_group and not isinstance(group, Known):
+                group = Known(info.missing_group, answer.source(info.lines.get("missing_group")))
+            return DeviceNode(node.path, Known(True, source), Known("denied", source), node.mode, group)
         if "no such file" in error:
             return DeviceNode(node.path, Known(False, source), node.access, node.mode, node.group)
         if info.gpus:
