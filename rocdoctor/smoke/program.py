@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import traceback
 from typing import Any
 
@@ -91,6 +92,8 @@ def main() -> None:
             backend, store=store, rank=int(rank), world_size=int(world), timeout=datetime.timedelta(seconds=20)
         )
         result["torch"] = torch.__version__
+        if os.environ.get("ROCDOCTOR_SMOKE_FAULT") == f"hang:{rank}":  # planted by the tests of this test
+            time.sleep(3600)
         result.update(MODES[mode](torch, int(rank), int(world)))
     except BaseException as error:
         result["message"] = f"{type(error).__name__}: {str(error)[:300]}"

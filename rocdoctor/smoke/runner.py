@@ -85,7 +85,7 @@ def _rank(rank: int, path: Path, late: bool, child: subprocess.Popen[bytes]) -> 
     except (OSError, ValueError):
         last = next((line for line in reversed(words.splitlines()) if line.strip()), "")
         how = "gave no answer before the deadline" if late else f"ended with status {child.returncode}"
-        return {"rank": rank, "state": "crashed", "message": f"rank {rank} {how}" + (f": {last[:200]}" if last else "")}
+        return {"rank": rank, "state": "crashed", "message": f"rank {rank} {how}" + (f": {last[:200]}" if last and not late else "")}
 
 
 def _judge(mode: str, ranks: tuple[dict[str, Any], ...], wall_s: float) -> ModeResult:
