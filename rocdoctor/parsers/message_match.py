@@ -1,0 +1,140 @@
+"""Finding the error texts of programs in what a person pasted: over line ends, quote marks and wrapped lines.
+
+The lines are joined to one text (and once more without the blanks where a terminal cut them at its width), words tell
+which literals can occur at all, and each literal is then looked up by a plain search. The cost grows with the length
+of the text and the number of literals whose words it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rocdoctor.parsers.log_match import Matcher, Signature, Value, Wording, only_words, values_of
+
+Role = Literal["now", "quoted", "advice"]
+
+_MOST_LINES = 200_000
+_MOST_OF_ONE = 8  # places that one literal is looked up at
+_BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
+_QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
+_ADVICE = re.compile(
+    r"(?i)\b(?:if you (?:see|get|hit|run into)|in case you|whenever you see|errors? (?:like|such as)|used to (?:see|get|fail)"
+    r"|no longer (?:see|get|fails?)|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
+    r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)\b"
+)
+_CODE = re.compile(r"\s*(?:\d{1,5}\s+)?(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """One text: its kind, the line (counted from 1) where it begins, an excerpt, its values, and who says it.
+
+    ``role`` is "quoted" for a part of the text that is quoted while the rest is not and for lines of source code,
+    "advice" where the words before it say that it is an example, a past state or absent.
+    """
+
+    kind: str
+    line: int
+    text: str
+    values: Mapping[str, Value] = field(default_factory=dict)
+    role: Role = "now"
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """The text as one line: ``starts`` are the offsets at which ``lines`` (numbers from 1) begin."""
+
+    text: str
+    starts: Sequence[int]
+    lines: Sequence[int]
+
+    def line_at(self, offset: int) -> int:
+        return self.lines[max(bisect_right(self.starts, offset) - 1, 0)] if self.lines else 1
+
+
+def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
+    """Every text of the table that occurs, by line; each kind once a line. Never raises."""
+    raw = text.split("\n", _MOST_LINES)[:_MOST_LINES]
+    quoted = _quoted(raw)
+    found: dict[tuple[str, int], FoundMessage] = {}
+    for flat in _flattened(raw):
+        for wording_of, wording, literal in _possible(known, flat.text):
+            for message in _occurrences(flat, wording_of, wording, literal, raw, quoted):
+                key = (message.kind, message.line)
+                if key not in found or len(message.values) > len(found[key].values):
+                    found[key] = message
+    return tuple(sorted(found.values(), key=lambda one: (one.line, one.kind)))
+
+
+def _quoted(raw: Sequence[str]) -> frozenset[int]:
+    """Numbers (from 1) of lines behind a quote mark, where not nearly everything is quoted."""
+    marked = [number for number, line in enumerate(raw, 1) if line[:1] == ">" and line[:2] != ">>"]
+    filled = sum(1 for line in raw if line.strip())
+    return frozenset(marked) if len(marked) < 0.7 * filled else frozenset()
+
+
+def _clean(line: str) -> str:
+    line = line.strip()
+    if line[:1] == ">" and (mark := _QUOTE.match(line)):
+        line = line[mark.end() :].lstrip()
+    return line
+
+
+def _flattened(raw: Sequence[str]) -> list[_Flat]:
+    """The joined text, and another joined without blanks at lines as long as the longest, where those were cut."""
+    flats = [_join(raw, None)]
+    width = max((len(line) for line in raw), default=0)
+    if 60 <= width <= 240:
+        flats.append(_join(raw, width))
+    return flats
+
+
+def _join(raw: Sequence[str], width: int | None) -> _Flat:
+    parts: list[str] = []
+    starts: list[int] = []
+    lines: list[int] = []
+    offset = 0
+    for number, line in enumerate(raw, 1):
+        cleaned = _clean(line)
+        if not cleaned:
+            continue
+        starts.append(offset)
+        lines.append(number)
+        part = cleaned if width is not None and len(line) == width else cleaned + " "
+        parts.append(part)
+        offset += len(part)
+    return _Flat("".join(parts), starts, lines)
+
+
+def _possible(known: Matcher, text: str) -> Iterable[tuple[Signature, Wording, str]]:
+    present = known.index.keys() & set(only_words(text).split())
+    entries = [entry for word in present for entry in known.index[word]]
+    for _, signature, wording, literal in sorted(entries, key=lambda entry: entry[0]):
+        yield signature, wording, literal
+
+
+def _occurrences(
+    flat: _Flat, signature: Signature, wording: Wording, literal: str, raw: Sequence[str], quoted: frozenset[int]
+) -> Iterable[FoundMessage]:
+    at = flat.text.find(literal)
+    for _ in range(_MOST_OF_ONE):
+        if at < 0:
+            return
+        window = flat.text[max(0, at - _BEFORE) : at + len(literal) + _AFTER]
+        values = values_of(wording, window)
+        if values is not None:
+            line = flat.line_at(at)
+            excerpt = flat.text[max(flat.starts[bisect_right(flat.starts, at) - 1], at - 120) : at + 240].strip()
+            yield FoundMessage(signature.kind, line, excerpt, values, _role(flat, at, line, raw, quoted))
+        at = flat.text.find(literal, at + len(literal))
+
+
+def _role(flat: _Flat, at: int, line: int, raw: Sequence[str], quoted: frozenset[int]) -> Role:
+    if line in quoted or _CODE.match(raw[line - 1][:200]):
+        return "quoted"
+    start = flat.starts[bisect_right(flat.starts, at) - 1]
+    return "advice" if _ADVICE.search(flat.text[max(start, at - 90) : at]) else "now"
