@@ -17,8 +17,14 @@ from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, Outcome, check, not_applicable, quote, whole_machine
 from rocdoctor.facts import Machine, ToolFailure
+from rocdoctor.log_events import is_current, other_events
 
 _GPU_TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi")
+# What a driver that no longer answers leaves in the kernel log.
+_STUCK = (
+    "gpu-ring-timeout", "gpu-reset-failed", "gpu-lost", "smu-no-response", "mes-no-response", "nvidia-fallen-off-bus",
+    "kfd-queue-preemption-failed", "hung-task",
+)  # fmt: skip
 
 
 @check(whole_machine)
@@ -26,17 +32,28 @@ def tool_failed(machine: Machine) -> Outcome:
     if not machine.failures:
         return None if machine.gpus else not_applicable("no GPU, so no tool was asked")
     by_question = {failure.question: failure for failure in machine.failures}
-    return [_finding(failure) for failure in list(by_question.values())[:20]]
+    # One tool may be slow (a loaded machine, Python on a network disk); a stuck driver stops all, or is in the log.
+    hung = {_program(one) for one in by_question.values() if _hung(one) and _program(one) in _GPU_TOOLS}
+    stuck = len(hung) > 1 or bool(hung and any(is_current(event) for event in other_events(machine, *_STUCK)))
+    return [_finding(failure, stuck) for failure in list(by_question.values())[:20]]
 
 
-def _finding(failure: ToolFailure) -> Finding:
+def _program(failure: ToolFailure) -> str:
+    return failure.question.removeprefix("run ").split(" ", 1)[0].rsplit("/", 1)[-1]
+
+
+def _hung(failure: ToolFailure) -> bool:
+    return "no answer" in failure.why
+
+
+def _finding(failure: ToolFailure, stuck: bool) -> Finding:
     command = failure.question.removeprefix("run ")
-    hung = "no answer" in failure.why
-    vendor = command.split(" ", 1)[0].rsplit("/", 1)[-1] in _GPU_TOOLS
+    hung = _hung(failure)
+    vendor = _program(failure) in _GPU_TOOLS
     why = failure.why.removeprefix(f"{failure.question}: ")
     evidence = (quote(failure.question, failure.text[:200] or why, failure.line),)
     text = "Run it by hand; if it hangs, look for GPU resets in the kernel log first"
     fix = Fix(text, command=command, safety="safe")
     said = "hung" if hung else "failed"
     message = f"`{command}` {said} ({why}); the report does without it."
-    return Finding("warning" if hung and vendor else "info", message, evidence, fix)
+    return Finding("warning" if hung and vendor and stuck else "info", message, evidence, fix)

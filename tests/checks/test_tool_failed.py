@@ -1,21 +1,33 @@
 from __future__ import annotations
 
-from rocdoctor.facts import ToolFailure
-from tests.kit import amd_gpu, judge, machine, severities, states
+from rocdoctor.facts import Kernel, ToolFailure
+from tests.kit import amd_gpu, event, judge, log, machine, severities, states
 
 NAME = "tool-failed"
 
 
-def test_a_vendor_tool_that_hung_is_a_warning_and_one_that_failed_a_note() -> None:
+def test_vendor_tools_that_hang_are_a_warning_and_one_that_failed_a_note() -> None:
+    other = ToolFailure("run amd-smi static --json", "run amd-smi static --json: no answer within 5.0 s")
     hung = ToolFailure("run rocm-smi --showtopo", "run rocm-smi --showtopo: no answer within 5.0 s")
     failed = ToolFailure("run rocminfo", "run rocminfo: it failed", "HSA_STATUS_ERROR", 3)
-    verdicts = judge(NAME, machine(amd_gpu(), failures=(hung, failed, failed)))
-    assert severities(verdicts) == ["warning", "info"]
-    first, second = (verdict.finding for verdict in verdicts)
+    verdicts = judge(NAME, machine(amd_gpu(), failures=(hung, failed, failed, other)))
+    assert severities(verdicts) == ["warning", "info", "warning"]
+    first, second = (verdict.finding for verdict in verdicts[:2])
     assert first is not None
     assert first.message == "`rocm-smi --showtopo` hung (no answer within 5.0 s); the report does without it."
     assert second is not None
     assert second.evidence[0].value == "HSA_STATUS_ERROR"
+
+
+def test_one_slow_tool_is_a_note_unless_the_log_tells_of_trouble() -> None:
+    slow = ToolFailure("run amd-smi static --json", "run amd-smi static --json: no answer within 5.0 s")
+    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,)))) == ["info"]
+    twice = ToolFailure("run amd-smi metric --json", "run amd-smi metric --json: no answer within 5.0 s")
+    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow, twice)))) == ["info", "info"]
+    stuck = Kernel(log=log(event("gpu-ring-timeout")))
+    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,), kernel=stuck))) == ["warning"]
+    reloaded = Kernel(log=log(event("gpu-ring-timeout", before_driver_load=True)))
+    assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,), kernel=reloaded))) == ["info"]
 
 
 def test_pass_and_not_applicable() -> None:
