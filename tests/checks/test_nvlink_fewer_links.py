@@ -40,3 +40,7 @@ def test_without_an_equal_gpu_there_is_nothing_to_compare() -> None:
     assert states(judge(NAME, machine(v100(0, 6), other))) == ["not-applicable", "not-applicable"]
     assert states(judge(NAME, machine(v100(0, None), v100(1, 6)))) == ["unknown", "not-applicable"]
     assert states(judge(NAME, machine(v100(0, 6), v100(1, 3, mig=True)))) == ["not-applicable", "not-applicable"]
+
+
+def test_a_list_that_ends_early_is_no_fault() -> None:
+    assert states(judge(NAME, machine(v100(0, 4, total=4), v100(1, 6)))) == ["unknown", "pass"]
