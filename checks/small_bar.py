@@ -35,7 +35,9 @@ def small_bar(machine: Machine, gpu: Gpu) -> Outcome:
     if len(training_gpus(machine)) < 2:
         return None  # one GPU alone does not need it
     pairs = [pair for pair in pcie_pairs(machine, training_gpus(machine, "amd")) if gpu in pair]
-    matters = bool(pairs) and hypervisor_sign(machine, gpu) is None and not value_or(machine.laptop, False)
+    # The memory of an APU is reached without a window, so it has to be known that this is a card.
+    card = value_or(gpu.integrated, True) is False
+    matters = bool(pairs) and card and hypervisor_sign(machine, gpu) is None and not value_or(machine.laptop, False)
     message = (
         f"Only {_size(visible)} of this GPU's {_size(total)} of memory can be reached through its PCIe window (BAR)"
     )

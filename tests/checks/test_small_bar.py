@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rocdoctor.check import Verdict
 from rocdoctor.facts import Container, GpuLink, Machine, Pcie
-from tests.kit import amd_gpu, judge, k, machine, severities, states
+from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 _SMALL = 256 << 20
 
@@ -41,6 +41,11 @@ def test_one_gpu_alone_does_not_need_it_and_xgmi_neither() -> None:
     assert severities(_on(machine(*pair, links=(GpuLink(0, 1, "xgmi"),)))) == ["info", "info"]
     guest = Container(virtual_machine=k("kvm"))
     assert severities(_on(machine(*pair, container=guest))) == ["info", "info"]
+
+
+def test_what_may_be_an_apu_is_not_accused() -> None:
+    pair = [amd_gpu(index, visible_vram_bytes=_SMALL, integrated=u()) for index in (0, 1)]
+    assert severities(_on(machine(*pair))) == ["info", "info"]
 
 
 def test_unknown_and_not_applicable() -> None:
