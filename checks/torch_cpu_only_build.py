@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
-from rocdoctor.evidence import NOT_ASKED, known, value_or
+from rocdoctor.evidence import NOT_ASKED, first_known, known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import is_driven
 from rocdoctor.torch_stack import (
@@ -60,7 +60,10 @@ def torch_cpu_only_build(machine: Machine) -> Outcome:
     fix = reinstall(wheel_index(first, driver))
     if sure:
         return error(text, evidence=evidence, fix=fix, explains=_EXPLAINS)
-    if any(wheels_have(gpu) is None for gpu in wanted):
+    unsure = [gpu for gpu in wanted if wheels_have(gpu) is None]
+    if unsure:
+        # Where nothing tells what kind of GPU it is, there may be no wheel for it, or it may be an integrated one.
+        known(first_known(unsure[0].pci_id, unsure[0].name))
         return warning(text, evidence=evidence, fix=fix, explains=_EXPLAINS, confidence="likely")
     return info(
         f"{text} Official wheels have no code made for this GPU either, or it is an integrated one.", evidence=evidence

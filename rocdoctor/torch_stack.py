@@ -13,7 +13,14 @@ from rocdoctor.check import Fix, NotApplicable, Selector, Subject
 from rocdoctor.evidence import Fact, Known, Unknown, known, value_or
 from rocdoctor.facts import DeviceNode, Gpu, Machine, TorchBuild
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, gfx_targets, same_isa_group, torch_releases
+from rocdoctor.knowledge.tables import (
+    arch_list_covers,
+    chip_of_device,
+    gfx_target,
+    gfx_targets,
+    same_isa_group,
+    torch_releases,
+)
 from rocdoctor.presence import is_driven, is_integrated
 
 VENDOR_OF = {"rocm": "amd", "cuda": "nvidia", "xpu": "intel"}
@@ -103,7 +110,11 @@ def compute_gpus(machine: Machine, vendor: str) -> list[Gpu]:
 def wheels_have(gpu: Gpu) -> bool | None:
     """Whether official torch wheels hold code for this GPU: AMD by the gfx table, NVIDIA from Maxwell (5.0) on."""
     if gpu.vendor == "amd":
-        target = gfx_target(gpu.gfx.value) if isinstance(gpu.gfx, Known) else None
+        chip = chip_of_device(value_or(gpu.pci_id, "").split(":")[-1])
+        if not isinstance(gpu.gfx, Known) and chip is not None and chip.gfx is None:
+            return False  # the compute driver has no target for this chip
+        gfx = value_or(gpu.gfx, chip.gfx if chip is not None else None)
+        target = gfx_target(gfx) if gfx is not None else None
         return target.wheel_native if target is not None else None
     capability = re.match(r"(\d{1,2})\.", value_or(gpu.compute_capability, ""))
     return int(capability.group(1)) >= 5 if capability else None

@@ -44,9 +44,15 @@ def test_an_integrated_gpu_or_one_without_wheels_is_only_worth_knowing() -> None
 
 
 def test_a_gpu_whose_target_is_not_known_is_no_more_than_a_warning() -> None:
-    (verdict,) = judge(NAME, machine(amd_gpu(gfx=u()), torch=CPU))
+    (verdict,) = judge(NAME, machine(amd_gpu(gfx=u(), pci_id="1002:ffff"), torch=CPU))
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.confidence) == ("warning", "likely")
+
+
+def test_a_gpu_of_which_nothing_is_known_is_not_judged() -> None:
+    assert states(judge(NAME, machine(amd_gpu(gfx=u(), pci_id=u(), name=u()), torch=CPU))) == ["unknown"]
+    # The device id alone tells that official wheels left a Polaris card behind.
+    assert severities(judge(NAME, machine(amd_gpu(gfx=u(), pci_id="1002:67df"), torch=CPU))) == ["info"]
 
 
 def test_machines_where_a_cpu_build_is_right_are_not_accused() -> None:
