@@ -66,7 +66,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         gpus_complete=view.complete,
         displays=tuple(view.displays),
         links=links,
-        links_complete=view.topology.complete and value_or(view.topology.hidden, 0) == 0,
+        links_complete=view.topology.links_complete,
         kfd_present=view.topology.present,
         kfd_complete=view.topology.complete,
         kfd_nodes_hidden=view.topology.hidden,

@@ -27,7 +27,7 @@ class NodeLink:
 
 @dataclass(slots=True)
 class KfdTopology:
-    """What KFD lists. ``readable`` is false when there is no topology in the evidence."""
+    """What KFD lists. ``complete``: no node is missing here; ``links_complete``: no link of the listed GPUs is."""
 
     present: Fact[bool] = NOT_ASKED
     gpu_nodes: Fact[int] = NOT_ASKED
@@ -35,6 +35,7 @@ class KfdTopology:
     links: list[NodeLink] = field(default_factory=list)
     cpu_nodes: list[int] = field(default_factory=list)
     complete: bool = False
+    links_complete: bool = False
     hidden: Fact[int] = NOT_ASKED
 
 
@@ -54,12 +55,13 @@ def topology(host: Host) -> KfdTopology:
     host.prefetch(f"read {folder}/{name}" for folder in folders for name in ("properties", "gpu_id", "name"))
     numbers: list[int] = []
     nodes: list[KfdNode] = []
-    hidden = 0
+    hidden, whole = 0, listed.complete
     for folder in folders:
         number = folder.rsplit("/", 1)[-1]
         properties = host.ask(f"read {folder}/properties")
         # A device cgroup (containers, schedulers) refuses the properties of nodes that it hides, or leaves them empty.
         hidden += properties.status == "denied" or (properties.ok and not properties.data.strip())
+        whole = whole and (properties.status == "denied" or (properties.ok and properties.complete))
         if not number.isdigit() or not properties.ok:
             continue
         gpu_id, name = host.ask(f"read {folder}/gpu_id"), host.ask(f"read {folder}/name")
@@ -69,15 +71,18 @@ def topology(host: Host) -> KfdTopology:
         if node.is_cpu:
             result.cpu_nodes.append(int(number))
     result.present = Known(True, listed.source())
-    result.complete = listed.complete
+    result.complete = whole
     result.hidden = Known(hidden, listed.source())
     for group in device_groups(nodes):
         result.records.append(_record(host, [(numbers[index], nodes[index]) for index in group]))
     count = sum(len(record.nodes) for record in result.records)
     result.gpu_nodes = Known(count, listed.source())
+    result.links_complete = whole and hidden == 0
     for gpu_number, node in zip(numbers, nodes, strict=True):
         if node.is_gpu:
-            result.links += _links(host, gpu_number)
+            links, all_read = _links(host, gpu_number)
+            result.links += links
+            result.links_complete = result.links_complete and all_read
     return result
 
 
@@ -140,14 +145,19 @@ def _vram(host: Host, number: int) -> Fact[int]:
     return Known(total, answers[0].source())
 
 
-def _links(host: Host, number: int) -> list[NodeLink]:
+def _links(host: Host, number: int) -> tuple[list[NodeLink], bool]:
+    """The links of a node, and whether these are all of them."""
     found: list[NodeLink] = []
+    whole = True
     for kind in ("io_links", "p2p_links"):
-        paths = names_in(host, f"{TOPOLOGY}/nodes/{number}/{kind}/*")
+        listed = host.ask(f"list {TOPOLOGY}/nodes/{number}/{kind}/*")
+        whole = whole and listed.complete and listed.status in ("ok", "absent")
+        paths = listed.lines() if listed.ok else []
         host.prefetch(f"read {path}/properties" for path in paths)
         for path in paths:
             answer = host.ask(f"read {path}/properties")
             link = parse_link(answer.text) if answer.ok and re.search(r"/\d+$", path) else None
+            whole = whole and answer.ok and answer.complete
             if link is not None:
                 found.append(NodeLink(link, kind == "p2p_links", answer.question))
-    return found
+    return found, whole

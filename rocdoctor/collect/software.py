@@ -179,8 +179,9 @@ def _import_error(runtime: TorchRuntime | None, answer: Answer) -> Fact[str | No
     if runtime.errors:
         first = runtime.errors[0]
         return Known(f"{first.error_class}: {first.message}", answer.source(first.line))
-    if runtime.unfinished_step:
-        return Known(f"the interpreter ended or hung during the step '{runtime.unfinished_step}'", answer.source())
+    if runtime.unfinished_step and answer.status == "ok" and answer.complete and not answer.truncated:
+        return Known(f"the interpreter ended during the step '{runtime.unfinished_step}'", answer.source())
+    # A first import from a slow disk takes longer than any deadline, and an excerpt may lack the end.
     return Unknown("the import did not answer", "timeout", answer.source())
 
 
