@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 from tests.machines import pcie
 from tests.machines.cards import Card
@@ -37,8 +38,9 @@ class Gpu:
 
     @property
     def unique_id(self) -> int:
-        """An id that hangs on the address alone."""
-        return (0x8A51C3D2E4F60 * (int(self.bdf.replace(":", "").replace(".", ""), 16) + 7)) & 0x7FFFFFFFFFFFFFFF
+        """An id that hangs on model and address alone."""
+        text = f"{self.card.device} {self.bdf}"
+        return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1 | 1 << 60
 
 
 def behind_switch(bus: int, root: str, card: Card, now: Link | None = None, port: Link = ("32.0", 16)) -> Slot:
@@ -47,10 +49,11 @@ def behind_switch(bus: int, root: str, card: Card, now: Link | None = None, port
     ``port`` is the best that the root port can do.
     """
     now = now or card.link
+    inside = (card.link[0], 16)
     ports = (
         Bridge(f"0000:{root}", "1022:14DB", now, port),
         Bridge(f"0000:{bus:02x}:00.0", "1002:1478", now, card.link),
-        Bridge(f"0000:{bus + 1:02x}:00.0", "1002:1479", ("16.0", 16), ("16.0", 16)),
+        Bridge(f"0000:{bus + 1:02x}:00.0", "1002:1479", inside, inside),
     )
     return Slot(f"0000:{bus + 2:02x}:00.0", ports)
 
@@ -90,7 +93,7 @@ def put_gpu(files: Files, gpu: Gpu, card_number: int, minor: int, index: int) ->
     top = ("16.0", 16) if card.on_card_switch and float(card.link[0]) <= 16 else card.link
     pcie.links(files, folder, top if card.on_card_switch else gpu.now or card.link, top)
     pcie.aer(files, folder)
-    bar = 2 ** (card.vram_bytes - 1).bit_length() if card.large_bar else 256 << 20
+    bar = 2 ** (max(card.vram_bytes, 256 << 20) - 1).bit_length() if card.large_bar else 256 << 20
     pcie.resource(files, folder, (bar, 2 << 20, 512 << 10))
     files.put(f"{folder}/power/runtime_status", "suspended" if gpu.suspended else "active")
     files.put(f"{folder}/iommu_group/type", "identity")

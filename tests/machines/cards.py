@@ -29,6 +29,7 @@ class Card:
     xccs: int = 1
     apu: bool = False
     gtt_gib: float = 0.0
+    shared_gib: float = 0.0
     ras: bool = False
     unique: bool = True
     on_card_switch: bool = False
@@ -43,6 +44,11 @@ class Card:
         """The architecture's name: minor and stepping are hexadecimal digits."""
         version = self.gfx_version
         return f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"
+
+    @property
+    def compute_bytes(self) -> int:
+        """The memory that KFD lists: of an APU what it may use of main memory."""
+        return int((self.shared_gib or self.gtt_gib) * 2**30) if self.apu else self.vram_bytes
 
     @property
     def vram_bytes(self) -> int:
@@ -75,9 +81,9 @@ MI350X = Card(
     ras=True, features="sramecc+:xnack-", firmware=_FIRMWARE,
 )  # fmt: skip
 MI300A = Card(
-    "AMD Instinct MI300A", "74A0", "00", "1002:74A0", 90402, 228, 4, 0.5, ("32.0", 16), _instinct_heat(38), (118, 550),
-    "113-MI3SRIOV-077", pci_class="120000", sclk_mhz=(111, 2100), mclk_mhz=(900, 1300), xccs=6, apu=True, gtt_gib=125.6,
-    ras=True, features="sramecc+:xnack-", firmware=_FIRMWARE,
+    "AMD Instinct MI300A", "74A0", "00", "1002:74A0", 90402, 228, 4, 0.0, ("32.0", 16), _instinct_heat(38), (118, 550),
+    "113-MI3SRIOV-077", pci_class="120000", sclk_mhz=(111, 2100), mclk_mhz=(900, 1300), xccs=6, apu=True, gtt_gib=0.5,
+    shared_gib=125.6, unique=False, ras=True, features="sramecc+:xnack-", firmware=_FIRMWARE,
 )  # fmt: skip
 MI250 = Card(
     "AMD Instinct MI250X / MI250", "740C", "01", "1002:0B0C", 90010, 104, 4, 63.98, ("16.0", 16),

@@ -8,7 +8,7 @@ from tests.machines import amd, cards, instinct, kfd, pcie, tools
 from tests.machines.amd import Gpu, behind_switch
 from tests.machines.files import Files
 from tests.machines.pcie import Slot
-from tests.machines.python import ROCM7_TORCH, amd_devices, python
+from tests.machines.python import ROCM7_TORCH, ROCM_TORCH, amd_devices, python
 from tests.machines.system import FEDORA_42, UBUNTU_2404, Cpu, Distribution, cpus, firmware, linux, user
 
 _RENDER_ONLY = {amd.RENDER_GID: "render", amd.VIDEO_GID: "video"}
@@ -87,7 +87,7 @@ def slurm_2_of_8() -> Files:
     for number in hidden:
         files.nodes[f"/dev/dri/renderD{128 + number}"].access = "not permitted (a device rule of the container)"
     tools.rocminfo(files, instinct.MILAN.model, 2, mine, 1024, "6.12.12")
-    python(files, ROCM7_TORCH, amd_devices(mine), "3.10.12")
+    python(files, ROCM_TORCH, amd_devices(mine), "3.10.12")
     job = "/system.slice/slurmstepd.scope/job_48213/step_0/user/task_0"
     files.put("/proc/self/cgroup", f"0::{job}")
     files.put(f"/sys/fs/cgroup{job}/memory.max", str(256 << 30))

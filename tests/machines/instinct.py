@@ -13,6 +13,7 @@ from tests.machines.system import ROCKY_9, UBUNTU_2204, UBUNTU_2404, Cpu, cpus, 
 
 GENOA = Cpu("AMD EPYC 9354 32-Core Processor", 2, 32, avx512=True)
 MILAN = Cpu("AMD EPYC 7543 32-Core Processor", 2, 32)
+_WIDE = ("32.0", 16)
 _IOMMU = "iommu=pt pci=realloc=off"
 # Root ports of the eight slots of a server with two processors: four below each.
 _ROOTS = ("0000:00:01.1", "0000:20:01.1", "0000:40:01.1", "0000:60:01.1",
@@ -107,7 +108,8 @@ def mi300a_4() -> Files:
     firmware(files, "HPE", "HPE Cray Supercomputing EX255a", 23)
     user(files, {amd.VIDEO_GID: "video", amd.RENDER_GID: "render"})
     gpus = [
-        Gpu(cards.MI300A, Slot(f"000{number}:01:00.0", (Bridge(f"000{number}:00:01.1", "1022:14AB"),), number),
+        Gpu(cards.MI300A,
+            Slot(f"000{number}:01:00.0", (Bridge(f"000{number}:00:01.1", "1022:14AB", _WIDE, _WIDE),), number),
             hive=0x51C09A7E33D41F02, compute_mode="SPX", memory_mode="NPS1", used_mib=4) for number in range(4)
     ]  # fmt: skip
     amd.put_gpus(files, gpus, release="6.12.12")

@@ -24,7 +24,7 @@ def put_topology(
     files: Files, gpus: list[Gpu], cpu_nodes: int, cores: int, width: Width = one_link, hidden: tuple[int, ...] = (),
     first_minor: int = 128,
 ) -> None:  # fmt: skip
-    """All nodes and links. ``hidden`` GPUs are those that a device cgroup closes: their files read as empty."""
+    """All nodes and links. ``hidden`` GPUs are those that a device cgroup closes: it refuses to read them."""
     files.link("/sys/class/kfd/kfd", "/sys/devices/virtual/kfd/kfd")
     for node in range(cpu_nodes):
         _put_cpu(files, node, cores // cpu_nodes)
@@ -38,8 +38,8 @@ def put_topology(
     for at, (number, part) in enumerate(places):
         node = cpu_nodes + at
         if number in hidden:
-            files.put_all(f"{ROOT}/nodes/{node}", {"properties": "", "name": ""})
-            files.refuse(f"{ROOT}/nodes/{node}/gpu_id")
+            for name in ("properties", "gpu_id", "name"):
+                files.refuse(f"{ROOT}/nodes/{node}/{name}")
             continue
         _put_gpu(files, node, gpus[number], part, minors[number, part])
         _put_links(files, node, gpus, places, number, part, cpu_nodes, width)
@@ -86,7 +86,7 @@ def _put_gpu(files: Files, node: int, gpu: Gpu, part: int, minor: int) -> None:
     folder = f"{ROOT}/nodes/{node}"
     files.put(f"{folder}/properties", _lines(values))
     files.put_all(folder, {"gpu_id": gpu_id(gpu, part), "name": "ip discovery"})
-    size = int(card.gtt_gib * 2**30) if card.apu else card.vram_bytes // gpu.partitions
+    size = card.compute_bytes // gpu.partitions
     heap = 1 if card.apu or card.large_bar else 2
     width = 8192 if card.ras else 384
     bank = {"heap_type": heap, "size_in_bytes": size, "flags": 0, "width": width, "mem_clk_max": card.mclk_mhz[-1]}

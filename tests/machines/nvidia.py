@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 from tests.machines import pcie
 from tests.machines.files import Files, Node, Program
@@ -67,9 +68,8 @@ class Gpu:
 
     @property
     def uuid(self) -> str:
-        number = int(self.slot.bdf.replace(":", "").replace(".", ""), 16) * 0x9E3779B97F4A7C15 & (1 << 128) - 1
-        text = f"{number:032x}"
-        return f"GPU-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        text = sha256(f"{self.card.device} {self.slot.bdf}".encode()).hexdigest()
+        return f"GPU-{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:32]}"
 
 
 _SPEEDS = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0"}

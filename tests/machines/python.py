@@ -61,7 +61,7 @@ def amd_devices(gpus: list[Gpu]) -> list[Device]:
     for gpu in gpus:
         card = gpu.card
         arch = card.gfx + (f":{card.features}" if card.features else "")
-        size = int(card.gtt_gib * 2**30) if card.apu else card.vram_bytes // gpu.partitions - (16 << 20)
+        size = card.compute_bytes // gpu.partitions - (16 << 20)
         capability = (card.gfx_version // 10000, card.gfx_version // 100 % 100)
         units = card.compute_units // gpu.partitions
         found += [Device(card.name, arch, size, units, gpu.bdf, capability)] * gpu.partitions
@@ -113,13 +113,16 @@ def python(
 def _static_torch(torch: Torch | None, site: str) -> dict[str, object] | None:
     if torch is None:
         return None
+    runtime = ["libamdhip64.so", "librccl.so", "libtorch_hip.so"] if torch.hip else []
+    runtime += ["libtorch_cuda.so"] if torch.cuda else []
     return {
         "path": f"{site}/torch", "kind": "package",
         "version_file": {
             "__version__": torch.version, "debug": False, "cuda": torch.cuda, "hip": torch.hip, "rocm": None,
             "git_version": "5811a8d7da873dd699ff6687092c225caffcf1bb", "xpu": None,
         },
-        "lib": ["libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"], "rocm_init": False,
+        "lib": sorted([*runtime, "libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_python.so"]),
+        "rocm_init": False,
         "rocm_sdk": [],
     }  # fmt: skip
 

@@ -26,6 +26,7 @@ from tests.machines.system import (
 
 RYZEN_9 = Cpu("AMD Ryzen 9 7950X 16-Core Processor", 1, 16, avx512=True, governor="powersave")
 RYZEN_7 = Cpu("AMD Ryzen 7 5800X 8-Core Processor", 1, 8, governor="schedutil")
+_GEN4 = ("16.0", 16)
 _GROUPS = {27: "sudo", amd.VIDEO_GID: "video", amd.RENDER_GID: "render"}
 
 
@@ -93,7 +94,12 @@ def rx7900xtx_raphael() -> Files:
 def rx6700xt() -> Files:
     files = Files("rx6700xt-override", "desktop with RX 6700 XT, run as gfx1030 by HSA_OVERRIDE_GFX_VERSION")
     _desktop(files, RYZEN_7, 32, UBUNTU_2204, ("Gigabyte Technology Co., Ltd.", "B550 AORUS ELITE V2"))
-    gpu = Gpu(cards.RX_6700_XT, behind_switch(0x0A, "00:03.1", cards.RX_6700_XT), boot_vga=True, used_mib=611)
+    gpu = Gpu(
+        cards.RX_6700_XT,
+        behind_switch(0x0A, "00:03.1", cards.RX_6700_XT, None, ("16.0", 16)),
+        boot_vga=True,
+        used_mib=611,
+    )
     files.env["HSA_OVERRIDE_GFX_VERSION"] = "10.3.0"
     _stack(files, RYZEN_7, 32, [gpu], "6.4.2", ROCM_TORCH, python_version="3.10.12")
     return files
@@ -102,7 +108,7 @@ def rx6700xt() -> Files:
 def rx6600() -> Files:
     files = Files("rx6600", "desktop with RX 6600: the link files of the card itself show 16 lanes, its switch has 8")
     _desktop(files, RYZEN_7, 32, DEBIAN_13, ("Micro-Star International Co., Ltd.", "MS-7C91"))
-    gpu = Gpu(cards.RX_6600, behind_switch(0x2B, "00:03.1", cards.RX_6600), boot_vga=True, used_mib=455)
+    gpu = Gpu(cards.RX_6600, behind_switch(0x2B, "00:03.1", cards.RX_6600, port=_GEN4), boot_vga=True, used_mib=455)
     files.env["HSA_OVERRIDE_GFX_VERSION"] = "10.3.0"
     _stack(files, RYZEN_7, 32, [gpu], "6.4.2", ROCM_TORCH, python_version="3.13.5")
     return files
@@ -112,7 +118,7 @@ def rx7600s_laptop() -> Files:
     files = Files("rx7600s-laptop", "laptop with RX 7600S, asleep, beside the processor's own GPU")
     cpu = Cpu("AMD Ryzen 7 7735HS with Radeon Graphics", 1, 8, governor="powersave")
     _desktop(files, cpu, 32, FEDORA_42, ("ASUSTeK COMPUTER INC.", "ASUS TUF Gaming A16 FA617NS"), 10)
-    big = Gpu(cards.RX_7600S, behind_switch(0x01, "00:01.1", cards.RX_7600S), suspended=True)
+    big = Gpu(cards.RX_7600S, behind_switch(0x01, "00:01.1", cards.RX_7600S, port=("16.0", 8)), suspended=True)
     small = Gpu(REMBRANDT, Slot("0000:36:00.0", (Bridge("0000:00:08.1", "1022:14B9"),)), boot_vga=True, used_mib=389)
     _stack(files, cpu, 32, [big, small], "", ROCM7_TORCH, python_version="3.13.7")
     return files

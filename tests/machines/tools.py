@@ -58,7 +58,7 @@ def rocminfo(files: Files, cpu_model: str, cpu_nodes: int, gpus: list[Gpu], cpu_
                 "Compute Unit": str(card.compute_units // gpu.partitions),
                 "Memory Properties": "APU" if card.apu else "",
             })  # fmt: skip
-            size = int(card.gtt_gib * 2**20) if card.apu else card.vram_bytes // gpu.partitions // 1024
+            size = card.compute_bytes // gpu.partitions // 1024
             text += _pool(size, "COARSE GRAINED")
             features = f":{card.features}" if card.features else ""
             text += ["  ISA Info:                ", "    ISA 1                    "]

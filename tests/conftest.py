@@ -1,0 +1,31 @@
+"""Options of the tests, and the rule that no test asks this machine unless it is marked ``live``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from rocdoctor.host import live
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--update-golden`` writes the stored reports anew; read the difference before you commit it."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite the reports in tests/golden")
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether stored reports are written instead of compared."""
+    return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(autouse=True)
+def _hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    if request.node.get_closest_marker("live") is None:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise AssertionError("a test without the mark 'live' asked this machine")
+
+        monkeypatch.setattr(live.LiveHost, "__init__", refuse)
+    yield

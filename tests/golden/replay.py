@@ -1,0 +1,66 @@
+"""From a fixture to its report: what the golden tests share."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from rocdoctor.check import Check, checks_folder, load_checks
+from rocdoctor.collect import collect
+from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.host.base import Host
+from rocdoctor.host.capture import CaptureHost, parse
+from rocdoctor.report.json_facts import facts
+from rocdoctor.report.json_report import report
+from rocdoctor.report.text import render
+from tests.kit import ROOT
+
+FIXTURES = ROOT / "fixtures"
+NAMES = tuple(sorted(path.stem for path in FIXTURES.glob("*.capture")))
+
+
+@cache
+def our_checks() -> tuple[Check, ...]:
+    """Our own checks; one that does not load fails the test."""
+    found, problems = load_checks([checks_folder()])
+    assert not problems
+    return tuple(found)
+
+
+def host_of(name: str) -> CaptureHost:
+    """A fixture as a host."""
+    return CaptureHost(parse((FIXTURES / f"{name}.capture").read_bytes()), name)
+
+
+def judged(host: Host) -> Diagnosis:
+    """The diagnosis of a machine."""
+    return diagnose(collect(host), our_checks())
+
+
+@cache
+def judged_fixture(name: str) -> Diagnosis:
+    """The diagnosis of a fixture."""
+    return judged(host_of(name))
+
+
+def text_of(diagnosis: Diagnosis) -> str:
+    """The report for people."""
+    return render(diagnosis)
+
+
+def facts_of(diagnosis: Diagnosis) -> str:
+    """The facts as JSON."""
+    return json.dumps(facts(diagnosis.machine), indent=1, ensure_ascii=False, default=str) + "\n"
+
+
+def report_of(diagnosis: Diagnosis) -> str:
+    """The JSON report without the parts that tell where the evidence came from and how long it took."""
+    titles = {one.name: one.title for one in our_checks()}
+    whole = report(diagnosis, {}, {"total_s": 0.0, "slowest": []}, titles)
+    return json.dumps(whole, indent=1, ensure_ascii=False, default=str)
+
+
+def stored(name: str, suffix: str) -> Path:
+    """Where the stored output of a fixture lies."""
+    return Path(__file__).parent / f"{name}.{suffix}"
