@@ -485,7 +485,7 @@ class ToolFailure:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A known text of a program in pasted text; ``role``: now, quoted (or source code), advice (or a past state)."""
+    """A known text of a program in pasted text; ``role``: now, quoted, advice (code and past states too)."""
 
     kind: str
     line: int

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rocdoctor.parsers.log_match import Matcher, Signature, Value, Wording, only_words, values_of
+from rocdoctor.parsers.log_match import Matcher, Signature, Value, Wording, compiled, only_words, values_of
 
 Role = Literal["now", "quoted", "advice"]
 
@@ -33,8 +33,8 @@ _CODE = re.compile(r"\s*(?:\d{1,5}\s+)?(?:raise|if|elif|assert|except|#|//|warni
 class FoundMessage:
     """One text: its kind, the line (counted from 1) where it begins, an excerpt, its values, and who says it.
 
-    ``role`` is "quoted" for a part of the text that is quoted while the rest is not and for lines of source code,
-    "advice" where the words before it say that it is an example, a past state or absent.
+    ``role`` is "quoted" for a part of the text that is quoted while the rest is not, "advice" for source code and where
+    the words before it say that it is an example, a past state or absent.
     """
 
     kind: str
@@ -125,7 +125,7 @@ def _occurrences(
         if at < 0:
             return
         window = flat.text[max(0, at - _BEFORE) : at + len(literal) + _AFTER]
-        values = values_of(wording, window)
+        values = _values(wording, window, at - max(0, at - _BEFORE), len(literal))
         if values is not None:
             line = flat.line_at(at)
             excerpt = flat.text[max(flat.starts[bisect_right(flat.starts, at) - 1], at - 120) : at + 240].strip()
@@ -133,8 +133,22 @@ def _occurrences(
         at = flat.text.find(literal, at + len(literal))
 
 
+def _values(wording: Wording, window: str, at: int, length: int) -> dict[str, Value] | None:
+    """The values of the wording where its expression takes in the literal at ``at``; None where it does not."""
+    if wording.match is None:
+        return values_of(wording, window)
+    for number, found in enumerate(compiled(wording.match).finditer(window)):
+        if found.start() < at + length and found.end() > at:
+            return values_of(wording, found.group())
+        if found.start() > at or number > 4:
+            return None
+    return None
+
+
 def _role(flat: _Flat, at: int, line: int, raw: Sequence[str], quoted: frozenset[int]) -> Role:
-    if line in quoted or _CODE.match(raw[line - 1][:200]):
+    if line in quoted:
         return "quoted"
+    if _CODE.match(raw[line - 1][:200]):
+        return "advice"
     start = flat.starts[bisect_right(flat.starts, at) - 1]
     return "advice" if _ADVICE.search(flat.text[max(start, at - 90) : at]) else "now"
