@@ -16,10 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, info, not_applicable, quote
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, info, not_applicable, quote, warning
 from rocdoctor.evidence import Known, NotKnown, Unknown, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.presence import kernel_log
+from rocdoctor.log_events import is_recent
+from rocdoctor.presence import is_reserved, kernel_log
 
 _KINDS = ("gpu-lost", "nvidia-fallen-off-bus", "pci-device-inaccessible")
 _WORDS = {
@@ -45,6 +46,9 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
         if value_or(gpu.pcie.removable, "") == "removable":
             return info("This external GPU was disconnected while the driver used it.", evidence=evidence)
         what = _WORDS[lost[0].kind]
+        if _answers(gpu):
+            message = f"This GPU answers now, but it was gone from the PCIe bus before: {what}."
+            return (warning if is_recent(lost[-1]) else info)(message, evidence=evidence, fix=fix)
         return Finding(
             "error", f"This GPU no longer answers on the PCIe bus: {what}.", evidence, fix, explains=_EXPLAINS
         )
@@ -58,8 +62,8 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
 def _lost(machine: Machine, gpu: Gpu) -> list[LogEvent]:
     """What the log says of this device, or of the slot above it when its link did not come up again."""
     log, bdf = kernel_log(machine), value_or(gpu.bdf, None)
-    if log is None or bdf is None:
-        return []
+    if log is None or bdf is None or value_or(gpu.runtime_status, "") == "suspended":
+        return []  # a device without power looks just like one that is gone
     found = [event for event in log.of(*_KINDS, bdf=bdf) if not event.before_driver_load]
     # A driver that is bound and a device whose sensors answer tell that it came back after a sleep.
     found = [event for event in found if not (event.during_resume and _answers(gpu))]
@@ -77,10 +81,11 @@ def _answers(gpu: Gpu) -> bool:
 
 def _all_ones(machine: Machine, gpu: Gpu, fix: Fix) -> Finding | None:
     """A listing shows revision ff: the configuration space reads as ones. A laptop GPU that sleeps shows it too."""
-    if value_or(machine.laptop, False) or value_or(gpu.runtime_status, "") == "suspended":
+    if value_or(machine.laptop, False) or value_or(gpu.runtime_status, "") == "suspended" or is_reserved(gpu):
         return None
+    # A listing alone does not tell a laptop, which switches its second GPU off.
     return Finding(
-        "warning",
+        "info" if not isinstance(machine.laptop, Known) else "warning",
         "The configuration space of this GPU reads as ones (revision ff): it is switched off or no longer answers.",
         (cite(gpu.revision),), fix, confidence="likely", explains=_EXPLAINS,
     )  # fmt: skip

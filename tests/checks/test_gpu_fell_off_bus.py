@@ -42,7 +42,7 @@ def test_a_gpu_that_answers_after_a_sleep_is_healthy() -> None:
 
 def test_revision_ff_is_a_warning_and_a_sleeping_laptop_gpu_is_not() -> None:
     ones = amd_gpu(revision="ff")
-    assert severities(judge(NAME, machine(ones))) == ["warning"]
+    assert severities(judge(NAME, machine(ones, laptop=k(False)))) == ["warning"]
     assert severities(judge(NAME, machine(ones, laptop=k(True), kernel=Kernel(log=log())))) == []
     asleep = amd_gpu(revision="ff", runtime_status="suspended")
     assert severities(judge(NAME, machine(asleep, kernel=Kernel(log=log())))) == []
@@ -52,3 +52,23 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, machine(amd_gpu(), kernel=Kernel(log=u())))) == ["unknown"]
     assert states(judge(NAME, machine(amd_gpu(), kernel=Kernel(log=log(complete=False))))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_gpu_that_answers_now_came_back_and_one_that_sleeps_is_not_judged() -> None:
+    awake = amd_gpu(temps=(Temperature("edge", k(40.0)),))
+    recent = event("gpu-lost", bdf=BDF, age_s=600.0)
+    long_ago = event("gpu-lost", bdf=BDF, age_s=900_000.0)
+    assert severities(judge(NAME, machine(awake, kernel=Kernel(log=log(recent))))) == ["warning"]
+    assert severities(judge(NAME, machine(awake, kernel=Kernel(log=log(long_ago))))) == ["info"]
+    asleep = amd_gpu(runtime_status="suspended", pcie=Pcie(hops=(PcieHop(PORT),)))
+    cold = event("pci-device-inaccessible", bdf=BDF)
+    down = event("pcie-slot-link-down", bdf=PORT)
+    assert states(judge(NAME, machine(asleep, kernel=Kernel(log=log(cold, down))))) == ["pass"]
+
+
+def test_revision_ff_of_a_listing_or_of_a_reserved_gpu_is_no_fault() -> None:
+    ones = amd_gpu(revision="ff")
+    # Who pastes lspci -nn of a laptop rarely says that it is one.
+    assert severities(judge(NAME, machine(ones))) == ["info"]
+    kept = amd_gpu(revision="ff", driver="vfio-pci")
+    assert states(judge(NAME, machine(kept, laptop=k(False)))) == ["pass"]
