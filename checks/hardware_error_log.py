@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from rocdoctor.check import Fix, Outcome, check, error, info, warning, whole_machine
 from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, events_of, quotes, times
+from rocdoctor.log_events import age, events_of, is_recent, quotes, times
 
 _KINDS = ("machine-check", "machine-check-corrected", "edac-corrected", "edac-uncorrected", "firmware-hardware-error")
 _BOOT_S = 60.0
@@ -35,8 +35,9 @@ def hardware_error_log(machine: Machine) -> Outcome:
     uncorrected = tuple(event for event in events if _uncorrected(event))
     if uncorrected:
         live = [event for event in uncorrected if event.time_s is None or event.time_s > _BOOT_S]
+        fresh = [event for event in live if is_recent(event)]
         words = f"Uncorrected hardware errors of processor or main memory were logged {times(len(uncorrected))}"
-        make = error if live else warning
+        make = error if fresh else warning
         kept = "" if live else "; they were recorded before this boot"
         return make(
             f"{words}, last {age(machine, uncorrected)}{kept}.", evidence=quotes(machine, uncorrected), fix=_FIX

@@ -47,3 +47,11 @@ def test_the_record_of_an_earlier_crash_warns() -> None:
 def test_quiet_and_excerpt() -> None:
     assert states(judge(NAME, of())) == ["pass"]
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
+
+
+def test_an_uncorrected_error_of_long_ago_warns() -> None:
+    """The machine has worked for weeks since: the page is out of use."""
+    old = event("edac-uncorrected", count=1, time_s=9000.0, age_s=8_000_000.0)
+    assert severities(judge(NAME, of(old))) == ["warning"]
+    again = event("edac-uncorrected", count=1, time_s=8_008_000.0, age_s=600.0)
+    assert severities(judge(NAME, of(old, again))) == ["error"]
