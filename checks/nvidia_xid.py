@@ -20,7 +20,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.facts import LogEvent, Machine
 from rocdoctor.knowledge.signatures import kernel_signatures
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, number, quotes, times
+from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_recent, number, quotes, times
 
 _CAUSE = "gpu-hardware-fault"
 _PROGRAM = frozenset({13, 31, 32, 43, 45, 69})
@@ -57,10 +57,12 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
     )
     evidence = quotes(machine, events)
     reloaded = all(event.before_driver_load for event in events)
+    # A GPU can be reset without a restart of the driver, and has worked since.
+    past = reloaded or not any(is_recent(event) and not event.before_driver_load for event in events)
     if code in _PROGRAM:
         return info(f"{words}; such errors come from programs.", evidence=evidence, subject=label)
     if code in _HARDWARE:
-        make = warning if reloaded else error
+        make = warning if past else error
         since = "; the driver was loaded again since" if reloaded else ""
         return make(
             f"{words}{since}.",
@@ -70,7 +72,7 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
             cause=_HARDWARE[code],
             confidence="likely" if code in _LIKELY else "certain",
         )
-    if code in _AT_RISK and not reloaded:
+    if code in _AT_RISK and not past:
         return warning(f"{words}.", evidence=evidence, fix=_FIX, subject=label, confidence="likely", cause=_CAUSE)
     more = "" if meaning else "; the vendor's list of Xid errors says what it means"
     return info(f"{words}{more}.", evidence=evidence, subject=label)

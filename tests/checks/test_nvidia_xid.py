@@ -54,3 +54,11 @@ def test_quiet_excerpt_and_other_vendors() -> None:
     assert states(judge(NAME, of())) == ["pass"]
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
     assert states(judge(NAME, machine(amd_gpu(), kernel=Kernel(log=log())))) == ["not-applicable"]
+
+
+def test_what_happened_long_ago_is_weaker() -> None:
+    """A GPU may have been reset without a restart of the driver."""
+    weeks = 3_000_000.0
+    assert severities(judge(NAME, of(xid(79, age_s=weeks)))) == ["warning"]
+    assert severities(judge(NAME, of(xid(94, age_s=weeks)))) == ["info"]
+    assert severities(judge(NAME, of(xid(79, age_s=weeks), xid(79, age_s=60.0)))) == ["error"]
