@@ -17,9 +17,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
+from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, number, quotes
+from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_recent, number, quotes
 
 _FATAL = ("ras-uncorrectable", "ras-poison-consumed")
 _KINDS = (*_FATAL, "ras-deferred")
@@ -44,7 +44,7 @@ def ras_log_uncorrectable(machine: Machine) -> Outcome:
         fatal = tuple(event for event in events if event.kind in _FATAL)
         if not fatal:
             found.append(
-                warning(
+                (warning if any(is_recent(event) for event in events) else info)(
                     f"The driver logged deferred hardware errors (ECC/RAS){_where(events)}: damaged data that was "
                     "not yet "
                     f"used, last {age(machine, events)}.",
@@ -55,11 +55,12 @@ def ras_log_uncorrectable(machine: Machine) -> Outcome:
             )
             continue
         # After a restart of the driver the GPU has passed its own tests once more.
-        make = warning if all(event.before_driver_load for event in fatal) else error
+        reloaded = all(event.before_driver_load for event in fatal)
+        make = warning if reloaded or not any(is_recent(event) for event in fatal) else error
         found.append(
             make(
                 f"Uncorrectable hardware error{_where(fatal)}, last {age(machine, fatal)}"
-                + (", before the driver was loaded again." if make is warning else "."),
+                + (", before the driver was loaded again." if reloaded else "."),
                 evidence=quotes(machine, fatal),
                 fix=_FIX,
                 subject=label,

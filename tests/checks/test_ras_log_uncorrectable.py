@@ -57,3 +57,15 @@ def test_each_gpu_has_its_own_finding_and_unknown_addresses_are_named() -> None:
 def test_an_excerpt_is_unknown_and_no_amd_gpu_not_applicable() -> None:
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
     assert states(judge(NAME, machine(kernel=Kernel(log=log())))) == ["not-applicable"]
+
+
+def test_long_ago_it_warns_and_deferred_errors_are_a_note() -> None:
+    """The damaged page was retired and the GPU has worked for weeks."""
+    weeks = 3_000_000.0
+    (verdict,) = judge(NAME, of(event("ras-uncorrectable", bdf=BDF, block="umc", new_count=1, age_s=weeks)))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "warning"
+    assert "loaded again" not in verdict.finding.message
+    assert severities(judge(NAME, of(event("ras-deferred", bdf=BDF, block="umc", new_count=2, age_s=weeks)))) == [
+        "info"
+    ]
