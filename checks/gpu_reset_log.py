@@ -53,8 +53,8 @@ def gpu_reset_log(machine: Machine) -> Outcome:
     evidence = quotes(machine, [*begun, *ended])
     if all(event.before_driver_load for event in begun):
         return info(f"{words}; the driver was loaded again since.", evidence=evidence, cause="")
-    if not is_recent(begun[-1]) and ended:
-        return info(f"{words}; the GPUs came back.", evidence=evidence, cause="")
+    if not is_recent(begun[-1]):
+        return info(f"{words}{'; the GPUs came back' if ended else ''}.", evidence=evidence, cause="")
     back = "; the GPUs came back, the jobs on them were lost" if ended else "; the jobs on them were lost"
     return warning(
         f"{words}{back}.",

@@ -90,3 +90,8 @@ def test_a_hardware_error_of_an_earlier_load_is_not_the_cause() -> None:
     (verdict,) = judge(NAME, of(event("ras-uncorrectable", bdf=A, before_driver_load=True), *reset()))
     assert verdict.finding is not None
     assert verdict.finding.cause == ""
+
+
+def test_a_reset_of_long_ago_is_a_note_also_where_its_end_is_not_in_the_log() -> None:
+    old = event("gpu-reset-begin", bdf=A, time_s=1000.0, age_s=900_000.0)
+    assert severities(judge(NAME, of(old))) == ["info"]
