@@ -20,7 +20,17 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, error, info, warning
 from rocdoctor.evidence import Known, NotKnown
 from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, number, other_events, quotes
+from rocdoctor.log_events import (
+    age,
+    by_device,
+    events_of,
+    gpu_log,
+    is_current,
+    is_recent,
+    number,
+    other_events,
+    quotes,
+)
 
 _CAUSE = "gpu-hardware-fault"
 _KINDS = ("ras-correctable", "xgmi-pcs-error", "xgmi-init-failed")
@@ -70,7 +80,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
         )
     corrected = [number(event, "total_count") or number(event, "new_count") or 1 for event in events if _block(event)]
     count = max(corrected, default=0)
-    physical = [event for event in events if event.kind == "xgmi-pcs-error"]
+    physical = [event for event in events if event.kind == "xgmi-pcs-error" and is_current(event) and is_recent(event)]
     words = (
         f"{count} correctable hardware errors on the XGMI links (xgmi_wafl block)"
         if count

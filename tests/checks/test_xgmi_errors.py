@@ -56,3 +56,8 @@ def test_a_reset_of_an_earlier_load_is_no_harm_and_memory_counters_are_no_links(
     assert severities(judge(NAME, of(corrected(1533), reset))) == ["info"]
     gpu = amd_gpu(ras=(RasBlock("umc", k(0), k(12)), RasBlock("xgmi_wafl", k(0), k(0))))
     assert states(judge(NAME, machine(gpu, kernel=Kernel(log=log())))) == ["pass"]
+
+
+def test_link_errors_of_long_ago_or_before_a_reload_are_notes() -> None:
+    assert severities(judge(NAME, of(event("xgmi-pcs-error", bdf=BDF, age_s=900_000.0)))) == ["info"]
+    assert severities(judge(NAME, of(event("xgmi-pcs-error", bdf=BDF, before_driver_load=True)))) == ["info"]
