@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.facts import Kernel, LogEvent, Machine
-from tests.kit import amd_gpu, event, judge, log, machine, severities, states, u
+from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states, u
 
 NAME = "thermal-shutdown-log"
 BDF = "0000:23:00.0"
@@ -41,3 +43,9 @@ def test_an_excerpt_or_a_closed_log_is_unknown() -> None:
     assert states(judge(NAME, of(complete=False))) == ["unknown"]
     assert states(judge(NAME, machine(amd_gpu(), kernel=Kernel(log=u())))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_throttling_of_long_ago_or_of_a_laptop_is_a_note() -> None:
+    old = event("gpu-thermal-throttling", bdf=BDF, age_s=900_000.0)
+    assert severities(judge(NAME, of(old))) == ["info"]
+    assert severities(judge(NAME, replace(of(event("gpu-thermal-throttling", bdf=BDF)), laptop=k(True)))) == ["info"]
