@@ -18,7 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, warning, whole_machine
 from rocdoctor.evidence import NotKnown, Unknown, known, value_or
 from rocdoctor.facts import KernelLog, LogEvent, Machine
-from rocdoctor.log_events import age, quotes, times
+from rocdoctor.log_events import age, is_recent, quotes, times
 
 _CAUSE = "network-interface-wrong"
 _AFTER_BOOT_S = 300.0
@@ -61,9 +61,10 @@ def _judge(machine: Machine, log: KernelLog, name: str, count: int, drops: tuple
     words = f"The link of the network interface {name} went down {times(count)} while running (link flap)"
     when = f", last {age(machine, drops)}" if drops else ""
     evidence = quotes(machine, drops) if drops else (quote(log.source, f"{name}: {count}"),)
-    if _is_fast(machine, name):
+    # One drop is also what a restart of the switch or of the driver looks like.
+    if _is_fast(machine, name) and (not drops or sum(is_recent(event) for event in drops) > 1):
         return warning(f"{words}{when}.", evidence=evidence, fix=_FIX, confidence="possible", cause=_CAUSE)
-    if count >= _OFTEN_ON_SLOW:
+    if count >= _OFTEN_ON_SLOW or _is_fast(machine, name):
         return info(f"{words}{when}.", evidence=evidence)
     return None
 

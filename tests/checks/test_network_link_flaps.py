@@ -28,7 +28,9 @@ def test_a_fast_link_that_drops_while_running_warns_by_name() -> None:
 
 def test_fast_ethernet_is_known_by_its_rate() -> None:
     fast = Nic("mlx5_0", "roce", interfaces=("eth2",), speed_gbit_s=k(200.0))
-    assert severities(judge(NAME, of({"eth2": 1}, drop("eth2", 9000.0), nics=(fast,)))) == ["warning"]
+    assert severities(judge(NAME, of({"eth2": 2}, drop("eth2", 9000.0), drop("eth2", 9900.0), nics=(fast,)))) == [
+        "warning"
+    ]
 
 
 def test_drops_during_the_boot_and_at_resume_pass() -> None:
@@ -50,3 +52,10 @@ def test_quiet_excerpt_and_closed_log() -> None:
     assert states(judge(NAME, of({}))) == ["pass"]
     assert states(judge(NAME, of({}, complete=False))) == ["unknown"]
     assert states(judge(NAME, machine(kernel=Kernel(log=u())))) == ["unknown"]
+
+
+def test_one_drop_or_old_ones_of_a_fast_link_are_a_note() -> None:
+    """A restart of the switch looks like that."""
+    assert severities(judge(NAME, of({"ib6": 1}, drop("ib6", 9000.0)))) == ["info"]
+    old = [drop("ib6", 9000.0 + step, age_s=900_000.0) for step in range(5)]
+    assert severities(judge(NAME, of({"ib6": 5}, *old))) == ["info"]
