@@ -34,7 +34,7 @@ def test_an_excerpt_or_a_gpu_of_unknown_target_is_a_warning() -> None:
     (verdict,) = judge(NAME, replace(machine(amd_gpu(), torch=CUDA), gpus_complete=False))
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.confidence) == ("warning", "likely")
-    assert severities(judge(NAME, machine(amd_gpu(gfx=u()), torch=CUDA))) == ["warning"]
+    assert severities(judge(NAME, machine(amd_gpu(gfx=u(), pci_id="1002:ffff"), torch=CUDA))) == ["warning"]
 
 
 def test_a_cuda_build_beside_an_integrated_gpu_is_only_worth_knowing() -> None:
