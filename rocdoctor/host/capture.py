@@ -21,17 +21,21 @@ import binascii
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status
 
 MAGIC = "rocdoctor capture 1"
-MAX_FILE_BYTES = 128 * 1024 * 1024
+MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_ANSWERS = 200_000
+_MAX_MEMBERS = 1000
+_MAX_HEADERS = 1000
 
-_HEADER = re.compile(r"^-- (.*) --((?: [^ ]+)*)$")
+_HEADER = re.compile(rb"([a-z][a-z-]{0,30}): ([^\n]*)(?:\n|\Z)")
+_MARKED = re.compile(rb"^-- [^\n]*", re.MULTILINE)
+_ESCAPE = re.compile(rb"^\\", re.MULTILINE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 _FAILURES = ("absent", "denied", "failed", "not-asked")
 
@@ -57,14 +61,23 @@ def is_capture(data: bytes) -> bool:
 
 def gunzip(data: bytes, limit: int = MAX_FILE_BYTES) -> bytes:
     """Unpacked gzip data, never more than ``limit`` bytes; raises CaptureError when damaged or larger."""
-    unpacker = zlib.decompressobj(wbits=31)
-    try:
-        plain = unpacker.decompress(data, limit + 1)
-    except zlib.error as error:
-        raise CaptureError(f"damaged gzip data: {error}") from None
-    if len(plain) > limit:
-        raise CaptureError(f"unpacks to more than {limit // 2**20} MiB")
-    return plain
+    parts: list[bytes] = []
+    room = limit
+    while data[:2] == b"\x1f\x8b":  # several members in a row are one file (parallel packers, concatenated logs)
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(unpacker.decompress(data, room + 1))
+        except zlib.error as error:
+            raise CaptureError(f"damaged gzip data: {error}") from None
+        room -= len(parts[-1])
+        if room < 0:
+            raise CaptureError(f"unpacks to more than {limit // 2**20} MiB")
+        if not unpacker.eof:
+            raise CaptureError("damaged gzip data: it ends too early (cut off on its way?)")
+        if len(parts) > _MAX_MEMBERS:
+            raise CaptureError(f"more than {_MAX_MEMBERS} gzip members")
+        data = unpacker.unused_data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def pack(text: str) -> bytes:
@@ -77,7 +90,7 @@ def _attributes(answer: Answer) -> str:
     if answer.status in _FAILURES:
         words.append(answer.status)
     if answer.status == "timeout":
-        words += ["timeout", answer.note or "?"]
+        words += ["timeout", answer.note.replace(" ", "") or "?"]
     if answer.exit_code is not None:
         words += ["exit", str(answer.exit_code)]
     if answer.seconds is not None and answer.question.startswith(("run ", "python ")):
@@ -106,23 +119,36 @@ def _escaped(line: str) -> str:
 
 def write(answers: Iterable[Answer], headers: Mapping[str, str], summary: str = "") -> str:
     """The text of a capture file. Notes of failures stand in the body, since they are words."""
+    kept = list(answers)
     parts = [MAGIC + "\n"]
-    parts += [f"{name}: {value}\n" for name, value in headers.items()]
+    parts += [f"{name}: {_one_line(value)}\n" for name, value in headers.items()]
+    parts.append(f"answers: {len(kept)}\n")
     if summary:
         parts += [
             "\n",
             *(("\\" + line if line.startswith(("-- ", "\\")) else line) + "\n" for line in summary.split("\n")),
         ]
-    for answer in answers:
+    for answer in kept:
         if answer.status == "failed" and not answer.data and answer.note:
             extra, body = _body(replace(answer, data=answer.note.encode()))
         else:
             extra, body = _body(answer)
-        parts.append(f"-- {answer.question} --{_attributes(answer)}{extra}\n{body}")
+        parts.append(f"-- {_one_line(answer.question)} --{_attributes(answer)}{extra}\n{body}")
     return "".join(parts)
 
 
-def _answer(question: str, attributes: list[str], body: list[str], where: int) -> Answer:
+def _one_line(text: str) -> str:
+    """Text that cannot begin a line of its own (a file name may hold line ends)."""
+    return re.sub(r"[\r\n]+", " ", text)
+
+
+def _header(line: str) -> tuple[str, list[str]] | None:
+    """(question, attributes) of a header line; None for a line of a body that only begins like one."""
+    question, dashes, attributes = (line[3:-3], "--", "") if line.endswith(" --") else line[3:].rpartition(" -- ")
+    return (question, attributes.split()) if dashes and question else None
+
+
+def _answer(question: str, attributes: list[str], body: bytes, where: int) -> Answer:
     status: Status = "ok"
     exit_code: int | None = None
     seconds: float | None = None
@@ -140,11 +166,11 @@ def _answer(question: str, attributes: list[str], body: list[str], where: int) -
             seconds = float(word[:-1])
     if "base64" in attributes:
         try:
-            data = base64.b64decode("".join(body), validate=True)
+            data = base64.b64decode(b"".join(body.split()), validate=True)
         except (binascii.Error, ValueError):
             raise CaptureError(f"line {where}: the base64 data of '{question[:80]}' is damaged") from None
     else:
-        data = "\n".join(line.removeprefix("\\") for line in body).encode()
+        data = _plain(body).encode()
     if status == "failed":
         note, data = data.decode("utf-8", errors="replace"), b""
     truncated = "truncated" in attributes
@@ -159,41 +185,64 @@ def parse(data: bytes) -> Capture:
         data = gunzip(data)
     if len(data) > MAX_FILE_BYTES:
         raise CaptureError(f"larger than {MAX_FILE_BYTES // 2**20} MiB")
-    lines = data.decode("utf-8", errors="replace").removeprefix("\ufeff").split("\n")
-    if lines and lines[-1] == "":
-        lines.pop()
-    if lines and lines[0].endswith("\r"):  # a mail program or an editor changed the line ends
-        lines = [line.removesuffix("\r") for line in lines]
-    if not lines or lines[0].strip() != MAGIC:
-        first = lines[0].strip()[:60] if lines else ""
-        if first.startswith("rocdoctor capture "):
-            raise CaptureError(f"'{first}' is of a newer rocdoctor than this one; update rocdoctor to read it")
+    data = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first, _, _ = data[:4096].partition(b"\n")
+    if first.endswith(b"\r"):  # a mail program or an editor changed the line ends
+        data = data.replace(b"\r\n", b"\n")
+    title = first.decode("utf-8", errors="replace").strip()
+    if title != MAGIC:
+        if title.startswith("rocdoctor capture "):
+            raise CaptureError(f"'{title[:60]}' is of a newer rocdoctor than this one; update rocdoctor to read it")
         raise CaptureError("not a rocdoctor capture (its first line is not 'rocdoctor capture 1')")
-    headers: dict[str, str] = {}
-    at = 1
-    while at < len(lines) and (found := re.match(r"^([a-z][a-z-]{0,30}): (.*)$", lines[at])):
-        headers[found[1]] = found[2]
-        at += 1
-    summary: list[str] = []
+    headers, summary_at = _headers(data)
     answers: dict[str, Answer] = {}
     notes: list[str] = []
-    question, attributes, body, where = "", list[str](), summary, at
-    for number, line in enumerate(lines[at:], at + 1):
-        header = _HEADER.match(line) if line.startswith("-- ") else None
-        if header is None:
-            body.append(line)
-            continue
-        if question:
-            answers.setdefault(question, _answer(question, attributes, body, where))
-        question, attributes, body, where = header[1], header[2].split(), [], number
-        if question in answers:
-            notes.append(f"line {number}: '{question[:80]}' stands twice; the first one counts")
-        if len(answers) > MAX_ANSWERS:
+    summary = ""
+    question, attributes, where, begin, number, counted = "", list[str](), 1, summary_at, 1, 0
+    for count, (start, end, line) in enumerate(_marked_lines(data)):
+        header = _header(line)
+        if count > MAX_ANSWERS:
             raise CaptureError(f"more than {MAX_ANSWERS} answers")
-    if question:
-        answers.setdefault(question, _answer(question, attributes, body, where))
-    text = "\n".join(line.removeprefix("\\") for line in summary).strip("\n")
-    return Capture(headers, text, answers, tuple(notes))
+        if header is None and line:
+            continue
+        body = data[begin : max(begin, start - 1)]
+        if not question:
+            summary = _plain(body).strip("\n")
+        elif question in answers:
+            notes.append(f"line {where}: '{question[:80]}' stands twice; the first one counts")
+        else:
+            answers[question] = _answer(question, attributes, body, where)
+        if header is not None:
+            number += data.count(b"\n", counted, start)
+            (question, attributes), where, begin, counted = header, number, end + 1, start
+    if answers and headers.get("answers", "").isdecimal() and len(answers) + len(notes) < int(headers["answers"][:9]):
+        # The file was cut off on its way: what its last answer does not show is unknown.
+        notes.append(f"holds {len(answers)} of {headers['answers'][:9]} answers; the rest was cut off")
+        answers[question] = replace(answers[question], complete=False, truncated=True)
+    return Capture(headers, summary, answers, tuple(notes))
+
+
+def _marked_lines(data: bytes) -> Iterator[tuple[int, int, str]]:
+    """(start, end, text) of each line that may be a header, then of the end of the file, whose text is ""."""
+    for found in _MARKED.finditer(data):
+        yield found.start(), found.end(), found[0].decode("utf-8", errors="replace")
+    yield len(data) + (not data.endswith(b"\n")), len(data), ""
+
+
+def _plain(body: bytes) -> str:
+    return _ESCAPE.sub(b"", body).decode("utf-8", errors="replace")
+
+
+def _headers(data: bytes) -> tuple[dict[str, str], int]:
+    """The ``name: value`` lines below the first line, and where they end."""
+    headers: dict[str, str] = {}
+    at = data.find(b"\n") + 1 or len(data)
+    while found := _HEADER.match(data, at):
+        if len(headers) >= _MAX_HEADERS:
+            raise CaptureError(f"more than {_MAX_HEADERS} lines of description")
+        headers[found[1].decode()] = found[2].decode("utf-8", errors="replace")
+        at = found.end()
+    return headers, at
 
 
 class CaptureHost:
@@ -204,6 +253,7 @@ class CaptureHost:
     def __init__(self, capture: Capture, origin: str) -> None:
         self.capture = capture
         self.origin = origin
+        self.notes = capture.notes
 
     def ask(self, question: str) -> Answer:
         return self.capture.answers.get(question) or Answer(question, "not-asked", complete=False)

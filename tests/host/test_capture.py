@@ -103,3 +103,50 @@ def test_any_bytes_are_read_or_refused_with_a_capture_error(data: bytes) -> None
 def test_any_answer_survives(data: bytes, word: str) -> None:
     answer = Answer("read /" + word.strip(), "ok", data.rstrip(b"\n"))
     assert _round(answer) == {answer.question: answer}
+
+
+def test_a_question_with_line_ends_cannot_bring_answers_of_its_own() -> None:
+    answers = _round(Answer("run dmesg\n-- env --\nFOO=1", "ok", b"x"))
+    assert list(answers) == ["run dmesg -- env -- FOO=1"]
+
+
+@pytest.mark.parametrize("question", ["run ls -- x", "run ls --", "run -- --", "read /a -- exit 0 --"])
+def test_questions_may_hold_dashes(question: str) -> None:
+    answer = Answer(question, "ok", b"one", exit_code=1, seconds=0.5)
+    if not question.startswith("run "):
+        answer = Answer(question, "ok", b"one")
+    assert list(_round(answer).values()) == [answer]
+
+
+def test_a_stuck_read_replays_with_its_deadline() -> None:
+    (answer,) = _round(Answer("read /sick", "timeout", note="5 s")).values()
+    assert answer.note == "5s"
+
+
+def test_a_capture_that_was_cut_off_says_so_and_its_last_answer_is_an_excerpt() -> None:
+    text = write([Answer("run dmesg", "ok", b"one\ntwo"), Answer("env", "ok", b"A=1")], {"origin": "recorded"})
+    whole = parse(text.encode())
+    assert whole.answers["run dmesg"].complete
+    assert whole.notes == ()
+    cut = parse(text[: text.index("two")].encode())
+    assert not cut.answers["run dmesg"].complete
+    assert "1 of 2 answers" in cut.notes[0]
+
+
+def test_gzip_members_in_a_row_are_one_file_and_a_cut_one_is_damaged() -> None:
+    text = write([Answer("env", "ok", b"A=1")], {"origin": "recorded"}).encode()
+    assert parse(gzip.compress(text[:30]) + gzip.compress(text[30:])).answers["env"].text == "A=1"
+    with pytest.raises(CaptureError, match="ends too early"):
+        parse(gzip.compress(text)[:-12])
+
+
+def test_hostile_counts_are_refused() -> None:
+    with pytest.raises(CaptureError, match="more than 200000 answers"):
+        parse(b"rocdoctor capture 1\n" + b"-- read /x --\n" * 200_002)
+    with pytest.raises(CaptureError, match="lines of description"):
+        parse(b"rocdoctor capture 1\n" + b"".join(b"%s: 1\n" % name.encode() for name in _names(1001)))
+
+
+def _names(count: int) -> list[str]:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return [f"{letters[n % 26]}{letters[n // 26 % 26]}{letters[n // 676]}" for n in range(count)]
