@@ -1,4 +1,4 @@
-"""Evidence that lies in a folder or a tar archive: a root file system's layout plus the outputs of commands.
+"""Evidence that lies in a folder or an archive: a root file system's layout plus the outputs of commands.
 
 Known layouts: ``files/`` or the folder itself as the root, ``commands/<command with spaces as _>``,
 ``sos_commands/<plugin>/<command>`` (sos reports). Such a tree is an excerpt: what it does not hold is unknown.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tarfile
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,9 +19,7 @@ from typing import Protocol
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, argv_of, normalise
 
 MAX_LINKS = 40
-MAX_MATCHES = 50_000
-MAX_MEMBERS = 500_000
-MAX_TOTAL_BYTES = 1024 * 1024 * 1024
+MAX_MATCHES = 10_000
 
 
 class TreeError(ValueError):
@@ -84,61 +81,6 @@ class DiskTree:
             return stream.read(MAX_ANSWER_BYTES + 1)
 
 
-class TarTree:
-    """A tar archive (plain, gz, bz2, xz), read in place; members outside the archive's own tree are ignored."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            self.archive = tarfile.open(path, "r:*")  # noqa: SIM115 - stays open as long as the host
-        except (tarfile.TarError, OSError, EOFError) as error:
-            raise TreeError(f"not a readable tar archive: {error}") from None
-        self.members: dict[tuple[str, ...], tarfile.TarInfo | None] = {(): None}
-        self.children: dict[tuple[str, ...], set[str]] = {(): set()}
-        total = 0
-        try:
-            for count, member in enumerate(self.archive):
-                total += max(member.size, 0)
-                if count > MAX_MEMBERS or total > MAX_TOTAL_BYTES:
-                    raise TreeError(
-                        f"the archive holds more than {MAX_MEMBERS} members or {MAX_TOTAL_BYTES // 2**20} MiB"
-                    )
-                parts = tuple(part for part in member.name.split("/") if part not in ("", "."))
-                if ".." in parts:
-                    continue
-                for depth in range(len(parts)):
-                    self.members.setdefault(parts[:depth], None)
-                    self.children.setdefault(parts[:depth], set()).add(parts[depth])
-                self.members[parts] = member
-        except (tarfile.TarError, OSError, EOFError, ValueError) as error:
-            if isinstance(error, TreeError):
-                raise
-            if len(self.members) == 1:
-                raise TreeError(f"damaged tar archive: {error}") from None
-
-    def kind(self, parts: tuple[str, ...]) -> str:
-        if parts not in self.members:
-            return ""
-        member = self.members[parts]
-        if member is None or member.isdir():
-            return "dir"
-        return "link" if member.issym() else "file" if member.isreg() or member.islnk() else ""
-
-    def target(self, parts: tuple[str, ...]) -> str:
-        member = self.members.get(parts)
-        return member.linkname if member else ""
-
-    def names(self, parts: tuple[str, ...]) -> list[str]:
-        return sorted(self.children.get(parts, ()))
-
-    def data(self, parts: tuple[str, ...]) -> bytes:
-        member = self.members.get(parts)
-        try:
-            stream = self.archive.extractfile(member) if member else None
-            return stream.read(MAX_ANSWER_BYTES + 1) if stream else b""
-        except (tarfile.TarError, KeyError, EOFError, RecursionError) as error:
-            raise OSError(str(error)) from None
-
-
 def split(path: str) -> tuple[str, ...]:
     """The parts of a path; ``.`` and empty ones dropped."""
     return tuple(part for part in path.split("/") if part not in ("", "."))
@@ -193,6 +135,7 @@ class TreeHost:
     def __init__(self, tree: Tree, origin: str) -> None:
         self.tree = tree
         self.origin = origin
+        self.notes: tuple[str, ...] = getattr(tree, "notes", ())
         base = self._base()
         self.root = (*base, "files") if tree.kind((*base, "files")) == "dir" else base
         self.commands = self._index_commands(base)
@@ -220,7 +163,7 @@ class TreeHost:
         places += [(*sos, name) for name in self.tree.names(sos)]
         for place in places:
             for name in self.tree.names(place):
-                if self.tree.kind((*place, name)) in ("file", "link"):
+                if name.isprintable() and self.tree.kind((*place, name)) in ("file", "link"):
                     plain, dot, suffix = name.rpartition(".")
                     repeated = dot and re.fullmatch(r"(gpu)?\d{1,3}", suffix)
                     question = "run " + (plain if repeated else name).replace("_", " ").strip()
@@ -280,12 +223,14 @@ class TreeHost:
         for wanted in split(pattern):
             following: list[str] = []
             for prefix in found:
+                if len(following) >= MAX_MATCHES:
+                    break
                 if not any(sign in wanted for sign in "*?["):
                     if resolve(self.tree, self.root, f"{prefix}/{wanted}") is not None:
                         following.append(f"{prefix}/{wanted}")
                     continue
                 parts = resolve(self.tree, self.root, prefix)
                 names = self.tree.names(parts) if parts is not None else []
-                following += [f"{prefix}/{name}" for name in names if fnmatchcase(name, wanted)]
+                following += [f"{prefix}/{name}" for name in names if name.isprintable() and fnmatchcase(name, wanted)]
             found = following[:MAX_MATCHES]
         return sorted(found)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.tree import DiskTree, TarTree, TreeError, TreeHost
+from rocdoctor.host.archive import TarTree
+from rocdoctor.host.tree import DiskTree, TreeError, TreeHost
 
 
 def _write(root: Path, files: dict[str, str]) -> None:
@@ -109,3 +110,72 @@ def test_what_is_no_evidence_is_refused_in_words(tmp_path: Path) -> None:
     bad.write_bytes(b"nothing")
     with pytest.raises(TreeError, match="not a readable tar"):
         TarTree(bad)
+
+
+def _member(archive: tarfile.TarFile, name: str, data: bytes = b"", **fields: object) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in fields.items():
+        setattr(info, key, value)
+    archive.addfile(info, io.BytesIO(data))
+
+
+def test_hard_links_mean_an_earlier_member_and_devices_mean_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.tar"
+    with tarfile.open(path, "w") as archive:
+        _member(archive, "proc/version", b"Linux version 6.8")
+        _member(archive, "proc/same", type=tarfile.LNKTYPE, linkname="proc/version")
+        _member(archive, "proc/self", type=tarfile.LNKTYPE, linkname="proc/self")
+        _member(archive, "proc/out", type=tarfile.LNKTYPE, linkname="../../etc/passwd")
+        _member(archive, "dev/null", type=tarfile.CHRTYPE)
+        _member(archive, "dev/fifo", type=tarfile.FIFOTYPE)
+    host = TreeHost(TarTree(path), "x")
+    assert host.ask("read /proc/same").text == "Linux version 6.8"
+    for name in ("/proc/self", "/proc/out", "/dev/null", "/dev/fifo"):
+        assert host.ask(f"read {name}").status == "not-asked"
+
+
+@pytest.mark.parametrize("name", ["x.tar", "x.tar.gz", "x.tar.xz", "x.tar.bz2"])
+def test_a_cut_archive_gives_what_it_holds_and_says_so(tmp_path: Path, name: str) -> None:
+    random = bytes((n * n * 31 + n * 7) % 251 for n in range(400_000))
+    path = tmp_path / name
+    with tarfile.open(path, f"w:{name[6:]}") as archive:  # type: ignore[call-overload]
+        _member(archive, "proc/version", b"Linux version 6.8")
+        for number in range(4):
+            _member(archive, f"proc/{number}", random[number:])
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 3 // 4])
+    try:
+        tree = TarTree(path)
+    except TreeError as error:  # bzip2 and xz give nothing of a block that is not whole
+        assert "cut off" in str(error)
+        return
+    assert TreeHost(tree, "x").ask("read /proc/version").text == "Linux version 6.8"
+    assert "cut off" in tree.notes[0]
+
+
+def test_a_size_in_a_header_reserves_no_memory(tmp_path: Path) -> None:
+    path = tmp_path / "x.tar"
+    with tarfile.open(path, "w") as archive:
+        _member(archive, "proc/version", b"Linux version 6.8")
+    block = tarfile.TarInfo("huge")
+    block.size, block.type = 1 << 40, tarfile.XHDTYPE
+    path.write_bytes(path.read_bytes()[:1024] + block.tobuf(tarfile.GNU_FORMAT) + b"x" * 512)
+    tree = TarTree(path)
+    assert TreeHost(tree, "x").ask("read /proc/version").text == "Linux version 6.8"
+    assert "a header of" in tree.notes[0]
+
+
+def test_names_with_control_characters_are_left_out(tmp_path: Path) -> None:
+    files = {**MACHINE, "commands/dmesg\n-- env --": "x", "files/sys/class/drm/card7\x1b[2J/x": "1"}
+    _write(tmp_path, files)
+    host = TreeHost(DiskTree(tmp_path), "x")
+    assert all(question.isprintable() for question in host.available())
+    assert all(path.isprintable() for path in host.ask("list /sys/class/drm/*").lines())
+
+
+def test_a_pattern_over_links_to_one_folder_stays_bounded(tmp_path: Path) -> None:
+    (tmp_path / "sys" / "a").mkdir(parents=True)
+    for number in range(120):
+        (tmp_path / "sys" / "a" / f"x{number}").symlink_to("/sys/a")
+    listed = TreeHost(DiskTree(tmp_path), "x").ask("list /sys/*/*/*/*").lines()
+    assert len(listed) == 10_000
