@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
+import zlib
 from pathlib import Path
 
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
 from rocdoctor.host.overlay import OverlayHost
-from rocdoctor.host.tree import DiskTree, TarTree, TreeError, TreeHost
+from rocdoctor.host.tree import DiskTree, TreeError, TreeHost
+
+MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
 
 
 class InputError(Exception):
@@ -39,63 +43,153 @@ def open_live(timeout_s: float, python: str | None, include_identity: bool = Fal
 
 def open_evidence(argument: str) -> Host:
     """The evidence that ``--from`` names; raises InputError."""
-    if argument == "-":
-        return _from_bytes(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "standard input")
-    path = Path(argument)
     try:
-        if path.is_dir():
-            return TreeHost(DiskTree(path), path.name)
-        if not path.is_file():
-            what = "no such file or folder" if not path.exists() else "neither a file nor a folder"
-            raise InputError(f"{argument}: {what}")
-        if path.stat().st_size > MAX_FILE_BYTES * 8:
-            raise InputError(f"{argument}: larger than {MAX_FILE_BYTES * 8 // 2**20} MiB")
+        if argument != "-" and Path(argument).is_dir():
+            path = Path(argument)
+            return TreeHost(DiskTree(path), path.name or path.resolve().name)
+        if argument == "-":
+            return _from_bytes(_standard_input(), "standard input")
+        path = _regular_file(argument)
         with path.open("rb") as stream:
             head = stream.read(512)
-        if _looks_like_tar(head, path.name):
+        if _looks_like_tar(head, path):
+            if path.stat().st_size > MAX_ARCHIVE_BYTES:
+                raise InputError(f"{argument}: larger than {MAX_ARCHIVE_BYTES // 2**20} MiB")
+            from rocdoctor.host.archive import TarTree
+
             return TreeHost(TarTree(path), path.name)
-        return _from_bytes(path.read_bytes(), path.name)
-    except (TreeError, CaptureError) as error:
-        raise InputError(f"{argument}: {error}") from None
+        return _from_bytes(_content(argument), path.name)
+    except (TreeError, CaptureError, _NotText) as error:
+        raise InputError(f"{'standard input' if argument == '-' else argument}: {error}") from None
     except OSError as error:
         raise InputError(f"{argument}: {error.strerror or error}") from None
 
 
-def _looks_like_tar(head: bytes, name: str) -> bool:
+class _NotText(ValueError):
+    """Bytes that are no text; the message says what they are instead."""
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise InputError("standard input: it is closed")
+    return _bounded(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "standard input")
+
+
+def _regular_file(argument: str) -> Path:
+    path = Path(argument)
+    if not path.is_file():  # a pipe or a device could block or never end
+        what = "no such file or folder" if not path.exists() else "neither a file nor a folder (use - to read a pipe)"
+        raise InputError(f"{argument}: {what}")
+    return path
+
+
+def _content(argument: str) -> bytes:
+    """What a file holds, or standard input for "-"."""
+    if argument == "-":
+        return _standard_input()
+    with _regular_file(argument).open("rb") as stream:
+        return _bounded(stream.read(MAX_FILE_BYTES + 1), argument)
+
+
+def _bounded(data: bytes, name: str) -> bytes:
+    if len(data) > MAX_FILE_BYTES:
+        raise InputError(f"{name}: larger than {MAX_FILE_BYTES // 2**20} MiB; cut out the part that matters")
+    return data
+
+
+def _looks_like_tar(head: bytes, path: Path) -> bool:
+    """Whether it is a tar archive, also a compressed one under another name."""
+    if head[:2] == b"\x1f\x8b":
+        with path.open("rb") as stream:
+            unpacker = zlib.decompressobj(wbits=31)
+            with contextlib.suppress(zlib.error):
+                return unpacker.decompress(stream.read(65536), 512)[257:262] == b"ustar"
     if head[257:262] == b"ustar":
         return True
-    return name.endswith((".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2"))
+    packed = head.startswith((b"BZh", b"\xfd7zXZ\x00"))
+    return path.name.endswith((".tar", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")) and (packed or path.suffix == ".tar")
+
+
+# How files begin that people attach by mistake.
+_FORMATS = (
+    (b"PK\x03\x04", "a zip archive; unpack it and name the folder"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\xfd7zXZ\x00", "compressed with xz; unpack it first"),
+    (b"BZh", "compressed with bzip2; unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it and name the folder"),
+    (b"\x89PNG", "a picture; text is needed"), (b"\xff\xd8\xff", "a picture; text is needed"),
+    (b"%PDF-", "a PDF document; text is needed"), (b"\x7fELF", "a program, not text"),
+)  # fmt: skip
+# Byte order marks of the forms in which PowerShell and editors on Windows write text.
+_WIDE = (
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+
+
+def decode(data: bytes) -> str:
+    """Bytes of a text file as text; raises ValueError saying what they are when they are none."""
+    for begin, what in _FORMATS:
+        if data.startswith(begin):
+            raise _NotText(what)
+    for mark, coding in _WIDE:
+        if data.startswith(mark):
+            return data.decode(coding, errors="replace").removeprefix("\ufeff")
+    if data[257:262] == b"ustar":
+        raise _NotText("a tar archive can only be read from a file, not from a pipe")
+    head = data[:65536]
+    if not head.strip() and not data.strip():
+        raise _NotText("it is empty")
+    strange = len(head) - len(head.translate(None, _CONTROLS))
+    if strange > len(head) // 32 + 8:  # a tenth of the bytes of packed or encrypted data, next to none of any text
+        raise _NotText("binary data, neither text nor a capture nor an archive")
+    return data.decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 
 
 def _from_bytes(data: bytes, origin: str) -> Host:
     if data[:2] == b"\x1f\x8b":
         data = gunzip(data)
-    if len(data) > MAX_FILE_BYTES:
-        raise InputError(f"{origin}: larger than {MAX_FILE_BYTES // 2**20} MiB")
     if is_capture(data):
         return CaptureHost(parse(data), origin)
     from rocdoctor.host.text import open_text
 
-    return open_text(data.decode("utf-8", errors="replace"), origin)
+    return open_text(decode(data), origin)
 
 
 def add_answers(host: Host, arguments: list[str]) -> Host:
     """The host with more evidence: each argument is ``QUESTION=FILE``, or a file (or ``-``) whose kind shows."""
     extra: dict[str, Answer] = {}
     for argument in arguments:
-        question, _, name = argument.rpartition("=") if "=" in argument else ("", "", argument)
+        question, name = "", argument
+        if "=" in argument and not Path(argument).is_file():
+            question, _, name = argument.rpartition("=")
+        label = "standard input" if name == "-" else name
         try:
-            data = sys.stdin.buffer.read(MAX_FILE_BYTES) if name == "-" else Path(name).read_bytes()[:MAX_FILE_BYTES]
+            data = _content(name)
+            data = gunzip(data) if data[:2] == b"\x1f\x8b" else data
+            # The answer to a question that was named may be binary.
+            text = decode(data) if not question or data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from None
+        except (CaptureError, _NotText) as error:
+            raise InputError(f"{label}: {error}") from None
         if question:
-            extra[question] = Answer(question, "ok", data.rstrip(b"\n"), complete=False)
+            data = text.encode() or data
+            cut = len(data) > MAX_ANSWER_BYTES
+            data = data[:MAX_ANSWER_BYTES].rstrip(b"\n")
+            extra[question] = Answer(question, "ok", data, truncated=cut, complete=False)
             continue
         from rocdoctor.host.text import recognise
 
-        found = recognise(data.decode("utf-8", errors="replace"))
+        found = recognise(text)
         if not found:
-            raise InputError(f"{name}: not recognised; say what it is: --add 'run dmesg={name}'")
+            raise InputError(f"{label}: not recognised; say what it is: --add 'run dmesg={name}'")
         for answer in found:
             extra.setdefault(answer.question, answer)
     return OverlayHost(host, extra) if extra else host
