@@ -33,10 +33,14 @@ def read_text(host: Host, path: str) -> str | None:
     return answer.text if answer.ok else None
 
 
-def names_in(host: Host, pattern: str) -> list[str]:
-    """The paths that match a pattern; empty also when nothing is known."""
+# More entries than any real folder of /sys that is listed has (PCI functions of a server with many virtual ones).
+MAX_PATHS = 4096
+
+
+def names_in(host: Host, pattern: str, limit: int = MAX_PATHS) -> list[str]:
+    """The paths that match a pattern, ``limit`` at most; empty also when nothing is known."""
     answer = host.ask(f"list {pattern}")
-    return answer.lines() if answer.ok else []
+    return answer.lines()[:limit] if answer.ok else []
 
 
 def word(text: str) -> str | None:

@@ -39,11 +39,15 @@ class KfdTopology:
     hidden: Fact[int] = NOT_ASKED
 
 
+# A node is a CPU socket or a partition of a GPU: one machine has far fewer.
+_MAX_NODES = 512
+
+
 def topology(host: Host) -> KfdTopology:
     """Read the whole topology."""
     listed = host.ask(f"list {TOPOLOGY}/nodes/*")
     result = KfdTopology()
-    folders = sorted(listed.lines(), key=lambda path: (len(path), path)) if listed.ok else []
+    folders = sorted(listed.lines(), key=lambda path: (len(path), path))[:_MAX_NODES] if listed.ok else []
     if not folders:
         if listed.ok and listed.complete:
             result.present = Known(False, listed.source())
@@ -152,7 +156,7 @@ def _links(host: Host, number: int) -> tuple[list[NodeLink], bool]:
     for kind in ("io_links", "p2p_links"):
         listed = host.ask(f"list {TOPOLOGY}/nodes/{number}/{kind}/*")
         whole = whole and listed.complete and listed.status in ("ok", "absent")
-        paths = listed.lines() if listed.ok else []
+        paths = listed.lines()[:_MAX_NODES] if listed.ok else []
         host.prefetch(f"read {path}/properties" for path in paths)
         for path in paths:
             answer = host.ask(f"read {path}/properties")

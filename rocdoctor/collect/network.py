@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from rocdoctor.collect.ask import as_fact, names_in, read_fact, word
+from rocdoctor.collect.ask import MAX_PATHS, as_fact, names_in, read_fact, word
 from rocdoctor.collect.listed_nics import from_listings
 from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, convert, first_known
@@ -83,7 +83,7 @@ def collect_interfaces(host: Host) -> Fact[Mapping[str, str]]:
     listed = host.ask(f"list {_NET}/*")
     if not listed.ok:
         return listed.unknown()
-    paths = listed.lines()
+    paths = listed.lines()[:MAX_PATHS]
     if not paths or not listed.complete:
         return Unknown("this evidence may not show every network interface", "not-asked", listed.source())
     states = {path.rsplit("/", 1)[-1]: read_fact(host, f"{path}/operstate", operstate) for path in paths}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocdoctor.collect.ask import names_in, read_fact, word
+from rocdoctor.collect.ask import MAX_PATHS, names_in, read_fact, word
 from rocdoctor.collect.records import GpuRecord
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown, value_or
 from rocdoctor.facts import Display, LinkState, PcieHop
@@ -59,7 +59,7 @@ def gpu_vendor(vendor_id: int | None, pci_class: PciClass | None) -> str | None:
 def devices(host: Host) -> tuple[list[PciDevice], Answer]:
     """All devices of the bus and the listing's answer."""
     listed = host.ask("list /sys/bus/pci/devices/*")
-    folders = listed.lines() if listed.ok else []
+    folders = listed.lines()[:MAX_PATHS] if listed.ok else []
     questions = [f"read {folder}/uevent" for folder in folders]
     host.prefetch(questions)
     found: list[PciDevice] = []
@@ -199,7 +199,7 @@ def is_plain_display(vendor_id: int | None, pci_class: PciClass | None) -> bool:
 
 def cards(host: Host) -> list[str]:
     """The DRM cards (``/sys/class/drm/card0``), connectors left out."""
-    return [path for path in names_in(host, "/sys/class/drm/card*") if path.rsplit("card", 1)[-1].isdigit()]
+    return [path for path in names_in(host, "/sys/class/drm/card*", limit=2048) if path.rsplit("card", 1)[-1].isdigit()]
 
 
 def class_of(host: Host, folder: str) -> PciClass | None:

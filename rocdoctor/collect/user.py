@@ -120,7 +120,7 @@ def collect_environment(host: Host) -> Environment:
 def collect_nodes(host: Host, tools: Tools) -> tuple[DeviceNode, ...]:
     """Device nodes of GPUs. /dev/kfd is always among them; others that nothing is known of are left out."""
     listed = [host.ask(question) for question in _LISTS]
-    render, nvidia = (answer.lines() if answer.ok else [] for answer in listed)
+    render, nvidia = (answer.lines()[:512] if answer.ok else [] for answer in listed)
     host.prefetch(f"stat {path}" for path in (*render, *nvidia))
     names = _group_names(host)
     nodes = [_from_rocminfo(_node(host, "/dev/kfd", names, opened=True), tools)]
