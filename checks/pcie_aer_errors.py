@@ -19,7 +19,8 @@ from __future__ import annotations
 from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, each_discrete_gpu, info, quote, warning
 from rocdoctor.evidence import Fact, Known, known, value_or
 from rocdoctor.facts import Gpu, Machine, Pcie, PcieHop
-from rocdoctor.pcie_path import SPECIFIED_ERRORS_PER_S
+from rocdoctor.log_events import RECENT_S, is_current, is_recent
+from rocdoctor.pcie_path import SPECIFIED_ERRORS_PER_S, asleep, wired_on_purpose
 
 _CAUSE = "pcie-link-degraded"
 _HOUR_S = 3600.0
@@ -45,10 +46,14 @@ def pcie_aer_errors(machine: Machine, gpu: Gpu) -> Outcome:
     fatal, nonfatal = (_most(facts) for facts in counted)
     uptime_s = value_or(machine.kernel.uptime_s, None)
     if isinstance(fatal, Known) and fatal.value > 0:
-        return warning(
+        # A link that is cut on purpose (a sleeping or external GPU, a reset) leaves such a count as well.
+        cut = wired_on_purpose(machine, gpu) is not None or asleep(gpu) is not None
+        rare = uptime_s is not None and fatal.value * RECENT_S < uptime_s
+        make = info if cut or rare else warning
+        return make(
             f"PCIe counted {fatal.value} fatal {_errors(fatal.value)} on the link of this GPU since boot.",
             evidence=_evidence(machine, fatal),
-            cause=_CAUSE,
+            cause=_CAUSE if make is warning else "",
             fix=_FIX,
         )
     if isinstance(nonfatal, Known) and nonfatal.value > 0:
@@ -68,7 +73,7 @@ def _from_log(machine: Machine, gpu: Gpu) -> Finding | None:
         if events:
             message = f"The kernel log has {len(events)} {words} {_errors(len(events))} of the PCIe link of this GPU."
             evidence = [quote(log.value.source, event.text, event.line) for event in events[:3]]
-            if words == "fatal":
+            if words == "fatal" and any(is_current(event) and is_recent(event) for event in events):
                 return warning(message, evidence=evidence, cause=_CAUSE, fix=_FIX)
             return info(message, evidence=evidence, fix=_FIX)
     if not log.value.complete:

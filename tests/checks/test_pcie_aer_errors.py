@@ -75,3 +75,12 @@ def test_the_kernel_log_speaks_where_the_counters_were_not_read() -> None:
     assert states(_on(machine(amd_gpu(), kernel=Kernel(log=log(elsewhere, complete=False))))) == ["unknown"]
     counted = amd_gpu(pcie=Pcie(aer_fatal=k(0)))
     assert states(_on(machine(counted, kernel=Kernel(log=log(fatal))))) == ["pass"]
+
+
+def test_links_that_are_cut_on_purpose_and_single_events_of_long_ago_are_notes() -> None:
+    long_up = Kernel(uptime_s=k(200 * 86400.0))
+    assert severities(_on(_counted(fatal=3, kernel=long_up))) == ["info"]
+    assert severities(_on(_counted(fatal=1000, kernel=long_up))) == ["warning"]
+    assert severities(_on(_counted(fatal=1, laptop=k(True)))) == ["info"]
+    old = event("pcie-aer-fatal", bdf="0000:23:00.0", age_s=900_000.0)
+    assert severities(_on(machine(amd_gpu(), kernel=Kernel(log=log(old))))) == ["info"]
