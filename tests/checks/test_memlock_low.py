@@ -56,3 +56,9 @@ def test_without_rdma_or_on_one_machine_it_does_not_matter() -> None:
 
 def test_unknown() -> None:
     assert states(judge(NAME, host(u()))) == ["unknown"]
+
+
+def test_an_ethernet_card_that_could_do_rdma_is_a_note() -> None:
+    one_machine_perhaps = host(k(8 * MIB), kind="roce", nodes="")
+    assert severities(judge(NAME, one_machine_perhaps)) == ["info"]
+    assert severities(judge(NAME, host(k(8 * MIB), nodes=""))) == ["warning"]
