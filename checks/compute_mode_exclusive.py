@@ -30,8 +30,20 @@ def compute_mode_exclusive(machine: Machine, gpu: Gpu) -> Outcome:
         verify="nvidia-smi -q -d COMPUTE",
     )  # fmt: skip
     if mode == "prohibited":
+        # The card that shows the desktop is often closed to programs on purpose, so that they take the others.
+        others = any(
+            one is not gpu
+            and one.vendor == "nvidia"
+            and "prohibited" not in value_or(one.compute_mode, "prohibited").lower()
+            for one in machine.gpus
+        )
+        message = "The compute mode of this GPU is Prohibited: no program may compute on it."
+        if others:
+            return info(
+                f"{message} Others of this machine are open.", evidence=[cite(gpu.compute_mode)], fix=fix, cause=""
+            )
         return error(
-            "The compute mode of this GPU is Prohibited: no program may compute on it.",
+            message,
             evidence=[cite(gpu.compute_mode)],
             fix=fix,
             explains=("torch-sees-no-gpu", "torch-gpu-count-mismatch"),

@@ -32,3 +32,10 @@ def test_a_mode_of_the_future_accuses_nobody_and_unread_is_unknown() -> None:
     assert severities(judge(NAME, machine(nvidia_gpu(compute_mode="Shared")))) == []
     assert states(judge(NAME, machine(nvidia_gpu(compute_mode=u())))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_display_card_that_is_closed_beside_open_ones_is_a_note() -> None:
+    pair = machine(nvidia_gpu(0, compute_mode="Prohibited"), nvidia_gpu(1, compute_mode="Default"))
+    assert severities(judge(NAME, pair)) == ["info"]
+    closed = machine(nvidia_gpu(0, compute_mode="Prohibited"), nvidia_gpu(1, compute_mode="Prohibited"))
+    assert severities(judge(NAME, closed)) == ["error", "error"]
