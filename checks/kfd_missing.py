@@ -16,9 +16,9 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machine_with_amd, not_applicable
-from rocdoctor.evidence import known, value_or
+from rocdoctor.evidence import NotKnown, Unknown, known, value_or
 from rocdoctor.facts import Machine
-from rocdoctor.presence import count_words, is_driven, kfd_path, of_vendor, wants
+from rocdoctor.presence import count_words, is_driven, kfd_path, of_vendor, wants, worst_harm
 
 
 @check(machine_with_amd, cause="kernel-module-not-loaded")
@@ -30,6 +30,9 @@ def kfd_missing(machine: Machine) -> Outcome:
             known(gpu.driver)
         return not_applicable("no AMD GPU that ROCm could use has its driver")
     severity: Severity = "error" if wants(machine, "amd") else "warning"
+    # The integrated GPU beside a working card of another vendor is not asked to compute.
+    if worst_harm(machine, driven) == "info":
+        severity = "info"
     if not known(machine.kfd_present):
         return Finding(
             severity,
@@ -44,6 +47,10 @@ def kfd_missing(machine: Machine) -> Outcome:
     # Inside a container an absent node was not passed in, which is another matter.
     if node is None or value_or(node.exists, True) or value_or(machine.container.kind, "") != "none":
         return None
+    # A sandbox that is no container (bubblewrap, a chroot) has a /dev of its own, without render nodes too.
+    render = [one for one in machine.nodes if one.path.startswith("/dev/dri/renderD")]
+    if not any(value_or(one.exists, False) for one in render):
+        raise NotKnown(Unknown("no device node of a GPU is here: /dev may be that of a sandbox"))
     return Finding(
         severity,
         "The compute driver (KFD) runs, but its device node /dev/kfd is not there.",

@@ -22,11 +22,22 @@ def test_a_kernel_without_kfd_is_an_error_where_rocm_is_installed() -> None:
 
 
 def test_an_absent_device_node_counts_on_bare_metal_only() -> None:
-    nodes = (DeviceNode("/dev/kfd", k(False)),)
+    nodes = (DeviceNode("/dev/kfd", k(False)), DeviceNode("/dev/dri/renderD128", k(True)))
     bare = _machine(kfd_present=k(True), nodes=nodes, container=Container(kind=k("none")))
     assert severities(judge("kfd-missing", bare)) == ["error"]
     inside = _machine(kfd_present=k(True), nodes=nodes, container=Container(kind=k("docker")))
     assert states(judge("kfd-missing", inside)) == ["pass"]
+
+
+def test_a_sandbox_without_any_device_node_is_not_judged() -> None:
+    nodes = (DeviceNode("/dev/kfd", k(False)), DeviceNode("/dev/dri/renderD128", k(False)))
+    sandbox = _machine(kfd_present=k(True), nodes=nodes, container=Container(kind=k("none")))
+    assert states(judge("kfd-missing", sandbox)) == ["unknown"]
+
+
+def test_the_integrated_gpu_beside_another_card_is_a_note() -> None:
+    both = machine(amd_gpu(integrated=True), nvidia_gpu(1), kfd_present=k(False))
+    assert severities(judge("kfd-missing", both)) == ["info"]
 
 
 def test_pass_unknown_and_not_applicable() -> None:
