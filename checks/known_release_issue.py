@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, info, not_applicable, whole_machine
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import KnownIssue, known_issues, source
@@ -81,10 +81,7 @@ def _worked_around(machine: Machine, issue: KnownIssue) -> bool:
 
 
 def _finding(issue: KnownIssue, evidence: list[Evidence]) -> Finding:
-    kinds = {known.kind for one in issue.sources if (known := source("compat", one)) is not None}
     message = f"Known issue ({issue.status}, seen {issue.seen}), {issue.workload}: {issue.symptom}"
     fix = Fix(issue.workaround, safety="manual") if issue.workaround else None
     names = tuple(known.what for one in issue.sources if (known := source("compat", one)) is not None)
-    if issue.weight == "high" and kinds == {"primary"} and not issue.open_keys and issue.status == "open":
-        return warning(message, evidence=evidence, fix=fix, references=names, confidence="possible")
     return info(message, evidence=evidence, fix=fix, references=names, confidence="possible")
