@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from rocdoctor.access import is_wsl
 from rocdoctor.check import Fix, Outcome, check, cite, info, not_applicable, quote, warning, whole_machine
-from rocdoctor.evidence import known, value_or
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Machine
 
 _SMI = ("amd-smi", "rocm-smi")
@@ -53,7 +53,10 @@ def wsl_limits(machine: Machine) -> Outcome:
         )
     if smi is not None:
         failure = failed[smi]
-        return warning(
+        # Where the runtime or torch lists the GPU, everything is as it should be.
+        works = any(gpu.vendor == "amd" and isinstance(gpu.gfx, Known) for gpu in machine.gpus)
+        works = works or value_or(machine.torch.device_count, 0) > 0
+        return (info if works else warning)(
             f"{smi} does not work inside WSL: there is no amdgpu kernel module, so its error is expected.",
             evidence=[kind, quote(failure.question, failure.text or failure.why, failure.line)],
             fix=Fix(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from rocdoctor.facts import Container, Machine, ToolFailure
@@ -36,3 +37,9 @@ def test_a_runtime_that_finds_nothing_needs_a_listed_set() -> None:
 def test_elsewhere_it_is_silent() -> None:
     assert states(judge(NAME, machine(amd_gpu(), container=Container(kind=k("none"))))) == ["not-applicable"]
     assert states(judge(NAME, machine(amd_gpu()))) == ["unknown"]
+
+
+def test_where_the_runtime_lists_the_gpu_the_complaint_is_a_note() -> None:
+    said = ToolFailure("run rocm-smi", "it failed", "amdgpu not found in modules")
+    working = replace(wsl(said), gpus=(amd_gpu(gfx="gfx1100"),))
+    assert severities(judge(NAME, working)) == ["info"]
