@@ -62,6 +62,9 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
         )
     # Inside of a container, and on Windows, the list is empty whatever runs.
     hidden = value_or(machine.container.kind, "none") != "none"
+    # AMD's tools show a plain user only processes of its own; on superchips the kernel keeps files in GPU memory.
+    hidden = hidden or (gpu.vendor == "amd" and value_or(machine.user.uid, 1) != 0)
+    hidden = hidden or value_or(machine.cpus.arch, "") == "aarch64"
     make = info if hidden else warning
     return make(
         f"{amount} is in use although the GPU is idle ({busy} % busy) and no process is listed: it is occupied by a "

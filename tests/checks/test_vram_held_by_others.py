@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, GpuProcess
+from rocdoctor.facts import Container, Cpus, GpuProcess, User
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
 
 NAME = "vram-held-by-others"
@@ -51,3 +51,12 @@ def test_unknown_use_or_load_is_unknown_and_an_apu_is_not_judged() -> None:
     assert states(judge(NAME, machine(amd_gpu(vram_used_bytes=60 << 30)))) == ["unknown"]
     apu = amd_gpu(integrated=True, vram_used_bytes=60 << 30, busy_percent=0)
     assert states(judge(NAME, machine(apu))) == ["not-applicable"]
+
+
+def test_a_list_that_may_leave_processes_of_others_out_makes_it_a_note() -> None:
+    """A served model of another user is nobody's left-over."""
+    gpu = amd_gpu(vram_used_bytes=50 << 30, busy_percent=0, processes=())
+    assert severities(judge(NAME, machine(gpu, user=User(uid=k(1000))))) == ["info"]
+    assert severities(judge(NAME, machine(gpu, user=User(uid=k(0))))) == ["warning"]
+    superchip = nvidia_gpu(vram_used_bytes=62 << 30, busy_percent=0, processes=(), name="NVIDIA GH200 480GB")
+    assert severities(judge(NAME, machine(superchip, cpus=Cpus(arch=k("aarch64"))))) == ["info"]
