@@ -43,7 +43,7 @@ def mig_enabled(machine: Machine, gpu: Gpu) -> Outcome:
     whole = [one for one in equals_of(machine, gpu) if isinstance(one.mig, Known) and not one.mig.value]
     parts = f"{devices} MIG device{'' if devices == 1 else 's'}" if devices else "MIG instances"
     if whole:
-        return warning(
+        return info(
             f"This GPU is split into {parts}, while {len(whole)} equal GPU{'' if len(whole) == 1 else 's'} of this "
             "machine can be used whole: a job over all GPUs does not work.",
             evidence=[*evidence, cite(whole[0].mig, "MIG disabled on an equal GPU")],
@@ -51,7 +51,6 @@ def mig_enabled(machine: Machine, gpu: Gpu) -> Outcome:
                 "Give jobs the whole GPUs only (CUDA_VISIBLE_DEVICES), or turn MIG off on this one",
                 command=off, safety="manual", verify="nvidia-smi -L",
             ),
-            cause="visible-devices-conflict",
             confidence="possible",
         )  # fmt: skip
     return info(

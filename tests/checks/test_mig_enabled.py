@@ -26,10 +26,10 @@ def test_no_instance_is_a_warning() -> None:
     assert "no instance" in verdict.finding.message
 
 
-def test_equal_gpus_in_unlike_modes_are_a_warning() -> None:
+def test_equal_gpus_in_unlike_modes_are_named_and_may_be_meant_so() -> None:
     gpus = (nvidia_gpu(0, mig=True, mig_devices=7), nvidia_gpu(1, mig=False), nvidia_gpu(2, mig=False))
     verdicts = judge(NAME, machine(*gpus))
-    assert severities(verdicts) == ["warning"]
+    assert severities(verdicts) == ["info"]
     assert verdicts[0].finding is not None
     assert "2 equal GPUs" in verdicts[0].finding.message
 
