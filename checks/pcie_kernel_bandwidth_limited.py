@@ -18,10 +18,11 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, whole_machine
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.knowledge.tables import rule
 from rocdoctor.pcie_path import has_board_switch, hypervisor_sign, narrowest, unknown, wired_on_purpose
 
 _KIND = "pcie-bandwidth-limited"
+# Lanes: slots with four are common, and so are external enclosures; no board has a slot for a GPU with fewer.
+_FEW = 2
 _FULL_WIDTH = 16  # lanes: without a list of devices only a path to such a card is taken for that of a GPU
 
 
@@ -69,8 +70,7 @@ def _judge(machine: Machine, event: LogEvent, gpu: Gpu | None, source: str) -> F
         return None
     if gpu is None and (int(capable or 0) < _FULL_WIDTH or event.bdf is None):
         return None
-    entry = rule("pcie-width")
-    few = int(width or 0) < (int(entry.number("min_width")) if entry else 8)
+    few = int(width or 0) <= _FEW
     reason = wired_on_purpose(machine, gpu) if gpu else None
     guest = value_or(machine.container.virtual_machine, None)
     message = (

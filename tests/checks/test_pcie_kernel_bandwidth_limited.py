@@ -67,3 +67,7 @@ def test_no_log_an_excerpt_and_no_gpu() -> None:
 def test_a_line_of_the_gpu_itself_is_certain_and_one_of_its_board_likely() -> None:
     found = [_on(machine(amd_gpu(), kernel=_said(_line(bdf))))[0].finding for bdf in ("0000:23:00.0", "0000:21:00.0")]
     assert [one.confidence for one in found if one] == ["certain", "likely"]
+
+
+def test_four_lanes_are_a_slot_or_an_enclosure_of_that_width() -> None:
+    assert severities(_on(machine(amd_gpu(), kernel=_said(_line(width=4))))) == ["info"]
