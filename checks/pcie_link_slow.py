@@ -17,7 +17,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, not_applicable, warning
+from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable, warning
 from rocdoctor.evidence import Known, NotKnown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.pcie_path import (
@@ -33,7 +33,7 @@ from rocdoctor.pcie_path import (
 _BUSY_PERCENT = 50  # our choice: well above what a desktop draws, so that the link has had reason to speed up
 
 
-@check(each_discrete_gpu, cause="pcie-link-degraded")
+@check(each_discrete_gpu)
 def pcie_link_slow(machine: Machine, gpu: Gpu) -> Outcome:
     if sign := hypervisor_sign(machine, gpu):
         return not_applicable(sign)
@@ -54,16 +54,17 @@ def pcie_link_slow(machine: Machine, gpu: Gpu) -> Outcome:
     link, speed, capable = slow[0]
     if not _whole_link(link):
         raise unknown("how fast the slot can be is not in this evidence")
-    where = " Laptops may do this to save power." if wired_on_purpose(machine, gpu) else ""
-    return warning(
+    laptop = wired_on_purpose(machine, gpu) is not None
+    return (info if laptop else warning)(
         f"The PCIe link of this GPU runs at {speed:g} GT/s while the GPU is busy, although it can do "
-        f"{capable:g} GT/s.{where}",
+        f"{capable:g} GT/s.{' Laptops may do this to save power.' if laptop else ''}",
         evidence=[
             cite(link.speed_gt_s, f"{speed:g} GT/s now"),
             cite(link.capable_speed_gt_s, f"can do {capable:g} GT/s"),
             cite(gpu.busy_percent, f"{busy} % busy"),
         ],
         confidence="likely",
+        cause="" if laptop else "pcie-link-degraded",
         fix=Fix(
             "Read the speed again under load; set the PCIe speed to Auto in the firmware setup; try without a riser",
             command="cat /sys/bus/pci/devices/*/current_link_speed",

@@ -54,3 +54,9 @@ def test_guests_enclosures_and_sleepers() -> None:
     assert states(_on(machine(outside))) == ["not-applicable"]
     assert states(_on(machine(_radeon(link(speed=2.5), runtime_status="suspended")))) == ["unknown"]
     assert states(_on(machine())) == ["not-applicable"]
+
+
+def test_a_laptop_that_saves_power_is_a_note() -> None:
+    (verdict,) = _on(machine(_radeon(link(speed=8.0), busy_percent=97), laptop=k(True)))
+    assert verdict.finding is not None
+    assert (verdict.finding.severity, verdict.finding.cause) == ("info", "")
