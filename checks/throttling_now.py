@@ -20,7 +20,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, warning
 from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
-from rocdoctor.gpu_health import external_reasons, heat_reasons, nearest_to_limit
+from rocdoctor.gpu_health import external_reasons, heat_reasons, is_laptop, nearest_to_limit
 
 _CAUSE = "thermal-or-power-limit"
 _BUSY_PERCENT = 50
@@ -54,13 +54,14 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
         )
     if heat:
         at = f" at {hottest.input_c:g} °C ({hottest.sensor.label})" if hottest is not None else ""
-        return warning(
+        laptop = is_laptop(machine.laptop)  # built to run at the limit of its cooler
+        return (info if laptop else warning)(
             f"Thermal throttling: at {busy} % load{at} the driver gives {', '.join(heat)} as a reason for lower "
             "clocks.",
             evidence=evidence,
             fix=_COOLING,
             explains=("clock-stuck-low-under-load",),
-            cause=_CAUSE,
+            cause="" if laptop else _CAUSE,
         )
     make = warning if gpu.vendor == "nvidia" else info
     return make(

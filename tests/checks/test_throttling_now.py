@@ -62,3 +62,8 @@ def test_unknown_load_is_unknown_only_where_it_matters() -> None:
     assert states(judge(NAME, machine(amd_gpu(throttle=("ppt0",))))) == ["pass"]
     assert states(judge(NAME, machine(amd_gpu()))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_laptop_at_its_limit_is_a_note() -> None:
+    assert severities(judge(NAME, machine(nvidia("sw_thermal_slowdown"), laptop=k(True)))) == ["info"]
+    assert severities(judge(NAME, machine(nvidia("sw_thermal_slowdown"), laptop=k(False)))) == ["warning"]
