@@ -18,10 +18,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, not_applicable, quote, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, Severity, check, finding, not_applicable, quote, whole_machine
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.pcie_path import unknown
+from rocdoctor.presence import worst_harm
 
 _KIND = "kfd-pci-atomics-missing"
 _EXPLAINS = ("gpu-without-compute-node", "kfd-gpu-count-mismatch", "torch-gpu-count-mismatch", "no-gpu-for-training")
@@ -42,7 +43,8 @@ def pcie_atomics_missing(machine: Machine) -> Outcome:
             continue
         label = matching[0].label if len(matching) == 1 else "machine"
         device = str(event.values.get("pci_id", ""))
-        found.setdefault((label, device), _finding(event, label, device, log.source))
+        severity = worst_harm(machine, matching) if matching else "error"
+        found.setdefault((label, device), _finding(event, label, device, log.source, severity))
     if found:
         return list(found.values())
     if log.complete:
@@ -60,13 +62,14 @@ def _matching(gpus: list[Gpu], event: LogEvent) -> list[Gpu]:
     ]
 
 
-def _finding(event: LogEvent, label: str, device: str, source: str) -> Finding:
+def _finding(event: LogEvent, label: str, device: str, source: str, severity: Severity) -> Finding:
     has, needs = event.values.get("firmware_version"), event.values.get("needed_version")
     # 0 stands for "no firmware does without atomics" (kfd_device.c).
     newer = isinstance(has, int) and isinstance(needs, int) and needs > has
     update = f"; or update the GPU firmware from version {has} to {needs} at least" if newer else ""
     named = f"the GPU {device}" if device else "a GPU"
-    return error(
+    return finding(
+        severity,
         f"The compute driver skips {named}, because the PCIe path to it does not pass atomics: ROCm cannot use it.",
         evidence=[quote(source, event.text, event.line)],
         subject=label,

@@ -76,3 +76,9 @@ def test_the_only_gpu_is_meant_when_its_id_is_unknown_and_an_address_decides_whe
     two = machine(_polaris(0), _polaris(1), kernel=_said(event("kfd-pci-atomics-missing", bdf="0000:43:00.0")))
     (addressed,) = _on(two)
     assert addressed.subject == "gpu 1 (0000:43:00.0)"
+
+
+def test_an_old_card_for_the_display_beside_one_that_trains_is_a_warning() -> None:
+    (verdict,) = _on(machine(_polaris(), nvidia_gpu(1), kernel=_said(_line())))
+    assert verdict.finding is not None
+    assert verdict.finding.severity == "warning"
