@@ -16,6 +16,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import LogEvent, Machine
 from rocdoctor.gpu_health import is_laptop
 from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, other_events, quotes, times
@@ -42,7 +43,10 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
     if not live or back:
         since = "a reset brought the GPU back" if back else "the driver was loaded again or the machine resumed since"
         return info(f"{words}; {since}.", evidence=evidence, subject=label)
-    if is_laptop(machine.laptop) or not is_recent(live[-1]):
+    # Power and clocks come from this firmware: a GPU that tells them now has a firmware that answers.
+    named = [gpu for gpu in machine.gpus if gpu.vendor == "amd" and value_or(gpu.bdf, None) in (live[-1].bdf, None)]
+    answers = any(isinstance(gpu.power.now_w, Known) for gpu in named)
+    if answers or is_laptop(machine.laptop) or not is_recent(live[-1]):
         return warning(
             f"{words}: clocks, sensors and resets of this GPU may not work.", evidence=evidence, fix=_FIX, subject=label
         )

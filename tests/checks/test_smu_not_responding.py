@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.facts import Kernel, LogEvent, Machine, Power
 from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states
 
 NAME = "smu-not-responding"
@@ -47,3 +47,8 @@ def test_a_reset_of_another_gpu_or_before_it_mends_nothing() -> None:
     other = replace(event("gpu-reset-succeeded", bdf="0000:dd:00.0"), line=9)
     assert severities(judge(NAME, of(silent(), other))) == ["error"]
     assert severities(judge(NAME, of(event("gpu-reset-succeeded", bdf=BDF), replace(silent(), line=9)))) == ["error"]
+
+
+def test_a_firmware_that_answers_again_warns() -> None:
+    answering = replace(of(silent()), gpus=(amd_gpu(power=Power(now_w=k(40.0))),))
+    assert severities(judge(NAME, answering)) == ["warning"]
