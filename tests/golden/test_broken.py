@@ -115,11 +115,15 @@ def _small_shm() -> Broken:
 
 
 def _gpu_fell_off() -> Broken:
-    return Broken("h100-8gpu").log(
-        "[ 8812.401177] NVRM: GPU at PCI:0000:5e:00: GPU-66d1c3c8-9b5e-1a1f-8f4d-2f0d1b7a55e1",
-        "[ 8812.401181] NVRM: Xid (PCI:0000:5e:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
-        "[ 8812.401183] NVRM: GPU 0000:5e:00.0: GPU has fallen off the bus.",
+    lost = "Unable to determine the device handle for GPU2: 0000:5E:00.0: GPU is lost.  Reboot the system to recover"
+    broken = Broken("h100-8gpu").log(
+        "[2404512.401177] NVRM: GPU at PCI:0000:5e:00: GPU-66d1c3c8-9b5e-1a1f-8f4d-2f0d1b7a55e1",
+        "[2404512.401181] NVRM: Xid (PCI:0000:5e:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.",
+        "[2404512.401183] NVRM: GPU 0000:5e:00.0: GPU has fallen off the bus.",
     )
+    for question in ("run nvidia-smi -q -x", "run nvidia-smi nvlink --status", "run nvidia-smi topo -m"):
+        broken.set(question, lost, 15)
+    return broken
 
 
 CASES: tuple[Case, ...] = (

@@ -7,13 +7,13 @@ import re
 import pytest
 
 from rocdoctor.host.capture import parse
-from tests.golden.replay import FIXTURES, NAMES, facts_of, host_of, judged_fixture, stored, text_of
+from tests.golden.replay import FIXTURES, NAMES, facts_of, host_of, judged_fixture, stored, stored_text_of
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_report_is_the_stored_one(name: str, update_golden: bool) -> None:
     diagnosis = judged_fixture(name)
-    for suffix, text in (("txt", text_of(diagnosis)), ("facts.json", facts_of(diagnosis))):
+    for suffix, text in (("txt", stored_text_of(diagnosis)), ("facts.json", facts_of(diagnosis))):
         path = stored(name, suffix)
         if update_golden:
             path.write_text(text, encoding="utf-8", newline="\n")
