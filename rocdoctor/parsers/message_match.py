@@ -22,8 +22,9 @@ _MOST_OF_ONE = 8  # places that one literal is looked up at
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
 _QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = re.compile(
-    r"(?i)\b(?:if you (?:see|get|hit|run into)|in case you|whenever you see|errors? (?:like|such as)|used to (?:see|get|fail)"
-    r"|no longer (?:see|get|fails?)|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
+    r"(?i)\b(?:if you (?:see|get|hit|run into)|in case you|whenever you see|errors? (?:like|such as)"
+    r"|used to (?:see|get|fail)|no longer (?:see|get|fails?)"
+    r"|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
     r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)\b"
 )
 _CODE = re.compile(r"\s*(?:\d{1,5}\s+)?(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']")

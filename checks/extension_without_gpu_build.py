@@ -1,0 +1,50 @@
+"""An extension (bitsandbytes, onnxruntime) was installed in a build that does not know this kind of GPU.
+
+Why
+  Extensions ship compiled libraries for certain back ends and CUDA or ROCm versions. Where none fits they fall back to
+  the CPU or fail at the first call; the GPU and its driver work.
+
+Fix
+  Install the build of the extension for this back end (a ROCm or CUDA wheel of the same version as torch), or build it
+  from source for it.
+
+References
+  https://huggingface.co/docs/bitsandbytes/main/en/installation
+  https://onnxruntime.ai/docs/execution-providers/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error, warning
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+
+_KINDS = ("bitsandbytes-no-gpu", "onnxruntime-provider-missing")
+
+
+@check(when_said(*_KINDS), cause="wrong-backend-build")
+def extension_without_gpu_build(machine: Machine) -> Outcome:
+    messages = said(machine, *_KINDS)
+    here = vendors(machine)
+    if provider := first_value(messages, "provider"):
+        package = "onnxruntime-rocm" if here == {"amd"} else "onnxruntime-gpu"
+        return warning(
+            f"The installed onnxruntime was built without {provider}.",
+            evidence=shown(messages),
+            fix=Fix(f"Uninstall onnxruntime and install the build with that provider ({package})",
+                    f"pip uninstall -y onnxruntime onnxruntime-gpu; pip install {package}", "safe"),
+            confidence="likely",
+        )  # fmt: skip
+    kind = "ROCm" if here == {"amd"} else "CUDA" if here == {"nvidia"} else "GPU"
+    return (error if here else warning)(
+        f"The installed bitsandbytes has no {kind} library that fits: it is a build for another back end or version.",
+        evidence=shown(messages),
+        fix=Fix(
+            f"Install a bitsandbytes release with a library for the {kind} version of the installed torch (ROCm needs "
+            "a release with ROCm wheels or a build from source), and run python -m bitsandbytes for its own report",
+            command="pip install -U bitsandbytes; python -m bitsandbytes",
+            safety="safe",
+        ),
+        confidence="likely",
+        explains=("missing-shared-library",),
+    )

@@ -1,0 +1,106 @@
+"""A program reports that two Python packages do not fit each other.
+
+Why
+  torchvision, torchaudio, xFormers, flash-attn and other extensions are compiled for one release (and one CUDA or ROCm
+  flavour) of torch. After one of them was changed alone, operators are missing, symbols are undefined, or the package
+  refuses to be imported. Driver and GPU have no part in it.
+
+Fix
+  Reinstall torch and its companions together, in one command and from one index; rebuild extensions from source after
+  every change of torch.
+
+References
+  https://github.com/pytorch/vision#installation
+  https://pytorch.org/get-started/previous-versions/
+  https://numpy.org/devdocs/numpy_2_0_migration_guide.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Confidence, Finding, Fix, Outcome, Severity, check, finding
+from rocdoctor.evidence import value_or
+from rocdoctor.facts import Machine, Message
+from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+
+_CERTAIN = (
+    "companion-built-for-other-cuda", "torchvision-operator-missing", "cudnn-version-mismatch", "numpy-abi",
+)  # fmt: skip
+_LIKELY = ("extension-for-other-torch", "pip-conflict", "torch-api-missing")
+
+
+@check(when_said(*_CERTAIN, *_LIKELY), cause="python-package-mismatch")
+def package_mismatch_message(machine: Machine) -> Outcome:
+    messages = [one for one in said(machine, *_CERTAIN, *_LIKELY) if "weak" not in one.values]
+    messages = messages or list(said(machine, *_CERTAIN, *_LIKELY))
+    order = (*_CERTAIN, *_LIKELY)
+    main = min(messages, key=lambda one: (order.index(one.kind), one.line))
+    return _judge(machine, main, [one for one in messages if one.kind == main.kind])
+
+
+def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
+    package = str(main.values.get("package", "") or "")
+    library = str(main.values.get("library", "") or "")
+    version = value_or(machine.torch.version, None)
+    release = f"torch {version}" if version else "the installed torch"
+    together = Fix(
+        "Reinstall torch, torchvision and torchaudio together: matching versions, in one command, from one wheel index "
+        "(the same CUDA or ROCm flavour)",
+        command="pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio --index-url "
+        + ("https://download.pytorch.org/whl/rocm6.4" if vendors(machine) == {"amd"} else "INDEX_OF_YOUR_FLAVOUR"),
+        safety="safe",
+        verify='python3 -c "import torch, torchvision; print(torch.__version__, torchvision.__version__)"',
+    )
+    weak = "weak" in main.values
+    severity: Severity = "warning" if main.kind in ("pip-conflict", "torch-api-missing") or weak else "error"
+    confidence: Confidence = "certain" if main.kind in _CERTAIN and not weak else "likely"
+    if main.kind == "companion-built-for-other-cuda":
+        ours, theirs = first_value(messages, "torch_cuda"), first_value(messages, "package_cuda")
+        shape = f" (torch CUDA {ours}, {package} CUDA {theirs})" if ours and theirs else ""
+        text = f"torch and {package} were built for different CUDA releases{shape}."
+    elif main.kind == "torchvision-operator-missing":
+        text = (
+            f"The installed torchvision does not match {release}: its compiled operators "
+            f"({main.values.get('operator', 'nms')}) are not registered. It was built for another release of torch, or "
+            "it is a CPU build."
+        )
+    elif main.kind == "numpy-abi":
+        text = "A package was compiled for another major version of NumPy (1.x or 2.x) than the one installed."
+        together = Fix(
+            "Install numpy<2, or newer releases of the packages that use it", 'pip install "numpy<2"', "safe"
+        )
+    elif main.kind == "cudnn-version-mismatch":
+        wanted, found = first_value(messages, "wanted"), first_value(messages, "found")
+        which = f" {found} (built with {wanted})" if wanted and found else ""
+        text = f"The loader gives the program another cuDNN{which} than the one that it was built with."
+        together = Fix(
+            "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels bring their own), or install the nvidia-cudnn "
+            "version that torch requires", "unset LD_LIBRARY_PATH", "safe",
+        )  # fmt: skip
+    elif main.kind == "pip-conflict":
+        text = (
+            f"{package} {main.values.get('version')} requires {main.values.get('what')}{main.values.get('wanted')}, but "
+            f"{main.values.get('found')} is installed."
+        )
+    elif main.kind == "torch-api-missing":
+        name = main.values.get("name") or main.values.get("module", "")
+        text = f"Code uses {package}{main.values.get('module', '')} ({name}), which the installed one does not have."
+        together = Fix(
+            f"Install the release of {package} that the program asks for, or a program release for this one",
+            f"pip show {package}",
+        )
+    elif main.values.get("wanted"):
+        text = f"{library} was built for torch {main.values['wanted']}, but {main.values.get('found')} is installed."
+        together = Fix(f"Install the {library} release for this torch, or rebuild it", "", "safe")
+    else:
+        text = (
+            f"{library} was compiled against another release of torch than {release}: a symbol of torch that it needs "
+            "is not defined."
+        )
+        together = Fix(
+            "Reinstall or rebuild the extension for the installed torch: uninstall it, then pip install "
+            "--no-build-isolation --no-cache-dir, or take the wheel named for this torch, CUDA and Python version",
+            "pip install --force-reinstall --no-cache-dir --no-build-isolation PACKAGE",
+            "safe",
+        )
+    return finding(severity, text, evidence=shown(messages), fix=together, confidence=confidence,
+                   explains=("missing-shared-library",))  # fmt: skip

@@ -1,0 +1,49 @@
+"""Messages about missing code, by what is known of the GPUs. The texts are constructed from the programs' formats."""
+
+from __future__ import annotations
+
+from tests.kit import amd_gpu, judge, nvidia_gpu, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "no-kernel-image-message"
+HIP = "RuntimeError: HIP error: invalid device function\nHIP kernel errors might be asynchronously reported"
+SM = (
+    "NVIDIA Some Card with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+    "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n"
+)
+
+
+def test_names_the_target_and_the_member_of_its_group() -> None:
+    found = finding_of(CHECK, HIP, amd_gpu(gfx="gfx1031", pci_id="1002:73df", name="AMD Radeon RX 6700 XT"))
+    said = words_of(found)
+    assert found is not None and found.severity == "error" and found.confidence == "likely"
+    assert "gfx1031" in said and "HSA_OVERRIDE_GFX_VERSION=10.3.0" in said and "gfx1030" in said
+
+
+def test_names_the_first_toolkit_for_a_new_nvidia_gpu() -> None:
+    found = finding_of(CHECK, SM)
+    said = words_of(found)
+    assert found is not None and found.confidence == "certain"
+    assert "sm_120" in said and "12.8" in said and "cu128" in said and "sm_90" in said
+
+
+def test_an_old_nvidia_gpu_needs_an_older_release() -> None:
+    text = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+    said = words_of(finding_of(CHECK, text, nvidia_gpu(compute_capability="3.5", name="Tesla K40")))
+    assert "sm_35" in said and "older release" in said
+
+
+def test_an_integrated_gpu_beside_a_supported_card_is_the_cause() -> None:
+    text = "hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"
+    found = finding_of(CHECK, text, amd_gpu(gfx="gfx1100"), amd_gpu(1, gfx="gfx1036", integrated=True))
+    assert found is not None and found.cause == "igpu-shadows-dgpu" and "gfx1036" in found.message
+
+
+def test_without_gpus_it_says_what_to_compare() -> None:
+    assert "get_arch_list" in words_of(finding_of(CHECK, HIP))
+
+
+def test_nothing_was_said() -> None:
+    assert states(judge(CHECK, pasted("all fine, loss 0.3", amd_gpu()))) == ["not-applicable"]
+    advice = "If you see no kernel image is available for execution on the device, reinstall."
+    assert states(judge(CHECK, pasted(advice, amd_gpu()))) == ["not-applicable"]
