@@ -12,7 +12,7 @@ from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown, first_known
 from rocdoctor.facts import Cpus
 from rocdoctor.host.base import Answer, Host
-from rocdoctor.parsers.cpu import CpuInfo, Lscpu, parse_cpuinfo, parse_cpulist, parse_lscpu
+from rocdoctor.parsers.cpu import CpuInfo, Lscpu, parse_cpuinfo, parse_lscpu
 from rocdoctor.parsers.cpuset import list_to_set
 from rocdoctor.parsers.kernel import parse_version
 from rocdoctor.parsers.limits import parse_limit
@@ -115,7 +115,7 @@ def _sibling_groups(host: Host, numbers: Iterable[int], names: tuple[str, ...]) 
             continue
         for name in names:
             answer = host.ask(f"read {_SYSFS}/cpu{number}/topology/{name}")
-            members = parse_cpulist(answer.text) if answer.ok else None
+            members = list_to_set(answer.text) if answer.ok else None
             if members:
                 break
         else:
@@ -171,7 +171,7 @@ def _lscpu_cores(one: Lscpu, answer: Answer) -> Fact[int]:
 
 
 def _lscpu_threads(one: Lscpu, answer: Answer) -> Fact[int]:
-    online = parse_cpulist(one.online_cpulist) if one.online_cpulist else None
+    online = list_to_set(one.online_cpulist) if one.online_cpulist else None
     if online:
         return stated(len(online), answer, one.lines.get("online_cpulist"))
     return stated(None if one.offline_cpulist else one.cpus, answer, one.lines.get("cpus"))
@@ -207,12 +207,12 @@ def _usable(host: Host, tools: Tools) -> Fact[int]:
     """On how many CPUs this process may run: affinity and cpuset together, as the kernel states them."""
     answer = host.ask("read /proc/self/status")
     status = parse_status(answer.text) if answer.ok else None
-    allowed = parse_cpulist(status.cpus_allowed) if status is not None and status.cpus_allowed else None
+    allowed = list_to_set(status.cpus_allowed) if status is not None and status.cpus_allowed else None
     if status is not None and allowed:
         return Known(len(allowed), answer.source(status.lines.get("cpus_allowed")))
     facts: list[Fact[int]] = [answer.unknown()]
     for topology, output in tools.lstopo:
-        listed = parse_cpulist(topology.allowed_cpulist) if topology.allowed_cpulist else None
+        listed = list_to_set(topology.allowed_cpulist) if topology.allowed_cpulist else None
         facts.append(stated(len(listed) if listed else None, output, topology.lines.get("allowed_cpulist")))
     return first_known(*facts)
 

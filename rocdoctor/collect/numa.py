@@ -11,8 +11,8 @@ from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import Fact, Known, Source, Unknown, first_known
 from rocdoctor.facts import NumaNode
 from rocdoctor.host.base import Answer, Host
-from rocdoctor.parsers.cpu import canonical_cpulist, parse_lscpu
-from rocdoctor.parsers.cpuset import list_to_set, mask_to_list
+from rocdoctor.parsers.cpu import parse_lscpu
+from rocdoctor.parsers.cpuset import canonical_list, list_to_set, mask_to_list
 from rocdoctor.parsers.lstopo_records import HwlocTopology
 from rocdoctor.parsers.numa import parse_distances, parse_node_meminfo, parse_numactl_hardware
 
@@ -67,7 +67,7 @@ def _cpulist(host: Host, number: int) -> Fact[str]:
 
 
 def _canonical(text: str) -> str | None:
-    return canonical_cpulist(text) if text.strip() else ""
+    return canonical_list(text) if text.strip() else ""
 
 
 def _memory(answer: Answer) -> Fact[int]:

@@ -1,18 +1,16 @@
-"""The CPUs of a machine: cpulist texts, lscpu (text and JSON), /proc/cpuinfo. Masks are read by ``cpuset``."""
+"""The CPUs of a machine: lscpu (text and JSON), /proc/cpuinfo. Lists and masks are read by ``cpuset``."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-from rocdoctor.parsers.cpuset import set_to_list
+from rocdoctor.parsers.cpuset import canonical_list
 from rocdoctor.parsers.json_text import Json, JsonText, Path, load_json
 from rocdoctor.parsers.text import lines_of, number, to_int, value_of
 
 # The kernel's largest NR_CPUS (arch/x86/Kconfig, MAXSMP); what is above is no CPU number.
-MAX_CPU = 8191
 
-_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\Z")
 _NODE_CPUS = re.compile(r"NUMA node(\d{1,5}) CPU\(s\)\Z")
 
 # Names of CPU cores by MIDR_EL1 implementer and part number (Linux arch/arm64/include/asm/cputype.h).
@@ -73,39 +71,6 @@ class CpuInfo:
     lines: dict[str, int] = field(default_factory=dict)
 
 
-def parse_cpulist(text: str) -> frozenset[int] | None:
-    """The CPUs of "0-3,8,16-31:2/4"; "" is the empty set, nonsense None.
-
-    Strides ("2 of each 4") are what the kernel takes on its command line (isolcpus=) besides what it prints.
-    """
-    word = text.strip().strip("\x00")
-    if not word:
-        return frozenset()
-    cpus: set[int] = set()
-    for part in word.split(",", MAX_CPU):
-        match = _RANGE.match(part.strip())
-        if match is None:
-            return None
-        first = int(match.group(1))
-        last = int(match.group(2) or first)
-        if last < first or last > MAX_CPU:
-            return None
-        if match.group(3):
-            used, group = int(match.group(3)), int(match.group(4))
-            if not 0 < used <= group:
-                return None
-            cpus.update(cpu for cpu in range(first, last + 1) if (cpu - first) % group < used)
-        else:
-            cpus.update(range(first, last + 1))
-    return frozenset(cpus)
-
-
-def canonical_cpulist(text: str) -> str | None:
-    """The canonical form of a cpulist text; None where it is none or empty."""
-    cpus = parse_cpulist(text)
-    return set_to_list(cpus) if cpus else None
-
-
 def parse_lscpu(text: str) -> Lscpu:
     """Reads lscpu's text or, with -J, its JSON (flat before util-linux 2.38, nested since)."""
     values: dict[str, tuple[str, int]] = {}
@@ -120,7 +85,7 @@ def parse_lscpu(text: str) -> Lscpu:
         if label == "Model name" and value and value not in models and len(models) < 16:
             models.append(value)
         node = _NODE_CPUS.match(label)
-        if node and (cpulist := canonical_cpulist(value or "")) and len(nodes) < 4096:
+        if node and (cpulist := canonical_list(value or "")) and len(nodes) < 4096:
             nodes.setdefault(int(node.group(1)), cpulist)
         if label == "Flags" and flags is None:
             flags = frozenset((raw or "").split()) or None
@@ -129,7 +94,7 @@ def parse_lscpu(text: str) -> Lscpu:
         return next((values[label][0] for label in labels if label in values), None)
 
     def list_of(label: str) -> str | None:
-        return canonical_cpulist(text_of(label) or "")
+        return canonical_list(text_of(label) or "")
 
     sources = {
         "architecture": ("Architecture",), "cpus": ("CPU(s)",), "online_cpulist": ("On-line CPU(s) list",),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 # The kernel's largest NR_CPUS is 8192 (arch/x86/Kconfig, MAXSMP); a mask beyond that is noise.
 MAX_NUMBER = 8192
 _WORD = re.compile(r"(?:0x)?([0-9a-f]{1,8})\Z")
-_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?\Z")
+_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\Z")
 
 
 def mask_to_set(text: str | None) -> frozenset[int] | None:
@@ -34,19 +34,30 @@ def mask_to_set(text: str | None) -> frozenset[int] | None:
 
 
 def list_to_set(text: str | None) -> frozenset[int] | None:
-    """The numbers in a list such as "0-15,128-143"; the empty text is the empty set."""
+    """The numbers in a list such as "0-15,128-143"; the empty text is the empty set.
+
+    Strides ("0-31:2/4", two of each four) are what the kernel takes on its command line (isolcpus=).
+    """
     if text is None:
         return None
     numbers: set[int] = set()
-    for part in text.strip().split(",") if text.strip() else []:
+    word = text.strip().strip("\x00")
+    for part in word.split(",", MAX_NUMBER) if word else []:
         match = _RANGE.match(part.strip())
         if match is None:
             return None
         first, last = int(match.group(1)), int(match.group(2) or match.group(1))
-        if not first <= last < MAX_NUMBER:
+        used, group = int(match.group(3) or 1), int(match.group(4) or 1)
+        if not first <= last < MAX_NUMBER or not 0 < used <= group:
             return None
-        numbers.update(range(first, last + 1))
+        numbers.update(number for number in range(first, last + 1) if (number - first) % group < used)
     return frozenset(numbers)
+
+
+def canonical_list(text: str | None) -> str | None:
+    """The canonical form of a list text; None where it is none or empty."""
+    numbers = list_to_set(text)
+    return set_to_list(numbers) if numbers else None
 
 
 def set_to_list(numbers: Iterable[int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rocdoctor.parsers.text import lines_of, number, to_int, value_of
@@ -94,72 +95,43 @@ def counter(text: str) -> int | None:
 
 def parse_ibstat(text: str) -> tuple[IbPort, ...]:
     """Reads `ibstat`: one entry a port."""
+    return _ports(text, _CA, _PORT, _IBSTAT_DEVICE, _IBSTAT_PORT)
+
+
+def parse_ibv_devinfo(text: str) -> tuple[IbPort, ...]:
+    """Reads `ibv_devinfo` (-v too): one entry a port."""
+    return _ports(text, _HCA, _DEVINFO_PORT, _DEVINFO_DEVICE, _DEVINFO_FIELDS)
+
+
+_Fields = Mapping[str, tuple[str, Callable[[str], object]]]
+
+
+def _mtu(value: str) -> int | None:
+    match = _PAREN.match(value)
+    return to_int(match.group(1)) if match else None
+
+
+def _ports(
+    text: str, adapter: re.Pattern[str], head: re.Pattern[str], of_device: _Fields, of_port: _Fields
+) -> tuple[IbPort, ...]:
+    """Ports of a listing in blocks: an adapter, its own fields, then each port with its fields."""
     ports: list[dict[str, object]] = []
     device: dict[str, object] = {}
     in_port = False
     for line, raw in enumerate(lines_of(text, 20_000), 1):
         stripped = raw.strip()[:400]
-        adapter = _CA.match(stripped)
-        if adapter:
-            device, in_port = {"device": adapter.group(1)}, False
+        if named := adapter.match(stripped):
+            device, in_port = {"device": named.group(1)}, False
             continue
-        port = _PORT.match(stripped)
+        port = head.match(stripped)
         if port and device:
             ports.append({**device, "port": int(port.group(1)), "line": line})
             in_port = True
             continue
         label, colon, value = stripped.partition(":")
-        if not colon or not device:
-            continue
-        value = value.strip()
-        if not in_port:
-            if label == "CA type":
-                device["device_type"] = value_of(value)
-            elif label == "Firmware version":
-                device["firmware_version"] = value_of(value)
-        elif label == "State":
-            ports[-1]["state"] = port_state(value)
-        elif label == "Physical state":
-            ports[-1]["physical_state"] = physical_state(value)
-        elif label == "Rate":
-            ports[-1]["rate_gbit_s"] = _positive(value)
-        elif label == "Link layer":
-            ports[-1]["link_layer"] = link_layer(value)
-    return tuple(_port(port) for port in ports)
-
-
-def parse_ibv_devinfo(text: str) -> tuple[IbPort, ...]:
-    """Reads `ibv_devinfo` (-v too): one entry a port."""
-    ports: list[dict[str, object]] = []
-    device: dict[str, object] = {}
-    in_port = False
-    for line, raw in enumerate(lines_of(text), 1):
-        stripped = raw.strip()[:400]
-        hca = _HCA.match(stripped)
-        if hca:
-            device, in_port = {"device": hca.group(1)}, False
-            continue
-        port = _DEVINFO_PORT.match(stripped)
-        if port and device:
-            ports.append({**device, "port": int(port.group(1)), "line": line})
-            in_port = True
-            continue
-        label, colon, value = stripped.partition(":")
-        if not colon or not device:
-            continue
-        value = value.strip()
-        if not in_port:
-            if label == "fw_ver":
-                device["firmware_version"] = value_of(value)
-        elif label == "state":
-            ports[-1]["state"] = port_state(value)
-        elif label == "phys_state":
-            ports[-1]["physical_state"] = physical_state(value)
-        elif label == "active_mtu":
-            match = _PAREN.match(value)
-            ports[-1]["mtu_bytes"] = to_int(match.group(1)) if match else None
-        elif label == "link_layer":
-            ports[-1]["link_layer"] = link_layer(value)
+        name, read = (of_port if in_port else of_device).get(label, ("", value_of))
+        if colon and device and name:
+            (ports[-1] if in_port else device)[name] = read(value.strip())
     return tuple(_port(port) for port in ports)
 
 
@@ -192,3 +164,17 @@ def _positive(text: str) -> float | None:
 
 def _port(values: dict[str, object]) -> IbPort:
     return IbPort(**values)  # type: ignore[arg-type]
+
+
+_IBSTAT_DEVICE: _Fields = {
+    "CA type": ("device_type", value_of), "Firmware version": ("firmware_version", value_of),
+}  # fmt: skip
+_IBSTAT_PORT: _Fields = {
+    "State": ("state", port_state), "Physical state": ("physical_state", physical_state),
+    "Rate": ("rate_gbit_s", _positive), "Link layer": ("link_layer", link_layer),
+}  # fmt: skip
+_DEVINFO_DEVICE: _Fields = {"fw_ver": ("firmware_version", value_of)}
+_DEVINFO_FIELDS: _Fields = {
+    "state": ("state", port_state), "phys_state": ("physical_state", physical_state), "active_mtu": ("mtu_bytes", _mtu),
+    "link_layer": ("link_layer", link_layer),
+}  # fmt: skip

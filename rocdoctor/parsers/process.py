@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rocdoctor.parsers.cpu import canonical_cpulist
+from rocdoctor.parsers.cpuset import canonical_list
 from rocdoctor.parsers.text import hex_int, lines_of, to_bytes, to_int
 
 # Bit numbers of capabilities(7) (Linux include/uapi/linux/capability.h).
@@ -118,8 +118,8 @@ def parse_status(text: str) -> ProcessStatus:
         effective_capabilities=hex_int(found.get("CapEff")),
         no_new_privileges=None if no_new is None else bool(no_new),
         seccomp=to_int(found.get("Seccomp")),
-        cpus_allowed=canonical_cpulist(found.get("Cpus_allowed_list", "")),
-        mems_allowed=canonical_cpulist(found.get("Mems_allowed_list", "")),
+        cpus_allowed=canonical_list(found.get("Cpus_allowed_list", "")),
+        mems_allowed=canonical_list(found.get("Mems_allowed_list", "")),
         lines=lines,
     )
 

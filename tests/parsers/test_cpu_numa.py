@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.parsers import cpu, numa
+from rocdoctor.parsers import cpu, cpuset, numa
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ from rocdoctor.parsers import cpu, numa
     ],
 )
 def test_cpulist(text: str, cpus: set[int] | None) -> None:
-    assert cpu.parse_cpulist(text) == (None if cpus is None else frozenset(cpus))
+    assert cpuset.list_to_set(text) == (None if cpus is None else frozenset(cpus))
 
 
-def test_canonical_cpulist() -> None:
-    assert cpu.canonical_cpulist("3,0-1,2,9") == "0-3,9"
-    assert cpu.canonical_cpulist("") is None
+def test_canonical_list() -> None:
+    assert cpuset.canonical_list("3,0-1,2,9") == "0-3,9"
+    assert cpuset.canonical_list("") is None
 
 
 LSCPU = """\
@@ -161,8 +161,8 @@ def test_numactl() -> None:
 
 @given(st.text())
 def test_any_text_never_raises(text: str) -> None:
-    cpu.parse_cpulist(text)
-    cpu.canonical_cpulist(text)
+    cpuset.list_to_set(text)
+    cpuset.canonical_list(text)
     cpu.parse_lscpu(text)
     cpu.parse_lscpu('{"lscpu": [' + text)
     cpu.parse_cpuinfo(text)
