@@ -84,7 +84,8 @@ def _judge(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, 
         name = library or "The kernel library"
         text = f"{name} has no implementation for {gpu}: the architecture is not supported.{least}"
         fix = Fix(
-            "Use another implementation: torch's scaled_dot_product_attention (attn_implementation='sdpa' or 'eager' in "
+            "Use another implementation: torch's scaled_dot_product_attention (attn_implementation='sdpa' or "
+            "'eager' in "
             f"transformers), and turn {name} off by its option or uninstall it",
             safety="safe",
         )

@@ -78,7 +78,8 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         )  # fmt: skip
     elif main.kind == "pip-conflict":
         text = (
-            f"{package} {main.values.get('version')} requires {main.values.get('what')}{main.values.get('wanted')}, but "
+            f"{package} {main.values.get('version')} requires "
+            f"{main.values.get('what')}{main.values.get('wanted')}, but "
             f"{main.values.get('found')} is installed."
         )
     elif main.kind == "torch-api-missing":
