@@ -1,0 +1,67 @@
+"""The out-of-tree GPU driver could not be built for a kernel (DKMS).
+
+Why
+  amdgpu-dkms and the NVIDIA packages compile their module for each installed kernel. A kernel that is newer than the
+  driver release knows, missing headers, or another compiler makes the build fail, and after the next boot there is no
+  driver.
+
+Fix
+  Install the headers of the kernel. Where the kernel is newer than the driver release supports, take a newer driver
+  release, boot an older kernel that it lists, or use the driver that the kernel itself has (AMD).
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+  https://github.com/dell/dkms
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.evidence import value_or
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import all_values, first_value, said, shown, when_said
+
+
+@check(when_said("dkms-build-failed"), cause="dkms-kernel-mismatch")
+def dkms_build_failed(machine: Machine) -> Outcome:
+    failed, building = said(machine, "dkms-build-failed"), said(machine, "dkms-building-for")
+    kernel = first_value(failed, "kernel") or first_value(building, "kernel") or value_or(machine.kernel.release, None)
+    package = first_value(failed, "package") or first_value(building, "package")
+    module = first_value(building, "module") or first_value(failed, "module") or ""
+    package = package or (f"{module}-dkms" if module else "the DKMS driver package")
+    versions = all_values(building, "version") or all_values(failed, "version")
+    version = min(versions, key=len) if versions else None
+    release = value_or(machine.rocm[0].version, None) if machine.rocm else None
+    named = f"{package}{f' {version}' if version else ''}{f' (ROCm {release})' if release else ''}"
+    target = f"kernel {kernel}" if kernel else "the running kernel"
+    amd = "nvidia" not in package
+    if any("headers" in one.values for one in failed):
+        headers = f"linux-headers-{kernel}" if kernel else "linux-headers-$(uname -r)"
+        return error(
+            f"{named} was not built by DKMS for {target}: the headers of that kernel are not installed.",
+            evidence=shown(failed),
+            fix=Fix(
+                f"Install the headers ({headers}) and build again",
+                command=f"sudo apt install {headers}; sudo dkms autoinstall",
+                safety="reboots",
+                verify="dkms status",
+            ),
+            explains=("kernel-module-not-loaded", "driver-module-not-loaded"),
+        )
+    own = " The amdgpu driver of the kernel itself also works without DKMS (amdgpu-install --no-dkms)." if amd else ""
+    newer = "a newer ROCm / amdgpu-dkms release" if amd else "a newer driver release"
+    return error(
+        f"{named} cannot be built by DKMS for {target}: this driver release does not support that kernel, or "
+        f"its headers "
+        "or compiler do not fit.",
+        evidence=shown(failed),
+        fix=Fix(
+            f"Install {newer} that supports {target}, or boot an older kernel that the installed release lists "
+            f"and remove "
+            f"the newer one. The build log (make.log under /var/lib/dkms) names the first error.{own}",
+            command="dkms status; uname -r; tail -50 /var/lib/dkms/*/*/build/make.log",
+            safety="reboots",
+            verify="dkms status",
+        ),
+        explains=("kernel-module-not-loaded", "driver-module-not-loaded"),
+    )

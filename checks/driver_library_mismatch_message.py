@@ -1,0 +1,56 @@
+"""A program reports that NVIDIA's kernel module and libraries are of different versions.
+
+Why
+  An update replaced the libraries while the old kernel module stayed loaded, two installations are mixed, or a
+  container carries its own copy of the driver's libraries. NVML and CUDA then refuse to start.
+
+Fix
+  Reboot (or unload and load the nvidia modules). If it stays, remove one of the two installations completely. In a
+  container use the libraries that the host's toolkit mounts, not those of the image.
+
+References
+  https://docs.nvidia.com/deploy/cuda-compatibility/
+  https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, in_container, said, shown, when_said
+
+_KIND = "driver-library-mismatch"
+
+
+@check(when_said(_KIND), cause="driver-library-mismatch")
+def driver_library_mismatch_message(machine: Machine) -> Outcome:
+    messages = said(machine, _KIND)
+    library, module = first_value(messages, "library"), first_value(messages, "module")
+    which = f" (libraries {library}{f', module {module}' if module else ''})" if library else ""
+    compat = all("compat" in one.values for one in messages)
+    text = f"The loaded NVIDIA kernel module is of another version than the driver libraries (libcuda, NVML){which}."
+    if compat:
+        text = (
+            "The CUDA library that was loaded does not fit the loaded kernel driver: a forward-compatibility package "
+            "(cuda-compat) or a half-finished driver update is in the way."
+        )
+    inside = (
+        " In a container the driver libraries of the host must be the ones mounted: remove libnvidia-*/libcuda and "
+        "cuda-compat from the image, and regenerate the CDI file (nvidia-ctk cdi generate) after each driver update."
+        if in_container(machine) or compat
+        else ""
+    )
+    return error(
+        text,
+        evidence=shown(messages),
+        fix=Fix(
+            "Reboot, or unload and reload the nvidia modules, so that the module of the installed driver version is "
+            "loaded. If it stays, two driver installations are mixed: remove one completely and reinstall." + inside,
+            command="cat /proc/driver/nvidia/version; dpkg -l | grep -i nvidia; sudo reboot",
+            safety="reboots",
+            effective="reboot",
+            verify="nvidia-smi",
+        ),
+        confidence="certain" if not compat else "likely",
+        explains=("driver-too-old", "container-device-access", "kernel-module-not-loaded"),
+    )

@@ -1,0 +1,70 @@
+"""A tool reports that this user may not open the GPU's device nodes.
+
+Why
+  /dev/kfd and /dev/dri/renderD* belong to the group render (older systems: video). A user who is not in it gets
+  "Permission denied" while root works. In a container the numeric group id of the host counts, not the group's name.
+
+Fix
+  Add the user to the group that owns the node and log in again. For a container pass the host's numeric group id with
+  --group-add. On shared machines ask the administrator.
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
+  https://docs.docker.com/reference/cli/docker/container/run/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.evidence import value_or
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, in_container, in_wsl, said, shown, when_said
+
+_KIND = "kfd-permission"
+
+
+@check(when_said(_KIND), cause="device-permission")
+def kfd_permission_message(machine: Machine) -> Outcome:
+    messages = said(machine, _KIND)
+    node = first_value(messages, "node") or "/dev/kfd"
+    listed = next((one for one in machine.nodes if one.path == node), None)
+    group = (value_or(listed.group, None) if listed is not None else None) or first_value(messages, "group", "group2")
+    nvidia = "nvidia" in node
+    group = group or ("the owner's" if nvidia else "render")
+    denied = next((word for one in messages if (word := str(one.values.get("why", "")))), "Permission denied")
+    if denied == "Operation not permitted" or in_container(machine):
+        own = "the device cgroup of the container refuses it" if denied == "Operation not permitted" else (
+            f"the user inside the container is not in the host's {group} group, which owns it (the name inside "
+            f"the image "
+            "may have another number)"
+        )  # fmt: skip
+        how = (
+            "Pass the NVIDIA devices with --gpus all (nvidia-container-toolkit)"
+            if nvidia
+            else "Start the container with --device=/dev/kfd --device=/dev/dri and the host's numeric id of the group "
+            "render: --group-add $(getent group render | cut -d: -f3), or for rootless podman --group-add keep-groups"
+        )
+        return error(
+            f"The process in the container may not open {node}: {own}.",
+            evidence=shown(messages),
+            fix=Fix(how, "" if nvidia else "docker run --device=/dev/kfd --device=/dev/dri --group-add "
+                    "$(getent group render | cut -d: -f3) ...", "safe", verify=f"ls -ln {node}; id"),
+            cause="container-device-access",
+            confidence="likely",
+            explains=("device-permission", "device-node-denied", "hip-sees-no-gpu"),
+        )  # fmt: skip
+    return error(
+        f"This user may not open {node}: it is not in the {group} group (older systems: video) that owns the node.",
+        evidence=shown(messages),
+        fix=Fix(
+            f"Add the user to the {group} group (with video, where /dev/dri asks for it) and log in again "
+            f"completely; do "
+            "not make the node writable for everyone",
+            command="" if nvidia else "sudo usermod -aG render,video $USER",
+            safety="safe",
+            effective="new-login",
+            verify=f"ls -l {node}; id; rocminfo | head",
+        ),
+        confidence="likely" if in_wsl(machine) else "certain",
+        explains=("hip-sees-no-gpu",),
+    )

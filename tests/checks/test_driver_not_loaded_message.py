@@ -1,0 +1,39 @@
+"""Missing kernel modules, from what tools say. The texts are constructed from the tools' formats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocdoctor.facts import Kernel
+from tests.kit import amd_gpu, judge, k, nvidia_gpu, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "driver-not-loaded-message"
+ROCM = "ROCk module is NOT loaded, possibly no GPU devices"
+
+
+def test_the_module_and_the_kernel_are_named() -> None:
+    found = finding_of(CHECK, ROCM, amd_gpu(), kernel=replace(Kernel(), release=k("6.5.0-14-generic")))
+    assert found is not None and found.cause == "kernel-module-not-loaded"
+    assert "amdgpu" in found.message and "6.5.0-14-generic" in found.message and "dkms" in words_of(found).lower()
+
+
+def test_nvidia() -> None:
+    text = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
+    assert "module nvidia" in words_of(finding_of(CHECK, text, nvidia_gpu()))
+
+
+def test_secure_boot() -> None:
+    found = finding_of(CHECK, "modprobe: ERROR: could not insert 'amdgpu': Key was rejected by service")
+    assert found is not None and "Secure Boot" in found.message and found.confidence == "certain"
+
+
+def test_wsl_and_containers_mean_something_else() -> None:
+    wsl = finding_of(CHECK, "I use WSL2.\n" + ROCM)
+    inside = finding_of(CHECK, "docker run image\nUnable to open /dev/kfd read-write: No such file or directory")
+    assert wsl is not None and wsl.cause == "wsl-unsupported" and wsl.severity == "warning"
+    assert inside is not None and inside.cause == "container-device-access"
+
+
+def test_a_loaded_module_is_no_finding() -> None:
+    assert states(judge(CHECK, pasted("ROCk module is loaded", amd_gpu()))) == ["not-applicable"]

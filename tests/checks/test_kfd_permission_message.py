@@ -1,0 +1,31 @@
+"""Refused device nodes, from what tools say. The texts are constructed from the tools' formats."""
+
+from __future__ import annotations
+
+from tests.kit import amd_gpu, judge, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "kfd-permission-message"
+TEXT = "ROCk module is loaded\nUnable to open /dev/kfd read-write: Permission denied\n"
+
+
+def test_a_user_outside_the_group() -> None:
+    found = finding_of(CHECK, TEXT, amd_gpu())
+    assert found is not None and found.cause == "device-permission" and found.confidence == "certain"
+    assert "render" in found.message and "usermod" in words_of(found)
+
+
+def test_inside_a_container_the_number_counts() -> None:
+    found = finding_of(CHECK, "$ docker run --device=/dev/kfd image\n" + TEXT, amd_gpu())
+    assert found is not None and found.cause == "container-device-access"
+    assert "--group-add $(getent group render" in words_of(found)
+
+
+def test_a_device_rule() -> None:
+    found = finding_of(CHECK, "Unable to open /dev/kfd read-write: Operation not permitted", amd_gpu())
+    assert found is not None and "cgroup" in found.message
+
+
+def test_other_refusals_are_not_meant() -> None:
+    assert states(judge(CHECK, pasted("bash: ./train.sh: Permission denied"))) == ["not-applicable"]
+    assert states(judge(CHECK, pasted("ROCk module is loaded", amd_gpu()))) == ["not-applicable"]
