@@ -8,6 +8,7 @@ from itertools import combinations, takewhile
 from rocdoctor.evidence import Fact, Known, Source, Unknown, is_known, value_or
 from rocdoctor.facts import Gpu, GpuLink, Machine, NumaNode, PcieHop
 from rocdoctor.knowledge.tables import gpu_candidates
+from rocdoctor.presence import is_driven, is_integrated, kfd_path
 
 _FAST = ("xgmi", "nvlink")
 # Parts that exist only as modules on a board whose links are soldered; cards need a bridge, which is optional.
@@ -15,9 +16,16 @@ _MODULES = ("gfx942", "gfx950")
 
 
 def training_gpus(machine: Machine, *vendors: str) -> list[Gpu]:
-    """The GPUs of these vendors (AMD and NVIDIA by default) that are not known to be integrated."""
+    """The GPUs of these vendors (AMD and NVIDIA by default) that could train together.
+
+    Left out are integrated ones, those of a guest or without their driver, and chips that ROCm never supported.
+    """
     wanted = vendors or ("amd", "nvidia")
-    return [gpu for gpu in machine.gpus if gpu.vendor in wanted and not value_or(gpu.integrated, False)]
+    return [
+        gpu for gpu in machine.gpus
+        if gpu.vendor in wanted and not is_integrated(gpu)
+        and is_driven(gpu) is not False and kfd_path(gpu) is not False
+    ]  # fmt: skip
 
 
 def models(gpus: Sequence[Gpu]) -> list[list[Gpu]]:

@@ -1,9 +1,18 @@
 from __future__ import annotations
 
 from rocdoctor.evidence import value_or
-from rocdoctor.fabric import cpu_nodes, iommu_translates, models, on_module, pcie_pairs, shared_hops, two_dies
+from rocdoctor.fabric import (
+    cpu_nodes,
+    iommu_translates,
+    models,
+    on_module,
+    pcie_pairs,
+    shared_hops,
+    training_gpus,
+    two_dies,
+)
 from rocdoctor.facts import Cpus, GpuLink, Kernel, Machine, NumaNode
-from tests.kit import amd_gpu, event, k, log, machine
+from tests.kit import amd_gpu, event, k, log, machine, nvidia_gpu, u
 from tests.pcie_kit import hop, link, path
 
 
@@ -60,3 +69,10 @@ def test_shared_bridges_and_nodes_with_processors() -> None:
     assert shared_hops(a, amd_gpu(2, pcie=path(link(), hop("0000:40:01.0")))) == ()
     nodes = (NumaNode(0, k("0-7")), NumaNode(1, k("")), NumaNode(2))
     assert [node.node for node in cpu_nodes(machine(numa_nodes=nodes))] == [0, 2]
+
+
+def test_gpus_of_guests_and_old_chips_do_not_train_together() -> None:
+    kept, old, shown = amd_gpu(1, driver="vfio-pci"), amd_gpu(2, pci_id="1002:6611"), nvidia_gpu(3, driver="nouveau")
+    unread = amd_gpu(4, driver=u())
+    assert training_gpus(machine(amd_gpu(0), kept, old, shown, unread)) == [amd_gpu(0), unread]
+    assert training_gpus(machine(amd_gpu(0), nvidia_gpu(1)), "nvidia") == [nvidia_gpu(1)]
