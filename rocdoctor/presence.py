@@ -173,7 +173,11 @@ def wants(machine: Machine, vendor: str) -> bool:
     """Something here was installed or run to compute on GPUs of this vendor: a torch build, a toolkit, its tools."""
     torch = machine.torch
     built = torch.hip if vendor == "amd" else torch.cuda
-    if value_or(built, None) is not None or (machine.rocm if vendor == "amd" else machine.cuda_toolkits):
+    # Distributions bring ROCm libraries along with other programs (MPI, hwloc, Blender).
+    installed = (
+        [one for one in machine.rocm if one.kind != "distribution"] if vendor == "amd" else machine.cuda_toolkits
+    )
+    if value_or(built, None) is not None or installed:
         return True
     asked = " ".join(failure.question for failure in machine.failures)
     return any(tool in asked for tool in _TOOLS.get(vendor, ()))

@@ -87,3 +87,9 @@ def test_harm_follows_what_is_left_for_training() -> None:
     assert worst_harm(machine(), []) == "info"
     assert capped("error", "warning") == "warning"
     assert capped("info", "warning") == "info"
+
+
+def test_libraries_that_a_distribution_brings_along_show_no_wish_to_compute() -> None:
+    along = (RocmInstall(k("5.7.1"), "/usr", "distribution"),)
+    assert not wants(machine(amd_gpu(), rocm=along), "amd")
+    assert wants(machine(amd_gpu(), rocm=(*along, RocmInstall(k("6.4.1"), "/opt/rocm-6.4.1", "classic"))), "amd")
