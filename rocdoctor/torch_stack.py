@@ -53,6 +53,14 @@ def needs_torch(selector: Selector) -> Selector:
     return select
 
 
+def works(machine: Machine, name: str | None = None) -> bool:
+    """Torch was imported here and counts GPUs; ``name`` asks that this is its back end."""
+    torch = machine.torch
+    if not isinstance(torch.import_error, Known) or torch.import_error.value is not None:
+        return False
+    return value_or(torch.device_count, 0) > 0 and name in (None, value_or(backend(torch), None))
+
+
 def local_part(version: str) -> str:
     """The build label of a version: ``2.9.0+rocm6.4`` is ``rocm6.4``; "" when there is none."""
     return version.partition("+")[2].lower()

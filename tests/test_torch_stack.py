@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.evidence import Known
 from rocdoctor.facts import TorchBuild
-from rocdoctor.torch_stack import backend, preliminary, rocm_label, satisfies, wheel_index
-from tests.kit import amd_gpu, k, nvidia_gpu
+from rocdoctor.torch_stack import backend, preliminary, rocm_label, satisfies, wheel_index, works
+from tests.kit import amd_gpu, k, machine, nvidia_gpu
 
 
 @pytest.mark.parametrize(
@@ -75,3 +77,12 @@ def test_the_index_has_code_for_the_gpu() -> None:
     assert wheel_index(amd_gpu(gfx="gfx803")) is None
     assert wheel_index(amd_gpu(gfx="gfx1201")) == "https://download.pytorch.org/whl/rocm7.2"
     assert wheel_index(nvidia_gpu(), "560.35.05") == "https://download.pytorch.org/whl/cu128"
+
+
+def test_torch_works_where_it_was_imported_and_counts_gpus() -> None:
+    seen = TorchBuild(version=k("2.9.1"), hip=k("6.4.1"), cuda=k(None), import_error=k(None), device_count=k(2))
+    assert works(machine(torch=seen)) and works(machine(torch=seen), "rocm")
+    assert not works(machine(torch=seen), "cuda")
+    assert not works(machine(torch=replace(seen, device_count=k(0))))
+    assert not works(machine(torch=replace(seen, import_error=k("ImportError: no"))))
+    assert not works(machine(torch=TorchBuild(device_count=k(2))))
