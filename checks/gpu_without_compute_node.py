@@ -18,7 +18,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_amd_gpu, no
 from rocdoctor.evidence import NotKnown, Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import chip_of_device
-from rocdoctor.presence import events_of, harm, has_node, kernel_log, kfd_path
+from rocdoctor.presence import events_of, harm, has_node, is_driven, kernel_log, kfd_path, of_vendor
 
 
 @check(each_amd_gpu, cause="gpu-not-supported")
@@ -35,6 +35,11 @@ def gpu_without_compute_node(machine: Machine, gpu: Gpu) -> Outcome:
         raise NotKnown(Unknown("the evidence does not show every node of the compute driver"))
     if value_or(machine.kfd_nodes_hidden, 0) > 0:
         raise NotKnown(Unknown("some nodes of the compute driver are closed to this process by its cgroup", "denied"))
+    # A node whose PCI address could not be matched may be that of this GPU.
+    driven = [one for one in of_vendor(machine, "amd") if is_driven(one) is not False and kfd_path(one) is not False]
+    matched = sum(max(1, len(one.compute_nodes)) for one in driven if has_node(one))
+    if value_or(machine.kfd_gpu_nodes, 0) > matched:
+        raise NotKnown(Unknown("a node of the compute driver could not be matched with a GPU"))
     if events_of(machine, gpu, "kfd-not-supported") or _rejected(machine, gpu):
         return not_applicable("the kernel log says why it was skipped; another check judges that")
     chip = chip_of_device(value_or(gpu.pci_id, "").split(":")[-1] or "0")

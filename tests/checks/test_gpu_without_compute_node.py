@@ -48,3 +48,8 @@ def test_without_amdgpu_or_kfd_it_is_not_applicable() -> None:
     assert states(judge(NAME, machine(amd_gpu(driver="vfio-pci", kfd_node=u())))) == ["not-applicable"]
     assert states(judge(NAME, _machine(kfd_present=k(False)))) == ["pass", "not-applicable"]
     assert states(judge(NAME, machine(nvidia_gpu()))) == ["not-applicable"]
+
+
+def test_a_node_that_no_gpu_was_found_for_may_be_this_ones() -> None:
+    """Kernels before 5.10 name no PCI domain, so nodes of another domain match no device."""
+    assert states(judge(NAME, _machine(kfd_gpu_nodes=k(2)))) == ["pass", "unknown"]
