@@ -37,7 +37,7 @@ from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Gpu, Machine, Variable
 from rocdoctor.gfx_override import NAME, Override, best_value, override_of, physical_gfx
 from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, override_row
-from rocdoctor.presence import is_driven, is_integrated
+from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_driven, is_integrated
 from rocdoctor.torch_stack import for_training
 from rocdoctor.visibility import where_set
 
@@ -105,7 +105,9 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
         )
     if row.safety == "unsafe":
         aside = is_integrated(gpu) and any(for_training(other) and is_driven(other) for other in machine.gpus)
-        severity: Severity = "warning" if aside else "error"
+        # Where a variable selects GPUs, nothing runs on the integrated one.
+        hidden = aside and chosen_by(machine, VISIBLE_AMD) is not None
+        severity: Severity = "info" if hidden else "warning" if aside else "error"
         return finding(
             severity, f"{message}, which has other instructions: expect memory faults, hangs or wrong results.",
             evidence=evidence, fix=fix, explains=_EXPLAINS, confidence="certain" if sure else "likely",

@@ -145,3 +145,10 @@ def test_unset_unknown_and_not_applicable() -> None:
     set_ = environment({GLOBAL: "10.3.0"})
     assert states(judge(NAME, machine(gpu("gfx90a", driver="vfio-pci"), environment=set_))) == ["not-applicable"]
     assert states(judge(NAME, machine(environment=set_))) == ["not-applicable"]
+
+
+def test_an_integrated_gpu_that_a_variable_keeps_out_does_not_suffer() -> None:
+    pair = (gpu("gfx1102"), gpu("gfx1036", 1, integrated=True))
+    chosen = environment({GLOBAL: "11.0.0", "HIP_VISIBLE_DEVICES": "0"})
+    assert severities(judge(NAME, machine(*pair, environment=chosen)))[-1] == "info"
+    assert severities(judge(NAME, machine(*pair, environment=environment({GLOBAL: "11.0.0"}))))[-1] == "warning"
