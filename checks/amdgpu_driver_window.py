@@ -15,11 +15,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, machine_with_amd, not_applicable, warning
+from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, not_applicable, warning
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.tables import driver_package, driver_supports, driver_window
+from rocdoctor.torch_stack import works
 
 
 def _driver(machine: Machine) -> Fact[str]:
@@ -54,7 +55,8 @@ def amdgpu_driver_window(machine: Machine) -> Outcome:
         if old
         else "Install a newer ROCm release that the driver lists"
     )
-    return warning(
+    # What is not on a list still works more often than not.
+    return (info if works(machine, "rocm") else warning)(
         f"The amdgpu driver {package} is too {'old' if old else 'new'} for what AMD lists with ROCm {rocm}{listed}.",
         evidence=[cite(driver), *(cite(one.version) for one in installs)],
         cause="driver-too-old" if old else "driver-library-mismatch",

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from rocdoctor.evidence import Unknown
-from rocdoctor.facts import RocmInstall
-from tests.kit import amd_gpu, judge, k, machine, states
+from rocdoctor.facts import RocmInstall, TorchBuild
+from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "amdgpu-driver-window"
 
@@ -49,3 +49,9 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, machine(amd_gpu(), drivers=driver))) == ["unknown"]
     assert states(judge(NAME, machine(amd_gpu(), drivers=driver, rocm_complete=True))) == ["not-applicable"]
     assert states(judge(NAME, machine(drivers=driver))) == ["not-applicable"]
+
+
+def test_a_pair_off_the_list_that_works_is_a_note() -> None:
+    torch = TorchBuild(version=k("2.9.1"), hip=k("6.4.43482"), cuda=k(None), import_error=k(None), device_count=k(1))
+    of = machine(amd_gpu(), drivers={"amdgpu": {"version": k("5.5")}}, rocm=rocm("6.2.0"), torch=torch)
+    assert severities(judge(NAME, of)) == ["info"]
