@@ -22,6 +22,7 @@ from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gfx_override import physical_gfx
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.tables import RocmRelease, gfx_target, rocm_release, rocm_releases, same_isa_group
+from rocdoctor.torch_stack import works
 
 
 def _first(row: RocmRelease) -> tuple[int, ...]:
@@ -54,7 +55,8 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
     newer = later and not any(_first(one) <= _first(row) for one in listed)
     if newer and not any(same_isa_group(gfx, one) for one in row.gfx or ()):
         first = min(later, key=_first).series[0]
-        return warning(
+        # A wheel brings a ROCm of its own.
+        return (info if works(machine, "rocm") else warning)(
             f"ROCm {version} is older than {gfx}: no relative of it is on its list of GPUs (ROCm {first} has it).",
             evidence=evidence,
             fix=Fix(f"Install ROCm {first} or newer", safety="manual", verify="rocminfo | grep gfx"),

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import RocmInstall
+from rocdoctor.facts import RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 NAME = "rocm-gpu-support-window"
@@ -38,3 +38,8 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, machine(amd_gpu(gfx="gfx1201"), rocm=rocm("6.4.1")))) == ["not-applicable"]
     assert states(judge(NAME, machine(amd_gpu(integrated=True), rocm=rocm("6.2.0")))) == ["not-applicable"]
     assert states(judge(NAME, machine(rocm=rocm("6.2.0")))) == ["not-applicable"]
+
+
+def test_a_torch_that_works_makes_it_a_note() -> None:
+    torch = TorchBuild(version=k("2.9.1"), hip=k("6.4.43482"), cuda=k(None), import_error=k(None), device_count=k(1))
+    assert severities(judge(NAME, machine(amd_gpu(gfx="gfx1201"), rocm=rocm("6.2.0"), torch=torch))) == ["info"]
