@@ -19,7 +19,7 @@ from rocdoctor.check import Evidence, Fix, Outcome, check, cite, machine_with_am
 from rocdoctor.evidence import Known, Unknown, known, value_or
 from rocdoctor.facts import Machine, RocmInstall
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.torch_stack import backend, installed, needs_torch, rocm_label
+from rocdoctor.torch_stack import backend, installed, needs_torch, rocm_label, works
 
 _WHEELS = ("rocm-sdk-core", "rocm-sdk-libraries", "rocm")
 
@@ -34,7 +34,7 @@ def torch_rocm_vs_system_rocm(machine: Machine) -> Outcome:
     version = installed(torch)
     if known(backend(torch)) != "rocm":
         return not_applicable("this torch is no ROCm build")
-    if known(torch.bundled_rocm):
+    if known(torch.bundled_rocm) or works(machine, "rocm"):
         return None
     packages = value_or(torch.packages, {})
     if any(name in packages for name in _WHEELS):

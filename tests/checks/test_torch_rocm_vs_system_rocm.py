@@ -36,3 +36,8 @@ def test_unknown_and_not_applicable() -> None:
     cpu = TorchBuild(version=k("2.6.0+cpu"), hip=k(None), cuda=k(None))
     assert states(judge(NAME, machine(amd_gpu(), torch=cpu, rocm=ROCM_7))) == ["not-applicable"]
     assert states(judge(NAME, machine(torch=TORCH, rocm=ROCM_7))) == ["not-applicable"]
+
+
+def test_a_build_that_counts_gpus_works() -> None:
+    torch = replace(TORCH, import_error=k(None), device_count=k(1))
+    assert states(judge(NAME, machine(amd_gpu(), torch=torch, rocm=ROCM_7))) == ["pass"]
