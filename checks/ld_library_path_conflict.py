@@ -20,6 +20,7 @@ from rocdoctor.evidence import Known, Unknown, known, value_or
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.rocm_roots import roots_on, version_of
+from rocdoctor.torch_stack import works
 from rocdoctor.visibility import where_set
 
 
@@ -68,7 +69,7 @@ def _rocm(machine: Machine, variable: Variable) -> Finding | None:
             ]
             if isinstance(torch.version, Known):
                 evidence.append(cite(torch.version))
-            return warning(
+            return (info if works(machine, "rocm") else warning)(
                 f"LD_LIBRARY_PATH puts the libraries of ROCm {version} ({root}) before the ROCm "
                 f"{'.'.join(hip.split('.')[:2])} "
                 "that the torch wheel brings.",

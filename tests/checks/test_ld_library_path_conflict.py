@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from rocdoctor.facts import Machine, RocmInstall, TorchBuild
@@ -46,3 +47,9 @@ def test_stub_libraries_are_a_note() -> None:
 def test_unset_and_unknown() -> None:
     assert states(judge(NAME, machine(environment=environment({})))) == ["pass"]
     assert states(judge(NAME, machine())) == ["unknown"]
+
+
+def test_a_torch_that_works_all_the_same_makes_it_a_note() -> None:
+    of = host("/opt/rocm-6.2.0/lib")
+    working = replace(of, torch=replace(of.torch, import_error=k(None), device_count=k(1)))
+    assert severities(judge(NAME, working)) == ["info"]
