@@ -15,10 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, quote, warning, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
 from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.rocm_roots import install_of, root_of
+from rocdoctor.torch_stack import works
 from rocdoctor.visibility import where_set
 
 _NAMES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
@@ -40,7 +41,7 @@ def rocm_path_missing(machine: Machine) -> Outcome:
         there = [cite(one.version, one.root) for one in machine.rocm if isinstance(one.version, Known)]
         has = f"installed is {', '.join(one.root for one in machine.rocm)}" if machine.rocm else "no ROCm is installed"
         found.append(
-            warning(
+            (info if works(machine, "rocm") else warning)(
                 f"{name} is {variable.value}, and there is no {root} ({has}).",
                 evidence=[quote(variable.source, f"{name}={variable.value}", variable.line), *there],
                 fix=Fix(

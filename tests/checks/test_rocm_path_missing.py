@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import RocmInstall
-from tests.kit import environment, judge, k, machine, states
+from rocdoctor.facts import RocmInstall, TorchBuild
+from tests.kit import environment, judge, k, machine, severities, states
 
 NAME = "rocm-path-missing"
 ROCM = (RocmInstall(k("7.0.1"), "/opt/rocm-7.0.1", "classic", aliases=("/opt/rocm",)),)
@@ -40,3 +40,9 @@ def test_unknown() -> None:
     assert states(judge(NAME, machine(rocm=ROCM, environment=set_))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["unknown"]
     assert states(judge(NAME, machine(environment=environment({})))) == ["pass"]
+
+
+def test_a_torch_that_works_all_the_same_makes_it_a_note() -> None:
+    torch = TorchBuild(version=k("2.9.1"), hip=k("6.4.43482"), cuda=k(None), import_error=k(None), device_count=k(1))
+    of = machine(rocm_complete=True, environment=environment({"ROCM_HOME": "/opt/rocm"}), torch=torch)
+    assert severities(judge(NAME, of)) == ["info"]
