@@ -16,10 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, quote, warning, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
 from rocdoctor.rocm_roots import install_of, package_summary, releases, roots_on, version_of
+from rocdoctor.torch_stack import works
 
 
 @check(whole_machine, cause="mixed-rocm-installs")
@@ -71,7 +72,7 @@ def _paths(machine: Machine) -> Finding | None:
     if len(releases(named.values())) < 2:
         return None
     shown = ", ".join(f"{what} is ROCm {version}" for what, version in named.items())
-    return warning(
+    return (info if works(machine, "rocm") else warning)(
         f"The search paths name more than one ROCm release: {shown}.",
         evidence=list(dict.fromkeys(evidence)),
         fix=Fix(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import RocmInstall
-from tests.kit import environment, judge, k, machine, states
+from rocdoctor.facts import RocmInstall, TorchBuild
+from tests.kit import environment, judge, k, machine, severities, states
 
 NAME = "rocm-mixed-installs"
 SIDE_BY_SIDE = (
@@ -47,3 +47,9 @@ def test_a_folder_that_is_not_there_mixes_nothing() -> None:
 
 def test_nothing_known_is_unknown() -> None:
     assert states(judge(NAME, machine())) == ["unknown"]
+
+
+def test_paths_of_two_releases_under_a_torch_that_works_are_a_note() -> None:
+    paths = environment({"LD_LIBRARY_PATH": "/opt/rocm-7.0.1/lib:/usr/lib", "ROCM_PATH": "/opt/rocm"})
+    torch = TorchBuild(version=k("2.9.1"), hip=k("6.4.43482"), cuda=k(None), import_error=k(None), device_count=k(1))
+    assert severities(judge(NAME, machine(rocm=SIDE_BY_SIDE, environment=paths, torch=torch))) == ["info"]
