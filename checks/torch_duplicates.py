@@ -19,6 +19,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, warning, whole_machine
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
+from rocdoctor.torch_stack import works
 
 _MATTER = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
 _TRITONS = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
@@ -40,8 +41,9 @@ def torch_duplicates(machine: Machine) -> Outcome:
         name = _names(words)
         matters = name in _MATTER
         # A virtual environment over system packages has many packages twice, and that is how it is meant.
-        report = warning if matters else info
         twice = words.endswith("more than once")
+        # An environment over the system's packages may well have a torch of its own, and the first one works.
+        report = warning if matters and not (twice and works(machine)) else info
         message = (
             f"{name} is installed more than once; the first one on the path is imported and hides the others."
             if twice

@@ -45,3 +45,11 @@ def test_two_packages_that_bring_triton_are_a_warning() -> None:
 
 def test_unread_packages_are_unknown() -> None:
     assert states(judge(NAME, machine())) == ["unknown"]
+
+
+def test_an_environment_over_a_systems_torch_that_works_is_a_note() -> None:
+    torch = TorchBuild(
+        packages=k({"torch": "2.9.0"}), shadowed=("torch is installed more than once", "/src/torch hides torch"),
+        import_error=k(None), device_count=k(1),
+    )  # fmt: skip
+    assert severities(judge(NAME, machine(torch=torch))) == ["info", "warning"]
