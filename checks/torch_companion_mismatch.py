@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Finding, Outcome, check, cite, error, quote, warning, whole_machine
+from rocdoctor.check import Finding, Outcome, check, cite, error, info, quote, warning, whole_machine
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
 from rocdoctor.torch_stack import (
@@ -30,6 +30,7 @@ from rocdoctor.torch_stack import (
     preliminary,
     reinstall,
     satisfies,
+    works,
 )
 
 _OFFICIAL = ("torchvision", "torchaudio", "torchtext")
@@ -73,7 +74,7 @@ def torch_companion_mismatch(machine: Machine) -> Outcome:
         own = packages.get(name, "")
         if own and satisfies(own, demanded) is False:
             found.append(
-                warning(
+                (info if works(machine) and "triton" not in name else warning)(
                     f"torch {version} demands {name}{demanded.removeprefix(name)}, and {name} {own} is installed.",
                     evidence=[cite(torch.version), quote(_question(source), f"{name} {own}")],
                     fix=reinstall(_index(version)),

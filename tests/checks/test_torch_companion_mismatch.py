@@ -67,3 +67,12 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, machine(torch=TorchBuild(version=k("2.5.1"), packages=u())))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["unknown"]
     assert states(judge(NAME, machine(torch=TorchBuild(version=k(None), packages=k({}))))) == ["not-applicable"]
+
+
+def test_another_library_than_torch_demands_is_a_note_where_torch_works() -> None:
+    torch = TorchBuild(
+        version=k("2.9.1"), packages=k({"nvidia-nccl-cu12": "2.28.3", "triton": "3.6.0"}),
+        torch_requires={"nvidia-nccl-cu12": "==2.27.5", "triton": "==3.5.1"},
+        import_error=k(None), device_count=k(1),
+    )  # fmt: skip
+    assert severities(judge(NAME, machine(torch=torch))) == ["info", "warning"]
