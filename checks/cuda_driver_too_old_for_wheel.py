@@ -20,6 +20,7 @@ from rocdoctor.evidence import NOT_ASKED, Known, Unknown, known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.tables import cuda_min_driver
+from rocdoctor.nvidia import is_enclosed
 from rocdoctor.torch_stack import installed, needs_torch
 
 
@@ -50,6 +51,9 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
         if not major or major >= numbers(cuda)[:1]:
             return None
         has, evidence = f"driver for CUDA {known(speaks)}", [cite(torch.cuda), cite(speaks)]
+    if is_enclosed(machine) and not isinstance(torch.device_count, Known):
+        # The container toolkit puts such a package in place by itself where the image brings one.
+        return known(Unknown("a forward compatibility package of the container may make up for the driver"))
     twelve = numbers(value_or(driver, "")) >= (525,) or numbers(value_or(speaks, "")) >= (12,)
     index = f"https://download.pytorch.org/whl/cu{'126' if twelve else '118'}"
     return error(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rocdoctor.check import Verdict
-from rocdoctor.facts import TorchBuild
+from rocdoctor.facts import Container, TorchBuild
 from tests.kit import environment, judge, k, machine, nvidia_gpu, states
 
 NAME = "cuda-driver-too-old-for-wheel"
@@ -74,3 +74,9 @@ def test_unknown_and_not_applicable() -> None:
     cpu = TorchBuild(version=k("2.9.0+cpu"), hip=k(None), cuda=k(None))
     assert states(judge(NAME, machine(nvidia_gpu(), torch=cpu))) == ["not-applicable"]
     assert states(judge(NAME, machine(torch=cpu))) == ["not-applicable"]
+
+
+def test_in_a_container_a_compatibility_package_may_help_until_torch_was_seen_to_fail() -> None:
+    inside = Container(kind=k("docker"))
+    assert states(verdicts("470.82.01", "12.1", container=inside)) == ["unknown"]
+    assert states(verdicts("470.82.01", "12.1", container=inside, count=0)) == ["fail"]
