@@ -32,9 +32,12 @@ def tool_failed(machine: Machine) -> Outcome:
     if not machine.failures:
         return None if machine.gpus else not_applicable("no GPU, so no tool was asked")
     by_question = {failure.question: failure for failure in machine.failures}
-    # One tool may be slow (a loaded machine, Python on a network disk); a stuck driver stops all, or is in the log.
+    # The tools that are Python are slow on a loaded machine or a network disk, and nvidia-smi where GPUs wake up one by
+    # one; a stuck driver stops several, rocminfo too, or is in the log.
     hung = {_program(one) for one in by_question.values() if _hung(one) and _program(one) in _GPU_TOOLS}
-    stuck = len(hung) > 1 or bool(hung and any(is_current(event) for event in other_events(machine, *_STUCK)))
+    stuck = (len(hung) > 1 and "rocminfo" in hung) or bool(
+        hung and any(is_current(event) for event in other_events(machine, *_STUCK))
+    )
     return [_finding(failure, stuck) for failure in list(by_question.values())[:20]]
 
 
