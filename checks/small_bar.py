@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, finding
+from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, finding, not_applicable
 from rocdoctor.evidence import first_known, known, value_or
 from rocdoctor.fabric import pcie_pairs, training_gpus
 from rocdoctor.facts import Gpu, Machine
@@ -27,6 +27,8 @@ _NEARLY_ALL = 0.9  # tools and the kernel count reserved memory differently by a
 
 @check(each_discrete_amd_gpu)
 def small_bar(machine: Machine, gpu: Gpu) -> Outcome:
+    if value_or(gpu.shared_memory, False):
+        return not_applicable("this GPU works in the CPU's memory and needs no window to it")
     total = known(gpu.vram_bytes)
     window = first_known(gpu.visible_vram_bytes, gpu.pcie.bar_bytes)
     visible = known(window)

@@ -70,7 +70,9 @@ def _judge(
     runs_as = f", run as {override.target}" if override is not None and override.target != gfx else ""
     words = "Official wheels of this flavour have" if basis else "It has"
     message = f"torch {version} holds no code for {gfx}{runs_as}. {words} {', '.join(built)}."
-    value = best_value(gfx)
+    # A value for one GPU counts for all: beside a card of another target it would break that one.
+    alone = all(one is gpu or value_or(one.gfx, gfx) == gfx for one in machine.gpus if one.vendor == "amd")
+    value = best_value(gfx) if alone else None
     return finding(
         _severity(machine, gpu, gfx, built, basis),
         message,

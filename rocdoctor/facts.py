@@ -148,6 +148,7 @@ class Gpu:
     gfx: Fact[str] = NOT_ASKED
     compute_capability: Fact[str] = NOT_ASKED
     integrated: Fact[bool] = NOT_ASKED
+    shared_memory: Fact[bool] = NOT_ASKED  # it has no memory of its own but works in the CPU's (APUs, MI300A)
     boot_display: Fact[bool] = NOT_ASKED
     compute_units: Fact[int] = NOT_ASKED
     vram_bytes: Fact[int] = NOT_ASKED
@@ -426,6 +427,8 @@ class Container:
     rootless: Fact[bool] = NOT_ASKED
     virtual_machine: Fact[str | None] = NOT_ASKED  # kvm, vmware, hyperv, ...; None: bare metal
     cgroup_device_note: Fact[str] = NOT_ASKED
+    # Options of the command or file that started it: "device" -> ("/dev/kfd", "/dev/dri"), "shm-size" -> ("16G",).
+    options: Fact[Mapping[str, tuple[str, ...]]] = NOT_ASKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocdoctor.collect import container, cpus, gpus, indices, kernel, log, memory, network, packages, software, user
+from rocdoctor.collect import container, cpus, gpus, indices, kernel, log, memory, network, packages, software, stated, user
 from rocdoctor.collect import os as system
 from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.messages import collect_messages
@@ -35,13 +35,15 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     kernel_log = log.collect_log(host, running.uptime_s)
     if isinstance(kernel_log, Known):
         gpus.add_log(view, kernel_log.value)
+    stated.add_cards(host, view)
     found, links, unlike = gpus.build(view, tools)
-    usable = any(gpu.vendor in ("amd", "nvidia") for gpu in found)
+    wsl = "microsoft" in value_or(running.release, "").lower()  # there the GPU is not on the PCI bus
+    usable = wsl or any(gpu.vendor in ("amd", "nvidia") for gpu in found)
     rocm, rocm_complete = software.collect_rocm(host, value_or(distribution.id, None))
     running = kernel.with_log(running, kernel_log)
     named = packages.collect_packages(host, rocm, value_or(distribution.id, None), value_or(distribution.id_like, None))
     torch = software.collect_torch(host, import_torch or (host.kind == "live" and usable))
-    return Machine(
+    machine = Machine(
         memory=memory.collect_memory(host),
         nodes=nodes,
         user=user.collect_user(host, environment),
@@ -77,3 +79,4 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         disagreements=unlike,
         messages=collect_messages(host),
     )
+    return stated.filled(host, machine)

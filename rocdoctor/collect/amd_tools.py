@@ -54,11 +54,16 @@ def _temps(
     )  # fmt: skip
 
 
-def _groups(items: list[tuple[str | None, T]]) -> list[list[T]]:
-    """Items of one PCI slot together (partitions), those without an address alone, in the order given."""
-    groups: dict[str, list[T]] = {}
-    for number, (address, item) in enumerate(items):
-        groups.setdefault(address.rsplit(".", 1)[0] if address else f"#{number}", []).append(item)
+def _groups(items: list[tuple[str | None, str | None, T]]) -> list[list[T]]:
+    """Items of (address, unique id, item): those of one PCI slot together (partitions), in the order given.
+
+    Items without an address stay alone; so do those of one address with unlike ids (tools that leave the PCI domain out
+    give several GPUs the same address).
+    """
+    groups: dict[tuple[str, str], list[T]] = {}
+    for number, (address, unique, item) in enumerate(items):
+        slot = address.rsplit(".", 1)[0] if address else f"#{number}"
+        groups.setdefault((slot, unique or ""), []).append(item)
     return list(groups.values())
 
 
@@ -66,10 +71,12 @@ def rocminfo_records(info: RocmInfo, question: str) -> list[GpuRecord]:
     """One record a physical GPU; agents that share bus and device are its partitions."""
     order = {id(agent): index for index, agent in enumerate(info.gpus)}
     found: list[GpuRecord] = []
-    for agents in _groups([(agent.pci_address, agent) for agent in info.gpus]):
+    for agents in _groups([(agent.pci_address, agent.unique_id, agent) for agent in info.gpus]):
         first = agents[0]
         addresses = [agent.pci_address for agent in agents if agent.pci_address]
         address = min(addresses) if addresses else None
+        if first.domain is None and sum(agent.pci_address == first.pci_address for agent in info.gpus) > len(agents):
+            address = None  # without its domain the address names several GPUs
         record = GpuRecord(
             "rocminfo", "amd", bdf=address, unique_id=_number(first.unique_id), kfd_node=first.node,
             position=order[id(first)], partition_of_address=len(agents) > 1,
@@ -106,7 +113,7 @@ def _agent_node(agent: Agent, question: str) -> ComputeNode:
 def rocm_smi_records(smi: RocmSmi, question: str) -> list[GpuRecord]:
     """One record a device of the list; partitions are told by equal PCI slots."""
     found: list[GpuRecord] = []
-    for members in _groups([(gpu.pci_address, gpu) for gpu in smi.gpus]):
+    for members in _groups([(gpu.pci_address, gpu.unique_id, gpu) for gpu in smi.gpus]):
         gpu = members[0]
         record = GpuRecord(
             "rocm-smi", "amd", bdf=gpu.pci_address, unique_id=_number(gpu.unique_id), kfd_node=gpu.node,
@@ -175,7 +182,7 @@ def _fill_rocm_smi(record: GpuRecord, gpu: RocmSmiGpu, question: str) -> None:
 def amd_smi_records(smi: AmdSmi, question: str) -> list[GpuRecord]:
     """One record a device of the list; partitions are told by equal PCI slots."""
     found: list[GpuRecord] = []
-    for members in _groups([(gpu.pci_address, gpu) for gpu in smi.gpus]):
+    for members in _groups([(gpu.pci_address, gpu.unique_id, gpu) for gpu in smi.gpus]):
         gpu = members[0]
         record = GpuRecord(
             "amd-smi", "amd", bdf=gpu.pci_address, unique_id=_number(gpu.unique_id), kfd_node=gpu.node,

@@ -94,7 +94,10 @@ def _fill(host: Host, record: GpuRecord, device: str) -> None:
         return
     host.prefetch(f"read {device}/{name}" for _, name, _ in _SIMPLE)
     for key, name, parse in _SIMPLE:
-        record.put_fact(key, read_fact(host, f"{device}/{name}", parse))
+        fact = read_fact(host, f"{device}/{name}", parse)
+        if key.endswith("vram_bytes") and isinstance(fact, Known) and fact.value == 0:
+            continue  # an accelerator that shares the CPU's memory: KFD has the size
+        record.put_fact(key, fact)
     unique = host.ask(f"read {device}/unique_id")
     number = parse_unique_id(unique.text) if unique.ok else None
     if number:

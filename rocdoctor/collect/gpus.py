@@ -257,8 +257,12 @@ def _with_profile(gpu: Gpu) -> Gpu:
     if nameless and profile is not None and profile.names:
         changes["name"] = Known(profile.names[0], source)
     integrated = {one.integrated for one in candidates}
-    if isinstance(gpu.integrated, Unknown) and len(integrated) == 1:
+    # rocminfo calls every GPU that shares the CPU's memory an APU, accelerators such as MI300A too.
+    if len(integrated) == 1:
         changes["integrated"] = Known(integrated.pop(), source)
+    shared = {one.shared_memory for one in candidates}
+    if len(shared) == 1:
+        changes["shared_memory"] = Known(shared.pop(), source)
     changed = replace(gpu, **changes)
     if value_or(changed.integrated, False) and _is_from(changed.vram_bytes, ("/kfd/", "rocminfo")):
         why = Unknown("the driver lists shared memory for an integrated GPU, not memory of its own", "not-asked")

@@ -21,7 +21,8 @@ def with_indices(
     that this process may not read changes the numbers, so nothing is said then.
     """
     orders = _hip_order(gpus, topology, environment)
-    by_bdf = {one.bdf.value: one for one in torch.devices if isinstance(one.bdf, Known)}
+    # Partitions share an address: the first one names the GPU.
+    by_bdf = {one.bdf.value: one for one in reversed(torch.devices) if isinstance(one.bdf, Known)}
     found: list[Gpu] = []
     for gpu in gpus:
         hip: Fact[int] = gpu.hip_index if isinstance(gpu.hip_index, Known) else orders.get(gpu.index, gpu.hip_index)

@@ -70,7 +70,7 @@ def gpu_links(
         for row in matrix.rows:
             for other, kind in row.links.items():
                 bonded = nvlink_count(kind)
-                if bonded is not None and row.name in places and other in places:
+                if bonded and row.name in places and other in places:
                     source = Source(answer.question, row.line)
                     table.add(places[row.name], places[other], _Found("nvlink", count=Known(bonded, source)))
     return tuple(

@@ -16,7 +16,7 @@ from rocdoctor.facts import ComputeNode, Disagreement
 # Best source first: the kernel's own files, then tools that ask the driver, then texts about the machine, then tables.
 RANKS = (
     "sysfs", "drm", "kfd", "nvidia-smi-xml", "nvidia-smi-q", "nvidia-smi", "rocminfo", "amd-smi", "rocm-smi", "lspci",
-    "lstopo", "rccl", "torch", "dmesg", "profile",
+    "lstopo", "rccl", "torch", "dmesg", "profile", "prose",
 )  # fmt: skip
 
 # Facts whose values legitimately differ between sources and moments: no disagreement is reported for them.
@@ -177,7 +177,7 @@ def disagreements(device: Device, label: str) -> list[Disagreement]:
         values: dict[str, str] = {}
         for record in sorted(device.records, key=lambda one: one.rank):
             fact = record.facts.get(key)
-            if isinstance(fact, Known) and record.source not in ("profile", "dmesg", "rccl"):
+            if isinstance(fact, Known) and record.source not in ("profile", "dmesg", "rccl", "prose"):
                 values.setdefault(str(fact.value).lower(), str(fact.source))
         if len(values) > 1:
             found.append(Disagreement(label, key, tuple(values.items())))

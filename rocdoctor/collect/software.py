@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
+from rocdoctor.collect.listed_software import listed_torch
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.facts import CudaToolkit, RocmInstall, TorchBuild, TorchDevice
 from rocdoctor.host.base import Answer, Host
@@ -77,6 +78,9 @@ def collect_torch(host: Host, import_torch: bool) -> TorchBuild:
         wanted = next((one for one in host.available() if one.startswith("python default --import")), wanted)
     answer = host.ask(wanted)
     if not answer.data:
+        listed = listed_torch(host) if host.kind != "live" else None
+        if listed is not None:
+            return listed
         gap = answer.unknown()
         return TorchBuild(interpreter=gap, python=gap, version=gap, packages=gap)
     return _build(interpreter.parse(answer.text), answer)

@@ -12,6 +12,7 @@ from rocdoctor.facts import DeviceNode, Environment, User, Variable
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers.env_text import parse_env
 from rocdoctor.parsers.limits import parse_limits
+from rocdoctor.parsers.ls_long import parse_ls_long
 from rocdoctor.parsers.network import bdf_of_link
 from rocdoctor.parsers.process import group_names, groups_with_member, parse_id, parse_status
 
@@ -61,7 +62,18 @@ def _listed_user(host: Host, gap: Unknown, memlock: Fact[int | None], nofile: Fa
             names = tuple(name or str(number) for number, name in found.groups.items())
             overflow = Known(OVERFLOW_ID in found.groups and found.uid != OVERFLOW_ID, source)
             return User(Known(found.uid, source), Known(names, source), memlock, nofile, overflow)
+    for _, output in outputs(host, "groups"):
+        names = _listed_groups(output.text)
+        if names:
+            return User(gap, Known(names, output.source(1)), memlock, nofile, gap)
     return User(gap, gap, memlock, nofile, gap)
+
+
+def _listed_groups(text: str) -> tuple[str, ...]:
+    """The names that `groups` prints, with or without the user's name in front."""
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    words = first.rpartition(" : ")[2].split()
+    return tuple(words) if words and all(re.fullmatch(r"[A-Za-z_][\w.@$-]{0,63}", word) for word in words) else ()
 
 
 def _group_names(host: Host) -> Mapping[int, str]:
@@ -141,6 +153,9 @@ def _node(host: Host, path: str, names: Mapping[int, str], opened: bool) -> Devi
     answer = host.ask(f"stat {path}")
     words = answer.text.split() if answer.ok else []
     if len(words) < 4 or not words[3].isdecimal():
+        listed = _listed_node(host, path)
+        if listed is not None:
+            return listed
         absent = answer.status == "absent" and answer.complete
         exists: Fact[bool] = Known(False, answer.source()) if absent else answer.unknown()
         return DeviceNode(path, exists, answer.unknown(), answer.unknown(), answer.unknown(), bdf)
@@ -153,6 +168,17 @@ def _node(host: Host, path: str, names: Mapping[int, str], opened: bool) -> Devi
         Known(names.get(gid, str(gid)), answer.source(1)),
         bdf,
     )
+
+
+def _listed_node(host: Host, path: str) -> DeviceNode | None:
+    """The node as an output of `ls -l` shows it."""
+    for _, output in outputs(host, "ls"):
+        for one in parse_ls_long(output.text):
+            if one.path == path or path.endswith("/dri/" + one.path):
+                source = output.source(one.line)
+                mode, group = Known(one.mode, source), Known(one.group, source)
+                return DeviceNode(path, Known(True, source), NOT_ASKED, mode, group)
+    return None
 
 
 def _access(host: Host, path: str, render: str | None) -> Fact[str]:

@@ -12,7 +12,6 @@ import errno
 import glob
 import os
 import queue
-import signal
 import stat
 import subprocess
 import sys
@@ -23,10 +22,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
-from rocdoctor.host.programs import child_environment, find_interpreter, find_program, invoking_user
+from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
+from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded
 
-MAX_PROGRAMS_AT_ONCE = 16
-_GRACE_S = 0.3
+
+_PIECE_BYTES = 256 * 1024
 
 
 class _Pending:
@@ -59,10 +59,10 @@ class LiveHost:
         self.python = python
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
-        self._slots = threading.BoundedSemaphore(MAX_PROGRAMS_AT_ONCE)
+        self._slots = threading.BoundedSemaphore(programs_at_once())
         self._stuck_reads = 0
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._start_reader()
+        self._reading = self._start_reader()
 
     # -- the protocol
 
@@ -80,7 +80,7 @@ class LiveHost:
         while not pending.done.wait(limit):
             began = pending.began
             if began is not None and time.monotonic() - began >= limit:
-                pending.finish(Answer(question, "timeout", note=f"{limit:g} s", seconds=limit))
+                pending.finish(Answer(question, "timeout", note=f"{limit:g}s", seconds=limit))
                 self._stuck_reads += not slow
             if not slow:  # it hangs, or stands behind one that does
                 self._replace_reader()
@@ -96,9 +96,9 @@ class LiveHost:
         soon after one deadline.
         """
         if question.startswith("python "):
-            return self.timeout_s * 3 + 2 * _GRACE_S + 1.0
+            return self.timeout_s * 3 + 2 * GRACE_S + 1.0
         if question.startswith("run "):
-            return self.timeout_s + 2 * _GRACE_S + 1.0
+            return self.timeout_s + 2 * GRACE_S + 1.0
         return min(self.timeout_s, 0.2) if self._stuck_reads else self.timeout_s
 
     def _begin(self, question: str) -> _Pending:
@@ -109,9 +109,14 @@ class LiveHost:
             pending = self._pending[question] = _Pending()
         if question.startswith(("run ", "python ")):
             target = self._run if question.startswith("run ") else self._probe
-            threading.Thread(target=self._slot, args=(target, question, pending), daemon=True).start()
+            try:
+                threading.Thread(target=self._slot, args=(target, question, pending), daemon=True).start()
+            except RuntimeError:  # this user may start no more threads: one after the other then
+                self._slot(target, question, pending)
         else:
             self._jobs.put((question, pending))
+            if not self._reading:
+                self._read_one(self._jobs.get_nowait())
         return pending
 
     def _slot(self, function: Callable[[str], Answer], question: str, pending: _Pending) -> None:
@@ -123,8 +128,13 @@ class LiveHost:
                 answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
         pending.finish(replace(answer, seconds=time.monotonic() - pending.began))
 
-    def _start_reader(self) -> None:
-        threading.Thread(target=self._read_for_ever, args=(self._jobs,), daemon=True).start()
+    def _start_reader(self) -> bool:
+        """Whether there is a thread that reads; without one, questions are answered as they come."""
+        try:
+            threading.Thread(target=self._read_for_ever, args=(self._jobs,), daemon=True).start()
+        except RuntimeError:
+            return False
+        return True
 
     def _replace_reader(self) -> None:
         """The reader hangs in the kernel: leave it there, and let a new one go on with the rest."""
@@ -139,15 +149,19 @@ class LiveHost:
     @staticmethod
     def _read_for_ever(jobs: queue.SimpleQueue[_Job | None]) -> None:
         while (job := jobs.get()) is not None:
-            question, pending = job
-            pending.began = time.monotonic()
-            if pending.done.is_set():
-                continue
-            try:
-                answer = _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
-            except Exception as error:  # a question never breaks the tool
-                answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
-            pending.finish(answer)
+            LiveHost._read_one(job)
+
+    @staticmethod
+    def _read_one(job: _Job | None) -> None:
+        if job is None or job[1].done.is_set():
+            return
+        question, pending = job
+        pending.began = time.monotonic()
+        try:
+            answer = _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
+        except Exception as error:  # a question never breaks the tool
+            answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+        pending.finish(answer)
 
     def _run(self, question: str) -> Answer:
         argv = argv_of(question)
@@ -158,6 +172,10 @@ class LiveHost:
 
     def _probe(self, question: str) -> Answer:
         words = question.split(" ")[1:]
+        if invoking_user() is not None and words[:1] == ["default"] and not self.python:
+            return Answer(
+                question, "failed", note="run through sudo: root's interpreter is not the user's (--python PATH)"
+            )
         which = self.python if words[:1] == ["default"] else os.path.expanduser(words[0])
         interpreter = find_interpreter(which)
         if interpreter is None:
@@ -166,62 +184,6 @@ class LiveHost:
         # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
         limit = self.timeout_s * (3 if "--import" in words else 1)
         return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit)
-
-
-def run_bounded(question: str, argv: list[str], limit_s: float) -> Answer:
-    """Run a program with a deadline and a bounded output; its whole process group is ended for certain."""
-    try:
-        child = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-            start_new_session=True, env=child_environment(), cwd="/",
-        )  # fmt: skip
-    except PermissionError:
-        return Answer(question, "denied")
-    except OSError as error:
-        return Answer(question, "failed", note=f"cannot start {argv[0]}: {error.strerror}")
-    outputs = [bytearray(), bytearray()]
-    drains = [
-        threading.Thread(target=_drain, args=(stream, output), daemon=True)
-        for stream, output in zip((child.stdout, child.stderr), outputs, strict=True)
-    ]
-    for drain in drains:
-        drain.start()
-    deadline = time.monotonic() + limit_s
-    timed_out = False
-    try:
-        child.wait(limit_s)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-    for drain in drains:  # a grandchild may hold the pipe open after the program has ended
-        drain.join(max(0.0, min(1.0, deadline - time.monotonic())))
-    if timed_out or any(drain.is_alive() for drain in drains):
-        _end_group(child)
-    out, err = (bytes(output) for output in outputs)
-    if timed_out:
-        return Answer(question, "timeout", normalise(out[:MAX_ANSWER_BYTES]), note=f"{limit_s:g}s", complete=False)
-    code = child.returncode
-    if code != 0 or not out.strip():  # the reason of a failure usually stands on stderr
-        out = out.rstrip(b"\n") + (b"\n" if out.strip() else b"") + err
-    cut = len(out) > MAX_ANSWER_BYTES
-    return Answer(question, "ok", normalise(out[:MAX_ANSWER_BYTES]), code, truncated=cut, complete=not cut)
-
-
-def _drain(stream: object, output: bytearray) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        while chunk := os.read(stream.fileno(), 65536):  # type: ignore[attr-defined]
-            if len(output) <= MAX_ANSWER_BYTES:
-                output.extend(chunk)
-
-
-def _end_group(child: subprocess.Popen[bytes]) -> None:
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, sign)
-        try:
-            child.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
-            continue
-    # A task in an uninterruptible kernel wait is abandoned; its question is answered with "timeout".
 
 
 def _failure(question: str, error: OSError) -> Answer:
@@ -240,8 +202,16 @@ def _read(question: str) -> Answer:
     try:
         if not stat.S_ISREG(os.stat(_path(question)).st_mode):
             return Answer(question, "failed", note="not a regular file")
-        with open(os.open(_path(question), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-            data = stream.read(MAX_ANSWER_BYTES + 1)
+        with open(
+            os.open(_path(question), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb", 0
+        ) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return Answer(question, "failed", note="not a regular file")
+            # In pieces: files of /proc/sys allocate as much as they are asked for, and refuse 16 MiB.
+            pieces = bytearray()
+            while len(pieces) <= MAX_ANSWER_BYTES and (piece := stream.read(_PIECE_BYTES)):
+                pieces += piece
+            data = bytes(pieces)
     except OSError as error:
         return _failure(question, error)
     cut = len(data) > MAX_ANSWER_BYTES

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rocdoctor.check import Finding
 from rocdoctor.diagnose import Diagnosis
+from rocdoctor.evidence import value_or
 from rocdoctor.report.subjects import grouped, subject_parts
 
 
@@ -52,6 +53,8 @@ def _because(name: str, subjects: list[str]) -> str:
 def _nothing(diagnosis: Diagnosis) -> str:
     machine = diagnosis.machine
     usable = [gpu for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia")]
+    if not usable and value_or(machine.container.kind, "") == "wsl":
+        return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says of it."
     if not usable and machine.gpus_complete:
         return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo back end)."
     if not usable:

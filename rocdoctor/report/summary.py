@@ -10,16 +10,20 @@ from rocdoctor.facts import Gpu, Machine
 from rocdoctor.report.clean import one_line
 from rocdoctor.report.subjects import number_ranges
 
+_VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
 HEAD = 9  # columns of the first word
 
 
 def _gib(fact: Fact[int]) -> str:
-    return f"{fact.value / 2**30:.0f} GiB" if isinstance(fact, Known) else ""
+    if not isinstance(fact, Known) or fact.value <= 0:
+        return ""
+    gib = fact.value / 2**30
+    return f"{gib:.0f} GiB" if gib >= 0.95 else f"{fact.value / 2**20:.0f} MiB"
 
 
 def gpu_words(gpu: Gpu, driver_shown: Collection[str] = ()) -> str:
     """One GPU: name, target, memory, and its driver unless that is in ``driver_shown``, as far as they are known."""
-    name = value_or(gpu.name, None) or f"{gpu.vendor.upper()} GPU {value_or(gpu.pci_id, '')}".strip()
+    name = value_or(gpu.name, None) or f"{_VENDORS.get(gpu.vendor, 'Other')} GPU {value_or(gpu.pci_id, '')}".strip()
     capability = value_or(gpu.compute_capability, "").replace(".", "")
     parts = [name, value_or(gpu.gfx, "") or (f"sm_{capability}" if capability else ""), _gib(gpu.vram_bytes)]
     driver = value_or(gpu.driver, "")

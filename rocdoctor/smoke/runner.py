@@ -85,7 +85,8 @@ def _rank(rank: int, path: Path, late: bool, child: subprocess.Popen[bytes]) -> 
     except (OSError, ValueError):
         last = next((line for line in reversed(words.splitlines()) if line.strip()), "")
         how = "gave no answer before the deadline" if late else f"ended with status {child.returncode}"
-        return {"rank": rank, "state": "crashed", "message": f"rank {rank} {how}" + (f": {last[:200]}" if last and not late else "")}
+        words = f"rank {rank} {how}" + (f": {last[:200]}" if last and not late else "")
+        return {"rank": rank, "state": "crashed", "message": words}
 
 
 def _judge(mode: str, ranks: tuple[dict[str, Any], ...], wall_s: float) -> ModeResult:

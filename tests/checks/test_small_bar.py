@@ -51,3 +51,8 @@ def test_what_may_be_an_apu_is_not_accused() -> None:
 def test_unknown_and_not_applicable() -> None:
     assert states(_on(machine(amd_gpu(0), amd_gpu(1)))) == ["unknown", "unknown"]
     assert states(_on(machine())) == ["not-applicable"]
+
+
+def test_an_accelerator_in_the_cpus_memory_needs_no_window() -> None:
+    apu = amd_gpu(visible_vram_bytes=256 << 20, shared_memory=True)
+    assert states(judge("small-bar", machine(apu, amd_gpu(1)))) == ["not-applicable", "unknown"]
