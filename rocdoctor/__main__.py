@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+from typing import NoReturn
 
 
 def main() -> None:
     """Run the command line; the exit code is the process's."""
     from rocdoctor.cli import run
 
+    for name in ("SIGTERM", "SIGHUP"):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:  # nohup ignores it, and so it stays
+                signal.signal(getattr(signal, name), _stop)
     sys.exit(run(sys.argv[1:]))
+
+
+def _stop(number: int, _: object) -> NoReturn:
+    """End as an interrupt does: what was started is ended first."""
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from rocdoctor.host import live, programs
+from rocdoctor.host import live, programs, running
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live import LiveHost, run_bounded
+from rocdoctor.host.live import LiveHost
+from rocdoctor.host.running import run_bounded
 
 pytestmark = pytest.mark.live
 
@@ -64,7 +69,7 @@ def test_a_grandchild_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) 
 def test_the_reason_of_a_failure_is_kept_and_output_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = run_bounded("run x", [_script(tmp_path / "fail", "echo out; echo why >&2; exit 3\n")], 2.0)
     assert (answer.text, answer.exit_code) == ("out\nwhy", 3)
-    monkeypatch.setattr(live, "MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(running, "MAX_ANSWER_BYTES", 1000)
     big = run_bounded("run y", [_script(tmp_path / "big", "yes | head -c 300000\n")], 5.0)
     assert len(big.data) <= 1000
     assert big.truncated
@@ -87,6 +92,98 @@ def test_a_read_that_hangs_in_the_kernel_costs_one_deadline(monkeypatch: pytest.
     assert [host.ask(question).status for question in sorted(stuck)] == ["timeout"] * 3
     assert host.ask(f"read {tmp_path}/good").text == "fine"
     assert time.monotonic() - began < 10  # not the sum of three thirty-second reads
+
+
+def _is_gone(pid: int) -> bool:
+    for _ in range(60):
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_what_a_program_leaves_behind_is_ended_although_it_closed_its_pipes(tmp_path: Path) -> None:
+    program = _script(tmp_path / "x", f"sleep 323 >/dev/null 2>&1 </dev/null &\necho $! > {tmp_path}/pid\necho done\n")
+    answer = run_bounded("run x", [program], 5.0)
+    assert (answer.status, answer.text, answer.exit_code) == ("ok", "done", 0)
+    assert _is_gone(int((tmp_path / "pid").read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
+def test_a_signal_leaves_no_program_behind(tmp_path: Path, number: int) -> None:
+    program = _script(tmp_path / "x", f"echo $$ > {tmp_path}/pid\ntrap '' TERM INT\nsleep 324\nsleep 324\n")
+    code = (
+        "import signal, sys\n"
+        "from rocdoctor.host.live import LiveHost\n"
+        "from rocdoctor.__main__ import _stop\n"
+        "signal.signal(signal.SIGTERM, _stop)\n"
+        f"host = LiveHost(60)\nhost.prefetch(['run {program}'])\nhost.ask('run {program}')\n"
+    )
+    asking = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+        assert asking.poll() is None
+        time.sleep(0.02)
+    asking.send_signal(number)
+    assert asking.wait(20) != 0
+    assert _is_gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_program_that_closes_its_output_and_runs_on_has_timed_out(tmp_path: Path) -> None:
+    answer = run_bounded("run x", [_script(tmp_path / "x", "echo one; exec >&- 2>&-; sleep 325\n")], 0.5)
+    assert (answer.status, answer.text) == ("timeout", "one")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("#!/no/such/interpreter\n", "failed"), ("\0\1 no program", "failed")]
+)  # fmt: skip
+def test_what_cannot_be_started_is_a_failure(tmp_path: Path, text: str, status: str) -> None:
+    (tmp_path / "x").write_text(text)
+    (tmp_path / "x").chmod(0o755)
+    answer = run_bounded("run x", [str(tmp_path / "x")], 2.0)
+    assert answer.status == status
+    assert "cannot start" in answer.note
+
+
+def test_a_program_that_a_signal_ended_says_which(tmp_path: Path) -> None:
+    answer = run_bounded("run x", [_script(tmp_path / "x", "echo half; kill -SEGV $$\n")], 5.0)
+    assert (answer.status, answer.exit_code, answer.text) == ("ok", -11, "half")
+
+
+def test_without_threads_questions_are_answered_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    (tmp_path / "a").write_text("one")
+    host = LiveHost()
+    program = _script(tmp_path / "x", "echo ok\n")
+    host.prefetch([f"read {tmp_path}/a", f"run {program}"])
+    assert host.ask(f"read {tmp_path}/a").text == "one"
+    assert host.ask(f"run {program}").text == "ok"
+
+
+def test_few_files_mean_few_programs_at_once() -> None:
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(48, hard) if hard >= 0 else 48, hard))
+        assert running.programs_at_once() == 4
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert 1 <= running.programs_at_once() <= 16
+
+
+def test_under_sudo_roots_interpreter_is_not_taken_for_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for name, value in (("SUDO_USER", "someone"), ("SUDO_UID", "1000"), ("SUDO_GID", "1000")):
+        monkeypatch.setenv(name, value)
+    answer = LiveHost().ask("python default")
+    assert (answer.status, "sudo" in answer.note) == ("failed", True)
 
 
 def test_programs_run_side_by_side(tmp_path: Path) -> None:
