@@ -307,7 +307,7 @@ def _module(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise CheckLoadError(f"{path}: {type(problem).__name__}: {problem}") from problem
     return module
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
+import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -44,7 +47,7 @@ def _common() -> _Parser:
     add("--python", metavar="PATH", help="the interpreter whose torch is examined")
     add("--json", action="store_true", help="short for --format json")
     add("--format", choices=("text", "json", "markdown", "junit"), help="how results are printed (text)")
-    add("--timeout", type=float, default=5.0, metavar="S", help="deadline of one question in seconds (5)")
+    add("--timeout", type=_seconds, default=5.0, metavar="S", help="deadline of one question in seconds (5)")
     add("--include-identity", action="store_true", help="do not mask host names, users and addresses")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("--quiet", action="store_true", help="findings alone")
@@ -99,16 +102,38 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; never shows a traceback unless ROCDOCTOR_DEBUG is set."""
+    _prepare_streams()
+    try:
+        code = _run(list(arguments))
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        _drop_output()
+        return 0
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            return _broke(error)
+        _drop_output()
+        _say(f"cannot write: {error.strerror}")
+        return EXIT_USAGE
+    except Exception as error:
+        return _broke(error)
+
+
+def _run(arguments: list[str]) -> int:
     from rocdoctor.host.open import InputError
 
-    arguments = list(arguments)
+    interactive = sys.stdout.isatty() and sys.stdin is not None and sys.stdin.isatty()
     try:
         if not arguments:
-            arguments = ["tui"] if sys.stdout.isatty() and sys.stdin.isatty() else ["check"]
+            arguments = ["tui"] if interactive else ["check"]
         elif not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
             raise UsageError(f"no command '{arguments[0]}'{suggestion(arguments[0], COMMANDS)}; see rocdoctor --help")
-        elif arguments[0].startswith("--") and arguments[0] not in ("--version", "--help"):
-            arguments.insert(0, "tui" if sys.stdout.isatty() and "--json" not in arguments else "check")
+        elif arguments[0].startswith("-") and arguments[0] not in ("--version", "--help", "-h"):
+            arguments.insert(0, "tui" if interactive and "--json" not in arguments else "check")
         options = parser().parse_args(arguments)
         if options.command is None:
             parser().print_help()
@@ -116,20 +141,54 @@ def run(arguments: Sequence[str]) -> int:
         command: Callable[[argparse.Namespace], int] = import_module(f"rocdoctor.commands.{options.command}").run
         return command(options)
     except (UsageError, InputError) as error:
-        print(f"rocdoctor: {error}", file=sys.stderr)
+        _say(str(error))
         return EXIT_USAGE
-    except BrokenPipeError:  # the reader (head, less) has seen enough
+
+
+def _prepare_streams() -> None:
+    """Output that any stream takes: a character that its encoding lacks is written as an escape sequence."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Let the interpreter's own flush at its end go nowhere."""
+    with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except KeyboardInterrupt:
-        print("rocdoctor: interrupted", file=sys.stderr)
-        return 130
-    except Exception as error:
-        if os.environ.get("ROCDOCTOR_DEBUG"):
-            raise
+
+
+def _say(words: str, name: str = "rocdoctor:") -> None:
+    """One line on standard error; what an input is called may hold anything."""
+    plain = "".join(sign if sign.isprintable() else "?" for sign in words)
+    with contextlib.suppress(OSError):
+        print(name, plain, file=sys.stderr)
+
+
+def _broke(error: Exception) -> int:
+    if os.environ.get("ROCDOCTOR_DEBUG"):
+        raise error
+    if isinstance(error, MemoryError):
+        _say("out of memory")
+    else:
         what = f"{type(error).__name__}: {error}"
-        print(f"rocdoctor broke: {what[:300]} (ROCDOCTOR_DEBUG=1 shows where; please report it)", file=sys.stderr)
-        return EXIT_BROKEN
+        _say(f"{what[:300]} (ROCDOCTOR_DEBUG=1 shows where; please report it)", "rocdoctor broke:")
+    return EXIT_BROKEN
+
+
+def _seconds(text: str) -> float:
+    """A deadline from the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.05 <= value <= 3600:  # also false for "nan"
+        raise argparse.ArgumentTypeError(f"'{text}' is no time between 0.05 and 3600 seconds")
+    return value
 
 
 def suggestion(word: str, known: Sequence[str] | dict[str, str]) -> str:

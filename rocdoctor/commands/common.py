@@ -24,7 +24,13 @@ def open_host(options: argparse.Namespace) -> Host:
         host = open_evidence(options.source)
     else:
         host = open_live(options.timeout, options.python, options.include_identity)
+    for note in getattr(host, "notes", ())[:3]:
+        print(f"rocdoctor: {host.origin}: {note}".translate(_VISIBLE), file=sys.stderr)
     return add_answers(host, options.add)
+
+
+# Control characters, as an input's name or content may hold them, made visible.
+_VISIBLE = dict.fromkeys((*range(32), *range(127, 160)), "?")
 
 
 def chosen_checks(
@@ -82,7 +88,8 @@ def width() -> int:
 
 def print_json(data: Any) -> None:
     """One JSON document on standard output."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8", default=str) + "\n")
 
 
 class Progress:
