@@ -1,0 +1,92 @@
+"""A container engine reports that it cannot give GPUs to the container.
+
+Why
+  Docker and podman need the NVIDIA container toolkit (its runtime or a CDI file) before "--gpus" or "nvidia.com/gpu"
+  means anything. After an update of systemd or the driver, running containers can lose their devices ("NVML: Unknown
+  Error"), and the CDI file must be made again.
+
+Fix
+  Install nvidia-container-toolkit on the host, configure the engine with nvidia-ctk and restart it. For lost devices
+  pass the nodes explicitly or set the cgroup driver as the toolkit's page describes, then restart the container.
+
+References
+  https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+  https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, error
+from rocdoctor.facts import Machine, Message
+from rocdoctor.pasted import in_wsl, said, shown, vendors, when_said
+
+_RUNTIME = "container-gpu-runtime"
+_LIBRARY = "container-driver-library"
+
+
+@check(when_said(_RUNTIME, _LIBRARY), cause="container-device-access")
+def container_runtime_message(machine: Machine) -> Outcome:
+    if missing := said(machine, _LIBRARY):
+        return _no_driver(machine, missing)
+    messages = said(machine, _RUNTIME)
+    if vendors(machine) == {"amd"}:
+        return error(
+            "The container was asked for NVIDIA GPUs (--gpus), but this machine has an AMD GPU.",
+            evidence=shown(messages),
+            fix=Fix(
+                "Pass the AMD device nodes in place of --gpus, and use an image for ROCm",
+                command="docker run --device=/dev/kfd --device=/dev/dri --group-add "
+                "$(getent group render | cut -d: -f3) rocm/pytorch",
+                safety="safe",
+            ),
+            confidence="likely",
+        )
+    if any("cgroup" in one.values for one in messages):
+        return error(
+            "The container has lost its right to open the NVIDIA devices (NVML: Unknown Error): a reload of systemd on "
+            "the host rewrote the container's device cgroup.",
+            evidence=shown(messages),
+            fix=Fix(
+                "Restart the container; against a return pass the nodes explicitly (--device /dev/nvidia0 --device "
+                "/dev/nvidiactl --device /dev/nvidia-uvm), use CDI, or set no-cgroups = false in the toolkit's "
+                "config.toml and the cgroupfs driver in Docker",
+                command="docker restart CONTAINER",
+                safety="safe",
+            ),
+            confidence="likely",
+        )
+    cdi = any("cdi" in one.values for one in messages)
+    what = "no CDI description of the GPUs" if cdi else "no NVIDIA runtime"
+    return error(
+        f"The container engine has {what}: nvidia-container-toolkit is not installed or not configured on the host.",
+        evidence=shown(messages),
+        fix=Fix(
+            "Install nvidia-container-toolkit on the host, configure the engine and restart it"
+            + ("; generate the CDI file again after each driver update" if cdi else ""),
+            command="sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml" if cdi
+            else "sudo apt install nvidia-container-toolkit; sudo nvidia-ctk runtime configure --runtime=docker; "
+            "sudo systemctl restart docker",
+            safety="safe",
+            verify="docker run --rm --gpus all ubuntu nvidia-smi",
+        ),
+        confidence="likely",
+        explains=("missing-shared-library",),
+    )  # fmt: skip
+
+
+def _no_driver(machine: Machine, messages: tuple[Message, ...]) -> Finding:
+    wsl = in_wsl(machine)
+    return error(
+        "The NVIDIA container toolkit finds no driver library (libnvidia-ml.so.1) on the host: the driver is not "
+        "installed there" + (", or Docker runs where the Windows driver's libraries are not seen." if wsl else "."),
+        evidence=shown(messages),
+        fix=Fix(
+            "Install the NVIDIA driver on the host (nvidia-smi must work there first)"
+            + ("; inside WSL install the driver in Windows, not in WSL" if wsl else "")
+            + "; a Docker from snap or Docker Desktop cannot see the host's driver",
+            command="nvidia-smi; ldconfig -p | grep nvidia-ml",
+        ),
+        cause="kernel-module-not-loaded",
+        confidence="likely",
+        explains=("missing-shared-library",),
+    )

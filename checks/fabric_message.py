@@ -1,0 +1,45 @@
+"""CUDA reports that the system is not yet initialised: the NVSwitch fabric is not ready.
+
+Why
+  On machines with NVSwitch (HGX, DGX) CUDA starts only after the fabric manager has set up the switches. It must run,
+  be of exactly the driver's version, and must not have been restarted under running GPUs. Error 802 is how programs
+  see it.
+
+Fix
+  Install the fabric manager of exactly the driver's version, enable and start it, and reset the GPUs or reboot if it
+  ran already.
+
+References
+  https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.evidence import Known
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, said, shown, when_said
+
+
+@check(when_said("fabric-not-ready"), cause="fabric-manager-down")
+def fabric_message(machine: Machine) -> Outcome:
+    messages = said(machine, "fabric-not-ready")
+    driver = machine.drivers.get("nvidia", {}).get("version")
+    version = driver.value if isinstance(driver, Known) else first_value(messages, "wanted")
+    found = first_value(messages, "found")
+    exactly = f"{version}, the driver's version" if version else "exactly the driver's version"
+    text = "CUDA waits for the NVSwitch fabric (error 802): the NVIDIA fabric manager does not run, or failed."
+    if found and version and found != version:
+        text = f"The fabric manager is of version {found}, the driver of {version}: the NVSwitch fabric does not start."
+    return error(
+        text,
+        evidence=shown(messages),
+        fix=Fix(
+            f"Install nvidia-fabricmanager of {exactly}, enable and start (or restart) it; if it was restarted under "
+            "running GPUs, reset the GPUs or reboot. Inside a virtual machine or container the host's service counts",
+            command="systemctl status nvidia-fabricmanager; sudo systemctl enable --now nvidia-fabricmanager",
+            verify="nvidia-smi -q | grep -A2 Fabric",
+        ),
+        confidence="likely",
+        explains=("driver-too-old", "torch-gpu-count-mismatch"),
+    )

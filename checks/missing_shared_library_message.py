@@ -1,0 +1,138 @@
+"""A program could not start because the loader did not find a shared library.
+
+Why
+  A binary names the libraries it was linked with, with their major version. One that is not installed, lies in a folder
+  that the loader does not search, or is there in another major version ends the program. Whose library it is says what
+  to do: of the system, of ROCm or CUDA (the binary is for that release), of the driver, or of torch itself.
+
+Fix
+  Install the package of the named library in the named major version, or a build of the program for the release that is
+  here. If it is installed, tell the loader (ldconfig). Do not link another major version under the missing name.
+
+References
+  https://man7.org/linux/man-pages/man8/ld.so.8.html
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/post-install.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, error
+from rocdoctor.evidence import Known, value_or
+from rocdoctor.facts import Machine, Message
+from rocdoctor.libraries import Library, library
+from rocdoctor.pasted import in_container, said, shown, vendors, when_said
+
+_KIND = "missing-library"
+_CONTAINER = "container-driver-library"
+
+
+@check(when_said(_KIND), cause="missing-shared-library")
+def missing_shared_library_message(machine: Machine) -> Outcome:
+    found: list[Finding] = []
+    for message in said(machine, _KIND):
+        name = str(message.values.get("library") or f"lib{message.values.get('link', '')}.so")
+        one = library(name)
+        if one.owner == "driver" and said(machine, _CONTAINER):
+            continue
+        if any(name in other.message for other in found):
+            continue
+        found.append(_judge(machine, message, one))
+    return found[:3]
+
+
+def _judge(machine: Machine, message: Message, one: Library) -> Finding:
+    here = vendors(machine)
+    if one.owner in ("cuda", "driver") and here == {"amd"}:
+        return error(
+            f"{one.name} belongs to NVIDIA's {'driver' if one.owner == 'driver' else 'CUDA'}, but this machine "
+            f"has an AMD "
+            "GPU: a CUDA build is installed.",
+            evidence=shown([message]),
+            fix=Fix(
+                "Install the ROCm build of this package (and of torch) in place of the CUDA build; installing "
+                "CUDA does "
+                "not help"
+            ),
+            cause="wrong-backend-build",
+            confidence="likely",
+            explains=("missing-shared-library",),
+        )
+    if one.owner == "rocm" and here == {"nvidia"}:
+        return error(
+            f"{one.name} belongs to ROCm, but this machine has an NVIDIA GPU: a ROCm build is installed.",
+            evidence=shown([message]),
+            fix=Fix("Install the CUDA build of this package in place of the ROCm build"),
+            cause="wrong-backend-build",
+            confidence="likely",
+            explains=("missing-shared-library",),
+        )
+    if one.owner == "torch":
+        return error(
+            f"An extension was built for another torch: {one.name} is not part of the installed one (another "
+            f"release, or "
+            "CUDA in place of ROCm or CPU).",
+            evidence=shown([message]),
+            fix=Fix(
+                "Reinstall the extension (torchvision, torchaudio, xformers ...) in the build that matches the "
+                "installed "
+                "torch, from the same index, or rebuild it"
+            ),
+            cause="python-package-mismatch",
+            confidence="likely",
+            explains=("missing-shared-library",),
+        )
+    return error(
+        f"The shared library {one.name} is not installed, or not where the loader searches.",
+        evidence=shown([message]),
+        fix=_fix(machine, one),
+        confidence="likely",
+    )
+
+
+def _fix(machine: Machine, one: Library) -> Fix:
+    verify = f"ldconfig -p | grep {one.stem}"
+    if one.owner == "driver":
+        inside = " and start the container with --gpus all" if in_container(machine) else ""
+        return Fix(
+            f"Install the NVIDIA driver on the host, which brings {one.name}{inside}", "nvidia-smi", verify=verify
+        )
+    major = f" {one.major}" if one.major else ""
+    if one.owner == "rocm":
+        release = value_or(machine.rocm[0].version, None) if machine.rocm else None
+        root = machine.rocm[0].root if machine.rocm else "/opt/rocm"
+        return Fix(
+            f"Install the ROCm package {one.package} in the release whose library has version{major}"
+            f"{f' (ROCm {release} is installed)' if release else ''}, or a build of the program for the installed ROCm "
+            f"release. If {one.name} lies under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
+            "LD_LIBRARY_PATH)",
+            command=f"ls {root}/lib/{one.stem}.so*; sudo apt install {one.package}; sudo ldconfig",
+            verify=verify,
+        )
+    if one.owner == "cuda":
+        cuda = machine.torch.cuda.value if isinstance(machine.torch.cuda, Known) else None
+        return Fix(
+            f"Install {one.package} of CUDA{major} (the version that {one.name} names"
+            f"{f'; torch has CUDA {cuda}' if cuda else ''}), as a wheel "
+            f"(nvidia-...-cu{(one.major or '12').split('.')[0]}) "
+            "or toolkit, or take a build of the program for the CUDA release that is here; add its folder to "
+            "LD_LIBRARY_PATH or ldconfig",
+            command=f"pip list | grep -i nvidia; ldconfig -p | grep {one.stem}",
+            verify=verify,
+        )
+    if one.package is not None:
+        name = one.package.split(" ", 1)[0]
+        return Fix(
+            f"Install the package that holds it ({one.package}) in the version{major} that the binary asks for; "
+            f"do not link "
+            "another version under this name",
+            command=f"sudo apt install {name}; sudo ldconfig",
+            safety="safe",
+            verify=verify,
+        )
+    return Fix(
+        f"Find the package that holds {one.name} (apt-file search, dnf provides) and install it; if it is "
+        f"there, add its "
+        "folder to the loader with ldconfig or LD_LIBRARY_PATH",
+        command=f"sudo find / -name '{one.stem}.so*' 2>/dev/null; apt-file search {one.name}",
+        verify=verify,
+    )

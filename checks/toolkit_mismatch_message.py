@@ -1,0 +1,104 @@
+"""Compiling an extension failed because the CUDA or ROCm toolkit is missing or of another version than torch's.
+
+Why
+  Wheels bring the runtime libraries only. DeepSpeed, apex, flash-attn and other extensions are compiled with nvcc or
+  hipcc from a toolkit in CUDA_HOME or ROCM_HOME, which must be of the major version that torch was built with; that
+  torch itself runs proves nothing about it.
+
+Fix
+  Install the toolkit of the version that torch names (without its driver) and point CUDA_HOME to it, or install a torch
+  built for the toolkit that is there, or take a ready-made wheel of the extension.
+
+References
+  https://docs.pytorch.org/docs/stable/cpp_extension.html
+  https://www.deepspeed.ai/tutorials/advanced-install/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.evidence import Known
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+
+_DIFFERS, _MISSING = "toolkit-version-differs", "toolkit-missing"
+_COMPILER, _ARCH = "host-compiler-unfit", "arch-unknown-to-compiler"
+
+
+@check(when_said(_DIFFERS, _MISSING, _COMPILER, _ARCH), cause="cuda-toolkit-mismatch")
+def toolkit_mismatch_message(machine: Machine) -> Outcome:
+    built = machine.torch.cuda.value if isinstance(machine.torch.cuda, Known) else None
+    if differs := said(machine, _DIFFERS):
+        toolkit, torch = first_value(differs, "toolkit"), first_value(differs, "torch") or built
+        have = f"CUDA {toolkit}" if toolkit else "another CUDA version"
+        want = f"CUDA {torch}" if torch else "torch's CUDA version"
+        return error(
+            f"The CUDA toolkit that compiles extensions is {have}, and torch was built with {want}.",
+            evidence=shown(differs),
+            fix=Fix(
+                f"Bring both to one version: install the toolkit for {want} and set CUDA_HOME to it, or "
+                f"reinstall torch "
+                f"in a build for {have}; a ready-made wheel of the extension avoids compiling",
+                command=f"export CUDA_HOME=/usr/local/cuda-{torch or 'VERSION'}; nvcc --version",
+                verify='nvcc --version; python3 -c "import torch; print(torch.version.cuda)"',
+            ),
+        )
+    if archs := said(machine, _ARCH):
+        level = first_value(archs, "sm")
+        return error(
+            f"The compiler of the installed CUDA toolkit does not know sm_{level}: the toolkit is too old for this GPU "
+            "(or too new for an old one).",
+            evidence=shown(archs),
+            fix=Fix(
+                f"Install a CUDA toolkit that knows sm_{level} (11.8 for sm_89 and sm_90, 12.8 for sm_100 and "
+                f"sm_120) and "
+                "point CUDA_HOME to it, or name only architectures that it knows in TORCH_CUDA_ARCH_LIST",
+                command="nvcc --version; nvcc --list-gpu-code",
+            ),
+            confidence="likely",
+        )
+    if compiler := said(machine, _COMPILER):
+        gcc = first_value(compiler, "gcc")
+        return error(
+            f"The host compiler is newer than the CUDA toolkit allows (gcc {gcc} at most).",
+            evidence=shown(compiler),
+            fix=Fix(f"Compile with gcc {gcc} (CC and CXX), or install a newer toolkit of torch's major version",
+                    f"export CC=gcc-{gcc} CXX=g++-{gcc}"),
+            confidence="likely",
+        )  # fmt: skip
+    return _missing(machine, built)
+
+
+def _missing(machine: Machine, built: str | None) -> Outcome:
+    messages = said(machine, _MISSING)
+    path = first_value(messages, "path", "path2") or ""
+    rocm = first_value(messages, "variable") == "ROCM_HOME" or "hipcc" in path or (
+        vendors(machine) == {"amd"} and "nvcc" not in path
+    )  # fmt: skip
+    if not rocm and vendors(machine) == {"amd"}:
+        return error(
+            "An extension wants to compile with nvcc (CUDA), but this machine has an AMD GPU.",
+            evidence=shown(messages),
+            fix=Fix("Install the ROCm build of torch and a ROCm fork or release of the extension; nvcc is not needed"),
+            cause="wrong-backend-build",
+            confidence="likely",
+        )
+    compiler, variable = ("hipcc", "ROCM_HOME") if rocm else ("nvcc", "CUDA_HOME")
+    version = f" {built}" if built and not rocm else ""
+    where = f" ({path} does not exist)" if path.startswith("/") else ""
+    package = "ROCm's development packages (rocm-dev, hipcc)" if rocm else f"the CUDA toolkit{version}"
+    return error(
+        f"{compiler}, the compiler of the {'ROCm' if rocm else 'CUDA'} toolkit, is not found{where}: extensions "
+        f"cannot be "
+        "compiled. The runtime in the torch wheel does not contain it.",
+        evidence=shown(messages),
+        fix=Fix(
+            f"Install {package} of the version that torch was built with, without its driver, and set "
+            f"{variable} to its "
+            "folder; or use a ready-made wheel of the extension"
+            + ("" if rocm else ". The nvidia-cuda-nvcc wheel of pip is no complete toolkit"),
+            command=f"export {variable}={'/opt/rocm' if rocm else '/usr/local/cuda'}; {compiler} --version",
+            verify=f"{compiler} --version",
+        ),
+        confidence="likely",
+    )

@@ -1,0 +1,39 @@
+"""Container engines without GPUs. The texts are constructed from the formats of docker and the toolkit."""
+
+from __future__ import annotations
+
+from tests.kit import amd_gpu, judge, nvidia_gpu, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "container-runtime-message"
+NO_DRIVER = 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].'
+
+
+def test_the_toolkit_is_missing() -> None:
+    found = finding_of(CHECK, NO_DRIVER, nvidia_gpu())
+    assert found is not None and found.cause == "container-device-access"
+    assert "nvidia-container-toolkit" in words_of(found)
+
+
+def test_an_amd_gpu_needs_other_flags() -> None:
+    assert "--device=/dev/kfd" in words_of(finding_of(CHECK, NO_DRIVER, amd_gpu()))
+
+
+def test_cdi_and_lost_devices() -> None:
+    cdi = finding_of(CHECK, "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all")
+    lost = finding_of(CHECK, "$ nvidia-smi\nFailed to initialize NVML: Unknown Error")
+    assert "cdi generate" in words_of(cdi) and "cgroup" in words_of(lost)
+
+
+def test_no_driver_on_the_host() -> None:
+    text = (
+        "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object "
+        "file: no such file or directory: unknown."
+    )
+    found = finding_of(CHECK, text)
+    assert found is not None and found.cause == "kernel-module-not-loaded"
+
+
+def test_other_errors_of_docker_are_silent() -> None:
+    text = "docker: Error response from daemon: pull access denied for image."
+    assert states(judge(CHECK, pasted(text))) == ["not-applicable"]

@@ -1,0 +1,29 @@
+"""Hardware errors that programs report. The texts are constructed from the error strings of CUDA, HIP and NVML."""
+
+from __future__ import annotations
+
+from tests.kit import amd_gpu, judge, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "gpu-memory-error-message"
+
+
+def test_an_uncorrectable_error_on_a_cluster() -> None:
+    found = finding_of(CHECK, "srun: job 1\nRuntimeError: CUDA error: uncorrectable ECC error encountered")
+    assert found is not None and found.confidence == "certain" and "ECC" in found.message
+    assert "replaced" in words_of(found) and "--exclude" in words_of(found)
+
+
+def test_amd_names_its_own_tool() -> None:
+    assert "rocm-smi" in words_of(finding_of(CHECK, "HIP error: hipErrorECCNotCorrectable", amd_gpu()))
+
+
+def test_a_lost_gpu_with_its_address() -> None:
+    text = "Unable to determine the device handle for GPU0000:41:00.0: GPU is lost.  Reboot the system to recover"
+    found = finding_of(CHECK, text)
+    assert found is not None and "0000:41:00.0" in found.message and found.confidence == "likely"
+
+
+def test_correctable_counts_are_silent() -> None:
+    text = "ECC Errors\n  Volatile SRAM Correctable : 0\n  Volatile DRAM Uncorrectable : 0"
+    assert states(judge(CHECK, pasted(text))) == ["not-applicable"]

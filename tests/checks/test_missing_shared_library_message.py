@@ -1,0 +1,54 @@
+"""Libraries that the loader does not find. The texts are constructed from the formats of glibc and TensorFlow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocdoctor.facts import TorchBuild
+from rocdoctor.libraries import library
+from tests.kit import amd_gpu, judge, k, nvidia_gpu, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "missing-shared-library-message"
+
+
+def _text(name: str) -> str:
+    return f"ImportError: {name}: cannot open shared object file: No such file or directory"
+
+
+def test_a_library_of_the_system_names_its_package() -> None:
+    found = finding_of(CHECK, _text("libnuma.so.1"), amd_gpu())
+    assert found is not None and found.cause == "missing-shared-library"
+    assert "libnuma.so.1" in found.message and "libnuma1" in words_of(found)
+
+
+def test_a_library_of_rocm_names_release_and_package() -> None:
+    said = words_of(finding_of(CHECK, _text("libMIOpen.so.1"), amd_gpu()))
+    assert "miopen-hip" in said and "/opt/rocm" in said
+
+
+@pytest.mark.parametrize("name", ["libcudart.so.11.0", "libcuda.so.1"])
+def test_libraries_of_nvidia_on_amd_are_a_wrong_build(name: str) -> None:
+    found = finding_of(CHECK, _text(name), amd_gpu())
+    assert found is not None and found.cause == "wrong-backend-build" and name in found.message
+
+
+def test_cuda_on_nvidia_and_torch_itself() -> None:
+    torch = replace(TorchBuild(), cuda=k("12.1"))
+    assert "cu11" in words_of(finding_of(CHECK, _text("libcudart.so.11.0"), nvidia_gpu(), torch=torch))
+    found = finding_of(CHECK, _text("libtorch_cuda_cu.so"), nvidia_gpu())
+    assert found is not None and found.cause == "python-package-mismatch"
+
+
+def test_several_libraries_and_names_with_a_version() -> None:
+    text = "\n".join(_text(name) for name in ("libnuma.so.1", "libelf.so.1", "libnuma.so.1"))
+    assert states(judge(CHECK, pasted(text))) == ["fail", "fail"]
+    assert library("libcudnn_ops_infer.so.8").package == "nvidia-cudnn"
+    assert library("libsomething.so.2").owner == "unknown"
+
+
+def test_a_library_that_loads_is_silent() -> None:
+    text = "I tensorflow: Successfully opened dynamic library libcudart.so.11.0"
+    assert states(judge(CHECK, pasted(text))) == ["not-applicable"]

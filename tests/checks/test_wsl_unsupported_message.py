@@ -1,0 +1,35 @@
+"""ROCm in WSL, from what tools say. The texts are constructed from the tools' formats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocdoctor.evidence import Known
+from rocdoctor.facts import OperatingSystem, RocmInstall
+from tests.kit import amd_gpu, judge, k, nvidia_gpu, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "wsl-unsupported-message"
+TEXT = (
+    "WSL environment detected.\nhsa api call failure at: rocminfo.cc\nCall returned HSA_STATUS_ERROR_OUT_OF_RESOURCES"
+)
+
+
+def test_the_pairing_is_named() -> None:
+    version: Known[str] = k("6.1.3")
+    found = finding_of(
+        CHECK, TEXT, amd_gpu(), rocm=(RocmInstall(version, "/opt/rocm", "classic"),),
+        os=replace(OperatingSystem(), id=k("ubuntu"), version_id=k("20.04")),
+    )  # fmt: skip
+    assert found is not None and found.severity == "error"
+    assert "Ubuntu 20.04 with ROCm 6.1.3" in found.message and "supported" in words_of(found)
+
+
+def test_smi_tools_do_not_exist_there() -> None:
+    found = finding_of(CHECK, "on WSL2:\nERROR:root:Driver not initialized (amdgpu not found in modules)")
+    assert found is not None and found.severity == "warning" and "amd-smi" in found.message
+
+
+def test_wsl_that_works_is_silent() -> None:
+    assert states(judge(CHECK, pasted("WSL environment detected.\nAgent 1 gfx1100", amd_gpu()))) == ["pass"]
+    assert states(judge(CHECK, pasted("I use WSL2 and CUDA 12", nvidia_gpu()))) == ["pass"]
