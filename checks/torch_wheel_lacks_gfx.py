@@ -23,10 +23,11 @@ from rocdoctor.evidence import Known, Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gfx_override import Override, best_value, override_of, physical_gfx
 from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, same_isa_group, torch_release
-from rocdoctor.torch_stack import backend, for_training, installed, needs_torch, reinstall, wheel_index
+from rocdoctor.torch_stack import backend, for_training, installed, needs_torch, of_interpreter, reinstall, wheel_index
 
 
 @check(needs_torch(each_amd_gpu), cause="gpu-arch-not-built")
+@of_interpreter
 def torch_wheel_lacks_gfx(machine: Machine, gpu: Gpu) -> Outcome:
     version = installed(machine.torch)
     if known(backend(machine.torch)) != "rocm":
@@ -91,7 +92,9 @@ def _severity(machine: Machine, gpu: Gpu, gfx: str, built: tuple[str, ...], basi
     if any(arch_list_covers(built, value_or(one.gfx, "")) for one in others):
         return "warning"
     helped = any(same_isa_group(gfx, one) for one in built)
-    return "warning" if basis is not None or (helped and not machine.environment.complete) else "error"
+    if helped and not machine.environment.complete:
+        return "info"
+    return "warning" if basis is not None else "error"
 
 
 def _fix(gpu: Gpu, gfx: str, value: str | None) -> Fix:

@@ -7,9 +7,12 @@ requirement names one). None means that the evidence does not decide.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import ParamSpec
 
-from rocdoctor.check import Fix, NotApplicable, Selector, Subject
+from rocdoctor.check import Finding, Fix, NotApplicable, Outcome, Selector, Subject
 from rocdoctor.evidence import Fact, Known, Unknown, known, value_or
 from rocdoctor.facts import DeviceNode, Gpu, Machine, TorchBuild
 from rocdoctor.knowledge.load import numbers
@@ -27,6 +30,10 @@ VENDOR_OF = {"rocm": "amd", "cuda": "nvidia", "xpu": "intel"}
 WORDS = {"rocm": "ROCm", "cuda": "CUDA", "xpu": "Intel XPU", "cpu": "CPU-only"}
 SELECTOR_PAGE = "https://pytorch.org/get-started/locally/"
 
+_P = ParamSpec("_P")
+# Where the interpreters of distributions lie, and what an active environment sets.
+_SYSTEM = ("/usr/bin/", "/bin/", "/usr/local/bin/", "/run/current-system/")
+_ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 _RELEASE = re.compile(
     r"(\d{1,6}(?:\.\d{1,8}){0,5})((?:\.?(?:a|b|rc|dev|post)\d{0,12}){0,3})(?:\+([A-Za-z0-9._-]{1,80}))?"
 )
@@ -59,6 +66,40 @@ def works(machine: Machine, name: str | None = None) -> bool:
     if not isinstance(torch.import_error, Known) or torch.import_error.value is not None:
         return False
     return value_or(torch.device_count, 0) > 0 and name in (None, value_or(backend(torch), None))
+
+
+def guessed(machine: Machine) -> bool:
+    """The interpreter is the system's, taken because no environment is active: the job may well use another one.
+
+    In a container the system's interpreter is the one that the image is for.
+    """
+    variables = machine.environment.variables
+    if not machine.environment.complete or value_or(machine.container.kind, None) != "none":
+        return False
+    path = value_or(machine.torch.interpreter, "")
+    return path.startswith(_SYSTEM) and not any(name in variables for name in _ACTIVE)
+
+
+def of_interpreter(function: Callable[_P, Outcome]) -> Callable[_P, Outcome]:
+    """For checks of what is installed in the interpreter: no error over one that was only guessed."""
+
+    def weighed(one: Finding) -> Finding:
+        if one.severity != "error":
+            return one
+        message = f"{one.message} It is the system's Python that was examined; --python names that of the job."
+        return replace(one, severity="warning", message=message, confidence="likely")
+
+    @wraps(function)
+    def judge(*args: _P.args, **more: _P.kwargs) -> Outcome:
+        outcome = function(*args, **more)
+        machine = args[0]
+        if outcome is None or isinstance(outcome, NotApplicable) or not isinstance(machine, Machine):
+            return outcome
+        if not guessed(machine):
+            return outcome
+        return weighed(outcome) if isinstance(outcome, Finding) else [weighed(one) for one in outcome]
+
+    return judge
 
 
 def local_part(version: str) -> str:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.evidence import Known
-from rocdoctor.facts import TorchBuild
+from rocdoctor.facts import Container, TorchBuild
 from rocdoctor.torch_stack import backend, preliminary, rocm_label, satisfies, wheel_index, works
-from tests.kit import amd_gpu, k, machine, nvidia_gpu
+from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu
 
 
 @pytest.mark.parametrize(
@@ -86,3 +86,22 @@ def test_torch_works_where_it_was_imported_and_counts_gpus() -> None:
     assert not works(machine(torch=replace(seen, device_count=k(0))))
     assert not works(machine(torch=replace(seen, import_error=k("ImportError: no"))))
     assert not works(machine(torch=TorchBuild(device_count=k(2))))
+
+
+def test_no_error_over_an_interpreter_that_was_only_guessed() -> None:
+    cpu = TorchBuild(interpreter=k("/usr/bin/python3"), version=k("2.9.0+cpu"), hip=k(None), cuda=k(None))
+    bare = Container(kind=k("none"))
+
+    def severity(torch: TorchBuild, container: Container, variables: dict[str, str], complete: bool = True) -> str:
+        of = machine(amd_gpu(), torch=torch, container=container, environment=environment(variables, complete))
+        (verdict,) = judge("torch-cpu-only-build", of)
+        assert verdict.finding is not None
+        assert ("--python" in verdict.finding.message) == (verdict.finding.severity == "warning")
+        return verdict.finding.severity
+
+    assert severity(cpu, bare, {}) == "warning"
+    assert severity(cpu, bare, {"VIRTUAL_ENV": "~/env"}) == "error"
+    assert severity(replace(cpu, interpreter=k("~/env/bin/python")), bare, {}) == "error"
+    assert severity(cpu, Container(kind=k("docker")), {}) == "error"
+    # What a report states is the job's own.
+    assert severity(cpu, bare, {}, complete=False) == "error"
