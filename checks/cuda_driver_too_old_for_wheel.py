@@ -21,10 +21,11 @@ from rocdoctor.facts import Machine
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.tables import cuda_min_driver
 from rocdoctor.nvidia import is_enclosed
-from rocdoctor.torch_stack import installed, needs_torch
+from rocdoctor.torch_stack import installed, needs_torch, of_interpreter
 
 
 @check(needs_torch(machine_with_nvidia), cause="driver-too-old")
+@of_interpreter
 def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
     torch = machine.torch
     version = installed(torch)

@@ -27,6 +27,7 @@ from rocdoctor.torch_stack import (
     label_backend,
     local_part,
     needs_torch,
+    of_interpreter,
     preliminary,
     reinstall,
     satisfies,
@@ -43,6 +44,7 @@ def _cuda_major(version: str) -> str | None:
 
 
 @check(needs_torch(whole_machine), cause="python-package-mismatch")
+@of_interpreter
 def torch_companion_mismatch(machine: Machine) -> Outcome:
     torch = machine.torch
     version = installed(torch)

@@ -27,6 +27,7 @@ from rocdoctor.torch_stack import (
     installed,
     kept_out,
     needs_torch,
+    of_interpreter,
     reinstall,
     wheel_index,
     wheels_have,
@@ -36,6 +37,7 @@ _EXPLAINS = ("torch-gpu-count-mismatch", "gpu-arch-not-built")
 
 
 @check(needs_torch(machine_with_gpus), cause="wrong-backend-build")
+@of_interpreter
 def torch_cpu_only_build(machine: Machine) -> Outcome:
     version = installed(machine.torch)
     if known(backend(machine.torch)) != "cpu":

@@ -29,9 +29,11 @@ from rocdoctor.presence import (
     is_integrated,
     of_vendor,
 )
+from rocdoctor.torch_stack import of_interpreter
 
 
 @check(machine_with_gpus)
+@of_interpreter
 def torch_gpu_count_mismatch(machine: Machine) -> Outcome:
     torch = machine.torch
     if known(torch.version) is None:

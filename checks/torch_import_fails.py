@@ -21,7 +21,7 @@ import re
 from rocdoctor.check import Fix, Outcome, check, cite, error, quote, whole_machine
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
-from rocdoctor.torch_stack import installed, needs_torch, reinstall
+from rocdoctor.torch_stack import installed, needs_torch, of_interpreter, reinstall
 
 _MISSING = re.compile(r"\b(lib[\w+-]{1,80}\.so(?:\.\d{1,9}){0,4}): cannot open shared object")
 _SYMBOL_VERSION = re.compile(r"\b((?:GLIBC|GLIBCXX|CXXABI|GCC)_\d{1,3}(?:\.\d{1,3}){0,3})['’`]? not found")
@@ -33,6 +33,7 @@ _FRESH = 'python3 -c "import torch; print(torch.__version__)"'
 
 
 @check(needs_torch(whole_machine), cause="python-package-mismatch")
+@of_interpreter
 def torch_import_fails(machine: Machine) -> Outcome:
     torch = machine.torch
     version = installed(torch)

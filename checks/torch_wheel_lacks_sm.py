@@ -22,7 +22,7 @@ from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, n
 from rocdoctor.evidence import NOT_ASKED, Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import is_driven
-from rocdoctor.torch_stack import backend, installed, needs_torch, reinstall, wheel_index
+from rocdoctor.torch_stack import backend, installed, needs_torch, of_interpreter, reinstall, wheel_index
 
 _ARCH = re.compile(r"(sm|compute)_(\d{1,2})(\d)([af]?)")
 
@@ -40,6 +40,7 @@ def _runs(arch: str, major: int, minor: int) -> bool | None:
 
 
 @check(needs_torch(each_nvidia_gpu), cause="gpu-arch-not-built")
+@of_interpreter
 def torch_wheel_lacks_sm(machine: Machine, gpu: Gpu) -> Outcome:
     version = installed(machine.torch)
     if known(backend(machine.torch)) != "cuda":

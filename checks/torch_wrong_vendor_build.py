@@ -26,6 +26,7 @@ from rocdoctor.torch_stack import (
     for_training,
     installed,
     needs_torch,
+    of_interpreter,
     reinstall,
     wheel_index,
     wheels_have,
@@ -35,6 +36,7 @@ _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
 
 
 @check(needs_torch(machine_with_gpus), cause="wrong-backend-build")
+@of_interpreter
 def torch_wrong_vendor_build(machine: Machine) -> Outcome:
     version = installed(machine.torch)
     built_for = known(backend(machine.torch))
