@@ -1,0 +1,76 @@
+"""A binary asks for a newer C or C++ library than this system has.
+
+Why
+  Binaries name the versions of glibc (GLIBC_2.28) and libstdc++ (GLIBCXX_3.4.30, CXXABI_1.3.13) that they were linked
+  with. An older distribution, or an old libstdc++ of conda that comes first on the loader path, does not have them.
+
+Fix
+  Use a newer distribution, or a container with one, or build from source on this system. For libstdc++ inside conda
+  install a newer libstdcxx-ng or put the system's library first. Never replace the system's libc by hand.
+
+References
+  https://github.com/pypa/manylinux
+  https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.evidence import value_or
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import all_values, first_value, said, shown, when_said
+
+
+@check(when_said("glibc-too-old", "cxx-abi-differs"), cause="libc-or-abi-mismatch")
+def abi_mismatch_message(machine: Machine) -> Outcome:
+    messages = said(machine, "glibc-too-old")
+    system = value_or(machine.os.pretty_name, None)
+    here = f" ({system})" if system else ""
+    if not messages:
+        other = said(machine, "cxx-abi-differs")
+        return error(
+            f"{first_value(other, 'library')} needs a C++ symbol of the other string ABI (cxx11): it was compiled with "
+            "another _GLIBCXX_USE_CXX11_ABI setting than the library that it uses.",
+            evidence=shown(other),
+            fix=Fix(
+                "Rebuild the extension against the installed torch, or take the wheel whose name carries the same "
+                "cxx11abi setting (TRUE or FALSE) as torch",
+                command='python3 -c "import torch; print(torch.compiled_with_cxx11_abi())"',
+            ),
+            confidence="likely",
+            explains=("missing-shared-library",),
+        )
+    versions = all_values(messages, "version")
+    wanted = ", ".join(versions[:3])
+    by = (first_value(messages, "by") or "").rsplit("/", 1)[-1]
+    for_whom = f", which {by} needs" if by else ""
+    if any(one.startswith("GLIBC_") for one in versions):
+        return error(
+            f"The C library (glibc) of this system{here} is older than {wanted}{for_whom}: the binary was built "
+            f"for a newer "
+            "distribution.",
+            evidence=shown(messages),
+            fix=Fix(
+                "Use a newer distribution release, or a container image with one; otherwise take an older "
+                "release of the "
+                "package or build it from source on this system. Do not replace libc by hand",
+                command="ldd --version | head -1",
+                verify="ldd --version | head -1",
+            ),
+            explains=("missing-shared-library",),
+        )
+    path = first_value(messages, "library") or "libstdc++.so.6"
+    conda = any("conda" in one.text or "envs/" in one.text for one in messages)
+    return error(
+        f"The C++ library ({path}) that is loaded{here} is older than {wanted}{for_whom}.",
+        evidence=shown(messages),
+        fix=Fix(
+            ("An old libstdc++ of conda comes first: install a newer libstdcxx-ng in the environment (conda install -c "
+             "conda-forge libstdcxx-ng), or unset LD_LIBRARY_PATH"
+             if conda
+             else "Install a newer libstdc++ (newer distribution or gcc toolset), use a container, or build "
+             "from source; inside conda: conda install -c conda-forge libstdcxx-ng"),
+            command=f"strings {path} | grep {versions[0].split('_')[0]}_",
+        ),
+        explains=("missing-shared-library",),
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Packages or libraries of two ROCm sources are mixed, as apt or the loader reports.
+
+Why
+  Distributions ship parts of ROCm under the same package names as AMD's repository (rocminfo, rocm-smi, hip, comgr).
+  apt may choose one source for one package and the other for the next: "Depends ... but ... is to be installed", files
+  that two packages own, or libraries with unlike symbol versions.
+
+Fix
+  Choose one source. For AMD's repository pin it above the distribution's (Pin-Priority 600), remove the packages of the
+  other, and install again. Clear LD_LIBRARY_PATH of other releases.
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/install-methods/package-manager-index.html
+  https://wiki.debian.org/AptConfiguration
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, said, shown, when_said
+
+_APT = ("package-version-conflict", "package-file-conflict")
+_LOADER = ("symbol-version-missing", "rocm-versions-differ")
+_PIN = (
+    "Pin-Priority 600 for repo.radeon.com in /etc/apt/preferences.d/rocm-pin-600, then apt update, remove the "
+    "packages of "
+    "the distribution (apt remove rocminfo rocm-smi hipcc libamdhip64-5) and install again"
+)
+
+
+@check(when_said(*_APT, *_LOADER), cause="mixed-rocm-installs")
+def mixed_rocm_message(machine: Machine) -> Outcome:
+    packages = said(machine, *_APT)
+    if packages and all("release" in one.values for one in packages):
+        return error(
+            f"The package repository of ROCm is for another distribution release: "
+            f"{first_value(packages, 'needs')}, which "
+            f"{first_value(packages, 'package')} needs, does not exist here.",
+            evidence=shown(packages),
+            fix=Fix("Use AMD's repository for exactly this distribution release (its code name in the sources list)",
+                    "cat /etc/os-release; grep -rh radeon /etc/apt/sources.list.d"),
+            confidence="likely",
+        )  # fmt: skip
+    if packages:
+        one, other = first_value(packages, "package", "other"), first_value(packages, "found", "version")
+        needs = first_value(packages, "needs")
+        path = first_value(packages, "path")
+        how = f"both bring {path}" if path else f"{one} needs another {needs} than {other}, which apt would install"
+        return error(
+            f"ROCm packages of two sources (AMD's repository and the distribution) are mixed: {how}.",
+            evidence=shown(packages),
+            fix=Fix(f"Use one source only: {_PIN}", "apt-cache policy rocminfo rocm-core hip-runtime-amd", "manual",
+                    verify="apt-cache policy rocminfo"),
+            confidence="likely",
+            explains=("missing-shared-library",),
+        )  # fmt: skip
+    messages = said(machine, *_LOADER)
+    library = first_value(messages, "library") or f"a ROCm library ({first_value(messages, 'what') or 'ROCm'})"
+    symbol = first_value(messages, "version", "symbol")
+    return error(
+        f"{library} was loaded from another ROCm release than the program was built with"
+        + (f": it has no {symbol}." if symbol else "."),
+        evidence=shown(messages),
+        fix=Fix(
+            "Make one ROCm release the only one: unset LD_LIBRARY_PATH (wheels bring their own libraries), remove old "
+            "/opt/rocm-* folders or the distribution's packages, and reinstall the component that is too old",
+            command="echo $LD_LIBRARY_PATH; ls -d /opt/rocm*; ldconfig -p | grep -E 'amdhip64|hsa-runtime'",
+            verify="ldconfig -p | grep amdhip64",
+        ),
+        confidence="likely",
+        explains=("missing-shared-library", "libc-or-abi-mismatch", "python-package-mismatch"),
+    )

@@ -1,0 +1,73 @@
+"""The processes of a job did not meet: a host name does not resolve, or the rendezvous address cannot be reached.
+
+Why
+  Each process connects to one address (MASTER_ADDR and MASTER_PORT, or torchrun's --rdzv-endpoint). It must resolve to
+  the same machine on every node, and the port must be reachable. Names that only one node knows, a host name that maps
+  to 127.0.1.1, a name server that cannot look up addresses backwards, and firewalls end in these messages.
+
+Fix
+  Use the IP address of the first node in place of its name, or add the names to /etc/hosts on every node; start every
+  node with the same endpoint, rendezvous id and node count.
+
+References
+  https://docs.pytorch.org/docs/stable/elastic/run.html
+  https://docs.pytorch.org/docs/stable/distributed.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error, warning
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, said, shown, when_said
+
+_NAME, _FAILED = "name-not-resolved", "rendezvous-failed"
+
+
+@check(when_said(_NAME, _FAILED), cause="rendezvous-name-resolution")
+def rendezvous_name_message(machine: Machine) -> Outcome:
+    names, failed = said(machine, _NAME), said(machine, _FAILED)
+    variables = machine.environment.variables
+    host = first_value((*names, *failed), "host", "host2")
+    if host is None and "MASTER_ADDR" in variables:
+        host = variables["MASTER_ADDR"].value
+    port = first_value((*names, *failed), "port", "port2")
+    address = f"{host}:{port}" if host and port else host
+    gloo = any("gloo" in one.values for one in names)
+    variable = "GLOO_SOCKET_IFNAME" if gloo else "MASTER_ADDR or --rdzv-endpoint"
+    how = (
+        "Use the IP address of the first node for MASTER_ADDR (torchrun: --master_addr, --rdzv-endpoint), or add every "
+        "host name to /etc/hosts (or DNS) so that it resolves to the same address on all nodes, forwards and "
+        "backwards; "
+        "start every node with the same endpoint, rdzv id and number of nodes"
+    )
+    if gloo:
+        how += "; for gloo name the interface with GLOO_SOCKET_IFNAME and give the own host name a line in /etc/hosts"
+    verify = f"getent hosts {host or '$MASTER_ADDR'}; nc -vz {host or '$MASTER_ADDR'} {port or '$MASTER_PORT'}"
+    if names:
+        weak = all("weak" in one.values for one in names)
+        what = f"The host name {host} does not resolve" if host else "A host name of the rendezvous does not resolve"
+        if weak:
+            what = "The name of a host of the rendezvous cannot be looked up (hostname resolution, DNS backwards)"
+        return (warning if weak and not failed else error)(
+            f"{what} on this node: the processes of the job do not find each other ({variable}).",
+            evidence=shown((*names, *failed)),
+            fix=Fix(how, command="getent hosts $(hostname); cat /etc/hosts", safety="safe", verify=verify),
+            confidence="likely" if weak else "certain",
+            explains=("network-interface-wrong",),
+        )
+    local = host in ("localhost", "127.0.0.1", "::1", "0.0.0.0")
+    joined, world = first_value(failed, "joined"), first_value(failed, "world")
+    missing = f" ({joined} of {world} processes joined)" if joined and world else ""
+    where = f" at {address}" if address else ""
+    extra = f" {host} is each node's own address: only a job on one machine can use it." if local else ""
+    return error(
+        f"The processes of the job did not meet at the rendezvous{where}{missing}: the endpoint does not "
+        f"resolve to the "
+        f"first node, cannot be reached, or differs between the nodes.{extra}",
+        evidence=shown(failed),
+        fix=Fix(
+            how + "; open the port in the firewall", command="getent hosts $MASTER_ADDR", safety="safe", verify=verify
+        ),
+        confidence="likely",
+        explains=("network-interface-wrong",),
+    )

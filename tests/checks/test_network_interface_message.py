@@ -1,0 +1,34 @@
+"""Interfaces that do not reach the other ranks. The texts are constructed from the formats of NCCL and gloo."""
+
+from __future__ import annotations
+
+from tests.kit import environment, judge, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "network-interface-message"
+
+
+def test_an_address_of_docker() -> None:
+    text = (
+        "NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"
+        "NCCL WARN socketStartConnect: Connect to 172.17.0.1<41231> failed : Connection refused"
+    )
+    found = finding_of(CHECK, text)
+    assert found is not None and "docker0" in found.message and "NCCL_SOCKET_IFNAME" in words_of(found)
+
+
+def test_an_exclusion_that_leaves_loopback() -> None:
+    text = "NCCL WARN Call to connect timeout : Connection refused"
+    found = finding_of(CHECK, text, environment=environment({"NCCL_SOCKET_IFNAME": "^docker0"}, complete=False))
+    assert found is not None and "loopback" in found.message
+
+
+def test_no_interface_and_gloo() -> None:
+    assert "no network interface" in words_of(finding_of(CHECK, "NCCL WARN Bootstrap : no socket interface found"))
+    text = "RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:144] no error"
+    assert "GLOO_SOCKET_IFNAME" in words_of(finding_of(CHECK, text))
+
+
+def test_ordinary_info_lines_are_silent() -> None:
+    text = "NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>\nNCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>"
+    assert states(judge(CHECK, pasted(text))) == ["not-applicable"]

@@ -1,0 +1,32 @@
+"""Rendezvous that fail. The texts are constructed from the formats of torch and glibc."""
+
+from __future__ import annotations
+
+from tests.kit import environment, judge, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "rendezvous-name-message"
+
+
+def test_a_name_that_nobody_knows() -> None:
+    text = "[W socket.cpp:601] [c10d] The IPv6 network addresses of (gpu-a, 29500) cannot be retrieved (gai error: -2)."
+    found = finding_of(CHECK, text)
+    assert found is not None and found.severity == "error" and found.confidence == "certain"
+    assert "gpu-a" in found.message and "/etc/hosts" in words_of(found) and "MASTER_ADDR" in words_of(found)
+
+
+def test_the_lookup_of_the_client_is_a_warning() -> None:
+    text = "[W socket.cpp:663] [c10d] The hostname of the client socket cannot be retrieved. err=-3"
+    found = finding_of(CHECK, text)
+    assert found is not None and found.severity == "warning"
+
+
+def test_nobody_listens() -> None:
+    text = "RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details."
+    found = finding_of(CHECK, text, environment=environment({"MASTER_ADDR": "localhost"}))
+    assert found is not None and found.confidence == "likely" and "own address" in found.message
+
+
+def test_pip_without_network_is_not_a_rendezvous() -> None:
+    text = "pip: Failed to establish a new connection: [Errno -3] Temporary failure in name resolution"
+    assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
