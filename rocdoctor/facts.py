@@ -330,6 +330,7 @@ class Kernel:
     iommu_default: Fact[str] = NOT_ASKED  # passthrough, translated
     iommu_groups: Fact[int] = NOT_ASKED
     cpu_vulnerable_notes: Mapping[str, str] = field(default_factory=dict)
+    modules_complete: bool = False  # what is not in ``modules`` is not loaded
 
 
 @dataclass(frozen=True, slots=True)

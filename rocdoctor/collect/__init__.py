@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from rocdoctor.collect import container, cpus, gpus, indices, kernel, log, memory, network, packages, software, stated, user
+from rocdoctor.collect import (
+    container,
+    cpus,
+    gpus,
+    indices,
+    kernel,
+    log,
+    memory,
+    network,
+    packages,
+    software,
+    stated,
+    user,
+)
 from rocdoctor.collect import os as system
 from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.messages import collect_messages
@@ -35,6 +48,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     kernel_log = log.collect_log(host, running.uptime_s)
     if isinstance(kernel_log, Known):
         gpus.add_log(view, kernel_log.value)
+    stated.add_tree(view, tools)
     stated.add_cards(host, view)
     found, links, unlike = gpus.build(view, tools)
     wsl = "microsoft" in value_or(running.release, "").lower()  # there the GPU is not on the PCI bus

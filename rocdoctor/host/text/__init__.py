@@ -1,69 +1,171 @@
-"""Pasted text: recognisers cut out the parts that they know, and these answer the same questions as a machine would.
+"""Pasted text as a host: recognisers cut out the parts that they know, and these answer what a machine would be asked.
 
-What such a text does not show is unknown: every answer is marked as an excerpt.
+Every answer is marked as an excerpt: what the text does not show is unknown. Beside the questions of a machine there
+are three of a text alone:
+
+================  ============================================================================================
+``text``          the whole text without quoting, markup and escape sequences; line N is line N of what was given
+``stated``        what it says in its own words, one JSON object a line (``rocdoctor.host.text.stated``)
+``log nccl``      the lines that NCCL or RCCL printed
+================  ============================================================================================
+
+Each part has a role: the machine now, something that was tried, advice, or something other (another machine, a quoted
+message, a comparison, the working one of two states). Only parts of the first kind answer questions.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from rocdoctor.host.base import Answer, Kind
-from rocdoctor.host.text.clean import clean
+from rocdoctor.host.text.cards import Card, cards, machine_count, merged
+from rocdoctor.host.text.clean import Clean, clean
+from rocdoctor.host.text.index import Index
+from rocdoctor.host.text.kinds import COLLECT_ENV
+from rocdoctor.host.text.launch import launches
+from rocdoctor.host.text.listings import listings
+from rocdoctor.host.text.part import Part, of_lines
+from rocdoctor.host.text.roles import role_of_block, shows_working
+from rocdoctor.host.text.sections import Section, question_of, sections
+from rocdoctor.host.text.settings import parts as setting_parts
+from rocdoctor.host.text.settings import settings
+from rocdoctor.host.text.stated import parts as stated_parts
+from rocdoctor.host.text.stated import said
 
-_KERNEL_LINE = re.compile(r"(\[\s*\d+\.\d{6}\] |\b(amdgpu|NVRM|\[drm\]|kfd kfd)\b.{0,80}(:| \[))")
-_EXPORT = re.compile(r"^\s*(?:[$#>] ?)*(?:export|setenv|set)\s+([A-Z][A-Z0-9_]{2,60})[= ](\S{0,400})\s*$")
+__all__ = ["Part", "TextHost", "open_text", "recognise"]
+
+# Parts of these questions are joined when a text has several; of all others one is chosen.
+_JOINED = frozenset(
+    {
+        "run dmesg",
+        "log nccl",
+        "run lspci -k",
+        "run ls -l /dev/kfd /dev/dri",
+        "run pip freeze",
+        "env",
+        "run lsmod",
+        "run dkms status",
+    }
+)
+_TROUBLE = ("error", "not loaded", "failed", "fail", "unable", "denied", "no devices", "cannot")
 
 
-def _kernel_log(lines: list[str]) -> Answer | None:
-    found = [line for line in lines if _KERNEL_LINE.search(line[:300])]
-    return _answer("run dmesg", found) if found else None
-
-
-def _rocminfo(lines: list[str]) -> Answer | None:
-    starts = [number for number, line in enumerate(lines) if "ROCk module" in line or "HSA System Attributes" in line]
-    return _answer("run rocminfo", lines[starts[0] :]) if starts else None
-
-
-def _environment(lines: list[str]) -> Answer | None:
-    found = [f"{match[1]}={match[2].strip(chr(34) + chr(39))}" for line in lines if (match := _EXPORT.match(line))]
-    return _answer("env", found) if found else None
-
-
-RECOGNISERS: tuple[Callable[[list[str]], Answer | None], ...] = (_kernel_log, _rocminfo, _environment)
-
-
-def _answer(question: str, lines: Iterable[str]) -> Answer:
-    return Answer(question, "ok", "\n".join(lines).encode(), complete=False)
+def open_text(text: str, origin: str) -> TextHost:
+    """A host over pasted text."""
+    cleaned = clean(text)
+    found = _parts(cleaned)
+    answers = _answers(found)
+    answers["text"] = Answer("text", "ok", cleaned.text.encode(), truncated=cleaned.truncated, complete=False)
+    return TextHost(answers, origin, recognised=tuple(found))
 
 
 def recognise(text: str) -> list[Answer]:
-    """The answers that stand in a text."""
-    lines = text.splitlines()[:200_000]
-    return [answer for one in RECOGNISERS if (answer := one(lines)) is not None]
+    """The answers that stand in a text, without that to ``text``."""
+    return list(_answers(_parts(clean(text))).values())
+
+
+def _parts(cleaned: Clean) -> list[Part]:
+    index = Index(cleaned)
+    found = sections(cleaned)
+    stops = {section.line for section in found}
+    result = [part for section in found if (part := _of_section(cleaned, section)) is not None]
+    covered = {(_family(part.question), number) for part in result for number in part.numbers}
+    result += [part for part in listings(cleaned, stops) if not _names(part) & covered]
+    # What collect_env prints of systems and cards is read as labelled lines too.
+    taken = {number - 1 for part in result if part.question not in (COLLECT_ENV, "env") for number in part.numbers}
+    result += setting_parts(settings(cleaned, found, index))
+    mentions = cards(cleaned, taken, index)
+    chosen = _counted(cleaned, merged(mentions), mentions)
+    values = [*said(cleaned, taken, stops, index), *launches(cleaned)]
+    result += stated_parts(values, chosen, mentions)
+    return sorted(result, key=lambda part: (part.first, part.question))
+
+
+def _family(question: str) -> str:
+    """The program of a question, without its options."""
+    return question.split(" -")[0]
+
+
+def _names(part: Part) -> set[tuple[str, int]]:
+    """The ends of a part, by which one that a command has named already is found."""
+    return {(_family(part.question), part.first), (_family(part.question), part.last)}
+
+
+def _of_section(cleaned: Clean, section: Section) -> Part | None:
+    question = question_of(section.command)
+    indices = list(range(section.first, section.end))
+    while indices and not cleaned.lines[indices[-1]].strip():
+        indices.pop()
+    while indices and not cleaned.lines[indices[0]].strip():
+        indices.pop(0)
+    if question is None or not indices or len(indices) > 100_000:
+        return None
+    role = role_of_block(cleaned, section.line, indices[-1], setting=False)
+    return of_lines(cleaned, question, indices, role, shows_working(cleaned, section.line))
+
+
+def _counted(cleaned: Clean, chosen: list[Card], mentions: list[Card]) -> list[Card]:
+    """The cards, with the number that the text gives for the only kind of them ("a machine with 8 GPUs: MI100")."""
+    kinds = [card for card in chosen if not card.integrated]
+    if len(kinds) != 1 or kinds[0].count > 1:
+        return chosen
+    number = machine_count(cleaned, [card.line for card in mentions if card.role == "now"])
+    if number is None or not 1 < number <= 16:
+        return chosen
+    one = kinds[0]
+    many = Card(one.line, one.vendor, one.name, one.gfx, one.capability, number, one.role, one.integrated, one.key)
+    return [many if card is one else card for card in chosen]
+
+
+def _answers(found: list[Part]) -> dict[str, Answer]:
+    groups: dict[str, list[Part]] = {}
+    for part in found:
+        if part.role == "now" and part.body:
+            groups.setdefault(part.question, []).append(part)
+    answers: dict[str, Answer] = {}
+    for question, parts in groups.items():
+        # Of a failing and a working state the failing one counts.
+        failing = [part for part in parts if not part.working] or parts
+        body = "\n".join(part.body for part in failing) if question in _JOINED else _telling(failing).body
+        answers[question] = Answer(question, "ok", body.encode(), complete=False)
+    return answers
+
+
+def _telling(parts: list[Part]) -> Part:
+    """The part that shows trouble, else the longest, the later one of equals."""
+    bad = [part for part in parts if any(word in part.body[:20_000].lower() for word in _TROUBLE)]
+    return max(enumerate(bad or parts), key=lambda one: (len(one[1].body), one[0]))[1]
 
 
 @dataclass
 class TextHost:
-    """A host that answers from pasted text."""
+    """A host that answers from pasted text; ``recognised`` has every part, also those that do not answer."""
 
     answers: dict[str, Answer]
     origin: str
     kind: Kind = "text"
+    recognised: tuple[Part, ...] = field(default=())
 
     def ask(self, question: str) -> Answer:
-        return self.answers.get(question) or Answer(question, "not-asked", complete=False)
+        answer = self.answers.get(question)
+        if answer is None and question.startswith("list "):
+            return self._list(question)
+        return answer or Answer(question, "not-asked", complete=False)
+
+    def _list(self, question: str) -> Answer:
+        """The files of a pattern that the text shows."""
+        pattern = question[5:]
+        depth = pattern.count("/")
+        paths = {name[5:] for name in self.answers if name.startswith("read /")}
+        above = {"/".join(path.split("/")[:count]) for path in paths for count in range(2, path.count("/") + 1)}
+        found = sorted(path for path in paths | above if path.count("/") == depth and fnmatchcase(path, pattern))
+        status = "ok" if found else "not-asked"
+        return Answer(question, status, "\n".join(found).encode(), complete=False)  # type: ignore[arg-type]
 
     def prefetch(self, questions: Iterable[str]) -> None:
         pass
 
     def available(self) -> tuple[str, ...]:
         return tuple(self.answers)
-
-
-def open_text(text: str, origin: str) -> TextHost:
-    """A host over pasted text; the question ``text`` gives the whole of it, cleaned, with its line numbers."""
-    cleaned = clean(text).text
-    answers = {answer.question: answer for answer in recognise(cleaned)}
-    return TextHost({**answers, "text": Answer("text", "ok", cleaned.encode(), complete=False)}, origin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rocdoctor.parsers.text import strip_ansi
 
@@ -17,7 +17,8 @@ _FENCE = re.compile(r"[ \t]{0,12}(?:[-*][ \t]{1,3})?(`{3,12}|~{3,12})[ \t]*([A-Z
 _INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]{1,400})`(?!`)")
 # Elements of web pages; those of other markup (nvidia-smi -x, hwloc) are text that counts.
 _TAG = re.compile(
-    r"</?(?:details|summary|pre|code|br|p|div|span|table|thead|tbody|tfoot|tr|td|th|b|i|em|strong|a|ul|ol|li|h[1-6]|img|"
+    r"</?(?:details|summary|pre|code|br|p|div|span|table|thead|tbody|tfoot|tr|td|th|b|i|em|strong|a|ul|ol|"
+    r"li|h[1-6]|img|"
     r"kbd|samp|tt|sub|sup|hr|font|blockquote|html|body|head|section|article|clipboard-copy|g-emoji|svg|path)"
     r"(?:\s[^<>]{0,2000})?/?>",
     re.IGNORECASE,
@@ -45,6 +46,7 @@ class Clean:
     blocks: list[int]
     quotes: list[int]
     truncated: bool = False
+    starts: dict[int, int] = field(default_factory=dict)  # code block -> index of its first line
 
     @property
     def text(self) -> str:
@@ -79,7 +81,11 @@ def clean(text: str) -> Clean:
             _INLINE.sub(r"\1", line) if not block and "`" in line else line
             for line, block in zip(lines, blocks, strict=True)
         ]
-    return Clean(lines, blocks, quotes, truncated)
+    starts: dict[int, int] = {}
+    for at, block in enumerate(blocks):
+        if block:
+            starts.setdefault(block, at)
+    return Clean(lines, blocks, quotes, truncated, starts)
 
 
 def _unquoted(lines: list[str]) -> tuple[list[str], list[int]]:

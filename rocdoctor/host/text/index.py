@@ -1,0 +1,40 @@
+"""Which lines of a text hold one of some words, found without looking at each line."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+
+from rocdoctor.host.text.clean import Clean
+
+
+class Index:
+    """The text in lower case and the offsets of its lines."""
+
+    __slots__ = ("lowered", "starts")
+
+    def __init__(self, clean: Clean) -> None:
+        self.lowered = clean.text.lower()
+        self.starts = list(accumulate((len(line) + 1 for line in clean.lines), initial=0))
+        if len(self.lowered) != self.starts[-1] - 1:  # a letter whose lower case is longer (Turkish dotted I)
+            self.lowered = "\n".join(line.lower() if line.isascii() else _same_length(line) for line in clean.lines)
+
+    def line_at(self, offset: int) -> int:
+        """The line (index) of an offset."""
+        return bisect_right(self.starts, offset) - 1
+
+    def lines(self, words: Iterable[str]) -> list[int]:
+        """The lines (indices, ascending) that hold one of the words, which are in lower case."""
+        found: set[int] = set()
+        for word in words:
+            at = self.lowered.find(word)
+            while at >= 0:
+                line = self.line_at(at)
+                found.add(line)
+                at = self.lowered.find(word, self.starts[line + 1])
+        return sorted(found)
+
+
+def _same_length(line: str) -> str:
+    return "".join(lower if len(lower := char.lower()) == 1 else char for char in line)

@@ -1,0 +1,174 @@
+"""Environment variables in a text: shell lines, options of launchers, Python, YAML, library logs, and sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rocdoctor.host.text.clean import Clean
+from rocdoctor.host.text.index import Index
+from rocdoctor.host.text.part import Part
+from rocdoctor.host.text.roles import Role, role_of_block, role_of_setting, sentence_around
+from rocdoctor.host.text.sections import Section
+from rocdoctor.knowledge.env import env_names
+from rocdoctor.parsers.env_text import parse_shell
+
+_MAX_SETTINGS = 5000
+# Prefixes of the libraries and launchers of this field: names below them count also where no table has them.
+_PREFIXES = (
+    "HSA_", "HIP_", "ROCR_", "ROCM_", "ROC_", "AMD_", "GPU_", "CUDA_", "NVIDIA_", "NCCL_", "RCCL_", "PYTORCH_",
+    "TORCH_",
+    "TORCHINDUCTOR_", "TRITON_", "MIOPEN_", "HIPBLASLT_", "ROCBLAS_", "TENSILE_", "OMP_", "MKL_", "KMP_", "UCX_",
+    "FI_", "GLOO_", "TF_",
+    "XLA_", "DS_", "ACCELERATE_", "OMPI_", "LD_", "MIGRAPHX_", "HF_", "TOKENIZERS_", "VLLM_", "FLASH_", "MASTER_",
+    "WORLD_", "LOCAL_",
+)  # fmt: skip
+# A name with an underscore and what binds a value to it: cheap to search for in the whole text.
+_CANDIDATE = re.compile(
+    r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60}(?:['\"]?\]?\s{0,3}[=:,]|\s(?:set|is|to|was)\b)|"
+    r"\b(?:setenv|ENV|name:)\s"
+)
+_SHELL = re.compile(
+    r"\s{0,24}(?:[$#>%+-]{1,2}\s{1,3}){0,2}(?:\S{1,60}[$#]\s)?(?:(?:export|setenv|declare -x|set -gx|"
+    r"set -x|ENV|env|unset|sudo)\s|[A-Za-z_][A-Za-z0-9_]{1,60}=)"
+)
+_PROMPT = re.compile(
+    r"\s{0,12}(?:\([\w. -]{1,40}\) ?)?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#\n]{0,120}[$#]|[$%❯➜+#])\s{1,4}(?=\S)"
+)
+_WINDOWS = re.compile(r"(?:^|[\s>])(?:\$env:|set )([A-Z][A-Z0-9_]{2,60})\s?=\s?['\"]?([^\s'\"]{1,400})", re.IGNORECASE)
+_OPTION = re.compile(
+    r"(?:^|\s)(?:-e|--env|-x|--genv|-genv)[= ]\s{0,3}['\"]?([A-Za-z_][A-Za-z0-9_]{1,80})"
+    r"=(\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s'\"\\]{0,400})"
+)
+_PYTHON = re.compile(
+    r"environ(?:\.setdefault\(|\[)\s?['\"]([A-Z][A-Z0-9_]{1,80})['\"]\s?(?:,|\]\s?=(?!=))\s?(?:str\()"
+    r"?['\"]?([^'\")\s]{0,400})"
+)
+_YAML_ITEM = re.compile(r"\s{0,40}-\s{1,4}['\"]?([A-Z][A-Z0-9_]{2,80})=([^'\"\s]{0,400})['\"]?\s*\Z")
+_YAML_PAIR = re.compile(
+    r"\s{2,40}['\"]?([A-Z][A-Z0-9_]{2,80})['\"]?:\s{1,4}['\"]?([^'\"\s#]{1,400})['\"]?\s*,?\s*(?:#.{0,200})?\Z"
+)
+_YAML_NAME = re.compile(r"\s{0,40}(?:-\s{1,4})?name:\s{1,4}['\"]?([A-Z][A-Z0-9_]{2,80})['\"]?\s*\Z")
+_YAML_VALUE = re.compile(r"\s{0,40}value:\s{1,4}['\"]?([^'\"\s#]{0,400})['\"]?")
+_BY_LIBRARY = re.compile(r"\b((?:NCCL|RCCL)_[A-Z0-9_]{2,60}) set by environment to (\S{1,400}?)\.?\s*\Z")
+_UNIT = re.compile(r"(?:Environment=|--export=\S{0,200}?,)\"?([A-Z][A-Z0-9_]{2,80})=([^\s\",]{0,400})")
+_SENTENCE = re.compile(
+    r"(?<![A-Za-z0-9_$%{/])([A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60})['\"]?(?:\s?={1}\s?(?!=)|:\s|\s(?:is |"
+    r"was |being |env(?:ironment)? variable )?(?:set )?to\s)['\"]?([^\s'\"`,;()\[\]{}]{1,200})"
+)
+_ECHO = re.compile(r"echo\s+[\"']?\$\{?([A-Z][A-Z0-9_]{2,80})\}?[\"']?\s*\Z")
+_SET_BY_HAND = re.compile(r"\A\W*(?:set|use|export|run|add|enable|pass|unset|re-?run|start)\b", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\A(?:<.*|\.{2,}|x+|X\.X.*|\?+|\$.*|…|value|\{.*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One variable as a line (index) sets it; ``value`` None: taken away. ``spoken``: in a sentence, not in code."""
+
+    name: str
+    value: str | None
+    line: int
+    role: Role
+    spoken: bool = False
+
+
+def is_known(name: str) -> bool:
+    """Whether a name is one of this field."""
+    return name.startswith(_PREFIXES) or name in env_names()
+
+
+def settings(clean: Clean, found: list[Section], index: Index) -> list[Setting]:
+    """Every setting, in the order of the text."""
+    result = list(_of_lines(clean, index))
+    for section in found[:2000]:
+        match = _ECHO.search(section.command[:300])
+        if match:
+            for at in range(section.first, min(section.end, section.first + 3)):
+                value = clean.lines[at].strip()
+                if value and " " not in value:
+                    result.append(Setting(match[1], value, at, "now"))
+                    break
+    return sorted(result, key=lambda one: one.line)
+
+
+def _of_lines(clean: Clean, index: Index) -> Iterator[Setting]:
+    text = clean.text
+    seen = -1
+    count = 0
+    for match in _CANDIDATE.finditer(text):
+        at = index.line_at(match.start())
+        if at == seen or at >= len(clean.lines):
+            continue
+        seen = at
+        for one in _of_line(clean, at):
+            if one.value is None or not _PLACEHOLDER.match(one.value):
+                yield one
+                count += 1
+        if count > _MAX_SETTINGS:
+            return
+
+
+def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
+    line = clean.lines[at][:4000]
+    block = role_of_block(clean, at, at, setting=True)
+    found: list[tuple[str, str | None]] = []
+    library = _BY_LIBRARY.search(line)
+    if library:
+        yield Setting(library[1], library[2], at, "other" if block == "other" else "now")
+        return
+    for pattern in (_OPTION, _PYTHON, _UNIT, _WINDOWS):
+        found += [(one[1], one[2].strip("'\"")) for one in pattern.finditer(line)]
+    item = _YAML_ITEM.match(line) or _YAML_PAIR.match(line)
+    if item and is_known(item[1]):
+        found.append((item[1], item[2]))
+    name = _YAML_NAME.match(line)
+    if name and at + 1 < len(clean.lines) and (value := _YAML_VALUE.match(clean.lines[at + 1])):
+        found.append((name[1], value[1]))
+    if not found and _SHELL.match(line):
+        prompt = _PROMPT.match(line)
+        shell = line[prompt.end() :] if prompt else line
+        code = bool(prompt) or clean.blocks[at] > 0 or line.startswith("    ")
+        told = parse_shell(shell.lstrip("$ "))
+        # "NAME=value makes it work" is a sentence that begins with a setting.
+        if code or len(shell.split()) <= 1 + len(told) or shell.lstrip().startswith(("export", "setenv", "ENV")):
+            found += [(one.name, one.value) for one in told]
+    if found:
+        for key, setting in found:
+            yield Setting(key, setting, at, block)
+        return
+    for one in _SENTENCE.finditer(line):
+        if not is_known(one[1]) or ("=" not in one[0][len(one[1]) : len(one[1]) + 4] and one[1] not in env_names()):
+            continue
+        before, after = sentence_around(clean, at, one.start(), one.end())
+        role = role_of_setting(before, after)
+        if role == "now" and (_SET_BY_HAND.match(before.strip() + " " + one[1]) and before.strip()):
+            role = "advice"
+        if block == "other":
+            role = "other"
+        yield Setting(one[1], one[2].rstrip(".:!?"), at, role, spoken=True)
+
+
+def parts(found: list[Setting]) -> Iterator[Part]:
+    """The settings as answers to ``env``: one part of those that hold now, and one of each other role.
+
+    Of several values of one name the last one in code counts, else the last that a sentence gives.
+    """
+    held: dict[str, Setting] = {}
+    for one in found:
+        if one.role != "now":
+            continue
+        if one.value is None:
+            held.pop(one.name, None)
+        elif one.name not in held or held[one.name].spoken or not one.spoken:
+            held[one.name] = one
+    for role in ("now", "tried", "advice", "other"):
+        chosen = (
+            list(held.values())
+            if role == "now"
+            else [one for one in found if one.role == role and one.value is not None]
+        )
+        chosen.sort(key=lambda one: one.line)
+        if chosen:
+            body = "\n".join(f"{one.name}={one.value}" for one in chosen)
+            yield Part("env", body, tuple(one.line + 1 for one in chosen), role)
