@@ -15,17 +15,21 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.check import Fix, Outcome, check, error, not_applicable
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, in_container, in_wsl, said, shown, when_said
 
-_KIND = "kfd-permission"
+_KIND, _ROOT = "kfd-permission", "works-as-root"
 
 
-@check(when_said(_KIND), cause="device-permission")
+@check(when_said(_KIND, _ROOT), cause="device-permission")
 def kfd_permission_message(machine: Machine) -> Outcome:
     messages = said(machine, _KIND)
+    if not messages:
+        if not said(machine, "mentions-gpu-tool"):
+            return not_applicable("what works for root only is no tool of GPUs")
+        messages = said(machine, _ROOT)
     node = first_value(messages, "node") or "/dev/kfd"
     listed = next((one for one in machine.nodes if one.path == node), None)
     group = (value_or(listed.group, None) if listed is not None else None) or first_value(messages, "group", "group2")
@@ -65,6 +69,6 @@ def kfd_permission_message(machine: Machine) -> Outcome:
             effective="new-login",
             verify=f"ls -l {node}; id; rocminfo | head",
         ),
-        confidence="likely" if in_wsl(machine) else "certain",
+        confidence="likely" if in_wsl(machine) or messages[0].kind == _ROOT else "certain",
         explains=("hip-sees-no-gpu",),
     )

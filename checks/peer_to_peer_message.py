@@ -2,8 +2,8 @@
 
 Why
   With an IOMMU that translates, or with access control (ACS) on PCIe switches, direct copies between GPUs (P2P) go
-  astray or never end: the first all-reduce hangs while each GPU alone works. RCCL warns when iommu=pt is missing from the
-  kernel's command line.
+  astray or never end: the first all-reduce hangs while each GPU alone works. RCCL warns when iommu=pt is missing
+  from the kernel's command line.
 
 Fix
   Put the IOMMU in pass-through mode (iommu=pt, on Intel with intel_iommu=on) or off, and disable ACS on bare metal.

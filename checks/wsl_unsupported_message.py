@@ -49,8 +49,8 @@ def wsl_unsupported_message(machine: Machine) -> Outcome:
         fix=Fix(
             "Use a supported pairing from the ROCm on WSL guide (Ubuntu 22.04 or 24.04 and the ROCm release listed for "
             "it, the matching Adrenalin driver in Windows, a listed GPU), installed with amdgpu-install "
-            "--usecase=wsl,rocm --no-dkms so that the WSL runtime package is there; or use native Linux. /dev/kfd and "
-            "the amdgpu module do not exist in WSL: do not try to load them",
+            "--usecase=wsl,rocm --no-dkms so that the WSL runtime package is there; or use native Linux. Do not "
+            "install or load a kernel driver in WSL",
             verify="rocminfo | grep -A3 Agent",
         ),
         confidence="likely",

@@ -26,6 +26,12 @@ def test_a_device_rule() -> None:
     assert found is not None and "cgroup" in found.message
 
 
+def test_what_works_for_root_only() -> None:
+    found = finding_of(CHECK, "rocminfo prints nothing for me, but it works with sudo.", amd_gpu())
+    assert found is not None and found.confidence == "likely" and "render" in words_of(found)
+    assert states(judge(CHECK, pasted("apt install works with sudo"))) == ["not-applicable"]
+
+
 def test_other_refusals_are_not_meant() -> None:
     assert states(judge(CHECK, pasted("bash: ./train.sh: Permission denied"))) == ["not-applicable"]
     assert states(judge(CHECK, pasted("ROCk module is loaded", amd_gpu()))) == ["not-applicable"]

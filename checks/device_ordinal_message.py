@@ -1,0 +1,47 @@
+"""A program asks for a GPU number that it cannot see.
+
+Why
+  "invalid device ordinal" means that the process sees fewer GPUs than it counts with: a visibility variable left
+  fewer (CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES), a launcher started more processes than
+  GPUs, or a number from another machine stands in the code. Visible GPUs are renumbered from 0.
+
+Fix
+  Start as many processes as GPUs are visible, and use the local rank as device number. Set one visibility variable
+  only.
+
+References
+  https://docs.nvidia.com/cuda/cuda-c-programming-guide/
+  https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error, warning
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import said, shown, when_said
+
+_NAMES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
+
+
+@check(when_said("invalid-ordinal"), cause="visible-devices-conflict")
+def device_ordinal_message(machine: Machine) -> Outcome:
+    messages = said(machine, "invalid-ordinal")
+    variables = [machine.environment.variables[name] for name in _NAMES if name in machine.environment.variables]
+    shown_values = ", ".join(f"{one.name}={one.value}" for one in variables)
+    text = "The program asks for a GPU number that it cannot see (invalid device ordinal)"
+    text += f": {shown_values} leaves it fewer GPUs, renumbered from 0." if variables else (
+        ": it counts with more GPUs than are visible to it."
+    )  # fmt: skip
+    return (error if variables else warning)(
+        text,
+        evidence=shown(messages),
+        fix=Fix(
+            "Start as many processes as there are visible GPUs and choose the device by local rank; keep one of "
+            "CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES and unset the others (numbers "
+            "count from "
+            "0 among the GPUs that are left)",
+            command="env | grep VISIBLE_DEVICES; python3 -c 'import torch; print(torch.cuda.device_count())'",
+            safety="safe",
+        ),
+        confidence="likely" if variables else "possible",
+    )

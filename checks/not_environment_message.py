@@ -1,0 +1,98 @@
+"""The text shows a defect of software or user code; nothing in it blames the machine.
+
+Why
+  Many errors that stop a training come from code: parameters that take no part in the loss, tensors of unlike shape
+  or device, indices outside their range, values that became NaN, or a library that chose a kernel which the GPU
+  cannot run. Changing drivers, wheels or variables does not help then.
+
+Fix
+  Look at the named call in the own code, or report it to the project with a short reproducer; use the release in
+  which it is fixed.
+
+References
+  https://docs.pytorch.org/docs/stable/notes/ddp.html
+  https://docs.pytorch.org/docs/stable/notes/faq.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, warning
+from rocdoctor.facts import Machine, Message
+from rocdoctor.pasted import gfx_names, said, shown, when_said
+
+# kind -> what the text shows, what to do
+_CODE = {
+    "unused-parameters": (
+        "Some parameters of the model took no part in the loss, which DistributedDataParallel (DDP) does not allow by "
+        "default: the model code leaves them unused.",
+        "Use every parameter in the loss, or pass find_unused_parameters=True to DistributedDataParallel "
+        "(TORCH_DISTRIBUTED_DEBUG=DETAIL names the unused ones)",
+    ),
+    "in-place-gradient": (
+        "A tensor that autograd needs for the backward pass was changed or freed by the code.",
+        "Run once with torch.autograd.set_detect_anomaly(True) and replace the in-place operation that it names",
+    ),
+    "device-assert": (
+        "A kernel found an index or value outside its range (device-side assert): usually labels or token ids that are "
+        "larger than the model's layer.",
+        "Run the same step on the CPU, which names the operation, and check labels, token ids and vocabulary size",
+    ),
+    "shape-error": (
+        "Tensors of unlike shape, data type or device met in the code.",
+        "Print shapes and devices before the call that the traceback names, and check that checkpoint and model match",
+    ),
+    "loss-not-finite": (
+        "The loss became NaN or infinite during training: a matter of data, learning rate or number format in "
+        "most cases.",
+        "Try a lower learning rate, gradient clipping, BF16 in place of FP16, and "
+        "torch.autograd.set_detect_anomaly(True)",
+    ),
+    "duplicate-gpu": (
+        "Two ranks chose the same GPU: the script does not select the device by local rank.",
+        "Call torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) first, and start as many processes as GPUs "
+        "are visible",
+    ),
+    "port-in-use": (
+        "The port of the rendezvous is taken (address already in use): another job or a left-over process of an "
+        "earlier "
+        "run holds it.",
+        "End left-over processes of the job, or choose another port (--master_port, or --rdzv-endpoint=localhost:0)",
+    ),
+    "wrong-arguments": (
+        "Code calls a function with arguments that it does not have: the releases of two packages, or the own "
+        "code, do not "
+        "fit.",
+        "Compare the call in the traceback with the documentation of the installed release of that package",
+    ),
+}  # fmt: skip
+_ISA = "wrong-isa-kernel"
+
+
+@check(when_said(*_CODE, _ISA), cause="not-environment")
+def not_environment_message(machine: Machine) -> Outcome:
+    if wrong := said(machine, _ISA):
+        return _isa(machine, wrong)
+    for kind, (text, way) in _CODE.items():
+        if messages := said(machine, kind):
+            return warning(text, evidence=shown(messages), fix=Fix(way), confidence="possible")
+    return None
+
+
+def _isa(machine: Machine, messages: tuple[Message, ...]) -> Outcome:
+    if any(name.startswith("HSA_OVERRIDE_GFX_VERSION") for name in machine.environment.variables):
+        return None  # the override is what makes the runtime load code of another target
+    targets = gfx_names(machine)
+    here = f" ({', '.join(targets)})" if targets else ""
+    return _possible(
+        f"A library handed the GPU{here} a kernel for another instruction set: a defect of that library (MIOpen, "
+        "hipBLASLt, Triton ...), unless HSA_OVERRIDE_GFX_VERSION is set.",
+        "Unset HSA_OVERRIDE_GFX_VERSION if it is set. Otherwise find the library (MIOPEN_ENABLE_LOGGING=1, "
+        "AMD_LOG_LEVEL=3), "
+        "switch off the solver that it names (for MIOpen the MIOPEN_DEBUG_* variables), and take the release "
+        "with the fix",
+        messages,
+    )
+
+
+def _possible(text: str, way: str, messages: tuple[Message, ...]) -> Finding:
+    return warning(text, evidence=shown(messages), fix=Fix(way), confidence="possible")

@@ -1,0 +1,74 @@
+"""A program ran out of GPU memory.
+
+Why
+  An allocation failed although the program works: the model, batch or sequence is too large, another or a left-over
+  process holds the memory, or the memory that torch has reserved is in pieces that are too small (fragmentation).
+
+Fix
+  Look for other processes on the GPU first. Then a smaller micro-batch with accumulation, activation checkpointing,
+  half precision, sharded states or offload. Much memory reserved but unallocated calls for expandable segments.
+
+References
+  https://docs.pytorch.org/docs/stable/notes/cuda.html#memory-management
+  https://huggingface.co/docs/transformers/perf_train_gpu_one
+"""
+
+from __future__ import annotations
+
+import re
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_said
+
+_SIZE = re.compile(r"([\d.]+) ([KMGT])iB")
+_GIB = {"K": 1 / (1 << 20), "M": 1 / 1024, "G": 1.0, "T": 1024.0}
+
+
+def _gib(text: str | None) -> float | None:
+    found = _SIZE.match(text or "")
+    try:
+        return float(found.group(1)) * _GIB[found.group(2)] if found else None
+    except ValueError:
+        return None
+
+
+@check(when_said("out-of-memory"), cause="out-of-memory")
+def out_of_memory_message(machine: Machine) -> Outcome:
+    messages = said(machine, "out-of-memory")
+    tried, total = first_value(messages, "tried"), first_value(messages, "total", "total2")
+    free, other = first_value(messages, "free"), first_value(messages, "other")
+    mine, reserved = first_value(messages, "mine"), first_value(messages, "reserved")
+    backend = "HIP" if first_value(messages, "backend") == "HIP" or vendors(machine) == {"amd"} else "CUDA"
+    figures = [
+        f"{tried} more were asked for" if tried else "", f"{total} in all" if total else "",
+        f"{free} free" if free else "", f"{mine} held by this process" if mine else "",
+        f"{other} by another" if other else "",
+    ]  # fmt: skip
+    shape = "; ".join(one for one in figures if one)
+    text = f"The GPU memory is exhausted (out of memory){f': {shape}' if shape else ''}."
+    conf = "PYTORCH_HIP_ALLOC_CONF" if backend == "HIP" else "PYTORCH_CUDA_ALLOC_CONF"
+    way = (
+        "Look for other or left-over processes on the GPU and end them; then use a smaller batch size "
+        "(micro-batch with "
+        "gradient accumulation), a shorter sequence or smaller image, activation (gradient) checkpointing, half "
+        "precision "
+        "or quantisation, sharding (FSDP, ZeRO) or offload"
+    )
+    asked, room, held = _gib(tried), _gib(free), _gib(reserved)
+    if asked is not None and _gib(total) is not None and asked > (_gib(total) or 0):
+        way = f"One allocation of {tried} is larger than the whole GPU: make the batch, sequence or image smaller"
+        way += ", or use attention that does not build the full matrix (SDPA)"
+    elif other is not None and (_gib(other) or 0) > (_gib(mine) or 0):
+        text += " Most of it belongs to another process."
+    elif (held is not None and held >= 1) or (asked is not None and room is not None and asked < room):
+        text += " The free memory is in pieces (fragmentation)."
+        way = f"Set {conf}=expandable_segments:True (or max_split_size_mb) against fragmentation. {way}"
+    wsl = " In WSL Windows shares the memory." if in_wsl(machine) else ""
+    tool = "rocm-smi --showpids; rocm-smi --showmeminfo vram" if backend == "HIP" else "nvidia-smi"
+    return error(
+        text,
+        evidence=shown(messages),
+        fix=Fix(f"{way}.{wsl}", command=tool, safety="safe", verify=tool),
+        confidence="certain",
+    )

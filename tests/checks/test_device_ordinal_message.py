@@ -1,0 +1,23 @@
+"""GPU numbers that do not exist. The texts are constructed from the error strings of CUDA and HIP."""
+
+from __future__ import annotations
+
+from tests.kit import environment, judge, states
+from tests.message_kit import finding_of, pasted
+
+CHECK = "device-ordinal-message"
+TEXT = "RuntimeError: CUDA error: invalid device ordinal"
+
+
+def test_with_a_variable_it_is_an_error() -> None:
+    found = finding_of(CHECK, TEXT, environment=environment({"CUDA_VISIBLE_DEVICES": "0"}, complete=False))
+    assert found is not None and found.severity == "error" and "CUDA_VISIBLE_DEVICES=0" in found.message
+
+
+def test_without_one_it_is_possible_only() -> None:
+    found = finding_of(CHECK, TEXT)
+    assert found is not None and found.severity == "warning" and found.confidence == "possible"
+
+
+def test_silence() -> None:
+    assert states(judge(CHECK, pasted("using device ordinal 0"))) == ["not-applicable"]

@@ -1,0 +1,40 @@
+"""Exhausted GPU memory. The texts are constructed from the formats of torch."""
+
+from __future__ import annotations
+
+from tests.kit import amd_gpu, judge, states
+from tests.message_kit import finding_of, pasted, words_of
+
+CHECK = "out-of-memory-message"
+OLD = (
+    "RuntimeError: CUDA out of memory. Tried to allocate 96.00 MiB (GPU 0; 7.79 GiB total capacity; 5.10 GiB already "
+    "allocated; 61.25 MiB free; 5.30 GiB reserved in total by PyTorch)"
+)
+NEW = (
+    "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.98 GiB of "
+    "which 3.10 GiB is free. Of the allocated memory 12.00 GiB is allocated by PyTorch, and 8.20 GiB is reserved by "
+    "PyTorch but unallocated."
+)
+
+
+def test_figures_are_told() -> None:
+    found = finding_of(CHECK, OLD)
+    assert found is not None and found.confidence == "certain"
+    assert "96.00 MiB" in found.message and "7.79 GiB" in found.message and "batch" in words_of(found)
+
+
+def test_fragmentation_on_amd() -> None:
+    found = finding_of(CHECK, NEW, amd_gpu())
+    assert found is not None and "pieces" in found.message
+    assert "PYTORCH_HIP_ALLOC_CONF=expandable_segments:True" in words_of(found)
+
+
+def test_one_allocation_larger_than_the_gpu() -> None:
+    text = (
+        "CUDA out of memory. Tried to allocate 40.00 GiB (GPU 0; 23.69 GiB total capacity; 1.00 GiB already allocated)"
+    )
+    assert "larger than the whole GPU" in words_of(finding_of(CHECK, text))
+
+
+def test_silence() -> None:
+    assert states(judge(CHECK, pasted("max memory allocated: 10.2 GiB, no problem"))) == ["not-applicable"]
