@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpus, not_applicable, quote
-from rocdoctor.evidence import Known, known, value_or
+from rocdoctor.evidence import Known, NotKnown, Unknown, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.presence import (
     MODULES,
@@ -42,6 +42,8 @@ def driver_module_not_loaded(machine: Machine) -> Outcome:
         if not gpus or module_loaded(machine, module):
             continue
         known(machine.kernel.modules)
+        if module_loaded(machine, module) is None:
+            raise NotKnown(Unknown("this evidence may not show every loaded module"))
         if not module_refusals(machine, module) and not is_blocked(machine, module):
             found.append(_finding(machine, module, gpus))
     return found

@@ -121,7 +121,9 @@ def module_loaded(machine: Machine, module: str) -> bool | None:
     if any(value_or(gpu.driver, None) == module for gpu in machine.gpus):
         return True
     modules = machine.kernel.modules
-    return module in modules.value if isinstance(modules, Known) else None
+    if isinstance(modules, Known) and module in modules.value:
+        return True
+    return False if isinstance(modules, Known) and machine.kernel.modules_complete else None
 
 
 def module_refusals(machine: Machine, module: str) -> tuple[LogEvent, ...]:

@@ -47,7 +47,9 @@ def test_a_line_without_an_address_counts_for_a_lone_gpu_only() -> None:
 def test_a_bound_device_proves_its_module() -> None:
     assert module_loaded(machine(amd_gpu()), "amdgpu") is True
     assert module_loaded(machine(amd_gpu(driver=None)), "amdgpu") is None
-    assert module_loaded(machine(kernel=Kernel(modules=k(frozenset({"ext4"})))), "amdgpu") is False
+    assert (
+        module_loaded(machine(kernel=Kernel(modules_complete=True, modules=k(frozenset({"ext4"})))), "amdgpu") is False
+    )
 
 
 def test_words_of_the_command_line_are_compared_whole() -> None:
@@ -65,8 +67,11 @@ def test_reasons_are_named_in_the_order_of_their_proof() -> None:
     gpu = amd_gpu(driver=None)
     absent = k(frozenset({"ext4"}))
     assert reason_elsewhere(machine(gpu), gpu) is None
-    assert reason_elsewhere(machine(gpu, kernel=Kernel(modules=absent)), gpu) == "driver-module-not-loaded"
-    refused = Kernel(modules=absent, log=log(event("module-rejected")))
+    assert (
+        reason_elsewhere(machine(gpu, kernel=Kernel(modules_complete=True, modules=absent)), gpu)
+        == "driver-module-not-loaded"
+    )
+    refused = Kernel(modules_complete=True, modules=absent, log=log(event("module-rejected")))
     assert reason_elsewhere(machine(gpu, kernel=refused), gpu) == "secure-boot-refuses-module"
 
 
@@ -93,3 +98,9 @@ def test_libraries_that_a_distribution_brings_along_show_no_wish_to_compute() ->
     along = (RocmInstall(k("5.7.1"), "/usr", "distribution"),)
     assert not wants(machine(amd_gpu(), rocm=along), "amd")
     assert wants(machine(amd_gpu(), rocm=(*along, RocmInstall(k("6.4.1"), "/opt/rocm-6.4.1", "classic"))), "amd")
+
+
+def test_a_list_of_modules_that_may_be_a_part_says_only_what_is_loaded() -> None:
+    part = machine(kernel=Kernel(modules=k(frozenset({"ext4", "nvidia"}))))
+    assert module_loaded(part, "nvidia") is True
+    assert module_loaded(part, "amdgpu") is None

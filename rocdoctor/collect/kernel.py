@@ -33,7 +33,7 @@ def prefetch(host: Host) -> None:
 def collect_kernel(host: Host, tools: Tools) -> Kernel:
     """Everything about the kernel except its log."""
     prefetch(host)
-    present = modules.loaded(host)
+    present, all_present = modules.loaded(host)
     blacklisted, options = modules.modprobe(host)
     cmdline = read_fact(host, "/proc/cmdline", word)
     return Kernel(
@@ -42,6 +42,7 @@ def collect_kernel(host: Host, tools: Tools) -> Kernel:
         cmdline=cmdline,
         parameters=convert(cmdline, _parameters),
         modules=present,
+        modules_complete=all_present,
         module_versions=modules.versions(host, present),
         module_parameters=modules.parameters(host, present),
         blacklisted=blacklisted,

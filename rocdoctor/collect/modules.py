@@ -31,18 +31,19 @@ def prefetch(host: Host) -> None:
     host.prefetch(["read /proc/modules", *_BUILT_IN, *(f"list {folder}/*.conf" for folder in _FOLDERS), *_DKMS])
 
 
-def loaded(host: Host) -> Fact[frozenset[str]]:
-    """All modules in the kernel: loaded ones, and built-in ones as far as they show a folder of parameters."""
+def loaded(host: Host) -> tuple[Fact[frozenset[str]], bool]:
+    """The modules in the kernel (loaded ones, and built-in ones with parameters), and whether these are all."""
     answer = host.ask("read /proc/modules")
     names = {path.split("/")[3] for question in _BUILT_IN for path in _lines(host.ask(question))}
     if answer.ok:
         names |= {module.name for module in parse_modules(answer.text)}
-        return Known(frozenset(names), answer.source())
+        return Known(frozenset(names), answer.source()), answer.complete and not answer.truncated
     for _, output in outputs(host, "lsmod"):
         listed = {module.name for module in parse_modules(output.text)}
         if listed:
-            return Known(frozenset(names | listed), output.source())
-    return answer.unknown()
+            whole = output.complete and not output.truncated
+            return Known(frozenset(names | listed), output.source()), whole
+    return answer.unknown(), False
 
 
 def _lines(answer: Answer) -> list[str]:

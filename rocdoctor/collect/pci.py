@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocdoctor.collect.ask import MAX_PATHS, names_in, read_fact, word
 from rocdoctor.collect.records import GpuRecord
@@ -34,12 +34,13 @@ VENDORS = {0x1002: "amd", 0x10DE: "nvidia", 0x8086: "intel"}
 
 @dataclass(frozen=True, slots=True)
 class PciDevice:
-    """One device of the bus: its sysfs folder, ids and class."""
+    """One device of the bus: its sysfs folder, ids and class. ``whole``: what its uevent does not state is not so."""
 
     bdf: str
     folder: str
     uevent: PciUevent
     question: str
+    whole: bool
 
     @property
     def pci_class(self) -> PciClass | None:
@@ -57,7 +58,7 @@ def gpu_vendor(vendor_id: int | None, pci_class: PciClass | None) -> str | None:
 
 
 def devices(host: Host) -> tuple[list[PciDevice], Answer]:
-    """All devices of the bus and the listing's answer."""
+    """All devices of the bus and the listing's answer, which is incomplete when a device could not be read."""
     listed = host.ask("list /sys/bus/pci/devices/*")
     folders = listed.lines()[:MAX_PATHS] if listed.ok else []
     questions = [f"read {folder}/uevent" for folder in folders]
@@ -66,9 +67,11 @@ def devices(host: Host) -> tuple[list[PciDevice], Answer]:
     for folder, question in zip(folders, questions, strict=True):
         bdf = parse_bdf(folder.rsplit("/", 1)[-1])
         answer = host.ask(question)
-        if bdf is None or not answer.ok:
-            continue
-        found.append(PciDevice(bdf, folder, parse_uevent(answer.text), question))
+        whole = answer.complete and not answer.truncated
+        if not (answer.ok and whole):
+            listed = replace(listed, complete=False)
+        if bdf is not None and answer.ok:
+            found.append(PciDevice(bdf, folder, parse_uevent(answer.text), question, whole))
     return found, listed
 
 
@@ -119,8 +122,7 @@ def gpu_record(host: Host, device: PciDevice, vendor: str) -> GpuRecord:
     record.put("bdf", device.bdf, ask, event.lines.get("address"))
     identity(record, event, ask)
     folder = device.folder
-    if "driver" not in event.lines:
-        # The uevent file is whole or not there: without the line no driver is bound.
+    if "driver" not in event.lines and device.whole:
         record.facts["driver"] = Known(None, Source(ask))
     pcie = f"read {folder}/"
     link = link_state(host, folder)

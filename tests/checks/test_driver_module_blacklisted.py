@@ -14,21 +14,25 @@ def _machine(driver: Any = None, **kernel: Any) -> Machine:
 
 
 def test_a_file_and_the_command_line_are_named() -> None:
-    (verdict,) = judge("driver-module-blacklisted", _machine(modules=k(OTHERS), blacklisted=k(FILE)))
+    (verdict,) = judge(
+        "driver-module-blacklisted", _machine(modules_complete=True, modules=k(OTHERS), blacklisted=k(FILE))
+    )
     assert verdict.finding is not None
     assert verdict.finding.severity == "error"
     assert "/etc/modprobe.d/blacklist-amdgpu.conf" in verdict.finding.message
     line = k("root=/dev/sda1 modprobe.blacklist=nouveau,amdgpu quiet")
-    (verdict,) = judge("driver-module-blacklisted", _machine(modules=k(OTHERS), cmdline=line))
+    (verdict,) = judge("driver-module-blacklisted", _machine(modules_complete=True, modules=k(OTHERS), cmdline=line))
     assert verdict.finding is not None
     assert "modprobe.blacklist=nouveau,amdgpu" in verdict.finding.message
 
 
 def test_nomodeset_stops_amdgpu_and_not_nvidia() -> None:
     line = k("root=/dev/sda1 nomodeset")
-    assert severities(judge("driver-module-blacklisted", _machine(modules=k(OTHERS), cmdline=line))) == ["error"]
+    assert severities(
+        judge("driver-module-blacklisted", _machine(modules_complete=True, modules=k(OTHERS), cmdline=line))
+    ) == ["error"]
     assert severities(judge("driver-module-blacklisted", _machine(driver=u(), cmdline=line))) == ["warning"]
-    nvidia = machine(nvidia_gpu(driver=None), kernel=Kernel(modules=k(OTHERS), cmdline=line))
+    nvidia = machine(nvidia_gpu(driver=None), kernel=Kernel(modules_complete=True, modules=k(OTHERS), cmdline=line))
     assert states(judge("driver-module-blacklisted", nvidia)) == ["pass"]
 
 

@@ -49,7 +49,7 @@ def test_it_steps_back_where_another_check_tells_the_reason() -> None:
     assert verdict.finding is not None
     assert verdict.finding.severity == "info"
     assert "driver-probe-failed" in verdict.finding.message
-    unloaded = machine(amd_gpu(driver=None), kernel=Kernel(modules=k(frozenset({"ext4"}))))
+    unloaded = machine(amd_gpu(driver=None), kernel=Kernel(modules_complete=True, modules=k(frozenset({"ext4"}))))
     assert severities(judge("gpu-without-driver", unloaded)) == ["info"]
 
 

@@ -10,7 +10,7 @@ UNNAMED = event("module-rejected", "Lockdown: modprobe: unsigned module loading 
 
 
 def test_a_named_refusal_is_an_error_and_the_main_cause() -> None:
-    kernel = Kernel(modules=k(OTHERS), log=log(NAMED), secure_boot=k(True))
+    kernel = Kernel(modules_complete=True, modules=k(OTHERS), log=log(NAMED), secure_boot=k(True))
     refused = machine(amd_gpu(driver=None), kernel=kernel)
     (verdict,) = judge("secure-boot-refuses-module", refused)
     assert verdict.finding is not None
@@ -22,7 +22,7 @@ def test_a_named_refusal_is_an_error_and_the_main_cause() -> None:
 
 
 def test_an_unnamed_refusal_is_less_sure() -> None:
-    absent = machine(nvidia_gpu(driver=None), kernel=Kernel(modules=k(OTHERS), log=log(UNNAMED)))
+    absent = machine(nvidia_gpu(driver=None), kernel=Kernel(modules_complete=True, modules=k(OTHERS), log=log(UNNAMED)))
     (verdict,) = judge("secure-boot-refuses-module", absent)
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.confidence) == ("error", "likely")
@@ -35,6 +35,6 @@ def test_another_module_that_was_refused_is_no_matter_of_a_working_gpu() -> None
 
 
 def test_unknown_and_not_applicable() -> None:
-    closed = machine(amd_gpu(driver=None), kernel=Kernel(modules=k(OTHERS), log=u()))
+    closed = machine(amd_gpu(driver=None), kernel=Kernel(modules_complete=True, modules=k(OTHERS), log=u()))
     assert states(judge("secure-boot-refuses-module", closed)) == ["unknown"]
     assert states(judge("secure-boot-refuses-module", machine())) == ["not-applicable"]
