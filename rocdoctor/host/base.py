@@ -18,9 +18,11 @@ a finding, in a test that edits a machine. The verbs:
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, Protocol
 
 from rocdoctor.evidence import Reason, Source, Unknown
@@ -59,8 +61,12 @@ class Answer:
         return self.data.decode("utf-8", errors="replace")
 
     def lines(self) -> list[str]:
-        """The answer's lines without their ends."""
-        return self.text.splitlines()
+        """The answer's lines without their ends; of a listing only paths that match its pattern."""
+        lines = self.text.splitlines()
+        if self.question.startswith("list "):
+            matches = _pattern(self.question[5:]).fullmatch
+            return [line for line in lines if matches(line)]
+        return lines
 
     def source(self, line: int | None = None) -> Source:
         """Where a value of this answer stands."""
@@ -78,6 +84,21 @@ class Answer:
             "not-asked": "this evidence does not hold it",
         }[self.status]
         return Unknown(f"{self.question}: {words}", reason, self.source())
+
+
+@lru_cache(4096)
+def _pattern(glob: str) -> re.Pattern[str]:
+    """What the paths of a listing look like; a home folder may be spelled out."""
+    home = glob.startswith("~")
+    parts = re.split(r"(\*+|\?|\[[^\]/]{1,80}\])", glob[1:] if home else glob)
+    words = [_sign(part) if at % 2 else re.escape(part) for at, part in enumerate(parts)]
+    return re.compile(("(?:~|/.*)" if home else "") + "".join(words))
+
+
+def _sign(part: str) -> str:
+    if part[0] == "[":
+        return "[" + ("^" if part[1] == "!" else "") + re.escape(part[1:-1].removeprefix("!")).replace("\\-", "-") + "]"
+    return "[^/]" if part == "?" else "[^/]*"
 
 
 class Host(Protocol):
