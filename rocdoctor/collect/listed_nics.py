@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rocdoctor.collect.recorded import stated
 from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.facts import Nic
 from rocdoctor.host.base import Answer
-from rocdoctor.parsers.lspci import PciDevice
-from rocdoctor.parsers.lstopo_records import HwlocPciDevice
 from rocdoctor.parsers.network import interface_kind
-from rocdoctor.parsers.rccl_topo import RcclNic
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.lspci import PciDevice
+    from rocdoctor.parsers.lstopo_records import HwlocPciDevice
+    from rocdoctor.parsers.rccl_topo import RcclNic
 
 # Names that drivers give to RDMA devices (rdma-core's persistent names begin with the link layer).
 _RDMA_NAME = re.compile(r"(mlx[45]|bnxt_re|hfi1|irdma|i40iw|ionic|efa|erdma|mana|qedr|hns|cxgb4|roce|ib[ps]|rxe|siw)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 from rocdoctor.collect.ask import as_fact, names_in
 from rocdoctor.collect.recorded import outputs, stated
@@ -13,8 +14,10 @@ from rocdoctor.facts import NumaNode
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers.cpu import parse_lscpu
 from rocdoctor.parsers.cpuset import canonical_list, list_to_set, mask_to_list
-from rocdoctor.parsers.lstopo_records import HwlocTopology
 from rocdoctor.parsers.numa import parse_distances, parse_node_meminfo, parse_numactl_hardware
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.lstopo_records import HwlocTopology
 
 _SYSFS = "/sys/devices/system/node"
 _GAP = Unknown("no source in this evidence tells")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rocdoctor.collect.sources import LIVE_QUESTIONS, Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source
 from rocdoctor.facts import ToolFailure
 from rocdoctor.host.base import Answer, Host
-from rocdoctor.parsers.nvidia_records import NvidiaFailure
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.nvidia_records import NvidiaFailure
 
 # The failure that says most about the machine first; the last ones leave other GPUs, or all, in working order.
 _ORDER = (
