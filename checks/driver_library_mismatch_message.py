@@ -28,7 +28,7 @@ def driver_library_mismatch_message(machine: Machine) -> Outcome:
     library, module = first_value(messages, "library"), first_value(messages, "module")
     which = f" (libraries {library}{f', module {module}' if module else ''})" if library else ""
     compat = all("compat" in one.values for one in messages)
-    text = f"The loaded NVIDIA kernel module is of another version than the driver libraries (libcuda, NVML){which}."
+    text = f"Version mismatch: the loaded NVIDIA kernel module is not of the version of the driver libraries{which}."
     if compat:
         text = (
             "The CUDA library that was loaded does not fit the loaded kernel driver: a forward-compatibility package "

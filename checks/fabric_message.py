@@ -15,15 +15,17 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.check import Fix, Outcome, check, error, warning
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, when_said
 
 
-@check(when_said("fabric-not-ready"), cause="fabric-manager-down")
+@check(when_said("fabric-not-ready", "nvls-failed"), cause="fabric-manager-down")
 def fabric_message(machine: Machine) -> Outcome:
-    messages = said(machine, "fabric-not-ready")
+    messages, service = said(machine, "fabric-not-ready"), said(machine, "fabric-service")
+    multicast = not messages
+    messages = messages or said(machine, "nvls-failed")
     driver = machine.drivers.get("nvidia", {}).get("version")
     version = driver.value if isinstance(driver, Known) else first_value(messages, "wanted")
     found = first_value(messages, "found")
@@ -31,15 +33,21 @@ def fabric_message(machine: Machine) -> Outcome:
     text = "CUDA waits for the NVSwitch fabric (error 802): the NVIDIA fabric manager does not run, or failed."
     if found and version and found != version:
         text = f"The fabric manager is of version {found}, the driver of {version}: the NVSwitch fabric does not start."
-    return error(
+    if multicast:
+        text = (
+            "NCCL cannot set up NVSwitch multicast (NVLS): the NVLink fabric is not in order. The fabric "
+            "manager does not "
+            "run, or was restarted without a reset of the GPUs."
+        )
+    return (warning if multicast and not service else error)(
         text,
-        evidence=shown(messages),
+        evidence=shown((*messages[:2], *service[:1])),
         fix=Fix(
             f"Install nvidia-fabricmanager of {exactly}, enable and start (or restart) it; if it was restarted under "
             "running GPUs, reset the GPUs or reboot. Inside a virtual machine or container the host's service counts",
             command="systemctl status nvidia-fabricmanager; sudo systemctl enable --now nvidia-fabricmanager",
             verify="nvidia-smi -q | grep -A2 Fabric",
         ),
-        confidence="likely",
+        confidence="possible" if multicast and not service else "likely",
         explains=("driver-too-old", "torch-gpu-count-mismatch"),
     )

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rocdoctor.check import Fix, Outcome, check, error
 from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, when_said
+from rocdoctor.pasted import all_values, first_value, said, shown, when_said
 
 _APT = ("package-version-conflict", "package-file-conflict")
 _LOADER = ("symbol-version-missing", "rocm-versions-differ")
@@ -58,9 +58,12 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
     messages = said(machine, *_LOADER)
     library = first_value(messages, "library") or f"a ROCm library ({first_value(messages, 'what') or 'ROCm'})"
     symbol = first_value(messages, "version", "symbol")
+    releases = all_values(said(machine, "names-rocm-path"), "release")
+    named = f" The text shows ROCm {' and '.join(sorted(releases))}." if len(releases) > 1 else ""
     return error(
         f"{library} was loaded from another ROCm release than the program was built with"
-        + (f": it has no {symbol}." if symbol else "."),
+        + (f": it has no {symbol}." if symbol else ".")
+        + named,
         evidence=shown(messages),
         fix=Fix(
             "Make one ROCm release the only one: unset LD_LIBRARY_PATH (wheels bring their own libraries), remove old "

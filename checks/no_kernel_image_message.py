@@ -60,6 +60,9 @@ def no_kernel_image_message(machine: Machine) -> Outcome:
 
 def _amd(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, ...]) -> Finding:
     inside, outside = gfx_names(machine, True), gfx_names(machine, False)
+    apu = bool(inside) or bool(said(machine, "mentions-apu"))
+    if not inside and apu and outside and all(_native(gfx) for gfx in outside):
+        return _integrated(messages, "of the processor", outside[0])
     if inside and any(_native(gfx) for gfx in outside) and not any(_native(gfx) for gfx in inside):
         return _integrated(messages, inside[0], outside[0])
     gfx = next((one for one in targets if not _native(one)), targets[0])
@@ -68,17 +71,22 @@ def _amd(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, ..
     group = override_gfx_name(value) if value else None
     message = f"{library[:1].upper()}{library[1:]} holds no code for {gfx}, the architecture of this AMD GPU."
     build = f"Install a build of {library} that has {gfx} (AMD's multi-architecture wheels or a newer ROCm release)"
+    hide = " The integrated GPU must be hidden from it (HIP_VISIBLE_DEVICES), it has other code" if apu else ""
     source = f"or build it from source with {gfx} among its targets"
     if value is None or group == gfx:
         return error(
-            message, evidence=shown(messages), fix=Fix(f"{build}, {source}"), confidence="likely", explains=_EXPLAINS
+            message,
+            evidence=shown(messages),
+            fix=Fix(f"{build}, {source}.{hide}"),
+            confidence="likely",
+            explains=_EXPLAINS,
         )
     return error(
         f"{message} Code for {group}, of the same group of instructions, is what usual builds have.",
         evidence=shown(messages),
         fix=Fix(
             f"{build}, {source}. Until then run with HSA_OVERRIDE_GFX_VERSION={value}, so that the code for {group} is "
-            "used; nobody supports it",
+            f"used; nobody supports it.{hide}",
             command=f"export HSA_OVERRIDE_GFX_VERSION={value}",
             safety="risky",
             verify="python3 -c \"import torch; print(torch.ones(8, device='cuda').sum())\"",

@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.check import Fix, Outcome, check, error, warning
+from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_said
+from rocdoctor.units import binary_size
 
 _SIZE = re.compile(r"([\d.]+) ([KMGT])iB")
 _GIB = {"K": 1 / (1 << 20), "M": 1 / 1024, "G": 1.0, "T": 1024.0}
@@ -33,9 +35,11 @@ def _gib(text: str | None) -> float | None:
         return None
 
 
-@check(when_said("out-of-memory"), cause="out-of-memory")
+@check(when_said("out-of-memory", "out-of-memory-words"), cause="out-of-memory")
 def out_of_memory_message(machine: Machine) -> Outcome:
     messages = said(machine, "out-of-memory")
+    words = not messages
+    messages = messages or said(machine, "out-of-memory-words")
     tried, total = first_value(messages, "tried"), first_value(messages, "total", "total2")
     free, other = first_value(messages, "free"), first_value(messages, "other")
     mine, reserved = first_value(messages, "mine"), first_value(messages, "reserved")
@@ -64,11 +68,18 @@ def out_of_memory_message(machine: Machine) -> Outcome:
     elif (held is not None and held >= 1) or (asked is not None and room is not None and asked < room):
         text += " The free memory is in pieces (fragmentation)."
         way = f"Set {conf}=expandable_segments:True (or max_split_size_mb) against fragmentation. {way}"
+    full = [
+        (used, all_of) for gpu in machine.gpus
+        if (used := value_or(gpu.vram_used_bytes, 0)) > 0.5 * (all_of := value_or(gpu.vram_bytes, 0)) > 0
+    ]  # fmt: skip
+    if full and other is None:
+        used, all_of = full[0]
+        text += f" {binary_size(used)} of {binary_size(all_of)} are in use, by another or a left-over process."
     wsl = " In WSL Windows shares the memory." if in_wsl(machine) else ""
     tool = "rocm-smi --showpids; rocm-smi --showmeminfo vram" if backend == "HIP" else "nvidia-smi"
-    return error(
+    return (error if full or not words else warning)(
         text,
         evidence=shown(messages),
         fix=Fix(f"{way}.{wsl}", command=tool, safety="safe", verify=tool),
-        confidence="certain",
+        confidence="likely" if words and full else "possible" if words else "certain",
     )

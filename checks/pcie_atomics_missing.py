@@ -66,16 +66,21 @@ def _finding(event: LogEvent, label: str, device: str, source: str, severity: Se
     has, needs = event.values.get("firmware_version"), event.values.get("needed_version")
     # 0 stands for "no firmware does without atomics" (kfd_device.c).
     newer = isinstance(has, int) and isinstance(needs, int) and needs > has
-    update = f"; or update the GPU firmware from version {has} to {needs} at least" if newer else ""
     named = f"the GPU {device}" if device else "a GPU"
     return finding(
         severity,
-        f"The compute driver skips {named}, because the PCIe path to it does not pass atomics: ROCm cannot use it.",
+        f"The compute driver skips {named}, because the PCIe path to it does not pass atomics: ROCm cannot use it."
+        + (f" From firmware version {needs} on this GPU needs none; it has {has}." if newer else ""),
         evidence=[quote(source, event.text, event.line)],
         subject=label,
+        cause="gpu-firmware" if newer else "pcie-atomics-missing",
         explains=_EXPLAINS,
         fix=Fix(
-            f"Move the card to a slot that is wired to the processor, without riser or adapter{update}",
+            f"Update the GPU firmware from version {has} to {needs} at least (linux-firmware or "
+            f"amdgpu-dkms-firmware; then "
+            "rebuild the initramfs and reboot), or use a slot that passes atomics"
+            if newer
+            else "Move the card to a slot that is wired to the processor, without riser or adapter",
             command="sudo lspci -vv | grep -E '^[0-9a-f]|AtomicOpsC'",
             effective="reboot",
             verify="ls /sys/class/kfd/kfd/topology/nodes",

@@ -20,12 +20,14 @@ from rocdoctor.check import Fix, Outcome, check, error, warning
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, when_said
 
-_NAME, _FAILED = "name-not-resolved", "rendezvous-failed"
+_NAME, _FAILED, _WORDS = "name-not-resolved", "rendezvous-failed", "rendezvous-words"
 
 
-@check(when_said(_NAME, _FAILED), cause="rendezvous-name-resolution")
+@check(when_said(_NAME, _FAILED, _WORDS), cause="rendezvous-name-resolution")
 def rendezvous_name_message(machine: Machine) -> Outcome:
     names, failed = said(machine, _NAME), said(machine, _FAILED)
+    words = () if failed else said(machine, _WORDS)
+    failed = failed or words
     variables = machine.environment.variables
     host = first_value((*names, *failed), "host", "host2")
     if host is None and "MASTER_ADDR" in variables:
@@ -38,7 +40,11 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
         "Use the IP address of the first node for MASTER_ADDR (torchrun: --master_addr, --rdzv-endpoint), or add every "
         "host name to /etc/hosts (or DNS) so that it resolves to the same address on all nodes, forwards and "
         "backwards; "
-        "start every node with the same endpoint, rdzv id and number of nodes"
+        "start every node with the same endpoint, rdzv id and number of nodes. torchrun's c10d back end serves "
+        "the store on the "
+        "node whose own hostname or FQDN equals the rdzv_endpoint: where none matches, use the full name or "
+        "--rdzv-conf "
+        "is_host=1 there"
     )
     if gloo:
         how += "; for gloo name the interface with GLOO_SOCKET_IFNAME and give the own host name a line in /etc/hosts"
@@ -60,7 +66,7 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
     missing = f" ({joined} of {world} processes joined)" if joined and world else ""
     where = f" at {address}" if address else ""
     extra = f" {host} is each node's own address: only a job on one machine can use it." if local else ""
-    return error(
+    return (warning if words else error)(
         f"The processes of the job did not meet at the rendezvous{where}{missing}: the endpoint does not "
         f"resolve to the "
         f"first node, cannot be reached, or differs between the nodes.{extra}",
@@ -68,6 +74,6 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
         fix=Fix(
             how + "; open the port in the firewall", command="getent hosts $MASTER_ADDR", safety="safe", verify=verify
         ),
-        confidence="likely",
+        confidence="possible" if words else "likely",
         explains=("network-interface-wrong",),
     )

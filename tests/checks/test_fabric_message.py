@@ -25,5 +25,13 @@ def test_versions_that_differ() -> None:
     assert found is not None and "535.104.05" in found.message and "535.129.03" in found.message
 
 
+def test_multicast_fails_after_the_service_was_restarted() -> None:
+    text = "node:1:2 [0] transport/nvls.cc:101 NCCL WARN Cuda failure 801 'operation not supported'"
+    alone = finding_of(CHECK, text)
+    after = finding_of(CHECK, text + "\n$ sudo systemctl restart nvidia-fabricmanager")
+    assert alone is not None and (alone.severity, alone.confidence) == ("warning", "possible")
+    assert after is not None and after.severity == "error" and "reset the GPUs" in words_of(after)
+
+
 def test_silence() -> None:
     assert states(judge(CHECK, pasted("Started NVIDIA fabric manager service."))) == ["not-applicable"]

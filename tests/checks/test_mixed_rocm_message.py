@@ -26,6 +26,12 @@ def test_the_loader_mixes_releases() -> None:
     assert found is not None and "libamdhip64.so.6" in found.message and "hip_6.4" in found.message
 
 
+def test_both_releases_are_named() -> None:
+    text = '  File "/opt/rocm-6.3.2/bin/x.py"\n/opt/rocm-6.1.0/lib/librocblas.so.4: undefined symbol: rocblas_new_call'
+    said = words_of(finding_of(CHECK, text))
+    assert "6.3.2" in said and "6.1.0" in said
+
+
 def test_a_repository_for_another_release() -> None:
     text = " rocm-llvm : Depends: libstdc++-5-dev but it is not installable"
     assert "distribution release" in words_of(finding_of(CHECK, text))

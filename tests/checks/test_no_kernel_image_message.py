@@ -47,3 +47,10 @@ def test_nothing_was_said() -> None:
     assert states(judge(CHECK, pasted("all fine, loss 0.3", amd_gpu()))) == ["not-applicable"]
     advice = "If you see no kernel image is available for execution on the device, reinstall."
     assert states(judge(CHECK, pasted(advice, amd_gpu()))) == ["not-applicable"]
+
+
+def test_the_name_of_the_processor_tells_of_an_integrated_gpu() -> None:
+    text = HIP + "\nCPU: AMD Ryzen 7 5700G with Radeon Graphics"
+    found = finding_of(CHECK, text, amd_gpu(gfx="gfx1100"))
+    assert found is not None and found.cause == "igpu-shadows-dgpu"
+    assert "HIP_VISIBLE_DEVICES" in words_of(finding_of(CHECK, text, amd_gpu(gfx="gfx1032")))

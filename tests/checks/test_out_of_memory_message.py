@@ -36,5 +36,14 @@ def test_one_allocation_larger_than_the_gpu() -> None:
     assert "larger than the whole GPU" in words_of(finding_of(CHECK, text))
 
 
+def test_words_and_a_card_that_is_full() -> None:
+    text = "My training dies with out-of-memory errors although nothing runs."
+    alone = finding_of(CHECK, text)
+    full = finding_of(CHECK, text, amd_gpu(vram_bytes=64 << 30, vram_used_bytes=60 << 30))
+    assert alone is not None and (alone.severity, alone.confidence) == ("warning", "possible")
+    assert full is not None and full.severity == "error" and "60 GiB" in full.message and "process" in full.message
+    assert finding_of(CHECK, "kernel: Out of memory: Killed process 4242 (python3)") is None
+
+
 def test_silence() -> None:
     assert states(judge(CHECK, pasted("max memory allocated: 10.2 GiB, no problem"))) == ["not-applicable"]

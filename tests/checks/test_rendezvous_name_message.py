@@ -30,3 +30,9 @@ def test_nobody_listens() -> None:
 def test_pip_without_network_is_not_a_rendezvous() -> None:
     text = "pip: Failed to establish a new connection: [Errno -3] Temporary failure in name resolution"
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
+def test_words_about_a_rendezvous_are_possible_only() -> None:
+    found = finding_of(CHECK, "Our rendezvous always times out with two nodes (--rdzv_endpoint=head:29400).")
+    assert found is not None and (found.severity, found.confidence) == ("warning", "possible")
+    assert "rdzv_endpoint" in words_of(found) and "hostname" in words_of(found)

@@ -1,0 +1,38 @@
+"""A card hangs on a riser or adapter and shows errors.
+
+Why
+  Risers (USB-style mining risers most of all), cables and adapters spoil the signal or give one lane only:
+  transfers are slow, fail their verification, or the link drops. Each part works alone in a proper slot.
+
+Fix
+  Put the card straight into a slot, or use a short shielded riser for the PCIe generation; as a test set a lower
+  PCIe generation in the firmware setup. lspci shows the width and speed of the link and its error counters.
+
+References
+  Linux: Documentation/PCI/pcieaer-howto.rst
+  https://man7.org/linux/man-pages/man8/lspci.8.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, warning
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import said, shown, when_said
+
+
+@check(when_said("mentions-riser"), cause="pcie-link-degraded")
+def riser_message(machine: Machine) -> Outcome:
+    messages = said(machine, "mentions-riser")
+    return warning(
+        "The card is connected through a riser or adapter, which often makes the PCIe link narrow, slow or unreliable.",
+        evidence=shown(messages),
+        fix=Fix(
+            "Put the card straight into a slot that is wired to the CPU and repeat the test; without that, "
+            "check width, "
+            "speed and error counters of the PCIe link and try a better riser or a lower PCIe generation",
+            command="sudo lspci -vv | grep -E 'LnkCap|LnkSta|AER|CESta'; sudo dmesg | grep -i aer",
+            verify="sudo lspci -vv | grep LnkSta",
+        ),
+        confidence="possible",
+        explains=("pcie-link-narrow",),
+    )

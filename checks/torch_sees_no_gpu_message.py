@@ -1,0 +1,55 @@
+"""torch.cuda.is_available() is False after torch was installed from an index that gives another build.
+
+Why
+  pip takes the highest version of all indexes it is given: with --extra-index-url the CPU or CUDA build of PyPI can
+  win over the ROCm build, and without an index PyPI's CUDA build is taken. Where the named index has no wheel for
+  the Python version, pip silently falls back to PyPI too.
+
+Fix
+  Look at torch.version.hip and torch.version.cuda. Uninstall torch and install it with --index-url (not
+  --extra-index-url) from the index of this GPU, with a Python version that the index has wheels for.
+
+References
+  https://pytorch.org/get-started/locally/
+  https://pip.pypa.io/en/stable/cli/pip_install/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, not_applicable, warning
+from rocdoctor.evidence import Known
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.torch_stack import backend, wheel_index
+
+
+@check(when_said("torch-sees-no-gpu"), cause="wrong-backend-build")
+def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
+    messages, installs = said(machine, "torch-sees-no-gpu"), said(machine, "pip-install-torch")
+    if isinstance(backend(machine.torch), Known):
+        return not_applicable("what torch was built for is known; other checks judge it")
+    if not installs or vendors(machine) != {"amd"}:
+        return not_applicable("how torch was installed on this AMD machine is not in the text")
+    option, index = first_value(installs, "option"), first_value(installs, "index")
+    python = machine.torch.python.value if isinstance(machine.torch.python, Known) else None
+    if option == "--index-url" and index and "rocm" in index:
+        return None
+    how = "with --extra-index-url, which only adds an index to PyPI" if option == "--extra-index-url" else (
+        "without the index of the ROCm builds"
+    )  # fmt: skip
+    fit = next((found for gpu in machine.gpus if gpu.vendor == "amd" and (found := wheel_index(gpu))), None)
+    wheel = f"Python {python}" if python else "the Python version in use"
+    return warning(
+        f"torch sees no GPU, and it was installed {how}: pip probably took the CPU or CUDA build, not a ROCm build.",
+        evidence=shown((*messages[:1], *installs)),
+        fix=Fix(
+            "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
+            f"--index-url from one ROCm index that has wheels for {wheel}",
+            command="pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
+            "--index-url " + (fit or "https://download.pytorch.org/whl/rocm6.4"),
+            safety="safe",
+            verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
+        ),
+        confidence="likely",
+        explains=("gpu-arch-not-built",),
+    )
