@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 from rocdoctor.collect.recorded import outputs
@@ -65,7 +66,7 @@ def _packages(host: Host) -> tuple[tuple[Package, ...], Answer | None]:
         answer = host.ask(question)
         if answer.ok:
             parse = parse_conda_list if "conda" in question else parse_pip_list
-            found = parse(answer.text)
+            found = parse(answer.text) or _without_header(answer.text)
             if found:
                 return found, answer
     for _, answer in outputs(host, "pip"):
@@ -73,6 +74,11 @@ def _packages(host: Host) -> tuple[tuple[Package, ...], Answer | None]:
         if found:
             return found, answer
     return (), None
+
+
+def _without_header(text: str) -> tuple[Package, ...]:
+    """The rows of `pip list | grep ...`, whose header is gone."""
+    return tuple(replace(one, line=one.line - 1) for one in parse_pip_list("Package Version\n" + text))
 
 
 def _listed(packages: tuple[Package, ...], name: str, listing: Answer | None) -> Fact[str]:

@@ -10,9 +10,9 @@ from rocdoctor.collect.listed_software import COLLECT_ENV
 from rocdoctor.collect.records import GpuRecord
 from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
-from rocdoctor.facts import Cpus, CudaToolkit, Kernel, Machine, OperatingSystem, RocmInstall
+from rocdoctor.facts import Cpus, CudaToolkit, Gpu, Kernel, Machine, OperatingSystem, RocmInstall
 from rocdoctor.host.base import Host
-from rocdoctor.knowledge.tables import chip_of_device
+from rocdoctor.knowledge.tables import chip_of_device, profiles_by_name
 from rocdoctor.parsers.collect_env import parse_collect_env
 from rocdoctor.parsers.os_name import parse_os_name
 from rocdoctor.parsers.stated import Statement, of_field, parse_stated
@@ -81,6 +81,7 @@ def filled(host: Host, machine: Machine) -> Machine:
     changed = replace(machine, os=_os(host, machine, told), kernel=_kernel(host, machine, told))
     changed = replace(changed, cpus=_cpus(machine.cpus, told), drivers=_drivers(host, machine, told))
     changed = replace(changed, rocm=_rocm(machine, told), cuda_toolkits=_cuda(machine, told))
+    changed = replace(changed, gpus=tuple(_by_name(gpu) for gpu in machine.gpus))
     container, memory = machine.container, machine.memory
     kind, shm = of_field(told, "container"), of_field(told, "shm_bytes")
     options = [one for one in told if one.field == "launch" and one.value]
@@ -95,6 +96,17 @@ def filled(host: Host, machine: Machine) -> Machine:
     if shm is not None and isinstance(memory.shm_bytes, Unknown):
         memory = replace(memory, shm_bytes=Known(int(shm.value or 0), Source("text", shm.line)))
     return replace(changed, container=container, memory=memory)
+
+
+def _by_name(gpu: Gpu) -> Gpu:
+    """The gfx target by the name, where every part that the name may mean has the same ("RX 7900 XT/7900 XTX")."""
+    if gpu.vendor != "amd" or isinstance(gpu.gfx, Known) or not isinstance(gpu.name, Known):
+        return gpu
+    parts = profiles_by_name(gpu.name.value)
+    targets = {one.gfx for one in parts}
+    if len(targets) != 1 or None in targets:
+        return gpu
+    return replace(gpu, gfx=Known(parts[0].gfx or "", Source(f"table profiles/{parts[0].family}.yaml")))
 
 
 def _known(one: Statement) -> Known[str]:

@@ -52,7 +52,8 @@ _GFX = re.compile(
 # What a line must hold to be looked at closely: words (in lower case), or letters and digits of a part's number.
 _WORDS_OF_CARDS = (
     "gfx", "radeon", "rx ", "rx-", "rx4", "rx5", "rx6", "rx7", "rx9", "vega", "instinct", "tesla", "quadro", "titan",
-    "gtx", "rtx", "geforce", "nvidia", "amd ", "mi1", "mi2", "mi3", "mi5", "mi6", "mi8", "mi-", "arc ", "strix", "firepro",
+    "gtx", "rtx", "geforce", "nvidia", "amd ", "mi1", "mi2", "mi3", "mi5", "mi6", "mi8", "mi-", "arc ", "strix",
+    "firepro",
     "r9 ", "r7 ", "r5 ", "r9-", "0 xt", "0 ti", "0ti", "0 gre", "0xt", "0 super", "gpu ", "gpu:", "my ",
 )  # fmt: skip
 _NUMBERS = re.compile(r"[AHBVP][1-8]00|G[BH]\d00|L40|[MKPT]\d{1,2}(?![\d:])|W[5-7]\d00|R9[67]00|A[1-6]\d(?!\d)")
@@ -101,7 +102,7 @@ def cards(clean: Clean, taken: set[int], index: Index) -> list[Card]:
     candidates |= {index.line_at(match.start()) for match in _NUMBERS.finditer(clean.text)}
     for at in sorted(candidates - taken):
         line = clean.lines[at]
-        if len(line) > 2000 or _BUILD.search(line):
+        if len(line) > 2000:
             continue
         found += _of_line(clean, at, line)
         if len(found) > 2000:
@@ -112,7 +113,8 @@ def cards(clean: Clean, taken: set[int], index: Index) -> list[Card]:
 def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
     named = list(_CARD.finditer(line))
     targets = [match for match in _GFX.finditer(line) if gfx_target(match[1]) is not None]
-    if len({match[1].lower() for match in targets}) > 2:  # a list of what something supports
+    # A list of what something supports or was built for says nothing of the machine.
+    if len({match[1].lower() for match in targets}) > 2 or _BUILD.search(line):
         targets = []
     outside = role_of_block(clean, at, at, setting=False) == "other"
     used: set[int] = set()

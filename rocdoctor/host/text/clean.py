@@ -23,6 +23,8 @@ _TAG = re.compile(
     r"(?:\s[^<>]{0,2000})?/?>",
     re.IGNORECASE,
 )
+_STAMPED = re.compile(r"\s{0,12}\[\s{0,8}\d{1,8}\.\d{6}\] ")
+_GOES_ON = re.compile(r"\s{0,4}(?![\[$#>|+*-])\S.{0,120}\Z")
 _MARKUP = re.compile(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
 _CELL_END = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
 _ROW = re.compile(r"<(/?)tr(?:\s[^<>]{0,500})?>", re.IGNORECASE)
@@ -81,11 +83,38 @@ def clean(text: str) -> Clean:
             _INLINE.sub(r"\1", line) if not block and "`" in line else line
             for line, block in zip(lines, blocks, strict=True)
         ]
+    lines = _rejoined(lines, blocks)
     starts: dict[int, int] = {}
     for at, block in enumerate(blocks):
         if block:
             starts.setdefault(block, at)
     return Clean(lines, blocks, quotes, truncated, starts)
+
+
+def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
+    """Joins what the edge of a terminal or of a mail cut: messages of a kernel log, and rows of a table.
+
+    The joined text stands on the first line, the line that it came from becomes empty.
+    """
+    result = list(lines)
+    for at in range(len(lines) - 1):
+        line, following = result[at], lines[at + 1]
+        if len(line) < 60 or not following or blocks[at] != blocks[at + 1]:
+            continue
+        if _STAMPED.match(line):
+            word = following.split(None, 1)[:1]
+            if word and len(line) + len(word[0]) >= 79 and len(line) <= 133 and _GOES_ON.match(following):
+                result[at] = line.rstrip() + ("" if len(line) == 80 and line[-1] != " " else " ") + following.strip()
+                result[at + 1] = ""
+        elif (
+            line.lstrip()[:1] == "|"
+            and line.rstrip()[-1:] != "|"
+            and following.rstrip()[-1:] == "|"
+            and len(following) < 40
+        ):
+            result[at] = line + " " + following.strip()
+            result[at + 1] = ""
+    return result
 
 
 def _unquoted(lines: list[str]) -> tuple[list[str], list[int]]:

@@ -29,14 +29,15 @@ _OTHER = re.compile(
 _COMPARED = re.compile(
     r"\b(?:compared? (?:to|with)|as opposed to|unlike|in contrast (?:to|with)|rather than|instead of|versus|vs\.?|than|"
     r"similar to|same as|equivalent (?:to|of)|pretend\w* (?:to be|it is)|spoof\w*|as if|treated as|"
-    r"(?:runs?|run|override\w*) (?:as|to|it to|with)|buy\w*|bought|"
-    r"upgrad\w+ to|e\.g\.|such as|officially support\w*|support\w* (?:for|list|gpus?|cards?|targets?)|"
+    r"(?:runs?|run|override\w*) (?:as|to|it to|with)|buy\w*|bought|e\.g\.|such as|officially support\w*|"
+    r"support\w* (?:for|list|gpus?|cards?|targets?)|"
     r"supports|targets?|built for|compil\w+ for)"
     r"\s(?:\S+\s){0,6}$",
     re.IGNORECASE,
 )
 _WORKS_BEFORE = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )(?<!only )\b(?:works?|worked|working|runs?|ran|goes well|is fine|was "
+    r"(?<!not )(?<!n't )(?<!never )(?<!only )\b(?:works?|worked|working|(?:runs?|ran) (?:fine|well|ok|"
+    r"okay|correctly|without)|goes well|is fine|was "
     r"fine|were fine|succeeds?|no (?:problems?|issues?|errors?))"
     r"\b[^.;]{0,40}\b(?:on|with|in|under|using|for)\s(?:\S+\s){0,4}$",
     re.IGNORECASE,

@@ -43,8 +43,8 @@ _BARE = re.compile(
 _PRINTED_BY = re.compile(
     r"(?:output|result)s? (?:of|from|for):? [`\"']?(?P<a>[a-z][\w./ -]{1,80}?)[`\"']?\s?:?\Z|"
     r"\A[`#*\s]{0,8}(?P<b>(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|uname|lscpu|pip (?:list|"
-    r"freeze)|conda list|groups|id|env)(?: -{1,2}[\w-]+| -[a-z]+)*)(?: output| says| shows| prints| gives)"
-    r"?[`*\s]{0,6}:?\s{0,4}\Z",
+    r"freeze)|conda list)(?: -{1,2}[\w-]+| -[a-z]+)*)(?: output| says| shows| prints| gives)?"
+    r"[`*\s]{0,6}:?\s{0,4}\Z",
     re.IGNORECASE,
 )
 _MAX_SECTIONS = 20_000

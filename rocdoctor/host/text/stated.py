@@ -73,7 +73,9 @@ _TORCH_PART = re.compile(
 _COMPILED = re.compile(
     r"Installed CUDA version (\d{1,2}\.\d{1,2}) does not match the version torch was compiled with (\d{1,2}\.\d{1,2})"
 )
-_ARCHS = re.compile(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}a?[ ,]{0,2}){1,30})")
+_ARCHS = re.compile(
+    r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}a?[ ,]{0,2}){1,30})\."
+)
 _PYTHON = re.compile(r"\bPython(?: version)?[ :=]{1,4}(\d\.\d{1,2}(?:\.\d{1,2})?)(?!\w|\.\d)", re.IGNORECASE)
 _PYTHON_PATH = re.compile(r"/lib/python(\d\.\d{1,2})/(?:site|dist)-packages/")
 _CONTAINER = re.compile(
@@ -87,6 +89,7 @@ _WSL = re.compile(
     r"Ubuntu \(WSL|microsoft-standard-WSL2",
     re.IGNORECASE,
 )
+_PRINTED = re.compile(r"driver on your|Installed CUDA version|current PyTorch install")
 _LABEL_LINE = re.compile(
     r"^[ |*_#>\u2022-]{0,10}(?:"
     + "|".join(re.escape(label) for label in sorted(_LABELS, key=len, reverse=True))
@@ -94,7 +97,8 @@ _LABEL_LINE = re.compile(
     re.MULTILINE,
 )
 _HINTS = (
-    "rocm", "cuda", "torch", "kernel", "linux", "ubuntu", "debian", "fedora", "driver", "python", "docker", "podman",
+    "rocm", "cuda", "torch", "found version", "kernel", "linux", "ubuntu", "debian", "fedora", "driver", "python",
+    "docker", "podman",
     "container", "wsl", "k8s", "kubernetes", "mint", "manjaro", "gentoo", "suse", "rhel", "rocky", "neon",
     "generic", "nixos",
     "centos", "alma", "pop!_os", "endeavour", "cachyos", "garuda", "sles", "oracle", "nobara", "bazzite", "alpine",
@@ -220,14 +224,15 @@ def _of_paths(clean: Clean, at: int, line: str) -> Iterator[Said]:
 
 def _of_messages(clean: Clean, at: int, line: str) -> Iterator[Said]:
     """Values in messages that programs print."""
-    if match := _DRIVER_CUDA.search(line):
-        number = int(match[1])
-        yield Said("driver_cuda", f"{number // 1000}.{number % 1000 // 10}", at, "now", sure=True)
-    if match := _COMPILED.search(line):
-        yield Said("cuda", match[1], at, "now", sure=True)
-        yield Said("torch_cuda", match[2], at, "now", sure=True)
-    if match := _ARCHS.search(line):
-        yield Said("torch_archs", " ".join(re.findall(r"(?:sm|compute)_\d{2,3}a?", match[1])), at, "now", sure=True)
+    for joined in _joined(clean, at) if _PRINTED.search(line) else (line,):
+        if match := _DRIVER_CUDA.search(joined):
+            number = int(match[1])
+            yield Said("driver_cuda", f"{number // 1000}.{number % 1000 // 10}", at, "now", sure=True)
+        if match := _COMPILED.search(joined):
+            yield Said("cuda", match[1], at, "now", sure=True)
+            yield Said("torch_cuda", match[2], at, "now", sure=True)
+        if match := _ARCHS.search(joined):
+            yield Said("torch_archs", " ".join(re.findall(r"(?:sm|compute)_\d{2,3}a?", match[1])), at, "now", sure=True)
     for match in _TORCH_PART.finditer(line):
         shown = match[2] or _printed(clean, at)
         if shown and re.match(r"\d", shown):
@@ -236,6 +241,12 @@ def _of_messages(clean: Clean, at: int, line: str) -> Iterator[Said]:
         shown = _printed(clean, at)
         if shown and re.match(r"\d\.\d", shown):
             yield Said("torch", shown, at, "now", sure=True)
+
+
+def _joined(clean: Clean, at: int) -> tuple[str, str]:
+    """A message from its first line on, over the lines that it may have been wrapped to: at blanks, or in words."""
+    lines = [line.strip() for line in clean.lines[at : at + 6]]
+    return " ".join(lines), "".join(lines)
 
 
 def _printed(clean: Clean, at: int) -> str | None:
