@@ -1,0 +1,89 @@
+"""What a machine is: typed facts, each with its source or the reason why it is unknown.
+
+Everything here is frozen and plain. Units stand in the names; temperatures are in degrees Celsius, sizes in bytes,
+link speeds in GT/s per lane. ``Fact[X | None]`` means that "there is none" is itself known (no driver is bound).
+"""
+
+from __future__ import annotations
+
+from rocdoctor.facts.gpu import (
+    ComputeNode,
+    Display,
+    Fan,
+    Gpu,
+    GpuLink,
+    GpuProcess,
+    LinkState,
+    NvLink,
+    Partition,
+    Pcie,
+    PcieHop,
+    Power,
+    RasBlock,
+    Temperature,
+)
+from rocdoctor.facts.machine import (
+    Machine,
+)
+from rocdoctor.facts.software import (
+    CudaToolkit,
+    Disagreement,
+    Environment,
+    Message,
+    RocmInstall,
+    ToolFailure,
+    TorchBuild,
+    TorchDevice,
+    Variable,
+)
+from rocdoctor.facts.system import (
+    Container,
+    Cpus,
+    DeviceNode,
+    Kernel,
+    KernelLog,
+    LogEvent,
+    Memory,
+    Nic,
+    NumaNode,
+    OperatingSystem,
+    User,
+)
+
+__all__ = [
+    "ComputeNode",
+    "Container",
+    "Cpus",
+    "CudaToolkit",
+    "DeviceNode",
+    "Disagreement",
+    "Display",
+    "Environment",
+    "Fan",
+    "Gpu",
+    "GpuLink",
+    "GpuProcess",
+    "Kernel",
+    "KernelLog",
+    "LinkState",
+    "LogEvent",
+    "Machine",
+    "Memory",
+    "Message",
+    "Nic",
+    "NumaNode",
+    "NvLink",
+    "OperatingSystem",
+    "Partition",
+    "Pcie",
+    "PcieHop",
+    "Power",
+    "RasBlock",
+    "RocmInstall",
+    "Temperature",
+    "ToolFailure",
+    "TorchBuild",
+    "TorchDevice",
+    "User",
+    "Variable",
+]
