@@ -116,18 +116,27 @@ def _warn(machine: Machine, gpu: Gpu, message: str, evidence: list[Evidence], co
 def _below(machine: Machine, gpu: Gpu, link: PathLink, width: int, capable: int, evidence: list[Evidence]) -> Outcome:
     wider = [other for other in equal_gpus(machine, gpu) if value_or(narrowest(other), 0) > width]
     severity: Severity = "warning"
+    if not link.both_ends and width > _FEW and not _counts_the_slot(link):
+        if width >= _least_lanes():
+            raise unknown(f"the link has x{width} of the card's x{capable}, and the lanes of the slot are not known")
+        message = f"The PCIe link of this GPU has a width of x{width}, although the card can do x{capable}."
+        return finding("info", f"{message} Whether its slot has more is not known.", evidence=evidence, fix=_FIX)
     if wider:
         best = narrowest(wider[0])
         evidence.append(cite(best, f"x{value_or(best, 0)} on an equal card"))
     elif width >= _least_lanes():
-        if not link.both_ends:
-            raise unknown(f"the link has x{width} of the card's x{capable}, and the lanes of the slot are not known")
         severity = "warning" if _compute_card(machine, gpu) and not equal_gpus(machine, gpu) else "info"
     who = "both ends of the link" if link.both_ends else "the card"
     message = f"The PCIe link of this GPU has a width of x{width}, although {who} can do x{capable}."
     if severity == "info":
         return finding("info", f"{message} Slots that share their lanes do this.", evidence=evidence, fix=_FIX)
     return _warn(machine, gpu, message, evidence, "certain" if link.both_ends or wider else "likely")
+
+
+def _counts_the_slot(link: PathLink) -> bool:
+    """Whether the maximum is that of card and slot together, as nvidia-smi gives it."""
+    most = link.lower.max_width
+    return isinstance(most, Known) and "nvidia-smi" in most.source.question
 
 
 def _slot_is_narrow(machine: Machine, gpu: Gpu, width: int, card: int, evidence: list[Evidence]) -> Outcome:
