@@ -66,7 +66,8 @@ def _torch_order(machine: Machine, gpus: list[Gpu]) -> list[Gpu] | None:
     devices = sorted(machine.torch.devices, key=lambda one: one.index)
     order = [by_bdf.get(value_or(device.bdf, "?")) for device in devices]
     known = [gpu for gpu in order if gpu is not None]
-    return known if known and len(known) == len(order) else None
+    whole = [device.index for device in devices] == list(range(value_or(machine.torch.device_count, len(devices))))
+    return known if known and whole and len(known) == len(order) else None
 
 
 def _driver_order(gpus: list[Gpu]) -> tuple[list[Gpu], Confidence]:

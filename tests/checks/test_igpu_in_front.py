@@ -56,3 +56,10 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, _machine(1, torch=cuda))) == ["not-applicable"]
     assert states(judge(NAME, machine(_igpu(1), nvidia_gpu()))) == ["not-applicable"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_list_of_torch_without_its_beginning_tells_no_order() -> None:
+    card, chip = amd_gpu(0, kfd_node=1), amd_gpu(1, kfd_node=2, integrated=True)
+    second = TorchDevice(1, bdf=chip.bdf)
+    torch = TorchBuild(version=k("2.9.1"), hip=k("6.4.1"), device_count=k(2), devices=(second,))
+    assert states(judge("igpu-in-front", machine(card, chip, torch=torch, environment=environment({})))) == ["pass"]
