@@ -362,16 +362,15 @@ def _judge(one: Check, machine: Machine, subject: Subject) -> list[Verdict]:
         if isinstance(outcome, NotApplicable):
             return [Verdict(one.name, subject.label, "not-applicable", why=outcome.reason)]
         findings = [outcome] if isinstance(outcome, Finding) else list(outcome or ())
+        failed = [
+            Verdict(one.name, each.subject or subject.label, "fail", replace(each, cause=each.cause or one.cause))
+            for each in findings
+        ]
     except NotKnown as gap:
         return [Verdict(one.name, subject.label, "unknown", why=_gap(gap.unknown))]
-    except Exception as problem:  # a crashed check never stops another
+    except (Exception, SystemExit) as problem:  # a crashed check never stops another
         return [Verdict(one.name, subject.label, "crashed", why=f"{type(problem).__name__}: {problem}")]
-    if not findings:
-        return [Verdict(one.name, subject.label, "pass")]
-    return [
-        Verdict(one.name, each.subject or subject.label, "fail", replace(each, cause=each.cause or one.cause))
-        for each in findings
-    ]
+    return failed or [Verdict(one.name, subject.label, "pass")]
 
 
 def _gap(unknown: Unknown) -> str:

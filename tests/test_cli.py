@@ -120,8 +120,11 @@ def test_a_hostile_folder_of_checks_costs_that_check_alone(tmp_path: Path, capsy
     (tmp_path / "raises_at_import.py").write_text('"""x"""\nraise SystemExit(7)')
     (tmp_path / "no_check.py").write_text('"""x"""\n')
     (tmp_path / "nul.py").write_bytes(b"\0")
+    head = '"""x"""\nfrom rocdoctor.check import check, whole_machine\n@check(whole_machine)\n'
+    (tmp_path / "exits_later.py").write_text(head + "def exits_later(_):\n    raise SystemExit(7)\n")
+    (tmp_path / "finds_numbers.py").write_text(head + "def finds_numbers(_):\n    return [1, 2]\n")
     (tmp_path / "folder.py").mkdir()
     assert run(["check", "--fail-on", "never", "--from", str(FIXTURE), "--checks", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    for name in ("syntax_error", "raises_at_import", "no_check", "nul"):
+    for name in ("syntax_error", "raises_at_import", "no_check", "nul", "exits-later", "finds-numbers"):
         assert name in said
