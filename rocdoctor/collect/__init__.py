@@ -49,6 +49,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     if isinstance(kernel_log, Known):
         gpus.add_log(view, kernel_log.value)
     stated.add_tree(view, tools)
+    stated.add_log_of_nccl(host, view)
     stated.add_cards(host, view)
     found, links, unlike = gpus.build(view, tools)
     wsl = "microsoft" in value_or(running.release, "").lower()  # there the GPU is not on the PCI bus

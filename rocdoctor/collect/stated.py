@@ -14,6 +14,7 @@ from rocdoctor.facts import Cpus, CudaToolkit, Gpu, Kernel, Machine, OperatingSy
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.tables import chip_of_device, profiles_by_name
 from rocdoctor.parsers.collect_env import parse_collect_env
+from rocdoctor.parsers.nccl_log import parse_nccl_log
 from rocdoctor.parsers.os_name import parse_os_name
 from rocdoctor.parsers.stated import Statement, of_field, parse_stated
 
@@ -25,6 +26,19 @@ def statements(host: Host) -> tuple[Statement, ...]:
     """The statements of a pasted text; none for any other evidence."""
     answer = host.ask("stated") if "stated" in host.available() else None
     return parse_stated(answer.text) if answer is not None and answer.ok else ()
+
+
+def add_log_of_nccl(host: Host, view: GpuView) -> None:
+    """GPUs that a log of NCCL or RCCL names by their bus ids, where nothing else shows any and the vendor is clear."""
+    answer = host.ask("log nccl") if "log nccl" in host.available() else None
+    log = parse_nccl_log(answer.text) if answer is not None and answer.ok else None
+    if answer is None or log is None or view.records or not (log.hip or log.cuda):
+        return
+    for gpu in log.gpus if log.world == len(log.gpus) else ():
+        record = GpuRecord("rccl", "amd" if log.hip else "nvidia", bdf=gpu.bdf)
+        record.put("bdf", gpu.bdf, answer.question, gpu.line)
+        record.put("torch_index", gpu.device, answer.question, gpu.line)
+        view.records.append(record)
 
 
 def add_cards(host: Host, view: GpuView) -> None:

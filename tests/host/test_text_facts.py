@@ -43,6 +43,7 @@ def variables(text: str) -> dict[str, str]:
         ("RTX 5090 with CUDA capability sm_120 is not compatible", [("RTX 5090", "12.0")]),
         ("gfx908 and gfx1030 in one box", [("?", "gfx908"), ("?", "gfx1030")]),
         ("My RX 6600 is slower than an RTX 3060.", [("AMD Radeon RX 6600", "gfx1032")]),
+        ("The job runs on 2 x MI250X and hangs.", [("AMD Instinct MI250X", "gfx90a")] * 2),
         ("My friend has a 4090 and there it works. I have a Radeon Pro W7900.", [("AMD Radeon PRO W7900", "gfx1100")]),
         ("Hangs on my MI210 box. On my other machine with a RTX 3090 it is fine.", [("AMD Instinct MI210", "gfx90a")]),
         ("It works on a 3090 Ti.", []),
