@@ -16,7 +16,7 @@ _DPKG_NAMES = (
     "roc*", "libroc*", "libhip*", "miopen*", "migraphx*", "amdgpu*", "amd-smi*", "half", "rpp*",
 )  # fmt: skip
 _DPKG = run("dpkg-query", "-W", *_DPKG_NAMES)
-_RPM = run("rpm", "-qa", "--qf", "%{NAME}\t%{VERSION}-%{RELEASE}\n")
+_RPM = run("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
 _PACMAN = run("pacman", "-Q")
 # What sos reports and people hold.
 _OTHERS = ("run dpkg -l", "run rpm -qa", "run installed-rpms")
