@@ -27,7 +27,7 @@ _PREFIXES = (
 # A name with an underscore and what binds a value to it: cheap to search for in the whole text.
 _CANDIDATE = re.compile(
     r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60}(?:['\"]?\]?\s{0,3}[=:,]|\s(?:set|is|to|was)\b)|"
-    r"\b(?:setenv|ENV|name:)\s"
+    r"\b(?:setenv|unset|ENV|name:)\s"
 )
 _SHELL = re.compile(
     r"\s{0,24}(?:[$#>%+-]{1,2}\s{1,3}){0,2}(?:\S{1,60}[$#]\s)?(?:(?:export|setenv|declare -x|set -gx|"
