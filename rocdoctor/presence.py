@@ -26,6 +26,9 @@ VISIBLE_NVIDIA = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
 PROBE_KINDS = ("gpu-probe-failed", "amdgpu-init-failed")
 REASON_KINDS = ("amdgpu-discovery-failed", "amdgpu-ip-block-failed", "psp-load-failed", "amdgpu-firmware-boot-failed")
 
+# RV100 chips (ES1000 and its kin) show the console of older servers; include/drm/drm_pciids.h of Linux 6.12.
+_MANAGEMENT = ("515e", "5159", "5969")
+
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _TOOLS = {"amd": ("rocminfo", "rocm-smi", "amd-smi"), "nvidia": ("nvidia-smi",)}
 # Firmware that the driver can do without: requests that are optional or have a fallback in
@@ -72,7 +75,10 @@ def kfd_path(gpu: Gpu) -> bool | None:
     """Whether the compute driver handles this chip at all, by the driver's table; None where that is silent."""
     if gpu.vendor != "amd" or not isinstance(gpu.pci_id, Known):
         return None
-    chip = chip_of_device(gpu.pci_id.value.split(":")[-1])
+    device = gpu.pci_id.value.split(":")[-1]
+    chip = chip_of_device(device)
+    if chip is None and device in _MANAGEMENT:
+        return False
     return None if chip is None else chip.kfd
 
 
@@ -201,6 +207,9 @@ def harm(machine: Machine, gpu: Gpu) -> Severity:
     other GPUs, or on a laptop that shows no sign of using it.
     """
     if kfd_path(gpu) is False:
+        return "info"
+    # A host of virtual machines keeps its own drivers away from the GPUs that it passes on.
+    if "vfio_pci" in value_or(machine.kernel.modules, frozenset()) and not wants(machine, gpu.vendor):
         return "info"
     if is_integrated(gpu):
         rest = [other for other in machine.gpus if other is not gpu and other.vendor in MODULES]

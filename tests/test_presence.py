@@ -104,3 +104,13 @@ def test_a_list_of_modules_that_may_be_a_part_says_only_what_is_loaded() -> None
     part = machine(kernel=Kernel(modules=k(frozenset({"ext4", "nvidia"}))))
     assert module_loaded(part, "nvidia") is True
     assert module_loaded(part, "amdgpu") is None
+
+
+def test_management_chips_and_hosts_of_guests_lose_nothing() -> None:
+    console = amd_gpu(pci_id="1002:515e", driver=None, gfx=u())
+    assert kfd_path(console) is False
+    assert harm(machine(console), console) == "info"
+    unbound = nvidia_gpu(driver=None)
+    host = Kernel(modules=k(frozenset({"vfio_pci"})))
+    assert harm(machine(unbound, kernel=host), unbound) == "info"
+    assert harm(machine(unbound), unbound) == "error"
