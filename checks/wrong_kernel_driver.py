@@ -22,6 +22,7 @@ from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import chip_of_device
 from rocdoctor.presence import DISPLAY_ONLY, MODULES, RESERVING, others_work, wants
+from rocdoctor.torch_stack import wheels_have
 
 
 @check(each_gpu, cause="kernel-module-not-loaded")
@@ -44,7 +45,10 @@ def wrong_kernel_driver(machine: Machine, gpu: Gpu) -> Outcome:
         fix = Fix("To train on it, install the NVIDIA driver of the distribution, which replaces nouveau, and reboot",
                   safety="reboots", effective="reboot", verify="nvidia-smi")  # fmt: skip
         message = f"This GPU is driven by {driver}, with which CUDA does not work: only nvidia can compute on it."
-        return Finding("error" if wanted else "info", message, evidence, fix, explains=("driver-module-not-loaded",))
+        # The torch that pip installs by default is built for CUDA, so it shows no wish by itself.
+        runs = wheels_have(gpu)
+        severity: Severity = "info" if not wanted or runs is False else "error" if runs else "warning"
+        return Finding(severity, message, evidence, fix, explains=("driver-module-not-loaded",))
     return _radeon(gpu, evidence, "error" if wanted else "info")
 
 

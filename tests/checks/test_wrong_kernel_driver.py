@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import CudaToolkit, RocmInstall
+from rocdoctor.facts import CudaToolkit, RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 
@@ -43,3 +43,11 @@ def test_pass_unknown_and_not_applicable() -> None:
     assert states(judge("wrong-kernel-driver", machine(amd_gpu(driver=None)))) == ["pass"]
     assert states(judge("wrong-kernel-driver", machine(amd_gpu(driver=u())))) == ["unknown"]
     assert states(judge("wrong-kernel-driver", machine())) == ["not-applicable"]
+
+
+def test_a_card_that_no_torch_runs_on_may_keep_nouveau() -> None:
+    torch = TorchBuild(version=k("2.9.1"), cuda=k("12.8"))
+    old = nvidia_gpu(driver="nouveau", compute_capability="3.5")
+    assert severities(judge("wrong-kernel-driver", machine(old, torch=torch))) == ["info"]
+    unread = nvidia_gpu(driver="nouveau", compute_capability=u())
+    assert severities(judge("wrong-kernel-driver", machine(unread, torch=torch))) == ["warning"]
