@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, not_applicable, warning
+from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, warning
 from rocdoctor.evidence import NOT_ASKED, Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import is_driven
@@ -66,5 +66,7 @@ def torch_wheel_lacks_sm(machine: Machine, gpu: Gpu) -> Outcome:
     for one in others:
         other = re.fullmatch(r"(\d{1,2})\.(\d)", value_or(one.compute_capability, ""))
         if other and any(_runs(arch, int(other.group(1)), int(other.group(2))) for arch in built):
-            return warning(message, evidence=evidence, fix=fix)
+            # A card that shows the desktop beside one that trains is left alone.
+            shows = value_or(gpu.boot_display, False) or value_or(gpu.compute_mode, "").lower() == "prohibited"
+            return (info if shows else warning)(message, evidence=evidence, fix=fix)
     return error(message, evidence=evidence, fix=fix, explains=("kernel-lib-arch-unsupported",))

@@ -52,3 +52,11 @@ def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, machine(nvidia_gpu(driver="nouveau"), torch=build("sm_50")))) == ["not-applicable"]
     rocm = TorchBuild(version=k("2.9.0+rocm6.4"), hip=k("6.4"), cuda=k(None))
     assert states(judge(NAME, machine(gpu, torch=rocm))) == ["not-applicable"]
+
+
+def test_an_old_card_for_the_desktop_beside_one_that_trains_is_a_note() -> None:
+    torch = TorchBuild(
+        version=k("2.9.1+cu128"), hip=k(None), cuda=k("12.8"), arch_list=k(("sm_80", "sm_90")), arch_list_complete=True
+    )
+    old = nvidia_gpu(0, compute_capability="6.1", boot_display=True)
+    assert severities(judge("torch-wheel-lacks-sm", machine(old, nvidia_gpu(1), torch=torch))) == ["info"]
