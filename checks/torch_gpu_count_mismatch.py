@@ -73,6 +73,7 @@ def _offered(machine: Machine, vendor: str) -> int:
         raise NotKnown(Unknown("the evidence may not show every GPU of the driver"))
     gpus = of_vendor(machine, vendor)
     usable = [gpu for gpu in gpus if (has_node(gpu) if vendor == "amd" else is_driven(gpu))]
+    usable = [gpu for gpu in usable if value_or(gpu.compute_mode, "").lower() != "prohibited"]
     if any(value_or(gpu.mig, False) for gpu in usable):
         raise NotKnown(Unknown("MIG changes what torch counts"))
     discrete = [gpu for gpu in usable if not is_integrated(gpu)]

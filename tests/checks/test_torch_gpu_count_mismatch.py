@@ -60,3 +60,10 @@ def test_pass_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, _machine(0, torch=TorchBuild(version=k(None))))) == ["not-applicable"]
     assert states(judge(NAME, _machine(0, torch=_torch(0, None, "12.8")))) == ["not-applicable"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
+
+
+def test_a_card_that_is_closed_to_programs_is_not_missed() -> None:
+    torch = TorchBuild(version=k("2.9.1"), hip=k(None), cuda=k("12.8"), import_error=k(None), device_count=k(1))
+    pair = (nvidia_gpu(0, compute_mode="Prohibited"), nvidia_gpu(1))
+    of = machine(*pair, torch=torch, environment=environment({}), container=Container(kind=k("none")))
+    assert states(judge("torch-gpu-count-mismatch", of)) == ["pass"]
