@@ -71,9 +71,7 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
         f"resolve to the "
         f"first node, cannot be reached, or differs between the nodes.{extra}",
         evidence=shown(failed),
-        fix=Fix(
-            how + "; open the port in the firewall", command="getent hosts $MASTER_ADDR", safety="safe", verify=verify
-        ),
+        fix=Fix(how, command="getent hosts $MASTER_ADDR", safety="safe", verify=verify),
         confidence="possible" if words else "likely",
         explains=("network-interface-wrong",),
     )

@@ -22,12 +22,28 @@ from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, in_slurm, said, shown, when_said
 
 
-@check(when_said("thread-affinity", "too-many-workers"), cause="cpu-affinity-or-threads")
+@check(when_said("thread-affinity", "too-many-workers", "affinity-words"), cause="cpu-affinity-or-threads")
 def thread_affinity_message(machine: Machine) -> Outcome:
     workers = said(machine, "too-many-workers")
     threads = said(machine, "thread-affinity")
     usable = value_or(machine.cpus.usable, None)
     ask = " Ask the scheduler for them (--cpus-per-task)." if in_slurm(machine) else ""
+    if not threads and not workers:
+        return finding(
+            "warning",
+            "The processes of the job are said to share few CPU cores: their CPU affinity or thread setting is "
+            "too narrow.",
+            evidence=shown(said(machine, "affinity-words")),
+            fix=Fix(
+                "Look at the affinity inside the job (taskset, Cpus_allowed_list); start it unbound or bind "
+                "each rank to the "
+                f"cores of its GPU's NUMA node, and set OMP_NUM_THREADS; a library that is imported may change "
+                f"it.{ask}",
+                command="taskset -cp $$; grep Cpus_allowed_list /proc/self/status; env | grep -E 'OMP_|KMP_|GOMP_'",
+                safety="safe",
+            ),
+            confidence="possible",
+        )
     if not threads:
         count, cpus = first_value(workers, "workers"), first_value(workers, "cpus")
         return finding(

@@ -33,6 +33,11 @@ def test_more_workers_than_cpus() -> None:
     assert "16" in said and "4 CPUs" in said
 
 
+def test_words_are_possible_only() -> None:
+    found = finding_of(CHECK, "All loader workers run on one core; taskset shows an affinity mask of 1.")
+    assert found is not None and found.confidence == "possible" and "OMP_NUM_THREADS" in words_of(found)
+
+
 def test_the_usual_note_of_torchrun_is_silent() -> None:
     text = "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid overload"
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
