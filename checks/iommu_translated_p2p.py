@@ -43,6 +43,7 @@ def iommu_translated_p2p(machine: Machine) -> Outcome:
         f"The IOMMU translates addresses for {len(gpus)} AMD GPUs on bare metal, so {effect}.",
         evidence=[cite(mode, "translated")],
         cause="iommu-acs-p2p" if pairs else "",
+        confidence="likely",  # what is measured or logged comes before what may happen
         fix=Fix(
             "Add iommu=pt to the kernel command line and reboot",
             safety="reboots",

@@ -21,6 +21,7 @@ def test_translation_between_cards_is_a_warning() -> None:
     (verdict,) = _on(machine(*_gpus("DMA-FQ"), container=_BARE))
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.cause) == ("warning", "iommu-acs-p2p")
+    assert verdict.finding.confidence == "likely"
     assert "IOMMU" in verdict.finding.message
     assert verdict.finding.fix is not None
     assert "iommu=pt" in verdict.finding.fix.text
