@@ -25,7 +25,6 @@ from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of,
 from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
 from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded
 
-
 _PIECE_BYTES = 256 * 1024
 
 

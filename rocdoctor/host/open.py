@@ -46,6 +46,7 @@ def open_evidence(argument: str) -> Host:
     try:
         if argument != "-" and Path(argument).is_dir():
             path = Path(argument)
+            os.scandir(path).close()  # a folder that may not be looked into is an error, not an empty one
             return TreeHost(DiskTree(path), path.name or path.resolve().name)
         if argument == "-":
             return _from_bytes(_standard_input(), "standard input")

@@ -81,3 +81,10 @@ def test_answers_can_be_added_packed_named_and_from_names_with_an_equals_sign(tm
     assert (added.data, added.complete) == (bytes(range(256)), False)
     with pytest.raises(InputError, match="binary"):
         add_answers(host, [str(tmp_path / "binary")])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may look into every folder")
+def test_a_closed_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+    with pytest.raises(InputError, match="Permission denied"):
+        open_evidence(str(tmp_path / "closed"))
