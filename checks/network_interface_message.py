@@ -39,7 +39,8 @@ def network_interface_message(machine: Machine) -> Outcome:
     library = "gloo" if gloo else "NCCL/RCCL"
     if any(one.kind == "interface-not-found" for one in messages):
         text = f"{library} found no network interface that it may use"
-        text += f" ({variable}={settings[0].value})." if settings else "."
+        name = f": {address} is not here" if address and not address[:1].isdigit() else ""
+        text += f" ({variable}={settings[0].value})." if settings else f"{name}."
     else:
         why = first_value(messages, "why") or "no connection"
         over = f" over {interface}" if interface else ""
