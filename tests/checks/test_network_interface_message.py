@@ -30,7 +30,7 @@ def test_no_interface_and_gloo() -> None:
 
 
 def test_an_interface_that_does_not_exist() -> None:
-    text = "RuntimeError: [enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find address for: eth9"
+    text = "[enforce fail at gloo/transport/tcp/device.cc:84] ifa != nullptr. Unable to find address for: eth9"
     found = finding_of(CHECK, text)
     assert found is not None and "eth9" in found.message and "GLOO_SOCKET_IFNAME" in words_of(found)
     assert finding_of(CHECK, "browser: connect [::1]:8888: Connection refused") is None
