@@ -17,7 +17,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_several_gpus, not_applicable
+from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_several_gpus, not_applicable, quote
 from rocdoctor.evidence import known, value_or
 from rocdoctor.fabric import iommu_translates, pcie_pairs, training_gpus
 from rocdoctor.facts import Machine
@@ -37,12 +37,16 @@ def iommu_translated_p2p(machine: Machine) -> Outcome:
     if not known(mode):
         return None
     pairs = pcie_pairs(machine, gpus)
+    log = value_or(machine.kernel.log, None)
+    faults = log.of("iommu-fault") if log is not None else ()
+    # Every desktop with two cards starts this way and mostly works; servers run collectives between the cards all day.
+    at_risk = bool(pairs) and (bool(faults) or any(value_or(gpu.gfx, "").startswith("gfx9") for gpu in gpus))
     effect = "peer-to-peer copies over PCIe can be slow or hang" if pairs else "RDMA with network cards can be slow"
     return finding(
-        "warning" if pairs else "info",
+        "warning" if at_risk else "info",
         f"The IOMMU translates addresses for {len(gpus)} AMD GPUs on bare metal, so {effect}.",
-        evidence=[cite(mode, "translated")],
-        cause="iommu-acs-p2p" if pairs else "",
+        evidence=[cite(mode, "translated"), *(quote(log.source, one.text, one.line) for one in faults[:2] if log)],
+        cause="iommu-acs-p2p" if at_risk else "",
         confidence="likely",  # what is measured or logged comes before what may happen
         fix=Fix(
             "Add iommu=pt to the kernel command line and reboot",

@@ -15,7 +15,18 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, machine_with_gpus, not_applicable, quote, warning
+from rocdoctor.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    finding,
+    info,
+    machine_with_gpus,
+    not_applicable,
+    quote,
+    warning,
+)
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.presence import count_words
@@ -63,7 +74,10 @@ def _finding(machine: Machine, step: Selection, count: int | None) -> Finding | 
     )
     there = f"; this machine has {count_words(count)}" if count is not None else ""
     if not step.kept:
-        return error(
+        # An empty list or -1 is how a person hides GPUs on purpose; a list of GPUs that are not there is a mistake.
+        meant = variable.value.strip() in ("", "-1", "none", "NoDevFiles", "void")
+        return finding(
+            "warning" if meant else "error",
             f"{shown}, which hides every GPU from training{there}.", evidence=evidence, fix=fix, confidence=sure,
             explains=("torch-gpu-count-mismatch",),
         )  # fmt: skip

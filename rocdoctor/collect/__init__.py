@@ -23,7 +23,7 @@ from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
 from rocdoctor.collect.sources import read_tools
 from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine
+from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.host.base import Host
 
 
@@ -48,6 +48,8 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     kernel_log = log.collect_log(host, running.uptime_s)
     if isinstance(kernel_log, Known):
         gpus.add_log(view, kernel_log.value)
+    elif kernel_log.reason == "timeout":
+        tools.failures.append(ToolFailure(str(kernel_log.source or "run dmesg"), kernel_log.why))
     stated.add_tree(view, tools)
     stated.add_log_of_nccl(host, view)
     stated.add_cards(host, view)

@@ -4,7 +4,7 @@ from typing import Any
 
 from rocdoctor.check import Verdict
 from rocdoctor.facts import Container, Gpu, Kernel, Machine, Pcie
-from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
+from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states
 
 _BARE = Container(virtual_machine=k(None))
 
@@ -25,6 +25,13 @@ def test_translation_between_cards_is_a_warning() -> None:
     assert "IOMMU" in verdict.finding.message
     assert verdict.finding.fix is not None
     assert "iommu=pt" in verdict.finding.fix.text
+
+
+def test_between_cards_of_a_desktop_it_is_a_note_until_the_iommu_reports_faults() -> None:
+    cards = _gpus("DMA-FQ", gfx="gfx1100")
+    assert severities(_on(machine(*cards, container=_BARE))) == ["info"]
+    faults = Kernel(log=log(event("iommu-fault", "AMD-Vi: Event logged [IO_PAGE_FAULT ...]")))
+    assert severities(_on(machine(*cards, container=_BARE, kernel=faults))) == ["warning"]
 
 
 def test_in_one_hive_it_is_a_note() -> None:

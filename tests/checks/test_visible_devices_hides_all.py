@@ -12,16 +12,18 @@ TWO = (amd_gpu(), amd_gpu(1))
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "value", "severity"),
     [
-        ("HIP_VISIBLE_DEVICES", "-1"), ("ROCR_VISIBLE_DEVICES", ""), ("HIP_VISIBLE_DEVICES", ""),
-        ("ROCR_VISIBLE_DEVICES", "2"), ("HIP_VISIBLE_DEVICES", "4,0"), ("CUDA_VISIBLE_DEVICES", "none"),
+        ("ROCR_VISIBLE_DEVICES", "2", "error"), ("HIP_VISIBLE_DEVICES", "4,0", "error"),
+        # what people write to hide GPUs on purpose
+        ("HIP_VISIBLE_DEVICES", "-1", "warning"), ("ROCR_VISIBLE_DEVICES", "", "warning"),
+        ("HIP_VISIBLE_DEVICES", "", "warning"), ("CUDA_VISIBLE_DEVICES", "none", "warning"),
     ],
 )  # fmt: skip
-def test_a_list_that_leaves_nothing_is_an_error(name: str, value: str) -> None:
+def test_a_list_that_leaves_nothing_is_told(name: str, value: str, severity: str) -> None:
     (verdict,) = judge(NAME, machine(*TWO, environment=environment({name: value})))
     assert verdict.finding is not None and verdict.finding.fix is not None
-    assert verdict.finding.severity == "error"
+    assert verdict.finding.severity == severity
     assert verdict.finding.cause == "visible-devices-conflict"
     assert "hides every GPU" in verdict.finding.message
     assert "two GPUs" in verdict.finding.message
@@ -52,7 +54,7 @@ def test_what_a_scheduler_set_is_left_alone() -> None:
 
 def test_nvidia_gpus_follow_the_cuda_variable_alone() -> None:
     assert severities(judge(NAME, machine(nvidia_gpu(), environment=environment({"CUDA_VISIBLE_DEVICES": ""})))) == [
-        "error"
+        "warning"
     ]
     assert states(judge(NAME, machine(nvidia_gpu(), environment=environment({"HIP_VISIBLE_DEVICES": "-1"})))) == [
         "pass"
@@ -67,7 +69,7 @@ def test_an_excerpt_only_accuses_by_the_value_itself() -> None:
     of = replace(of, environment=environment({"HIP_VISIBLE_DEVICES": "-1"}, False))
     (verdict,) = judge(NAME, of)
     assert verdict.finding is not None
-    assert (verdict.finding.severity, verdict.finding.confidence) == ("error", "likely")
+    assert (verdict.finding.severity, verdict.finding.confidence) == ("warning", "likely")
 
 
 def test_numbers_mean_nothing_where_the_gpus_are_not_counted() -> None:
@@ -80,7 +82,7 @@ def test_two_vendors_need_a_torch_that_tells_which_one_counts() -> None:
     of = machine(amd_gpu(), nvidia_gpu(1), environment=environment({"CUDA_VISIBLE_DEVICES": "-1"}))
     assert states(judge(NAME, of)) == ["not-applicable"]
     cuda = TorchBuild(version=k("2.9.0"), hip=k(None), cuda=k("12.8"))
-    assert severities(judge(NAME, replace(of, torch=cuda))) == ["error"]
+    assert severities(judge(NAME, replace(of, torch=cuda))) == ["warning"]
 
 
 def test_unset_unknown_and_not_applicable() -> None:

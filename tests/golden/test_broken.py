@@ -140,7 +140,7 @@ CASES: tuple[Case, ...] = (
     ("CPU-only torch", lambda: _torch(CPU_TORCH), "torch-cpu-only-build", "error", "wrong-backend-build"),
     ("CUDA torch on AMD", lambda: _torch(CUDA_TORCH), "torch-wrong-vendor-build", "error",
      "wrong-backend-build"),
-    ("all GPUs hidden", _all_hidden, "visible-devices-hides-all", "error", "visible-devices-conflict"),
+    ("all GPUs hidden", _all_hidden, "visible-devices-hides-all", "warning", "visible-devices-conflict"),
     ("over the critical limit", lambda: _hot(101), "gpu-over-temperature", "warning", "thermal-or-power-limit"),
     ("over the emergency limit", _hot, "gpu-over-temperature", "error", "thermal-or-power-limit"),
     ("library mismatch", _library_mismatch, "nvidia-driver-library-mismatch", "error", "driver-library-mismatch"),
