@@ -48,12 +48,17 @@ def _masked(host: Host, include_identity: bool) -> Host:
 
 
 def _write_new(path: str, content: str) -> None:
-    """Write a file that did not exist, readable by its owner alone; no link is followed."""
+    """Write a file that did not exist, readable by its owner alone; no link is followed, no half file is left."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
-        with open(os.open(path, flags, 0o600), "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(content)
+        descriptor = os.open(path, flags, 0o600)
     except FileExistsError:
         raise UsageError(f"{path}: exists already; bundles are never overwritten") from None
     except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
+    try:
+        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(content)
+    except OSError as error:
+        os.unlink(path)
         raise UsageError(f"{path}: {error.strerror}") from None
