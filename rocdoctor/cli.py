@@ -78,6 +78,10 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         add("--only", action="append", default=[], metavar="NAME", help="only these checks")
         add("--skip", action="append", default=[], metavar="NAME", help="not these checks")
         add("--checks", action="append", default=[], metavar="DIR", help="more checks from this folder")
+    if name in ("check", "facts", "bundle"):
+        add(
+            "--pid", type=_pid, metavar="PID", help="judge this running job: its environment, limits, devices and state"
+        )
     if name == "check":
         add("names", nargs="*", metavar="NAME", help="checks to run (all)")
         add("--import-torch", action="store_true", help="import torch also where no GPU is seen")
@@ -189,6 +193,13 @@ def _seconds(text: str) -> float:
     if not 0.05 <= value <= 3600:  # also false for "nan"
         raise argparse.ArgumentTypeError(f"'{text}' is no time between 0.05 and 3600 seconds")
     return value
+
+
+def _pid(text: str) -> int:
+    """The number of a process from the command line."""
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:12]) < 2**31:
+        raise argparse.ArgumentTypeError(f"'{text}' is no process number")
+    return int(text)
 
 
 def suggestion(word: str, known: Sequence[str] | dict[str, str]) -> str:

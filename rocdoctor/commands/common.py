@@ -20,10 +20,13 @@ from rocdoctor.host.open import add_answers, open_evidence, open_live
 
 def open_host(options: argparse.Namespace) -> Host:
     """The host that the options name."""
+    pid = getattr(options, "pid", None)
+    if options.source is not None and pid is not None:
+        raise UsageError("--pid names a process of this machine; it does not go with --from")
     if options.source is not None:
         host = open_evidence(options.source)
     else:
-        host = open_live(options.timeout, options.python, options.include_identity)
+        host = open_live(options.timeout, options.python, options.include_identity, pid)
     for note in getattr(host, "notes", ())[:3]:
         print(f"rocdoctor: {host.origin}: {note}".translate(_VISIBLE), file=sys.stderr)
     return add_answers(host, options.add)

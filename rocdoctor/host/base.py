@@ -13,6 +13,11 @@ a finding, in a test that edits a machine. The verbs:
 ``run ARGV``       the output of a program, arguments quoted as a POSIX shell would need it
 ``env``            the environment, ``NAME=value`` a line
 ``python WHICH``   the probe of an interpreter: ``default`` or its path, then ``--import`` when torch may be imported
+``held PROC``      the device nodes that a process holds open, a line each (PROC is ``/proc/job`` or ``/proc/NUMBER``)
+``threads PROC``   ``tid state switches wchan name`` of each thread; ``threads PROC again`` is a later look
+``processes PROC`` the lines of ``/proc/NUMBER/stat`` of a process, its descendants, and its parent's other children
+``ranks PROC``     of the same processes, ``pid NAME=value ...`` with what launchers set, or ``pid denied``
+``libraries PROC`` the shared objects that a process has mapped
 =================  ==========================================================================================
 """
 

@@ -17,10 +17,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
 from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
 from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded
@@ -53,9 +54,12 @@ class LiveHost:
     kind: Kind = "live"
     origin = "this machine"
 
-    def __init__(self, timeout_s: float = 5.0, python: str | None = None) -> None:
+    def __init__(
+        self, timeout_s: float = 5.0, python: str | None = None, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.timeout_s = timeout_s
         self.python = python
+        self.environment = environment  # of the interpreter under test, where it is not our own
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
@@ -182,7 +186,7 @@ class LiveHost:
         program = Path(__file__).parents[1] / "probe" / "interpreter.py"
         # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
         limit = self.timeout_s * (3 if "--import" in words else 1)
-        return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit)
+        return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit, self.environment)
 
 
 def _failure(question: str, error: OSError) -> Answer:
@@ -251,7 +255,12 @@ def _open(question: str) -> Answer:
         return _failure(question, error)
     user = invoking_user()
     if user is not None:  # root's own access proves nothing about the person who called sudo
-        return _open_as(question, path, user)
+        name, uid, gid = user
+        try:
+            groups = os.getgrouplist(name, gid)
+        except (OSError, KeyError) as error:
+            return Answer(question, "failed", note=f"the groups of the user who called sudo are not known: {error}")
+        return open_as(question, path, uid, gid, groups)
     try:
         os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
     except PermissionError as error:
@@ -262,8 +271,8 @@ def _open(question: str) -> Answer:
     return Answer(question, "ok", b"read-write")
 
 
-def _open_as(question: str, path: str, user: tuple[str, int, int]) -> Answer:
-    name, uid, gid = user
+def open_as(question: str, path: str, uid: int, gid: int, groups: Sequence[int]) -> Answer:
+    """Try to open a device node as another user; only root can ask that."""
     program = (
         "import os,sys\n"
         "try: os.close(os.open(sys.argv[1], os.O_RDWR|os.O_NONBLOCK)); print('read-write')\n"
@@ -273,10 +282,10 @@ def _open_as(question: str, path: str, user: tuple[str, int, int]) -> Answer:
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", program, path], user=uid, group=gid,
-            extra_groups=os.getgrouplist(name, gid), capture_output=True, timeout=3, cwd="/", check=False,
+            extra_groups=groups, capture_output=True, timeout=3, cwd="/", check=False,
         )  # fmt: skip
-    except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
-        return Answer(question, "failed", note=f"cannot try as the user who called sudo: {error}")
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return Answer(question, "failed", note=f"cannot try as user {uid}: {error}")
     said = done.stdout.strip()
     return Answer(question, "ok", said) if said else Answer(question, "failed", note="no answer")
 
@@ -305,4 +314,5 @@ def _no_such_verb(question: str) -> Answer:
 
 _QUICK: dict[str, Callable[[str], Answer]] = {
     "read": _read, "list": _list, "link": _link, "stat": _stat, "open": _open, "space": _space, "env": _env,
+    **processes.QUICK,
 }  # fmt: skip

@@ -21,12 +21,12 @@ class InputError(Exception):
     """An input that cannot be read; the message names it and says why."""
 
 
-def open_live(timeout_s: float, python: str | None, include_identity: bool = False) -> Host:
-    """This machine, masked unless the identity was asked for, and recorded."""
+def open_live(timeout_s: float, python: str | None, include_identity: bool = False, pid: int | None = None) -> Host:
+    """This machine, masked unless the identity was asked for, and recorded; with ``pid`` as that process sees it."""
     from rocdoctor.host.live import LiveHost
     from rocdoctor.host.recorder import MaskedHost, Recorder
 
-    host: Host = LiveHost(timeout_s, python)
+    host: Host = LiveHost(timeout_s, python) if pid is None else _open_job(timeout_s, python, pid)
     if not include_identity:
         from rocdoctor.host.masking import Masker
 
@@ -39,6 +39,20 @@ def open_live(timeout_s: float, python: str | None, include_identity: bool = Fal
         masker.learn(hostname=socket.gethostname(), user=user, home=os.path.expanduser("~"), passwd=accounts)
         host = MaskedHost(host, masker)
     return Recorder(host)
+
+
+def _open_job(timeout_s: float, python: str | None, pid: int) -> Host:
+    from rocdoctor.host.job import JobError, JobHost, find_job
+    from rocdoctor.host.live import LiveHost
+
+    try:
+        job = find_job(pid)
+    except JobError as error:
+        raise InputError(str(error)) from None
+    if job.environment is None:
+        hidden = "its environment, devices and interpreter cannot be read"
+        print(f"rocdoctor: process {job.pid} is another user's: {hidden}", file=sys.stderr)
+    return JobHost(LiveHost(timeout_s, python or job.python, job.environment), job, python is not None)
 
 
 def open_evidence(argument: str) -> Host:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.job import as_lines
 from rocdoctor.host.masking import Masker
 
 _CLEAN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -43,14 +44,15 @@ def mask_answer(answer: Answer, masker: Masker) -> Answer:
     """The answer with secrets and identities replaced; binary data is dropped unless it is a table of numbers."""
     question = masker.mask_question(answer.question)
     note = masker.mask_text(answer.note) if answer.note else ""
+    environ = question.startswith("read /proc/") and question.endswith("/environ")
+    if environ and b"\0" in answer.data:
+        answer = replace(answer, data=as_lines(answer.data))
     if _CLEAN_TEXT.search(answer.data):
         known_binary = answer.question.endswith("/gpu_metrics")
         return replace(answer, question=question, note=note, data=answer.data if known_binary else b"")
-    if question == "env":
+    if question == "env" or environ:
         pairs = dict(line.partition("=")[::2] for line in answer.text.splitlines() if "=" in line)
         text = "\n".join(f"{name}={value}" for name, value in masker.mask_env(pairs).items())
-    elif question.startswith("read /proc/") and question.endswith("/environ"):
-        return replace(answer, question=question, data=b"", note=note)
     else:
         if answer.question == "read /etc/group":
             masker.learn(extra_users=_members(answer.text))

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, normalise
 from rocdoctor.host.programs import child_environment
@@ -43,11 +43,11 @@ def programs_at_once() -> int:
     return MAX_PROGRAMS_AT_ONCE
 
 
-def run_bounded(question: str, argv: list[str], limit_s: float) -> Answer:
+def run_bounded(question: str, argv: list[str], limit_s: float, environment: Mapping[str, str] | None = None) -> Answer:
     """Run a program with a deadline and a bounded output; its whole process group is ended for certain."""
     deadline = time.monotonic() + limit_s
     try:
-        child = _start(argv)
+        child = _start(argv, environment)
     except PermissionError:
         return Answer(question, "denied")
     except OSError as error:
@@ -70,10 +70,10 @@ def run_bounded(question: str, argv: list[str], limit_s: float) -> Answer:
     return Answer(question, "ok", normalise(out[:MAX_ANSWER_BYTES]), code, truncated=cut, complete=not cut)
 
 
-def _start(argv: list[str]) -> subprocess.Popen[bytes]:
+def _start(argv: list[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     child = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-        start_new_session=True, env=child_environment(), cwd="/",
+        start_new_session=True, env=child_environment() if environment is None else dict(environment), cwd="/",
     )  # fmt: skip
     with _lock:  # not held above: a program on a sick file system may never start
         _running.add(child)
