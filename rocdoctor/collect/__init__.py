@@ -7,6 +7,7 @@ from rocdoctor.collect import (
     cpus,
     gpus,
     indices,
+    job,
     kernel,
     log,
     memory,
@@ -32,9 +33,10 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
 
     torch is imported (in a child) only where there is a GPU that it could use, or when asked.
     """
+    seen = job.view(host)  # with a job, environment, limits and control groups are that one's
     log.prefetch(host)
     for subject in (cpus, kernel, network, memory, system, user, container):
-        subject.prefetch(host)
+        subject.prefetch(seen)
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
@@ -42,7 +44,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     gpus.add_tools(view, tools)
     running = kernel.collect_kernel(host, tools)
     distribution = system.collect_os(host)
-    environment = user.collect_environment(host)
+    environment = user.collect_environment(seen)
     nodes = user.collect_nodes(host, tools)
     virtual_machine = system.collect_virtual_machine(host)
     kernel_log = log.collect_log(host, running.uptime_s)
@@ -61,10 +63,12 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     named = packages.collect_packages(host, rocm, value_or(distribution.id, None), value_or(distribution.id_like, None))
     torch = software.collect_torch(host, import_torch or (host.kind == "live" and usable))
     machine = Machine(
-        memory=memory.collect_memory(host),
+        memory=memory.collect_memory(seen),
         nodes=nodes,
-        user=user.collect_user(host, environment),
-        container=container.collect_container(host, environment, running.release, virtual_machine, nodes),
+        user=user.collect_user(seen, environment),
+        container=container.collect_container(
+            seen, job.at_start(seen, environment), running.release, virtual_machine, nodes
+        ),
         environment=environment,
         laptop=system.collect_laptop(host),
         product=system.collect_product(host, tools),
@@ -73,7 +77,7 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         interfaces=network.collect_interfaces(host),
         drivers=collect_drivers(host, tools, running),
         numa_nodes=collect_numa(host, tools),
-        cpus=cpus.collect_cpus(host, tools),
+        cpus=cpus.collect_cpus(seen, tools),
         kernel=running,
         os=distribution,
         rocm=packages.with_packages(rocm, named),
@@ -95,5 +99,6 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         failures=tuple(tools.failures),
         disagreements=unlike,
         messages=collect_messages(host),
+        job=job.collect_job(host, running.uptime_s),
     )
     return stated.filled(host, machine)

@@ -121,6 +121,7 @@ def collect_environment(host: Host) -> Environment:
         if not listed:
             return Environment()
         answer = listed[0]
+    # The environment of another process is that of its start: what it set since does not show there.
     whole = answer.question == "env" and answer.complete and not answer.truncated
     found: dict[str, Variable] = {}
     for one in parse_env(answer.text):

@@ -22,6 +22,7 @@ from rocdoctor.facts.gpu import (
     RasBlock,
     Temperature,
 )
+from rocdoctor.facts.job import Job, JobProcess, JobThread
 from rocdoctor.facts.machine import (
     Machine,
 )
@@ -63,6 +64,9 @@ __all__ = [
     "Gpu",
     "GpuLink",
     "GpuProcess",
+    "Job",
+    "JobProcess",
+    "JobThread",
     "Kernel",
     "KernelLog",
     "LinkState",

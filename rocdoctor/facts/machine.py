@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.evidence import NOT_ASKED, Fact
 from rocdoctor.facts.gpu import Display, Gpu, GpuLink
+from rocdoctor.facts.job import Job
 from rocdoctor.facts.software import (
     CudaToolkit,
     Disagreement,
@@ -57,3 +58,4 @@ class Machine:
     interfaces: Fact[Mapping[str, str]] = NOT_ASKED  # every network interface -> operstate (up, down, unknown ...)
     network_complete: bool = False  # the list shows every network card on the bus
     messages: tuple[Message, ...] = ()  # texts of programs in pasted text, by line
+    job: Job | None = None  # the running job that was asked about

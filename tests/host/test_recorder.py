@@ -52,9 +52,16 @@ def test_people_in_a_group_file_are_masked_and_groups_and_services_stay() -> Non
 
 def test_binary_data_is_dropped_unless_it_is_a_table_of_numbers() -> None:
     metrics = bytes(range(120))
-    recorder, _ = _host(**{"read__/sys/x/gpu_metrics": metrics, "read__/proc/1/environ": b"A=1\0TOKEN=x\0"})
+    recorder, _ = _host(**{"read__/sys/x/gpu_metrics": metrics})
     assert recorder.ask("read /sys/x/gpu_metrics").data == metrics
-    assert recorder.ask("read /proc/1/environ").data == b""
+
+
+def test_the_environment_of_another_process_is_masked_as_our_own() -> None:
+    entries = b"OMP_NUM_THREADS=1\0HF_TOKEN=hf_abcdefgh\0UNLISTED=x\0NCCL_DEBUG=INFO"
+    for data in (entries, entries.replace(b"\0", b"\n")):
+        recorder, _ = _host(**{"read__/proc/job/environ": data})
+        lines = recorder.ask("read /proc/job/environ").text.split("\n")
+        assert lines == ["OMP_NUM_THREADS=1", "HF_TOKEN=<dropped>", "UNLISTED=<dropped>", "NCCL_DEBUG=INFO"]
 
 
 def test_a_record_answers_the_same_again() -> None:
