@@ -22,11 +22,21 @@ _MOST_OF_ONE = 8  # places that one literal is looked up at
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
 _QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = re.compile(
-    r"(?i)\b(?:if you (?:see|get|hit|run into)|in case you|whenever you see|errors? (?:like|such as)"
-    r"|used to (?:see|get|fail)|no longer (?:see|get|fails?)"
+    r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter|have)|in case you"
+    r"|whenever you see|errors? (?:like|such as)"
+    r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
     r"|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
-    r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)\b"
+    r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
 )
+# Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
+_ADVICE_LINE = re.compile(
+    r"\s{0,8}(?:(?:[-*+]\s{1,3})?[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Cc]hanged|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
+    r"(?: (?:an?|the|rare|possible|potential|bug)\b|[*_]{0,2}:)"
+    r"|[*_#>-]{0,3}\s?Q\d{0,3}[.:)].{0,300}\bA\d{0,3}[.:)]|(?:[-*+]\s{1,3})?For [^.:]{1,60}?\b"
+    r"(?:try|set|use|see|pass)\b)"
+)
+# A literal that code compares with: "out of memory" in str(error)
+_COMPARED_IN_CODE = re.compile(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
 _CODE = re.compile(r"\s*(?:\d{1,5}\s+)?(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']")
 
 
@@ -130,7 +140,7 @@ def _occurrences(
         if values is not None:
             line = flat.line_at(at)
             excerpt = flat.text[max(flat.starts[bisect_right(flat.starts, at) - 1], at - 120) : at + 240].strip()
-            yield FoundMessage(signature.kind, line, excerpt, values, _role(flat, at, line, raw, quoted))
+            yield FoundMessage(signature.kind, line, excerpt, values, _role(flat, at, len(literal), line, raw, quoted))
         at = flat.text.find(literal, at + len(literal))
 
 
@@ -146,10 +156,13 @@ def _values(wording: Wording, window: str, at: int, length: int) -> dict[str, Va
     return None
 
 
-def _role(flat: _Flat, at: int, line: int, raw: Sequence[str], quoted: frozenset[int]) -> Role:
+def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quoted: frozenset[int]) -> Role:
     if line in quoted:
         return "quoted"
-    if _CODE.match(raw[line - 1][:200]):
+    written = raw[line - 1]
+    if _CODE.match(written[:200]) or _ADVICE_LINE.match(written[:400]):
+        return "advice"
+    if _COMPARED_IN_CODE.match(flat.text, at + length):
         return "advice"
     start = flat.starts[bisect_right(flat.starts, at) - 1]
     return "advice" if _ADVICE.search(flat.text[max(start, at - 90) : at]) else "now"

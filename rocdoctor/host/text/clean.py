@@ -14,7 +14,8 @@ MAX_LINE = 20_000
 
 _QUOTE = re.compile(r"[ \t]{0,3}>(?:>(?!>)|(?!>))[ \t]?")
 _FENCE = re.compile(r"[ \t]{0,12}(?:[-*][ \t]{1,3})?(`{3,12}|~{3,12})[ \t]*([A-Za-z0-9_+.{}#-]{0,30})[^`]{0,80}\Z")
-_INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]{1,400})`(?!`)")
+# An assertion of a C program puts its condition between back quotes by itself.
+_INLINE = re.compile(r"(?<!`)(?<!Assertion )`(?!`)([^`\n]{1,400})`(?!`)")
 # Elements of web pages; those of other markup (nvidia-smi -x, hwloc) are text that counts.
 _TAG = re.compile(
     r"</?(?:details|summary|pre|code|br|p|div|span|table|thead|tbody|tfoot|tr|td|th|b|i|em|strong|a|ul|ol|"
@@ -103,7 +104,7 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
             continue
         if _STAMPED.match(line):
             word = following.split(None, 1)[:1]
-            if word and len(line) + len(word[0]) >= 79 and len(line) <= 133 and _GOES_ON.match(following):
+            if word and _in_log(result, at) and _was_cut(lines, at, len(word[0])) and _GOES_ON.match(following):
                 result[at] = line.rstrip() + ("" if len(line) == 80 and line[-1] != " " else " ") + following.strip()
                 result[at + 1] = ""
         elif (
@@ -115,6 +116,20 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
             result[at] = line + " " + following.strip()
             result[at + 1] = ""
     return result
+
+
+def _in_log(lines: list[str], at: int) -> bool:
+    """Whether stamped lines stand around a stamped line, which is not one of other programs' lines then."""
+    before = lines[at - 1] if at else ""
+    after = lines[at + 2] if at + 2 < len(lines) else ""
+    return not before.strip() or bool(_STAMPED.match(before) or _STAMPED.match(after))
+
+
+def _was_cut(lines: list[str], at: int, word: int) -> bool:
+    """Whether a line may have been cut at an edge: the next ``word`` did not fit, and no line near it is longer."""
+    width = len(lines[at])
+    near = max(len(line) for line in lines[max(at - 12, 0) : at + 12])
+    return width + word >= 79 and width <= near <= 133 and width + word >= near
 
 
 def _unquoted(lines: list[str]) -> tuple[list[str], list[int]]:

@@ -28,7 +28,8 @@ _OTHER = re.compile(
 )
 _COMPARED = re.compile(
     r"\b(?:compared? (?:to|with)|as opposed to|unlike|in contrast (?:to|with)|rather than|instead of|versus|vs\.?|than|"
-    r"similar to|same as|equivalent (?:to|of)|pretend\w* (?:to be|it is)|spoof\w*|as if|treated as|"
+    r"similar to|same as|fall(?:s|ing)?[ -]?backs? (?:to|on)|against|(?:choosing|choose|decide|deciding) between|"
+    r"equivalent (?:to|of)|pretend\w* (?:to be|it is)|spoof\w*|as if|treated as|"
     r"(?:runs?|run|override\w*) (?:as|to|it to|with)|buy\w*|bought|e\.g\.|such as|officially support\w*|"
     r"support\w* (?:for|list|gpus?|cards?|targets?)|"
     r"supports|targets?|built for|compil\w+ for)"

@@ -1,0 +1,41 @@
+"""Whole pasted texts, from ``tests/texts``, through the same steps as ``rocdoctor read``."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from rocdoctor.check import Check, checks_folder, load_checks
+from rocdoctor.collect import collect
+from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.host.text import open_text
+
+TEXTS = Path(__file__).parent / "texts"
+
+
+@cache
+def all_checks() -> tuple[Check, ...]:
+    """Every check of this project."""
+    loaded, problems = load_checks([checks_folder()])
+    assert not problems
+    return tuple(loaded)
+
+
+def diagnosed(text: str) -> Diagnosis:
+    """What ``rocdoctor read`` finds in a text."""
+    return diagnose(collect(open_text(text, "test")), all_checks())
+
+
+def first_cause(text: str) -> str | None:
+    """The id of the first cause, None without one."""
+    causes = diagnosed(text).causes
+    return causes[0].cause if causes else None
+
+
+def header_and_body(path: Path) -> tuple[dict[str, str], str]:
+    """The "key: value" lines that tell about a text (origin, cause), and the text itself.
+
+    The header is the first line, with its entries separated by "; ".
+    """
+    first, _, body = path.read_text(encoding="utf-8").partition("\n")
+    return dict(entry.split(": ", 1) for entry in first.split("; ") if ": " in entry), body
