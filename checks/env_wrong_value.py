@@ -16,11 +16,13 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.allocator_options import NAMES as ALLOCATOR
+from rocdoctor.allocator_options import complaint_of_options
 from rocdoctor.check import Finding, Fix, Outcome, Severity, check, quote, whole_machine
-from rocdoctor.env_values import complaint
+from rocdoctor.env_values import complaint, is_plain
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine
-from rocdoctor.knowledge.tables import env_names, env_variable
+from rocdoctor.knowledge.tables import env_names, env_variable, override_gfx_name
 from rocdoctor.visibility import where_set
 
 _GRAVE = ("critical", "high", "medium")
@@ -37,10 +39,13 @@ def env_wrong_value(machine: Machine) -> Outcome:
             continue
         if entry.vendor in ("amd", "nvidia") and machine.gpus_complete and entry.vendor not in vendors:
             continue
-        wrong = complaint(entry, variable.value)
+        options = name in ALLOCATOR
+        wrong = complaint_of_options(variable.value) if options and is_plain(variable.value) else None
+        wrong = wrong or complaint(entry, variable.value) or _override(machine, name, variable.value)
         if wrong is None:
             continue
-        severity: Severity = "warning" if entry.severity in _GRAVE else "info"
+        # torch stops at an allocator option that it cannot read.
+        severity: Severity = "warning" if entry.severity in _GRAVE or options else "info"
         found.append(
             Finding(
                 severity,
@@ -57,3 +62,12 @@ def env_wrong_value(machine: Machine) -> Outcome:
     if not found and not machine.environment.complete:
         return known(Unknown("the evidence does not show the whole environment"))
     return found
+
+
+def _override(machine: Machine, name: str, value: str) -> str | None:
+    """An override that no runtime takes; with an AMD GPU here it is judged against that GPU instead."""
+    if not name.startswith("HSA_OVERRIDE_GFX_VERSION") or not is_plain(value):
+        return None
+    if any(gpu.vendor == "amd" for gpu in machine.gpus) or override_gfx_name(value) is not None:
+        return None
+    return "three decimal numbers such as 10.3.0 are expected"

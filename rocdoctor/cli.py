@@ -20,6 +20,7 @@ COMMANDS = {
     "check": "judge this machine, or evidence of another one",
     "facts": "print what the machine is, as JSON or text",
     "read": "diagnose pasted text: a bug report, a log (- for standard input)",
+    "lint": "judge the settings in scripts, profiles, container and job files",
     "smoke": "prove that distributed training computes right, mode by mode",
     "estimate": "memory and speed of one training configuration",
     "emit": "write configuration for a launcher",
@@ -39,14 +40,18 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-def _common() -> _Parser:
+def _common(command: str) -> _Parser:
     common = _Parser(add_help=False)
     add = common.add_argument
     add("--from", dest="source", metavar="FILE|DIR|-", help="evidence instead of this machine: bundle, folder, archive")
     add("--add", action="append", default=[], metavar="FILE", help="one more piece of evidence (a kernel log)")
     add("--python", metavar="PATH", help="the interpreter whose torch is examined")
     add("--json", action="store_true", help="short for --format json")
-    add("--format", choices=("text", "json", "markdown", "junit"), help="how results are printed (text)")
+    add(
+        "--format",
+        choices=("text", "json", "markdown", "junit", *(["sarif"] if command == "lint" else [])),
+        help="how results are printed (text)",
+    )
     add("--timeout", type=_seconds, default=5.0, metavar="S", help="deadline of one question in seconds (5)")
     add("--include-identity", action="store_true", help="do not mask host names, users and addresses")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
@@ -65,7 +70,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"rocdoctor {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, words in COMMANDS.items():
-        parents: list[_Parser] = [] if name in ("explain", "list") else [_common()]
+        parents: list[_Parser] = [] if name in ("explain", "list") else [_common(name)]
         one = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".", parents=parents)
         _arguments(name, one)
     return top
@@ -73,10 +78,17 @@ def parser() -> argparse.ArgumentParser:
 
 def _arguments(name: str, one: argparse.ArgumentParser) -> None:
     add = one.add_argument
-    if name in ("check", "read"):
-        add("--fail-on", choices=("error", "warning", "info", "never"), default="error", help="exit 1 at this severity")
+    if name in ("check", "read", "lint"):
+        threshold = "never" if name == "lint" else "error"
+        add(
+            "--fail-on",
+            choices=("error", "warning", "info", "never"),
+            default=threshold,
+            help="exit 1 at this severity",
+        )
         add("--only", action="append", default=[], metavar="NAME", help="only these checks")
         add("--skip", action="append", default=[], metavar="NAME", help="not these checks")
+    if name in ("check", "read"):
         add("--checks", action="append", default=[], metavar="DIR", help="more checks from this folder")
     if name in ("check", "facts", "bundle"):
         add(
@@ -89,6 +101,9 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         add("--import-torch", action="store_true", help="import torch also where no GPU is seen")
     if name == "read":
         add("file", metavar="FILE|-", help="the text")
+    if name == "lint":
+        add("files", nargs="+", metavar="FILE|DIR|-", help="scripts, .env files, Dockerfiles, YAML, job files")
+        add("--no-machine", action="store_true", help="judge the text alone, not against this machine")
     if name == "explain":
         add("name", metavar="NAME", help="a check")
     if name == "smoke":

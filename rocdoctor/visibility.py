@@ -125,6 +125,7 @@ def runtime_vendors(machine: Machine) -> list[str]:
 def where_set(variable: Variable) -> str:
     """The place that sets a variable, in words for a fix: its file, or the environment."""
     source = variable.source.removeprefix("read ")
-    if source.startswith(("/", "~")) and not source.startswith("/proc/"):
+    named = source != variable.source or source.startswith(("/", "~"))
+    if named and not source.startswith("/proc/"):
         return source if variable.line is None else f"{source}:{variable.line}"
     return "the file that sets it (a shell profile, a launch script, a container)"

@@ -80,6 +80,17 @@ def open_evidence(argument: str) -> Host:
         raise InputError(f"{argument}: {error.strerror or error}") from None
 
 
+def read_text(argument: str) -> str:
+    """The text of a file, or of standard input for "-"; "" for an empty one. Raises InputError."""
+    try:
+        data = _content(argument)
+        return decode(data) if data.strip() else ""
+    except _NotText as error:
+        raise InputError(f"{argument}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{argument}: {error.strerror or error}") from None
+
+
 class _NotText(ValueError):
     """Bytes that are no text; the message says what they are instead."""
 

@@ -66,6 +66,18 @@ class BoolSpelling:
 
 
 @dataclass(frozen=True, slots=True)
+class AllocatorOption:
+    """One option of PYTORCH_ALLOC_CONF. ``kind``: bool, int, fraction, powers (of two) or word."""
+
+    name: str
+    kind: str
+    minimum: int | None
+    one_allowed: bool
+    values: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FamilyRule:
     """A rule over names that match ``pattern``."""
 
@@ -150,6 +162,17 @@ def bool_spellings() -> tuple[BoolSpelling, ...]:
 def bool_spelling(name: str) -> BoolSpelling | None:
     """The spelling that the reader of a variable accepts, or None where it is not known."""
     return next((one for one in bool_spellings() if re.match(one.pattern, name)), None)
+
+
+@cache
+def allocator_options() -> tuple[AllocatorOption, ...]:
+    """The options of torch's caching allocator that are known."""
+    return tuple(
+        AllocatorOption(
+            raw["name"], raw["kind"], raw.get("min"), raw.get("one", False), words(raw.get("values")), words(raw["s"])
+        )
+        for raw in load_table("env_rules")["allocator_options"]
+    )
 
 
 @cache

@@ -29,9 +29,11 @@ from rocdoctor.knowledge.compat import (
     torch_releases,
 )
 from rocdoctor.knowledge.env import (
+    AllocatorOption,
     BoolSpelling,
     EnvVariable,
     FamilyRule,
+    allocator_options,
     bool_spelling,
     env_names,
     env_variable,
@@ -80,6 +82,7 @@ from rocdoctor.knowledge.rules import (
 )
 
 __all__ = [
+    "AllocatorOption",
     "BoolSpelling",
     "CauseEntry",
     "Chip",
@@ -101,6 +104,7 @@ __all__ = [
     "TorchRelease",
     "ValueRule",
     "all_profiles",
+    "allocator_options",
     "amdgpu_parameter_names",
     "arch_list_covers",
     "bool_spelling",

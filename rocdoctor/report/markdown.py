@@ -15,7 +15,7 @@ _MARKUP = re.compile(r"([\\\[\]*|])")
 _MAX_VALUE = 160
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that cannot start markup of its own."""
     return _MARKUP.sub(r"\\\1", one_line(text)).replace("<", "&lt;").replace("`", "'")
 
@@ -32,7 +32,7 @@ def _inline(text: str) -> str:
 def render(diagnosis: Diagnosis) -> str:
     """Headline, machine card, findings with evidence and fix, counts."""
     said = headline(diagnosis)
-    lines = ["## rocdoctor", "", f"**{_plain(said.text)}**", ""]
+    lines = ["## rocdoctor", "", f"**{plain(said.text)}**", ""]
     if said.command:
         lines += _fence(said.command, "sh")
     lines += _fence("\n".join(machine_lines(diagnosis.machine)), "text")
@@ -51,7 +51,7 @@ def _fence(text: str, language: str) -> list[str]:
 
 
 def _finding(found: Finding, name: str, subjects: list[str]) -> list[str]:
-    lines = [f"### {found.severity}: {name}", "", f"{_plain(subjects_text(subjects))}: {_plain(found.message)}", ""]
+    lines = [f"### {found.severity}: {name}", "", f"{plain(subjects_text(subjects))}: {plain(found.message)}", ""]
     for one in found.evidence:
         value = one_line(one.value)
         short = value if len(value) <= _MAX_VALUE else value[: _MAX_VALUE - 3] + "..."
@@ -60,7 +60,7 @@ def _finding(found: Finding, name: str, subjects: list[str]) -> list[str]:
     if found.evidence:
         lines.append("")
     if found.fix is not None:
-        lines += [f"Fix ({found.fix.safety}): {_plain(found.fix.text)}", ""]
+        lines += [f"Fix ({found.fix.safety}): {plain(found.fix.text)}", ""]
         if found.fix.command:
             lines += _fence(found.fix.command, "sh")
     return lines

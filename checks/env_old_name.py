@@ -1,0 +1,77 @@
+"""A setting is given by an old name of its variable, or by two names that disagree.
+
+Why
+  Names change: NCCL_BLOCKING_WAIT became TORCH_NCCL_BLOCKING_WAIT, PYTORCH_CUDA_ALLOC_CONF became PYTORCH_ALLOC_CONF.
+  Old names are read for some releases more, with a warning of the library, then no longer. Where both are set, the
+  new one counts, and a value that somebody still edits under the old name does nothing.
+
+Fix
+  Set the new name alone, and remove the old one from the file that sets it.
+
+References
+  https://docs.pytorch.org/docs/stable/torch_nccl_environment_variables.html
+  https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+  PyTorch source: torch/csrc/distributed/c10d/Utils.hpp (getCvarString)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, warning, whole_machine
+from rocdoctor.env_values import is_plain
+from rocdoctor.evidence import Unknown, known
+from rocdoctor.facts import Machine, Variable
+from rocdoctor.knowledge.tables import env_names, env_variable
+from rocdoctor.visibility import where_set
+
+_ALLOCATOR = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")  # the first one set counts
+
+
+@check(whole_machine)
+def env_old_name(machine: Machine) -> Outcome:
+    variables = machine.environment.variables
+    names = env_names()
+    found: list[Finding] = []
+    for name, variable in sorted(variables.items()):
+        entry = env_variable(name) if name in names else None
+        if entry is None or entry.status != "renamed" or name in _ALLOCATOR:
+            continue
+        new = next((one for one in entry.replaced_by if one in variables), None)
+        if new is not None:
+            if _differ(variable, variables[new]):
+                found.append(_both(variables[new], variable))
+        elif entry.policy in ("rename", "remove") and entry.replaced_by:
+            found.append(
+                info(
+                    f"{name} is an old name; {entry.replaced_by[0]} is the name of this setting now.",
+                    evidence=[_evidence(variable)],
+                    fix=Fix(f"Use {entry.replaced_by[0]} in {where_set(variable)}", f"unset {name}", "safe"),
+                )
+            )
+    held = [variables[name] for name in _ALLOCATOR if name in variables]
+    found += [_both(held[0], other) for other in held[1:] if _differ(held[0], other)]
+    if not found and not machine.environment.complete:
+        return known(Unknown("the evidence does not show the whole environment"))
+    return found
+
+
+def _differ(new: Variable, old: Variable) -> bool:
+    both = (new.value.strip(), old.value.strip())
+    return both[0] != both[1] and is_plain(both[0]) and is_plain(both[1])
+
+
+def _both(new: Variable, old: Variable) -> Finding:
+    return warning(
+        f"{new.name} is {new.value.strip()[:60]} and {old.name}, an older name of it, is {old.value.strip()[:60]}: "
+        f"{new.name} counts.",
+        evidence=[_evidence(old), _evidence(new)],
+        fix=Fix(
+            f"Set {new.name} alone, and remove {old.name} from {where_set(old)}",
+            command=f"unset {old.name}",
+            safety="safe",
+            verify=f"printenv {new.name}",
+        ),
+    )
+
+
+def _evidence(variable: Variable) -> Evidence:
+    return quote(variable.source, f"{variable.name}={variable.value}"[:200], variable.line)

@@ -1,0 +1,1 @@
+"""The linter of files that set environment variables: scripts, container and job files, profiles."""
