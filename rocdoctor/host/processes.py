@@ -22,6 +22,7 @@ RANK_NAMES = (
     "TORCHELASTIC_RESTART_COUNT", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK",
     "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_ID",
 )  # fmt: skip
+_RANK = re.compile(rb"(?:\A|\0)(?:LOCAL_RANK|OMPI_COMM_WORLD_LOCAL_RANK|MPI_LOCALRANKID)=")
 
 
 def _folder(question: str) -> Path:
@@ -92,23 +93,36 @@ def stat_lines() -> dict[int, tuple[int, str]]:
     return found
 
 
+def _is_rank(pid: int) -> bool:
+    """Whether a launcher told this process its place."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", 0) as stream:
+            return _RANK.search(stream.read(1 << 20)) is not None
+    except OSError:
+        return False
+
+
 def family(pid: int, every: dict[int, tuple[int, str]]) -> list[int]:
-    """A process, its descendants, and what else its parent started, as far as that is no service manager."""
-    known = [pid]
-    parent = every[pid][0] if pid in every else 0
-    roots = [pid]
-    if parent > 1:
-        siblings = [number for number, (other, _) in sorted(every.items()) if other == parent and number != pid]
-        known += siblings
-        roots += siblings
+    """A process, its descendants, and what else its parent started, as far as that is no service manager.
+
+    From inside a rank (a data loader's worker, a program below a wrapper script) the parent is the launcher of ranks.
+    """
+    top = pid
+    for _ in range(_MAX_DEPTH):
+        parent = every.get(top, (0, ""))[0]
+        if parent <= 1 or not _is_rank(parent):
+            break
+        top = parent
     children: dict[int, list[int]] = {}
     for number, (other, _) in sorted(every.items()):
         children.setdefault(other, []).append(number)
-    layer = roots
+    parent = every.get(top, (0, ""))[0]
+    layer = [top, *(children.get(parent, ()) if parent > 1 else ())]
+    found = dict.fromkeys([pid, *layer])
     for _ in range(_MAX_DEPTH):
-        layer = [child for one in layer for child in children.get(one, ()) if child not in known]
-        known += layer
-    return known[:MAX_FAMILY]
+        layer = [child for one in layer for child in children.get(one, ()) if one != child]
+        found.update(dict.fromkeys(layer))
+    return list(found)[:MAX_FAMILY]
 
 
 def _processes(folder: Path) -> Iterator[str]:

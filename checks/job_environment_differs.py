@@ -1,0 +1,60 @@
+"""A running job has other settings than this shell.
+
+Why
+  What a shell shows (env, a test run, a report) need not hold for the job: launchers, containers and profiles set
+  variables, and a shell opened later has others. Two runs that should be alike differ here.
+
+Fix
+  Nothing is wrong by itself. When a test in this shell works and the job does not (or the other way round), start the
+  test with the job's values. A job may also have changed variables after its start, which no tool sees from outside.
+
+References
+  https://man7.org/linux/man-pages/man5/proc_pid_environ.5.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Outcome, check, info, quote
+from rocdoctor.evidence import Unknown, known
+from rocdoctor.facts import Job, Machine
+from rocdoctor.job_state import place, the_job
+
+_PREFIXES = (
+    "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "NCCL_", "RCCL_", "MIOPEN_", "PYTORCH_", "TORCH_", "AMD_", "GPU_",
+    "GLOO_", "HIPBLASLT_", "ROCBLAS_", "NVIDIA_", "UCX_",
+)  # fmt: skip
+# torchrun and torch itself set these for their children.
+_BY_LAUNCHERS = frozenset(("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING", "CUDA_MODULE_LOADING"))
+_NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "OMP_NUM_THREADS")
+
+
+@check(the_job)
+def job_environment_differs(machine: Machine, job: Job) -> Outcome:
+    own, shell = machine.environment.variables, job.shell
+    if not own:
+        known(Unknown("the environment of the job may not be read by this user", "denied"))
+    if not shell.complete:
+        known(Unknown("the environment of this shell is not known", "not-asked"))
+    differing: list[str] = []
+    for name in sorted({*own, *shell.variables}):
+        if not (name.startswith(_PREFIXES) or name in _NAMES) or name in _BY_LAUNCHERS:
+            continue
+        if name == "OMP_NUM_THREADS" and place(job.ranks) is not None:
+            continue
+        here, there = shell.variables.get(name), own.get(name)
+        if (here.value if here else None) != (there.value if there else None):
+            differing.append(name)
+    if not differing:
+        return None
+
+    def words(name: str) -> str:
+        here, there = shell.variables.get(name), own.get(name)
+        return f"job: {there.value if there else '(unset)'}; this shell: {here.value if here else '(unset)'}"
+
+    count = len(differing)
+    return info(
+        f"{'One variable' if count == 1 else f'{count} variables'} that matter{'s' if count == 1 else ''} to training "
+        f"differ{'s' if count == 1 else ''} between the job and this shell: {', '.join(differing[:8])}"
+        f"{' ...' if count > 8 else ''}.",
+        evidence=[quote("read /proc/job/environ", f"{name}: {words(name)}") for name in differing[:8]],
+    )
