@@ -19,6 +19,7 @@ Role = Literal["now", "quoted", "advice"]
 
 _MOST_LINES = 200_000
 _MOST_OF_ONE = 8  # places that one literal is looked up at
+_LINES_BEFORE, _LINES_AFTER = 12, 30
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
 _QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = re.compile(
@@ -98,23 +99,28 @@ def _clean(line: str) -> str:
 def _flattened(raw: Sequence[str]) -> list[_Flat]:
     """The joined text, and another joined without blanks at lines as long as the longest, where those were cut."""
     flats = [_join(raw, None)]
-    width = max((len(line) for line in raw), default=0)
+    width = max(map(len, raw), default=0)
     if 60 <= width <= 240:
-        flats.append(_join(raw, width))
+        cut = [at for at, line in enumerate(raw) if len(line) == width]
+        # Only what stands within reach of an expression around a cut can read differently.
+        near = {step for at in cut for step in range(max(at - _LINES_BEFORE, 0), at + _LINES_AFTER)}
+        flats.append(_join(raw, width, near))
     return flats
 
 
-def _join(raw: Sequence[str], width: int | None) -> _Flat:
+def _join(raw: Sequence[str], width: int | None, wanted: set[int] | None = None) -> _Flat:
     parts: list[str] = []
     starts: list[int] = []
     lines: list[int] = []
     offset = 0
-    for number, line in enumerate(raw, 1):
+    chosen = range(len(raw)) if wanted is None else sorted(at for at in wanted if at < len(raw))
+    for at in chosen:
+        line = raw[at]
         cleaned = _clean(line)
         if not cleaned:
             continue
         starts.append(offset)
-        lines.append(number)
+        lines.append(at + 1)
         part = cleaned if width is not None and len(line) == width else cleaned + " "
         parts.append(part)
         offset += len(part)

@@ -56,7 +56,11 @@ _WORDS_OF_CARDS = (
     "firepro",
     "r9 ", "r7 ", "r5 ", "r9-", "0 xt", "0 ti", "0ti", "0 gre", "0xt", "0 super", "gpu ", "gpu:", "my ",
 )  # fmt: skip
-_NUMBERS = re.compile(r"[AHBVP][1-8]00|G[BH]\d00|L40|[MKPT]\d{1,2}(?![\d:])|W[5-7]\d00|R9[67]00|A[1-6]\d(?!\d)")
+# One set of letters in front: the search steps over everything else.
+_NUMBERS = re.compile(
+    r"[ABGHKLMPRTVW](?:(?<=[ABHPV])[1-8]00|(?<=G)[BH]\d00|(?<=L)40|(?<=[KMPT])\d{1,2}(?![\d:])|(?<=W)[5-7]\d00"
+    r"|(?<=R)9[67]00|(?<=A)[1-6]\d(?!\d))"
+)
 # Lists of targets, options of compilers and names of files say what was built, not what is in the machine.
 _BUILD = re.compile(
     r"offload-arch|(?:AMDGPU|GPU|HIP)_(?:TARGETS|ARCH\w*)|ROCM_ARCH|CUDA_ARCH|AMDGPU_TARGET|-march=|"

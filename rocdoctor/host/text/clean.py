@@ -50,6 +50,8 @@ class Clean:
     quotes: list[int]
     truncated: bool = False
     starts: dict[int, int] = field(default_factory=dict)  # code block -> index of its first line
+    introductions: dict[int, str] = field(default_factory=dict, compare=False)  # line -> what leads to it, once asked
+    headings: dict[int, str] = field(default_factory=dict, compare=False)  # line -> the heading above it, once asked
 
     @property
     def text(self) -> str:
@@ -102,7 +104,7 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
         line, following = result[at], lines[at + 1]
         if len(line) < 60 or not following or blocks[at] != blocks[at + 1]:
             continue
-        if _STAMPED.match(line):
+        if "[" in line[:13] and _STAMPED.match(line):
             word = following.split(None, 1)[:1]
             if word and _in_log(result, at) and _was_cut(lines, at, len(word[0])) and _GOES_ON.match(following):
                 result[at] = line.rstrip() + ("" if len(line) == 80 and line[-1] != " " else " ") + following.strip()
@@ -128,8 +130,9 @@ def _in_log(lines: list[str], at: int) -> bool:
 def _was_cut(lines: list[str], at: int, word: int) -> bool:
     """Whether a line may have been cut at an edge: the next ``word`` did not fit, and no line near it is longer."""
     width = len(lines[at])
-    near = max(len(line) for line in lines[max(at - 12, 0) : at + 12])
-    return width + word >= 79 and width <= near <= 133 and width + word >= near
+    if width + word < 79 or width > 133:
+        return False
+    return max(map(len, lines[max(at - 12, 0) : at + 12])) <= min(width + word, 133)
 
 
 def _unquoted(lines: list[str]) -> tuple[list[str], list[int]]:

@@ -160,6 +160,12 @@ def role_of_setting(before: str, after: str) -> Role:
 
 def introduction(clean: Clean, line: int) -> str:
     """The last sentence before the block or passage that begins at a line (index); "" where there is none."""
+    if line not in clean.introductions:
+        clean.introductions[line] = _introduction(clean, line)
+    return clean.introductions[line]
+
+
+def _introduction(clean: Clean, line: int) -> str:
     block = clean.blocks[line]
     at = (clean.starts.get(block, line) if block else line) - 1
     if not block and clean.lines[line].startswith("    "):  # an indented block: what leads to it stands at the margin
@@ -182,6 +188,12 @@ def introduction(clean: Clean, line: int) -> str:
 
 def heading(clean: Clean, line: int) -> str:
     """The nearest heading above a line (index), within 200 lines."""
+    if line not in clean.headings:
+        clean.headings[line] = _heading_above(clean, line)
+    return clean.headings[line]
+
+
+def _heading_above(clean: Clean, line: int) -> str:
     for at in range(line, max(-1, line - 200), -1):
         if (
             not clean.blocks[at]

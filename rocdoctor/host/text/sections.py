@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rocdoctor.host.base import run
 from rocdoctor.host.text.clean import Clean
@@ -61,16 +62,17 @@ class Section:
 
 
 def _command(line: str) -> str | None:
-    head = line.lstrip()[:1]
+    begin = line.lstrip()[:4]
+    head = begin[:1]
     if not head or len(line) > 4200:
         return None
-    if head in "$#%[(❯➜" or "@" in line[:80] or head == "P" or line.lstrip()[:4] in ("bash", "sh-"):
+    if head in "$#%[(❯➜P" or begin.startswith(("bash", "sh-")) or "@" in line[:80]:
         match = _PROMPT.match(line)
         if match:
             command = match["command"].strip()
             if match["root"] is None or _known(command):
                 return command
-    if _BARE.match(line):
+    if head in "acdegijlmnprsu" and _BARE.match(line):
         return line.strip()
     return None
 
@@ -178,6 +180,7 @@ def words_of(command: str) -> list[str]:
     return [word.rstrip(";") for word in words[:stop]]
 
 
+@lru_cache(maxsize=4096)
 def question_of(command: str) -> str | None:
     """The question that the output of a command answers; None where it is not read as evidence."""
     words = words_of(command)

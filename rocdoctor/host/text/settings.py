@@ -24,11 +24,12 @@ _PREFIXES = (
     "XLA_", "DS_", "ACCELERATE_", "OMPI_", "LD_", "MIGRAPHX_", "HF_", "TOKENIZERS_", "VLLM_", "FLASH_", "MASTER_",
     "WORLD_", "LOCAL_",
 )  # fmt: skip
-# A name with an underscore and what binds a value to it: cheap to search for in the whole text.
+# A name with an underscore and what binds a value to it: the set of letters in front is cheap to search for.
 _CANDIDATE = re.compile(
-    r"(?<![A-Za-z0-9_])[A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60}(?:['\"]?\]?\s{0,3}[=:,]|\s(?:set|is|to|was)\b)|"
-    r"\b(?:setenv|unset|ENV|name:)\s"
+    r"[A-Z](?<![A-Za-z0-9_][A-Z])[A-Z0-9]{0,30}_[A-Z0-9_]{1,60}(?:['\"]?\]?\s{0,3}[=:,]|\s(?:set|is|to|was)\b)"
 )
+_COMMANDS = ("setenv", "unset", "env", "name:")
+_COMMAND = re.compile(r"\b(?:setenv|unset|ENV|name:)(?:\s|\Z)")
 _SHELL = re.compile(
     r"\s{0,24}(?:[$#>%+-]{1,2}\s{1,3}){0,2}(?:\S{1,60}[$#]\s)?(?:(?:export|setenv|declare -x|set -gx|"
     r"set -x|ENV|env|unset|sudo)\s|[A-Za-z_][A-Za-z0-9_]{1,60}=)"
@@ -62,7 +63,9 @@ _SENTENCE = re.compile(
 )
 _ECHO = re.compile(r"echo\s+[\"']?\$\{?([A-Z][A-Z0-9_]{2,80})\}?[\"']?\s*\Z")
 _SET_BY_HAND = re.compile(r"\A\W*(?:set|use|export|run|add|enable|pass|unset|re-?run|start)\b", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"\A(?:<.*|\.{2,}|x+|X\.X.*|\?+|\$.*|…|value|\{.*)\Z")
+_PLACEHOLDER = re.compile(
+    r"\A(?:<.*|\.{2,}|x+|X\.X.*|\?+|\$.*|…|value|\{.*|an?|the|some|any|its|your|my|this|that|different|empty)\Z"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +99,10 @@ def settings(clean: Clean, found: list[Section], index: Index) -> list[Setting]:
 
 
 def _of_lines(clean: Clean, index: Index) -> Iterator[Setting]:
-    text = clean.text
-    seen = -1
     count = 0
-    for match in _CANDIDATE.finditer(text):
-        at = index.line_at(match.start())
-        if at == seen or at >= len(clean.lines):
-            continue
-        seen = at
+    candidates = {index.line_at(match.start()) for match in _CANDIDATE.finditer(clean.text)}
+    candidates |= {at for at in index.lines(_COMMANDS) if _COMMAND.search(clean.lines[at])}
+    for at in sorted(candidates):
         for one in _of_line(clean, at):
             if one.value is None or not _PLACEHOLDER.match(one.value):
                 yield one
