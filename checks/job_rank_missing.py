@@ -18,7 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, finding, not_applicable, quote
 from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Job, Machine
-from rocdoctor.job_state import is_alive, place, ranks_of, runs_python, the_job
+from rocdoctor.job_state import again, is_alive, place, ranks_of, runs_python, the_job
 
 
 @check(the_job)
@@ -56,5 +56,9 @@ def job_rank_missing(machine: Machine, job: Job) -> Outcome:
             ),
         ],
         confidence="certain" if killed else "likely",
-        fix=Fix("Read the log of the missing rank and the kernel log (OOM killer), end the job and start it again"),
+        fix=Fix(
+            "Read the log of the missing rank and the kernel log (OOM killer), end the job and start it again",
+            verify=again(job, "job-rank-missing"),
+        ),
+        explains=("job-zombie-children",),
     )

@@ -20,7 +20,7 @@ from __future__ import annotations
 from rocdoctor.check import Evidence, Fix, Outcome, Severity, check, finding, info, quote, warning
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobThread, Machine
-from rocdoctor.job_state import age_s, is_alive, owner, place, ranks_of, the_job
+from rocdoctor.job_state import again, age_s, is_alive, owner, place, ranks_of, the_job
 from rocdoctor.log_events import is_recent
 
 # Start-up waits for the driver too: the first process initialises the GPUs while the others queue for its lock.
@@ -51,7 +51,12 @@ def job_stuck_in_kernel(machine: Machine, job: Job) -> Outcome:
             f"{_count(other)} of the job's {len(threads)} wait in the kernel and did not run for a second; "
             + ("which function they wait in is not shown to this user." if hidden else "no GPU driver is in sight."),
             evidence=_evidence(job, other),
-            fix=Fix("Read the kernel stack of the threads as root", command=_stack(job), safety="safe"),
+            fix=Fix(
+                "Read the kernel stack of the threads as root",
+                command=_stack(job),
+                safety="safe",
+                verify=again(job, "job-stuck-in-kernel"),
+            ),
         )
     return None
 
@@ -83,6 +88,7 @@ def _gpu(machine: Machine, job: Job, stuck: list[JobThread], count: int) -> Outc
             command=_stack(job),
             safety="reboots",
             effective="reboot",
+            verify=again(job, "job-stuck-in-kernel"),
         ),
     )
 

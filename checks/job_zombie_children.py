@@ -18,7 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, Severity, check, finding, quote
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobProcess, Machine
-from rocdoctor.job_state import is_alive, place, runs_python, signal_words, the_job
+from rocdoctor.job_state import again, is_alive, place, runs_python, signal_words, the_job
 
 
 @check(the_job)
@@ -49,7 +49,10 @@ def job_zombie_children(machine: Machine, job: Job) -> Outcome:
         evidence=[quote(source, f"{one.pid} ({one.name}) {one.state}", one.line) for one in shown[:4]],
         confidence="certain" if badly else "possible",
         fix=Fix(
-            "Find what ended it (kernel log, scheduler), then start the job again", "sudo dmesg -T | tail -50", "safe"
+            "Find what ended it (kernel log, scheduler), then start the job again",
+            command="sudo dmesg -T | tail -50",
+            safety="safe",
+            verify=again(job, "job-zombie-children"),
         )
         if badly
         else None,

@@ -98,6 +98,11 @@ def signal_words(number: int) -> str:
     }.get(number, f"signal {number}")
 
 
+def again(job: Job, name: str) -> str:
+    """The command that runs a check of this job once more."""
+    return f"rocdoctor check --pid {value_or(job.pid, 0)} {name}"
+
+
 def age_s(job: Job) -> float | None:
     """Seconds since the job was started."""
     return job.started_s_ago.value if isinstance(job.started_s_ago, Known) else None

@@ -74,9 +74,31 @@ def machine_lines(machine: Machine) -> list[str]:
     lines += _line(
         "torch", [shown, f"Python {python}" if python else "", value_or(torch.interpreter, "")] if shown else []
     )
-    return lines
+    return lines + _job(machine)
 
 
+def _job(machine: Machine) -> list[str]:
+    """The running job that was asked about."""
+    job = machine.job
+    if job is None:
+        return []
+    threads = len(value_or(job.threads, ()))
+    age = value_or(job.started_s_ago, None)
+    held = ", ".join(path.removeprefix("/dev/") for path in value_or(job.gpu_devices, ())[:9])
+    parts = [
+        f"process {value_or(job.pid, '?')}",
+        value_or(job.command, ""),
+        _STATES.get(value_or(job.state, ""), ""),
+        f"{threads} thread{'s' if threads != 1 else ''}" if threads else "",
+        f"started {age / 60:.0f} min ago" if age is not None else "",
+        f"holds {held}" if held else "holds no GPU" if isinstance(job.gpu_devices, Known) else "",
+    ]
+    return _line("job", [part for part in parts if part])
+
+
+_STATES = {
+    "R": "running", "S": "sleeping", "D": "waiting in the kernel", "T": "stopped", "t": "traced by a debugger",
+}  # fmt: skip
 _LINKS = {"xgmi": "XGMI", "nvlink": "NVLink", "pcie": "PCIe"}
 
 
