@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from rocdoctor.check import SEVERITIES, Check, Finding, Fix, Severity, Verdict, run_check
 from rocdoctor.evidence import Unknown
-from rocdoctor.facts import Environment, Machine, Variable
+from rocdoctor.facts import Environment, Machine, TorchBuild, Variable
 from rocdoctor.lint.scopes import Sheet, View, views
 
 CHECKS = (
@@ -19,8 +19,7 @@ CHECKS = (
     "gfx-override-no-effect", "ld-library-path-conflict", "network-interface-missing", "omp-threads",
     "rocm-path-missing", "visible-devices-conflict", "visible-devices-hides-all",
 )  # fmt: skip
-# What somebody does on purpose in one script, and what looks at the whole job.
-_ON_PURPOSE = frozenset(("visible-devices-hides-all",))
+# What depends on more of the machine than its GPUs.
 _OF_MACHINE = frozenset(("network-interface-missing", "rocm-path-missing", "omp-threads"))
 _MAX_VIEWS = 400
 _ELSEWHERE = Unknown("the file may be meant for another machine")
@@ -35,12 +34,15 @@ class Judged:
 
 def machine_for(sheet: Sheet, machine: Machine, named: bool) -> Machine:
     """The machine that a file is held against; ``named``: the user said which machine it is."""
-    bare = replace(machine, environment=Environment(), interfaces=_ELSEWHERE)
-    if named or own_file(sheet.path):
-        return replace(machine, environment=Environment())
-    if sheet.kind in ("slurm", "kubernetes"):
+    if not named and sheet.kind in ("slurm", "kubernetes"):
         return Machine()  # runs on a node that somebody else chooses
-    return bare
+    held = replace(machine, environment=Environment())
+    if sheet.kind in ("dockerfile", "compose", "kubernetes"):
+        # torch, ROCm and often the interfaces are those of the image.
+        held = replace(held, torch=TorchBuild(), rocm=(), rocm_complete=False, interfaces=_ELSEWHERE)
+    if named or own_file(sheet.path):
+        return held
+    return replace(held, rocm_complete=False, interfaces=_ELSEWHERE)
 
 
 def own_file(path: str) -> bool:
@@ -66,7 +68,7 @@ def judge(sheets: Iterable[Sheet], machine: Machine, checks: Sequence[Check], na
                         crashed.append(replace(verdict, subject=sheet.path))
                         continue
                     line = _line(verdict.finding, sheet)
-                    if verdict.finding is None or line is None:
+                    if verdict.finding is None or line is None or _meant(verdict, sheet, view):
                         continue
                     key = (verdict.check, verdict.finding.message, line)
                     if key not in seen:
@@ -107,11 +109,8 @@ def _adapted(verdict: Verdict, sheet: Sheet, view: View, line: int, named: bool)
     severity: Severity = finding.severity
     if not view.sure or (verdict.check in _OF_MACHINE and not named and not own_file(sheet.path)):
         severity = _at_most(severity, "warning")
-    if verdict.check in _ON_PURPOSE and (view.passing or not view.sure or sheet.kind in ("shell", "slurm")):
-        hidden = any(
-            one.value.partition("=")[2].strip() in ("", "-1", "NoDevFiles") for one in finding.evidence if one.line
-        )
-        severity = _at_most(severity, "info") if hidden else severity
+    if sheet.kind in ("shell", "slurm") and _hides_by_intent(verdict):
+        severity = _at_most(severity, "info")
     fix = finding.fix
     if fix is not None:
         fix = Fix(fix.text, "", fix.safety, "now", f"rocdoctor lint {sheet.path}")
@@ -131,6 +130,18 @@ def _adapted(verdict: Verdict, sheet: Sheet, view: View, line: int, named: bool)
             explains=(),
         ),
     )
+
+
+def _hides_by_intent(verdict: Verdict) -> bool:
+    """Whether a value that hides every GPU says so plainly; lists with a wrong number are slips."""
+    if verdict.check != "visible-devices-hides-all" or verdict.finding is None:
+        return False
+    return any(one.value.partition("=")[2].strip() in ("", "-1", "NoDevFiles") for one in verdict.finding.evidence)
+
+
+def _meant(verdict: Verdict, sheet: Sheet, view: View) -> bool:
+    """One command, one service or one job that shall not use a GPU."""
+    return _hides_by_intent(verdict) and (view.passing or sheet.kind in ("compose", "kubernetes"))
 
 
 def _at_most(severity: Severity, limit: Severity) -> Severity:
