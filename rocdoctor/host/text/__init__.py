@@ -72,7 +72,7 @@ def _parts(cleaned: Clean) -> list[Part]:
     stops = {section.line for section in found}
     result = [part for section in found if (part := _of_section(cleaned, section)) is not None]
     covered = {(_family(part.question), number) for part in result for number in part.numbers}
-    result += [part for part in listings(cleaned, stops) if not _names(part) & covered]
+    result += [part for part in listings(cleaned, stops, index) if not _names(part) & covered]
     # What collect_env prints of systems and cards is read as labelled lines too.
     taken = {number - 1 for part in result if part.question not in (COLLECT_ENV, "env") for number in part.numbers}
     result += setting_parts(settings(cleaned, found, index))

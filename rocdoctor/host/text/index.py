@@ -8,14 +8,23 @@ from itertools import accumulate
 
 from rocdoctor.host.text.clean import Clean
 
+_NO_DIGITS = str.maketrans("123456789", "000000000")
+
 
 class Index:
-    """The text in lower case and the offsets of its lines."""
+    """The text in lower case, the offsets of its lines, and its shapes.
 
-    __slots__ = ("lowered", "starts")
+    A shape is a line with all its digits made equal: long logs repeat few shapes, and what occurs in none of these
+    needs no search in the text.
+    """
+
+    __slots__ = ("_lowered_shapes", "_shapes", "lowered", "starts")
 
     def __init__(self, clean: Clean) -> None:
-        self.lowered = clean.text.lower()
+        text = clean.text
+        self._shapes = "\n".join(set(text.translate(_NO_DIGITS).split("\n")))
+        self._lowered_shapes = self._shapes.lower()
+        self.lowered = text.lower()
         self.starts = list(accumulate((len(line) + 1 for line in clean.lines), initial=0))
         if len(self.lowered) != self.starts[-1] - 1:  # a letter whose lower case is longer (Turkish dotted I)
             self.lowered = "\n".join(line.lower() if line.isascii() else _same_length(line) for line in clean.lines)
@@ -24,10 +33,16 @@ class Index:
         """The line (index) of an offset."""
         return bisect_right(self.starts, offset) - 1
 
+    def may_hold(self, words: Iterable[str]) -> bool:
+        """Whether one of the words, in their case, may occur; False is sure."""
+        return any(word.translate(_NO_DIGITS) in self._shapes for word in words)
+
     def lines(self, words: Iterable[str]) -> list[int]:
         """The lines (indices, ascending) that hold one of the words, which are in lower case."""
         found: set[int] = set()
         for word in words:
+            if word.translate(_NO_DIGITS) not in self._lowered_shapes:
+                continue
             at = self.lowered.find(word)
             while at >= 0:
                 line = self.line_at(at)

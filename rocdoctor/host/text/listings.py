@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocdoctor.host.text.clean import Clean
+from rocdoctor.host.text.index import Index
 from rocdoctor.host.text.kinds import KINDS, PROSE, Kind
 from rocdoctor.host.text.part import Part, of_lines
 from rocdoctor.host.text.roles import role_of_block, shows_working
 
 
-def listings(clean: Clean, stops: set[int]) -> Iterator[Part]:
+def listings(clean: Clean, stops: set[int], index: Index) -> Iterator[Part]:
     """The parts that look like outputs; ``stops``: the lines (indices) of prompts, where an output ends."""
     whole = clean.text
     for kind in KINDS:
-        if not any(hint in whole for hint in kind.hints) and not (kind.sign and kind.sign.search(whole)):
+        hinted = index.may_hold(kind.hints) and any(hint in whole for hint in kind.hints)
+        if not hinted and not (kind.sign and kind.sign.search(whole)):
             continue
         match = kind.line.match
         hits = [at for at, line in enumerate(clean.lines) if line and match(line)]
