@@ -158,7 +158,9 @@ class JobHost:
         return (STATUS,)
 
     def prefetch(self, questions: Iterable[str]) -> None:
-        own = [one for one in questions if not one.startswith(("python ", "open ")) and not one.endswith(" again")]
+        own = [one for one in questions if not one.startswith("open ") and not one.endswith(" again")]
+        if self.job.python is None and not self.python_chosen:
+            own = [one for one in own if not one.startswith("python ")]
         self.inner.prefetch(self._translated(one) for one in own)
 
     def ask(self, question: str) -> Answer:
