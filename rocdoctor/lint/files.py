@@ -33,7 +33,7 @@ def kind_of(path: str, text: str) -> str | None:
         return "dockerfile"
     if low.endswith((".yaml", ".yml")):
         return "yaml"
-    if low.endswith((".service", ".conf")) and _UNIT.search(text) is not None:
+    if low.endswith((".service", ".conf")) and re.search(r"(?m)^\s{0,20}Environment=", text) is not None:
         return "unit"
     if (re.search(r"(?:\A|\.)env(?:\.|\Z)", low) and not _OTHER.search(low)) or name == "environment":
         return "env" if not _SHEBANG.match(text) else "shell"
@@ -52,11 +52,12 @@ def _by_content(text: str) -> str | None:
     lines = [line.strip() for line in text[:65536].splitlines() if line.strip() and not line.lstrip().startswith("#")]
     if not lines:
         return None
-    if all(_ENV_LINE.match(line) for line in lines):
+    exports = any(re.match(r"(?:export|setenv)\s+[A-Za-z_]+[= ]", line) for line in lines)
+    if not exports and all(_ENV_LINE.match(line) for line in lines):
         return "env"
     if re.match(r"(?i)FROM\s+\S", lines[0]):
         return "dockerfile"
-    if any(re.match(r"(?:export|setenv)\s+[A-Za-z_]+[= ]", line) for line in lines):
+    if exports:
         return "shell"
     return None
 

@@ -1,0 +1,104 @@
+"""The command: formats, exit codes, inputs that cannot be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.cli import run
+
+SCRIPT = "#!/bin/bash\nexport AMD_SERIALIZE_KERNEL=3\nexport RCCL_DEBUG=INFO\n"
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("my run.sh").write_text(SCRIPT)
+    return "my run.sh"
+
+
+def _lint(*arguments: str) -> int:
+    return run(["lint", "--no-machine", *arguments])
+
+
+def test_text_has_file_and_line_first_and_the_exit_code_tells_nothing(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _lint(script) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("my run.sh:2: warning: AMD_SERIALIZE_KERNEL is 3")
+    assert lines[-1] == "2 findings in 1 file."
+
+
+@pytest.mark.parametrize(("threshold", "code"), [("error", 0), ("warning", 1), ("info", 1), ("never", 0)])
+def test_the_exit_code_follows_fail_on(script: str, threshold: str, code: int) -> None:
+    assert _lint(script, "--fail-on", threshold) == code
+
+
+def test_json_is_a_report(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _lint(script, "--json")
+    data = json.loads(capsys.readouterr().out)
+    assert data["schema"] == "rocdoctor.report/1"
+    failed = [one for one in data["verdicts"] if one["state"] == "fail"]
+    assert [one["subject"] for one in failed] == ["my run.sh:2", "my run.sh:3"]
+    assert failed[0]["evidence"][0] == {
+        "source": "read my run.sh", "line": 2, "value": "AMD_SERIALIZE_KERNEL=3",
+    }  # fmt: skip
+    assert data["causes"][0]["cause"] == "debug-env-left-on"
+
+
+def test_sarif_has_what_the_standard_requires(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _lint(script, "--format", "sarif")
+    log = json.loads(capsys.readouterr().out)
+    # SARIF 2.1.0: sarifLog 3.13, run 3.14, toolComponent 3.19, result 3.27, location 3.28, region 3.30.
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-schema-2.1.0.json")
+    (one,) = log["runs"]
+    driver = one["tool"]["driver"]
+    assert driver["name"] == "rocdoctor"
+    identities = [rule["id"] for rule in driver["rules"]]
+    assert len(set(identities)) == len(identities) == 2
+    assert all(rule["shortDescription"]["text"] for rule in driver["rules"])
+    assert len(one["results"]) == 2
+    for result in one["results"]:
+        assert identities[result["ruleIndex"]] == result["ruleId"]
+        assert result["level"] in ("none", "note", "warning", "error")
+        assert result["message"]["text"]
+        (place,) = result["locations"]
+        physical = place["physicalLocation"]
+        assert physical["artifactLocation"]["uri"] == "my%20run.sh"
+        assert isinstance(physical["region"]["startLine"], int)
+        assert physical["region"]["startLine"] >= 1
+    assert [result["level"] for result in one["results"]] == ["warning", "note"]
+
+
+def test_markdown_names_place_and_check(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _lint(script, "--format", "markdown")
+    assert "- **warning** `my run.sh:2`: AMD_SERIALIZE_KERNEL is 3" in capsys.readouterr().out
+
+
+def test_what_cannot_be_read_is_one_line_each(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("program").write_bytes(b"\x7fELF" + bytes(100))
+    assert _lint("gone.sh", "program", script) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert "gone.sh" in said[0]
+    assert "program" in said[1]
+
+
+def test_nothing_readable_is_wrong_usage(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _lint("gone.sh") == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_is_searched_by_name(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("README.md").write_text("export RCCL_DEBUG=INFO\n")
+    Path("empty.sh").write_text("")
+    assert _lint(".") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 findings in 2 files."
+
+
+def test_sarif_is_for_lint_alone() -> None:
+    assert run(["check", "--format", "sarif"]) == 2
