@@ -52,7 +52,9 @@ def _open_job(timeout_s: float, python: str | None, pid: int) -> Host:
     if job.environment is None:
         hidden = "its environment, devices and interpreter cannot be read"
         print(f"rocdoctor: process {job.pid} is another user's: {hidden}", file=sys.stderr)
-    return JobHost(LiveHost(timeout_s, python or job.python, job.environment), job, python is not None)
+    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH).
+    environment = job.environment if job.uid == os.geteuid() else None
+    return JobHost(LiveHost(timeout_s, python or job.python, environment), job, python is not None)
 
 
 def open_evidence(argument: str) -> Host:

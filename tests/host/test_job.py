@@ -15,6 +15,7 @@ from rocdoctor.cli import run
 from rocdoctor.collect import collect
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine
+from rocdoctor.host import live, processes
 from rocdoctor.host.base import Host
 from rocdoctor.host.capture import CaptureHost, parse, write
 from rocdoctor.host.job import JobError, as_command, as_lines, find_job
@@ -194,6 +195,29 @@ def test_a_thread_of_the_kernel_is_no_job() -> None:
         pytest.skip("no kernel threads in this PID name space")
     with pytest.raises(JobError, match="thread of the kernel"):
         find_job(2)
+
+
+def test_from_inside_a_rank_the_family_is_that_of_the_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = {50: 1, 90: 50, 91: 50, 100: 90, 200: 90, 110: 100, 111: 110, 210: 200}
+    every = {number: (parent, "") for number, parent in parents.items()}
+    monkeypatch.setattr(processes, "_is_rank", lambda pid: pid in (100, 110, 111, 200, 210))
+    ranks = {100, 110, 111, 200, 210}
+    assert set(processes.family(111, every)) == set(processes.family(100, every)) == ranks
+    assert set(processes.family(90, every)) == ranks | {90, 91}
+    assert processes.family(50, every)[0] == 50, "what the service manager started is no family"
+    assert set(processes.family(50, {**every, 60: (1, "")})) == {*parents}
+
+
+def test_root_starts_nothing_with_variables_of_another_user(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = start(_SLEEP, LD_PRELOAD="", MARK="1")
+    assert _line(child) == "up"
+    seen: list[object] = []
+    monkeypatch.setattr(live.LiveHost, "__init__", lambda self, *given: seen.append(given[2]))
+    open_live(5.0, sys.executable, include_identity=True, pid=child.pid)
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if os.getuid() else 4242)
+    open_live(5.0, sys.executable, include_identity=True, pid=child.pid)
+    assert isinstance(seen[0], dict) and seen[0]["MARK"] == "1"
+    assert seen[1] is None
 
 
 def test_nul_separated_texts_become_lines() -> None:
