@@ -38,7 +38,7 @@ def job_stuck_in_kernel(machine: Machine, job: Job) -> Outcome:
     of_network = [one for one in stuck if _kind(one) == "network"]
     if of_network:
         return warning(
-            f"{_count(of_network)} of the job's {len(threads)} wait in the kernel for {_owners(of_network)} "
+            f"{_count(of_network, len(threads))} in the kernel for {_owners(of_network)} "
             "and did not run for a second: the file system does not answer.",
             evidence=_evidence(job, of_network),
             confidence="likely",
@@ -48,7 +48,7 @@ def job_stuck_in_kernel(machine: Machine, job: Job) -> Outcome:
     if other:
         hidden = all(one.wchan is None for one in other)
         return info(
-            f"{_count(other)} of the job's {len(threads)} wait in the kernel and did not run for a second; "
+            f"{_count(other, len(threads))} in the kernel and did not run for a second; "
             + ("which function they wait in is not shown to this user." if hidden else "no GPU driver is in sight."),
             evidence=_evidence(job, other),
             fix=Fix(
@@ -76,10 +76,10 @@ def _gpu(machine: Machine, job: Job, stuck: list[JobThread], count: int) -> Outc
     logged = log is not None and any(is_recent(event) for event in log.of(*_EVENTS))
     settled = (age_s(job) or 0.0) > _SETTLED_S
     severity: Severity = "error" if settled and main and (together or logged) else "warning"
-    who = f"All {len(leading)} ranks" if together else f"{_count(stuck)} of the job's {count}"
+    who = f"All {len(leading)} ranks wait" if together else _count(stuck, count)
     return finding(
         severity,
-        f"{who} wait in the kernel inside {_owners(stuck)} and did not run for a second: "
+        f"{who} in the kernel inside {_owners(stuck)} and did not run for a second: "
         "the GPU or its driver does not answer, and the process cannot be ended.",
         evidence=_evidence(job, stuck),
         confidence="likely",
@@ -102,8 +102,12 @@ def _owners(threads: list[JobThread]) -> str:
     return " and ".join(sorted({found[1] for one in threads if (found := owner(one.wchan))}))
 
 
-def _count(threads: list[JobThread]) -> str:
-    return "One thread" if len(threads) == 1 else f"{len(threads)} threads"
+def _count(threads: list[JobThread], every: int) -> str:
+    if every == 1:
+        return "The job's only thread waits"
+    return (
+        f"{'One' if len(threads) == 1 else len(threads)} of the job's {every} threads wait{'s' * (len(threads) == 1)}"
+    )
 
 
 def _stack(job: Job) -> str:

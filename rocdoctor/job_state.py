@@ -23,6 +23,8 @@ _OWNERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("network", "a FUSE file system", ("fuse_", "request_wait_answer")),
     ("disk", "a disk", ("folio_wait_", "wait_on_page_", "io_schedule", "blk_", "bio_", "submit_bio", "jbd2_", "ext4_",
                         "xfs_", "btrfs_", "zfs_", "cv_wait_", "rq_qos_", "filemap_")),
+    # vfork(2): the parent waits until its child has become another program.
+    ("child", "a process that it starts", ("kernel_clone", "wait_for_vfork", "_do_fork")),
 )  # fmt: skip
 _LOCAL = (
     ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
@@ -42,7 +44,7 @@ def the_job(machine: Machine) -> Sequence[Subject] | NotApplicable:
 
 
 def owner(wchan: str | None) -> tuple[str, str] | None:
-    """(gpu, network or disk; the driver or file system in words) of a kernel function; None for others."""
+    """(gpu, network, disk or child; the driver or file system in words) of a kernel function; None for others."""
     if not wchan:
         return None
     plain = wchan.split("+", 1)[0]
