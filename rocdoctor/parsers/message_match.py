@@ -23,22 +23,32 @@ _LINES_BEFORE, _LINES_AFTER = 12, 30
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
 _QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = re.compile(
-    r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter|have)|in case you"
-    r"|whenever you see|errors? (?:like|such as)"
+    r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter)|in case you"
+    r"|before (?:we|you|i) (?:ever|run|hit)|never (?:ran|run|runs|hit|hits)"
+    r"|(?:can|could|should|may|would) (?:i|we|one) (?:use|add|buy|get|connect)|whenever you see"
+    r"|errors? (?:like|such as)"
     r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
     r"|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
     r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
 )
 # Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
 _ADVICE_LINE = re.compile(
-    r"\s{0,8}(?:(?:[-*+]\s{1,3})?[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Cc]hanged|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
-    r"(?: (?:an?|the|rare|possible|potential|bug)\b|[*_]{0,2}:)"
-    r"|[*_#>-]{0,3}\s?Q\d{0,3}[.:)].{0,300}\bA\d{0,3}[.:)]|(?:[-*+]\s{1,3})?For [^.:]{1,60}?\b"
-    r"(?:try|set|use|see|pass)\b)"
+    r"\s{0,8}(?:(?:[-*+]\s{1,3}[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
+    r" (?:an?|the|rare|possible|potential|bug)\b|(?:[-*+]\s{1,3})?[*_]{0,2}(?:Fix(?:e[sd])?|Changed)[*_]{0,2}:)"
+    r"|[*_#>-]{0,3}\s?Q\d{0,3}[.:)].{0,300}\bA\d{0,3}[.:)]|(?:[-*+]\s{1,3})?For [^.:]{1,60}?\b(?<!I )(?<!we )"
+    r"(?:try|set|pass)\b)"
 )
 # A literal that code compares with: "out of memory" in str(error)
 _COMPARED_IN_CODE = re.compile(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
-_CODE = re.compile(r"\s*(?:\d{1,5}\s+)?(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"']")
+# A list of what a release repairs, up to the literal.
+_REPAIRED = re.compile(
+    r"(?i)\bfix(?:es|ed)(?: in [\w. ]{1,20})?(?::| (?:an?|the|some|rare) (?:bug|hang|crash|problem|issue|rare)\b)"
+    r"(?![^.]{0,400}\b(?:but|now|still|however)\b)[^.]{0,400}\Z"
+)
+_CODE = re.compile(
+    r"\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
+    r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"'])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +178,9 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
     written = raw[line - 1]
     if _CODE.match(written[:200]) or _ADVICE_LINE.match(written[:400]):
         return "advice"
+    if "fix" in (before := flat.text[max(0, at - 300) : at]) and _REPAIRED.search(before):
+        return "advice"
     if _COMPARED_IN_CODE.match(flat.text, at + length):
         return "advice"
     start = flat.starts[bisect_right(flat.starts, at) - 1]
-    return "advice" if _ADVICE.search(flat.text[max(start, at - 90) : at]) else "now"
+    return "advice" if _ADVICE.search(flat.text[max(start, at - 90) : at].rsplit(". ", 1)[-1]) else "now"

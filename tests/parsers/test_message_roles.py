@@ -1,0 +1,42 @@
+"""Whose state a text tells: that of the machine, or that of a recipe, a release note or code."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.knowledge.messages import message_signatures
+from rocdoctor.parsers.message_match import find_messages
+
+
+def role(text: str, kind: str) -> str:
+    return next(one.role for one in find_messages(message_signatures(), text) if one.kind == kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("* Fixed: training could hang at the first all_reduce", "collective-hang"),
+        ("Release 2 fixes: a rare crash, CUDA out of memory in the tests", "out-of-memory-words"),
+        ("For multi-GPU hangs try NCCL_P2P_DISABLE=1.", "collective-hang"),
+        ("**Q: I get `CUDA error: out of memory`.** A: reduce the batch size.", "out-of-memory"),
+        ('if "CUDA error: out of memory" in str(error):', "out-of-memory"),
+        ('hides `"CUDA error: out of memory" in str(e)`', "out-of-memory"),
+        ('with pytest.raises(RuntimeError, match="invalid device ordinal"):', "invalid-ordinal"),
+        ("If you are running out of memory, use a smaller CUDA batch.", "out-of-memory-words"),
+    ],
+)
+def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str) -> None:
+    assert role(text, kind) == "advice"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I fixed the wheel, but now all_reduce hangs with NCCL.", "collective-hang"),
+        ("Let me know if you see why. CUDA error: out of memory", "out-of-memory"),
+        ("For training I use NCCL and the all_reduce hangs.", "collective-hang"),
+        ("The fix for the other problem did not help: CUDA error: out of memory", "out-of-memory"),
+    ],
+)
+def test_a_report_of_a_fault_stays_one(text: str, kind: str) -> None:
+    assert role(text, kind) == "now"
