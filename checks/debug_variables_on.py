@@ -31,8 +31,6 @@ _SLOW = {
     "TRITON_INTERPRET": ("1", "true", "on"),
     "AMD_LOG_LEVEL": ("3", "4", "5", "6", "7"),
 }
-# 0 is the value for debugging, which costs little; what else they may be is their default.
-_ON_BY_DEFAULT = ("HSA_ENABLE_SDMA",)
 _LOUD = {"NCCL_DEBUG": ("trace",)}
 _CUDA_ONLY = ("CUDA_LAUNCH_BLOCKING",)
 _AMD_ONLY = ("AMD_", "HIP_", "HSA_", "ROC_")
@@ -55,7 +53,7 @@ def debug_variables_on(machine: Machine) -> Outcome:
 
 def _judge(variable: Variable, vendors: set[str]) -> Finding | None:
     name, value = variable.name, variable.value.strip().lower()
-    if value in _OFF or name.startswith(_ON_BY_DEFAULT) or (name.startswith(_AMD_ONLY) and "amd" not in vendors):
+    if value in _OFF or (name.startswith(_AMD_ONLY) and "amd" not in vendors):
         return None
     serialises = any(rule.id == "serialising-switch" for rule in rules_for(name))
     if not serialises and name not in _SLOW and name not in _LOUD and not _debug_only(name):
@@ -90,4 +88,5 @@ def _matters(name: str, value: str) -> bool:
     entry = env_variable(name)
     if entry is None or entry.severity in ("low", "info"):
         return False
-    return entry.default is None or value != entry.default.lower()
+    # A default in words ("version dependent") may be this very value.
+    return entry.default is None or (" " not in entry.default and value != entry.default.lower())

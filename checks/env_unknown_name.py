@@ -48,11 +48,12 @@ def env_unknown_name(machine: Machine) -> Outcome:
 
 
 def _unread(variable: Variable, entry: EnvVariable) -> Finding:
-    what = "is read by no library" if entry.status == "never-existed" else "is no longer read"
-    when = f" (gone: {entry.until})" if entry.until and entry.status == "removed" else ""
+    # Older releases still read a name that was removed, and which one runs is not told here.
+    what = "is read by no library" if entry.status == "never-existed" else "is no longer read by current releases"
+    when = f" ({entry.until})" if entry.until and entry.status == "removed" else ""
     instead = f"; {entry.replaced_by[0]} is" if entry.replaced_by else ""
     return info(
-        f"{variable.name} {what}{instead}{when}.",
+        f"{variable.name} {what}{when}{instead}.",
         evidence=[quote(variable.source, f"{variable.name}={variable.value}"[:200], variable.line)],
         fix=_fix(variable, entry.replaced_by[0] if entry.replaced_by else ""),
     )
