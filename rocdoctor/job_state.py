@@ -9,8 +9,8 @@ from rocdoctor.check import NotApplicable, Subject
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobProcess, Machine
 
-# Beginnings of kernel functions by what they belong to (Linux drivers/gpu/drm, drivers/gpu/drm/amd, fs/nfs,
-# net/sunrpc, fs/lustre, fs/fuse, mm/filemap.c; the open NVIDIA kernel modules).
+# Beginnings of kernel functions by what they belong to: those of Linux drivers/gpu/drm and of the open NVIDIA kernel
+# modules; file systems and the network layers below them name their functions after themselves.
 _OWNERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("gpu", "amdgpu", ("amdgpu_", "amdkfd_", "kfd_", "kgd2kfd_", "svm_range_", "svm_migrate_", "gfx_v", "sdma_v",
                        "gmc_v", "psp_v", "smu_v", "mes_v")),
