@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocdoctor.host.text.settings import is_known
 from rocdoctor.lint.lexer import OPEN, tokens_of
 from rocdoctor.lint.manifests import read_yaml
 from rocdoctor.lint.scopes import Setting, Sheet, resolved
@@ -21,6 +22,23 @@ _UNIT = re.compile(r"\s*Environment=(.*)\Z")
 _OTHER = re.compile(
     r"\.(?:py|pyc|c|cc|cpp|h|hpp|cu|hip|md|rst|txt|html?|js|ts|json|toml|ipynb|pl|rb|go|rs|java|cmake|png|jpg|gz|so)\Z",
     re.IGNORECASE,
+)
+# What batch systems set tells who starts the job; other names below unknown prefixes matter to no check.
+_JOBS = (
+    "SLURM_",
+    "PBS_",
+    "LSB_",
+    "FLUX_",
+    "OAR_",
+    "COBALT_",
+    "SGE_",
+    "RAY_",
+    "PMI_",
+    "PMIX_",
+    "OMPI_",
+    "GOMP_",
+    "NNODES",
+    "GROUP_",
 )
 MAX_LINES = 200_000
 
@@ -69,6 +87,7 @@ def read_sheet(path: str, text: str) -> Sheet | None:
         return None
     sheet = Sheet(path, kind)
     _READERS[kind](sheet, text.replace("\r\n", "\n"))
+    sheet.settings = [one for one in sheet.settings if is_known(one.name) or one.name.startswith(_JOBS)]
     return sheet
 
 

@@ -10,6 +10,7 @@ from rocdoctor.lint.options import option_settings, shell_text
 from rocdoctor.lint.scopes import Setting, Sheet, resolved
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
+_MARKED = re.compile(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
 _PROFILE = re.compile(r"(?:bashrc|zshrc|profile|/environment|\.env|profile\.d/.*)\Z")
 _REDIRECTS = frozenset(("<", ">", ">>", "<<<", ">&", "<&", "&>", "&>>", ">|"))
@@ -254,7 +255,9 @@ class _Script:
         scope = self.scope
         if value is not None and OPEN in value:
             chain = set(self.sheet.chain(scope))
-            known = {key: told for key, (where, told) in self.values.items() if where in chain}
+            # Only the names that the value speaks of: scripts may set thousands.
+            named = {key: self.values[key] for key in _MARKED.findall(value) if key in self.values}
+            known = {key: told for key, (where, told) in named.items() if where in chain}
             value, default = resolved(value, known)
             if default:
                 self._keep(Setting(name, UNTOLD, line, scope), plain)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from rocdoctor.lint import files
 from rocdoctor.lint.files import kind_of, read_sheet
 from rocdoctor.lint.scopes import views
+
+
+@pytest.fixture(autouse=True)
+def _every_name_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "is_known", lambda name: True)
 
 
 def _settings(path: str, text: str) -> list[dict[str, tuple[str | None, int]]]:

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.lint.files import read_sheet
-from rocdoctor.lint.scopes import View, views
+from rocdoctor.lint.scopes import Sheet, View, views
+from rocdoctor.lint.shell import read_shell
 
 
 def _views(text: str, path: str = "a.sh") -> list[View]:
-    sheet = read_sheet(path, text)
-    assert sheet is not None
+    sheet = Sheet(path, "shell")
+    read_shell(sheet, text)
     return list(views(sheet))
 
 
