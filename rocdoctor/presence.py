@@ -223,13 +223,13 @@ def harm(machine: Machine, gpu: Gpu) -> Severity:
 
 def worst_harm(machine: Machine, gpus: Iterable[Gpu]) -> Severity:
     """The worst harm that any of these GPUs does by its absence."""
-    found = [harm(machine, gpu) for gpu in gpus]
-    return next((severity for severity in SEVERITIES if severity in found), "info")
+    found = [SEVERITIES.index(harm(machine, gpu)) for gpu in gpus]
+    return SEVERITIES[min(found, default=SEVERITIES.index("info"))]
 
 
 def capped(severity: Severity, most: Severity) -> Severity:
     """The severity, but no more than ``most``."""
-    return max(severity, most, key=SEVERITIES.index)
+    return SEVERITIES[max(SEVERITIES.index(severity), SEVERITIES.index(most))]
 
 
 def chosen_by(machine: Machine, names: Iterable[str]) -> str | None:

@@ -113,6 +113,7 @@ def _sibling_groups(host: Host, numbers: Iterable[int], names: tuple[str, ...]) 
     for number in todo:
         if number not in left:
             continue
+        answer = Answer("", "not-asked")
         for name in names:
             answer = host.ask(f"read {_SYSFS}/cpu{number}/topology/{name}")
             members = list_to_set(answer.text) if answer.ok else None

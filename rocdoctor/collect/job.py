@@ -9,7 +9,7 @@ from rocdoctor.collect.recorded import stated
 from rocdoctor.collect.user import collect_environment
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.facts import Environment, Job, JobProcess, JobThread
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.parsers.process import ProcessStatus, parse_status
 from rocdoctor.parsers.process_stat import ProcessStat, ThreadState, parse_ranks, parse_stats, parse_threads
 
@@ -30,7 +30,7 @@ class _View:
 
     def __init__(self, inner: Host) -> None:
         self.inner = inner
-        self.kind = inner.kind
+        self.kind: Kind = inner.kind
         self.origin = inner.origin
 
     def ask(self, question: str) -> Answer:

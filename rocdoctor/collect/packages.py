@@ -37,9 +37,9 @@ def collect_packages(
 ) -> Fact[Mapping[str, str]]:
     """ROCm's packages with their versions; asked on a live machine only where ROCm is installed."""
     wanted = question(os_id, id_like)
+    none = Unknown("no list of ROCm packages was taken", "not-asked")  # the same words live and replayed
     if host.kind == "live" and (not rocm or wanted is None):
-        why = "no ROCm installation was found" if not rocm else "no package manager that is known here"
-        return Unknown(f"packages were not listed: {why}", "not-asked")
+        return none
     questions = [wanted] if host.kind == "live" and wanted else [_DPKG, _RPM, _PACMAN, *_OTHERS]
     for one in questions:
         answer = host.ask(one)
@@ -49,7 +49,7 @@ def collect_packages(
         found = {name: version for name, version in pairs if classify(name, version) is not None}
         if found:
             return Known(found, answer.source())
-    return Unknown("no list of ROCm packages in this evidence", "not-asked")
+    return none
 
 
 def _pairs(asked: str, text: str) -> list[tuple[str, str]]:

@@ -40,7 +40,8 @@ def collect_user(host: Host, environment: Environment) -> User:
     if status.uid == 0 and env.status == "failed":
         gap = Unknown(env.unknown().why, "not-asked", env.source())
         return User(gap, gap, gap, gap, gap, gap)
-    numbers = dict.fromkeys([*([status.gid] if status.gid is not None else []), *(status.groups or ())])
+    listed: list[int] = [*([status.gid] if status.gid is not None else []), *(status.groups or ())]
+    numbers = dict.fromkeys(listed)
     names = _group_names(host)
     source = answer.source(status.lines.get("groups", status.lines.get("gid")))
     missing = Unknown(f"{answer.question} does not list groups", "unparsable", answer.source())
@@ -93,7 +94,8 @@ def _login_groups(host: Host, environment: Environment, gid: int | None) -> Fact
     listed = groups_with_member(answer.text, name)
     if not listed and own != name:  # a user of a directory service, or a name that was masked differently
         return Unknown("the group file does not mention this user", "not-asked", answer.source())
-    return Known(tuple(dict.fromkeys([*([own] if own else []), *listed])), answer.source())
+    named: list[str] = [*([own] if own else []), *listed]
+    return Known(tuple(dict.fromkeys(named)), answer.source())
 
 
 def _limits(host: Host) -> tuple[Fact[int | None], Fact[int | None]]:

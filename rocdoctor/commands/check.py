@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
-    machine = collect(host)
+    machine = collect(host, import_torch=getattr(options, "import_torch", False))
     progress.say("judging")
     diagnosis = diagnose(machine, checks, problems)
     seconds = progress.done()

@@ -109,8 +109,11 @@ def _sign(part: str) -> str:
 class Host(Protocol):
     """The one door to a machine: live, or its evidence."""
 
-    kind: Kind
-    origin: str
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def origin(self) -> str: ...
 
     def ask(self, question: str) -> Answer:
         """The answer to one question; never raises, always ends."""

@@ -54,7 +54,7 @@ def find_job(pid: int) -> JobProcess:
         raise JobError(f"process {pid} may not be read by this user; ask as its user or as root") from None
     except (OSError, ValueError):
         raise JobError(f"no process {pid} here (inside a container numbers differ; ps there shows them)") from None
-    found = dict(line.partition(":")[::2] for line in status.splitlines())
+    found = {name: value for name, _, value in (line.partition(":") for line in status.splitlines())}
     ids = {name: [int(word) for word in found.get(name, "").split() if word.isdecimal()] for name in _NUMBERS}
     if not ids["Uid"][1:2] or not ids["Gid"][1:2] or not ids["Tgid"]:
         raise JobError(f"process {pid}: /proc/{pid}/status makes no sense")
@@ -81,8 +81,8 @@ def _environment(pid: int) -> dict[str, str] | None:
         data = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return None
-    pairs = [entry.partition("=")[::2] for entry in os.fsdecode(data).split("\0") if "=" in entry[1:]]
-    return dict(reversed(pairs))  # of a name given twice the first counts
+    pairs = [entry.partition("=") for entry in os.fsdecode(data).split("\0") if "=" in entry[1:]]
+    return {name: value for name, _, value in reversed(pairs)}  # of a name given twice the first counts
 
 
 def _same_mounts(pid: int) -> bool:

@@ -135,9 +135,15 @@ def id64(value: str, pseudonyms: Pseudonyms, decimal: bool = False) -> str:
     return (value[:2] if value[:2].lower() == "0x" else "") + digits
 
 
+# What masking itself writes, here or for another class, is not masked again.
+_MASKED = re.compile(
+    r"(?:serial|email|user|host|domain|ip|wwn|uuid)-\d+(?:[.\[].*)?|0x5eed0000[0-9a-f]{8}|masked-.*", re.IGNORECASE
+)
+
+
 def serial(value: str, pseudonyms: Pseudonyms) -> str:
     """A serial number; placeholders such as "Not Specified" or zeros stay."""
-    if _NOT_SET.fullmatch(value) or re.fullmatch(r"serial-\d+|0x5eed0000[0-9a-f]{8}|masked-.*", value, re.IGNORECASE):
+    if _NOT_SET.fullmatch(value) or _MASKED.fullmatch(value):
         return value
     return f"serial-{pseudonyms.number('serial', value)}"
 

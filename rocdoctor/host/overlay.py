@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.base import Answer, Host, Kind
 
 
 class OverlayHost:
@@ -13,7 +13,7 @@ class OverlayHost:
     def __init__(self, inner: Host, answers: Mapping[str, Answer]) -> None:
         self.inner = inner
         self.answers = dict(answers)
-        self.kind = inner.kind
+        self.kind: Kind = inner.kind
         self.origin = inner.origin
 
     def ask(self, question: str) -> Answer:

@@ -146,7 +146,8 @@ def _ranks(folder: Path) -> Iterator[str]:
             continue
         except OSError:
             continue
-        pairs = dict(reversed([entry.partition("=")[::2] for entry in data.decode("utf-8", "replace").split("\0")]))
+        entries = [entry.partition("=") for entry in data.decode("utf-8", "replace").split("\0")]
+        pairs = {name: value for name, _, value in reversed(entries)}
         words = [f"{name}={pairs[name]}" for name in RANK_NAMES if name in pairs and not re.search(r"\s", pairs[name])]
         yield " ".join([str(number), *words])
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.job import as_lines
 from rocdoctor.host.masking import Masker
 
@@ -20,7 +20,7 @@ class MaskedHost:
     def __init__(self, inner: Host, masker: Masker) -> None:
         self.inner = inner
         self.masker = masker
-        self.kind = inner.kind
+        self.kind: Kind = inner.kind
         self.origin = inner.origin
         self._answers: dict[str, Answer] = {}
         self._lock = threading.Lock()
@@ -51,7 +51,8 @@ def mask_answer(answer: Answer, masker: Masker) -> Answer:
         known_binary = answer.question.endswith("/gpu_metrics")
         return replace(answer, question=question, note=note, data=answer.data if known_binary else b"")
     if question == "env" or environ:
-        pairs = dict(line.partition("=")[::2] for line in answer.text.splitlines() if "=" in line)
+        rows = (line.partition("=") for line in answer.text.splitlines() if "=" in line)
+        pairs = {name: value for name, _, value in rows}
         text = "\n".join(f"{name}={value}" for name, value in masker.mask_env(pairs).items())
     else:
         if answer.question == "read /etc/group":
@@ -80,7 +81,7 @@ class Recorder:
 
     def __init__(self, inner: Host) -> None:
         self.inner = inner
-        self.kind = inner.kind
+        self.kind: Kind = inner.kind
         self.origin = inner.origin
         self.answers: dict[str, Answer] = {}
 

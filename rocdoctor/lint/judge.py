@@ -145,4 +145,4 @@ def _meant(verdict: Verdict, sheet: Sheet, view: View) -> bool:
 
 
 def _at_most(severity: Severity, limit: Severity) -> Severity:
-    return max(severity, limit, key=SEVERITIES.index)
+    return SEVERITIES[max(SEVERITIES.index(severity), SEVERITIES.index(limit))]

@@ -121,7 +121,8 @@ def _ports(
     for line, raw in enumerate(lines_of(text, 20_000), 1):
         stripped = raw.strip()[:400]
         if named := adapter.match(stripped):
-            device, in_port = {"device": named.group(1)}, False
+            device = {"device": named.group(1)}
+            in_port = False
             continue
         port = head.match(stripped)
         if port and device:

@@ -239,7 +239,7 @@ def _read_body(values: dict[str, Any], body: list[tuple[int, str]]) -> None:
     for number, line in body:
         block = _CAPABILITY.match(line[:400])
         if block:
-            capability = block.group(2)
+            capability = str(block.group(2))
             if "<access denied" in line:
                 values["access_denied"] = True
                 lines["access_denied"] = number

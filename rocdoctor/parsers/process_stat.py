@@ -93,6 +93,7 @@ def parse_ranks(text: str) -> tuple[RankVariables, ...]:
     for line, raw in enumerate(lines_of(text, 10_000), 1):
         match = _RANKS.match(raw[:8000])
         if match:
-            values = dict(word.partition("=")[::2] for word in match[2].split() if "=" in word)
+            words = (word.partition("=") for word in match[2].split() if "=" in word)
+            values = {name: value for name, _, value in words}
             found.append(RankVariables(int(match[1]), values, match[2] == " denied", line))
     return tuple(found)

@@ -64,7 +64,7 @@ class Element:
 
     def walk(self) -> Iterator[Element]:
         """This element and all below it, in document order."""
-        stack = [self]
+        stack: list[Element] = [self]
         while stack:
             one = stack.pop()
             yield one

@@ -34,7 +34,7 @@ def _whole(value: Any, name: str, default: int | None = None) -> int:
     if value is None and default is not None:
         return default
     try:
-        number = int(value)
+        number = int(value) if isinstance(value, float) and value.is_integer() else int(str(value))
     except (TypeError, ValueError):
         raise SpecError(f"{name} is missing or not a whole number: {value!r}") from None
     if number < 1:

@@ -10,7 +10,7 @@ NAME = "cpu-quota-or-affinity"
 
 def host(ranks: int, **cpus: Any) -> Machine:
     values = {"LOCAL_WORLD_SIZE": str(ranks)}
-    facts = {name: k(value) for name, value in ({"threads": 128, "usable": 128} | cpus).items()}
+    facts: dict[str, Any] = {name: k(value) for name, value in ({"threads": 128, "usable": 128} | cpus).items()}
     return machine(amd_gpu(), cpus=Cpus(**facts), environment=environment(values))
 
 

@@ -96,7 +96,7 @@ def test_a_lost_gpu_is_named_by_its_address() -> None:
 
 def test_a_good_listing_is_known_to_have_no_failure_and_none_is_unknown() -> None:
     good = _machine(xml=_XML)
-    assert good.nvidia_failure == Known(None, good.nvidia_failure.source)  # type: ignore[union-attr]
+    assert isinstance(good.nvidia_failure, Known) and good.nvidia_failure.value is None
     assert isinstance(good.nvidia_attached, Known) and good.nvidia_attached.value == 2
     none = _machine()
     assert isinstance(none.nvidia_failure, Unknown)

@@ -9,7 +9,7 @@ from tests.machines.amd import Gpu
 from tests.machines.files import Files
 from tests.machines.pcie import Bridge, Slot
 from tests.machines.python import ROCM7_TORCH, ROCM_TORCH, amd_devices, python
-from tests.machines.system import ROCKY_9, UBUNTU_2204, UBUNTU_2404, Cpu, cpus, firmware, linux, user
+from tests.machines.system import ROCKY_9, UBUNTU_2204, UBUNTU_2404, Cpu, Distribution, cpus, firmware, linux, user
 
 GENOA = Cpu("AMD EPYC 9354 32-Core Processor", 2, 32, avx512=True)
 MILAN = Cpu("AMD EPYC 7543 32-Core Processor", 2, 32)
@@ -20,7 +20,7 @@ _ROOTS = ("0000:00:01.1", "0000:20:01.1", "0000:40:01.1", "0000:60:01.1",
           "0000:80:01.1", "0000:a0:01.1", "0000:c0:01.1", "0000:e0:01.1")  # fmt: skip
 
 
-def _server(files: Files, cpu: Cpu = GENOA, gib: int = 1536, os: object = UBUNTU_2404, log: str = "") -> None:
+def _server(files: Files, cpu: Cpu = GENOA, gib: int = 1536, os: Distribution = UBUNTU_2404, log: str = "") -> None:
     numa = cpu.packages
     cpus(files, cpu, numa, gib)
     linux(files, os if os is ROCKY_9 or os is UBUNTU_2204 else UBUNTU_2404, _IOMMU, 1_209_604.31, log)

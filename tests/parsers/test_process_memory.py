@@ -82,7 +82,8 @@ def test_limits() -> None:
     shell = limits.parse_limits(ULIMIT)
     assert shell["memlock"].soft == Limit(65536) and shell["memlock"].hard is None
     assert shell["stack"].soft == Limit(None, True) and shell["nofile"].soft == Limit(1024)
-    assert found["memlock"].hard.at_least(1 << 60) and not Limit(10).at_least(11)
+    hard = found["memlock"].hard
+    assert hard is not None and hard.at_least(1 << 60) and not Limit(10).at_least(11)
 
 
 def test_limit_files() -> None:
