@@ -251,11 +251,6 @@ def machine_with_several_gpus(machine: Machine) -> Sequence[Subject] | NotApplic
     return [Subject("machine")] if len(usable) > 1 else NotApplicable("fewer than two GPUs that could train together")
 
 
-def each_nic(machine: Machine) -> Sequence[Subject] | NotApplicable:
-    """Every network card that training could use."""
-    return [Subject(nic.name, nic) for nic in machine.network] or NotApplicable("no network card in this evidence")
-
-
 # -- loading
 
 

@@ -20,8 +20,6 @@ from rocdoctor.knowledge.tables import (
     arch_list_covers,
     chip_of_device,
     gfx_target,
-    gfx_targets,
-    same_isa_group,
     torch_releases,
 )
 from rocdoctor.presence import is_driven, is_integrated
@@ -173,12 +171,6 @@ def for_training(gpu: Gpu) -> bool:
     """A GPU that somebody buys to compute: discrete, or the integrated GPU of an Instinct (MI300A)."""
     target = gfx_target(value_or(gpu.gfx, ""))
     return not is_integrated(gpu) or (target is not None and target.family.startswith("cdna"))
-
-
-def same_group_wheel_target(gfx: str) -> str | None:
-    """A target with wheel code in the same generic ISA group as ``gfx``, the lowest one; None when there is none."""
-    found = [one.gfx for one in gfx_targets().values() if one.wheel_native and same_isa_group(one.gfx, gfx)]
-    return min(found) if found else None
 
 
 def _parts(version: str) -> tuple[tuple[int, ...], str, str] | None:

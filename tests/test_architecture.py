@@ -65,7 +65,6 @@ def test_parsers_are_pure(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)
 def test_checks_see_facts_and_nothing_else(path: Path) -> None:
-    allowed = ("rocdoctor.check", "rocdoctor.evidence", "rocdoctor.facts", "rocdoctor.knowledge.tables")
     for name in _imports(path):
         if name.startswith("rocdoctor"):
             module = ".".join(name.split(".")[:3])
@@ -74,7 +73,6 @@ def test_checks_see_facts_and_nothing_else(path: Path) -> None:
         assert name.split(".")[0] not in {"os", "subprocess", "socket", "pathlib", "torch"}, (
             f"{path.name} imports {name}"
         )
-    assert allowed
 
 
 @pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from rocdoctor.collect.ask import MAX_PATHS, names_in, read_fact, word
 from rocdoctor.collect.records import GpuRecord
-from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown, value_or
+from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.facts import Display, LinkState, PcieHop
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers.pci import (
@@ -15,7 +15,6 @@ from rocdoctor.parsers.pci import (
     is_emulated_device,
     is_virtual_bridge,
     parse_bdf,
-    parse_class,
     parse_device_path,
     parse_hex_id,
     parse_uevent,
@@ -202,8 +201,3 @@ def is_plain_display(vendor_id: int | None, pci_class: PciClass | None) -> bool:
 def cards(host: Host) -> list[str]:
     """The DRM cards (``/sys/class/drm/card0``), connectors left out."""
     return [path for path in names_in(host, "/sys/class/drm/card*", limit=2048) if path.rsplit("card", 1)[-1].isdigit()]
-
-
-def class_of(host: Host, folder: str) -> PciClass | None:
-    """The class of a device from its ``class`` file."""
-    return value_or(read_fact(host, f"{folder}/class", parse_class), None)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, Protocol
@@ -156,18 +156,6 @@ def argv_of(question: str) -> list[str]:
         return shlex.split(question[4:])
     except ValueError:
         return question[4:].split()
-
-
-def first_answer(host: Host, questions: Sequence[str]) -> Answer:
-    """The first good answer among questions that mean the same, best first; else the most telling failure."""
-    answers = []
-    for question in questions:
-        answer = host.ask(question)
-        if answer.ok:
-            return answer
-        answers.append(answer)
-    telling = [answer for answer in answers if answer.status not in ("not-asked", "absent")]
-    return (telling or answers)[0]
 
 
 def partial(answer: Answer) -> Answer:

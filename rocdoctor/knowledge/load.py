@@ -102,12 +102,6 @@ def load_profile(family: str) -> Table:
     raise TableError(f"no profile is called {family!r}")
 
 
-@cache
-def source_kinds(table: str) -> Mapping[str, Kind]:
-    """Source id to kind for a knowledge table."""
-    return {key: one["kind"] for key, one in load_table(table)["sources"].items()}
-
-
 def source(table: str, source_id: str) -> TableSource | None:
     """What a source id in a knowledge table stands for, or None when the table lacks it."""
     one = load_table(table)["sources"].get(source_id)

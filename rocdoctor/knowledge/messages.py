@@ -38,11 +38,6 @@ def message_kinds() -> Mapping[str, MessageKind]:
     }
 
 
-def message_kind(kind: str) -> MessageKind | None:
-    """What a kind of text means, or None for a kind that the table lacks."""
-    return message_kinds().get(kind)
-
-
 def _signature(entry: Mapping[str, Any]) -> Signature:
     return Signature(entry["kind"], "note", entry["means"], tuple(_wording(entry, text) for text in entry["texts"]))
 

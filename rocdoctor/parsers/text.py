@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TypeGuard
 
 MAX_LINES = 100_000
 # Longer than any name that a tool prints for one value; a longer field is not a value but noise.
@@ -270,8 +269,3 @@ def gfx_name(text: object) -> str | None:
     if match is None or not match.group(1).strip("0"):
         return None
     return "gfx" + match.group(1).lower()
-
-
-def is_number(value: object) -> TypeGuard[int | float]:
-    """True for a finite int or float that is no bool."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and _finite(value) is not None
