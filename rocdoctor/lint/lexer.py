@@ -24,6 +24,19 @@ class Token:
     bare: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command as it would run: its words with what the script tells put in, and the files that it writes to.
+
+    ``sure`` false: in a branch, a loop, a function. ``piped``: it reads what the command before it wrote.
+    """
+
+    words: tuple[Token, ...]
+    targets: tuple[str, ...]
+    sure: bool
+    piped: bool
+
+
 class _Reader:
     def __init__(self, text: str, line: int) -> None:
         self.text, self.at, self.line = text, 0, line

@@ -18,21 +18,24 @@ _TEMPLATE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
 _MAX_NODES, _MAX_DEPTH = 100_000, 60
 
 
-def read_yaml(sheet: Sheet, text: str) -> None:
-    """Add what a YAML text sets; each container or service is a scope of its own. What is no YAML adds nothing."""
+def documents(text: str) -> list[yaml.Node]:
+    """The documents of a YAML text as nodes with their lines, templates filled in blindly; none of what is no YAML."""
     if "\n" in text and ("{{" in text or "{%" in text):
         # A template: lines that hold nothing else go, values that it fills in are not told.
         lines = [("" if not _TEMPLATE.sub("", line).strip() else line) for line in text.split("\n")]
         text = _TEMPLATE.sub("$TEMPLATE", "\n".join(lines))
-    sheet.kind = "kubernetes" if re.search(r"(?m)^apiVersion:", text) else "compose"
     try:
-        documents = list(yaml.compose_all(text, Loader=_Loader))
+        return [one for one in yaml.compose_all(text, Loader=_Loader) if one is not None]
     except (yaml.YAMLError, ValueError, RecursionError):
-        return
+        return []
+
+
+def read_yaml(sheet: Sheet, text: str) -> None:
+    """Add what a YAML text sets; each container or service is a scope of its own. What is no YAML adds nothing."""
+    sheet.kind = "kubernetes" if re.search(r"(?m)^apiVersion:", text) else "compose"
     walker = _Walker(sheet)
-    for document in documents:
-        if document is not None:
-            walker.walk(document, 0, 0)
+    for document in documents(text):
+        walker.walk(document, 0, 0)
 
 
 class _Walker:

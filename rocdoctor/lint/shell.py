@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rocdoctor.lint.lexer import OPEN, UNTOLD, Token, tokens_of
+from rocdoctor.lint.lexer import OPEN, UNTOLD, Command, Token, tokens_of
 from rocdoctor.lint.options import option_settings, shell_text
 from rocdoctor.lint.scopes import Setting, Sheet, resolved
 
@@ -14,7 +14,7 @@ _MARKED = re.compile(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
 _PROFILE = re.compile(r"(?:bashrc|zshrc|profile|/environment|\.env|profile\.d/.*)\Z")
 _REDIRECTS = frozenset(("<", ">", ">>", "<<<", ">&", "<&", "&>", "&>>", ">|"))
-_MAX_DEPTH = 200
+_MAX_DEPTH, _MAX_COMMANDS = 200, 50_000
 # Commands after which "&&" is a list of steps rather than a condition.
 _STEPS = frozenset((
     "export", "declare", "typeset", "unset", "setenv", "set", "cd", "source", ".", "echo", "printf", "module", "mkdir",
@@ -33,8 +33,9 @@ class _Frame:
 
 
 class _Script:
-    def __init__(self, sheet: Sheet, scope: int, depth: int) -> None:
-        self.sheet, self.scope, self.depth = sheet, scope, depth
+    def __init__(self, sheet: Sheet, scope: int, depth: int, commands: list[Command] | None = None) -> None:
+        self.sheet, self.scope, self.depth, self.commands = sheet, scope, depth, commands
+        self.piped = False
         self.dead = False
         self.frames: list[_Frame] = []
         self.plain: list[tuple[int, Setting]] = []  # place in the list of settings, for those not exported yet
@@ -151,7 +152,11 @@ class _Script:
         if self.conditional and words:
             self.scope = self._open(sure=False)
         if words and not dead:
+            if self.commands is not None and len(self.commands) < _MAX_COMMANDS:
+                self.commands.append(self._told(words, targets, scope))
             self._command(words, targets)
+        if words:
+            self.piped = operator == "|"
         if not (words and words[0].text == "exit"):
             self.dead = dead
         self.scope = scope
@@ -238,7 +243,20 @@ class _Script:
 
     def _nested(self, word: Token, scope: int) -> None:
         if self.depth < 4:
-            read_shell(self.sheet, word.text, word.line, scope, self.depth + 1)
+            read_shell(self.sheet, word.text, word.line, scope, self.depth + 1, self.commands)
+
+    def _told(self, words: list[Token], targets: list[str], scope: int) -> Command:
+        """The words with the values that hold here; one without quotes falls apart at its blanks."""
+        chain = self.sheet.chain(scope)
+        named = {name for word in (*(one.text for one in words), *targets) for name in _MARKED.findall(word)}
+        known = {name: self.values[name][1] for name in named if name in self.values and self.values[name][0] in chain}
+        found: list[Token] = []
+        for word in words:
+            text = resolved(word.text, known)[0] if OPEN in word.text else word.text
+            parts = text.split() if word.bare and text is not word.text else [text]
+            found += [Token(part, word.line, bare=word.bare) for part in parts]
+        sure = all(self.sheet.scopes[level].sure for level in chain)
+        return Command(tuple(found), tuple(resolved(one, known)[0] for one in targets), sure, self.piped)
 
     # -- values
 
@@ -278,8 +296,10 @@ class _Script:
                 self.sheet.settings.insert(place, setting)
 
 
-def read_shell(sheet: Sheet, text: str, line: int = 1, scope: int = 0, depth: int = 0) -> None:
-    """Add what a shell text sets to a sheet, its first line counted as ``line``."""
-    script = _Script(sheet, scope, depth)
+def read_shell(
+    sheet: Sheet, text: str, line: int = 1, scope: int = 0, depth: int = 0, commands: list[Command] | None = None
+) -> None:
+    """Add what a shell text sets to a sheet, its first line counted as ``line``, and its commands to a list."""
+    script = _Script(sheet, scope, depth, commands)
     script.run(tokens_of(text, line))
     script.close()
