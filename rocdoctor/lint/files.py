@@ -127,7 +127,7 @@ def _dockerfile(sheet: Sheet, text: str) -> None:
     stages: dict[str, list[Setting]] = {}
     stage: list[Setting] = []
     known: dict[str, str] = {}
-    for number, line in _instructions(text):
+    for number, line in instructions(text):
         match = _DOCKER.match(line)
         if match is None:
             continue
@@ -153,7 +153,7 @@ def _env_words(rest: str, number: int) -> list[tuple[str, str, int]]:
     return [(name, value, line) for name, equals, value, line in pairs if equals and name.isidentifier()]
 
 
-def _instructions(text: str) -> list[tuple[int, str]]:
+def instructions(text: str) -> list[tuple[int, str]]:
     """Instructions with the numbers of their first lines; continued lines stay apart by line ends."""
     found: list[tuple[int, str]] = []
     pending: list[str] = []
