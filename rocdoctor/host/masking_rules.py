@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any, Literal
 
-import yaml
+from rocdoctor.knowledge.load import load_table
 
 EnvKind = Literal["plain", "host", "user", "dropped"]
 
@@ -51,9 +50,7 @@ def _names(value: Sequence[Any]) -> list[str]:
 @lru_cache(maxsize=1)
 def load_tables() -> MaskingTables:
     """The tables that ship with the package (``knowledge/masking.yaml``)."""
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = resources.files("rocdoctor.knowledge").joinpath("masking.yaml").read_text(encoding="utf-8")
-    data = yaml.load(text, Loader=loader)  # noqa: S506 (a safe loader, in C where there is one)
+    data = load_table("masking")
     env = data["env"]
     kinds: dict[str, EnvKind] = dict.fromkeys(_names(env["names"]), "plain")
     kinds.update(dict.fromkeys(_names(env["host_values"]), "host"))

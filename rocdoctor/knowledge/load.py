@@ -1,20 +1,23 @@
 """Reading the tables that ship: lazily, once a process, safely.
 
 A table is parsed when somebody asks for it, by PyYAML's C loader where it exists (about ten times as fast as the
-Python one). Tables are data: nothing in them is evaluated, and whoever gets one must not change it.
+Python one). What was parsed is kept in ``__pycache__`` as Python keeps its byte code: for this very file (time and
+size), not where ``PYTHONDONTWRITEBYTECODE`` is set, and never in a folder of somebody else. Tables are data: nothing in
+them is evaluated, and whoever gets one must not change it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import marshal
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, Literal
-
-import yaml
-
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 Kind = Literal["primary", "measured", "secondary", "derived", "community", "not-verified"]
 KINDS: tuple[Kind, ...] = ("primary", "measured", "secondary", "derived", "community", "not-verified")
@@ -65,13 +68,51 @@ def profiles_folder() -> Path:
 
 def parse(text: str, loader: Any = None) -> Table:
     """A table from its text; raises ``TableError`` when it is no mapping."""
+    import yaml  # not needed where the parsed form is at hand
+
+    safe = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        table = yaml.load(text, Loader=loader or _Loader)  # noqa: S506  (only safe loaders come here)
+        table = yaml.load(text, Loader=loader or safe)  # noqa: S506  (only safe loaders come here)
     except yaml.YAMLError as error:
         raise TableError(str(error)) from error
     if not isinstance(table, dict):
         raise TableError("not a table")
     return table
+
+
+def read_table(path: Path) -> Table:
+    """The table in a file, from its kept form where that is of this file; raises as ``parse`` and reading do."""
+    status = path.stat()
+    stamp = (status.st_mtime_ns, status.st_size)
+    try:
+        kept = Path(cache_from_source(f"{path}.py")).with_suffix(".table")
+    except NotImplementedError:  # an interpreter without a place for byte code
+        return parse(path.read_text(encoding="utf-8"))
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+        found = marshal.loads(kept.read_bytes())
+        if found[0] == stamp and isinstance(found[1], dict):
+            return found[1]
+    table = parse(path.read_text(encoding="utf-8"))
+    if not sys.dont_write_bytecode and status.st_uid == getattr(os, "geteuid", lambda: status.st_uid)():
+        with contextlib.suppress(OSError, ValueError):
+            _keep(kept, marshal.dumps((stamp, dict(table))))
+    return table
+
+
+def _keep(kept: Path, data: bytes) -> None:
+    """Write a file at once or not at all, since several of us may run."""
+    import tempfile  # once, when a table has changed
+
+    kept.parent.mkdir(exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=kept.parent)
+    try:
+        with open(handle, "wb") as out:
+            out.write(data)
+        os.chmod(name, 0o644)
+        os.replace(name, kept)
+    except OSError:
+        os.unlink(name)
+        raise
 
 
 @cache
@@ -81,7 +122,7 @@ def load_table(name: str) -> Table:
     if not name.replace("_", "").isalnum():
         raise TableError(f"no table is called {name!r}")
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        return read_table(path)
     except (OSError, UnicodeError, TableError) as error:
         raise TableError(f"the table {name} cannot be read: {error}") from error
 
@@ -96,9 +137,9 @@ def profile_texts() -> tuple[tuple[str, str], ...]:
 @cache
 def load_profile(family: str) -> Table:
     """The profile file of a GPU family, such as ``amd-rdna3``."""
-    for name, text in profile_texts():
+    for name, _ in profile_texts():
         if name == family:
-            return parse(text)
+            return read_table(profiles_folder() / f"{name}.yaml")
     raise TableError(f"no profile is called {family!r}")
 
 

@@ -1,0 +1,81 @@
+"""The parsed form of a table that is kept beside it: of this very file, or not used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocdoctor.knowledge import load
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    path = tmp_path / "cards.yaml"
+    path.write_text("cards: [one, two]\n")
+    return path
+
+
+def _kept(table: Path) -> list[Path]:
+    return sorted((table.parent / "__pycache__").glob("*"))
+
+
+def _no_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(text: str, loader: Any = None) -> load.Table:
+        raise AssertionError("parsed again")
+
+    monkeypatch.setattr(load, "parse", refuse)
+
+
+def test_a_table_is_parsed_once(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load.read_table(table)
+    assert [path.suffix for path in _kept(table)] == [".table"]
+    _no_parsing(monkeypatch)
+    assert load.read_table(table) == first == {"cards": ["one", "two"]}
+
+
+def test_a_changed_table_is_parsed_again(table: Path) -> None:
+    load.read_table(table)
+    table.write_text("cards: [one, six]\n")  # as long as before
+    os.utime(table, ns=(1, 1))
+    assert load.read_table(table) == {"cards": ["one", "six"]}
+    assert load.read_table(table) == {"cards": ["one", "six"]}
+
+
+@pytest.mark.parametrize("junk", [b"", b"junk", b"\xe9\x00\x00\x00\x00", b"i\x07\x00\x00\x00", b"("])
+def test_a_damaged_kept_form_is_not_used(table: Path, junk: bytes) -> None:
+    load.read_table(table)
+    for path in _kept(table):
+        path.write_bytes(junk)
+    assert load.read_table(table) == {"cards": ["one", "two"]}
+
+
+def test_nothing_is_written_where_python_must_not_write(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    load.read_table(table)
+    assert not _kept(table)
+
+
+def test_nothing_is_written_beside_the_table_of_somebody_else(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: mine + 1)
+    load.read_table(table)
+    assert not _kept(table)
+
+
+def test_a_table_that_cannot_be_kept_is_read_all_the_same(table: Path) -> None:
+    table.write_text("day: 2026-01-02\n")
+    assert str(load.read_table(table)["day"]) == "2026-01-02"
+    assert not _kept(table)
+
+
+def test_what_is_no_table_is_refused(table: Path) -> None:
+    table.write_text("- a list\n")
+    with pytest.raises(load.TableError):
+        load.read_table(table)
+    assert not _kept(table)
