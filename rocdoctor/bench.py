@@ -40,12 +40,13 @@ def measure(command: list[str], runs: int, environment: dict[str, str] | None = 
 
 def _first_frame(runs: int) -> tuple[float, float]:
     program = (
-        "import asyncio\n"
-        "from rocdoctor.host.capture import Capture, CaptureHost\n"
+        "import asyncio, os\n"
+        "from rocdoctor.cli import parser\n"
+        "from rocdoctor.commands.common import open_host\n"
         "from rocdoctor.tui.app import RocdoctorApp\n"
         "async def go():\n"
-        "    async with RocdoctorApp(CaptureHost(Capture({}, '', {}), 'empty')).run_test():\n"
-        "        pass\n"
+        "    async with RocdoctorApp(open_host(parser().parse_args(['tui']))).run_test(size=(80, 24)):\n"
+        "        os._exit(0)\n"  # the frame is there; what is asked after it is another figure
         "asyncio.run(go())\n"
     )
     return measure([sys.executable, "-c", program], runs)

@@ -10,12 +10,14 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rocdoctor.check import Check, check_files, checks_folder, load_check, name_of
 from rocdoctor.cli import UsageError, suggestion
 from rocdoctor.host.base import Host
 from rocdoctor.host.open import add_answers, open_evidence, open_live
+
+if TYPE_CHECKING:
+    from rocdoctor.check import Check
 
 
 def open_host(options: argparse.Namespace) -> Host:
@@ -40,6 +42,9 @@ def chosen_checks(
     only: Iterable[str], skip: Iterable[str], folders: Iterable[str] = ()
 ) -> tuple[list[Check], list[str]]:
     """The checks that were asked for; unknown names end with a suggestion. User folders come after our own."""
+    # The screens open a host before they need checks.
+    from rocdoctor.check import CheckLoadError, check_files, checks_folder, load_check, name_of
+
     places = [checks_folder(), *(Path(folder) for folder in folders), *_user_folder()]
     paths: dict[str, Path] = {}
     problems: list[str] = []
@@ -52,8 +57,6 @@ def chosen_checks(
     unwanted = {name.replace("_", "-") for name in skip}
     for name in sorted((wanted | unwanted) - set(paths)):
         raise UsageError(f"no check '{name}'{suggestion(name, list(paths))}; see rocdoctor list")
-    from rocdoctor.check import CheckLoadError
-
     loaded: list[Check] = []
     for name in sorted(wanted - unwanted):
         try:

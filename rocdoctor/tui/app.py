@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual.app import App, ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Footer, Header, Static
 from textual.worker import get_current_worker
 
-from rocdoctor.check import checks_folder, load_checks
-from rocdoctor.collect import collect
-from rocdoctor.diagnose import Diagnosis, diagnose
 from rocdoctor.host.base import Host
-from rocdoctor.report.text import render
+
+if TYPE_CHECKING:
+    from rocdoctor.diagnose import Diagnosis
 
 
 class RocdoctorApp(App[None]):
@@ -35,13 +36,18 @@ class RocdoctorApp(App[None]):
 
     def on_mount(self) -> None:
         """Start asking after the first frame."""
-        self.action_reload()
+        self.call_after_refresh(self.action_reload)
 
     def action_reload(self) -> None:
         """Collect and judge in a thread."""
         self.run_worker(self._diagnose, thread=True, exclusive=True)
 
     def _diagnose(self) -> None:
+        # Imported here: reading parsers and checks in takes longer than the frame.
+        from rocdoctor.check import checks_folder, load_checks
+        from rocdoctor.collect import collect
+        from rocdoctor.diagnose import diagnose
+
         worker = get_current_worker()
         checks, problems = load_checks([checks_folder()])
         diagnosis = diagnose(collect(self.host), checks, problems)
@@ -50,5 +56,7 @@ class RocdoctorApp(App[None]):
 
     def show(self, diagnosis: Diagnosis) -> None:
         """Put the report on the screen."""
+        from rocdoctor.report.text import render
+
         width = max(60, min(self.size.width - 6, 100))
         self.query_one("#report", Static).update(render(diagnosis, width=width))
