@@ -20,7 +20,8 @@ requirement files. Both have the same form and are loaded by the same function::
         python: ...                  # read by rocdoctor.lint.python_rules
         files: ...                   # read by the rules for other files
 
-``{value}`` is what stands in the file. A row without a source is refused, and so is a warning that rests on ``general-knowledge`` or ``not-verified`` alone.
+``{value}`` is what stands in the file. A row without a source is refused, and so is a warning that rests on
+``general-knowledge`` or ``not-verified`` alone.
 """
 
 from __future__ import annotations
