@@ -59,13 +59,12 @@ def network_interface_message(machine: Machine) -> Outcome:
         f"{text}{more}",
         evidence=shown((*messages, *using)),
         fix=Fix(
-            f"Set {variable} on every node to the interface of the job's network (for example eth0; ip -br addr lists "
-            "them), or exclude the virtual ones with ^lo,docker0; make sure that a firewall lets the nodes talk "
-            "to each "
-            "other",
-            command=f"export {variable}=eth0; export NCCL_DEBUG=INFO",
+            f"Set {variable} on every node to the interface of the job's network, by the name that ip -br addr shows "
+            "there, or exclude the virtual ones with ^lo,docker0; make sure that a firewall lets the nodes talk "
+            "to each other",
+            command=f"ip -br addr; export {variable}=INTERFACE; export NCCL_DEBUG=INFO",
             safety="safe",
-            verify="ip -br addr; NCCL_DEBUG=INFO shows 'NET/Socket : Using'",
+            verify="ip -br addr; NCCL_DEBUG=INFO python3 YOUR_PROGRAM 2>&1 | grep -i 'NET/Socket : Using'",
         ),
         confidence="likely",
         explains=("rendezvous-name-resolution",),

@@ -46,6 +46,7 @@ class Evidence:
     value: str
     source: str
     line: int | None = None
+    voice: str = "program"  # of pasted text: "words" of the writer, or of a "reply"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,16 @@
 A finding may explain others: a CPU-only wheel explains "no GPU visible". What is explained by a finding that stands
 does not become a cause of its own. The order is by severity, then confidence, then the rank of the cause in
 ``knowledge/causes.yaml`` (a layer that others stand on comes first).
+
+How sure a finding is follows its evidence: ``rocdoctor.certainty`` lowers what rests on words or on a reply.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rocdoctor.certainty import capped
 from rocdoctor.check import SEVERITIES, Check, Confidence, Finding, Severity, Verdict, run_check
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import cause as cause_entry
@@ -63,10 +66,15 @@ class Diagnosis:
 
 def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] = ()) -> Diagnosis:
     """Run the checks on a machine and rank what they found."""
-    verdicts = tuple(verdict for one in checks for verdict in run_check(one, machine))
+    verdicts = tuple(_sure(machine, verdict) for one in checks for verdict in run_check(one, machine))
     from rocdoctor.next_steps import next_steps
 
     return Diagnosis(machine, verdicts, rank(verdicts), next_steps(machine), tuple(problems))
+
+
+def _sure(machine: Machine, verdict: Verdict) -> Verdict:
+    found = verdict.finding
+    return verdict if found is None else replace(verdict, finding=capped(machine, found))
 
 
 def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:

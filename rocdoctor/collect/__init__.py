@@ -23,6 +23,7 @@ from rocdoctor.collect.messages import collect_messages
 from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
 from rocdoctor.collect.sources import read_tools
+from rocdoctor.collect.voices import with_voices
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.host.base import Host
@@ -101,4 +102,4 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         messages=collect_messages(host),
         job=job.collect_job(host, running.uptime_s),
     )
-    return stated.filled(host, machine)
+    return with_voices(host, stated.filled(host, machine))

@@ -19,6 +19,6 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     from rocdoctor.parsers.message_match import find_messages
 
     return tuple(
-        Message(one.kind, one.line, one.text, dict(one.values), one.role)
+        Message(one.kind, one.line, one.text, dict(one.values), one.role, one.narrated)
         for one in find_messages(message_signatures(), answer.text)
     )

@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
+from rocdoctor.check import Check, Evidence, Finding
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code, show
 from rocdoctor.commands.common import chosen_checks, open_host, print_json, wants
-from rocdoctor.diagnose import diagnose
+from rocdoctor.diagnose import Diagnosis, diagnose
 from rocdoctor.host.base import Host
-from rocdoctor.host.text import TextHost
+from rocdoctor.host.text import TextHost, open_text
 from rocdoctor.next_steps import missing_outputs
 from rocdoctor.report.json_report import report
+from rocdoctor.report.reply import Recognised
 
 
 def run(options: argparse.Namespace) -> int:
@@ -23,24 +26,68 @@ def run(options: argparse.Namespace) -> int:
     checks, problems = chosen_checks(options.only, options.skip, options.checks)
     began = time.monotonic()
     host = open_host(options)
-    machine = collect(host)
-    diagnosis = diagnose(machine, checks, problems)
+    diagnosis = judged(host, checks, problems)
     parts = recognised(host)
-    if host.kind == "text":
-        steps = missing_outputs(machine, host.available())
-        known = {step.command for step in diagnosis.next}
-        diagnosis = replace(diagnosis, next=(*diagnosis.next, *(one for one in steps if one.command not in known)))
     seconds = time.monotonic() - began
     titles = {one.name: one.title for one in checks}
     if wants(options) == "json":
         subject = {"kind": host.kind, "origin": host.origin}
         data = report(diagnosis, subject, {"total_s": round(seconds, 3), "slowest": []}, titles)
         print_json({**data, "recognised": parts})
+        return exit_code(diagnosis, options.fail_on)
+    shown = with_lines_of_text(diagnosis, host)
+    if wants(options) == "markdown":
+        from rocdoctor.report.reply import render
+
+        sys.stdout.write(render(shown, _named(parts)))
     else:
-        show(options, host, diagnosis, seconds, titles)
+        show(options, host, shown, seconds, titles)
         if wants(options) == "text" and not options.quiet and host.kind == "text":
             sys.stdout.write(_listing(parts))
     return exit_code(diagnosis, options.fail_on)
+
+
+def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) -> Diagnosis:
+    """The diagnosis; of a pasted text with the questions that it leaves open."""
+    diagnosis = diagnose(collect(host), checks, problems)
+    if host.kind != "text":
+        return diagnosis
+    main = diagnosis.causes[0].cause if diagnosis.causes else ""
+    known = {step.command for step in diagnosis.next}
+    more = [step for step in missing_outputs(diagnosis.machine, host.available(), main) if step.command not in known]
+    return replace(diagnosis, next=(*diagnosis.next, *more))
+
+
+def reply_to(text: str, checks: Sequence[Check]) -> str:
+    """The reply to a pasted text, as markdown."""
+    from rocdoctor.report.reply import render
+
+    host = open_text(text, "text")
+    return render(with_lines_of_text(judged(host, checks), host), _named(recognised(host)))
+
+
+def with_lines_of_text(diagnosis: Diagnosis, host: Host) -> Diagnosis:
+    """The same with evidence of a pasted text placed by the lines of the text, which people have before them."""
+    base = getattr(host, "inner", host)
+    if not isinstance(base, TextHost):
+        return diagnosis
+
+    def placed(one: Evidence) -> Evidence:
+        lines = base.places.get(one.source, [])
+        if one.source == "text" and one.line is not None:
+            return replace(one, source=f"line {one.line}", line=None)
+        if one.line is not None and 0 < one.line <= len(lines):
+            return replace(one, source=f"line {lines[one.line - 1]}", line=None)
+        return replace(one, source="tables of rocdoctor") if one.source.startswith("table ") else one
+
+    def found(one: Finding) -> Finding:
+        return replace(one, evidence=tuple(placed(each) for each in one.evidence))
+
+    verdicts = tuple(
+        one if one.finding is None else replace(one, finding=found(one.finding)) for one in diagnosis.verdicts
+    )
+    causes = tuple(one if one.finding is None else replace(one, finding=found(one.finding)) for one in diagnosis.causes)
+    return replace(diagnosis, verdicts=verdicts, causes=causes)
 
 
 def recognised(host: Host) -> list[dict[str, object]]:
@@ -54,6 +101,21 @@ def recognised(host: Host) -> list[dict[str, object]]:
     ]
 
 
+def _named(parts: list[dict[str, object]]) -> list[Recognised]:
+    return [
+        Recognised(
+            _words(part), int(str(part["first_line"])), int(str(part["last_line"])),
+            "" if part["role"] == "now" else _ROLES[str(part["role"])],
+        )
+        for part in parts
+    ]  # fmt: skip
+
+
+def _words(part: dict[str, object]) -> str:
+    question = str(part["question"])
+    return _NAMES.get(question, question.removeprefix("run ").removeprefix("read "))
+
+
 def _listing(parts: list[dict[str, object]]) -> str:
     """The parts for people; of a long text the first ones."""
     if not parts:
@@ -63,7 +125,7 @@ def _listing(parts: list[dict[str, object]]) -> str:
         first, last = part["first_line"], part["last_line"]
         place = f"line {first}" if first == last else f"lines {first}-{last}"
         aside = "" if part["role"] == "now" else f"  (not used: {_ROLES[str(part['role'])]})"
-        rows.append(f"  {place:<16} {_NAMES.get(str(part['question']), str(part['question']))}{aside}\n")
+        rows.append(f"  {place:<16} {_words(part)}{aside}\n")
     more = f"  and {len(parts) - 40} more\n" if len(parts) > 40 else ""
     return "\nRecognised in this text:\n" + "".join(rows) + more
 
@@ -74,7 +136,7 @@ _ROLES = {
     "other": "another machine, a quotation or a comparison",
 }
 _NAMES = {
-    "stated": "cards, systems and versions named in words",
+    "stated": "names of cards, systems and versions",
     "env": "environment variables",
     "log nccl": "log of NCCL or RCCL",
 }

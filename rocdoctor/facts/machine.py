@@ -13,6 +13,7 @@ from rocdoctor.facts.software import (
     Disagreement,
     Environment,
     Message,
+    Passage,
     RocmInstall,
     ToolFailure,
     TorchBuild,
@@ -58,4 +59,5 @@ class Machine:
     interfaces: Fact[Mapping[str, str]] = NOT_ASKED  # every network interface -> operstate (up, down, unknown ...)
     network_complete: bool = False  # the list shows every network card on the bus
     messages: tuple[Message, ...] = ()  # texts of programs in pasted text, by line
+    passages: tuple[Passage, ...] = ()  # of pasted text: what stands in somebody's words
     job: Job | None = None  # the running job that was asked about

@@ -109,3 +109,14 @@ class Message:
     text: str
     values: Mapping[str, str | int | float] = field(default_factory=dict)
     role: str = "now"
+    narrated: bool = False  # in a sentence of the writer ("I get ..."), not as a program prints it
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines (from 1) of the answer to a question of pasted text; ``voice``: program, words (sentences) or reply."""
+
+    question: str
+    first: int
+    last: int
+    voice: str

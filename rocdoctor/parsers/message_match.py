@@ -40,6 +40,14 @@ _ADVICE_LINE = re.compile(
 )
 # A literal that code compares with: "out of memory" in str(error)
 _COMPARED_IN_CODE = re.compile(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
+# What leads to a text that a person tells of.
+_NARRATED = re.compile(
+    r"(?i)\b(?:i|i'm|i've|we|my|our)\b(?!:)|\b(?:says?|said|gets?|getting|got|throws?|threw|thrown|"
+    r"(?:fail|crash|stop|di|exit)\w* with|complain\w*(?: about| of| that)?|errors? (?:out )?with|message|messages|"
+    r"(?:shows?|prints?|reports?|reads?)(?: me)?)[\s:,'\"\u201c(]{0,4}\Z"
+)
+_NARRATED_AFTER = re.compile(r"(?i)[^.\n]{0,120}\b(?:when|whenever|if|after|as soon as|every time) (?:i|we)\b")
+_STAMPED = re.compile(r"\s{0,12}(?:[\[(<{|]|\d{2,4}[-:/]|[IWEF]\d{4} |\S{1,60}:\d{1,9}[:\] ]|File \")")
 # A list of what a release repairs, up to the literal.
 _REPAIRED = re.compile(
     r"(?i)\bfix(?:es|ed)(?: in [\w. ]{1,20})?(?::| (?:an?|the|some|rare) (?:bug|hang|crash|problem|issue|rare)\b)"
@@ -56,7 +64,8 @@ class FoundMessage:
     """One text: its kind, the line (counted from 1) where it begins, an excerpt, its values, and who says it.
 
     ``role`` is "quoted" for a part of the text that is quoted while the rest is not, "advice" for source code and where
-    the words before it say that it is an example, a past state or absent.
+    the words before it say that it is an example, a past state or absent. ``narrated``: a sentence leads to the text
+    ("I get ..."), where a program prints it alone or behind a prefix.
     """
 
     kind: str
@@ -64,6 +73,7 @@ class FoundMessage:
     text: str
     values: Mapping[str, Value] = field(default_factory=dict)
     role: Role = "now"
+    narrated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +165,23 @@ def _occurrences(
         values = _values(wording, window, at - max(0, at - _BEFORE), len(literal))
         if values is not None:
             line = flat.line_at(at)
-            excerpt = flat.text[max(flat.starts[bisect_right(flat.starts, at) - 1], at - 120) : at + 240].strip()
-            yield FoundMessage(signature.kind, line, excerpt, values, _role(flat, at, len(literal), line, raw, quoted))
+            excerpt = _excerpt(flat, at, len(literal), raw)
+            role = _role(flat, at, len(literal), line, raw, quoted)
+            yield FoundMessage(signature.kind, line, excerpt, values, role, _narrated(flat, at, len(literal)))
         at = flat.text.find(literal, at + len(literal))
+
+
+def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str]) -> str:
+    """What stands around a literal: to the end of its line, and of the next ones where a line may have been wrapped."""
+    place = bisect_right(flat.starts, at) - 1
+    end = at + 240
+    for step in range(place, min(place + _LINES_AFTER, len(flat.starts) - 1)):
+        stop = flat.starts[step + 1]
+        if stop >= end:
+            break
+        if stop >= at + length and not 60 <= len(raw[flat.lines[step] - 1]) <= 133:
+            end = stop
+    return flat.text[max(flat.starts[place], at - 120) : end].strip()
 
 
 def _values(wording: Wording, window: str, at: int, length: int) -> dict[str, Value] | None:
@@ -184,3 +208,13 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
         return "advice"
     start = flat.starts[bisect_right(flat.starts, at) - 1]
     return "advice" if _ADVICE.search(flat.text[max(start, at - 90) : at].rsplit(". ", 1)[-1]) else "now"
+
+
+def _narrated(flat: _Flat, at: int, length: int) -> bool:
+    """Whether the words around a literal, on its line, are those of a person who tells of it."""
+    place = bisect_right(flat.starts, at)
+    start, end = flat.starts[place - 1], flat.starts[place] if place < len(flat.starts) else len(flat.text)
+    if _STAMPED.match(flat.text[start : start + 80]):
+        return False
+    before, after = flat.text[max(start, at - 200) : at], flat.text[at + length : min(end, at + length + 160)]
+    return bool(_NARRATED.search(before.rsplit(". ", 1)[-1]) or _NARRATED_AFTER.match(after))

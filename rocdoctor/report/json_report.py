@@ -13,7 +13,8 @@ SCHEMA = "rocdoctor.report/1"
 
 
 def _evidence(one: Evidence) -> dict[str, Any]:
-    return {"source": clean(one.source), "line": one.line, "value": clean(one.value)}
+    entry = {"source": clean(one.source), "line": one.line, "value": clean(one.value)}
+    return entry if one.voice == "program" else {**entry, "voice": one.voice}  # "words" or "reply"
 
 
 def _verdict(verdict: Verdict, manuals: dict[str, str]) -> dict[str, Any]:

@@ -20,13 +20,14 @@ def plain(text: str) -> str:
     return _MARKUP.sub(r"\\\1", one_line(text)).replace("<", "&lt;").replace("`", "'")
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Text inside backticks or a fence, which it cannot end."""
     return clean(text).replace("`", "'")
 
 
-def _inline(text: str) -> str:
-    return f"`{_code(one_line(text))}`"
+def inline(text: str) -> str:
+    """Text in one line between backticks."""
+    return f"`{code(one_line(text))}`"
 
 
 def render(diagnosis: Diagnosis) -> str:
@@ -47,7 +48,7 @@ def render(diagnosis: Diagnosis) -> str:
 
 
 def _fence(text: str, language: str) -> list[str]:
-    return [f"```{language}", _code(text), "```", ""]
+    return [f"```{language}", code(text), "```", ""]
 
 
 def _finding(found: Finding, name: str, subjects: list[str]) -> list[str]:
@@ -56,9 +57,12 @@ def _finding(found: Finding, name: str, subjects: list[str]) -> list[str]:
         value = one_line(one.value)
         short = value if len(value) <= _MAX_VALUE else value[: _MAX_VALUE - 3] + "..."
         place = one.source + (f":{one.line}" if one.line else "")
-        lines.append(f"- {_inline(short or '(empty)')}" + (f" from {_inline(place)}" if place else ""))
+        voice = {"words": ", in words", "reply": ", in a reply or a quotation"}.get(one.voice, "")
+        lines.append(f"- {inline(short or '(empty)')}" + (f" from {inline(place)}{voice}" if place else ""))
     if found.evidence:
         lines.append("")
+    if found.confidence == "possible":
+        lines += ["Only possible, on this evidence.", ""]
     if found.fix is not None:
         lines += [f"Fix ({found.fix.safety}): {plain(found.fix.text)}", ""]
         if found.fix.command:

@@ -65,8 +65,8 @@ def machine_lines(machine: Machine) -> list[str]:
     system = [value_or(machine.os.pretty_name, ""), f"Linux {release}" if release else "", *_inside(machine)]
     lines += _line("system", system)
     lines += _line("driver", list(drivers.values()))
-    lines += _line("ROCm", [f"{value_or(one.version, '?')} ({one.root})" for one in machine.rocm])
-    lines += _line("CUDA", [f"{value_or(one.version, '?')} ({one.root})" for one in machine.cuda_toolkits])
+    lines += _line("ROCm", [_installed(value_or(one.version, "?"), one.root) for one in machine.rocm])
+    lines += _line("CUDA", [_installed(value_or(one.version, "?"), one.root) for one in machine.cuda_toolkits])
     torch = machine.torch
     version = value_or(torch.version, "")
     shown = "not installed" if version is None else version
@@ -75,6 +75,11 @@ def machine_lines(machine: Machine) -> list[str]:
         "torch", [shown, f"Python {python}" if python else "", value_or(torch.interpreter, "")] if shown else []
     )
     return lines + _job(machine)
+
+
+def _installed(version: str, root: str) -> str:
+    """A release and its folder; the folder of one that a text only speaks of is in brackets, and says nothing."""
+    return version if root.startswith("(") else f"{version} ({root})"
 
 
 def _job(machine: Machine) -> list[str]:

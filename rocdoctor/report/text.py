@@ -40,9 +40,15 @@ def wrap(text: str, width: int, indent: str, hang: str | None = None) -> list[st
     return lines
 
 
+def evidence_place(one: Evidence) -> str:
+    """Where an evidence stands, and that it is somebody's words where it is."""
+    where = one_line(one.source) + (f":{one.line}" if one.line else "")
+    return where + {"words": ", in words", "reply": ", in a reply or a quotation"}.get(one.voice, "")
+
+
 def evidence_lines(evidence: Iterable[Evidence], width: int) -> list[str]:
     """Value and source side by side, values aligned; where both do not fit, the source stands below."""
-    rows = [(one_line(one.value), one_line(one.source) + (f":{one.line}" if one.line else "")) for one in evidence]
+    rows = [(one_line(one.value), evidence_place(one)) for one in evidence]
     left = min(max((len(value) for value, _ in rows), default=0), width // 2 - 4)
     lines: list[str] = []
     for value, source in rows:
@@ -62,6 +68,10 @@ def finding_lines(found: Finding, name: str, subjects: list[str], width: int, st
     lines += evidence_lines(found.evidence[:_MAX_EVIDENCE], width)
     if len(found.evidence) > _MAX_EVIDENCE:
         lines.append(f"    ... and {len(found.evidence) - _MAX_EVIDENCE} more")
+    if found.confidence == "possible":
+        spoken = any(one.voice != "program" for one in found.evidence)
+        why = "what is said in words, not an output" if spoken else "this evidence, which fits other causes too"
+        lines += wrap(f"only possible: it rests on {why}", width, "  ")
     if found.fix is not None:
         lines += _fix_lines(found.fix, name, width)
     lines.append(f"  more: rocdoctor explain {name}")

@@ -1,12 +1,13 @@
 """Pasted text as a host: recognisers cut out the parts that they know, and these answer what a machine would be asked.
 
 Every answer is marked as an excerpt: what the text does not show is unknown. Beside the questions of a machine there
-are three of a text alone:
+are four of a text alone:
 
 ================  ============================================================================================
 ``text``          the whole text without quoting, markup and escape sequences; line N is line N of what was given
 ``stated``        what it says in its own words, one JSON object a line (``rocdoctor.host.text.stated``)
 ``log nccl``      the lines that NCCL or RCCL printed
+``voices``        which lines are somebody's words, one JSON object a line (``rocdoctor.host.text.voices``)
 ================  ============================================================================================
 
 Each part has a role: the machine now, something that was tried, advice, or something other (another machine, a quoted
@@ -33,6 +34,7 @@ from rocdoctor.host.text.settings import parts as setting_parts
 from rocdoctor.host.text.settings import settings
 from rocdoctor.host.text.stated import parts as stated_parts
 from rocdoctor.host.text.stated import said
+from rocdoctor.host.text.voices import replies, voice_rows
 
 __all__ = ["Part", "TextHost", "open_text", "recognise"]
 
@@ -56,14 +58,15 @@ def open_text(text: str, origin: str) -> TextHost:
     """A host over pasted text."""
     cleaned = clean(text)
     found = _parts(cleaned)
-    answers = _answers(found)
+    answers, places = _answers(cleaned, found)
     answers["text"] = Answer("text", "ok", cleaned.text.encode(), truncated=cleaned.truncated, complete=False)
-    return TextHost(answers, origin, recognised=tuple(found))
+    return TextHost(answers, origin, recognised=tuple(found), places=places)
 
 
 def recognise(text: str) -> list[Answer]:
     """The answers that stand in a text, without that to ``text``."""
-    return list(_answers(_parts(clean(text))).values())
+    cleaned = clean(text)
+    return list(_answers(cleaned, _parts(cleaned))[0].values())
 
 
 def _parts(cleaned: Clean) -> list[Part]:
@@ -79,7 +82,7 @@ def _parts(cleaned: Clean) -> list[Part]:
     mentions = cards(cleaned, taken, index)
     chosen = _counted(cleaned, merged(mentions), mentions)
     values = [*said(cleaned, taken, stops, index), *launches(cleaned)]
-    result += stated_parts(values, chosen, mentions)
+    result += stated_parts(cleaned, values, chosen, mentions)
     return sorted(result, key=lambda part: (part.first, part.question))
 
 
@@ -119,18 +122,28 @@ def _counted(cleaned: Clean, chosen: list[Card], mentions: list[Card]) -> list[C
     return [many if card is one else card for card in chosen]
 
 
-def _answers(found: list[Part]) -> dict[str, Answer]:
+def _answers(cleaned: Clean, found: list[Part]) -> tuple[dict[str, Answer], dict[str, list[int]]]:
+    """(the answers, for each of their lines the line of the text that it came from)."""
+    others = replies(cleaned)
     groups: dict[str, list[Part]] = {}
     for part in found:
         if part.role == "now" and part.body:
             groups.setdefault(part.question, []).append(part)
-    answers: dict[str, Answer] = {}
+    chosen: dict[str, list[Part]] = {}
     for question, parts in groups.items():
-        # Of a failing and a working state the failing one counts.
+        # Of a failing and a working state the failing one counts, of the writer's and a reply's the writer's.
         failing = [part for part in parts if not part.working] or parts
-        body = "\n".join(part.body for part in failing) if question in _JOINED else _telling(failing).body
-        answers[question] = Answer(question, "ok", body.encode(), complete=False)
-    return answers
+        own = [part for part in failing if part.first - 1 not in others] or failing
+        chosen[question] = own if question in _JOINED else [_telling(own)]
+    answers = {
+        question: Answer(question, "ok", "\n".join(part.body for part in parts).encode(), complete=False)
+        for question, parts in chosen.items()
+    }
+    numbers = {question: [number for part in parts for number in part.numbers] for question, parts in chosen.items()}
+    body = voice_rows(cleaned, numbers, others)
+    if body:
+        answers["voices"] = Answer("voices", "ok", body.encode(), complete=False)
+    return answers, numbers
 
 
 def _telling(parts: list[Part]) -> Part:
@@ -147,6 +160,7 @@ class TextHost:
     origin: str
     kind: Kind = "text"
     recognised: tuple[Part, ...] = field(default=())
+    places: dict[str, list[int]] = field(default_factory=dict)  # question -> the text's line of each line of its answer
 
     def ask(self, question: str) -> Answer:
         answer = self.answers.get(question)

@@ -17,6 +17,7 @@ from rocdoctor.host.text.clean import Clean
 from rocdoctor.host.text.index import Index
 from rocdoctor.host.text.part import Part
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_name, sentence_around
+from rocdoctor.host.text.voices import is_sentence
 from rocdoctor.parsers.os_name import OS_NAME
 
 _LABELS = {
@@ -269,17 +270,20 @@ def _role(clean: Clean, at: int, match: re.Match[str]) -> Role:
     return role_of_name(before, after)
 
 
-def parts(values: list[Said], cards: list[Card], mentions: list[Card]) -> Iterator[Part]:
+def parts(clean: Clean, values: list[Said], cards: list[Card], mentions: list[Card]) -> Iterator[Part]:
     """The answer to ``stated``, labelled values first; what is not of this machine now stands in parts of its own."""
     rows: list[tuple[int, str]] = []
     for card in cards:
+        same = [one.line for one in mentions if one.role == "now" and (one.vendor, one.key) == (card.vendor, card.key)]
+        # A program's output, or a filled-in form, is better evidence than a sentence.
+        line = next((at for at in (card.line, *same) if not is_sentence(clean, at)), card.line) + 1
         entry = {
-            "field": "gpu", "value": card.name, "line": card.line + 1, "vendor": card.vendor, "gfx": card.gfx,
+            "field": "gpu", "value": card.name, "line": line, "vendor": card.vendor, "gfx": card.gfx,
             "compute_capability": card.capability, "count": card.count, "integrated": card.integrated,
         }  # fmt: skip
-        rows.append((card.line + 1, json.dumps(entry)))
+        rows.append((line, json.dumps(entry)))
     seen: set[tuple[str, str]] = set()
-    for one in sorted(values, key=lambda one: (not one.sure, one.line)):
+    for one in sorted(values, key=lambda one: (not one.sure, is_sentence(clean, one.line), one.line)):
         if one.role == "now" and (one.field, one.value) not in seen:
             seen.add((one.field, one.value))
             rows.append((one.line + 1, json.dumps({"field": one.field, "value": one.value, "line": one.line + 1})))

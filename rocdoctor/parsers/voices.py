@@ -1,0 +1,39 @@
+"""Reads the answer to the question ``voices``: which lines of which answer of a text somebody said, and who."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+Voice = Literal["program", "words", "reply"]
+
+_MAX_ROWS = 20_000
+_VOICES: dict[str, Voice] = {"program": "program", "words": "words", "reply": "reply"}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Lines ``first`` to ``last`` (counted from 1) of the answer to ``question``, and whose words they are."""
+
+    question: str
+    first: int
+    last: int
+    voice: Voice
+
+
+def parse_voices(text: str) -> tuple[Passage, ...]:
+    """Every row that makes sense, in the given order."""
+    found: list[Passage] = []
+    for raw in text.split("\n", _MAX_ROWS)[:_MAX_ROWS]:
+        try:
+            row = json.loads(raw[:4000]) if raw.startswith("{") else None
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(row, dict):
+            continue
+        question, first, last = row.get("question"), row.get("first"), row.get("last")
+        voice = _VOICES.get(row["voice"]) if isinstance(row.get("voice"), str) else None
+        if isinstance(question, str) and type(first) is int and type(last) is int and voice is not None:
+            found.append(Passage(question, first, last, voice))
+    return tuple(found)
