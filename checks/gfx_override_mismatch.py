@@ -8,7 +8,8 @@ Why
 
 Fix
   Unset it, and remove it from the script or profile that sets it. If a GPU really needs one, take the value of its own
-  group, and on unlike GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1.
+  group, and on unlike GPUs the form with the KFD node number: HSA_OVERRIDE_GFX_VERSION_1. A global value that fits one
+  card of a machine and harms another is named as mixed architectures.
 
 References
   https://llvm.org/docs/AMDGPUUsage.html#processors
@@ -19,6 +20,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import (
+    Evidence,
     Finding,
     Fix,
     Outcome,
@@ -33,9 +35,17 @@ from rocdoctor.check import (
     quote,
     warning,
 )
-from rocdoctor.evidence import Known, Unknown, known
+from rocdoctor.evidence import Known, Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine, Variable
-from rocdoctor.gfx_override import NAME, Override, best_value, override_of, physical_gfx
+from rocdoctor.gfx_override import (
+    NAME,
+    Override,
+    best_value,
+    node_setting,
+    override_of,
+    physical_gfx,
+    unlike_gpus_it_fits,
+)
 from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, override_row
 from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_driven, is_integrated
 from rocdoctor.torch_stack import for_training
@@ -104,10 +114,15 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
             confidence="likely",
         )
     if row.safety == "unsafe":
-        aside = is_integrated(gpu) and any(for_training(other) and is_driven(other) for other in machine.gpus)
-        # Where a variable selects GPUs, nothing runs on the integrated one.
-        hidden = aside and chosen_by(machine, VISIBLE_AMD) is not None
-        severity: Severity = "info" if hidden else "warning" if aside else "error"
+        aside = is_integrated(gpu) and any(
+            for_training(other) and is_driven(other) is not False for other in machine.gpus
+        )
+        fits = unlike_gpus_it_fits(machine, gpu, override) if for_training(gpu) else ()
+        if fits:
+            return _mixed(machine, gpu, gfx, override, fits, evidence)
+        # Nothing runs on an integrated GPU beside a discrete one, unless it is the first and no variable selects GPUs.
+        first = value_or(gpu.hip_index, None) == 0 and chosen_by(machine, VISIBLE_AMD) is None
+        severity: Severity = "error" if not aside else "warning" if first else "info"
         return finding(
             severity, f"{message}, which has other instructions: expect memory faults, hangs or wrong results.",
             evidence=evidence, fix=fix, explains=_EXPLAINS, confidence="certain" if sure else "likely",
@@ -125,6 +140,48 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
     return info(
         f"{message}, of the same group of instructions; it can work, and nobody supports it.", evidence=evidence
     )
+
+
+def _mixed(
+    machine: Machine, gpu: Gpu, gfx: str, override: Override, fits: tuple[Gpu, ...], evidence: list[Evidence]
+) -> Finding:
+    """One value for unlike GPUs: right for some, wrong for this one."""
+    variable = override.variable
+    other = fits[0]
+    evidence.insert(1, cite(other.gfx, f"{other.label}: {known(other.gfx)}"))
+    built = machine.torch.arch_list
+    need: list[str] = []
+    for one in (gpu, *fits):
+        real = known(physical_gfx(machine, one))
+        value = best_value(real)
+        if value is not None and not (isinstance(built, Known) and arch_list_covers(built.value, real)):
+            need.append(f"{node_setting(one, value)} for {real}")
+    form = f"{NAME}_<KFD node>=<value>"
+    per_node = (
+        f"set it for the GPU that needs it alone, by its KFD node: {', '.join(need)}"
+        if need
+        else f"where one of them does need an override, use the form for one KFD node, {form}"
+    )
+    nodes = "" if all(isinstance(one.kfd_node, Known) for one in (gpu, *fits)) else _NODES
+    return error(
+        f"One {NAME}={variable.value} holds for unlike GPUs (mixed architectures): it fits {other.label} "
+        f"({known(physical_gfx(machine, other))}), but makes this {gfx} run code for {override.target}, which has other "
+        "instructions: expect memory faults, hangs or wrong results.",
+        evidence=evidence,
+        cause="mixed-gpu-archs",
+        fix=Fix(
+            f"Unset {NAME}, remove it from {where_set(variable)}, and {per_node}{nodes}. Or give each job GPUs of one "
+            "kind with HIP_VISIBLE_DEVICES",
+            command=f"unset {NAME}" + "".join(f"; export {one.split(' ')[0]}" for one in need),
+            safety="safe",
+            verify="rocdoctor check gfx-override-mismatch",
+        ),
+        explains=("hsa-override-wrong", *_EXPLAINS),
+        confidence="certain" if machine.environment.complete else "likely",
+    )
+
+
+_NODES = " (the nodes: grep -H gfx_target_version /sys/class/kfd/kfd/topology/nodes/*/properties)"
 
 
 def _unset(variable: Variable) -> Fix:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from rocdoctor.evidence import Fact, Known, Source, Unknown
 from rocdoctor.facts import Environment, Gpu, Machine, Variable
 from rocdoctor.knowledge.tables import gfx_of_device, gfx_target, override_gfx_name, override_row, same_isa_group
+from rocdoctor.presence import is_driven
+from rocdoctor.torch_stack import for_training
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
 _NODE = re.compile(rf"{NAME}_(\d{{1,6}})")
@@ -85,3 +87,32 @@ def best_value(gfx: str) -> str | None:
         if native and target and same_isa_group(gfx, target) and override_row(gfx, value).safety == "same-group":
             return value
     return None
+
+
+def unlike_gpus_it_fits(machine: Machine, harmed: Gpu, override: Override) -> tuple[Gpu, ...]:
+    """The other GPUs to train on for which one global value is right, while ``harmed`` cannot run its code.
+
+    Integrated GPUs beside discrete ones do not count: what holds for these was hardly set for them.
+    """
+    if override.variable.name != NAME:
+        return ()
+    found: list[Gpu] = []
+    for gpu in machine.gpus:
+        real = physical_gfx(machine, gpu)
+        if gpu is harmed or gpu.vendor != "amd" or not for_training(gpu) or is_driven(gpu) is False:
+            continue
+        if not isinstance(real, Known) or not _holds_for(machine, gpu, override.variable):
+            continue
+        if override_row(real.value, override.variable.value).safety in ("no-op", "same-group", "risky"):
+            found.append(gpu)
+    return tuple(found)
+
+
+def _holds_for(machine: Machine, gpu: Gpu, variable: Variable) -> bool:
+    override = override_of(machine, gpu)
+    return isinstance(override, Known) and override.value is not None and override.value.variable == variable
+
+
+def node_setting(gpu: Gpu, value: str) -> str:
+    """The setting for this GPU alone; without its KFD node with a placeholder."""
+    return f"{NAME}_{gpu.kfd_node.value if isinstance(gpu.kfd_node, Known) else 'NODE'}={value}"

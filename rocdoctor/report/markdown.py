@@ -61,7 +61,7 @@ def _finding(found: Finding, name: str, subjects: list[str]) -> list[str]:
         lines.append(f"- {inline(short or '(empty)')}" + (f" from {inline(place)}{voice}" if place else ""))
     if found.evidence:
         lines.append("")
-    if found.confidence == "possible":
+    if found.confidence == "possible" and found.severity != "info":
         lines += ["Only possible, on this evidence.", ""]
     if found.fix is not None:
         lines += [f"Fix ({found.fix.safety}): {plain(found.fix.text)}", ""]

@@ -68,7 +68,7 @@ def finding_lines(found: Finding, name: str, subjects: list[str], width: int, st
     lines += evidence_lines(found.evidence[:_MAX_EVIDENCE], width)
     if len(found.evidence) > _MAX_EVIDENCE:
         lines.append(f"    ... and {len(found.evidence) - _MAX_EVIDENCE} more")
-    if found.confidence == "possible":
+    if found.confidence == "possible" and found.severity != "info":
         spoken = any(one.voice != "program" for one in found.evidence)
         why = "what is said in words, not an output" if spoken else "this evidence, which fits other causes too"
         lines += wrap(f"only possible: it rests on {why}", width, "  ")

@@ -100,12 +100,59 @@ def test_of_unlike_gpus_only_the_broken_one_is_accused() -> None:
     assert second.finding is not None and second.finding.severity == "error"
 
 
-def test_an_integrated_gpu_beside_a_discrete_one_is_less_than_an_error() -> None:
+def test_an_integrated_gpu_beside_a_discrete_one_is_no_fault_unless_it_is_used() -> None:
     of = machine(
         gpu("gfx1100"), gpu("gfx1036", 1, integrated=True), environment=environment({GLOBAL: "11.0.0"})
     )  # fmt: skip
     assert states(judge(NAME, of)) == ["pass", "fail"]
-    assert severities(judge(NAME, of)) == ["warning"]
+    assert severities(judge(NAME, of)) == ["info"]
+    first = gpu("gfx1036", 1, integrated=True, hip_index=k(0))
+    assert severities(judge(NAME, machine(gpu("gfx1100"), first, environment=environment({GLOBAL: "11.0.0"})))) == [
+        "warning"
+    ]
+
+
+def test_a_global_value_for_unlike_cards_is_named_so() -> None:
+    of = machine(
+        gpu("gfx1031", kfd_node=1), gpu("gfx1100", 1, kfd_node=2), environment=environment({GLOBAL: "10.3.0"})
+    )  # fmt: skip
+    second = judge(NAME, of)[1]
+    assert second.finding is not None and second.finding.fix is not None
+    assert second.finding.cause == "mixed-gpu-archs"
+    assert "it fits gpu 0" in second.finding.message and "(gfx1031), but makes this gfx1100" in second.finding.message
+    assert second.finding.fix.command == "unset HSA_OVERRIDE_GFX_VERSION; export HSA_OVERRIDE_GFX_VERSION_1=10.3.0"
+    assert "hsa-override-wrong" in second.finding.explains
+
+
+def test_with_code_for_every_card_none_needs_an_override() -> None:
+    torch = TorchBuild(version=k("2.9.0+rocm6.4"), arch_list=k(("gfx1030", "gfx1100")))
+    of = machine(gpu("gfx1030"), gpu("gfx1100", 1), torch=torch, environment=environment({GLOBAL: "10.3.0"}))
+    second = judge(NAME, of)[1]
+    assert second.finding is not None and second.finding.fix is not None
+    assert second.finding.cause == "mixed-gpu-archs"
+    assert second.finding.fix.command == "unset HSA_OVERRIDE_GFX_VERSION"
+    assert "HSA_OVERRIDE_GFX_VERSION_<KFD node>" in second.finding.fix.text
+
+
+@pytest.mark.parametrize("other", [{"driver": "vfio-pci"}, {"integrated": True}])
+def test_a_value_that_fits_only_a_gpu_that_is_not_used_is_plainly_wrong(other: dict[str, object]) -> None:
+    of = machine(gpu("gfx1031", **other), gpu("gfx1100", 1), environment=environment({GLOBAL: "10.3.0"}))
+    second = judge(NAME, of)[1]
+    assert second.finding is not None and second.finding.cause == "hsa-override-wrong"
+
+
+def test_a_value_that_fits_no_card_is_plainly_wrong() -> None:
+    of = machine(gpu("gfx906"), gpu("gfx1100", 1), environment=environment({GLOBAL: "10.3.0"}))
+    assert {one.finding.cause for one in judge(NAME, of) if one.finding} == {"hsa-override-wrong"}
+
+
+def test_a_global_value_where_the_nodes_are_not_known_says_how_to_find_them() -> None:
+    pair = (gpu("gfx1031", kfd_node=u()), gpu("gfx1100", 1, kfd_node=u()))
+    second = judge(NAME, machine(*pair, environment=environment({GLOBAL: "10.3.0"}, False)))[1]
+    assert second.finding is not None and second.finding.fix is not None
+    assert "HSA_OVERRIDE_GFX_VERSION_NODE=10.3.0" in second.finding.fix.text
+    assert "gfx_target_version" in second.finding.fix.text
+    assert second.finding.confidence == "likely"
 
 
 def test_the_form_with_a_node_number_holds_for_its_gpu_alone() -> None:
@@ -151,4 +198,5 @@ def test_an_integrated_gpu_that_a_variable_keeps_out_does_not_suffer() -> None:
     pair = (gpu("gfx1102"), gpu("gfx1036", 1, integrated=True))
     chosen = environment({GLOBAL: "11.0.0", "HIP_VISIBLE_DEVICES": "0"})
     assert severities(judge(NAME, machine(*pair, environment=chosen)))[-1] == "info"
-    assert severities(judge(NAME, machine(*pair, environment=environment({GLOBAL: "11.0.0"}))))[-1] == "warning"
+    first = (pair[0], gpu("gfx1036", 1, integrated=True, hip_index=k(0)))
+    assert severities(judge(NAME, machine(*first, environment=chosen)))[-1] == "info"

@@ -32,7 +32,8 @@ _FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|we|my|our)\b", re.IGNORECASE)
 # "name commented on 5 May", "@name wrote:", "name replied 3 days ago", and what mail programs put above an answer.
 _SPEAKER = re.compile(
     r"[\s*_#>|-]{0,8}(?:On .{4,60}, )?@?(?P<who>[A-Za-z][\w.'-]{1,40}(?: [A-Z][\w.'-]{1,30})?)(?: \([^()]{1,40}\))?"
-    r"(?: \[bot\])? (?P<what>opened (?:this|the)? ?(?:issue|discussion|on)|commented|replied|answered|wrote|said|posted)"
+    r"(?: \[bot\])? (?P<what>opened (?:(?:this|the) )?(?:issue|discussion|on)|commented|replied|answered|wrote|said|"
+    r"posted)"
     r"(?: (?:on|this|an?|\d|last|yesterday|today|the|edited|·|\().{0,60})?\s{0,2}:?[*_]{0,2}\s*\Z",
     re.IGNORECASE,
 )
