@@ -107,10 +107,15 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
     if name == "explain":
         add("name", metavar="NAME", help="a check")
     if name == "smoke":
-        add("modes", nargs="*", metavar="MODE", help="modes to run (all that are there)")
-        add("--world", type=int, default=2, metavar="N", help="number of ranks (2)")
+        add("modes", nargs="*", metavar="MODE", help="modes to run (the quick set)")
+        add("--world", type=int, metavar="N", help="number of ranks (one a GPU; 2 without GPUs)")
         add("--backend", choices=("auto", "nccl", "gloo"), default="auto")
         add("--device", choices=("auto", "cpu"), default="auto")
+        sets = one.add_mutually_exclusive_group()
+        sets.add_argument("--quick", action="store_true", help="the quick set of modes (this is the default)")
+        sets.add_argument("--full", action="store_true", help="all modes, also those that take minutes")
+        add("--deadline", type=float, metavar="SECONDS", help="deadline of one mode (30 on the CPU, 120 on GPUs)")
+        add("--list", action="store_true", help="print the modes and end")
     if name == "estimate":
         add("spec", metavar="SPEC.yaml", help="the configuration")
     if name == "emit":

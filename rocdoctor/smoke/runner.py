@@ -1,114 +1,83 @@
-"""Runs smoke programs in the interpreter under test: one process a rank, one deadline, nothing left behind."""
+"""Runs modes on pools of ranks in the interpreter under test and judges what they leave behind."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import signal
-import subprocess
-import tempfile
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
-from rocdoctor.host.programs import find_interpreter
+from rocdoctor.smoke.blame import judge
+from rocdoctor.smoke.pool import Pool
+from rocdoctor.smoke.results import ModeResult, RankResult, SmokeRun
+from rocdoctor.smoke.worker.mode import Mode, all_modes
 
-MODES = ("ddp",)
-_PROGRAM = Path(__file__).with_name("program.py")
+CPU_LIMIT_S, GPU_LIMIT_S = 30.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class ModeResult:
-    """What one mode showed. ``layer`` is where the fault most likely lies, empty when there is none."""
+class Setting:
+    """One set of ranks: how many, on which back end, on ``cpu`` or ``cuda``, and the deadline of a mode in seconds."""
 
-    mode: str
-    state: str
-    wall_s: float
-    message: str = ""
-    max_error: dict[str, float] = field(default_factory=dict)
-    tolerance: dict[str, float] = field(default_factory=dict)
-    layer: str = ""
-    ranks: tuple[dict[str, Any], ...] = ()
-    torch: str = ""
+    world: int
+    backend: str
+    device: str
+    limit_s: float = CPU_LIMIT_S
+    untested: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def run_mode(mode: str, world: int, backend: str, python: str | None, deadline_s: float = 60.0) -> ModeResult:
-    """Run one mode on ``world`` ranks; a rank that crashes or hangs is named."""
-    interpreter = find_interpreter(python)
-    if interpreter is None:
-        return ModeResult(mode, "unknown", 0.0, "no Python interpreter found; name one with --python")
+Told = Callable[[str, str, int, str], None]  # what ("mode", "rank", "done"), mode, rank, state
+
+
+def modes_named(names: Iterable[str], full: bool) -> tuple[Mode, ...]:
+    """The modes to run: those named, else the quick or the full set."""
+    known = all_modes()
+    wanted = set(names)
+    return tuple(mode for mode in known if (mode.name in wanted if wanted else full or not mode.full))
+
+
+def run_modes(pool: Pool, setting: Setting, modes: Sequence[Mode], told: Told | None = None) -> SmokeRun:
+    """Run the modes one after another on one set of ranks; the set is made anew after a loss."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="rocdoctor-smoke-") as folder:
-        results = [Path(folder) / f"rank{rank}.json" for rank in range(world)]
-        store = f"{folder}/store"
-        children = [
-            subprocess.Popen(
-                [interpreter, str(_PROGRAM), mode, str(rank), str(world), backend, store, str(results[rank])],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+    tell = told or _nobody
+    results: list[ModeResult] = []
+    up = False
+    for mode in modes:
+        tell("mode", mode.name, -1, "")
+        found = _not_applicable(mode, setting)
+        if found is None and not up:
+            start = judge(
+                pool.start(setting.world, setting.backend, setting.device, setting.limit_s / 2, setting.limit_s)
             )
-            for rank in range(world)
-        ]  # fmt: skip
-        late = _wait(children, began + deadline_s)
-        ranks = tuple(_rank(rank, path, rank in late, children[rank]) for rank, path in enumerate(results))
-    return _judge(mode, ranks, time.monotonic() - began)
-
-
-def _wait(children: list[subprocess.Popen[bytes]], deadline: float) -> set[int]:
-    """Wait for all ranks; those that are late are ended with their whole group and returned."""
-    late: set[int] = set()
-    for rank, child in enumerate(children):
-        try:
-            child.wait(max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            late.add(rank)
-    for child in children:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(2)
-    return late
-
-
-def _rank(rank: int, path: Path, late: bool, child: subprocess.Popen[bytes]) -> dict[str, Any]:
-    words = ""
-    if child.stderr is not None:
-        with contextlib.suppress(OSError, ValueError):
-            os.set_blocking(child.stderr.fileno(), False)
-            words = (child.stderr.read() or b"")[-2000:].decode("utf-8", errors="replace")
-        child.stderr.close()
-    try:
-        found: dict[str, Any] = json.loads(path.read_text())
-        return found
-    except (OSError, ValueError):
-        last = next((line for line in reversed(words.splitlines()) if line.strip()), "")
-        how = "gave no answer before the deadline" if late else f"ended with status {child.returncode}"
-        words = f"rank {rank} {how}" + (f": {last[:200]}" if last and not late else "")
-        return {"rank": rank, "state": "crashed", "message": words}
-
-
-def _judge(mode: str, ranks: tuple[dict[str, Any], ...], wall_s: float) -> ModeResult:
-    order = ("crashed", "fail", "unknown", "not-applicable", "pass")
-    worst = min(ranks, key=lambda one: order.index(one.get("state", "crashed")))
-    errors: dict[str, float] = {}
-    for one in ranks:
-        for name, value in one.get("max_error", {}).items():
-            errors[name] = max(errors.get(name, 0.0), value)
-    state = worst.get("state", "crashed")
-    message = worst.get("message", "")
-    layer = ""
-    if state == "crashed" and "No module named 'torch'" in message:
-        state, layer, message = "unknown", "configuration", "torch is not installed in this interpreter"
-    elif state == "crashed":
-        layer = "framework"
-    elif state == "fail":
-        layer = "collectives"
-    shown = tuple(
-        {"rank": one.get("rank"), "state": one.get("state"), "message": one.get("message", "")} for one in ranks
-    )
-    return ModeResult(
-        mode, state, wall_s, message, errors, worst.get("tolerance", {}), layer, shown,
-        next((one["torch"] for one in ranks if one.get("torch")), ""),
+            up = start.state == "pass"
+            if not up:
+                results.append(start)
+                tell("done", start.mode, -1, start.state)
+                break
+        if found is None:
+            found = judge(pool.run(mode.name, setting.limit_s, partial(_tell_rank, tell, mode.name)))
+            up = pool.whole
+        results.append(found)
+        tell("done", mode.name, -1, found.state)
+    pool.stop_ranks()
+    return SmokeRun(
+        setting.world, setting.backend, setting.device, pool.hello["torch"], time.monotonic() - began, tuple(results),
+        setting.untested, setting.notes, pool.peak_memory_bytes,
     )  # fmt: skip
+
+
+def _tell_rank(tell: Told, mode: str, rank: int, state: str) -> None:
+    tell("rank", mode, rank, state)
+
+
+def _nobody(what: str, mode: str, rank: int, state: str) -> None:
+    """Nobody wants to know how far it is."""
+
+
+def _not_applicable(mode: Mode, setting: Setting) -> ModeResult | None:
+    if setting.world >= mode.min_world:
+        return None
+    words = f"needs {mode.min_world} ranks or more"
+    ranks = tuple(RankResult(rank, "not-applicable") for rank in range(setting.world))
+    return ModeResult(mode.name, "not-applicable", 0.0, words, ranks=ranks)

@@ -1,0 +1,69 @@
+"""A board of notes in shared memory: what each rank is doing, readable after it died or froze.
+
+A file of ``world`` slots of SLOT bytes; a slot is a little-endian 16-bit length and a JSON object with ``mode``,
+``mark`` (the step that the mode announced), ``call`` and ``seq`` (the last collective that was entered, and its number).
+Writing is one store without a lock; a torn note reads as empty.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from typing import Any
+
+SLOT = 1024
+_LENGTH = struct.Struct("<H")
+
+
+def create(path: str, world: int) -> None:
+    """An empty board."""
+    with open(path, "wb") as stream:
+        stream.write(b"\0" * SLOT * world)
+
+
+class Board:
+    """One rank's slot."""
+
+    def __init__(self, path: str, rank: int) -> None:
+        handle = os.open(path, os.O_RDWR)
+        try:
+            self._memory = mmap.mmap(handle, 0)
+        finally:
+            os.close(handle)
+        self._at = rank * SLOT
+        self._note: dict[str, Any] = {"mode": "", "mark": "", "call": "", "seq": 0}
+
+    def begin(self, mode: str) -> None:
+        """A new mode: numbers start again."""
+        self._note = {"mode": mode, "mark": "start", "call": "", "seq": 0}
+        self._write()
+
+    def mark(self, text: str) -> None:
+        """The step that the rank is at."""
+        self._note["mark"] = text[:200]
+        self._write()
+
+    def call(self, text: str) -> None:
+        """A collective is about to be entered."""
+        self._note["seq"] += 1
+        self._note["call"] = text[:200]
+        self._write()
+
+    def _write(self) -> None:
+        data = json.dumps(self._note).encode()[: SLOT - 2]
+        self._memory[self._at : self._at + 2 + len(data)] = _LENGTH.pack(len(data)) + data
+
+
+def read(path: str, rank: int) -> dict[str, Any]:
+    """The note of a rank; empty when there is none or it is torn."""
+    try:
+        with open(path, "rb") as stream:
+            stream.seek(rank * SLOT)
+            slot = stream.read(SLOT)
+        length = _LENGTH.unpack(slot[:2])[0]
+        note = json.loads(slot[2 : 2 + length])
+    except (OSError, ValueError, struct.error):
+        return {}
+    return note if isinstance(note, dict) else {}

@@ -1,0 +1,144 @@
+"""Comparison of what a rank computed with what one process computes, and what a difference looks like.
+
+Every comparison has a stage; the earliest stage at which a rank differs is where its fault came in, and ranks that
+differ only later have caught it from others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+# In the order in which data flows through one training step.
+STAGES = ("input", "before", "local", "value", "loss", "grad", "param")
+# Largest difference allowed, as a share of the largest expected absolute value of the same set of tensors. Healthy fp32
+# runs stay at 5e-7 (gradients, 2e-8 absolute of 4.5e-2) and 1e-7 (parameters, SGD); one flipped bit (bit 20) of one
+# gradient element shows 1.7e-4. Measured with torch 2.13.0, gloo, 2 and 4 ranks, model of 57,920 parameters.
+FP32 = {"input": 0.0, "before": 5e-7, "local": 2e-5, "value": 2e-5, "loss": 5e-6, "grad": 2e-5, "param": 5e-7}
+_MAX_KEPT = 6
+
+
+class Comparison:
+    """All comparisons of one mode on one rank."""
+
+    def __init__(self, torch: Any, factor: float = 1.0) -> None:
+        self._torch = torch
+        self._factor = factor
+        self.errors: dict[str, float] = {}
+        self.tolerances: dict[str, float] = {}
+        self.faults: list[dict[str, Any]] = []
+        self.count = 0
+
+    def check(
+        self, stage: str, name: str, got: Any, wanted: Any, *, step: int = 0, tolerance: float | None = None,
+        scale: float | None = None, hints: Mapping[str, Any] | None = None,
+    ) -> bool:  # fmt: skip
+        """Compare one tensor (or number) and note the difference.
+
+        ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means equal bit for
+        bit in value. ``hints`` are tensors that a wrong result may turn out to be, named in words.
+        """
+        torch = self._torch
+        limit_share = FP32[stage] * self._factor if tolerance is None else tolerance
+        got, wanted = _plain(torch, got), _plain(torch, wanted)
+        self.count += 1
+        if got.shape != wanted.shape:
+            self._fault(
+                stage, step, name, math.inf, 0.0, f"has shape {list(got.shape)} instead of {list(wanted.shape)}"
+            )
+            return False
+        if not wanted.numel():
+            return True
+        size = float(wanted.abs().max()) if scale is None else scale
+        limit = limit_share * size
+        difference = (got - wanted).abs()
+        error = float(difference.max())
+        if not math.isfinite(error):
+            same = bool(((got == wanted) | (got.isnan() & wanted.isnan())).all())
+            error = 0.0 if same else math.inf
+        self.errors[stage] = max(self.errors.get(stage, 0.0), error)
+        self.tolerances[stage] = max(self.tolerances.get(stage, 0.0), limit)
+        if error <= limit:
+            return True
+        self._fault(stage, step, name, error, limit, _words(torch, got, wanted, difference, limit, hints or {}))
+        return False
+
+    def check_all(
+        self, stage: str, got: Mapping[str, Any], wanted: Mapping[str, Any], *, step: int = 0,
+        tolerance: float | None = None, hints: Optional[Mapping[str, Mapping[str, Any]]] = None,
+    ) -> None:  # fmt: skip
+        """Compare tensors by name; the tolerance is a share of the largest expected value among all of them."""
+        missing = sorted(set(wanted) - set(got))
+        if missing:
+            self._fault(stage, step, missing[0], math.inf, 0.0, "is missing")
+        largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
+        scale = max(largest, default=0.0)
+        for name in wanted:
+            if name in got:
+                chosen = {words: many[name] for words, many in (hints or {}).items() if name in many}
+                self.check(
+                    stage, name, got[name], wanted[name], step=step, tolerance=tolerance, scale=scale, hints=chosen
+                )
+
+    def expect(self, stage: str, name: str, holds: bool, words: str, *, step: int = 0) -> bool:
+        """Note a fault unless ``holds``; ``words`` complete the sentence that begins with the name."""
+        self.count += 1
+        if not holds:
+            self._fault(stage, step, name, math.inf, 0.0, words)
+        return holds
+
+    def _fault(self, stage: str, step: int, name: str, error: float, limit: float, words: str) -> None:
+        if len(self.faults) >= _MAX_KEPT and (step, STAGES.index(stage)) >= max(_order(one) for one in self.faults):
+            return
+        shown = None if math.isinf(error) else error
+        self.faults.append(
+            {"stage": stage, "step": step, "name": name, "error": shown, "tolerance": limit, "words": words[:400]}
+        )
+        self.faults.sort(key=_order)
+        del self.faults[_MAX_KEPT:]
+
+
+def _order(fault: Mapping[str, Any]) -> tuple[int, int]:
+    return int(fault["step"]), STAGES.index(fault["stage"])
+
+
+def _plain(torch: Any, value: Any) -> Any:
+    """A tensor in double precision on the CPU."""
+    if not isinstance(value, torch.Tensor):
+        return torch.as_tensor(value, dtype=torch.float64)
+    return value.detach().to("cpu").to(torch.float64)
+
+
+def _words(torch: Any, got: Any, wanted: Any, difference: Any, limit: float, hints: Mapping[str, Any]) -> str:
+    """What a wrong tensor looks like: where it differs, by how much, and what it equals instead."""
+    bad = ~(difference <= limit)
+    count, total = int(bad.sum()), int(bad.numel())
+    flat = int(torch.where(difference.isnan(), torch.full_like(difference, math.inf), difference).argmax())
+    index = []
+    for size in reversed(got.shape):
+        index.append(flat % size)
+        flat //= size
+    place = tuple(reversed(index))
+    at = f" at {list(place)}" if place else ""
+    words = f"expected {float(wanted[place]):.6g}{at}, got {float(got[place]):.6g}"
+    if total > 1:
+        words += f"; {count} of {total} values differ"
+    alike = _alike(torch, got, wanted, limit, hints)
+    return f"{words}; {alike}" if alike else words
+
+
+def _alike(torch: Any, got: Any, wanted: Any, limit: float, hints: Mapping[str, Any]) -> str:
+    if not float(wanted.abs().max()):
+        return ""
+    if not float(got.abs().max()):
+        return "all values are zero"
+    for words, other in hints.items():
+        if other.shape == got.shape and float((got - _plain(torch, other)).abs().max()) <= 4 * limit:
+            return f"it equals {words}"
+    ratio = float((got * wanted).sum() / (wanted * wanted).sum())
+    whole = round(ratio) if abs(ratio) >= 1.5 else (1 / round(1 / ratio) if 0.01 < abs(ratio) < 0.7 else 0)
+    if whole and float((got - whole * wanted).abs().max()) <= 4 * limit * max(1.0, abs(whole)):
+        times = f"{whole:g} times" if abs(whole) > 1 else f"1/{round(1 / whole)} of"
+        return f"it is {times} the expected tensor"
+    return ""

@@ -1,0 +1,92 @@
+"""What a mode has at hand on one rank: the ranks, the device, the reference, and comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import model as models
+from .board import Board
+from .compare import Comparison
+from .mode import NotApplicable
+
+
+class Context:
+    """One mode on one rank.
+
+    ``device`` is where this rank computes; ``backend`` the name of the process group's back end; ``folder`` a scratch
+    folder that all ranks share. ``facts`` goes into the result as it is (small, JSON).
+    """
+
+    def __init__(
+        self, torch: Any, rank: int, world: int, device: Any, backend: str, folder: str, board: Board,
+        cache: dict[Any, Any],
+    ) -> None:  # fmt: skip
+        self.torch = torch
+        self.rank = rank
+        self.world = world
+        self.device = device
+        self.backend = backend
+        self.folder = folder
+        self.sizes = models.Sizes(world)
+        self.facts: dict[str, Any] = {}
+        self._board = board
+        self._cache = cache
+        # A GPU adds in another order than one process does with other shapes.
+        self.comparison = Comparison(torch, factor=1.0 if device.type == "cpu" else 4.0)
+        self.check = self.comparison.check
+        self.check_all = self.comparison.check_all
+        self.expect = self.comparison.expect
+
+    def mark(self, text: str) -> None:
+        """Announce the step; it is what a fault message names when this rank does not come back."""
+        self._board.mark(text)
+
+    def need(self, holds: Any, words: str) -> None:
+        """End the mode as not applicable unless ``holds``."""
+        if not holds:
+            raise NotApplicable(words)
+
+    def build(self, layers: int = 0) -> Any:
+        """The model on this rank's device, with the same numbers on every rank."""
+        return models.build(self.torch, self.sizes, layers).to(self.device)
+
+    def batches(self, steps: int = 2) -> list[tuple[Any, Any]]:
+        """Whole batches of the steps, on this rank's device."""
+        return [
+            (one.to(self.device), two.to(self.device)) for one, two in models.batches(self.torch, self.sizes, steps)
+        ]
+
+    def share(self, tensor: Any, rank: int | None = None, world: int | None = None) -> Any:
+        """This rank's part of a batch: equal, consecutive rows."""
+        rank, world = self.rank if rank is None else rank, world or self.world
+        rows = tensor.shape[0] // world
+        return tensor[rank * rows : (rank + 1) * rows]
+
+    def reference(self, kind: str = "sgd", steps: int = 2, layers: int = 0) -> models.Reference:
+        """What one process computes on whole batches in fp32 on this device; computed once a pool."""
+        key = ("reference", kind, steps, layers)
+        if key not in self._cache:
+            self._cache[key] = models.one_process(self.torch, self.build(layers), self.batches(steps), kind)
+        found: models.Reference = self._cache[key]
+        return found
+
+    def local_gradients(self, state: dict[str, Any], tokens: Any, targets: Any, layers: int = 0) -> dict[str, Any]:
+        """Gradients of this rank's own share alone for given parameters, without communication."""
+        model = self.build(layers)
+        model.load_state_dict(state)
+        models.loss_of(self.torch, model(tokens), targets).backward()
+        return models.gradients(model)
+
+    def cached(self, key: Any, make: Any) -> Any:
+        """``make()`` once a pool."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
+
+    def mesh(self, *sizes: int, names: tuple[str, ...]) -> Any:
+        """A device mesh; made once a pool, since each holds process groups."""
+        from torch.distributed.device_mesh import init_device_mesh
+
+        return self.cached(
+            ("mesh", sizes, names), lambda: init_device_mesh(self.device.type, sizes, mesh_dim_names=names)
+        )

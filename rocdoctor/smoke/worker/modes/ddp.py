@@ -1,0 +1,96 @@
+"""DistributedDataParallel: plain, with accumulation, and with the hooks and optimizers that change what is exchanged."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from .. import model as models
+from ..context import Context
+from ..mode import Mode
+
+ORDER = 30
+
+
+def train(
+    context: Context, model: Any, optimizer: Any, *, kind: str = "sgd", accumulate: int = 1,
+    tolerance: float | None = None,
+) -> None:  # fmt: skip
+    """Train on this rank's share and compare each step with one process on the whole batch.
+
+    Compared are the start (broadcast), what this rank contributes by itself, the loss, every gradient and every
+    parameter. ``model`` is the wrapped model; its parameters are not split.
+    """
+    torch, dist = context.torch, context.torch.distributed
+    wanted = context.reference(kind)
+    own: dict[str, Any] = {}
+    handles = [one.register_hook(_keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
+    for step, (tokens, targets) in enumerate(context.batches()):
+        context.mark(f"step {step}: forward and backward")
+        context.check_all("before", models.parameters(model), wanted.before[step], step=step,
+                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+        optimizer.zero_grad()
+        own.clear()
+        tokens, targets = context.share(tokens), context.share(targets)
+        part = tokens.shape[0] // accumulate
+        loss = torch.zeros((), device=context.device)
+        for turn in range(accumulate):
+            rows = slice(turn * part, (turn + 1) * part)
+            last = turn == accumulate - 1
+            with contextlib.nullcontext() if last else model.no_sync():
+                share = models.loss_of(torch, model(tokens[rows]), targets[rows]) / accumulate
+                share.backward()
+            loss += share.detach()
+            if not last:
+                context.check_all("local", models.gradients(model), own, step=step, tolerance=1e-4)
+        local = context.local_gradients(wanted.before[step], tokens, targets)
+        context.check_all("local", own, local, step=step, tolerance=1e-4)
+        total = loss.clone()
+        context.mark(f"step {step}: mean of the losses")
+        dist.all_reduce(total)
+        context.check("loss", "loss", total / context.world, wanted.losses[step], step=step)
+        context.check_all("grad", models.gradients(model), wanted.grads[step], step=step, tolerance=tolerance,
+                          hints={"this rank's own gradient: nothing was exchanged": local})  # fmt: skip
+        optimizer.step()
+        context.check_all("param", models.parameters(model), wanted.after[step], step=step, tolerance=tolerance)
+    for handle in handles:
+        handle.remove()
+
+
+def _keep(into: dict[str, Any], name: str) -> Callable[[Any], None]:
+    def hook(gradient: Any) -> None:
+        into[name] = into[name] + gradient if name in into else gradient.detach().clone()
+
+    return hook
+
+
+def wrap(context: Context) -> Any:
+    """The model in DistributedDataParallel; ranks begin with different numbers, which it has to make equal."""
+    from torch.nn.parallel import DistributedDataParallel
+
+    model = context.build()
+    if context.rank:
+        with context.torch.no_grad():
+            for one in model.parameters():
+                one.add_(context.rank)
+    ids = [context.device.index] if context.device.type == "cuda" else None
+    return DistributedDataParallel(model, device_ids=ids)
+
+
+def plain(context: Context) -> None:
+    """Two steps with SGD."""
+    model = wrap(context)
+    train(context, model, models.optimizer_for(context.torch, "sgd", model.parameters()))
+
+
+def no_sync(context: Context) -> None:
+    """Gradients of two micro-batches are added before they are exchanged once."""
+    model = wrap(context)
+    train(context, model, models.optimizer_for(context.torch, "sgd", model.parameters()), accumulate=2)
+
+
+MODES = (
+    Mode("ddp", "data parallel (DistributedDataParallel)", plain),
+    Mode("ddp-no-sync", "data parallel with gradient accumulation (no_sync)", no_sync),
+)

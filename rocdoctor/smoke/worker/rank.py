@@ -1,0 +1,209 @@
+"""One rank of a pool: joins the process group, runs the modes it is told to, and says what it saw.
+
+Every result is written before anything else happens, and the process ends without running exit handlers: some torch
+builds abort there although all work is done.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import datetime
+import faulthandler
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from . import board as boards
+from . import watch
+from .context import Context
+from .mode import NotApplicable, all_modes
+
+_PR_SET_PDEATHSIG = 1
+# Words in the errors of ranks that lost another rank, or waited for one in vain: not the fault itself.
+_VICTIM = (
+    "connection closed by peer", "connection reset by peer", "timed out waiting", "socket timeout", "broken pipe",
+    "connection was likely closed", "watchdog caught collective operation timeout", "remote process exited",
+    "application timeout caused pair closure", "ncclremoteerror", "wait timeout", "timed out after", "read error",
+    "write error",
+)  # fmt: skip
+
+
+class Job:
+    """What the server tells a rank: its place in the pool. All values are JSON."""
+
+    def __init__(self, plan: dict[str, Any], rank: int) -> None:
+        self.rank = rank
+        self.world = int(plan["world"])
+        self.backend = str(plan["backend"])
+        self.device = str(plan["device"])
+        self.folder = str(plan["folder"])
+        self.timeout_s = float(plan["timeout_s"])
+        self.parent = int(plan["server"])
+
+
+def serve(job: Job, commands: int, events: int) -> None:
+    """Run in a fresh fork until told to end, or until the other side is gone. Never returns."""
+    status = 1
+    try:
+        _bind_to_parent(job.parent)
+        _quiet(job)
+        _serve(job, commands, events)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def _bind_to_parent(parent: int) -> None:
+    """Die when the server dies, also while hanging in the kernel's or a library's code."""
+    try:
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    except (OSError, AttributeError):
+        pass
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _quiet(job: Job) -> None:
+    log = os.open(os.path.join(job.folder, f"rank{job.rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    for number in (1, 2):
+        os.dup2(log, number)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the runner ends us
+    faulthandler.enable(file=sys.stderr, all_threads=False)
+    stack = open(os.path.join(job.folder, f"rank{job.rank}.stack"), "w")  # noqa: SIM115 - lives as long as we do
+    faulthandler.register(signal.SIGUSR2, file=stack, all_threads=False)
+    os.environ.update(
+        RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(job.world), LOCAL_WORLD_SIZE=str(job.world)
+    )
+
+
+def _serve(job: Job, commands: int, events: int) -> None:
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    def say(**fields: Any) -> None:
+        data = (json.dumps({"rank": job.rank, "at": time.monotonic(), **fields}) + "\n").encode()
+        while data:
+            data = data[os.write(events, data) :]
+
+    board = boards.Board(os.path.join(job.folder, "board"), job.rank)
+    board.begin("start")
+    try:
+        device, seen = join(torch, job, board)
+    except BaseException as error:
+        say(event="not-ready", **_crash(torch, error))
+        return
+    say(event="ready", gpu=seen)
+    modes = {mode.name: mode for mode in all_modes()}
+    cache: dict[Any, Any] = {}
+    with os.fdopen(commands, "r") as lines:
+        for line in lines:
+            order = json.loads(line)
+            name = str(order["mode"])
+            os.environ["ROCDOCTOR_SMOKE_MODE"] = name
+            board.begin(name)
+            context = Context(torch, job.rank, job.world, device, job.backend, job.folder, board, cache)
+            began = time.monotonic()
+            record = run(torch, modes[name].run, context)
+            say(event="result", mode=name, seconds=time.monotonic() - began, **record)
+
+
+def join(torch: Any, job: Job, board: boards.Board) -> Any:
+    """Choose the device and form the process group. Gives the device and the GPU's PCI address (None on the CPU)."""
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    random.seed(0)
+    watch.install(board)
+    if job.device == "cpu":
+        device, seen = torch.device("cpu"), None
+    else:
+        number = job.rank % torch.cuda.device_count()
+        torch.cuda.set_device(number)
+        device, seen = torch.device("cuda", number), pci_address(torch, number)
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+    store = dist.FileStore(  # type: ignore[attr-defined, unused-ignore]
+        os.path.join(job.folder, "store"), job.world
+    )
+    backend = "cpu:gloo,cuda:nccl" if job.backend == "nccl" else job.backend
+    board.mark("forming the process group")
+    dist.init_process_group(
+        backend, store=store, rank=job.rank, world_size=job.world,
+        timeout=datetime.timedelta(seconds=job.timeout_s),
+    )  # fmt: skip
+    board.mark("first collective")
+    dist.all_reduce(torch.ones(1, device=device))
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return device, seen
+
+
+def pci_address(torch: Any, number: int) -> str | None:
+    """The PCI address of a GPU as torch names it (torch 2.8 and later), else None."""
+    found = torch.cuda.get_device_properties(number)
+    if not hasattr(found, "pci_bus_id"):
+        return None
+    return f"{getattr(found, 'pci_domain_id', 0):04x}:{found.pci_bus_id:02x}:{found.pci_device_id:02x}.0"
+
+
+def run(torch: Any, function: Callable[[Context], None], context: Context) -> dict[str, Any]:
+    """Run one mode; the record holds the state, the errors and the first faults. Never raises."""
+    random.seed(0)
+    torch.manual_seed(0)
+    torch.set_default_dtype(torch.float32)
+    try:
+        function(context)
+        if context.device.type == "cuda":
+            torch.cuda.synchronize()
+    except NotApplicable as reason:
+        return {"state": "not-applicable", "message": str(reason)[:400]}
+    except BaseException as error:
+        return _crash(torch, error)
+    found = context.comparison
+    if not found.count:
+        return {"state": "crashed", "kind": "error", "message": "the mode compared nothing"}
+    record: dict[str, Any] = {
+        "state": "fail" if found.faults else "pass", "errors": found.errors, "tolerances": found.tolerances,
+        "checks": found.count,
+    }  # fmt: skip
+    if found.faults:
+        record["faults"] = found.faults
+    if context.facts:
+        record["facts"] = context.facts
+    return record
+
+
+def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
+    traceback.print_exc()
+    words = f"{type(error).__name__}: {error}".strip()
+    low = words.lower()
+    kind = "error"
+    if "out of memory" in low or "defaultcpuallocator" in low or isinstance(error, MemoryError):
+        kind = "memory"
+    elif isinstance(error, NotImplementedError) or "no backend type associated with device type" in low:
+        kind = "unsupported"
+    elif any(part in low for part in _VICTIM):
+        kind = "victim"
+    elif "no space left" in low or "bus error" in low or "shared memory" in low:
+        kind = "space"
+    elif "hip error" in low or "cuda error" in low or "cudnn" in low or "miopen" in low:
+        kind = "device"
+    elif "nccl" in low or "gloo" in low or "detected mismatch between collectives" in low:
+        kind = "collective"
+    frames = [
+        f"{os.path.basename(one.filename)}:{one.lineno} {one.name}" for one in traceback.extract_tb(error.__traceback__)
+    ]
+    return {
+        "state": "crashed", "kind": kind, "message": " ".join(words.split())[:500], "stack": frames[-6:],
+        "calls": watch.last_calls(torch),
+    }  # fmt: skip

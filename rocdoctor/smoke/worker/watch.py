@@ -1,0 +1,72 @@
+"""Notes each collective on the board before it is entered: a rank that never comes back still tells where it was."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from typing import Any
+
+from .board import Board
+
+_COLLECTIVES = (
+    "all_gather", "all_gather_into_tensor", "all_gather_single", "all_reduce", "all_to_all", "all_to_all_single",
+    "barrier", "broadcast", "gather", "irecv", "isend", "monitored_barrier", "recv", "reduce", "reduce_scatter",
+    "reduce_scatter_single", "reduce_scatter_tensor", "scatter", "send",
+)  # fmt: skip
+
+
+def install(board: Board) -> None:
+    """Wrap the functions of torch.distributed in place. Collectives that C++ starts by itself are not seen."""
+    import torch.distributed as dist
+    from torch.distributed import distributed_c10d as inner
+
+    for name in _COLLECTIVES:
+        function = getattr(inner, name, None)
+        if function is not None:
+            noted = _noted(name, function, board)
+            setattr(inner, name, noted)
+            setattr(dist, name, noted)
+
+
+def _noted(name: str, function: Callable[..., Any], board: Board) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        board.call(name + " " + _shape(args, keywords))
+        return function(*args, **keywords)
+
+    return call
+
+
+def _shape(args: Any, keywords: Any) -> str:
+    """Type and sizes of the tensors of a call, for example ``float32[4,8] float32[8]``."""
+    found = []
+    for value in (*args[:2], *list(keywords.values())[:3]):
+        many = value if isinstance(value, (list, tuple)) else [value]
+        for one in many[:4]:
+            if hasattr(one, "dtype") and hasattr(one, "shape"):
+                sizes = ",".join(str(size) for size in one.shape)
+                found.append(f"{str(one.dtype).replace('torch.', '')}[{sizes}]")
+    return " ".join(found[:6])
+
+
+def last_calls(torch: Any, count: int = 3) -> list[str]:
+    """The last collectives that the library itself recorded (flight recorder), newest last; empty where it has none."""
+    inner = getattr(torch._C, "_distributed_c10d", None)
+    found: list[str] = []
+    for name in ("_dump_fr_trace_json", "_dump_nccl_trace_json"):
+        dump = getattr(inner, name, None)
+        if dump is None:
+            continue
+        try:
+            entries = json.loads(dump()).get("entries", [])
+        except Exception:  # a private interface: whatever it raises means that it tells nothing
+            continue
+        for one in entries[-count:]:
+            kinds = zip(one.get("input_dtypes") or [], one.get("input_sizes") or [])
+            sizes = " ".join(f"{kind}[{','.join(map(str, size))}]" for kind, size in kinds)
+            number = one.get("collective_seq_id") or one.get("p2p_seq_id")
+            found.append(f"#{number} {one.get('profiling_name')} {sizes} {one.get('state')}"[:200])
+        if found:
+            break
+    return found

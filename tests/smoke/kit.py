@@ -1,0 +1,48 @@
+"""Running modes with and without a planted fault, on one server for a whole test process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from rocdoctor.smoke.pool import Pool
+from rocdoctor.smoke.results import ModeResult
+from rocdoctor.smoke.runner import Setting, modes_named, run_modes
+
+PLANTED = Path(__file__).with_name("planted")
+
+
+@cache
+def _server() -> tuple[Pool, Path]:
+    handle, name = tempfile.mkstemp(prefix="planted-")
+    os.close(handle)
+    environment = {**os.environ, "PYTHONPATH": str(PLANTED), "ROCDOCTOR_PLANT": name, "PYTHONDONTWRITEBYTECODE": "1"}
+    pool = Pool(sys.executable, environment)
+    atexit.register(pool.close)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return pool, Path(name)
+
+
+def run(mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
+    """One healthy run of a mode on CPU ranks."""
+    return planted("", -1, mode, world, limit_s)
+
+
+def planted(fault: str, rank: int | str, mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
+    """Run a mode with one fault at one rank (``all``: every rank)."""
+    pool, plant = _server()
+    plant.write_text(f"{fault} {rank} {mode}" if fault else "")
+    found = run_modes(pool, Setting(world, "gloo", "cpu", limit_s), modes_named([mode], True))
+    return found.modes[-1]
+
+
+def processes() -> list[int]:
+    """The server's descendants that run now."""
+    from rocdoctor.smoke.pool import marked
+
+    pool, _ = _server()
+    return [pid for pid in marked(pool.mark) if pid != pool.hello["pid"]]

@@ -1,0 +1,153 @@
+"""Faults of any mode, and what all of them are made with.
+
+A fault is a function of ``active`` (whether the mode runs) that changes the process of one rank. A family of modes that
+needs more has a file ``faults_<family>.py`` with its own FAULTS beside this one; names are unique.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+
+def put(name: str, mode: str) -> None:
+    """Put the fault in place; it acts only while ``mode`` runs (``*``: always)."""
+    known = dict(FAULTS)
+    for path in sorted(Path(__file__).parent.glob("faults_*.py")):
+        known.update(importlib.import_module(path.stem).FAULTS)
+    known[name](lambda: mode in ("*", os.environ.get("ROCDOCTOR_SMOKE_MODE")))
+
+
+Active = Callable[[], bool]
+
+
+def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
+    """Replace ``owner.name`` by ``around(original, *args, **keywords)``."""
+    original = getattr(owner, name)
+    setattr(owner, name, lambda *args, **keywords: around(original, *args, **keywords))
+
+
+def at_backward(act: Callable[[], None], active: Active, turn: int = 1, after: bool = False) -> None:
+    """Act once, at the given backward pass of the process group's own work (the second one by default)."""
+    seen = {"count": 0}
+
+    def around(original: Any, *args: Any, **keywords: Any) -> Any:
+        if not active() or _reference():
+            return original(*args, **keywords)
+        seen["count"] += 1
+        due = seen["count"] == turn
+        if due and not after:
+            act()
+        result = original(*args, **keywords)
+        if due and after:
+            act()
+        return result
+
+    wrap(torch.Tensor, "backward", around)
+
+
+def _reference() -> bool:
+    """Whether the program computes its one-process reference right now."""
+    import sys
+
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name in ("one_process", "local_gradients", "reference"):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def at_collective(
+    act: Callable[..., Any], active: Active, turn: int = 2, names: tuple[str, ...] = ("all_reduce",)
+) -> None:
+    """Call ``act(original, *args, **keywords)`` instead of the given collective at its nth call."""
+    seen = {"count": 0}
+
+    def around(original: Any, *args: Any, **keywords: Any) -> Any:
+        if active():
+            seen["count"] += 1
+            if seen["count"] == turn:
+                return act(original, *args, **keywords)
+        return original(*args, **keywords)
+
+    for name in names:
+        for owner in (dist, dist.distributed_c10d):
+            wrap(owner, name, around)
+
+
+def flip_bit(tensor: torch.Tensor, bit: int = 20) -> None:
+    """Flip one bit of the largest element of a float32 tensor, in place."""
+    flat = tensor.detach().view(-1)
+    at = int(flat.abs().argmax())
+    flat[at : at + 1].view(torch.int32).bitwise_xor_(1 << bit)
+
+
+def die(number: int) -> Callable[[Active], None]:
+    return lambda active: at_backward(lambda: os.kill(os.getpid(), number), active)
+
+
+def leave(status: int) -> Callable[[Active], None]:
+    return lambda active: at_backward(lambda: os._exit(status), active)
+
+
+def sleep(active: Active) -> None:
+    at_backward(lambda: time.sleep(3600), active)
+
+
+def raise_error(active: Active) -> None:
+    def act() -> None:
+        raise ValueError("planted: expected a tensor of 3 dimensions")
+
+    at_backward(act, active)
+
+
+def out_of_memory(active: Active) -> None:
+    at_backward(lambda: torch.empty(1 << 50), active)  # type: ignore[arg-type]
+
+
+def wrong_size(active: Active) -> None:
+    at_collective(lambda original, tensor, *rest, **more: original(torch.zeros(1000), *rest, **more), active)
+
+
+def wrong_order(active: Active) -> None:
+    at_collective(lambda original, tensor, *rest, **more: dist.broadcast(tensor, 0), active)
+
+
+def skipped(active: Active) -> None:
+    at_collective(lambda original, *rest, **more: None, active)
+
+
+def gradient_bit(active: Active) -> None:
+    """One bit of one gradient element, after the exchange."""
+
+    def around(original: Any, *args: Any, **keywords: Any) -> Any:
+        result = original(*args, **keywords)
+        if active() and not _reference():
+            first = next(one.grad for one in _parameters() if one.grad is not None)
+            flip_bit(first)
+        return result
+
+    wrap(torch.Tensor, "backward", around)
+
+
+def _parameters() -> list[torch.Tensor]:
+    import gc
+
+    return [one for one in gc.get_objects() if isinstance(one, torch.nn.Parameter) and one.grad is not None]
+
+
+FAULTS: dict[str, Callable[[Active], None]] = {
+    "sigkill": die(signal.SIGKILL), "sigsegv": die(signal.SIGSEGV), "sigstop": die(signal.SIGSTOP),
+    "exit-0": leave(0), "sleep": sleep, "error": raise_error, "out-of-memory": out_of_memory,
+    "wrong-size": wrong_size, "wrong-order": wrong_order, "skipped-collective": skipped,
+    "gradient-bit": gradient_bit,
+}  # fmt: skip
