@@ -30,6 +30,8 @@ _MARKUP = re.compile(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
 _CELL_END = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
 _ROW = re.compile(r"<(/?)tr(?:\s[^<>]{0,500})?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|nbsp|apos|#39|#x27|#34|#x2F|#96);")
+_HEADS = ("#", "**", "__", " #", "  #")
+_HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
 # Characters that web pages and word processors put in the place of plain ones.
 _PLAIN = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u200b": None, "\u200c": None, "\u200d": None, "\ufeff": None,
@@ -50,13 +52,16 @@ class Clean:
     quotes: list[int]
     truncated: bool = False
     starts: dict[int, int] = field(default_factory=dict)  # code block -> index of its first line
+    headings: list[int] = field(default_factory=list)  # indices of lines that are one
     introductions: dict[int, str] = field(default_factory=dict, compare=False)  # line -> what leads to it, once asked
-    headings: dict[int, str] = field(default_factory=dict, compare=False)  # line -> the heading above it, once asked
+    _joined: list[str] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def text(self) -> str:
         """All lines; a line that was taken out is empty."""
-        return "\n".join(self.lines)
+        if not self._joined:
+            self._joined.append("\n".join(self.lines))
+        return self._joined[0]
 
 
 def clean(text: str) -> Clean:
@@ -91,7 +96,10 @@ def clean(text: str) -> Clean:
     for at, block in enumerate(blocks):
         if block:
             starts.setdefault(block, at)
-    return Clean(lines, blocks, quotes, truncated, starts)
+    headings = [
+        at for at, line in enumerate(lines) if line.startswith(_HEADS) and not blocks[at] and _HEADING.match(line)
+    ]
+    return Clean(lines, blocks, quotes, truncated, starts, headings)
 
 
 def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:

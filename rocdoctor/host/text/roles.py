@@ -7,6 +7,8 @@ not tell, a text speaks of the machine that it is about.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from functools import lru_cache
 from typing import Literal
 
 from rocdoctor.host.text.clean import Clean
@@ -73,6 +75,9 @@ _TRIED = re.compile(
     r"\bsame (?:error|result|problem|issue)\b|\b(?:even|also) (?:with|when|after)\b",
     re.IGNORECASE,
 )
+_TRIED_AFTER = re.compile(
+    r"\W{0,3}(?:(?:this|that|it|which|but|and)\s){0,3}(?:did|does|had|has|made)(?:n't| not| no)\b", re.IGNORECASE
+)
 _NEGATED = re.compile(
     r"\b(?:without|unset(?:ting)?|not set(?:ting)?|remov\w+|removing|disabl\w+|never set|take out|taking "
     r"out|no longer (?:set|use)|isn't set|is not set)\s(?:\S+\s){0,3}$",
@@ -83,11 +88,13 @@ _BEFORE = re.compile(
     r"when it works|successful|expected (?:output|result)|after (?:the )?fix|fixed)\b",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
 _OTHER_HEADING = re.compile(
     r"\b(?:expected|work.?arounds?|solutions?|proposed|suggest\w*|fix|how to fix|alternatives?|additional ideas)\b",
     re.IGNORECASE,
 )
+# Sentences of a log differ in their numbers, which no expression here looks at: what was found of one holds for all.
+_NO_DIGITS = str.maketrans("123456789", "000000000")
+_KEPT = 4096
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|;(?=\s)|\s[-–—]\s")
 
 
@@ -128,6 +135,11 @@ def _goes_on(clean: Clean, upper: int, lower: int) -> bool:
 
 def role_of_name(before: str, after: str) -> Role:
     """The role of a card, or of a version of what is installed, by its sentence."""
+    return _role_of_name(before.translate(_NO_DIGITS), after.translate(_NO_DIGITS))
+
+
+@lru_cache(_KEPT)
+def _role_of_name(before: str, after: str) -> Role:
     whole = before + " " + after
     if _OTHER.search(whole):
         return "other"
@@ -146,6 +158,11 @@ def role_of_name(before: str, after: str) -> Role:
 
 def role_of_setting(before: str, after: str) -> Role:
     """The role of a variable's value by its sentence."""
+    return _role_of_setting(before.translate(_NO_DIGITS), after.translate(_NO_DIGITS))
+
+
+@lru_cache(_KEPT)
+def _role_of_setting(before: str, after: str) -> Role:
     whole = before + " " + after
     if _OTHER.search(whole):
         return "other"
@@ -188,37 +205,31 @@ def _introduction(clean: Clean, line: int) -> str:
 
 def heading(clean: Clean, line: int) -> str:
     """The nearest heading above a line (index), within 200 lines."""
-    if line not in clean.headings:
-        clean.headings[line] = _heading_above(clean, line)
-    return clean.headings[line]
-
-
-def _heading_above(clean: Clean, line: int) -> str:
-    for at in range(line, max(-1, line - 200), -1):
-        if (
-            not clean.blocks[at]
-            and clean.lines[at].startswith(("#", "**", "__", " #", "  #"))
-            and _HEADING.match(clean.lines[at])
-        ):
-            return clean.lines[at].strip("#*_ ")
-    return ""
+    place = bisect_right(clean.headings, line) - 1
+    if place < 0 or clean.headings[place] <= line - 200:
+        return ""
+    return clean.lines[clean.headings[place]].strip("#*_ ")
 
 
 def role_of_block(clean: Clean, first: int, last: int, setting: bool) -> Role:
     """The role of the lines ``first`` to ``last`` (indices), by what leads to them and what follows."""
-    lead = introduction(clean, first)
-    if clean.quotes[first] or _OTHER.search(lead):
+    of_lead = _role_of_lead(introduction(clean, first).translate(_NO_DIGITS))
+    if clean.quotes[first] or of_lead == "other":
         return "other"
     if not setting:
         return "now"
     if _OTHER_HEADING.search(heading(clean, first)):
         return "advice"
     tail = _following(clean, last)
-    if _TRIED.search(lead) or re.match(
-        r"\W{0,3}(?:(?:this|that|it|which|but|and)\s){0,3}(?:did|does|had|has|made)(?:n't| not| no)\b",
-        tail,
-        re.IGNORECASE,
-    ):
+    return "tried" if _TRIED_AFTER.match(tail) else of_lead
+
+
+@lru_cache(_KEPT)
+def _role_of_lead(lead: str) -> Role:
+    """The role of the settings in a block by the sentence that leads to it."""
+    if _OTHER.search(lead):
+        return "other"
+    if _TRIED.search(lead):
         return "tried"
     return "advice" if _ADVICE.search(lead) else "now"
 
@@ -232,5 +243,9 @@ def _following(clean: Clean, last: int) -> str:
 
 def shows_working(clean: Clean, first: int) -> bool:
     """Whether what leads to a block says that it shows the working state, of two outputs of one program."""
-    lead = introduction(clean, first)
+    return _is_working(introduction(clean, first).translate(_NO_DIGITS))
+
+
+@lru_cache(_KEPT)
+def _is_working(lead: str) -> bool:
     return bool(_BEFORE.search(lead)) and not re.search(r"\b(?:not|n't|after the update|now)\b", lead, re.IGNORECASE)
