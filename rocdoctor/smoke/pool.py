@@ -1,8 +1,8 @@
-"""The runner's side of a pool: starts the server in the interpreter under test, owns every deadline, leaves nothing behind.
+"""The runner's side of a pool: starts the server in the interpreter under test, owns deadlines, leaves nothing behind.
 
 All processes of a pool carry a mark in their environment; whatever still carries it at the end is ended, also what has
-left its process group or lost its parent. A thread that starts a pool must outlive it: the kernel ends the server when that
-thread ends.
+left its process group or lost its parent. A thread that starts a pool must outlive it: the kernel ends the server when
+that thread ends.
 """
 
 from __future__ import annotations

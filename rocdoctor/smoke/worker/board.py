@@ -1,7 +1,7 @@
 """A board of notes in shared memory: what each rank is doing, readable after it died or froze.
 
 A file of ``world`` slots of SLOT bytes; a slot is a little-endian 16-bit length and a JSON object with ``mode``,
-``mark`` (the step that the mode announced), ``call`` and ``seq`` (the last collective that was entered, and its number).
+``mark`` (the step that the mode announced), ``call`` and ``seq`` (the last collective that was entered, its number).
 Writing is one store without a lock; a torn note reads as empty.
 """
 

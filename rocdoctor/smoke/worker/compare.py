@@ -44,9 +44,7 @@ class Comparison:
         got, wanted = _plain(torch, got), _plain(torch, wanted)
         self.count += 1
         if got.shape != wanted.shape:
-            self._fault(
-                stage, step, name, math.inf, 0.0, f"has shape {list(got.shape)} instead of {list(wanted.shape)}"
-            )
+            self._fault(stage, step, name, math.inf, 0.0, f"has shape {[*got.shape]} instead of {[*wanted.shape]}")
             return False
         if not wanted.numel():
             return True
@@ -66,7 +64,7 @@ class Comparison:
 
     def check_all(
         self, stage: str, got: Mapping[str, Any], wanted: Mapping[str, Any], *, step: int = 0,
-        tolerance: float | None = None, hints: Optional[Mapping[str, Mapping[str, Any]]] = None,
+        tolerance: float | None = None, hints: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:  # fmt: skip
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them."""
         missing = sorted(set(wanted) - set(got))

@@ -130,7 +130,7 @@ def optimizer_for(torch: Any, kind: str, parameters_: Any) -> Any:
 
 
 def one_process(torch: Any, model: Any, data: list[tuple[Any, Any]], kind: str, autocast: Any = None) -> Reference:
-    """Train on whole batches without any communication. ``autocast``: a function that gives a context for the forward."""
+    """Train on whole batches without communication. ``autocast``: a function that gives a context for the forward."""
     import contextlib
 
     found = Reference()

@@ -6,6 +6,7 @@ builds abort there although all work is done.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import datetime
 import faulthandler
@@ -63,10 +64,8 @@ def serve(job: Job, commands: int, events: int) -> None:
 
 def _bind_to_parent(parent: int) -> None:
     """Die when the server dies, also while hanging in the kernel's or a library's code."""
-    try:
+    with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    except (OSError, AttributeError):
-        pass
     if os.getppid() != parent:
         os._exit(1)
 

@@ -1,9 +1,9 @@
 """Plants one fault into the interpreter under test, before rocdoctor's own program knows of it.
 
 Python runs this file at start when its folder is on PYTHONPATH. ROCDOCTOR_PLANT names a file that holds
-``NAME RANK MODE``: the fault ``NAME`` of a file beside this one is put in place at RANK (``all`` for every rank) when the ranks
-have formed their process group, and acts while MODE runs (``*`` means any). Faults change the library, the transport or the process;
-never the comparison.
+``NAME RANK MODE``: the fault ``NAME`` of a file beside this one is put in place at RANK (``all`` for every rank) when
+the ranks have formed their process group, and acts while MODE runs (``*`` means any). Faults change the library, the
+transport or the process; never the comparison.
 """
 
 from __future__ import annotations

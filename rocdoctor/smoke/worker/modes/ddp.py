@@ -1,4 +1,4 @@
-"""DistributedDataParallel: plain, with accumulation, and with the hooks and optimizers that change what is exchanged."""
+"""DistributedDataParallel: plain and with gradient accumulation."""
 
 from __future__ import annotations
 
