@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rocdoctor.host.text.clean import Clean
-from rocdoctor.host.text.index import Index
+from rocdoctor.host.text.index import Index, ascending
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_name, sentence_around
 from rocdoctor.knowledge.older import older_card
 from rocdoctor.knowledge.tables import gfx_target, profiles_by_name
@@ -102,9 +102,10 @@ class Card:
 def cards(clean: Clean, taken: set[int], index: Index) -> list[Card]:
     """Every mention outside of recognised outputs (``taken``: their lines)."""
     found: list[Card] = []
-    candidates = set(index.lines(_WORDS_OF_CARDS))
-    candidates |= {index.line_at(match.start()) for match in _NUMBERS.finditer(clean.text)}
-    for at in sorted(candidates - taken):
+    numbers = (index.line_at(match.start()) for match in _NUMBERS.finditer(clean.text))
+    for at in ascending(index.lines(_WORDS_OF_CARDS), numbers):
+        if at in taken:
+            continue
         line = clean.lines[at]
         if len(line) > 2000:
             continue

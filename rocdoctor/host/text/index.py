@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from itertools import accumulate
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heapreplace, merge
+from itertools import accumulate, groupby
 
 from rocdoctor.host.text.clean import Clean
 
@@ -37,18 +38,35 @@ class Index:
         """Whether one of the words, in their case, may occur; False is sure."""
         return any(word.translate(_NO_DIGITS) in self._shapes for word in words)
 
-    def lines(self, words: Iterable[str]) -> list[int]:
-        """The lines (indices, ascending) that hold one of the words, which are in lower case."""
-        found: set[int] = set()
-        for word in words:
-            if word.translate(_NO_DIGITS) not in self._lowered_shapes:
-                continue
-            at = self.lowered.find(word)
-            while at >= 0:
-                line = self.line_at(at)
-                found.add(line)
-                at = self.lowered.find(word, self.starts[line + 1])
-        return sorted(found)
+    def lines(self, words: Iterable[str]) -> Iterator[int]:
+        """The lines (indices, ascending) that hold one of the words, which are in lower case; found as they are asked.
+
+        Who has enough stops asking, and the rest of a long text is not searched.
+        """
+        lowered, starts = self.lowered, self.starts
+        places = [
+            (at, word)
+            for word in words
+            if word.translate(_NO_DIGITS) in self._lowered_shapes and (at := lowered.find(word)) >= 0
+        ]
+        heapify(places)
+        while places:
+            at, word = places[0]
+            line = bisect_right(starts, at) - 1
+            yield line
+            end = starts[line + 1]
+            while places and places[0][0] < end:
+                word = places[0][1]
+                at = lowered.find(word, end)
+                if at < 0:
+                    heappop(places)
+                else:
+                    heapreplace(places, (at, word))
+
+
+def ascending(*lines: Iterable[int]) -> Iterator[int]:
+    """Several ascending sequences as one, each line once."""
+    return (line for line, _ in groupby(merge(*lines)))
 
 
 def _same_length(line: str) -> str:

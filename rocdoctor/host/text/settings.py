@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rocdoctor.host.text.clean import Clean
-from rocdoctor.host.text.index import Index
+from rocdoctor.host.text.index import Index, ascending
 from rocdoctor.host.text.part import Part
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_setting, sentence_around
 from rocdoctor.host.text.sections import Section
@@ -100,9 +100,9 @@ def settings(clean: Clean, found: list[Section], index: Index) -> list[Setting]:
 
 def _of_lines(clean: Clean, index: Index) -> Iterator[Setting]:
     count = 0
-    candidates = {index.line_at(match.start()) for match in _CANDIDATE.finditer(clean.text)}
-    candidates |= {at for at in index.lines(_COMMANDS) if _COMMAND.search(clean.lines[at])}
-    for at in sorted(candidates):
+    named = (index.line_at(match.start()) for match in _CANDIDATE.finditer(clean.text))
+    commands = (at for at in index.lines(_COMMANDS) if _COMMAND.search(clean.lines[at]))
+    for at in ascending(named, commands):
         for one in _of_line(clean, at):
             if one.value is None or not _PLACEHOLDER.match(one.value):
                 yield one

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from rocdoctor.host.text.cards import Card
 from rocdoctor.host.text.clean import Clean
-from rocdoctor.host.text.index import Index
+from rocdoctor.host.text.index import Index, ascending
 from rocdoctor.host.text.part import Part
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_name, sentence_around
 from rocdoctor.host.text.voices import is_sentence
@@ -121,10 +121,9 @@ class Said:
 
 def said(clean: Clean, taken: set[int], stops: set[int], index: Index) -> Iterator[Said]:
     """Every value outside of recognised outputs (``taken``: their lines); ``stops`` are lines with a prompt."""
-    spoken = set(index.lines(_HINTS))
     labels = _labels(clean, index)
     count = 0
-    for at in sorted(spoken | set(labels)):
+    for at in ascending(index.lines(_HINTS), sorted(labels)):
         line = clean.lines[at]
         if len(line) > 3000:
             continue
