@@ -165,8 +165,8 @@ def _mixed(
     nodes = "" if all(isinstance(one.kfd_node, Known) for one in (gpu, *fits)) else _NODES
     return error(
         f"One {NAME}={variable.value} holds for unlike GPUs (mixed architectures): it fits {other.label} "
-        f"({known(physical_gfx(machine, other))}), but makes this {gfx} run code for {override.target}, which has other "
-        "instructions: expect memory faults, hangs or wrong results.",
+        f"({known(physical_gfx(machine, other))}), but makes this {gfx} run code for {override.target}, which has "
+        "other instructions: expect memory faults, hangs or wrong results.",
         evidence=evidence,
         cause="mixed-gpu-archs",
         fix=Fix(

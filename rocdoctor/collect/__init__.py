@@ -22,6 +22,8 @@ from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.messages import collect_messages
 from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
+from rocdoctor.collect.slurm import collect_slurm_nodes
+from rocdoctor.collect.run import collect_run
 from rocdoctor.collect.sources import read_tools
 from rocdoctor.collect.voices import with_voices
 from rocdoctor.evidence import Known, value_or
@@ -100,6 +102,8 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
         failures=tuple(tools.failures),
         disagreements=unlike,
         messages=collect_messages(host),
+        slurm_nodes=collect_slurm_nodes(host),
         job=job.collect_job(host, running.uptime_s),
+        run=collect_run(host),
     )
     return with_voices(host, stated.filled(host, machine))

@@ -26,6 +26,8 @@ from rocdoctor.facts.job import Job, JobProcess, JobThread
 from rocdoctor.facts.machine import (
     Machine,
 )
+from rocdoctor.facts.slurm import SlurmNode
+from rocdoctor.facts.run import FlightOp, FlightRecord, JobRun
 from rocdoctor.facts.software import (
     CudaToolkit,
     Disagreement,
@@ -62,11 +64,14 @@ __all__ = [
     "Display",
     "Environment",
     "Fan",
+    "FlightOp",
+    "FlightRecord",
     "Gpu",
     "GpuLink",
     "GpuProcess",
     "Job",
     "JobProcess",
+    "JobRun",
     "JobThread",
     "Kernel",
     "KernelLog",
@@ -86,6 +91,7 @@ __all__ = [
     "Power",
     "RasBlock",
     "RocmInstall",
+    "SlurmNode",
     "Temperature",
     "ToolFailure",
     "TorchBuild",

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from rocdoctor.evidence import NOT_ASKED, Fact
 from rocdoctor.facts.gpu import Display, Gpu, GpuLink
 from rocdoctor.facts.job import Job
+from rocdoctor.facts.run import JobRun
+from rocdoctor.facts.slurm import SlurmNode
 from rocdoctor.facts.software import (
     CudaToolkit,
     Disagreement,
@@ -60,4 +62,6 @@ class Machine:
     network_complete: bool = False  # the list shows every network card on the bus
     messages: tuple[Message, ...] = ()  # texts of programs in pasted text, by line
     passages: tuple[Passage, ...] = ()  # of pasted text: what stands in somebody's words
+    slurm_nodes: tuple[SlurmNode, ...] = ()  # what Slurm says of the nodes of a cluster
     job: Job | None = None  # the running job that was asked about
+    run: JobRun = field(default_factory=JobRun)  # a job that logs and dumps tell of

@@ -7,6 +7,8 @@ are four of a text alone:
 ``text``          the whole text without quoting, markup and escape sequences; line N is line N of what was given
 ``stated``        what it says in its own words, one JSON object a line (``rocdoctor.host.text.stated``)
 ``log nccl``      the lines that NCCL or RCCL printed
+``log torch``     the text, where torch or its launcher tells of ranks that failed or waited
+``dump torch``    dumps of torch's flight recorder, as JSON
 ``voices``        which lines are somebody's words, one JSON object a line (``rocdoctor.host.text.voices``)
 ================  ============================================================================================
 
@@ -24,6 +26,7 @@ from rocdoctor.host.base import Answer, Kind
 from rocdoctor.host.text.cards import Card, cards, machine_count, merged
 from rocdoctor.host.text.clean import Clean, clean
 from rocdoctor.host.text.index import Index
+from rocdoctor.host.text.jobs import job_parts, without_dumps
 from rocdoctor.host.text.kinds import COLLECT_ENV
 from rocdoctor.host.text.launch import launches
 from rocdoctor.host.text.listings import listings
@@ -49,6 +52,7 @@ _JOINED = frozenset(
         "env",
         "run lsmod",
         "run dkms status",
+        "run scontrol show node",
     }
 )
 _TROUBLE = ("error", "not loaded", "failed", "fail", "unable", "denied", "no devices", "cannot")
@@ -56,8 +60,9 @@ _TROUBLE = ("error", "not loaded", "failed", "fail", "unable", "denied", "no dev
 
 def open_text(text: str, origin: str) -> TextHost:
     """A host over pasted text."""
+    text, dumps = without_dumps(text)
     cleaned = clean(text)
-    found = _parts(cleaned)
+    found = [*job_parts(cleaned, dumps), *_parts(cleaned)]
     answers, places = _answers(cleaned, found)
     answers["text"] = Answer("text", "ok", cleaned.text.encode(), truncated=cleaned.truncated, complete=False)
     return TextHost(answers, origin, recognised=tuple(found), places=places)
@@ -65,8 +70,9 @@ def open_text(text: str, origin: str) -> TextHost:
 
 def recognise(text: str) -> list[Answer]:
     """The answers that stand in a text, without that to ``text``."""
+    text, dumps = without_dumps(text)
     cleaned = clean(text)
-    return list(_answers(cleaned, _parts(cleaned))[0].values())
+    return list(_answers(cleaned, [*job_parts(cleaned, dumps), *_parts(cleaned)])[0].values())
 
 
 def _parts(cleaned: Clean) -> list[Part]:

@@ -10,7 +10,8 @@ COLLECT_ENV = "run python -m torch.utils.collect_env"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How one output looks. ``hints``: words of which the text must hold one; ``line``: a line that belongs to it.
+    """How one output looks. ``hints``: words of which the text must hold one; ``line``: a line that belongs to it;
+    ``words``: those, in lower case, of which such a line holds one, where that spares looking at each line.
 
     Without ``until`` the part is made of the matching lines alone (with ``more``: also the indented lines that follow
     one); with it, of everything from a matching line on to that line, the end of its block, or the next prompt.
@@ -24,6 +25,7 @@ class Kind:
     least: int = 1
     sign: re.Pattern[str] | None = None  # does what a hint does
     before: int = 0  # lines that belong to it above the first matching one
+    words: tuple[str, ...] = ()
 
 
 _NEVER = re.compile(r"(?!)")
@@ -106,6 +108,7 @@ KINDS: tuple[Kind, ...] = (
         ("(UUID: GPU-",),
         re.compile(r"\s{0,12}GPU \d{1,3}: .{2,80}\(UUID: (?:GPU|MIG)-"),
         more=True,
+        words=("(uuid: ",),
     ),
     Kind(
         "run nvidia-smi topo -m",
@@ -139,6 +142,22 @@ KINDS: tuple[Kind, ...] = (
         ("Distributor ID:",),
         re.compile(r"\s{0,12}(?:Distributor ID|Description|Release|Codename):\s"),
     ),
+    Kind(
+        "run scontrol show node",
+        ("NodeName=",),
+        re.compile(
+            r"\s{0,12}NodeName=[\w.-]{1,64} (?:Arch|CoresPerSocket|CPUAlloc)=|\s{0,12}NodeName=[\w.-]{1,64}\s*\Z"
+        ),
+        more=True,
+    ),
+    Kind(
+        "run sinfo",
+        ("NODELIST",),
+        re.compile(
+            r"\s{0,12}(?:NODELIST\s+NODES\s+PARTITION\s|PARTITION\s+AVAIL\s+TIMELIMIT\s|REASON\s+USER\s+TIMESTAMP\s)"
+        ),
+        until=_NEVER,
+    ),
     Kind("run uname -a", ("Linux ",), re.compile(r"\s{0,12}Linux \S{1,80} \d{1,2}\.\d{1,3}\.\S{1,80} #\d")),
     Kind("read /proc/version", ("Linux version ",), re.compile(r"\s{0,12}Linux version \d\.")),
     Kind("read /proc/cmdline", ("BOOT_IMAGE=",), re.compile(r"\s{0,12}BOOT_IMAGE=")),
@@ -153,7 +172,7 @@ KINDS: tuple[Kind, ...] = (
         ),
         least=3,
     ),
-    Kind("run id", ("uid=",), re.compile(r".{0,40}\buid=\d{1,10}\(?.{0,80}\bgid=\d")),
+    Kind("run id", ("uid=",), re.compile(r".{0,40}\buid=\d{1,10}\(?.{0,80}\bgid=\d"), words=("uid=",)),
     Kind(
         "run ls -l /dev/kfd /dev/dri",
         ("crw", "brw"),
@@ -166,6 +185,7 @@ KINDS: tuple[Kind, ...] = (
             r"\s{0,12}(?:amdgpu|nvidia|rock-dkms|rock|amdgpu-dkms)[\w-]{0,20}(?:/|, ?)[\w.~:+-]{2,60}(?:, "
             r"[^\s,]{3,60}, (?:x86_64|aarch64))?: (?:installed|built|added|broken)"
         ),
+        words=(": installed", ": built", ": added", ": broken"),
     ),
     Kind("run modinfo amdgpu", ("filename:",), re.compile(r"\s{0,12}filename:\s+/\S{1,200}/amdgpu\.ko"), until=_NEVER),
     Kind(
@@ -201,6 +221,7 @@ KINDS: tuple[Kind, ...] = (
         "log nccl",
         ("NCCL INFO", "NCCL WARN", "NCCL version", "RCCL version", "NET/"),
         re.compile(r".{0,200}\b(?:NCCL (?:INFO|WARN|version)|RCCL version)\b"),
+        words=("ccl info", "ccl warn", "ccl version"),
     ),
     Kind("read /proc/driver/nvidia/version", ("NVRM version:",), re.compile(r"\s{0,12}NVRM version: ")),
     Kind("run pip list", ("Package",), re.compile(r"\s{0,12}Package\s+Version\b"), until=_NEVER),

@@ -22,6 +22,7 @@ PROGRAMS = frozenset({
     "export", "hipconfig",
     "nvcc", "set", "unset", "setenv", "apt", "module", "source", "cd", "getent", "hostname", "torchrun", "make",
     "systemctl", "which",
+    "sinfo", "scontrol",
     "rocm_agent_enumerator", "clinfo", "vulkaninfo", "stat", "ldd", "strings", "watch", "time", "nix", "srun",
     "mpirun", "./",
 })  # fmt: skip
@@ -36,7 +37,7 @@ _PYTHON = re.compile(r"\s{0,12}(?:>>>|In \[\d{1,5}\]:|\.\.\.)(?:\s|\Z)")
 # A command that stands on a line of its own without a prompt: options, paths and words of sub-commands alone.
 _BARE = re.compile(
     r"\s{0,8}(?:sudo )?(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|journalctl|env|printenv|uname|"
-    r"lscpu|pip3? (?:list|freeze|show)|conda list|ulimit|"
+    r"sinfo|scontrol show nodes?|lscpu|pip3? (?:list|freeze|show)|conda list|ulimit|"
     r"id|groups|dkms status|modinfo|df|ip a(?:ddr)?|ibstat|lsmod|cat /[\w./-]+|ls -l\S*|python3? -m "
     r"torch\.utils\.collect_env)(?:\s+(?:-{1,2}[\w=,.-]+|/[\w./*-]+|static|metric|list|topo|status|amdgpu|"
     r"nvidia|\|.{0,80}))*\s{0,4}\Z"
@@ -115,6 +116,7 @@ def sections(clean: Clean) -> list[Section]:
             found.append((at, command))
             prompts.append(at)
         if len(found) >= _MAX_SECTIONS:
+            prompts.append(at + 1)  # what follows is not looked at, so it is no output of the last command
             break
     result: list[Section] = []
     following = iter([*prompts, len(clean.lines)])
@@ -210,6 +212,10 @@ def question_of(command: str) -> str | None:
         return "run ls -l /dev/kfd /dev/dri" if any(word.startswith("/dev") for word in rest) else None
     if program == "ip":
         return "run ip addr" if rest[:1] and rest[-1][:1] == "a" else None
+    if program in ("sinfo", "scontrol"):
+        if program == "sinfo":
+            return run(program, *rest)
+        return run("scontrol", "show", "node") if rest[:2] in (["show", "node"], ["show", "nodes"]) else None
     if program == "dmesg":
         return "run dmesg"
     if program == "dkms":
