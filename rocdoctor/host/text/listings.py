@@ -19,7 +19,10 @@ def listings(clean: Clean, stops: set[int], index: Index) -> Iterator[Part]:
         if not hinted and not (kind.sign and kind.sign.search(whole)):
             continue
         match = kind.line.match
-        hits = [at for at, line in enumerate(clean.lines) if line and match(line)]
+        if kind.words:
+            hits = [at for at in index.lines(kind.words) if match(clean.lines[at])]
+        else:
+            hits = [at for at, line in enumerate(clean.lines) if line and match(line)]
         if len(hits) < kind.least:
             continue
         yield from _ranges(clean, kind, hits, stops) if kind.until else _lines(clean, kind, hits, stops)
