@@ -139,4 +139,6 @@ _NAMES = {
     "stated": "names of cards, systems and versions",
     "env": "environment variables",
     "log nccl": "log of NCCL or RCCL",
+    "log torch": "log of a training job",
+    "dump torch": "dump of torch's flight recorder",
 }

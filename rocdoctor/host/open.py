@@ -7,10 +7,12 @@ import os
 import socket
 import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
+from rocdoctor.host.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.tree import DiskTree, TreeError, TreeHost
 
@@ -63,6 +65,14 @@ def open_evidence(argument: str) -> Host:
         if argument != "-" and Path(argument).is_dir():
             path = Path(argument)
             os.scandir(path).close()  # a folder that may not be looked into is an error, not an empty one
+            text, pickles = folder_text(path)
+            if text:
+                from rocdoctor.host.text import open_text
+
+                return open_text(text, path.name or path.resolve().name)
+            if pickles:
+                name, head = pickles[0]
+                raise InputError(f"{path / name}: {pickle_advice(head, str(path / name))}")
             return TreeHost(DiskTree(path), path.name or path.resolve().name)
         if argument == "-":
             return _from_bytes(_standard_input(), "standard input")
@@ -185,9 +195,11 @@ def _from_bytes(data: bytes, origin: str) -> Host:
         data = gunzip(data)
     if is_capture(data):
         return CaptureHost(parse(data), origin)
+    if is_pickle(data):
+        raise _NotText(pickle_advice(data, origin))
     from rocdoctor.host.text import open_text
 
-    return open_text(decode(data), origin)
+    return open_text(named(decode(data), origin), origin)
 
 
 def add_answers(host: Host, arguments: list[str]) -> Host:
@@ -201,6 +213,8 @@ def add_answers(host: Host, arguments: list[str]) -> Host:
         try:
             data = _content(name)
             data = gunzip(data) if data[:2] == b"\x1f\x8b" else data
+            if is_pickle(data):
+                raise _NotText(pickle_advice(data, name))
             # The answer to a question that was named may be binary.
             text = decode(data) if not question or data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         except OSError as error:
@@ -214,10 +228,16 @@ def add_answers(host: Host, arguments: list[str]) -> Host:
             extra[question] = Answer(question, "ok", data, truncated=cut, complete=False)
             continue
         from rocdoctor.host.text import recognise
+        from rocdoctor.host.text.jobs import MANY
 
-        found = recognise(text)
+        found = recognise(named(text, name))
         if not found:
             raise InputError(f"{label}: not recognised; say what it is: --add 'run dmesg={name}'")
         for answer in found:
-            extra.setdefault(answer.question, answer)
+            # Each rank of a job writes files of its own: they are one answer together.
+            before = extra.get(answer.question) or host.ask(answer.question) if answer.question in MANY else None
+            if before is not None and before.ok:
+                extra[answer.question] = replace(answer, data=before.data + b"\n" + answer.data)
+            else:
+                extra.setdefault(answer.question, answer)
     return OverlayHost(host, extra) if extra else host
