@@ -91,6 +91,17 @@ def resolved(value: str, lookup: dict[str, str]) -> tuple[str, bool]:
     return _PART.sub(put, value)[:4000], taken
 
 
+def filled(value: str, lookup: dict[str, str]) -> str:
+    """A value with what the file tells put in; what it does not tell stays marked with its name."""
+
+    def put(match: re.Match[str]) -> str:
+        body = match[1]
+        default = _DEFAULT.match(body)
+        return lookup.get(default[1], default[3]) if default is not None else lookup.get(body, match[0])
+
+    return _PART.sub(put, value)[:4000]
+
+
 def views(sheet: Sheet) -> Iterator[View]:
     """Every scope that sets something, with what it inherits; what the file does not tell is left out."""
     by_scope: dict[int, list[tuple[int, Setting]]] = {}

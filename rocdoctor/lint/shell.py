@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocdoctor.lint.lexer import OPEN, UNTOLD, Command, Token, tokens_of
 from rocdoctor.lint.options import option_settings, shell_text
-from rocdoctor.lint.scopes import Setting, Sheet, resolved
+from rocdoctor.lint.scopes import Setting, Sheet, filled, resolved
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
 _MARKED = re.compile(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
@@ -252,11 +252,11 @@ class _Script:
         known = {name: self.values[name][1] for name in named if name in self.values and self.values[name][0] in chain}
         found: list[Token] = []
         for word in words:
-            text = resolved(word.text, known)[0] if OPEN in word.text else word.text
+            text = filled(word.text, known) if OPEN in word.text else word.text
             parts = text.split() if word.bare and text is not word.text else [text]
             found += [Token(part, word.line, bare=word.bare) for part in parts]
         sure = all(self.sheet.scopes[level].sure for level in chain)
-        return Command(tuple(found), tuple(resolved(one, known)[0] for one in targets), sure, self.piped)
+        return Command(tuple(found), tuple(filled(one, known) for one in targets), sure, self.piped)
 
     # -- values
 
