@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rocdoctor.smoke.pool import ModeRecord, RankRecord
@@ -87,7 +88,8 @@ def _suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> li
     if own:
         same = [one for one in own if _said(one) == _said(own[0])]
         layer = _LAYER_OF_KIND.get(_kind(own[0]), "framework")
-        found.append((same, layer, f"{_ranks(same)}{_at(own[0])}: {_said(own[0])}"))
+        who = "every rank" if 1 < len(same) == len(ranks) else _ranks(same)
+        found.append((same, layer, f"{who}{_at(own[0])}: {_said(own[0])}"))
     if died:
         found.append(_died(died))
     gone = [one for one in ranks if _state(one) == "fail"] or [one for one in ranks if _state(one) == "pass"]
@@ -150,7 +152,8 @@ def _nobody(silent: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str]
 
 
 _WAITING = (
-    "distributed_c10d.py", "_functional_collectives.py", "_engine_run_backward", " in wait", "reducer", "c10d_logger.py",
+    "distributed_c10d.py", "_functional_collectives.py", "_engine_run_backward", " in wait", "reducer",
+    "c10d_logger.py",
 )  # fmt: skip
 
 
@@ -232,12 +235,25 @@ def _wrong(record: ModeRecord) -> ModeResult:
     return _result(record, "fail", words, layer, [one.rank for one in named], step)
 
 
+def located(found: ModeResult, record: ModeRecord) -> ModeResult:
+    """The verdict with the rank whose contributions arrive wrong, where a second look (``locate``) found just some."""
+    seen = [set((one.result or {}).get("facts", {}).get("suspects", ())) for one in record.ranks]
+    suspects = set.intersection(*seen) if seen else set()
+    if not suspects or len(suspects) == len(record.ranks):
+        return found
+    ranks = tuple(replace(one, named=one.rank in suspects) for one in found.ranks)
+    owners = _ranks([one for one in record.ranks if one.rank in suspects])
+    words = f"what {owners} contributes arrives wrong at every rank; {found.message}"
+    return replace(found, ranks=ranks, layer="device", message=words[:600])
+
+
 def _order(fault: dict[str, Any]) -> tuple[int, int]:
     return int(fault["step"]), STAGES.index(fault["stage"])
 
 
 def _ranks(many: Sequence[RankRecord]) -> str:
-    names = ", ".join(str(one.rank) + (f" (GPU {one.gpu})" if one.gpu else "") for one in many[:8])
+    ordered = sorted(many, key=lambda one: one.rank)
+    names = ", ".join(str(one.rank) + (f" (GPU {one.gpu})" if one.gpu else "") for one in ordered[:8])
     return ("rank " if len(many) == 1 else "ranks ") + names + (" ..." if len(many) > 8 else "")
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rocdoctor.smoke.blame import judge
+from rocdoctor.smoke.blame import judge, located
 from rocdoctor.smoke.pool import Pool
 from rocdoctor.smoke.results import ModeResult, RankResult, SmokeRun
+from rocdoctor.smoke.worker import locate
 from rocdoctor.smoke.worker.mode import Mode, all_modes
 
 CPU_LIMIT_S, GPU_LIMIT_S = 30.0, 120.0
@@ -58,6 +59,9 @@ def run_modes(pool: Pool, setting: Setting, modes: Sequence[Mode], told: Told | 
         if found is None:
             found = judge(pool.run(mode.name, setting.limit_s, partial(_tell_rank, tell, mode.name)))
             up = pool.whole
+            if found.state == "fail" and up and len(found.named) == setting.world > 1:
+                found = located(found, pool.run(locate.NAME, setting.limit_s))
+                up = pool.whole
         results.append(found)
         tell("done", mode.name, -1, found.state)
     pool.stop_ranks()

@@ -34,8 +34,17 @@ def run(mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
 
 def planted(fault: str, rank: int | str, mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
     """Run a mode with one fault at one rank (``all``: every rank)."""
+    return _run(f"{fault} {rank} {mode}" if fault else "", mode, world, limit_s)
+
+
+def planted_for_all_modes(fault: str, rank: int, mode: str, world: int, limit_s: float = 30.0) -> ModeResult:
+    """The same, but the fault stays when another mode looks at the ranks again, as a broken part would."""
+    return _run(f"{fault} {rank} *", mode, world, limit_s)
+
+
+def _run(words: str, mode: str, world: int, limit_s: float) -> ModeResult:
     pool, plant = _server()
-    plant.write_text(f"{fault} {rank} {mode}" if fault else "")
+    plant.write_text(words)
     found = run_modes(pool, Setting(world, "gloo", "cpu", limit_s), modes_named([mode], True))
     return found.modes[-1]
 

@@ -36,8 +36,8 @@ class Comparison:
     ) -> bool:  # fmt: skip
         """Compare one tensor (or number) and note the difference.
 
-        ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means equal bit for
-        bit in value. ``hints`` are tensors that a wrong result may turn out to be, named in words.
+        ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means that all
+        values are equal. ``hints`` are tensors that a wrong result may turn out to be, named in words.
         """
         torch = self._torch
         limit_share = FP32[stage] * self._factor if tolerance is None else tolerance

@@ -15,6 +15,7 @@ class Context:
 
     ``device`` is where this rank computes; ``backend`` the name of the process group's back end; ``folder`` a scratch
     folder that all ranks share. ``facts`` goes into the result as it is (small, JSON).
+    ``marks`` counts the announced steps.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Context:
         self.folder = folder
         self.sizes = models.Sizes(world)
         self.facts: dict[str, Any] = {}
+        self.marks = 0
         self._board = board
         self._cache = cache
         # A GPU adds in another order than one process does with other shapes.
@@ -39,6 +41,7 @@ class Context:
 
     def mark(self, text: str) -> None:
         """Announce the step; it is what a fault message names when this rank does not come back."""
+        self.marks += 1
         self._board.mark(text)
 
     def need(self, holds: Any, words: str) -> None:

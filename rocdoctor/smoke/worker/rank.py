@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import watch
+from . import locate, watch
 from .context import Context
 from .mode import NotApplicable, all_modes
 
@@ -101,7 +101,7 @@ def _serve(job: Job, commands: int, events: int) -> None:
         say(event="not-ready", **_crash(torch, error))
         return
     say(event="ready", gpu=seen)
-    modes = {mode.name: mode for mode in all_modes()}
+    modes = {mode.name: mode for mode in (*all_modes(), locate.MODE)}
     cache: dict[Any, Any] = {}
     with os.fdopen(commands, "r") as lines:
         for line in lines:

@@ -1,0 +1,42 @@
+"""After every rank got the same wrong numbers: whose contribution is wrong?
+
+Not a mode of its own. Each rank in turn contributes the only non-zero part of an all_reduce, and computes one product
+that all ranks know; a part that comes out wrong is its owner's.
+"""
+
+from __future__ import annotations
+
+from .context import Context
+from .mode import Mode
+
+NAME = "locate"
+
+
+def locate(context: Context) -> None:
+    """Find the ranks whose part of a sum arrives wrong; ``facts["suspects"]`` lists them as this rank sees it."""
+    torch, dist = context.torch, context.torch.distributed
+    suspects = set()
+    generator = torch.Generator().manual_seed(3)
+    square = torch.randint(-8, 8, (48, 48), generator=generator).float()
+    wanted_product = (square.double() @ square.double()).flatten()
+    for owner in range(context.world):
+        for size in (1, 4097):
+            part = torch.randint(1, 1 << 20, (size,), generator=generator).float()
+            got = part.clone() if context.rank == owner else torch.zeros(size)
+            got = got.to(context.device)
+            context.mark(f"sum of rank {owner}'s part alone")
+            dist.all_reduce(got)
+            if not context.check("value", f"part of rank {owner} in a sum", got, part, tolerance=0.0):
+                suspects.add(owner)
+        moved = square.to(context.device)
+        product = (moved @ moved).flatten()
+        if context.rank != owner:
+            product = torch.zeros_like(product)
+        context.mark(f"product of rank {owner}")
+        dist.all_reduce(product)
+        if not context.check("value", f"product of rank {owner}", product, wanted_product, tolerance=0.0):
+            suspects.add(owner)
+    context.facts["suspects"] = sorted(suspects)
+
+
+MODE = Mode(NAME, "which rank's contribution is wrong", locate, min_world=2)
