@@ -11,6 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
 
 from rocdoctor.parsers.log_match import Matcher, Signature, Value, Wording, compiled, only_words, values_of
@@ -20,7 +21,9 @@ Role = Literal["now", "quoted", "advice"]
 _MOST_LINES = 200_000
 _MOST_OF_ONE = 8  # places that one literal is looked up at
 _LINES_BEFORE, _LINES_AFTER = 12, 30
+_WORD = 40  # characters around a cut, of which the outer words may be parts
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
+_SAME_DIGITS = str.maketrans("123456789", "000000000")
 _QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = re.compile(
     r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter)|in case you"
@@ -93,8 +96,9 @@ def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
     raw = text.split("\n", _MOST_LINES)[:_MOST_LINES]
     quoted = _quoted(raw)
     found: dict[tuple[str, int], FoundMessage] = {}
+    words = _words(raw)
     for flat in _flattened(raw):
-        for wording_of, wording, literal in _possible(known, flat.text):
+        for wording_of, wording, literal in _possible(known, words | _words_at_cuts(flat), flat.text):
             for message in _occurrences(flat, wording_of, wording, literal, raw, quoted):
                 key = (message.kind, message.line)
                 if key not in found or len(message.values) > len(found[key].values):
@@ -105,53 +109,75 @@ def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
 def _quoted(raw: Sequence[str]) -> frozenset[int]:
     """Numbers (from 1) of lines behind a quote mark, where not nearly everything is quoted."""
     marked = [number for number, line in enumerate(raw, 1) if line[:1] == ">" and line[:2] != ">>"]
+    if not marked:
+        return frozenset()
     filled = sum(1 for line in raw if line.strip())
     return frozenset(marked) if len(marked) < 0.7 * filled else frozenset()
 
 
-def _clean(line: str) -> str:
-    line = line.strip()
-    if line[:1] == ">" and (mark := _QUOTE.match(line)):
-        line = line[mark.end() :].lstrip()
-    return line
+def _unquoted(line: str) -> str:
+    mark = _QUOTE.match(line)
+    return line[mark.end() :].lstrip() if mark else line
 
 
 def _flattened(raw: Sequence[str]) -> list[_Flat]:
     """The joined text, and another joined without blanks at lines as long as the longest, where those were cut."""
-    flats = [_join(raw, None)]
+    flats = [_join(raw, None, range(len(raw)))]
     width = max(map(len, raw), default=0)
     if 60 <= width <= 240:
         cut = [at for at, line in enumerate(raw) if len(line) == width]
         # Only what stands within reach of an expression around a cut can read differently.
-        near = {step for at in cut for step in range(max(at - _LINES_BEFORE, 0), at + _LINES_AFTER)}
+        near: list[int] = []
+        for at in cut:
+            first = max(at - _LINES_BEFORE, near[-1] + 1 if near else 0)
+            near.extend(range(first, min(at + _LINES_AFTER, len(raw))))
         flats.append(_join(raw, width, near))
     return flats
 
 
-def _join(raw: Sequence[str], width: int | None, wanted: set[int] | None = None) -> _Flat:
-    parts: list[str] = []
-    starts: list[int] = []
-    lines: list[int] = []
-    offset = 0
-    chosen = range(len(raw)) if wanted is None else sorted(at for at in wanted if at < len(raw))
-    for at in chosen:
-        line = raw[at]
-        cleaned = _clean(line)
-        if not cleaned:
-            continue
-        starts.append(offset)
-        lines.append(at + 1)
-        part = cleaned if width is not None and len(line) == width else cleaned + " "
-        parts.append(part)
-        offset += len(part)
-    return _Flat("".join(parts), starts, lines)
+def _join(raw: Sequence[str], width: int | None, chosen: Sequence[int]) -> _Flat:
+    stripped = [raw[at].strip() for at in chosen]
+    cleaned = [_unquoted(line) if line[:1] == ">" else line for line in stripped]
+    lines = [at + 1 for at, line in zip(chosen, cleaned, strict=True) if line]
+    parts = [
+        line if width is not None and len(raw[at]) == width else line + " "
+        for at, line in zip(chosen, cleaned, strict=True)
+        if line
+    ]
+    return _Flat("".join(parts), list(accumulate(map(len, parts), initial=0))[:-1], lines)
 
 
-def _possible(known: Matcher, text: str) -> Iterable[tuple[Signature, Wording, str]]:
-    present = known.index.keys() & set(only_words(text).split())
-    entries = [entry for word in present for entry in known.index[word]]
+def _words(lines: Iterable[str]) -> set[str]:
+    """The words of some lines with all digits made equal: so long logs repeat few lines."""
+    alike = set("\n".join(lines).translate(_SAME_DIGITS).split("\n"))
+    return set(only_words("\n".join(alike)).split())
+
+
+def _words_at_cuts(flat: _Flat) -> set[str]:
+    """The words that a cut had parted: no line has them."""
+    text = flat.text.translate(_SAME_DIGITS)
+    around = {text[max(start - _WORD, 0) : start + _WORD] for start in flat.starts[1:] if text[start - 1] != " "}
+    return {word for text in around for word in only_words(text).split()[1:-1]}
+
+
+def _possible(known: Matcher, words: set[str], text: str) -> Iterable[tuple[Signature, Wording, str]]:
+    """The literals whose key word the text has; ``words`` are its words with all digits made equal."""
+    entries = [entry for word, found in known.index.items() if _has(text, words, word) for entry in found]
     for _, signature, wording, literal in sorted(entries, key=lambda entry: entry[0]):
         yield signature, wording, literal
+
+
+def _has(text: str, words: set[str], word: str) -> bool:
+    """Whether the text has a word and not only longer ones; other digits, and words that a cut parted, are not it."""
+    if word.translate(_SAME_DIGITS) not in words:
+        return False
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not only_words(text[max(at - 1, 0) : at]).strip() and not only_words(text[end : end + 1]).strip():
+            return True
+        at = text.find(word, end)
+    return False
 
 
 def _occurrences(
