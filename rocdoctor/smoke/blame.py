@@ -15,7 +15,7 @@ from typing import Any
 
 from rocdoctor.smoke.pool import ModeRecord, RankRecord
 from rocdoctor.smoke.results import Layer, ModeResult, RankResult, State
-from rocdoctor.smoke.worker.compare import STAGES
+from rocdoctor.smoke.worker.compare import order_of
 
 _LAYER_OF_KIND: dict[str, Layer] = {
     "memory": "configuration", "space": "configuration", "device": "device", "collective": "collectives",
@@ -215,12 +215,12 @@ def _announced(one: RankRecord) -> bool:
 def _wrong(record: ModeRecord) -> ModeResult:
     """Wrong numbers: the earliest stage in which any rank differs names the ranks that differ there."""
     bad = [one for one in record.ranks if (one.result or {}).get("faults")]
-    first = {one.rank: min(_order(fault) for fault in one.result["faults"]) for one in bad if one.result is not None}
+    first = {one.rank: min(order_of(fault) for fault in one.result["faults"]) for one in bad if one.result is not None}
     earliest = min(first.values())
     named = [one for one in bad if first[one.rank] == earliest]
     shown = named[0]
     assert shown.result is not None
-    fault = min(shown.result["faults"], key=_order)
+    fault = min(shown.result["faults"], key=order_of)
     step, stage = int(fault["step"]), str(fault["stage"])
     everyone = len(named) == len(record.ranks)
     if stage in ("local", "input"):
@@ -245,10 +245,6 @@ def located(found: ModeResult, record: ModeRecord) -> ModeResult:
     owners = _ranks([one for one in record.ranks if one.rank in suspects])
     words = f"what {owners} contributes arrives wrong at every rank; {found.message}"
     return replace(found, ranks=ranks, layer="device", message=words[:600])
-
-
-def _order(fault: dict[str, Any]) -> tuple[int, int]:
-    return int(fault["step"]), STAGES.index(fault["stage"])
 
 
 def _ranks(many: Sequence[RankRecord]) -> str:

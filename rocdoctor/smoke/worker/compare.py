@@ -16,6 +16,10 @@ STAGES = ("input", "before", "local", "value", "loss", "grad", "param")
 # runs stay at 5e-7 (gradients, 2e-8 absolute of 4.5e-2) and 1e-7 (parameters, SGD); one flipped bit (bit 20) of one
 # gradient element shows 1.7e-4. Measured with torch 2.13.0, gloo, 2 and 4 ranks, model of 57,920 parameters.
 FP32 = {"input": 0.0, "before": 5e-7, "local": 2e-5, "value": 2e-5, "loss": 5e-6, "grad": 2e-5, "param": 5e-7}
+# Where in a step a comparison stands unless it says so itself: modes that pass data on from layer to layer or from rank
+# to rank give the turn, since a later "local" follows from an earlier "value" there.
+LOSS_TURN, BACKWARD_TURN, END_TURN = 1_000_000, 2_000_000, 3_000_000
+_TURNS = {"loss": LOSS_TURN, "grad": BACKWARD_TURN, "param": END_TURN}
 _MAX_KEPT = 6
 
 
@@ -32,19 +36,22 @@ class Comparison:
 
     def check(
         self, stage: str, name: str, got: Any, wanted: Any, *, step: int = 0, tolerance: float | None = None,
-        scale: float | None = None, hints: Mapping[str, Any] | None = None,
+        scale: float | None = None, hints: Mapping[str, Any] | None = None, turn: int | None = None,
     ) -> bool:  # fmt: skip
         """Compare one tensor (or number) and note the difference.
 
         ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means that all
-        values are equal. ``hints`` are tensors that a wrong result may turn out to be, named in words.
+        values are equal. ``hints`` are tensors that a wrong result may turn out to be, named in words. ``turn`` is
+        the place in the order in which data flows through the step.
         """
         torch = self._torch
         limit_share = FP32[stage] * self._factor if tolerance is None else tolerance
         got, wanted = _plain(torch, got), _plain(torch, wanted)
         self.count += 1
         if got.shape != wanted.shape:
-            self._fault(stage, step, name, math.inf, 0.0, f"has shape {[*got.shape]} instead of {[*wanted.shape]}")
+            self._fault(
+                stage, step, turn, name, math.inf, 0.0, f"has shape {[*got.shape]} instead of {[*wanted.shape]}"
+            )
             return False
         if not wanted.numel():
             return True
@@ -59,46 +66,63 @@ class Comparison:
         self.tolerances[stage] = max(self.tolerances.get(stage, 0.0), limit)
         if error <= limit:
             return True
-        self._fault(stage, step, name, error, limit, _words(torch, got, wanted, difference, limit, hints or {}))
+        self._fault(stage, step, turn, name, error, limit, _words(torch, got, wanted, difference, limit, hints or {}))
         return False
 
     def check_all(
         self, stage: str, got: Mapping[str, Any], wanted: Mapping[str, Any], *, step: int = 0,
         tolerance: float | None = None, hints: Mapping[str, Mapping[str, Any]] | None = None,
+        turns: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
-        """Compare tensors by name; the tolerance is a share of the largest expected value among all of them."""
+        """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
+
+        ``turns``: the turn of each name, where the order among them tells something.
+        """
         missing = sorted(set(wanted) - set(got))
         if missing:
-            self._fault(stage, step, missing[0], math.inf, 0.0, "is missing")
+            self._fault(stage, step, (turns or {}).get(missing[0]), missing[0], math.inf, 0.0, "is missing")
         largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
         scale = max(largest, default=0.0)
         for name in wanted:
             if name in got:
                 chosen = {words: many[name] for words, many in (hints or {}).items() if name in many}
                 self.check(
-                    stage, name, got[name], wanted[name], step=step, tolerance=tolerance, scale=scale, hints=chosen
-                )
+                    stage, name, got[name], wanted[name], step=step, tolerance=tolerance, scale=scale, hints=chosen,
+                    turn=(turns or {}).get(name),
+                )  # fmt: skip
 
-    def expect(self, stage: str, name: str, holds: bool, words: str, *, step: int = 0) -> bool:
+    def expect(self, stage: str, name: str, holds: bool, words: str, *, step: int = 0, turn: int | None = None) -> bool:
         """Note a fault unless ``holds``; ``words`` complete the sentence that begins with the name."""
         self.count += 1
         if not holds:
-            self._fault(stage, step, name, math.inf, 0.0, words)
+            self._fault(stage, step, turn, name, math.inf, 0.0, words)
         return holds
 
-    def _fault(self, stage: str, step: int, name: str, error: float, limit: float, words: str) -> None:
-        if len(self.faults) >= _MAX_KEPT and (step, STAGES.index(stage)) >= max(_order(one) for one in self.faults):
+    def _fault(
+        self, stage: str, step: int, turn: int | None, name: str, error: float, limit: float, words: str
+    ) -> None:
+        turn = _TURNS.get(stage, 0) if turn is None else turn
+        if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
             return
         shown = None if math.isinf(error) else error
         self.faults.append(
-            {"stage": stage, "step": step, "name": name, "error": shown, "tolerance": limit, "words": words[:400]}
+            {
+                "stage": stage,
+                "step": step,
+                "turn": turn,
+                "name": name,
+                "error": shown,
+                "tolerance": limit,
+                "words": words[:400],
+            }  # fmt: skip
         )
-        self.faults.sort(key=_order)
+        self.faults.sort(key=order_of)
         del self.faults[_MAX_KEPT:]
 
 
-def _order(fault: Mapping[str, Any]) -> tuple[int, int]:
-    return int(fault["step"]), STAGES.index(fault["stage"])
+def order_of(fault: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Where a fault stands in the flow of data."""
+    return int(fault["step"]), int(fault["turn"]), STAGES.index(fault["stage"])
 
 
 def _plain(torch: Any, value: Any) -> Any:
