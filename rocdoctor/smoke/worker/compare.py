@@ -105,17 +105,8 @@ class Comparison:
         if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
             return
         shown = None if math.isinf(error) else error
-        self.faults.append(
-            {
-                "stage": stage,
-                "step": step,
-                "turn": turn,
-                "name": name,
-                "error": shown,
-                "tolerance": limit,
-                "words": words[:400],
-            }  # fmt: skip
-        )
+        place = {"stage": stage, "step": step, "turn": turn}
+        self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400]})
         self.faults.sort(key=order_of)
         del self.faults[_MAX_KEPT:]
 
