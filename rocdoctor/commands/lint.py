@@ -1,4 +1,4 @@
-"""``rocdoctor lint``: the environment settings in scripts, profiles, container and job files."""
+"""``rocdoctor lint``: the settings in scripts, profiles, container and job files, and the false advice they follow."""
 
 from __future__ import annotations
 
@@ -10,27 +10,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocdoctor.check import Verdict
-from rocdoctor.cli import UsageError
+from rocdoctor.cli import UsageError, suggestion
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code
 from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
 from rocdoctor.diagnose import Diagnosis, rank
 from rocdoctor.facts import Machine
 from rocdoctor.host.open import InputError, read_text
-from rocdoctor.lint.files import kind_of, read_sheet
+from rocdoctor.knowledge.advice import advice_named
+from rocdoctor.lint.advised import Advised, advice_names, is_read, read_advised, wanted
 from rocdoctor.lint.judge import CHECKS, judge
-from rocdoctor.lint.scopes import Sheet
+from rocdoctor.lint.python_source import is_python
 from rocdoctor.report.lint_text import render
 
 _MAX_FILES = 20_000
-_PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv"))
+# Code of others is not what the user wrote.
+_PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "dist-packages"))
 
 
 def run(options: argparse.Namespace) -> int:
     """Read the files, judge their settings on the machine, print. Without --fail-on the exit status tells nothing."""
     began = time.monotonic()
-    checks, problems = chosen_checks(options.only or CHECKS, options.skip)
-    sheets, notes, read = _sheets(options.files)
+    only, only_advice = _parted(options.only)
+    skip, skip_advice = _parted(options.skip)
+    checks, problems = chosen_checks(only or CHECKS, skip) if only or not only_advice else ([], [])
+    files, notes, read = _files(options.files)
     if not read:
         raise UsageError(notes[0] if notes else "no file to read")
     for note in notes:
@@ -41,10 +45,15 @@ def run(options: argparse.Namespace) -> int:
         progress.say("asking the machine" if options.source is None else "reading the evidence")
         machine = collect(open_host(options))
         progress.done()
-    verdicts = judge(sheets, machine, checks, named=options.source is not None)
+    sheets = [one.sheet for one in files if one.sheet is not None]
+    judged = judge(sheets, machine, checks, named=options.source is not None)
+    told = [] if only and not only_advice else [verdict for one in files for verdict in one.verdicts]
+    told = wanted(told, only_advice, skip_advice)
+    verdicts = _in_order([*told, *judged], files)
     titles = {one.name: one.title for one in checks}
+    titles |= {one.check: advice.claim for one in told if (advice := advice_named(one.check)) is not None}
     diagnosis = Diagnosis(machine, tuple(verdicts), rank(verdicts), (), tuple(problems))
-    _show(options, diagnosis, titles, len(sheets), time.monotonic() - began)
+    _show(options, diagnosis, titles, len(files), time.monotonic() - began)
     return exit_code(diagnosis, options.fail_on)
 
 
@@ -71,15 +80,37 @@ def _show(
         sys.stdout.write(render(verdicts, count, width=width(), colour=colour, markdown=form == "markdown"))
 
 
-def _sheets(names: list[str]) -> tuple[list[Sheet], list[str], int]:
-    """What the files set, a line for each that could not be read or is no kind that is read, and how many were."""
-    sheets: list[Sheet] = []
+def _parted(names: list[str]) -> tuple[list[str], list[str]]:
+    """Names of checks, and names of advice; ``advice`` stands for all of it."""
+    usual = [name.replace("_", "-") for name in names]
+    advice = [name for name in usual if name == "advice" or name.startswith("advice-")]
+    known = {"advice", *advice_names()} if advice else set()
+    for name in advice:
+        if name not in known:
+            raise UsageError(f"no advice '{name}'{suggestion(name, sorted(known))}; see docs/advice.md")
+    return [name for name in usual if name not in advice], advice
+
+
+def _in_order(verdicts: list[Verdict], files: list[Advised]) -> list[Verdict]:
+    """Findings by file and line, then all else."""
+    places = {one.path: number for number, one in enumerate(files)}
+
+    def key(verdict: Verdict) -> tuple[int, int]:
+        path, _, line = verdict.subject.rpartition(":")
+        found = verdict.finding is not None and path in places and line.isdigit()
+        return (places[path], int(line)) if found else (len(files), 0)
+
+    return sorted(verdicts, key=key)
+
+
+def _files(names: list[str]) -> tuple[list[Advised], list[str], int]:
+    """What the files set and follow, a line for each that could not be read, and how many were."""
+    files: list[Advised] = []
     notes: list[str] = []
     read = 0
     for name in names:
         if name != "-" and Path(name).is_dir():
-            found = [sheet for path in _below(name) if (sheet := _quiet(path)) is not None]
-            sheets += found
+            files += [found for path in _below(name) if (found := _quiet(path)) is not None]
             read += 1
             continue
         try:
@@ -88,17 +119,19 @@ def _sheets(names: list[str]) -> tuple[list[Sheet], list[str], int]:
             notes.append(str(error))
             continue
         read += 1
-        sheet = read_sheet(name, text) if name != "-" else _piped(text)
-        if sheet is None:
-            notes.append(f"{name}: no file that sets variables, as far as this release reads them")
+        found = read_advised(name, text) if name != "-" else _piped(text)
+        if found is None:
+            python = is_python(name, text)
+            what = "no Python 3 that can be read" if python else "no file of a kind that this release reads"
+            notes.append(f"{name}: {what}")
         else:
-            sheets.append(sheet)
-    return sheets, notes, read
+            files.append(found)
+    return files, notes, read
 
 
-def _piped(text: str) -> Sheet | None:
-    name = "script.sh" if kind_of("standard input", text) is None else "standard input"
-    return read_sheet(name, text)
+def _piped(text: str) -> Advised | None:
+    found = read_advised("standard input", text, piped=True)
+    return found if found is not None else read_advised("script.sh", text)
 
 
 def _below(folder: str) -> Iterator[str]:
@@ -107,15 +140,15 @@ def _below(folder: str) -> Iterator[str]:
         folders[:] = sorted(one for one in folders if one not in _PASSED)
         for name in sorted(files):
             # What a file is in a folder only its name says; others would have to be opened one by one.
-            if kind_of(name, "") is not None:
+            if is_read(str(Path(base, name))):
                 count += 1
                 if count > _MAX_FILES:
                     return
                 yield str(Path(base, name))
 
 
-def _quiet(path: str) -> Sheet | None:
+def _quiet(path: str) -> Advised | None:
     try:
-        return read_sheet(path, read_text(path))
+        return read_advised(path, read_text(path))
     except InputError:
         return None

@@ -109,7 +109,9 @@ def _adapted(verdict: Verdict, sheet: Sheet, view: View, line: int, named: bool)
     severity: Severity = finding.severity
     if not view.sure or (verdict.check in _OF_MACHINE and not named and not own_file(sheet.path)):
         severity = _at_most(severity, "warning")
-    if sheet.kind in ("shell", "slurm") and _hides_by_intent(verdict):
+    if sheet.kind == "python" and not view.sure:
+        severity = "info"  # a function that may be called to debug
+    if sheet.kind in ("shell", "slurm", "python") and _hides_by_intent(verdict):
         severity = _at_most(severity, "info")
     fix = finding.fix
     if fix is not None:

@@ -61,12 +61,13 @@ def sheet_of(path: str, index: Index) -> Sheet:
     """The settings as those of any other file; what a function or a branch sets is not sure to hold."""
     sheet = Sheet(path, "python")
     scopes: dict[Block, int] = {index.module: 0}
+    running = _running(index)
     for number, name, value in index.source.settings:
         sheet.settings.append(Setting(name, value, number))
     for one in settings_of(index):
         if not is_known(one.name):
             continue
-        scope = _scope(sheet, scopes, one.place.block)
+        scope = _scope(sheet, scopes, running, one.place.block)
         if one.child:
             scope = sheet.open(scope, passing=True, sure=False)
         elif one.default:
@@ -76,15 +77,42 @@ def sheet_of(path: str, index: Index) -> Sheet:
     return sheet
 
 
-def _scope(sheet: Sheet, scopes: dict[Block, int], block: Block) -> int:
+def _scope(sheet: Sheet, scopes: dict[Block, int], running: set[Block], block: Block) -> int:
     chain = list(reversed(block.above()))
     scope = 0
     for one in chain:
         if one not in scopes:
-            apart = one.kind in ("function", "branch") and not _main(one)
+            apart = one.kind in ("function", "branch") and not _main(one) and one not in running
             scopes[one] = sheet.open(scope, sure=False) if apart else scope
         scope = scopes[one]
     return scope
+
+
+def _running(index: Index) -> set[Block]:
+    """Functions of the module that are surely called when the file runs."""
+    functions = {
+        one.node.name: one
+        for one in index.blocks
+        if isinstance(one.node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and one.parent is index.module
+        and len(index.module.bound.get(one.node.name, ())) == 1
+    }
+    calls: dict[Block, list[str]] = {}
+    for place in index.calls:
+        assert isinstance(place.node, ast.Call)
+        if isinstance(place.node.func, ast.Name) and place.node.func.id in functions:
+            chain = place.block.above()
+            within = chain[: chain.index(place.block.function)]
+            if not any(one.kind == "branch" and not _main(one) for one in within):
+                calls.setdefault(place.block.function, []).append(place.node.func.id)
+    found: set[Block] = set()
+    pending = [functions[name] for name in calls.get(index.module, ())]
+    while pending:
+        one = pending.pop()
+        if one not in found:
+            found.add(one)
+            pending += [functions[name] for name in calls.get(one, ())]
+    return found
 
 
 def _main(block: Block) -> bool:

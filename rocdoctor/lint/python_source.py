@@ -47,10 +47,15 @@ def is_python(path: str, text: str) -> bool:
     return low.endswith((".py", ".pyw", ".ipynb")) or _SHEBANG.match(text) is not None
 
 
+def worth_reading(text: str) -> bool:
+    """Whether a file can hold anything that is looked for."""
+    return _WORTH.search(text) is not None
+
+
 def read_python(path: str, text: str) -> Source | None:
-    """The code of a file, or None where it is no Python 3, is too large, or holds nothing that is looked for."""
+    """The code of a file, or None where it is no Python 3 or too large."""
     notebook = path.lower().endswith(".ipynb")
-    if len(text) > (_MAX_NOTEBOOK_BYTES if notebook else MAX_BYTES) or _WORTH.search(text) is None:
+    if len(text) > (_MAX_NOTEBOOK_BYTES if notebook else MAX_BYTES):
         return None
     if notebook:
         return _notebook(text)
