@@ -82,9 +82,10 @@ def plain_torch(parts: Parts) -> Iterator[Place]:
     if parts.kind != "dockerfile" or any(_names_index(one.name) for one in parts.settings):
         return
     done: set[int] = set()
+    bases = _bases(parts)
     for install in parts.installs:
         torch = _torch(install)
-        base = _base(parts, install.stage)
+        base = bases.get(install.stage)
         if base is None or _PLAIN.fullmatch(base.repository) is None or install.how not in ("pip", "uv"):
             continue
         told = bool(install.indexes) or any("index" in one or "torch-backend" in one for one in install.options)
@@ -98,14 +99,13 @@ def _names_index(name: str) -> bool:
     return name.startswith(("PIP_", "UV_"))
 
 
-def _base(parts: Parts, stage: int) -> Image | None:
-    """The image that a stage of a Dockerfile stands on."""
-    for _ in range(20):
-        below = parts.stages.get(stage, 0)
-        if not below or below == stage:
-            break
-        stage = below
-    return next((one for one in parts.images if one.stage == stage and stage), None)
+def _bases(parts: Parts) -> dict[int, Image]:
+    """For each stage of a Dockerfile the image that it stands on, also by way of other stages."""
+    found = {image.stage: image for image in reversed(parts.images) if image.stage}
+    for stage, below in sorted(parts.stages.items()):
+        if stage not in found and below in found:
+            found[stage] = found[below]
+    return found
 
 
 def two_releases(parts: Parts) -> Iterator[Place]:
@@ -142,8 +142,9 @@ def other_suite(parts: Parts) -> Iterator[Place]:
     """Packages for one Ubuntu release in an image of another."""
     if parts.kind != "dockerfile":
         return
+    bases = _bases(parts)
     for place, one in enumerate(parts.commands):
-        base = _base(parts, parts.places[place] if place < len(parts.places) else 0)
+        base = bases.get(parts.places[place] if place < len(parts.places) else 0)
         match = _BASES.fullmatch(base.repository) if base is not None else None
         if base is None or match is None or (is_text(one) and not _writes_list(parts, place)):
             continue

@@ -15,7 +15,9 @@ _ENV_KEYS = frozenset(("environment", "env", "envs", "env_vars", "env_variables"
 _SCRIPT_KEYS = frozenset(("command", "args", "run", "script", "setup", "entrypoint", "prerun", "worker_setup_commands"))
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
 _TEMPLATE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
-_MAX_NODES, _MAX_DEPTH = 100_000, 60
+_BRACKET = re.compile(r"[\[\]{}]")
+_MAX_NODES, _MAX_DEPTH, _MAX_NESTING = 100_000, 60, 200
+_LEADING = re.compile(rf"(?m)^[ \t?:\-]{{{_MAX_NESTING}}}")
 
 
 def documents(text: str) -> list[yaml.Node]:
@@ -25,9 +27,33 @@ def documents(text: str) -> list[yaml.Node]:
         lines = [("" if not _TEMPLATE.sub("", line).strip() else line) for line in text.split("\n")]
         text = _TEMPLATE.sub("$TEMPLATE", "\n".join(lines))
     try:
+        if _suspicious(text) and _deep(text):
+            return []
         return [one for one in yaml.compose_all(text, Loader=_Loader) if one is not None]
     except (yaml.YAMLError, ValueError, RecursionError):
         return []
+
+
+def _suspicious(text: str) -> bool:
+    """Whether a text could nest deeper than anybody writes: by brackets, or by marks and blanks that begin a line."""
+    if _LEADING.search(text) is not None:
+        return True
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth = depth + 1 if match[0] in "[{" else max(depth - 1, 0)
+        if depth > _MAX_NESTING:
+            return True
+    return False
+
+
+def _deep(text: str) -> bool:
+    # Nodes are composed by recursion in C, which ends the process; events come one by one.
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_NESTING:
+            return True
+    return False
 
 
 def read_yaml(sheet: Sheet, text: str) -> None:
