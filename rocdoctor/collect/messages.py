@@ -16,9 +16,17 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     if not answer.ok or not answer.data:
         return ()
     from rocdoctor.knowledge.messages import message_signatures
-    from rocdoctor.parsers.message_match import find_messages
+    from rocdoctor.parsers.message_match import FoundMessage, find_messages
+    from rocdoctor.parsers.voices import parse_voices
+
+    told = host.ask("voices") if "voices" in host.available() else None
+    passages = parse_voices(told.text) if told is not None and told.ok else ()
+    general = [(one.first, one.last) for one in passages if (one.question, one.voice) == (QUESTION, "advice")]
+
+    def role(found: FoundMessage) -> str:
+        return "advice" if any(first <= found.line <= last for first, last in general) else found.role
 
     return tuple(
-        Message(one.kind, one.line, one.text, dict(one.values), one.role, one.narrated)
+        Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
         for one in find_messages(message_signatures(), answer.text)
     )

@@ -20,7 +20,7 @@ def with_voices(host: Host, machine: Machine) -> Machine:
         for one in (parse_voices(answer.text) if answer is not None and answer.ok else ())
     ]
     messages = [_of_message(message, told) for message in machine.messages]
-    said = [*messages, *(one for one in told if one.voice != "program")]
+    said = [*messages, *(one for one in told if one.voice not in ("program", "advice"))]
     if all(one.voice == "program" for one in said):
         return machine
     return replace(machine, passages=(*said, *_of_tables(machine, said)))

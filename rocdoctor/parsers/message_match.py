@@ -27,6 +27,8 @@ _SAME_DIGITS = str.maketrans("123456789", "000000000")
 _QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = re.compile(
     r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter)|in case you"
+    r"|(?:if|when|whenever) (?:you|they|users?|someone|an? user|people)(?: ever| then)? "
+    r"(?:sees?|gets?|says?|hits?|reports?)"
     r"|before (?:we|you|i) (?:ever|run|hit)|never (?:ran|run|runs|hit|hits)"
     r"|(?:can|could|should|may|would) (?:i|we|one) (?:use|add|buy|get|connect)|whenever you see"
     r"|errors? (?:like|such as)"
@@ -232,8 +234,12 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
         return "advice"
     if _COMPARED_IN_CODE.match(flat.text, at + length):
         return "advice"
-    start = flat.starts[bisect_right(flat.starts, at) - 1]
-    return "advice" if _ADVICE.search(flat.text[max(start, at - 90) : at].rsplit(". ", 1)[-1]) else "now"
+    place = bisect_right(flat.starts, at) - 1
+    # The sentence may have begun on the line above, where a mail program wrapped it.
+    if place and flat.lines[place] - flat.lines[place - 1] == 1 and 45 <= len(raw[flat.lines[place - 1] - 1]) <= 133:
+        place -= 1
+    before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
+    return "advice" if _ADVICE.search(before) else "now"
 
 
 def _narrated(flat: _Flat, at: int, length: int) -> bool:

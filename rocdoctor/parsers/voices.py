@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-Voice = Literal["program", "words", "reply"]
+Voice = Literal["program", "words", "reply", "advice"]
 
 _MAX_ROWS = 20_000
-_VOICES: dict[str, Voice] = {"program": "program", "words": "words", "reply": "reply"}
+_VOICES: dict[str, Voice] = {"program": "program", "words": "words", "reply": "reply", "advice": "advice"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ _GPUS = re.compile(
 )
 _WORDS = {"two": 2, "dual": 2, "both": 2, "three": 3, "four": 4, "eight": 8}
 _CPU_LINE = re.compile(r"\b(?:CPU|Processor|Ryzen|EPYC|Athlon|Core i\d|Xeon|APU)\b", re.IGNORECASE)
+_MOST = 1000
 _CAPABILITY = re.compile(r"\bwith CUDA capability sm_(\d{2,3})\b")
 
 
@@ -110,7 +111,7 @@ def cards(clean: Clean, taken: set[int], index: Index) -> list[Card]:
         if len(line) > 2000:
             continue
         found += _of_line(clean, at, line)
-        if len(found) > 2000:
+        if len(found) > _MOST:
             break
     return found
 
@@ -121,7 +122,7 @@ def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
     # A list of what something supports or was built for says nothing of the machine.
     if len({match[1].lower() for match in targets}) > 2 or _BUILD.search(line):
         targets = []
-    outside = role_of_block(clean, at, at, setting=False) == "other"
+    outside = role_of_block(clean, at, at, setting=False) != "now"
     used: set[int] = set()
     for match in named:
         before, after = sentence_around(clean, at, match.start(), match.end())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rocdoctor.host.text.guides import guide_lines
 from rocdoctor.parsers.text import strip_ansi
 
 MAX_LINES = 400_000
@@ -53,6 +54,7 @@ class Clean:
     truncated: bool = False
     starts: dict[int, int] = field(default_factory=dict)  # code block -> index of its first line
     headings: list[int] = field(default_factory=list)  # indices of lines that are one
+    guides: frozenset[int] = frozenset()  # indices of lines that speak of faults in general
     introductions: dict[int, str] = field(default_factory=dict, compare=False)  # line -> what leads to it, once asked
     _joined: list[str] = field(default_factory=list, compare=False, repr=False)
 
@@ -99,7 +101,7 @@ def clean(text: str) -> Clean:
     headings = [
         at for at, line in enumerate(lines) if line.startswith(_HEADS) and not blocks[at] and _HEADING.match(line)
     ]
-    return Clean(lines, blocks, quotes, truncated, starts, headings)
+    return Clean(lines, blocks, quotes, truncated, starts, headings, guides=guide_lines(lines, blocks))
 
 
 def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
@@ -108,7 +110,8 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
     The joined text stands on the first line, the line that it came from becomes empty.
     """
     result = list(lines)
-    for at in range(len(lines) - 1):
+    long = [at for at, line in enumerate(lines[:-1]) if len(line) >= 60 and ("[" in line[:13] or "|" in line)]
+    for at in long:
         line, following = result[at], lines[at + 1]
         if len(line) < 60 or not following or blocks[at] != blocks[at + 1]:
             continue
@@ -145,7 +148,7 @@ def _was_cut(lines: list[str], at: int, word: int) -> bool:
 
 def _unquoted(lines: list[str]) -> tuple[list[str], list[int]]:
     depths = [0] * len(lines)
-    if not any(line.lstrip(" ").startswith(">") for line in lines):
+    if not [line for line in lines if ">" in line and line.lstrip(" ")[:1] == ">"]:
         return lines, depths
     result: list[str] = []
     written: list[int] = []

@@ -63,7 +63,7 @@ _ADVICE = re.compile(
     r"|to (?:fix|solve|work around)|fixe[sd] (?:it|this|by)|make sure|ensure that|it is possible to|one "
     r"can|people (?:say|set|use)|docs? (?:say|tell)s?"
     r"|guides? (?:say|tell)s?|do i (?:need|have)|is it (?:ok|safe|possible)|for example|e\.g\.|such as|"
-    r"expected behaviou?r|proposed|feature request)\b",
+    r"expected behaviou?r|proposed|feature request|(?:set|export) (?:the following|these)|to find out more)\b",
     re.IGNORECASE,
 )
 _TRIED = re.compile(
@@ -216,6 +216,8 @@ def role_of_block(clean: Clean, first: int, last: int, setting: bool) -> Role:
     of_lead = _role_of_lead(introduction(clean, first).translate(_NO_DIGITS))
     if clean.quotes[first] or of_lead == "other":
         return "other"
+    if first in clean.guides:
+        return "advice"
     if not setting:
         return "now"
     if _OTHER_HEADING.search(heading(clean, first)):

@@ -146,8 +146,8 @@ def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
         role = role_of_setting(before, after)
         if role == "now" and (_SET_BY_HAND.match(before.strip() + " " + one[1]) and before.strip()):
             role = "advice"
-        if block == "other":
-            role = "other"
+        if block == "other" or at in clean.guides:
+            role = block
         yield Setting(one[1], one[2].rstrip(".:!?"), at, role, spoken=True)
 
 

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from rocdoctor.host.text.cards import Card
 from rocdoctor.host.text.clean import Clean
@@ -90,6 +91,7 @@ _WSL = re.compile(
     r"Ubuntu \(WSL|microsoft-standard-WSL2",
     re.IGNORECASE,
 )
+_MOST, _MOST_LABELS = 1000, 5000
 _PRINTED = re.compile(r"driver on your|Installed CUDA version|current PyTorch install")
 _LABEL_LINE = re.compile(
     r"^[ |*_#>\u2022-]{0,10}(?:"
@@ -132,14 +134,14 @@ def said(clean: Clean, taken: set[int], stops: set[int], index: Index) -> Iterat
         for one in found:
             yield one
             count += 1
-        if count > 2000:
+        if count > _MOST:
             return
 
 
 def _labels(clean: Clean, index: Index) -> dict[int, tuple[str, str]]:
     """Lines (indices) of the form "label: value", and lines below a heading that is a label: (field, value)."""
     found: dict[int, tuple[str, str]] = {}
-    for match in _LABEL_LINE.finditer(index.lowered):
+    for match in islice(_LABEL_LINE.finditer(index.lowered), _MOST_LABELS):
         at = index.line_at(match.start())
         line = clean.lines[at][:400]
         heading = _HEADING.match(line) if line[:4].lstrip()[:1] in ("#", "*") else None
@@ -263,8 +265,8 @@ def _printed(clean: Clean, at: int) -> str | None:
 
 
 def _role(clean: Clean, at: int, match: re.Match[str]) -> Role:
-    if role_of_block(clean, at, at, setting=False) == "other":
-        return "other"
+    if (outside := role_of_block(clean, at, at, setting=False)) != "now":
+        return outside
     before, after = sentence_around(clean, at, match.start(), match.end())
     return role_of_name(before, after)
 

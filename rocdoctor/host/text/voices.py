@@ -2,7 +2,8 @@
 
 The answer to the question ``voices``: one JSON object a line, {"question", "first", "last", "voice"}, with lines of
 that question's answer counted from 1. Voices: "words" for sentences, "reply" for what another person wrote in a thread
-and for quotations, "program" for code blocks, in which nobody speaks. What no row names is a program's or a form's.
+and for quotations, "advice" for pages that speak of faults in general,
+"program" for code blocks, in which nobody speaks. What no row names is a program's or a form's.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal
 
 from rocdoctor.host.text.clean import Clean
 
-Voice = Literal["program", "words", "reply"]
+Voice = Literal["program", "words", "reply", "advice"]
 
 _LABEL = re.compile(r"[\s|*_#>\u2022+-]{0,10}[A-Za-z][\w /()&.-]{0,40}(?:\*\*|__)?\s{0,20}[:=|](?:\*\*|__)?(?:\s|\Z)")
 _TITLE = re.compile(r"[\s*_#>]{0,10}(?:title|subject|re|fwd|description)[*_]{0,2}\s?:", re.IGNORECASE)
@@ -87,6 +88,8 @@ def _rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[
         if number - 1 not in others and is_sentence(clean, number - 1):
             yield _row("text", number, number, "words")
     yield from _ranges("text", ["reply" if at in others else None for at in range(len(clean.lines))] if others else [])
+    if clean.guides:
+        yield from _ranges("text", ["advice" if at in clean.guides else None for at in range(len(clean.lines))])
     if any(clean.blocks):
         yield from _ranges("text", ["program" if block else None for block in clean.blocks])
 

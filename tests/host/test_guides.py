@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.host.text.clean import clean
+from tests.text_kit import diagnosed
+
+GETS = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
+GENERAL = {
+    "question and answer": f"Q: What is this?\n{GETS}\nA: Update the driver.\n",
+    "numbered": f"Q1: I get {GETS}\nWhat now?\nA1: Update it.\n\nQ2: More?\nA2: No.\n",
+    "heading": f"# FAQ\n\nSome say\n\n    {GETS}\n\nThen update.\n",
+    "plain heading": f"Text.\n\nKnown issues\n\n* {GETS}\n",
+    "symptom and solution": f"## Driver\n\nSymptom:\n\n    {GETS}\n\nSolution: update it.\n",
+    "table": f"| error | what to do |\n| --- | --- |\n| {GETS} | update |\n",
+    "example": f"On old machines you will see something like\n\n    {GETS}\n",
+    "meaning": f"This error means that the driver is too old:\n\n    {GETS}\n",
+}
+OWN = {
+    "plain": GETS,
+    "question without an answer": f"Q: why do I get this?\n{GETS}\n",
+    "own words below the heading": f"## Troubleshooting\n\nI updated everything and still get\n\n    {GETS}\n",
+    "title of a report": f"# Debugging a failed start\n\n    {GETS}\n",
+    "after a page of questions": f"## FAQ\n\nQ: a?\nA: b.\n\n## My problem\n\n    {GETS}\n",
+    "workaround of a report": f"The start fails with\n\n    {GETS}\n\nWorkaround: use the old image.\n",
+    "own sentence": f"When I start it I see something like\n\n    {GETS}\n",
+}
+
+
+@pytest.mark.parametrize("name", GENERAL)
+def test_what_is_said_in_general_is_no_fault_of_this_machine(name: str) -> None:
+    assert diagnosed(GENERAL[name]).causes == ()
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_report_counts(name: str) -> None:
+    assert [one.cause for one in diagnosed(OWN[name]).causes][:1] == ["driver-too-old"]
+
+
+def test_settings_of_a_remedy_are_advice() -> None:
+    text = "GPU: RX 6700 XT\n\nIt crashes.\n\nWorkaround:\n\n    export HSA_OVERRIDE_GFX_VERSION=11.0.0\n"
+    assert diagnosed(text).causes == ()
+    assert diagnosed(text.replace("Workaround:", "My profile:")).causes[0].cause == "hsa-override-wrong"
+
+
+def test_a_section_ends_at_the_next_heading() -> None:
+    cleaned = clean("# A\n\n## FAQ\n\none\n\n### Why?\n\ntwo\n\n## Other\n\nthree\n")
+    assert [cleaned.lines[at] for at in sorted(cleaned.guides) if cleaned.lines[at]] == [
+        "## FAQ", "one", "### Why?", "two",
+    ]  # fmt: skip
+
+
+def test_others_of_a_chat_advise() -> None:
+    cleaned = clean("[10:02] <kai> hi\n[10:03] <mel> if you like: set it\n[10:04] <kai> ok\n")
+    assert cleaned.guides == {1}
