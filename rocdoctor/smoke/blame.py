@@ -231,8 +231,27 @@ def _wrong(record: ModeRecord) -> ModeResult:
         layer = "link" if any(one.gpu for one in record.ranks) else "collectives"
     layer = fault.get("layer", layer)
     who = "every rank" if everyone and len(named) > 1 else _ranks(named)
-    words = f"{who}: {_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
-    return _result(record, "fail", words, layer, [one.rank for one in named], step)
+    words = f"{_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
+    origin = _origin(named, earliest)
+    if origin is not None and [one.rank for one in named] != [origin]:
+        whose = _ranks([one for one in record.ranks if one.rank == origin])
+        words = f"what {whose} sent is wrong at {'every rank' if everyone else _ranks(named)}: {words}"
+        # One that got it wrong alone, from another: it cannot be told which end of the way it is.
+        accused = {origin} if len(named) > 1 else {origin, named[0].rank}
+        return _result(record, "fail", words, layer, sorted(accused), step)
+    return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)
+
+
+def _origin(named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> int | None:
+    """The one rank that all elements came from which are wrong at any of the named ranks, where that is known."""
+    found: set[int] = set()
+    for one in named:
+        for fault in (one.result or {}).get("faults", ()):
+            if order_of(fault) == earliest:
+                if not fault.get("origins"):
+                    return None
+                found.update(fault["origins"])
+    return found.pop() if len(found) == 1 else None
 
 
 def located(found: ModeResult, record: ModeRecord) -> ModeResult:

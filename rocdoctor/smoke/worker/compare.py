@@ -7,7 +7,7 @@ differ only later have caught it from others.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # In the order in which data flows through one training step.
@@ -37,12 +37,14 @@ class Comparison:
     def check(
         self, stage: str, name: str, got: Any, wanted: Any, *, step: int = 0, tolerance: float | None = None,
         scale: float | None = None, hints: Mapping[str, Any] | None = None, turn: int | None = None,
+        owners: Any = None,
     ) -> bool:  # fmt: skip
         """Compare one tensor (or number) and note the difference.
 
         ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means that all
         values are equal. ``hints`` are tensors that a wrong result may turn out to be, named in words. ``turn`` is
-        the place in the order in which data flows through the step.
+        the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
+        in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong.
         """
         torch = self._torch
         limit_share = FP32[stage] * self._factor if tolerance is None else tolerance
@@ -66,21 +68,26 @@ class Comparison:
         self.tolerances[stage] = max(self.tolerances.get(stage, 0.0), limit)
         if error <= limit:
             return True
-        self._fault(stage, step, turn, name, error, limit, _words(torch, got, wanted, difference, limit, hints or {}))
+        words = _words(torch, got, wanted, difference, limit, hints or {})
+        if owners is None:
+            self._fault(stage, step, turn, name, error, limit, words)
+        else:
+            bad = ~(difference <= limit)
+            self._fault(stage, step, turn, name, error, limit, words, owners.expand(bad.shape)[bad].unique().tolist())
         return False
 
     def check_all(
         self, stage: str, got: Mapping[str, Any], wanted: Mapping[str, Any], *, step: int = 0,
         tolerance: float | None = None, hints: Mapping[str, Mapping[str, Any]] | None = None,
-        turns: Mapping[str, int] | None = None,
+        turns: Mapping[str, int] | None = None, turn: int | None = None, owners: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
 
-        ``turns``: the turn of each name, where the order among them tells something.
+        ``turns``: the turn of each name, where the order among them tells something; ``turn``: that of all others.
         """
         missing = sorted(set(wanted) - set(got))
         if missing:
-            self._fault(stage, step, (turns or {}).get(missing[0]), missing[0], math.inf, 0.0, "is missing")
+            self._fault(stage, step, (turns or {}).get(missing[0], turn), missing[0], math.inf, 0.0, "is missing")
         largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
         scale = max(largest, default=0.0)
         for name in wanted:
@@ -88,25 +95,35 @@ class Comparison:
                 chosen = {words: many[name] for words, many in (hints or {}).items() if name in many}
                 self.check(
                     stage, name, got[name], wanted[name], step=step, tolerance=tolerance, scale=scale, hints=chosen,
-                    turn=(turns or {}).get(name),
+                    turn=(turns or {}).get(name, turn), owners=(owners or {}).get(name),
                 )  # fmt: skip
 
-    def expect(self, stage: str, name: str, holds: bool, words: str, *, step: int = 0, turn: int | None = None) -> bool:
-        """Note a fault unless ``holds``; ``words`` complete the sentence that begins with the name."""
+    def expect(
+        self, stage: str, name: str, holds: bool, words: str, *, step: int = 0, turn: int | None = None,
+        layer: str = "",
+    ) -> bool:  # fmt: skip
+        """Note a fault unless ``holds``; ``words`` complete the sentence that begins with the name.
+
+        ``layer``: where such a fault lies, where the stage alone would not tell.
+        """
         self.count += 1
         if not holds:
-            self._fault(stage, step, turn, name, math.inf, 0.0, words)
+            self._fault(stage, step, turn, name, math.inf, 0.0, words, layer=layer)
         return holds
 
     def _fault(
-        self, stage: str, step: int, turn: int | None, name: str, error: float, limit: float, words: str
-    ) -> None:
+        self, stage: str, step: int, turn: int | None, name: str, error: float, limit: float, words: str,
+        origins: Sequence[int] = (), layer: str = "",
+    ) -> None:  # fmt: skip
         turn = _TURNS.get(stage, 0) if turn is None else turn
         if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
             return
         shown = None if math.isinf(error) else error
         place = {"stage": stage, "step": step, "turn": turn}
-        self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400]})
+        more: dict[str, Any] = {"origins": [*origins]} if origins else {}
+        if layer:
+            more["layer"] = layer
+        self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400], **more})
         self.faults.sort(key=order_of)
         del self.faults[_MAX_KEPT:]
 
