@@ -18,17 +18,20 @@ from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, Outcome, check, error
 from rocdoctor.facts import Machine, Message
-from rocdoctor.pasted import in_wsl, said, shown, vendors, when_said
+from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_said
 
 _RUNTIME = "container-gpu-runtime"
 _LIBRARY = "container-driver-library"
+_GROUP = "container-group-missing"
 
 
-@check(when_said(_RUNTIME, _LIBRARY), cause="container-device-access")
+@check(when_said(_RUNTIME, _LIBRARY, _GROUP), cause="container-device-access")
 def container_runtime_message(machine: Machine) -> Outcome:
     if missing := said(machine, _LIBRARY):
         return _no_driver(machine, missing)
     messages = said(machine, _RUNTIME)
+    if not messages:
+        return _no_group(said(machine, _GROUP))
     if vendors(machine) == {"amd"}:
         return error(
             "The container was asked for NVIDIA GPUs (--gpus), but this machine has an AMD GPU.",
@@ -72,6 +75,33 @@ def container_runtime_message(machine: Machine) -> Outcome:
         confidence="likely",
         explains=("missing-shared-library",),
     )  # fmt: skip
+
+
+def _no_group(messages: tuple[Message, ...]) -> Finding:
+    group = first_value(messages, "group")
+    rootless = any("rootless" in one.values for one in messages)
+    if rootless:
+        text = "A rootless container cannot be given further groups by name: only those of the caller can be kept."
+    elif group == "keep-groups":
+        text = "keep-groups is an option of rootless podman with crun; this engine takes it for the name of a group."
+    else:
+        text = f"The image has no group named {group}: --group-add looks for names in the /etc/group of the image."
+    return error(
+        text,
+        evidence=shown(messages),
+        fix=Fix(
+            "Use --group-add keep-groups alone (podman with crun), and be a member of the node's group on the host"
+            if rootless
+            else "Give the number that the group has on the host in place of its name",
+            command="podman run --group-add keep-groups --device=/dev/kfd --device=/dev/dri ..."
+            if rootless
+            else "docker run --device=/dev/kfd --device=/dev/dri --group-add $(getent group render | cut -d: -f3) ...",
+            safety="safe",
+            verify="ls -ln /dev/kfd /dev/dri; id",
+        ),
+        confidence="certain",
+        explains=("device-permission",),
+    )
 
 
 def _no_driver(machine: Machine, messages: tuple[Message, ...]) -> Finding:

@@ -18,13 +18,23 @@ from __future__ import annotations
 
 from rocdoctor.check import Fix, Outcome, check, error, warning
 from rocdoctor.facts import Machine
-from rocdoctor.pasted import said, shown, when_said
+from rocdoctor.pasted import first_value, said, shown, when_said
 
 _NAMES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 
 
-@check(when_said("invalid-ordinal"), cause="visible-devices-conflict")
+@check(when_said("invalid-ordinal", "visibility-differs"), cause="visible-devices-conflict")
 def device_ordinal_message(machine: Machine) -> Outcome:
+    if differ := said(machine, "visibility-differs"):
+        hip, cuda = first_value(differ, "hip") or "", first_value(differ, "cuda") or ""
+        return error(
+            f"HIP_VISIBLE_DEVICES={hip} and CUDA_VISIBLE_DEVICES={cuda} choose different GPUs, and the program refuses "
+            "to guess which one is meant.",
+            evidence=shown(differ),
+            fix=Fix("Keep one of the two variables and unset the other", "unset CUDA_VISIBLE_DEVICES", "safe",
+                    verify="env | grep VISIBLE_DEVICES"),
+            confidence="certain",
+        )  # fmt: skip
     messages = said(machine, "invalid-ordinal")
     variables = [machine.environment.variables[name] for name in _NAMES if name in machine.environment.variables]
     shown_values = ", ".join(f"{one.name}={one.value}" for one in variables)

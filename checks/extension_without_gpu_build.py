@@ -19,7 +19,8 @@ from rocdoctor.check import Fix, Outcome, check, error, warning
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, vendors, when_said
 
-_KINDS = ("bitsandbytes-no-gpu", "onnxruntime-provider-missing")
+_CPU_BUILD = "extension-cpu-build"
+_KINDS = ("bitsandbytes-no-gpu", "onnxruntime-provider-missing", _CPU_BUILD)
 
 
 @check(when_said(*_KINDS), cause="wrong-backend-build")
@@ -33,6 +34,16 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
             evidence=shown(messages),
             fix=Fix(f"Uninstall onnxruntime and install the build with that provider ({package})",
                     f"pip uninstall -y onnxruntime onnxruntime-gpu; pip install {package}", "safe"),
+            confidence="likely",
+        )  # fmt: skip
+    if (plain := said(machine, _CPU_BUILD)) and len(plain) == len(messages):
+        library = first_value(plain, "library") or "library"
+        package = '"jax[cuda12]"' if library == "jaxlib" else library
+        return warning(
+            f"The installed {library} was built without GPU support.",
+            evidence=shown(plain),
+            fix=Fix(f"Install the build of {library} for this GPU and for the installed release of its framework",
+                    f"pip install -U {package}", "safe"),
             confidence="likely",
         )  # fmt: skip
     kind = "ROCm" if here == {"amd"} else "CUDA" if here == {"nvidia"} else "GPU"

@@ -77,6 +77,8 @@ def _judge(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, 
     if what and not library:
         text = f"{what} is not supported on {gpu}: a newer generation of GPUs is needed.{least}"
         fix = Fix("Use float16 (dtype='half', --fp16) or float32 instead, or a newer GPU", "", "safe")
+        if what.lower().startswith("quantization"):
+            fix = Fix("Use a checkpoint in another quantisation, or a newer GPU", "", "safe")
     elif library == "hipBLASLt":
         text = f"hipBLASLt has no kernels for {gpu} (unsupported architecture); torch falls back to hipBLAS."
         fix = Fix("Turn it off to silence the message", "export TORCH_BLAS_PREFER_HIPBLASLT=0", "safe")

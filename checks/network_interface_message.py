@@ -20,6 +20,8 @@ from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, when_said
 
 _KINDS = ("interface-not-found", "collective-connection-failed")
+# Other libraries than NCCL, RCCL and gloo, and the variable with which each is told its interfaces.
+_VARIABLES = {"Open MPI": "OMPI_MCA_btl_tcp_if_include", "UCX": "UCX_NET_DEVICES"}
 _VIRTUAL = (
     ("127.", "the loopback interface (lo)"), ("172.17.", "docker0"), ("::1", "the loopback interface (lo)"),
     ("169.254.", "a link-local interface"), ("192.168.122.", "virbr0"),
@@ -31,12 +33,13 @@ def network_interface_message(machine: Machine) -> Outcome:
     messages = said(machine, *_KINDS)
     using = said(machine, "using-interface")
     gloo = any("gloo" in one.values for one in messages)
-    variable = "GLOO_SOCKET_IFNAME" if gloo else "NCCL_SOCKET_IFNAME"
+    other = first_value(messages, "library")
+    variable = _VARIABLES.get(other or "", "GLOO_SOCKET_IFNAME" if gloo else "NCCL_SOCKET_IFNAME")
     settings = [one for name, one in machine.environment.variables.items() if name == variable]
     address = first_value(messages, "address") or first_value(using, "address") or ""
     interface = first_value(using, "interface")
     kind = next((words for start, words in _VIRTUAL if address.startswith(start)), None)
-    library = "gloo" if gloo else "NCCL/RCCL"
+    library = other or ("gloo" if gloo else "NCCL/RCCL")
     if any(one.kind == "interface-not-found" for one in messages):
         text = f"{library} found no network interface that it may use"
         name = f": {address} is not here" if address and not address[:1].isdigit() else ""

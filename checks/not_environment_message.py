@@ -58,6 +58,23 @@ _CODE = {
         "run holds it.",
         "End left-over processes of the job, or choose another port (--master_port, or --rdzv-endpoint=localhost:0)",
     ),
+    "slurm-request-refused": (
+        "Slurm refuses the request: no node of the partition offers it, or the resource (gres) has another name.",
+        "Compare --gres, --gpus, --constraint and the partition of the script with what sinfo lists for the nodes",
+    ),
+    "host-memory-killed": (
+        "Slurm's control group ended processes of the step: the job used more main memory (not GPU memory) than it was "
+        "given.",
+        "Ask for more memory (--mem or --mem-per-gpu), or use fewer loader workers and less caching in main memory",
+    ),
+    "mpi-no-slots": (
+        "mpirun was asked for more processes than the hosts that it was given have slots.",
+        "Give slots in the host file or with --host NODE:N (N ranks per node), or start fewer ranks",
+    ),
+    "p2p-unsupported-card": (
+        "accelerate stops because cards of this generation (RTX 4000) have no direct copies between GPUs.",
+        "Start with accelerate launch, or export NCCL_P2P_DISABLE=1 and NCCL_IB_DISABLE=1",
+    ),
     "wrong-arguments": (
         "Code calls a function with arguments that it does not have: the releases of two packages, or the own "
         "code, do not "

@@ -24,6 +24,7 @@ from rocdoctor.pasted import first_value, said, shown, vendors, when_said
 
 _CERTAIN = (
     "companion-built-for-other-cuda", "torchvision-operator-missing", "cudnn-version-mismatch", "numpy-abi",
+    "nccl-version-differs",
 )  # fmt: skip
 _LIKELY = ("extension-for-other-torch", "pip-conflict", "torch-api-missing")
 
@@ -76,6 +77,17 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
             "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels bring their own), or install the nvidia-cudnn "
             "version that torch requires", "unset LD_LIBRARY_PATH", "safe",
         )  # fmt: skip
+    elif main.kind == "nccl-version-differs":
+        text = (
+            f"The ranks of this job loaded different releases of NCCL ({main.values.get('version')} and "
+            f"{main.values.get('other')})."
+        )
+        together = Fix(
+            "Install the same torch (and nvidia-nccl) on every node, best from one image, and unset LD_LIBRARY_PATH "
+            "and LD_PRELOAD that bring another libnccl",
+            'python3 -c "import torch; print(torch.cuda.nccl.version())"',
+            "safe",
+        )
     elif main.kind == "pip-conflict":
         text = (
             f"{package} {main.values.get('version')} requires "

@@ -23,9 +23,10 @@ from rocdoctor.pasted import first_value, said, shown, vendors, when_said
 
 _DIFFERS, _MISSING = "toolkit-version-differs", "toolkit-missing"
 _COMPILER, _ARCH = "host-compiler-unfit", "arch-unknown-to-compiler"
+_NO_COMPILER = "host-compiler-missing"
 
 
-@check(when_said(_DIFFERS, _MISSING, _COMPILER, _ARCH), cause="cuda-toolkit-mismatch")
+@check(when_said(_DIFFERS, _MISSING, _COMPILER, _ARCH, _NO_COMPILER), cause="cuda-toolkit-mismatch")
 def toolkit_mismatch_message(machine: Machine) -> Outcome:
     built = machine.torch.cuda.value if isinstance(machine.torch.cuda, Known) else None
     if differs := said(machine, _DIFFERS):
@@ -66,6 +67,15 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
                     f"export CC=gcc-{gcc} CXX=g++-{gcc}"),
             confidence="likely",
         )  # fmt: skip
+    if none := said(machine, _NO_COMPILER):
+        return error(
+            "Triton finds no C compiler, which it needs at run time to build its launchers: torch.compile and Triton "
+            "kernels cannot run.",
+            evidence=shown(none),
+            fix=Fix("Install gcc (with the Python headers) in this environment or image, or point CC to a compiler",
+                    "sudo apt install gcc python3-dev", "safe", verify="cc --version"),
+            confidence="certain",
+        )  # fmt: skip
     return _missing(machine, built)
 
 
@@ -84,6 +94,7 @@ def _missing(machine: Machine, built: str | None) -> Outcome:
             confidence="likely",
         )
     compiler, variable = ("hipcc", "ROCM_HOME") if rocm else ("nvcc", "CUDA_HOME")
+    compiler = "ptxas" if path == "ptxas" else compiler
     version = f" {built}" if built and not rocm else ""
     where = f" ({path} does not exist)" if path.startswith("/") else ""
     package = "ROCm's development packages (rocm-dev, hipcc)" if rocm else f"the CUDA toolkit{version}"

@@ -37,3 +37,14 @@ def test_no_driver_on_the_host() -> None:
 def test_other_errors_of_docker_are_silent() -> None:
     text = "docker: Error response from daemon: pull access denied for image."
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
+def test_a_group_that_the_image_does_not_have() -> None:
+    text = "docker: Error response from daemon: Unable to find group render: no matching entries in group file."
+    found = finding_of(CHECK, text, amd_gpu())
+    assert found is not None and found.cause == "container-device-access" and "named render" in found.message
+    assert "getent group render" in words_of(found)
+    keep = finding_of(CHECK, text.replace("render", "keep-groups"))
+    assert keep is not None and "podman" in keep.message
+    rootless = finding_of(CHECK, "runc run failed: cannot set any additional groups in a rootless container")
+    assert "--group-add keep-groups alone" in words_of(rootless)

@@ -21,3 +21,10 @@ def test_without_one_it_is_possible_only() -> None:
 
 def test_silence() -> None:
     assert states(judge(CHECK, pasted("using device ordinal 0"))) == ["not-applicable"]
+
+
+def test_two_variables_that_name_different_gpus() -> None:
+    text = "ValueError: Inconsistent GPU visibility env vars: HIP_VISIBLE_DEVICES='0' vs CUDA_VISIBLE_DEVICES='1'."
+    found = finding_of(CHECK, text)
+    assert found is not None and (found.cause, found.confidence) == ("visible-devices-conflict", "certain")
+    assert "HIP_VISIBLE_DEVICES=0 and CUDA_VISIBLE_DEVICES=1" in found.message

@@ -23,3 +23,12 @@ def test_onnxruntime_names_the_provider() -> None:
 
 def test_silence() -> None:
     assert states(judge(CHECK, pasted("bitsandbytes 0.45 loaded", amd_gpu()))) == ["not-applicable"]
+
+
+def test_a_jaxlib_without_cuda() -> None:
+    text = (
+        "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu."
+    )
+    found = finding_of(CHECK, text)
+    assert found is not None and found.cause == "wrong-backend-build" and "jaxlib" in found.message
+    assert "jax[cuda12]" in words_of(found)

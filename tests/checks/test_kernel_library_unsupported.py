@@ -36,3 +36,11 @@ def test_a_data_type_of_newer_gpus() -> None:
 def test_a_supported_gpu_and_silence() -> None:
     assert states(judge(CHECK, pasted("I use flash attention and it is fast", amd_gpu()))) == ["pass"]
     assert states(judge(CHECK, pasted("loss 1.0", amd_gpu()))) == ["not-applicable"]
+
+
+def test_a_quantisation_that_needs_a_newer_gpu() -> None:
+    text = (
+        "The quantization method awq is not supported for the current GPU. Minimum capability: 75. Current capability: "
+    )
+    found = finding_of(CHECK, text + "70.")
+    assert found is not None and "awq" in found.message and "another quantisation" in words_of(found)

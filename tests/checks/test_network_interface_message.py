@@ -39,3 +39,15 @@ def test_an_interface_that_does_not_exist() -> None:
 def test_ordinary_info_lines_are_silent() -> None:
     text = "NCCL INFO Bootstrap : Using eth0:10.0.0.4<0>\nNCCL INFO NET/Socket : Using [0]eth0:10.0.0.4<0>"
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
+def test_other_libraries_have_other_variables() -> None:
+    text = "WARNING: Open MPI failed to TCP connect to a peer MPI process.  This\nshould not happen.\n\n"
+    text += "  Error:      No route to host (113)"
+    mpi = finding_of(CHECK, text)
+    assert (
+        mpi is not None and mpi.message.startswith("Open MPI could not connect") and "no route to host" in mpi.message
+    )
+    assert "OMPI_MCA_btl_tcp_if_include" in words_of(mpi)
+    ucx = finding_of(CHECK, "UCX  ERROR no usable transports/devices (asked tcp on network:ib9)")
+    assert ucx is not None and "UCX_NET_DEVICES" in words_of(ucx)

@@ -34,3 +34,22 @@ def test_ordinary_mistakes() -> None:
 
 def test_a_normal_log_is_silent() -> None:
     assert states(judge(CHECK, pasted("step 40 loss: 1.93 grad_norm: 0.8"))) == ["not-applicable"]
+
+
+def test_requests_that_the_cluster_refuses() -> None:
+    gres = finding_of(
+        CHECK, "sbatch: error: Batch job submission failed: Invalid generic resource (gres) specification"
+    )
+    killed = finding_of(
+        CHECK,
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step tasks have been OOM Killed.",
+    )
+    slots = finding_of(CHECK, "There are not enough slots available in the system to satisfy the 16 slots")
+    assert gres is not None and gres.cause == "not-environment" and "sinfo" in words_of(gres)
+    assert killed is not None and "main memory" in killed.message
+    assert "--host NODE:N" in words_of(slots)
+
+
+def test_cards_without_direct_copies() -> None:
+    text = "NotImplementedError: Using RTX 4000 series doesn't support faster communication broadband via P2P or IB."
+    assert "NCCL_P2P_DISABLE=1" in words_of(finding_of(CHECK, text))

@@ -51,3 +51,10 @@ def test_healthy_output_and_user_code_stay_silent() -> None:
         "AttributeError: 'Net' object has no attribute 'foo'",
     ):
         assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
+def test_ranks_with_different_nccl() -> None:
+    text = "NCCL WARN Mismatched NCCL version detected : rank 0 version 22005 rank 1 version 21805"
+    found = finding_of(CHECK, text)
+    assert found is not None and (found.severity, found.confidence) == ("error", "certain")
+    assert "22005 and 21805" in found.message and "every node" in words_of(found)

@@ -40,3 +40,18 @@ def test_compilers_and_architectures() -> None:
 def test_a_build_that_works_is_silent() -> None:
     text = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 12.4\nCUDA_HOME=/usr/local/cuda"
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
+def test_no_c_compiler_for_triton() -> None:
+    found = finding_of(CHECK, "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.")
+    assert found is not None and found.confidence == "certain" and "Triton" in found.message
+    assert "gcc" in words_of(found)
+    assert "ptxas" in words_of(finding_of(CHECK, "RuntimeError: Cannot find ptxas"))
+
+
+def test_an_accepted_minor_release_is_silent() -> None:
+    text = (
+        "Installed CUDA version 12.4 does not match the version torch was compiled with 12.1 but since the APIs are "
+        "compatible, accepting this combination"
+    )
+    assert finding_of(CHECK, text) is None

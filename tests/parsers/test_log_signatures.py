@@ -277,3 +277,44 @@ def test_every_entry_of_the_table_is_usable() -> None:
                 assert log_match.compiled(wording.match).pattern != "(?!)", wording.match
                 # A repeated group inside a repeated group makes matching slow on hostile lines.
                 assert not re.search(r"[+*}]\)[+*{]", wording.match), wording.match
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "values"),
+    [
+        (
+            "mce: CPU3: Package temperature is above threshold, cpu clock is throttled (total events = 41)",
+            "cpu-thermal-throttling",
+            {"cpu": 3, "scope": "Package", "events": 41},
+        ),
+        (
+            "amdgpu 0000:03:00.0: not ready 65535ms after bus reset; giving up",
+            "pci-device-inaccessible",
+            {"after": "bus reset"},
+        ),
+        (
+            "NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please",
+            "nvidia-gpu-not-supported",
+            {"legacy_branch": "470"},
+        ),
+        (
+            "WARNING: drivers/gpu/drm/drm_mm.c:1000 at drm_mm_takedown+0x23/0x30, CPU#5: kworker/7",
+            "kernel-warning",
+            {"cpu": 5},
+        ),
+        (
+            "coredump: 812(python3): over core_pipe_limit, skipping core dump",
+            "process-core-dumped",
+            {"pid": 812, "process": "python3"},
+        ),
+        (
+            "mlx5_core 0000:01:00.0 ens1: NETDEV WATCHDOG: CPU: 4: transmit queue 7 timed out 5120 ms",
+            "network-tx-timeout",
+            {"interface": "ens1", "queue": 7},
+        ),
+    ],
+)
+def test_wordings_of_newer_releases(line: str, kind: str, values: dict[str, object]) -> None:
+    (found,) = events(line)
+    assert found.kind == kind
+    assert values.items() <= dict(found.values).items(), found.values

@@ -1,0 +1,51 @@
+"""A kernel touched memory that is not its own, or a GPU was reset because a kernel did not end.
+
+Why
+  "Memory access fault by GPU", "an illegal memory access" and "HW Exception ... GPU Hang" name the moment at which the
+  driver stopped a kernel. Most often the kernel is at fault: an index outside its range, memory freed too early, a
+  library with a defect, or code for another architecture that an override let through. The text alone proves no
+  hardware fault.
+
+Fix
+  Find the kernel: run with AMD_SERIALIZE_KERNEL=3 (or CUDA_LAUNCH_BLOCKING=1), so that the traceback names the call.
+  Unset HSA_OVERRIDE_GFX_VERSION. If simple, known programs fail too, read the kernel log and the error counters.
+
+References
+  https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/debugging.html
+  https://docs.nvidia.com/cuda/compute-sanitizer/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, warning
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+
+_FAULT, _HANG = "gpu-memory-fault", "gpu-hang"
+
+
+@check(when_said(_FAULT, _HANG), cause="not-environment")
+def gpu_fault_message(machine: Machine) -> Outcome:
+    messages = said(machine, _FAULT) or said(machine, _HANG)
+    if any(name.startswith("HSA_OVERRIDE_GFX_VERSION") for name in machine.environment.variables):
+        return None  # code of another target may be what faults: the checks of the override speak
+    hang = messages[0].kind == _HANG
+    node, reason = first_value(messages, "node"), first_value(messages, "reason")
+    where = f" (KFD node {node})" if node else ""
+    why = f" ({reason.lower()})" if reason and reason != "Unknown" else ""
+    text = f"A kernel on the GPU{where} touched memory that is not mapped for it{why}."
+    if hang:
+        text = f"The driver reset the GPU{where} because a kernel did not end."
+    serial = "CUDA_LAUNCH_BLOCKING=1" if vendors(machine) == {"nvidia"} else "AMD_SERIALIZE_KERNEL=3"
+    return warning(
+        f"{text} A defect of the program or of a library is the usual reason; this text proves no fault of the "
+        "hardware.",
+        evidence=shown(messages),
+        fix=Fix(
+            f"Run once with {serial}, so that the traceback names the call, and compare with another release of the "
+            "library; if known programs fail too, look for the same moment in the kernel log",
+            command=f"{serial} python3 train.py; sudo dmesg | tail -40",
+            safety="safe",
+        ),
+        confidence="possible",
+    )
