@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from .. import model as models
+from ..compare import END_TURN
 from ..context import Context
 from ..mode import Mode
 
@@ -15,12 +16,14 @@ ORDER = 30
 
 def train(
     context: Context, model: Any, optimizer: Any, *, kind: str = "sgd", accumulate: int = 1,
-    tolerance: float | None = None,
+    tolerance: float | None = None, parameter_tolerance: float | None = None,
+    owned: Collection[str] = (),
 ) -> None:  # fmt: skip
     """Train on this rank's share and compare each step with one process on the whole batch.
 
     Compared are the start (broadcast), what this rank contributes by itself, the loss, every gradient and every
-    parameter. ``model`` is the wrapped model; its parameters are not split.
+    parameter. ``model`` is the wrapped model; its parameters are not split. ``owned`` names the parameters that this
+    rank alone updates and then hands to the others: they are judged first.
     """
     torch, dist = context.torch, context.torch.distributed
     wanted = context.reference(kind)
@@ -29,9 +32,11 @@ def train(
     for step, (tokens, targets) in enumerate(context.batches()):
         context.mark(f"step {step}: forward and backward")
         context.check_all("before", models.parameters(model), wanted.before[step], step=step,
-                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+                          tolerance=0.0 if step == 0 else parameter_tolerance)  # fmt: skip
         optimizer.zero_grad()
         own.clear()
+        expected_rows = (one.chunk(context.world)[context.rank] for one in (tokens, targets))
+        local = context.local_gradients(wanted.before[step], *expected_rows)
         tokens, targets = context.share(tokens), context.share(targets)
         part = tokens.shape[0] // accumulate
         loss = torch.zeros((), device=context.device)
@@ -44,7 +49,6 @@ def train(
             loss += share.detach()
             if not last:
                 context.check_all("local", models.gradients(model), own, step=step, tolerance=1e-4)
-        local = context.local_gradients(wanted.before[step], tokens, targets)
         context.check_all("local", own, local, step=step, tolerance=1e-4)
         total = loss.clone()
         context.mark(f"step {step}: mean of the losses")
@@ -53,7 +57,11 @@ def train(
         context.check_all("grad", models.gradients(model), wanted.grads[step], step=step, tolerance=tolerance,
                           hints={"this rank's own gradient: nothing was exchanged": local})  # fmt: skip
         optimizer.step()
-        context.check_all("param", models.parameters(model), wanted.after[step], step=step, tolerance=tolerance)
+        limit = parameter_tolerance or tolerance
+        turns = dict.fromkeys(owned, END_TURN - 1)
+        context.check_all(
+            "param", models.parameters(model), wanted.after[step], step=step, tolerance=limit, turns=turns
+        )
     for handle in handles:
         handle.remove()
 
