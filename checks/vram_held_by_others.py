@@ -40,7 +40,7 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
     busy = known(gpu.busy_percent)
     if busy > _IDLE_PERCENT:
         return None
-    evidence = [cite(used), cite(gpu.busy_percent, f"{busy} % busy")]
+    evidence = [cite(used, f"{amount} used"), cite(gpu.busy_percent, f"{busy} % busy")]
     nodes = "/dev/nvidia*" if gpu.vendor == "nvidia" else "/dev/kfd /dev/dri/renderD*"
     fix = Fix(
         "Find the process that holds the memory (also in other containers and of other users) and end it if it is "

@@ -11,7 +11,7 @@ from dataclasses import replace
 from rocdoctor.check import Check, Evidence, Finding
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code, show
-from rocdoctor.commands.common import chosen_checks, open_host, print_json, wants
+from rocdoctor.commands.common import chosen_checks, colour_wanted, open_host, print_json, wants, width
 from rocdoctor.diagnose import Diagnosis, diagnose
 from rocdoctor.host.base import Host
 from rocdoctor.host.text import TextHost, open_text
@@ -40,10 +40,19 @@ def run(options: argparse.Namespace) -> int:
         from rocdoctor.report.reply import render
 
         sys.stdout.write(render(shown, _named(parts)))
+    elif wants(options) == "text" and host.kind == "text":
+        from rocdoctor.report.text import render as render_text
+
+        sys.stdout.write(
+            render_text(
+                shown, width=width(), colour=colour_wanted(options), quiet=options.quiet, verbose=options.verbose,
+                pasted=True,
+            )
+        )  # fmt: skip
+        if not options.quiet:
+            sys.stdout.write(_listing(parts))
     else:
         show(options, host, shown, seconds, titles)
-        if wants(options) == "text" and not options.quiet and host.kind == "text":
-            sys.stdout.write(_listing(parts))
     return exit_code(diagnosis, options.fail_on)
 
 

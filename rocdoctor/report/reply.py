@@ -16,7 +16,7 @@ from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.markdown import code, inline, plain
 from rocdoctor.report.subjects import grouped, subjects_text
 from rocdoctor.report.summary import machine_lines
-from rocdoctor.report.text import evidence_place
+from rocdoctor.report.text import evidence_place, first_step
 
 _MAX_VALUE = 200
 _MAX_EVIDENCE = 4
@@ -161,9 +161,7 @@ def _others(causes: Sequence[Cause]) -> list[str]:
 
 
 def _first_step(one: Cause) -> str:
-    """The first thing to do of a remedy: whole remedies of what is not the main cause are too much to read."""
-    text = one.finding.fix.text if one.finding is not None and one.finding.fix is not None else one.remedy
-    return re.split(r"(?<=[a-z)])[.;] ", text, maxsplit=1)[0].rstrip(".")
+    return first_step(one.finding.fix.text if one.finding is not None and one.finding.fix is not None else one.remedy)
 
 
 def _nothing(diagnosis: Diagnosis) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
@@ -102,11 +103,20 @@ def _fix_lines(fix: Fix, name: str, width: int) -> list[str]:
 
 
 def render(
-    diagnosis: Diagnosis, *, width: int = 100, colour: bool = False, quiet: bool = False, verbose: bool = False
+    diagnosis: Diagnosis,
+    *,
+    width: int = 100,
+    colour: bool = False,
+    quiet: bool = False,
+    verbose: bool = False,
+    pasted: bool = False,
 ) -> str:
-    """The whole report; ``quiet`` leaves only what is wrong, ``verbose`` adds the checks that found nothing."""
+    """The whole report; ``quiet`` leaves only what is wrong, ``verbose`` adds the checks that found nothing.
+
+    ``pasted``: of a text that somebody else may have sent, so the cause stands first and the machine is "that" one.
+    """
     style = Style(colour)
-    lines = _headline_lines(diagnosis, width, style)
+    lines = _cause_lines(diagnosis, width, style) if pasted else _headline_lines(diagnosis, width, style)
     if not quiet:
         lines.append("")
         for line in machine_lines(diagnosis.machine):
@@ -115,7 +125,7 @@ def render(
         if not (quiet and found.severity == "info"):
             lines += ["", *finding_lines(found, name, subjects, width, style)]
     if not quiet:
-        lines += ["", *_closing_lines(diagnosis, width)]
+        lines += ["", *_closing_lines(diagnosis, width, pasted)]
         if verbose:
             lines += _silent_lines(diagnosis, width)
     return "\n".join(lines) + "\n"
@@ -131,8 +141,37 @@ def _headline_lines(diagnosis: Diagnosis, width: int, style: Style) -> list[str]
     return lines
 
 
-def _closing_lines(diagnosis: Diagnosis, width: int) -> list[str]:
-    lines = wrap(_counts(diagnosis), width, "")
+_CERTAINTY = {"certain": "Cause", "likely": "Likely cause", "possible": "Possible cause"}
+
+
+def _cause_lines(diagnosis: Diagnosis, width: int, style: Style) -> list[str]:
+    """What is wrong, then the first step of its remedy; the whole remedy stands with the finding."""
+    main = diagnosis.causes[0] if diagnosis.causes else None
+    if main is None or main.finding is None or main.finding.fix is None:
+        if diagnosis.worst in (None, "info"):
+            return [style(line, "1") for line in wrap(_nothing_in_text(diagnosis), width, "")]
+        return _headline_lines(diagnosis, width, style)
+    kind = "Not the machine, it seems" if main.cause == "not-environment" else _CERTAINTY[main.confidence]
+    lines = [style(line, "1") for line in wrap(f"{kind}: {one_line(main.message)}", width, "", "  ")]
+    lines += wrap(f"Do first: {first_step(main.finding.fix.text)}", width, "", "  ")
+    if main.finding.fix.command and main.finding.fix.command not in main.finding.fix.text:
+        lines.append(f"    {clean(main.finding.fix.command)}")
+    return lines
+
+
+def _nothing_in_text(diagnosis: Diagnosis) -> str:
+    if diagnosis.count("unknown") > diagnosis.count("pass"):
+        return "Nothing in this text points to a fault of the machine, but it shows only little of it (see below)."
+    return "Nothing in this text points to a fault of the machine."
+
+
+def first_step(text: str) -> str:
+    """The first sentence or clause of a remedy: whole remedies are too much to read at the start."""
+    return re.split(r"(?<=[a-z)\]])[.;] ", one_line(text), maxsplit=1)[0].rstrip(".")
+
+
+def _closing_lines(diagnosis: Diagnosis, width: int, pasted: bool = False) -> list[str]:
+    lines = wrap(_counts_of_text(diagnosis) if pasted else _counts(diagnosis), width, "")
     crashed = [verdict for verdict in diagnosis.verdicts if verdict.state == "crashed"]
     for one in crashed:
         lines += wrap(
@@ -141,7 +180,8 @@ def _closing_lines(diagnosis: Diagnosis, width: int) -> list[str]:
     for problem in diagnosis.problems:
         lines += wrap(f"note: {one_line(problem)}", width, "  ", "    ")
     if diagnosis.next:
-        lines += ["", "To know more:"]
+        more = "To know more, run on that machine and add what it prints:" if pasted else "To know more:"
+        lines += ["", more]
         for step in diagnosis.next:
             lines += [f"  {clean(step.command)}", *wrap(step.why, width, "      ")]
     return lines
@@ -158,6 +198,15 @@ def _counts(diagnosis: Diagnosis) -> str:
     ).strip()
 
 
+def _counts_of_text(diagnosis: Diagnosis) -> str:
+    shown = Counter(found.severity for found, _, _ in grouped(diagnosis.verdicts))
+    findings = [_number(shown[severity], _NAMES[severity]) for severity in SEVERITIES if shown[severity]]
+    counts = [(diagnosis.count(state), words) for state, words in _STATES_OF_TEXT]
+    checks = ", ".join(f"{number} {words}" for number, words in counts if number)
+    found = f"Found: {', '.join(findings)}. " if findings else ""
+    return f"{found}Checks: {checks}." if checks else found.strip()
+
+
 def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
@@ -166,6 +215,12 @@ _NAMES = {"error": "error", "warning": "warning", "info": "note"}
 _STATES = (
     ("pass", "passed"), ("unknown", "unknown (not enough evidence; --verbose lists them)"),
     ("not-applicable", "not applicable"), ("crashed", "crashed"),
+)  # fmt: skip
+
+
+_STATES_OF_TEXT = (
+    ("pass", "passed"), ("unknown", "cannot tell from this text (--verbose lists them)"),
+    ("not-applicable", "do not apply"), ("crashed", "crashed"),
 )  # fmt: skip
 
 

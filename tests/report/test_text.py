@@ -232,3 +232,19 @@ def test_links_are_counted_by_kind() -> None:
     links = (GpuLink(0, 1, "xgmi"), GpuLink(0, 2, "pcie"), GpuLink(1, 2, "pcie"))
     lines = machine_lines(machine(amd_gpu(0), amd_gpu(1), amd_gpu(2), links=links))
     assert lines[1] == "links     1 of 3 pairs by XGMI, 2 of 3 pairs by PCIe"
+
+
+def test_of_a_pasted_text_the_cause_stands_first_and_the_first_step_is_short() -> None:
+    fix = Fix("Unset it and remove it from the profile. Only if torch has no code for it, try another value", "unset X")
+    made = diagnosis([failed(replace(OVERRIDE, fix=fix, confidence="likely", cause="hsa-override-wrong"), "gpu 0")])
+    lines = render(made, pasted=True).split("\n")
+    assert lines[0].startswith("Likely cause: This GPU is gfx942")
+    assert "Do first: Unset it and remove it from the profile" in lines
+    assert "    unset X" in lines
+    assert "Only if torch has no code" in "\n".join(lines[4:])
+    assert "cannot tell from this text" in render(FULL, pasted=True)
+    assert "Verdicts" not in render(FULL, pasted=True)
+
+
+def test_of_a_pasted_text_without_a_fault_it_says_so() -> None:
+    assert render(diagnosis([]), pasted=True).startswith("Nothing in this text points to a fault of the machine")
