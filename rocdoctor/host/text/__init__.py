@@ -80,7 +80,7 @@ def _parts(cleaned: Clean) -> list[Part]:
     found = sections(cleaned)
     stops = {section.line for section in found}
     result = [part for section in found if (part := _of_section(cleaned, section)) is not None]
-    covered = {(_family(part.question), number) for part in result for number in part.numbers}
+    covered = {(family, number) for part in result for family in (_family(part.question),) for number in part.numbers}
     result += [part for part in listings(cleaned, stops, index) if not _names(part) & covered]
     # What collect_env prints of systems and cards is read as labelled lines too.
     taken = {number - 1 for part in result if part.question not in (COLLECT_ENV, "env") for number in part.numbers}

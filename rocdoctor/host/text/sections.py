@@ -102,7 +102,8 @@ def sections(clean: Clean) -> list[Section]:
     for at, line in enumerate(clean.lines):
         if not line or line.isspace():
             continue
-        if ">>>" in line[:20] or "In [" in line[:20]:
+        begin = line[:20]
+        if ">>>" in begin or "In [" in begin:
             if _PYTHON.match(line):
                 prompts.append(at)
             continue
