@@ -4,7 +4,8 @@
 command), ``key`` (of a configuration), ``setting`` (a variable), ``package``, ``system_package``, ``image``,
 ``parameter`` (of a module), ``module`` (run by Python), ``write`` (to a file), ``clone`` (of a repository), or ``rule``
 (a function below, for what takes more than one part). ``value`` and the like are regular expressions for the whole
-text. Conditions: ``place`` (permanent: profiles and images; host: no container), ``gpu: amd`` (the file speaks of AMD
+text. Conditions: ``from`` (command or list: a package that comes from the
+usual index), ``place`` (permanent: profiles and images; host: no container), ``gpu: amd`` (the file speaks of AMD
 GPUs and of no others), ``rocm_from`` and ``rocm_before`` (the release that the file names), ``without`` (a word of the
 file). ``possible: true``: what decides is not in the file.
 """
@@ -139,7 +140,10 @@ def _last(settings: Iterable[Setting]) -> list[Setting]:
 def _package(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
     names = words(pattern["package"])
     for install in parts.installs:
-        if pattern.get("from") == "pypi" and (install.how == "conda" or install.indexes):
+        origin = pattern.get("from")
+        if origin is not None and (install.how == "conda" or install.indexes or parts.own_index):
+            continue
+        if origin is not None and (install.how == "list") != (origin == "list"):
             continue
         for one in install.requirements:
             if one.name in names and _whole(pattern, "limits", one.limits):

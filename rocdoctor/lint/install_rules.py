@@ -79,7 +79,7 @@ def flavour_old(parts: Parts) -> Iterator[Place]:
 
 def plain_torch(parts: Parts) -> Iterator[Place]:
     """torch from the usual index in an image that has ROCm and no torch yet."""
-    if parts.kind != "dockerfile" or any(_names_index(one.name) for one in parts.settings):
+    if parts.kind != "dockerfile" or parts.own_index:
         return
     done: set[int] = set()
     bases = _bases(parts)
@@ -93,10 +93,6 @@ def plain_torch(parts: Parts) -> Iterator[Place]:
             yield Place(torch.line, f"{base.repository} and torch{torch.limits}")
         if torch is not None or told or "-r" in install.options or "--requirement" in install.options:
             done.add(install.stage)  # torch may be there now
-
-
-def _names_index(name: str) -> bool:
-    return name.startswith(("PIP_", "UV_"))
 
 
 def _bases(parts: Parts) -> dict[int, Image]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocdoctor.lint.lexer import OPEN, Token
 from rocdoctor.lint.trees import Tree, walk
@@ -152,7 +152,15 @@ def project_installs(tree: Tree) -> list[Install]:
         if path and path[-1].endswith("dependencies"):
             rows = [(f"{name} {_poetry(value)}", value.line) for name, value in one.mapping.items()]
             found.append(_install(rows, "list"))
-    return found
+    tool = tree.get("tool")
+    elsewhere = {re.sub(r"[-_.]+", "-", name).lower() for name in tool.get("uv", "sources").mapping}
+    # Names that the project takes from a place of its own are no requests to the usual index.
+    own = any(tool.get(*keys).mapping for keys in (("uv", "index"), ("poetry", "source"), ("pdm", "source")))
+    indexes = (("of the project", True),) if own else ()
+    return [
+        replace(one, requirements=tuple(row for row in one.requirements if row.name not in elsewhere), indexes=indexes)
+        for one in found
+    ]
 
 
 def _poetry(value: Tree) -> str:

@@ -75,6 +75,7 @@ class Parts:
     batch: dict[str, tuple[str, int]] = field(default_factory=dict)
     stages: dict[int, int] = field(default_factory=dict)  # stage of a Dockerfile: the number of the one below it
     places: list[int] = field(default_factory=list)  # for each command the stage
+    own_index: bool = False  # variables tell pip or uv where to look
 
 
 def parts_kind(path: str, text: str) -> str | None:
@@ -162,6 +163,7 @@ def _shell(parts: Parts, text: str) -> None:
     sheet = Sheet(parts.path, parts.kind)
     read_shell(sheet, text, commands=parts.commands)
     parts.settings = sheet.settings
+    parts.own_index = any(_own_index(one.name) for one in sheet.settings)
     for number, line in enumerate(text.split("\n")[:20_000], 1):
         match = _SBATCH.match(line)
         if match is not None:
@@ -173,6 +175,10 @@ def _shell(parts: Parts, text: str) -> None:
                 if equals and name.startswith("GRUB_CMDLINE_LINUX"):
                     parts.parameters += _of_line(value, word.line)
     _container_commands(parts)
+
+
+def _own_index(name: str) -> bool:
+    return name.startswith(("PIP_", "UV_")) and name.endswith(("INDEX", "_URL", "_LINKS", "CONFIG_FILE", "BACKEND"))
 
 
 def _of_line(text: str, line: int) -> Iterator[Parameter]:
@@ -260,6 +266,7 @@ def _dockerfile(parts: Parts, text: str) -> None:
                 name, equals, value = token.text.partition("=")
                 if equals and not token.operator:
                     known[name] = filled(value, known)
+                parts.own_index = parts.own_index or _own_index(name)
         else:
             heredoc = _HEREDOC.search(rest) if word in ("RUN", "COPY") else None
             if heredoc is not None:
