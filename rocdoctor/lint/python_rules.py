@@ -152,8 +152,8 @@ def _arguments(index: Index, place: Place, rule: Rule) -> str | None:
 
 def _fits(index: Index, node: ast.expr, place: Place, wanted: Rule) -> bool:
     if "matches" in wanted:
-        told = text(index, node, place.block)
-        return told is not None and UNTOLD not in told and re.fullmatch(wanted["matches"], told) is not None
+        words_of = text(index, node, place.block)
+        return words_of is not None and UNTOLD not in words_of and re.fullmatch(wanted["matches"], words_of) is not None
     if "names" in wanted:
         return index.dotted(index.value(node, place.block), place.block) in words(wanted["names"])
     value = known(index, node, place.block)
@@ -162,7 +162,9 @@ def _fits(index: Index, node: ast.expr, place: Place, wanted: Rule) -> bool:
     if "code" in wanted:
         return re.search(wanted["code"], shown(node)) is not None
     if "kind" in wanted:
-        return isinstance(index.value(node, place.block), _KINDS[wanted["kind"]])
+        told = index.value(node, place.block)
+        plain = not isinstance(told, ast.Constant) or isinstance(value, str)
+        return plain and isinstance(told, _KINDS[wanted["kind"]])
     if "at_least" in wanted or "at_most" in wanted:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return False
