@@ -83,7 +83,7 @@ def render(diagnosis: Diagnosis, parts: Sequence[Recognised] = ()) -> str:
     found = main.finding if main is not None else grave[0][0] if grave else None
     lines: list[str] = []
     if found is None or (main is not None and main.finding is None):
-        lines += _nothing(diagnosis)
+        lines += _nothing(diagnosis, parts)
     else:
         check, subjects = (main.check, list(main.subjects)) if main is not None else (grave[0][1], grave[0][2])
         lines += _cause(found, subjects, main is not None and main.cause == "not-environment")
@@ -164,7 +164,7 @@ def _first_step(one: Cause) -> str:
     return first_step(one.finding.fix.text if one.finding is not None and one.finding.fix is not None else one.remedy)
 
 
-def _nothing(diagnosis: Diagnosis) -> list[str]:
+def _nothing(diagnosis: Diagnosis, parts: Sequence[Recognised]) -> list[str]:
     shown = any(gpu.vendor in ("amd", "nvidia") for gpu in diagnosis.machine.gpus) or diagnosis.count("pass") > 0
     lines = ["Thanks for the report.", ""]
     if shown:
@@ -174,9 +174,11 @@ def _nothing(diagnosis: Diagnosis) -> list[str]:
             "is not proof that there is none: the text shows only a part of it.",
             "",
         ]
+    general = any(part.aside for part in parts) and not any(not part.aside for part in parts)
+    more = " What it says of faults and settings reads as advice or as an example." if general else ""
     return [
         *lines,
-        "This text shows too little of the machine to say what is wrong, or whether anything is.",
+        f"This text shows too little of the machine to say what is wrong, or whether anything is.{more}",
         "",
     ]
 

@@ -110,3 +110,9 @@ def test_what_stands_in_words_is_said_to() -> None:
 
 def test_the_texts_are_ours() -> None:
     assert all((Path(TEXTS) / "faulty" / f"{name}.txt").is_file() for name in ANSWERED)
+
+
+def test_a_page_of_advice_is_said_to_be_one() -> None:
+    text = reply("healthy", "faq-training")
+    assert "reads as advice or as an example" in text
+    assert "Likely cause" not in text
