@@ -298,6 +298,11 @@ def test_every_entry_of_the_table_is_usable() -> None:
             {"legacy_branch": "470"},
         ),
         (
+            "amdgpu 0000:03:00.0: Runlist is getting oversubscribed due to too many processes. Expect reduced ROCm performance.",
+            "kfd-oversubscribed",
+            {"reason": "too many processes"},
+        ),
+        (
             "WARNING: drivers/gpu/drm/drm_mm.c:1000 at drm_mm_takedown+0x23/0x30, CPU#5: kworker/7",
             "kernel-warning",
             {"cpu": 5},
