@@ -61,6 +61,8 @@ _NUMBERS = re.compile(
     r"[ABGHKLMPRTVW](?:(?<=[ABHPV])[1-8]00|(?<=G)[BH]\d00|(?<=L)40|(?<=[KMPT])\d{1,2}(?![\d:])|(?<=W)[5-7]\d00"
     r"|(?<=R)9[67]00|(?<=A)[1-6]\d(?!\d))"
 )
+# The same with all digits equal.
+_ANY_NUMBER = re.compile(r"[ABHPV]000|G[BH]000|L00|[KMPT]00?(?![0:])|[RW]0000|A00(?!0)")
 # Lists of targets, options of compilers and names of files say what was built, not what is in the machine.
 _BUILD = re.compile(
     r"offload-arch|(?:AMDGPU|GPU|HIP)_(?:TARGETS|ARCH\w*)|ROCM_ARCH|CUDA_ARCH|AMDGPU_TARGET|-march=|"
@@ -103,7 +105,8 @@ class Card:
 def cards(clean: Clean, taken: set[int], index: Index) -> list[Card]:
     """Every mention outside of recognised outputs (``taken``: their lines)."""
     found: list[Card] = []
-    numbers = (index.line_at(match.start()) for match in _NUMBERS.finditer(clean.text))
+    searched = clean.text if _ANY_NUMBER.search(clean.shapes) else ""
+    numbers = (index.line_at(match.start()) for match in _NUMBERS.finditer(searched))
     for at in ascending(index.lines(_WORDS_OF_CARDS), numbers):
         if at in taken:
             continue

@@ -31,6 +31,7 @@ _MARKUP = re.compile(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
 _CELL_END = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
 _ROW = re.compile(r"<(/?)tr(?:\s[^<>]{0,500})?>", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:gt|lt|amp|quot|nbsp|apos|#39|#x27|#34|#x2F|#96);")
+NO_DIGITS = str.maketrans("123456789", "000000000")
 _HEADS = ("#", "**", "__", " #", "  #")
 _HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
 # Characters that web pages and word processors put in the place of plain ones.
@@ -44,8 +45,9 @@ _PLAIN = str.maketrans({
 class Clean:
     """The lines of a text without its wrapping; the parts have one entry a line.
 
-    ``blocks``: the number of the code block (fence or <pre>) that a line belongs to, 0 outside; ``quotes``: how deep
-    it was quoted beyond what the whole text is.
+    ``shapes``: the different lines with all digits made equal; long logs repeat few, and what occurs in none of these
+    needs no search in the text. ``blocks``: the number of the code block (fence or <pre>) that a line belongs to, 0
+    outside; ``quotes``: how deep it was quoted beyond what the whole text is.
     """
 
     lines: list[str]
@@ -56,14 +58,8 @@ class Clean:
     headings: list[int] = field(default_factory=list)  # indices of lines that are one
     guides: frozenset[int] = frozenset()  # indices of lines that speak of faults in general
     introductions: dict[int, str] = field(default_factory=dict, compare=False)  # line -> what leads to it, once asked
-    _joined: list[str] = field(default_factory=list, compare=False, repr=False)
-
-    @property
-    def text(self) -> str:
-        """All lines; a line that was taken out is empty."""
-        if not self._joined:
-            self._joined.append("\n".join(self.lines))
-        return self._joined[0]
+    text: str = field(default="", repr=False)  # all lines; one that was taken out is empty
+    shapes: str = field(default="", repr=False)
 
 
 def clean(text: str) -> Clean:
@@ -101,7 +97,10 @@ def clean(text: str) -> Clean:
     headings = [
         at for at, line in enumerate(lines) if line.startswith(_HEADS) and not blocks[at] and _HEADING.match(line)
     ]
-    return Clean(lines, blocks, quotes, truncated, starts, headings, guides=guide_lines(lines, blocks))
+    text = "\n".join(lines)
+    shapes = "\n".join(set(text.translate(NO_DIGITS).split("\n")))
+    guides = guide_lines(lines, blocks, shapes.lower())
+    return Clean(lines, blocks, quotes, truncated, starts, headings, guides=guides, text=text, shapes=shapes)
 
 
 def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:

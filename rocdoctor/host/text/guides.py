@@ -62,10 +62,13 @@ _HINTS = (
 _ANY_ASKED = re.compile(r"^[\s*_#>-]{0,8}q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.MULTILINE)
 
 
-def guide_lines(lines: Sequence[str], blocks: Sequence[int]) -> frozenset[int]:
-    """The lines (indices) of all such passages; ``blocks``: the number of the code block of each line, 0 outside."""
+def guide_lines(lines: Sequence[str], blocks: Sequence[int], shapes: str) -> frozenset[int]:
+    """The lines (indices) of all such passages; ``blocks``: the number of the code block of each line, 0 outside.
+
+    ``shapes``: the different lines in lower case, all digits made equal.
+    """
     lines, blocks = lines[:_MOST_LINES], blocks[:_MOST_LINES]
-    lowered = "\n".join(lines).lower()
+    lowered = "\n" + shapes
     found: set[int] = set()
     spans: list[tuple[int, int]] = []
     if _ANY_ASKED.search(lowered):

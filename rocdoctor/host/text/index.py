@@ -7,25 +7,18 @@ from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heapreplace, merge
 from itertools import accumulate, groupby
 
-from rocdoctor.host.text.clean import Clean
-
-_NO_DIGITS = str.maketrans("123456789", "000000000")
+from rocdoctor.host.text.clean import NO_DIGITS, Clean
 
 
 class Index:
-    """The text in lower case, the offsets of its lines, and its shapes.
+    """The text and its shapes in lower case, and the offsets of its lines."""
 
-    A shape is a line with all its digits made equal: long logs repeat few shapes, and what occurs in none of these
-    needs no search in the text.
-    """
-
-    __slots__ = ("_lowered_shapes", "_shapes", "lowered", "starts")
+    __slots__ = ("_shapes", "lowered", "shapes", "starts")
 
     def __init__(self, clean: Clean) -> None:
-        text = clean.text
-        self._shapes = "\n".join(set(text.translate(_NO_DIGITS).split("\n")))
-        self._lowered_shapes = self._shapes.lower()
-        self.lowered = text.lower()
+        self._shapes = clean.shapes
+        self.shapes = clean.shapes.lower()
+        self.lowered = clean.text.lower()
         self.starts = list(accumulate((len(line) + 1 for line in clean.lines), initial=0))
         if len(self.lowered) != self.starts[-1] - 1:  # a letter whose lower case is longer (Turkish dotted I)
             self.lowered = "\n".join(line.lower() if line.isascii() else _same_length(line) for line in clean.lines)
@@ -36,7 +29,7 @@ class Index:
 
     def may_hold(self, words: Iterable[str]) -> bool:
         """Whether one of the words, in their case, may occur; False is sure."""
-        return any(word.translate(_NO_DIGITS) in self._shapes for word in words)
+        return any(word.translate(NO_DIGITS) in self._shapes for word in words)
 
     def lines(self, words: Iterable[str]) -> Iterator[int]:
         """The lines (indices, ascending) that hold one of the words, which are in lower case; found as they are asked.
@@ -45,9 +38,7 @@ class Index:
         """
         lowered, starts = self.lowered, self.starts
         places = [
-            (at, word)
-            for word in words
-            if word.translate(_NO_DIGITS) in self._lowered_shapes and (at := lowered.find(word)) >= 0
+            (at, word) for word in words if word.translate(NO_DIGITS) in self.shapes and (at := lowered.find(word)) >= 0
         ]
         heapify(places)
         while places:

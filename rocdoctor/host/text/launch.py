@@ -63,7 +63,7 @@ _MAX_COMMANDS = 200
 
 def launches(clean: Clean) -> Iterator[Said]:
     """The kind of container, its options ("launch": "device=/dev/kfd") and the size of its /dev/shm."""
-    text = clean.text
+    text = clean.shapes
     if "docker" in text or "podman" in text or "nerdctl" in text:
         count = 0
         for at, line in enumerate(clean.lines):

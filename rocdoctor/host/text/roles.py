@@ -11,7 +11,7 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import Literal
 
-from rocdoctor.host.text.clean import Clean
+from rocdoctor.host.text.clean import NO_DIGITS, Clean
 
 Role = Literal["now", "tried", "advice", "other"]
 
@@ -93,7 +93,6 @@ _OTHER_HEADING = re.compile(
     re.IGNORECASE,
 )
 # Sentences of a log differ in their numbers, which no expression here looks at: what was found of one holds for all.
-_NO_DIGITS = str.maketrans("123456789", "000000000")
 _KEPT = 4096
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|;(?=\s)|\s[-–—]\s")
 
@@ -135,7 +134,7 @@ def _goes_on(clean: Clean, upper: int, lower: int) -> bool:
 
 def role_of_name(before: str, after: str) -> Role:
     """The role of a card, or of a version of what is installed, by its sentence."""
-    return _role_of_name(before.translate(_NO_DIGITS), after.translate(_NO_DIGITS))
+    return _role_of_name(before.translate(NO_DIGITS), after.translate(NO_DIGITS))
 
 
 @lru_cache(_KEPT)
@@ -158,7 +157,7 @@ def _role_of_name(before: str, after: str) -> Role:
 
 def role_of_setting(before: str, after: str) -> Role:
     """The role of a variable's value by its sentence."""
-    return _role_of_setting(before.translate(_NO_DIGITS), after.translate(_NO_DIGITS))
+    return _role_of_setting(before.translate(NO_DIGITS), after.translate(NO_DIGITS))
 
 
 @lru_cache(_KEPT)
@@ -213,7 +212,7 @@ def heading(clean: Clean, line: int) -> str:
 
 def role_of_block(clean: Clean, first: int, last: int, setting: bool) -> Role:
     """The role of the lines ``first`` to ``last`` (indices), by what leads to them and what follows."""
-    of_lead = _role_of_lead(introduction(clean, first).translate(_NO_DIGITS))
+    of_lead = _role_of_lead(introduction(clean, first).translate(NO_DIGITS))
     if clean.quotes[first] or of_lead == "other":
         return "other"
     if first in clean.guides:
@@ -245,7 +244,7 @@ def _following(clean: Clean, last: int) -> str:
 
 def shows_working(clean: Clean, first: int) -> bool:
     """Whether what leads to a block says that it shows the working state, of two outputs of one program."""
-    return _is_working(introduction(clean, first).translate(_NO_DIGITS))
+    return _is_working(introduction(clean, first).translate(NO_DIGITS))
 
 
 @lru_cache(_KEPT)

@@ -100,7 +100,8 @@ def settings(clean: Clean, found: list[Section], index: Index) -> list[Setting]:
 
 def _of_lines(clean: Clean, index: Index) -> Iterator[Setting]:
     count = 0
-    named = (index.line_at(match.start()) for match in _CANDIDATE.finditer(clean.text))
+    searched = clean.text if _CANDIDATE.search(clean.shapes) else ""
+    named = (index.line_at(match.start()) for match in _CANDIDATE.finditer(searched))
     commands = (at for at in index.lines(_COMMANDS) if _COMMAND.search(clean.lines[at]))
     for at in ascending(named, commands):
         for one in _of_line(clean, at):

@@ -141,6 +141,8 @@ def said(clean: Clean, taken: set[int], stops: set[int], index: Index) -> Iterat
 def _labels(clean: Clean, index: Index) -> dict[int, tuple[str, str]]:
     """Lines (indices) of the form "label: value", and lines below a heading that is a label: (field, value)."""
     found: dict[int, tuple[str, str]] = {}
+    if not _LABEL_LINE.search(index.shapes):
+        return found
     for match in islice(_LABEL_LINE.finditer(index.lowered), _MOST_LABELS):
         at = index.line_at(match.start())
         line = clean.lines[at][:400]

@@ -38,6 +38,7 @@ _SPEAKER = re.compile(
     r"(?: (?:on|this|an?|\d|last|yesterday|today|the|edited|·|\().{0,60})?\s{0,2}:?[*_]{0,2}\s*\Z",
     re.IGNORECASE,
 )
+_SAID = re.compile(r" (?:opened|commented|replied|answered|wrote|said|posted)", re.IGNORECASE)
 _AUTHOR = re.compile(r"\s{0,4}(?:author|op|original poster|reporter)\s*\Z", re.IGNORECASE)
 _PRONOUNS = frozenset({"i", "we", "it", "he", "she", "they", "you", "this", "that", "who", "also", "just", "already"})
 
@@ -59,6 +60,8 @@ def replies(clean: Clean) -> frozenset[int]:
     found = {at for at, depth in enumerate(clean.quotes) if depth}
     first: str | None = None
     foreign = False
+    if not _SAID.search(clean.shapes):
+        return frozenset(found)
     for at, line in enumerate(clean.lines):
         if 8 < len(line) < 200 and not clean.blocks[at] and (speaker := _SPEAKER.match(line)) is not None:
             who = speaker["who"].lower()
