@@ -230,6 +230,8 @@ def _wrong(record: ModeRecord) -> ModeResult:
     else:
         layer = "link" if any(one.gpu for one in record.ranks) else "collectives"
     layer = fault.get("layer", layer)
+    if everyone and len(named) > 1 and layer == "device":
+        layer = "framework"  # not all devices break alike
     who = "every rank" if everyone and len(named) > 1 else _ranks(named)
     words = f"{_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
     origin = _origin(named, earliest)

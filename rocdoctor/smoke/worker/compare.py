@@ -37,14 +37,15 @@ class Comparison:
     def check(
         self, stage: str, name: str, got: Any, wanted: Any, *, step: int = 0, tolerance: float | None = None,
         scale: float | None = None, hints: Mapping[str, Any] | None = None, turn: int | None = None,
-        owners: Any = None,
+        owners: Any = None, layer: str = "",
     ) -> bool:  # fmt: skip
         """Compare one tensor (or number) and note the difference.
 
         ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means that all
         values are equal. ``hints`` are tensors that a wrong result may turn out to be, named in words. ``turn`` is
         the place in the order in which data flows through the step. ``owners`` tells which rank each element came from,
-        in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong.
+        in a shape that broadcasts to the tensor's: then a fault says whose elements are wrong. ``layer``: where a
+        difference lies, where the stage alone would not tell.
         """
         torch = self._torch
         limit_share = FP32[stage] * self._factor if tolerance is None else tolerance
@@ -52,8 +53,9 @@ class Comparison:
         self.count += 1
         if got.shape != wanted.shape:
             self._fault(
-                stage, step, turn, name, math.inf, 0.0, f"has shape {[*got.shape]} instead of {[*wanted.shape]}"
-            )
+                stage, step, turn, name, math.inf, 0.0, f"has shape {[*got.shape]} instead of {[*wanted.shape]}",
+                layer="framework",
+            )  # fmt: skip
             return False
         if not wanted.numel():
             return True
@@ -69,17 +71,16 @@ class Comparison:
         if error <= limit:
             return True
         words = _words(torch, got, wanted, difference, limit, hints or {})
-        if owners is None:
-            self._fault(stage, step, turn, name, error, limit, words)
-        else:
-            bad = ~(difference <= limit)
-            self._fault(stage, step, turn, name, error, limit, words, owners.expand(bad.shape)[bad].unique().tolist())
+        bad = ~(difference <= limit)
+        origins = [] if owners is None else owners.expand(bad.shape)[bad].unique().tolist()
+        self._fault(stage, step, turn, name, error, limit, words, origins, layer)
         return False
 
     def check_all(
         self, stage: str, got: Mapping[str, Any], wanted: Mapping[str, Any], *, step: int = 0,
         tolerance: float | None = None, hints: Mapping[str, Mapping[str, Any]] | None = None,
         turns: Mapping[str, int] | None = None, turn: int | None = None, owners: Mapping[str, Any] | None = None,
+        layer: str = "",
     ) -> None:  # fmt: skip
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
 
@@ -87,7 +88,9 @@ class Comparison:
         """
         missing = sorted(set(wanted) - set(got))
         if missing:
-            self._fault(stage, step, (turns or {}).get(missing[0], turn), missing[0], math.inf, 0.0, "is missing")
+            self._fault(
+                stage, step, (turns or {}).get(missing[0], turn), missing[0], math.inf, 0.0, "is missing", layer=layer
+            )
         largest = [float(_plain(self._torch, one).abs().max()) for one in wanted.values() if one.numel()]
         scale = max(largest, default=0.0)
         for name in wanted:
@@ -95,7 +98,7 @@ class Comparison:
                 chosen = {words: many[name] for words, many in (hints or {}).items() if name in many}
                 self.check(
                     stage, name, got[name], wanted[name], step=step, tolerance=tolerance, scale=scale, hints=chosen,
-                    turn=(turns or {}).get(name, turn), owners=(owners or {}).get(name),
+                    turn=(turns or {}).get(name, turn), owners=(owners or {}).get(name), layer=layer,
                 )  # fmt: skip
 
     def expect(
