@@ -1,0 +1,185 @@
+"""What passes through the layers of the model: watched by hooks, and as one process computes it.
+
+Modes that hand data on from layer to layer, or from rank to rank, compare what passes on the way: the first place that
+differs names the rank, while everything behind it is wrong on every rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import model as models
+from . import shards
+from .compare import BACKWARD_TURN
+from .context import Context
+
+_IN_BLOCK = ("norm1", "query", "key", "value", "output", "norm2", "up", "down")
+
+
+def modules_in_order(layers: int) -> list[str]:
+    """The names of the model's innermost modules in the order in which data passes them."""
+    inner = [f"blocks.{number}.{name}" for number in range(layers) for name in _IN_BLOCK]
+    return ["embedding", *inner, "norm", "head"]
+
+
+def turns(layers: int) -> dict[str, int]:
+    """The turn of ``input of NAME`` and ``output of NAME`` for every module."""
+    found = {}
+    for number, name in enumerate(modules_in_order(layers)):
+        found[f"input of {name}"], found[f"output of {name}"] = 4 * number + 1, 4 * number + 2
+    return found
+
+
+def backward_turn(turn: int) -> int:
+    """The turn of a gradient whose value has the given turn in the forward pass."""
+    return BACKWARD_TURN + 100_000 - turn
+
+
+def gradient_turns(layers: int) -> dict[str, int]:
+    """The turn of each parameter's gradient: the backward pass goes from the last module to the first."""
+    known = {name: backward_turn(4 * number + 1) for number, name in enumerate(modules_in_order(layers))}
+    return {f"{name}.{part}": turn for name, turn in known.items() for part in ("weight", "bias")}
+
+
+class Taps:
+    """Copies of what passes the given places, taken by hooks until ``remove``; each forward pass adds one entry.
+
+    ``places``: name to (module, ``input`` or ``output``). ``values[name][n]`` is this rank's own part in the nth
+    forward pass, ``grads[name][n]`` the gradient that came back for it.
+    """
+
+    def __init__(self, places: Mapping[str, tuple[Any, str]]) -> None:
+        self.values: dict[str, list[Any]] = {name: [] for name in places}
+        self.grads: dict[str, dict[int, Any]] = {name: {} for name in places}
+        self._handles = []
+        for name, (module, side) in places.items():
+            if side == "input":
+                # Ahead of what makes a DTensor of it: plain tensors have plain gradients.
+                self._handles.append(module.register_forward_pre_hook(self._before(name), prepend=True))
+            else:
+                self._handles.append(module.register_forward_hook(self._after(name)))
+
+    def _before(self, name: str) -> Callable[..., None]:
+        return lambda _module, inputs: self._take(name, inputs[0])
+
+    def _after(self, name: str) -> Callable[..., None]:
+        return lambda _module, _inputs, result: self._take(name, result)
+
+    def _take(self, name: str, tensor: Any) -> None:
+        if tensor.device.type == "meta" or "Fake" in type(tensor).__name__:
+            return  # shapes are being worked out
+        number = len(self.values[name])
+        self.values[name].append(shards.local_of(tensor).clone())
+        if tensor.requires_grad:
+            tensor.register_hook(lambda gradient: self._keep(name, number, gradient))
+
+    def _keep(self, name: str, number: int, gradient: Any) -> None:
+        # A schedule that computes gradients of inputs and weights apart comes by twice.
+        self.grads[name].setdefault(number, shards.local_of(gradient).clone())
+
+    def clear(self) -> None:
+        """Forget what was seen."""
+        for values in self.values.values():
+            values.clear()
+        for grads in self.grads.values():
+            grads.clear()
+
+    def remove(self) -> None:
+        """Take the hooks away."""
+        for handle in self._handles:
+            handle.remove()
+
+
+class Flow:
+    """What one process sees in one step; the first dimension of all tensors is the row of the batch.
+
+    ``values`` and ``grads`` by ``input of NAME`` and ``output of NAME``; gradients of the mean loss over the whole
+    batch. ``losses``: the mean loss of each row.
+    """
+
+    __slots__ = ("grads", "losses", "values")
+
+    def __init__(self, values: dict[str, Any], grads: dict[str, Any], losses: Any) -> None:
+        self.values = values
+        self.grads = grads
+        self.losses = losses
+
+
+def reference(context: Context, layers: int = 0) -> list[Flow]:
+    """The flow of each step of ``context.reference()``; computed once a pool."""
+    count = layers or context.sizes.layers
+    key = ("flow", count)
+    return context.cached(key, lambda: _flows(context, count))  # type: ignore[no-any-return]
+
+
+def _flows(context: Context, layers: int) -> list[Flow]:
+    torch = context.torch
+    wanted = context.reference("sgd", layers=layers)
+    model = context.build(layers)
+    modules = dict(model.named_modules())
+    places = {
+        f"{side} of {name}": (modules[name], side)
+        for name in modules_in_order(layers)
+        for side in ("input", "output")
+    }  # fmt: skip
+    # The residual stream behind a block, which is what a pipeline sends.
+    places["behind embedding"] = (model.embedding, "output")
+    places.update({f"behind blocks.{number}.down": (model.blocks[number], "output") for number in range(layers)})
+    found = []
+    for step, (tokens, targets) in enumerate(context.batches()):
+        model.load_state_dict(wanted.before[step])
+        model.zero_grad()
+        taps = Taps(places)
+        logits = model(tokens)
+        losses = torch.nn.functional.cross_entropy(logits.detach().transpose(1, 2), targets, reduction="none")
+        models.loss_of(torch, logits, targets).backward()
+        taps.remove()
+        grads = {name: one[0] for name, one in taps.grads.items() if one}
+        found.append(Flow({name: one[0] for name, one in taps.values.items()}, grads, losses.mean(1)))
+    return found
+
+
+Cut = Callable[[Any], Any]
+
+
+class Place:
+    """How a place is compared: as which stage forward and backward (None: not at all), and which part a rank has."""
+
+    __slots__ = ("backward", "cut", "forward", "known_as", "turn")
+
+    def __init__(self, forward: str | None, backward: str | None, known_as: str, turn: int, cut: Cut) -> None:
+        self.forward = forward
+        self.backward = backward
+        self.known_as = known_as
+        self.turn = turn
+        self.cut = cut
+
+
+def check(
+    context: Context, taps: Taps, places: Mapping[str, Place], flow: Flow, rows: Sequence[slice], factor: float,
+    step: int,
+) -> None:  # fmt: skip
+    """Compare what the taps saw with one process.
+
+    ``rows``: the rows of the batch in each forward pass. ``factor``: how much larger the gradients here are than those
+    of the mean loss over the whole batch. A part that belongs to another pass is said to be that.
+    """
+    for name, place in places.items():
+        for words, stage, got, whole, times, turn in (
+            ("", place.forward, dict(enumerate(taps.values[name])), flow.values, 1.0, place.turn),
+            ("gradient for the ", place.backward, taps.grads[name], flow.grads, factor, backward_turn(place.turn)),
+        ):
+            if stage is None:
+                continue
+            context.expect(stage, words + name, len(got) == len(rows), f"came {len(got)} times instead of {len(rows)}",
+                           step=step, turn=turn)  # fmt: skip
+            wanted = [place.cut(whole[place.known_as][part]) * times for part in rows]
+            scale = float(whole[place.known_as].abs().max()) * times
+            for number, one in enumerate(wanted):
+                if number not in got:
+                    continue
+                many = len(rows) > 1
+                hints = {f"that of micro-batch {other}": wanted[other] for other in range(len(rows)) if other != number}
+                label = f"{words}{name}" + (f", micro-batch {number}" if many else "")
+                context.check(stage, label, got[number], one, step=step, turn=turn, scale=scale, hints=hints)

@@ -1,0 +1,227 @@
+"""Pipeline parallel with torch's schedules: what each stage gets and gives for every micro-batch is compared."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from .. import flow as flows
+from .. import model as models
+from .. import shards
+from ..compare import LOSS_TURN
+from ..context import Context
+from ..mode import Mode
+
+ORDER = 60
+# Schedule, name of its class, and the release that brought it (read in the sources of the releases).
+_SINCE = {
+    "ScheduleGPipe": "2.4", "Schedule1F1B": "2.4", "ScheduleLoopedBFS": "2.4", "ScheduleInterleaved1F1B": "2.4",
+    "ScheduleInterleavedZeroBubble": "2.5", "ScheduleZBVZeroBubble": "2.6", "ScheduleDualPipeV": "2.8",
+}  # fmt: skip
+
+
+def schedule_class(context: Context, name: str) -> Any:
+    """The class of a schedule, wherever this torch keeps it, or the end of the mode."""
+    try:
+        from torch.distributed import pipelining
+        from torch.distributed.pipelining import schedules
+    except ImportError as error:
+        context.need(False, f"needs torch 2.4: torch.distributed.pipelining ({error})")
+        raise
+    found = getattr(pipelining, name, None) or getattr(schedules, name, None)
+    context.need(found is not None, f"needs torch {_SINCE[name]}: {name}")
+    return found
+
+
+class Part:
+    """One stage of the model: which blocks, and what is around them."""
+
+    __slots__ = ("blocks", "first", "last", "number")
+
+    def __init__(self, number: int, stages: int, layers: int) -> None:
+        self.number = number
+        self.first, self.last = number == 0, number == stages - 1
+        self.blocks = range(number * layers // stages, (number + 1) * layers // stages)
+
+
+def stage_module(torch: Any, model: Any, part: Part) -> Any:
+    """The part of a model; its parameters keep the names that they have in the whole model."""
+
+    class Stage(torch.nn.Module):  # type: ignore[misc]
+        """Tokens or hidden states in, hidden states or logits out."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            if part.first:
+                self.embedding = model.embedding
+            self.blocks = torch.nn.ModuleDict({str(number): model.blocks[number] for number in part.blocks})
+            if part.last:
+                self.norm, self.head = model.norm, model.head
+
+        def forward(self, x: Any) -> Any:
+            x = self.embedding(x) if part.first else x
+            for block in self.blocks.values():
+                x = block(x)
+            return self.head(self.norm(x)) if part.last else x
+
+    return Stage()
+
+
+class Pipeline:
+    """This rank's stages and their schedule.
+
+    ``micro`` batches are cut from ``rows`` rows. ``group``: the ranks of the pipeline, by default all; ``place`` and
+    ``ranks`` are this rank's number among them and how many they are.
+    """
+
+    def __init__(
+        self, context: Context, kind: Any, parts: Sequence[Part], modules: Sequence[Any], stages: int, layers: int,
+        micro: int, rows: int, group: Any = None,
+    ) -> None:  # fmt: skip
+        self._context = context
+        self.parts, self.modules, self.layers, self.micro = parts, modules, layers, micro
+        torch, sizes = context.torch, context.sizes
+        stage_class = torch.distributed.pipelining.PipelineStage
+        shape = (rows // micro, sizes.sequence)
+
+        def example(part: Part, end: bool) -> Any:
+            if part.first and not end:
+                return torch.empty(shape, dtype=torch.int64, device="meta")
+            width = sizes.vocabulary if part.last and end else sizes.width
+            return torch.empty((*shape, width), device="meta", requires_grad=True)
+
+        made = [
+            stage_class(module, part.number, stages, context.device, input_args=(example(part, False),),
+                        output_args=(example(part, True),), group=group)
+            for part, module in zip(parts, modules)
+        ]  # fmt: skip
+        known = inspect.signature(kind.__init__).parameters
+        several = "stages" in known
+        # Until torch 2.6 schedules add up the gradients of the micro-batches; later they take the mean.
+        self.share = 1 if "scale_grads" in known else micro
+        loss = partial(_loss, torch, self.share)
+        self.schedule = kind(made if several else made[0], n_microbatches=micro, loss_fn=loss)
+        self.taps = flows.Taps(
+            {
+                f"{side} of stage {part.number}": (module, side)
+                for part, module in zip(parts, modules)
+                for side in ("input", "output")
+            }
+        )
+
+    def step(self, tokens: Any, targets: Any) -> list[Any]:
+        """One run over all micro-batches; gives the loss of each where the last stage is, else nothing."""
+        self.taps.clear()
+        losses: list[Any] = []
+        last = any(part.last for part in self.parts)
+        self.schedule.step(
+            *([tokens] if any(part.first for part in self.parts) else []),
+            **({"target": targets, "losses": losses} if last else {}),
+        )
+        return [one.detach() * self.share for one in losses]
+
+    def places(self) -> dict[str, flows.Place]:
+        """Where the stages are watched: what comes in is another rank's, what goes out this rank's own."""
+        turns = flows.turns(self.layers)
+        found = {}
+        for part in self.parts:
+            before = f"blocks.{part.blocks[0] - 1}.down" if part.blocks[0] else "embedding"
+            end = "head" if part.last else f"blocks.{part.blocks[-1]}.down"
+            first, last = f"input of stage {part.number}", f"output of stage {part.number}"
+            at = turns[f"output of {before}"]
+            if not part.first:
+                found[first] = flows.Place("value", "local", f"behind {before}", at + 1, _whole)
+            behind = f"output of {end}" if part.last else f"behind {end}"
+            received = None if part.last else "value"
+            found[last] = flows.Place("local", received, behind, turns[f"output of {end}"], _whole)
+        return found
+
+    def check(self, flow: flows.Flow, losses: Sequence[Any], rows: slice, step: int) -> None:
+        """Compare the micro-batches with the given rows of the whole batch as one process sees it."""
+        size = (rows.stop - rows.start) // self.micro
+        many = [slice(rows.start + number * size, rows.start + (number + 1) * size) for number in range(self.micro)]
+        factor = flow.losses.shape[0] / size / self.share
+        flows.check(self._context, self.taps, self.places(), flow, many, factor, step)
+        wanted = [flow.losses[one].mean() for one in many]
+        last = any(part.last for part in self.parts)
+        self._context.expect("loss", "losses", len(losses) == (self.micro if last else 0),
+                             f"there are {len(losses)} for {self.micro} micro-batches", step=step)  # fmt: skip
+        for number, (got, one) in enumerate(zip(losses, wanted)):
+            hints = {f"that of micro-batch {other}": wanted[other] for other in range(self.micro) if other != number}
+            self._context.check("loss", f"loss of micro-batch {number}", got, one, step=step, hints=hints,
+                                turn=LOSS_TURN + number)  # fmt: skip
+
+    def close(self) -> None:
+        """Take the hooks away."""
+        self.taps.remove()
+
+
+def _whole(full: Any) -> Any:
+    return full
+
+
+def _loss(torch: Any, share: int, logits: Any, targets: Any) -> Any:
+    return models.loss_of(torch, logits, targets) / share
+
+
+def parts_of(rank: int, ranks: int, rounds: int, layers: int, shape: str) -> list[Part]:
+    """The stages of a rank: every ``ranks``-th, or in a V the one from either end."""
+    stages = ranks * rounds
+    numbers = (rank, stages - 1 - rank) if shape == "v" else range(rank, stages, ranks)
+    return [Part(number, stages, layers) for number in numbers]
+
+
+def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> None:
+    """Two steps with SGD; ``rounds`` stages on each rank."""
+    torch, world, rank = context.torch, context.world, context.rank
+    kind = schedule_class(context, name)
+    stages = world * rounds
+    layers = max(context.sizes.layers, stages)
+    # Enough for every schedule (DualPipeV: as many as stages) and a divisor of the batch, 2 x world x ceil(4 / world).
+    micro = world * -(-4 // world) * (2 if stages > 4 and shape == "v" else 1)
+    wanted, flow = context.reference(layers=layers), flows.reference(context, layers)
+    model = context.build(layers)
+    parts = parts_of(rank, world, rounds, layers, shape)
+    modules = [stage_module(torch, model, part) for part in parts]
+    context.mark("building the schedule")
+    pipe = Pipeline(context, kind, parts, modules, stages, layers, micro, context.sizes.batch)
+    both = torch.nn.ModuleList(modules)
+    optimizer = models.optimizer_for(torch, "sgd", both.parameters())
+    turns = flows.gradient_turns(layers)
+
+    def mine(full: dict[str, Any]) -> dict[str, Any]:
+        names = [one for module in modules for one, _ in module.named_parameters()]
+        return {one: full[one] for one in names}
+
+    def held(take: Any) -> dict[str, Any]:
+        return {one: value for module in modules for one, value in take(module).items()}
+
+    for step, (tokens, targets) in enumerate(context.batches()):
+        context.check_all("before", held(shards.parameter_parts), mine(wanted.before[step]), step=step,
+                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+        optimizer.zero_grad()
+        context.mark(f"step {step}: {micro} micro-batches through {stages} stages")
+        losses = pipe.step(tokens, targets)
+        pipe.check(flow[step], losses, slice(0, context.sizes.batch), step)
+        context.check_all("grad", held(shards.gradient_parts), mine(wanted.grads[step]), step=step, turns=turns)
+        optimizer.step()
+        context.check_all("param", held(shards.parameter_parts), mine(wanted.after[step]), step=step)
+    pipe.close()
+
+
+def _mode(name: str, words: str, schedule: str, rounds: int = 1, shape: str = "loop", full: bool = False) -> Mode:
+    return Mode(name, f"pipeline parallel, {words}", partial(run, name=schedule, rounds=rounds, shape=shape), full=full,
+                min_world=2)  # fmt: skip
+
+
+MODES = (
+    _mode("pipeline-gpipe", "all forward, then all backward (GPipe)", "ScheduleGPipe"),
+    _mode("pipeline-1f1b", "one forward, one backward (1F1B)", "Schedule1F1B"),
+    _mode("pipeline-looped-bfs", "two stages on each rank, breadth first", "ScheduleLoopedBFS", 2),
+    _mode("pipeline-interleaved-1f1b", "two stages on each rank, 1F1B", "ScheduleInterleaved1F1B", 2),
+    _mode("pipeline-zero-bubble", "two stages on each rank, zero bubble", "ScheduleInterleavedZeroBubble", 2),
+    _mode("pipeline-zbv", "two stages on each rank in a V, zero bubble", "ScheduleZBVZeroBubble", 2, "v", True),
+    _mode("pipeline-dualpipev", "two stages on each rank in a V, DualPipeV", "ScheduleDualPipeV", 2, "v", True),
+)
