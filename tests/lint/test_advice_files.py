@@ -64,6 +64,12 @@ def test_healthy_files_follow_no_advice(path: str) -> None:
     assert _found(path, HEALTHY[path]) == []
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 50_000 + "a", "{a: " * 30_000, "? " * 50_000])
+def test_endless_nesting_is_refused(text: str) -> None:
+    assert hits("a.yaml", text) == []
+    assert hits("a.json", text) == []
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.sampled_from(NAMES), st.text(max_size=400))
 def test_any_text_never_raises(name: str, text: str) -> None:
