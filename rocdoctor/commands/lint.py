@@ -18,7 +18,7 @@ from rocdoctor.diagnose import Diagnosis, rank
 from rocdoctor.facts import Machine
 from rocdoctor.host.open import InputError, read_text
 from rocdoctor.knowledge.advice import advice_named
-from rocdoctor.lint.advised import Advised, advice_names, is_read, read_advised, wanted
+from rocdoctor.lint.advised import Advised, advice_names, is_read, read_advised, unsaid, wanted
 from rocdoctor.lint.judge import CHECKS, judge
 from rocdoctor.lint.python_source import is_python
 from rocdoctor.report.lint_text import render
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     sheets = [one.sheet for one in files if one.sheet is not None]
     judged = judge(sheets, machine, checks, named=options.source is not None)
     told = [] if only and not only_advice else [verdict for one in files for verdict in one.verdicts]
-    told = wanted(told, only_advice, skip_advice)
+    told = unsaid(wanted(told, only_advice, skip_advice), judged)
     verdicts = _in_order([*told, *judged], files)
     titles = {one.name: one.title for one in checks}
     titles |= {one.check: advice.claim for one in told if (advice := advice_named(one.check)) is not None}

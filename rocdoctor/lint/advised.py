@@ -61,6 +61,17 @@ def wanted(verdicts: Iterable[Verdict], only: Iterable[str], skip: Iterable[str]
     return [one for one in verdicts if (every or one.check in names) and one.check not in unwanted]
 
 
+def unsaid(told: Iterable[Verdict], judged: Iterable[Verdict]) -> list[Verdict]:
+    """Advice about settings that no check speaks of already: a variable is judged once, by what knows the machine."""
+    said = {(one.subject, name) for one in judged if one.state == "fail" for name in _variables(one)}
+    return [one for one in told if not any((one.subject, name) in said for name in _variables(one))]
+
+
+def _variables(verdict: Verdict) -> list[str]:
+    told = [one.value.partition("=") for one in verdict.finding.evidence] if verdict.finding is not None else []
+    return [name for name, equals, _ in told if equals and name.isidentifier()]
+
+
 def advice_names() -> list[str]:
     """Every name that findings of advice have."""
     return [PREFIX + one for one in all_advice()]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rocdoctor.check import Evidence, Finding, Verdict
 from rocdoctor.knowledge.advice import advice_for
 from rocdoctor.lint.advice import verdicts_of
 from rocdoctor.lint.advice_files import hits, rule_names
+from rocdoctor.lint.advised import unsaid
 from tests.lint.advice_file_samples import ROWS
 from tests.lint.samples import HEALTHY
 
@@ -84,3 +88,15 @@ def test_halves_of_real_texts_never_raise(
     text = row[2]
     hits(name, text[data.draw(st.integers(0, len(text))) :])
     hits(row[1], text[: data.draw(st.integers(0, len(text)))])
+
+
+def test_a_variable_that_a_check_speaks_of_is_not_told_twice() -> None:
+    told = verdicts_of("run.sh", hits("run.sh", "export GLOO_SOCKET_IFNAME=^lo\nexport NCCL_DEBUG=INFO\n"))
+    assert [one.subject for one in told] == ["run.sh:1"]
+    evidence = (Evidence("GLOO_SOCKET_IFNAME=^lo", "read run.sh", 1),)
+    judged = Verdict(
+        "network-interface-missing", "run.sh:1", "fail", Finding("warning", "No such interface.", evidence)
+    )
+    assert unsaid(told, [judged]) == []
+    assert unsaid(told, [replace(judged, subject="run.sh:2")]) == told
+    assert unsaid(told, [replace(judged, state="pass", finding=None)]) == told
