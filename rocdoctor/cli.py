@@ -20,7 +20,7 @@ COMMANDS = {
     "check": "judge this machine, or evidence of another one",
     "facts": "print what the machine is, as JSON or text",
     "read": "diagnose pasted text: a bug report, a log (- for standard input)",
-    "lint": "judge the settings in scripts, profiles, container and job files",
+    "lint": "judge the settings in scripts, profiles and job files, and the advice they follow",
     "smoke": "prove that distributed training computes right, mode by mode",
     "estimate": "memory and speed of one training configuration",
     "emit": "write configuration for a launcher",
@@ -102,10 +102,10 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
     if name == "read":
         add("file", metavar="FILE|-", help="the text")
     if name == "lint":
-        add("files", nargs="+", metavar="FILE|DIR|-", help="scripts, .env files, Dockerfiles, YAML, job files")
+        add("files", nargs="+", metavar="FILE|DIR|-", help="scripts, Python, .env files, Dockerfiles, YAML, job files")
         add("--no-machine", action="store_true", help="judge the text alone, not against this machine")
     if name == "explain":
-        add("name", metavar="NAME", help="a check")
+        add("name", metavar="NAME", help="a check, or advice-<id>")
     if name == "smoke":
         add("modes", nargs="*", metavar="MODE", help="modes to run (the quick set)")
         add("--world", type=int, metavar="N", help="number of ranks (one a GPU; 2 without GPUs)")

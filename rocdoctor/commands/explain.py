@@ -1,4 +1,4 @@
-"""``rocdoctor explain``: the manual page of a check, read without importing it."""
+"""``rocdoctor explain``: the manual page of a check, read without importing it, or of a piece of advice."""
 
 from __future__ import annotations
 
@@ -12,8 +12,24 @@ from rocdoctor.cli import UsageError, suggestion
 def run(options: argparse.Namespace) -> int:
     """Print the check's docstring."""
     wanted = options.name.replace("_", "-")
+    if wanted.startswith("advice-"):
+        return _advice(wanted)
     paths = {name_of(path): path for path in check_files(checks_folder())}
     if wanted not in paths:
         raise UsageError(f"no check '{options.name}'{suggestion(wanted, list(paths))}; see rocdoctor list")
     sys.stdout.write(f"{wanted}\n\n{manual_of(paths[wanted])}\n")
+    return 0
+
+
+def _advice(wanted: str) -> int:
+    """The page of a piece of advice; the tables are read for this alone."""
+    from rocdoctor.knowledge.advice import PREFIX, advice_named, all_advice
+    from rocdoctor.knowledge.docs import advice_page
+
+    found = advice_named(wanted)
+    if found is None:
+        raise UsageError(
+            f"no '{wanted}'{suggestion(wanted, [PREFIX + one for one in all_advice()])}; see docs/advice.md"
+        )
+    sys.stdout.write(f"{wanted}\n\n{advice_page(found)}\n")
     return 0

@@ -1,7 +1,7 @@
-"""``docs/environment.md`` and ``docs/signatures.md``: what the tables know, for people who look something up.
+"""``docs/environment.md``, ``docs/signatures.md`` and ``docs/advice.md``: what the tables know, to look it up.
 
-``python -m rocdoctor.knowledge.docs environment`` (or ``signatures``) prints one; a test holds the committed files
-against it.
+``python -m rocdoctor.knowledge.docs environment`` (or ``signatures``, ``advice``) prints one; a test holds the
+committed files against it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from rocdoctor.knowledge.advice import BASES, VERDICTS, Advice, all_advice
 from rocdoctor.knowledge.env import EnvVariable, allocator_options, env_variables
 from rocdoctor.knowledge.load import load_table, source, words
 
@@ -147,7 +148,61 @@ def signatures() -> str:
     return "".join(parts)
 
 
-DOCUMENTS: Mapping[str, Callable[[], str]] = {"environment": environment, "signatures": signatures}
+_VERDICTS = {
+    "false": "False", "stale": "Out of date", "harmful": "Harmful", "context-dependent": "Right in some places only",
+    "true-but": "True, but not for that",
+}  # fmt: skip
+_BASES = {
+    "tested": "tried out", "source-read": "read in the source", "derived": "follows from the code or by arithmetic",
+    "general-knowledge": "general knowledge", "not-verified": "not verified",
+}  # fmt: skip
+
+
+def _seen_in(one: Advice) -> str:
+    return " and ".join(words for side, words in (("python", "Python"), ("files", "other files")) if side in one.match)
+
+
+def advice_page(one: Advice) -> str:
+    """The manual page of a piece of advice."""
+    sources = "\n".join(f"- {told}" for told in one.cited)
+    return (
+        f"Advice: {one.claim}\n\n{_VERDICTS[one.verdict]} ({_BASES[one.basis]}).\n\n"
+        f"Why\n{one.truth}\n\nFix\n{one.remedy}\n\n"
+        f"Looked for in {_seen_in(one)}; at most a finding of severity {one.severity}.\n\nReferences\n{sources}"
+    )
+
+
+def advice() -> str:
+    """All advice that files are searched for, by verdict."""
+    table = all_advice()
+    parts = [
+        "# Advice that is false, out of date or harmful\n\n"
+        "Made from `rocdoctor/knowledge/advice_python.yaml` and `advice_files.yaml` by "
+        "`python -m rocdoctor.knowledge.docs advice > docs/advice.md`.\n\n"
+        f"`rocdoctor lint FILE...` reports places that follow one of these {len(table)} pieces of advice, under the "
+        "name `advice-<id>`: `--skip advice-<id>` leaves one out, `--skip advice` all of them, and `rocdoctor explain "
+        "advice-<id>` prints its page. Where something decides that the file does not show, the finding is a possible "
+        "one of severity info.\n\nBasis: "
+        + "; ".join(f"{name}: {_BASES[name]}" for name in BASES) + ".\n"
+    ]  # fmt: skip
+    for verdict in VERDICTS:
+        rows = sorted((one for one in table.values() if one.verdict == verdict), key=lambda one: one.id)
+        if rows:
+            parts.append(
+                f"\n## {_VERDICTS[verdict]}\n\n"
+                + _head("Id", "Advice", "What is true", "Instead", "Severity", "Seen in", "Basis", "Source")
+            )
+        parts += [
+            _row(
+                _code(one.id), _cell(one.claim), _cell(one.truth), _cell(one.remedy), one.severity, _seen_in(one),
+                one.basis, _cell("; ".join(one.cited)),
+            )
+            for one in rows
+        ]  # fmt: skip
+    return "".join(parts)
+
+
+DOCUMENTS: Mapping[str, Callable[[], str]] = {"environment": environment, "signatures": signatures, "advice": advice}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in DOCUMENTS:
