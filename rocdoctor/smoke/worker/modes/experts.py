@@ -1,0 +1,113 @@
+"""Expert parallel: tokens travel to the ranks of their two experts and back, in uneven numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..context import Context
+from ..exchange import all_to_all
+from ..mode import Mode
+
+ORDER = 62
+_WIDTH, _TOKENS, _EXPERTS_A_RANK, _TOP = 16, 24, 2, 2
+_LIMIT = 1e-12
+
+
+class _Weights:
+    """Router (width, experts) and experts (experts, width, width) in double precision, the same on every rank."""
+
+    def __init__(self, context: Context) -> None:
+        torch = context.torch
+        generator = torch.Generator().manual_seed(13)
+        count = _EXPERTS_A_RANK * context.world
+
+        def draw(*shape: int) -> Any:
+            return torch.randn(shape, generator=generator, dtype=torch.float64).to(context.device).requires_grad_()
+
+        self.router, self.first, self.second = draw(_WIDTH, count), draw(count, _WIDTH, 32), draw(count, 32, _WIDTH)
+        self.tokens = draw(context.world * _TOKENS, _WIDTH).detach()
+        self.gradient = draw(context.world * _TOKENS, _WIDTH).detach()
+
+
+def _expert(torch: Any, tokens: Any, first: Any, second: Any) -> Any:
+    return torch.nn.functional.gelu(tokens @ first) @ second
+
+
+def _reference(context: Context) -> tuple[Any, _Weights, Any]:
+    """One process with all experts: output, weights with their gradients, each expert's answer to each token."""
+
+    def make() -> tuple[Any, _Weights, Any]:
+        torch, weights = context.torch, _Weights(context)
+        shares, chosen = torch.softmax(weights.tokens @ weights.router, -1).topk(_TOP, -1)
+        output = torch.zeros_like(weights.tokens)
+        for expert in range(weights.router.shape[1]):
+            rows, place = (chosen == expert).nonzero(as_tuple=True)
+            some = _expert(torch, weights.tokens[rows], weights.first[expert], weights.second[expert])
+            output = output.index_add(0, rows, some * shares[rows, place, None])
+        output.backward(weights.gradient)
+        answers = torch.stack(
+            [_expert(torch, weights.tokens, *pair).detach() for pair in zip(weights.first, weights.second)]
+        )
+        return output.detach(), weights, answers
+
+    found: tuple[Any, _Weights, Any] = context.cached("experts", make)
+    return found
+
+
+def experts(context: Context) -> None:
+    """Top-2 routing with uneven all_to_all; output, expert gradients and router gradient against one process."""
+    torch, dist, rank = context.torch, context.torch.distributed, context.rank
+    wanted, whole, answers = _reference(context)
+    weights, exchange = _Weights(context), all_to_all(context)
+    mine = slice(rank * _TOKENS, (rank + 1) * _TOKENS)
+    tokens = weights.tokens[mine]
+    shares, chosen = torch.softmax(tokens @ weights.router, -1).topk(_TOP, -1)
+    order = chosen.flatten().argsort(stable=True)
+    rows = order // _TOP
+    targets = chosen.flatten()[order]
+    gives = torch.bincount(targets // _EXPERTS_A_RANK, minlength=context.world)
+    takes = torch.empty_like(gives)
+    context.mark("exchange of the counts")
+    dist.all_to_all_single(takes, gives)
+    routed = torch.softmax(weights.tokens @ weights.router.detach(), -1).topk(_TOP, -1).indices
+    sent = [_sent(context, routed, sender) for sender in range(context.world)]
+    expected = torch.tensor([len(places) for places, _ in sent])
+    context.check("value", "number of tokens from each rank", takes, expected, tolerance=0.0, step=0)
+    give, take = gives.tolist(), [len(one) for one, _ in sent]
+    context.mark("tokens travel to their experts")
+    arrived = exchange(tokens[rows], give, take)
+    for sender, (part, (places, _)) in enumerate(zip(arrived.split(take), sent)):
+        context.check("value", f"tokens from rank {sender}", part, weights.tokens[places], tolerance=0.0, step=1)
+    number = torch.cat([experts_ for _, experts_ in sent])
+    results = torch.zeros_like(arrived)
+    for expert in range(rank * _EXPERTS_A_RANK, (rank + 1) * _EXPERTS_A_RANK):
+        at = (number == expert).nonzero()[:, 0]
+        results = results.index_add(0, at, _expert(torch, arrived[at], weights.first[expert], weights.second[expert]))
+    places = torch.cat([places for places, _ in sent])
+    context.check("local", "results of this rank's experts", results, answers[number, places], tolerance=_LIMIT,
+                  step=1, turn=1)  # fmt: skip
+    context.mark("results travel back")
+    back = exchange(results, take, give)
+    output = torch.zeros_like(tokens).index_add(0, rows, back * shares.flatten()[order][:, None])
+    context.check("value", "output of this rank's tokens", output, wanted[mine], tolerance=_LIMIT, step=2)
+    context.mark("backward")
+    output.backward(weights.gradient[mine])
+    own = slice(rank * _EXPERTS_A_RANK, (rank + 1) * _EXPERTS_A_RANK)
+    for name in ("first", "second"):
+        got, right = getattr(weights, name).grad[own], getattr(whole, name).grad[own]
+        context.check("grad", f"gradient of this rank's experts ({name} layer)", got, right, tolerance=_LIMIT, step=3)
+    total = weights.router.grad.clone()
+    context.mark("sum of the router's gradients")
+    dist.all_reduce(total)
+    context.check("grad", "gradient of the router", total, whole.router.grad, tolerance=_LIMIT, step=4)
+
+
+def _sent(context: Context, routed: Any, sender: int) -> tuple[Any, Any]:
+    """Which tokens ``sender`` must give to this rank, in order: (places among all tokens, their experts)."""
+    chosen = routed[sender * _TOKENS : (sender + 1) * _TOKENS].flatten()
+    order = chosen.argsort(stable=True)
+    here = order[chosen[order] // _EXPERTS_A_RANK == context.rank]
+    return here // _TOP + sender * _TOKENS, chosen[here]
+
+
+MODES = (Mode("expert-parallel", "experts on different ranks, uneven all_to_all", experts),)
