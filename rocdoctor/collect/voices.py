@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import replace
 
 from rocdoctor.evidence import Known
@@ -19,15 +20,25 @@ def with_voices(host: Host, machine: Machine) -> Machine:
         Passage(one.question, one.first, one.last, one.voice)
         for one in (parse_voices(answer.text) if answer is not None and answer.ok else ())
     ]
-    messages = [_of_message(message, told) for message in machine.messages]
+    voices = _at_lines(told, sorted({message.line for message in machine.messages}))
+    messages = [_of_message(message, voices[message.line]) for message in machine.messages]
     said = [*messages, *(one for one in told if one.voice not in ("program", "advice"))]
     if all(one.voice == "program" for one in said):
         return machine
     return replace(machine, passages=(*said, *_of_tables(machine, said)))
 
 
-def _of_message(message: Message, told: list[Passage]) -> Passage:
-    voices = {one.voice for one in told if one.question == "text" and one.first <= message.line <= one.last}
+def _at_lines(told: list[Passage], lines: list[int]) -> dict[int, set[str]]:
+    """The voices of some lines of the text, which ascend."""
+    found: dict[int, set[str]] = {line: set() for line in lines}
+    for one in told:
+        if one.question == "text":
+            for line in lines[bisect_left(lines, one.first) : bisect_right(lines, one.last)]:
+                found[line].add(one.voice)
+    return found
+
+
+def _of_message(message: Message, voices: set[str]) -> Passage:
     voice = "program"
     if message.role == "quoted" or "reply" in voices:
         voice = "reply"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Voice = Literal["program", "words", "reply", "advice"]
@@ -22,6 +23,7 @@ class Passage:
     voice: Voice
 
 
+@lru_cache(maxsize=1)  # asked by several who look at one text
 def parse_voices(text: str) -> tuple[Passage, ...]:
     """Every row that makes sense, in the given order."""
     found: list[Passage] = []
