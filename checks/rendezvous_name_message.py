@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
+from rocdoctor.check import Fix, Outcome, check, error, info, warning
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, when_said
 
@@ -29,10 +29,11 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
     words = () if failed else said(machine, _WORDS)
     failed = failed or words
     variables = machine.environment.variables
-    host = first_value((*names, *failed), "host", "host2")
+    whole = [one for one in (*names, *failed) if {"host", "port"} <= set(one.values)]
+    host = first_value((*whole, *names, *failed), "host", "host2")
     if host is None and "MASTER_ADDR" in variables:
         host = variables["MASTER_ADDR"].value
-    port = first_value((*names, *failed), "port", "port2")
+    port = first_value((*whole, *names, *failed), "port", "port2")
     address = f"{host}:{port}" if host and port else host
     gloo = any("gloo" in one.values for one in names)
     variable = "GLOO_SOCKET_IFNAME" if gloo else "MASTER_ADDR or --rdzv-endpoint"
@@ -49,16 +50,21 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
     if gloo:
         how += "; for gloo name the interface with GLOO_SOCKET_IFNAME and give the own host name a line in /etc/hosts"
     verify = f"getent hosts {host or '$MASTER_ADDR'}; nc -vz {host or '$MASTER_ADDR'} {port or '$MASTER_PORT'}"
-    if names:
-        weak = all("weak" in one.values for one in names)
+    weak = all("weak" in one.values for one in names)
+    if names and weak and not failed:
+        # Printed by sound jobs too: the name behind the address of a connection is looked up for messages only.
+        return info(
+            "The name of a host of the job cannot be looked up from its address (DNS backwards). Jobs run without; "
+            "it matters only where the processes do not find each other.",
+            evidence=shown(names),
+        )
+    if names and not weak:
         what = f"The host name {host} does not resolve" if host else "A host name of the rendezvous does not resolve"
-        if weak:
-            what = "The name of a host of the rendezvous cannot be looked up (hostname resolution, DNS backwards)"
-        return (warning if weak and not failed else error)(
+        return error(
             f"{what} on this node: the processes of the job do not find each other ({variable}).",
             evidence=shown((*names, *failed)),
             fix=Fix(how, command="getent hosts $(hostname); cat /etc/hosts", safety="safe", verify=verify),
-            confidence="likely" if weak else "certain",
+            confidence="certain",
             explains=("network-interface-wrong",),
         )
     local = host in ("localhost", "127.0.0.1", "::1", "0.0.0.0")

@@ -49,7 +49,7 @@ def collect_run(host: Host) -> facts.JobRun:
         for one in launcher.files
     ]  # fmt: skip
     found: list[Any] = [*seen.timeouts, *seen.statuses, *seen.named, *seen.waits, *seen.mismatches, *errors, *ends]
-    numbers = {one.line for one in found} | {one[0] for one in seen.clients}
+    numbers = {one.line for one in found} | {one[0] for one in (*seen.clients, *seen.received_sizes)}
     return facts.JobRun(
         records=records,
         timeouts=_as(facts.WatchdogTimeout, seen.timeouts),
@@ -61,7 +61,8 @@ def collect_run(host: Host) -> facts.JobRun:
         ends=ends,
         clients=seen.clients,
         ranks=seen.ranks,
-        restarted=bool(launcher.restarts),
+        received_sizes=seen.received_sizes,
+        error_files=len(launcher.files),
         stopped_by=launcher.stopped_by,
         lines={line.number: line.text.strip()[:_SHOWN] for line in lines if line.number in numbers},
     )

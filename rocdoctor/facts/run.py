@@ -149,6 +149,7 @@ class JobRun:
     ends: tuple[WorkerEnd, ...] = ()
     clients: tuple[tuple[int, int, int], ...] = ()  # (line, processes that joined a store, processes expected)
     ranks: tuple[int, ...] = ()  # every rank that some line is prefixed with
-    restarted: bool = False
+    received_sizes: tuple[tuple[int, int, int], ...] = ()  # (line, bytes received, bytes expected) of a gloo transfer
+    error_files: int = 0
     stopped_by: str | None = None  # the signal that ended the launcher from outside
     lines: Mapping[int, str] = field(default_factory=dict)  # the words of the lines that events stand on

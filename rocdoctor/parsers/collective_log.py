@@ -60,6 +60,9 @@ _MISMATCH = re.compile(
     r"(?:.{0,400}?Collectives differ in the following aspects:\s{0,4}(?P<differ>.{0,300}))?"
 )
 _PRINT = re.compile(r"(SequenceNumber|OpType|TensorShape|TensorDtypes)=(\[[^\]]{0,120}\]|[^,()]{1,80})")
+_RECEIVED = re.compile(
+    r"op\.preamble\.length <= op\.nbytes\. (?P<got>\d{1,18}) vs (?P<wanted>\d{1,18})\. Received data size doesn't"
+)
 _STUCK = re.compile(_WHO + r".{0,40}?ProcessGroupNCCL's watchdog got stuck for (?P<s>\d{1,9})")
 _TRACEBACK_LINE = re.compile(
     r'\s{0,12}File "(?P<file>[^"]{1,600})", line (?P<line>\d{1,7}), in (?P<name>\S{1,160})\s*\Z'
@@ -168,6 +171,7 @@ class CollectiveLog:
     mismatches: tuple[Fingerprints, ...] = ()
     errors: tuple[RankError, ...] = ()
     clients: tuple[tuple[int, int, int], ...] = ()
+    received_sizes: tuple[tuple[int, int, int], ...] = ()  # (line, bytes received, bytes expected)
     stuck: tuple[tuple[int, int], ...] = ()  # (line, rank) whose watchdog itself hung
     ranks: tuple[int, ...] = ()  # every rank that some line is prefixed with
 
@@ -190,6 +194,10 @@ def collective_log(lines: list[JobLine], flat: Joined) -> CollectiveLog:
         tuple(
             (flat.line_at(one.start()).number, int(one["joined"]), int(one["world"]))
             for one in _found(_CLIENTS, text)
+        ),
+        tuple(
+            (flat.line_at(one.start()).number, int(one["got"]), int(one["wanted"]))
+            for one in _found(_RECEIVED, text)
         ),
         tuple((flat.line_at(one.start()).number, int(one["rank"])) for one in _found(_STUCK, text)),
         tuple(sorted({line.rank for line in lines if line.rank is not None})),

@@ -28,3 +28,13 @@ def test_a_failed_sample() -> None:
 
 def test_other_hangs_are_not_meant() -> None:
     assert states(judge(CHECK, pasted("my editor hangs when I open the notebook"))) == ["not-applicable"]
+
+
+def test_what_torch_lists_as_possible_reasons_is_no_observation() -> None:
+    text = (
+        "[rank1]:[E ProcessGroupNCCL.cpp:1753] [PG ID 0 PG GUID 0(default_pg) Rank 1] Received a dump signal due to a "
+        "collective timeout from rank 3. Last enqueued NCCL work: 40, last completed NCCL work: 40.This is most likely "
+        "caused by incorrect usages of collectives, e.g., wrong sizes used across ranks. Additionally, this can be "
+        "caused by GIL deadlock or other reasons such as network errors or bugs in the communications library."
+    )
+    assert finding_of("peer-to-peer-message", text) is None

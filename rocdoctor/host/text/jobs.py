@@ -33,6 +33,7 @@ _SIGNS = (
     '"extraInfo"',
     "Connection closed by peer",
     "watchdog got stuck",
+    "op.preamble.length <= op.nbytes",
 )
 _RANK = re.compile(r"^\[(?:rank|default)\d{1,6}\]:.{0,40}Traceback", re.MULTILINE)
 

@@ -1,0 +1,62 @@
+"""All ranks are in the same collective and none of them finishes it.
+
+Why
+  When the dumps of all ranks show one and the same call, with equal sizes, on every rank and unfinished, no rank is
+  missing and the program is not out of step: what is left is the way between the GPUs (network, NVLink, XGMI, PCIe),
+  a GPU that is stuck in an earlier kernel, or a fault of the library. The dumps do not tell these apart.
+
+Fix
+  Run rocdoctor check on each machine (links, network interfaces, kernel log), then the job with NCCL_DEBUG=INFO, or
+  rocdoctor smoke on the same machines. Where some GPUs have not begun the call, look at what they do before it.
+
+References
+  https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html
+  https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, quote, warning
+from rocdoctor.evidence import Unknown, known
+from rocdoctor.facts import JobRun, Machine
+from rocdoctor.flight import by_rank, look_at, names, stalls, unlikes
+from rocdoctor.job_log import with_records
+
+
+@check(with_records)
+def flight_transport_suspected(machine: Machine, run: JobRun) -> Outcome:
+    records = by_rank(run.records)
+    if len(records) < 2:
+        known(Unknown("there are dumps of fewer than two known ranks"))
+    found = stalls(run.records)
+    if unlikes(run.records) or any(one.missing or one.unknown for one in found):
+        return None
+    for one in found:
+        if len(one.waiting) < 2:
+            continue
+        evidence = [quote(run.dump, f"rank {rank} in {one.name}", records[rank].line) for rank in one.waiting[:4]]
+        if one.not_begun:
+            return warning(
+                f"All ranks are in {one.name}, but the GPU of {names(one.not_begun)} has not begun it: it is still "
+                "busy with, or stuck in, what was queued before.",
+                evidence=evidence,
+                fix=Fix(
+                    f"Look at the GPU and the process of {names(one.not_begun)}: utilisation, kernel log, stack",
+                    command=look_at(one.not_begun),
+                    safety="safe",
+                ),
+                confidence="likely",
+            )
+        rest = f"; {names(one.done)} finished it" if one.done else ""
+        return warning(
+            f"All ranks entered {one.name}, and {names(one.waiting)} do not get through it{rest}: no rank is missing, "
+            "so the way between the GPUs, or one of them, is what to look at.",
+            evidence=evidence,
+            fix=Fix(
+                "Run rocdoctor check on every machine of the job, then the job with NCCL_DEBUG=INFO",
+                command="rocdoctor check; rocdoctor smoke",
+                safety="safe",
+            ),
+            confidence="possible",
+        )
+    return None
