@@ -310,12 +310,14 @@ def _module(path: Path) -> ModuleType:
 
 def load_check(path: Path) -> Check:
     """The check in one file; raises CheckLoadError when there is none of the file's name."""
-    function = getattr(_module(path), path.stem, None)
+    module = _module(path)
+    function = getattr(module, path.stem, None)
     marked = getattr(function, "__rocdoctor__", None)
     if function is None or marked is None:
         raise CheckLoadError(f"{path}: no function '{path.stem}' with the @check decorator")
     selector, cause = marked
-    return Check(name_of(path), function, selector, cause, manual_of(path), path)
+    manual = inspect.cleandoc(module.__doc__) if module.__doc__ else manual_of(path)  # Python may have dropped it
+    return Check(name_of(path), function, selector, cause, manual, path)
 
 
 def load_checks(folders: Iterable[Path]) -> tuple[list[Check], list[str]]:

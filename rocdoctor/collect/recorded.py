@@ -25,7 +25,7 @@ def outputs(host: Host, program: str) -> Iterator[tuple[list[str], Answer]]:
     if host.kind == "live":
         return
     for question in host.available():
-        argv = argv_of(question)
+        argv = argv_of(question) if program in question else None
         if argv and argv[0].rsplit("/", 1)[-1] == program:
             answer = host.ask(question)
             if answer.ok and answer.data:
