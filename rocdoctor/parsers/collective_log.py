@@ -288,10 +288,21 @@ def is_victim(exception: str, message: str) -> bool:
     return exception.rsplit(".", 1)[-1] in _VICTIM_TYPES or bool(_VICTIM.search(message))
 
 
+def _continuation(lines: list[JobLine], index: int) -> str:
+    """What a wrapped line goes on with, at most some lines."""
+    parts: list[str] = []
+    for step in range(index + 1, min(index + 9, len(lines))):
+        before, line = lines[step - 1], lines[step]
+        if before.width < 64 or line.width != len(line.text) or line.text.startswith("Traceback"):
+            break
+        parts.append(line.text)
+    return "".join(parts)
+
+
 def _errors(lines: list[JobLine]) -> Iterator[RankError]:
     """The ends of tracebacks; those of several ranks may lie between each other."""
     open_ones: dict[tuple[int | None, int | None], tuple[str, int, str] | None] = {}
-    for at in lines:
+    for index, at in enumerate(lines):
         who = (at.rank, at.local_rank)
         if "Traceback (most recent call last)" in at.text:
             open_ones[who] = None
@@ -303,5 +314,6 @@ def _errors(lines: list[JobLine]) -> Iterator[RankError]:
             frame = open_ones.pop(who)
             if name.endswith("ChildFailedError"):
                 continue
-            victim = is_victim(name, message)
+            rest = _continuation(lines, index)
+            victim = is_victim(name, message + rest) or is_victim(name, f"{message} {rest}")
             yield RankError(at.number, at.rank, at.local_rank, name, message[:400] or None, frame, victim, at.time_s)

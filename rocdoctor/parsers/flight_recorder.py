@@ -111,8 +111,12 @@ def dump_spans(text: str) -> Iterator[tuple[int, int, dict[str, Any], bool]]:
 def parse_flight_dumps(text: str) -> tuple[FlightDump, ...]:
     """Every dump in a text, in its order; () where there is none."""
     text = strip_ansi(text)
-    return tuple(_dump(value, text.count("\n", 0, start) + 1, _name_before(text, start), not whole)
-                 for start, _, value, whole in dump_spans(text))  # fmt: skip
+    found: list[FlightDump] = []
+    line, counted = 1, 0
+    for start, _, value, whole in dump_spans(text):
+        line, counted = line + text.count("\n", counted, start), start
+        found.append(_dump(value, line, _name_before(text, start), not whole))
+    return tuple(found)
 
 
 def _rescued(text: str, start: int) -> tuple[dict[str, Any] | None, int]:

@@ -6,12 +6,14 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocdoctor.parsers.text import lines_of
 
 MAX_LINES = 200_000
 MAX_LINE = 20_000
+_TERMINALS = (79, 80, 100, 120, 132, 160, 200)
+_WRAPPED = 64  # columns from which a line may have been cut
 
 _FRAME = re.compile(
     r"[ \t]{0,8}(?:"
@@ -52,8 +54,22 @@ def seconds_of(stamp: str) -> int | None:
 
 
 def job_lines(text: str) -> list[JobLine]:
-    """The lines of a text; never raises."""
-    return [_unframed(number, line[:MAX_LINE]) for number, line in enumerate(lines_of(text, MAX_LINES), 1)]
+    """The lines of a text; never raises. A line that goes on what was wrapped has the rank of its beginning."""
+    found: list[JobLine] = []
+    before: JobLine | None = None
+    for number, line in enumerate(lines_of(text, MAX_LINES), 1):
+        one = _unframed(number, line[:MAX_LINE])
+        if (
+            before is not None
+            and before.rank is not None
+            and before.width >= _WRAPPED
+            and one.width == len(one.text)
+            and not one.text.startswith(("Traceback", "=", "-"))
+        ):
+            one = replace(one, rank=before.rank, local_rank=before.local_rank)
+        found.append(one)
+        before = one
+    return found
 
 
 def _unframed(number: int, line: str) -> JobLine:
@@ -90,15 +106,23 @@ def joined(lines: Sequence[JobLine]) -> Joined:
     """The lines joined: by a blank, or by nothing behind a line that the edge of a terminal cut."""
     widths = Counter(line.width for line in lines if 60 <= line.width <= 240)
     longest = max((line.width for line in lines), default=0)
-    # Columns that terminals and pagers have count also where other lines of the text are longer.
-    cut = {width for width, count in widths.items() if count >= (2 if width == longest else 3) and (
-        width == longest or width in (79, 80, 100, 120, 132, 160, 200))}  # fmt: skip
+    # A terminal cuts all long lines at one column; where a mail wraps at blanks they end at many.
+    cut = {
+        width
+        for width, count in widths.items()
+        if count >= (2 if width == longest else 3)
+        and (width == longest or width in _TERMINALS)
+        and count >= 0.6 * sum(widths[near] for near in range(width - 12, width + 1))
+    }
     parts: list[str] = []
     starts: list[int] = []
     kept: list[JobLine] = []
     offset = 0
+    was_cut = False
     for line in lines:
-        body = line.text.lstrip() if line.width in cut else line.text.strip() + " "
+        body = line.text if was_cut else line.text.lstrip()
+        was_cut = line.width in cut
+        body = body if was_cut else body.rstrip() + " "
         if not body.strip():
             continue
         starts.append(offset)

@@ -120,3 +120,11 @@ def test_a_sound_job_has_nothing() -> None:
 def test_any_text_never_raises(text: str) -> None:
     parse_collective_log(text)
     parse_collective_log(BARRIER[: len(text)] + text)
+
+
+def test_a_victim_whose_words_were_cut() -> None:
+    line = "[rank0]: RuntimeError: [/w/pytorch/third_party/gloo/unbound_buffer.cc:78] Timed out waiting 6000ms for"
+    traceback = '[rank0]: Traceback (most recent call last):\n[rank0]:   File "/job/t.py", line 1, in f\n'
+    cut = "".join(line[at : at + 72] + "\n" for at in range(0, len(line), 72))
+    (found,) = parse_collective_log(traceback + cut + "E1121 13:31:18.826 17 x.py:1] failed\n").errors
+    assert found.victim and found.rank == 0
