@@ -179,8 +179,22 @@ def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:
     return [one for one in silent if int(one.note.get("seq", 0)) == least]
 
 
+# Collectives whose tensors have the same sizes on all ranks; others may differ.
+_EQUAL_SIZES = (
+    "all_gather_into_tensor", "all_gather_single", "all_reduce", "broadcast", "reduce", "reduce_scatter_single",
+    "reduce_scatter_tensor",
+)  # fmt: skip
+
+
 def _mismatch(ranks: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str] | None:
-    """Ranks whose last collective, with the same number, is another one than most ranks'."""
+    """Ranks whose last collective is another one than that of most ranks of the same group."""
+    groups: dict[str, list[RankRecord]] = {}
+    for one in ranks:
+        groups.setdefault(str(one.note.get("call", "")).partition(" among ")[2], []).append(one)
+    return next(filter(None, map(_mismatch_within, groups.values())), None)
+
+
+def _mismatch_within(ranks: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str] | None:
     numbers = {int(one.note.get("seq", 0)) for one in ranks}
     if len(numbers) != 1 or 0 in numbers:
         return None
@@ -203,7 +217,7 @@ def _kind_of_call(call: str) -> str:
     name, _, shape = call.partition(" ")
     if name in ("send", "recv", "isend", "irecv"):
         return ""
-    return f"{name} {shape}" if name in ("all_reduce", "broadcast", "reduce") else name
+    return f"{name} {shape}" if name in _EQUAL_SIZES else name
 
 
 def _announced(one: RankRecord) -> bool:

@@ -32,7 +32,7 @@ def install(board: Board) -> None:
 def _noted(name: str, function: Callable[..., Any], board: Board) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        board.call(name + " " + _shape(args, keywords))
+        board.call(name + " " + _shape(args, keywords) + _members(keywords.get("group")))
         return function(*args, **keywords)
 
     return call
@@ -48,6 +48,19 @@ def _shape(args: Any, keywords: Any) -> str:
                 sizes = ",".join(str(size) for size in one.shape)
                 found.append(f"{str(one.dtype).replace('torch.', '')}[{sizes}]")
     return " ".join(found[:6])
+
+
+def _members(group: Any) -> str:
+    """The ranks of a group that is not all of them, for example `` among 0,2``."""
+    if group is None:
+        return ""
+    import torch.distributed as dist
+
+    try:
+        ranks = dist.get_process_group_ranks(group)
+        return "" if len(ranks) == dist.get_world_size() else " among " + ",".join(map(str, ranks[:64]))
+    except Exception:  # a group that this rank is not in, or that was given in another form
+        return ""
 
 
 def last_calls(torch: Any, count: int = 3) -> list[str]:

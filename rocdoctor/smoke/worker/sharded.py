@@ -1,0 +1,254 @@
+"""Training with sharded parameters, compared step by step with one process: each rank its own part, in the order in
+which data flows: its shard, the parameters it gathered, its own gradients, its shard of the mean, its new shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import model as models
+from .compare import FP32
+from .context import Context
+
+# A step moves a parameter by 0.1 times its gradient; the largest gradient is 1/20 of the largest parameter.
+_STEP_SHARE = 0.1 / 20
+
+
+class Step:
+    """What one step should show: ``whole`` are the gathered parameters, ``local`` this rank's own gradients (mean over
+    its own rows), the rest is of the whole batch."""
+
+    __slots__ = ("after", "before", "grad", "local", "local_loss", "loss", "targets", "tokens", "whole")
+
+    def __init__(self, tokens: Any, targets: Any, before: dict[str, Any]) -> None:
+        self.tokens, self.targets = tokens, targets  # this rank's own rows
+        self.before = self.whole = before
+        self.local: dict[str, Any] = {}
+        self.grad: dict[str, Any] = {}
+        self.after: dict[str, Any] = {}
+        self.local_loss: Any = None
+        self.loss: Any = None
+
+
+def steps_fp32(context: Context) -> list[Step]:
+    """Two steps of SGD in fp32; made once a pool."""
+    return context.cached("steps in fp32", lambda: _steps_fp32(context))  # type: ignore[no-any-return]
+
+
+def _steps_fp32(context: Context) -> list[Step]:
+    wanted = context.reference("sgd")
+    found = []
+    for number, (tokens, targets) in enumerate(context.batches()):
+        step = Step(context.share(tokens), context.share(targets), wanted.before[number])
+        step.local_loss, step.local = local_gradients(context, step.before, step.tokens, step.targets)
+        step.loss, step.grad, step.after = wanted.losses[number], wanted.grads[number], wanted.after[number]
+        found.append(step)
+    return found
+
+
+def steps_mixed(context: Context, dtype: Any) -> list[Step]:
+    """Two steps of SGD that compute in ``dtype`` and add gradients up in fp32; made once a pool."""
+    return context.cached(("steps in", dtype), lambda: _steps_mixed(context, dtype))  # type: ignore[no-any-return]
+
+
+def _steps_mixed(context: Context, dtype: Any) -> list[Step]:
+    """Every rank's share is computed alone, as it will be: rounding to ``dtype`` is then the same on both sides."""
+    torch = context.torch
+    before, found = models.parameters(context.build()), []
+    for tokens, targets in context.batches():
+        shares = [
+            local_gradients(context, before, context.share(tokens, rank), context.share(targets, rank), dtype)
+            for rank in range(context.world)
+        ]
+        step = Step(context.share(tokens), context.share(targets), before)
+        step.whole = {name: one.to(dtype) for name, one in before.items()}
+        step.local_loss, step.local = shares[context.rank]
+        step.loss = torch.stack([loss for loss, _ in shares]).mean()
+        step.grad = {name: torch.stack([one[name].float() for _, one in shares]).mean(0) for name in before}
+        step.after = before = {name: one - 0.1 * step.grad[name] for name, one in before.items()}
+        found.append(step)
+    return found
+
+
+def local_gradients(
+    context: Context, state: Mapping[str, Any], tokens: Any, targets: Any, dtype: Any = None
+) -> tuple[Any, dict[str, Any]]:
+    """Loss and gradients of some rows for given parameters, without communication; computed in ``dtype``."""
+    model = context.build()
+    model.load_state_dict(dict(state))
+    model.to(dtype or context.torch.float32)
+    loss = models.loss_of(context.torch, model(tokens), targets)
+    loss.backward()
+    return loss.detach(), models.gradients(model)
+
+
+class Probe:
+    """Sees the whole parameters that each unit computes with, and its gradients before they leave this rank.
+
+    To be made before the model is wrapped: units (the blocks, and the root for all else) are hooked from inside.
+    ``whole`` and ``again`` are what was gathered for the forward and the backward, by plain name; ``calls`` counts how
+    often each unit ran.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.whole: dict[str, Any] = {}
+        self.again: dict[str, Any] = {}
+        self.gradients: dict[str, Any] = {}
+        self.calls: dict[str, int] = {}
+        self.units: dict[str, dict[str, tuple[Any, str]]] = {}
+        self._hooked: dict[int, Any] = {}
+        for name, _ in model.named_parameters():
+            owner, _, last = name.rpartition(".")
+            self.units.setdefault(unit_of(name), {})[name] = (model.get_submodule(owner), last)
+        self._handles = [
+            (model.get_submodule(unit) if unit else model).register_forward_pre_hook(self._before(unit))
+            for unit in self.units
+        ]
+
+    def begin(self) -> None:
+        """Forget the step before."""
+        for handle, _ in self._hooked.values():
+            handle.remove()
+        for one in (self.whole, self.again, self.gradients, self.calls, self._hooked):
+            one.clear()
+
+    def end(self) -> None:
+        """Take all hooks away."""
+        self.begin()
+        for handle in self._handles:
+            handle.remove()
+
+    def now(self) -> dict[str, Any]:
+        """What the modules hold as their parameters right now, by plain name."""
+        return {name: getattr(*slot) for slots in self.units.values() for name, slot in slots.items()}
+
+    def _before(self, unit: str) -> Callable[[Any, Any], None]:
+        def hook(_module: Any, _inputs: Any) -> None:
+            self.calls[unit] = self.calls.get(unit, 0) + 1
+            for name, slot in self.units[unit].items():
+                tensor = getattr(*slot)
+                if name in self.whole:  # activation checkpointing computes it once more
+                    continue
+                self.whole[name] = tensor.detach().clone()
+                if tensor.requires_grad:
+                    # The tensor is kept with its handle: another one could be given the same id.
+                    self._hooked[id(tensor)] = (tensor.register_hook(self._at_gradient(name, slot)), tensor)
+
+        return hook
+
+    def _at_gradient(self, name: str, slot: tuple[Any, str]) -> Callable[[Any], None]:
+        def hook(gradient: Any) -> None:
+            self.gradients[name] = gradient.detach().clone()
+            held = getattr(*slot).detach()
+            if held.shape == self.whole[name].shape and held.untyped_storage().size():
+                self.again[name] = held.clone()
+
+        return hook
+
+
+def unit_of(name: str) -> str:
+    """The unit that a parameter belongs to by its plain name: ``blocks.0``, or ``""`` for the root's own."""
+    parts = name.split(".")
+    return ".".join(parts[:2]) if parts[0] == "blocks" else ""
+
+
+class Layout:
+    """Who holds what: ``replicas`` times ``shards`` ranks, those of one replica next to each other.
+
+    The names of shards are those that ``parameters`` and ``gradients`` give; the functions cut the expected tensors.
+    """
+
+    def __init__(self, context: Context, replicas: int, shards: int) -> None:
+        self.replicas, self.shards = replicas, shards
+        self.index = context.rank % shards
+        self.first = context.rank - self.index  # the first rank of this replica
+
+    def parameters(self) -> dict[str, Any]:
+        """This rank's shards."""
+        raise NotImplementedError
+
+    def gradients(self) -> dict[str, Any]:
+        """This rank's shards of the gradients that are there."""
+        raise NotImplementedError
+
+    def part(self, full: Mapping[str, Any]) -> dict[str, Any]:
+        """What this rank's shards of whole tensors should be."""
+        raise NotImplementedError
+
+    def owners(self, full: Mapping[str, Any]) -> dict[str, Any]:
+        """The rank that holds each element, in a shape that broadcasts to the tensor's, by plain name."""
+        raise NotImplementedError
+
+
+def train(
+    context: Context, steps: list[Step], call: Callable[[Any], Any], probe: Probe, layout: Layout, optimizer: Any, *,
+    rounding: float | None = None, after_forward: Callable[[int], None] | None = None,
+    after_backward: Callable[[int], None] | None = None, correct: Callable[[dict[str, Any]], None] | None = None,
+) -> None:  # fmt: skip
+    """Train and compare each step.
+
+    ``rounding``: the tolerance of what is computed in a short type; the gathered parameters are then equal to the bit.
+    ``correct`` sets this rank's shards to given numbers after they were compared: in a short type the last bit of a
+    parameter now and then decides how it is rounded.
+    """
+    torch, dist = context.torch, context.torch.distributed
+    owners = layout.owners(steps[0].before)
+    for number, step in enumerate(steps):
+        same = 0.0 if number == 0 or correct is not None else FP32["before"]
+        context.mark(f"step {number}: forward")
+        probe.begin()
+        context.check_all("before", layout.parameters(), layout.part(step.before), step=number, tolerance=same,
+                          layer="device")  # fmt: skip
+        optimizer.zero_grad()
+        loss = models.loss_of(torch, call(step.tokens), step.targets)
+        context.check_all("value", probe.whole, step.whole, step=number, turn=1, tolerance=same, owners=owners)
+        if after_forward is not None:
+            after_forward(number)
+        context.mark(f"step {number}: backward")
+        loss.backward()
+        if after_backward is not None:
+            after_backward(number)
+        whole = {name: step.whole[name] for name in probe.again}
+        context.check_all("value", probe.again, whole, step=number, turn=2, tolerance=same, owners=owners)
+        context.check("local", "loss", loss, step.local_loss, step=number, turn=3, tolerance=rounding)
+        context.check_all("local", probe.gradients, step.local, step=number, turn=3, tolerance=rounding)
+        total = loss.detach().clone()
+        context.mark(f"step {number}: mean of the losses")
+        dist.all_reduce(total)
+        context.check("loss", "loss", total / context.world, step.loss, step=number, tolerance=rounding)
+        alone = {"this rank's own gradient: nothing was added up": layout.part(step.local)}
+        context.check_all("grad", layout.gradients(), layout.part(step.grad), step=number, tolerance=rounding,
+                          hints=alone)  # fmt: skip
+        _whose(context, step, number, layout)
+        optimizer.step()
+        context.check_all("param", layout.parameters(), layout.part(step.after), step=number,
+                          tolerance=None if rounding is None else rounding * _STEP_SHARE, layer="device")  # fmt: skip
+        if correct is not None:
+            correct(step.after)
+    probe.end()
+
+
+def _whose(context: Context, step: Step, number: int, layout: Layout) -> None:
+    """Find the one rank whose share explains how the mean of the gradients is wrong, and note it with the faults."""
+    faults = [
+        one for one in context.comparison.faults
+        if (one["stage"], one["step"]) == ("grad", number) and one["error"] is not None
+    ]  # fmt: skip
+    if not faults or context.world == 1 or context.comparison.faults[0] is not faults[0]:
+        return
+    torch, got, wanted = context.torch, layout.gradients(), layout.part(step.grad)
+    missed = {one["name"]: (got[one["name"]].double() - wanted[one["name"]].double()).cpu() for one in faults}
+    error = torch.cat([one.flatten() for one in missed.values()])
+    tokens, targets = context.batches(number + 1)[number]
+    dtype = next(iter(step.local.values())).dtype
+    for rank in range(context.world):
+        own = local_gradients(context, step.before, context.share(tokens, rank), context.share(targets, rank), dtype)[1]
+        parts = layout.part(own)
+        share = torch.cat([parts[name].flatten().double().cpu() for name in missed]) / context.world
+        times = float((error * share).sum() / (share * share).sum().clamp(min=1e-30))
+        if float((error - times * share).abs().max()) <= 0.02 * float(error.abs().max()):
+            words = "is missing" if abs(times + 1) < 0.02 else f"counts {1 + times:.3g} times"
+            for one in faults:
+                one["origins"], one["words"] = [rank], f"{one['words']}; rank {rank}'s share {words}"[:400]
+            return
