@@ -45,8 +45,10 @@ def gradient_turns(layers: int) -> dict[str, int]:
 class Taps:
     """Copies of what passes the given places, taken by hooks until ``remove``; each forward pass adds one entry.
 
-    ``places``: name to (module, ``input`` or ``output``). ``values[name][n]`` is this rank's own part in the nth
-    forward pass, ``grads[name][n]`` the gradient that came back for it.
+    ``places``: name to (module, side). A side is ``input`` or ``output``, as the caller gives and gets it, or
+    ``arriving`` or ``leaving``: the same inside of what other hooks (tensor parallel) exchange on the way.
+    ``values[name][n]`` is this rank's own part in the nth forward pass, ``grads[name][n]`` the gradient that came back
+    for it; inside they are kept with their placements.
     """
 
     def __init__(self, places: Mapping[str, tuple[Any, str]]) -> None:
@@ -54,29 +56,32 @@ class Taps:
         self.grads: dict[str, dict[int, Any]] = {name: {} for name in places}
         self._handles = []
         for name, (module, side) in places.items():
-            if side == "input":
+            inside = side in ("arriving", "leaving")
+            if side in ("input", "arriving"):
                 # Ahead of what makes a DTensor of it: plain tensors have plain gradients.
-                self._handles.append(module.register_forward_pre_hook(self._before(name), prepend=True))
+                handle = module.register_forward_pre_hook(self._before(name, inside), prepend=not inside)
             else:
-                self._handles.append(module.register_forward_hook(self._after(name)))
+                handle = module.register_forward_hook(self._after(name, inside), prepend=inside)
+            self._handles.append(handle)
 
-    def _before(self, name: str) -> Callable[..., None]:
-        return lambda _module, inputs: self._take(name, inputs[0])
+    def _before(self, name: str, inside: bool) -> Callable[..., None]:
+        return lambda _module, inputs: self._take(name, inputs[0], inside)
 
-    def _after(self, name: str) -> Callable[..., None]:
-        return lambda _module, _inputs, result: self._take(name, result)
+    def _after(self, name: str, inside: bool) -> Callable[..., None]:
+        return lambda _module, _inputs, result: self._take(name, result, inside)
 
-    def _take(self, name: str, tensor: Any) -> None:
+    def _take(self, name: str, tensor: Any, inside: bool) -> None:
         if tensor.device.type == "meta" or "Fake" in type(tensor).__name__:
             return  # shapes are being worked out
         number = len(self.values[name])
-        self.values[name].append(shards.local_of(tensor).clone())
+        self.values[name].append(_copy(tensor, inside))
         if tensor.requires_grad:
-            tensor.register_hook(lambda gradient: self._keep(name, number, gradient))
+            tensor.register_hook(lambda gradient: self._keep(name, number, gradient, inside))
 
-    def _keep(self, name: str, number: int, gradient: Any) -> None:
+    def _keep(self, name: str, number: int, gradient: Any, inside: bool) -> None:
         # A schedule that computes gradients of inputs and weights apart comes by twice.
-        self.grads[name].setdefault(number, shards.local_of(gradient).clone())
+        if number not in self.grads[name]:
+            self.grads[name][number] = _copy(gradient, inside)
 
     def clear(self) -> None:
         """Forget what was seen."""
@@ -89,6 +94,10 @@ class Taps:
         """Take the hooks away."""
         for handle in self._handles:
             handle.remove()
+
+
+def _copy(tensor: Any, inside: bool) -> Any:
+    return tensor.detach().clone() if inside else shards.local_of(tensor).clone()
 
 
 class Flow:
@@ -144,16 +153,25 @@ Cut = Callable[[Any], Any]
 
 
 class Place:
-    """How a place is compared: as which stage forward and backward (None: not at all), and which part a rank has."""
+    """How a place is compared: as which stage forward and backward (None: not at all), and which part a rank has.
 
-    __slots__ = ("backward", "cut", "forward", "known_as", "turn")
+    ``source``: the rank that sent it, where what is compared as ``value`` comes from a single one. ``side``: as Taps
+    know it.
+    """
 
-    def __init__(self, forward: str | None, backward: str | None, known_as: str, turn: int, cut: Cut) -> None:
+    __slots__ = ("backward", "cut", "forward", "known_as", "side", "source", "turn")
+
+    def __init__(
+        self, forward: str | None, backward: str | None, known_as: str, turn: int, cut: Cut,
+        source: int | None = None, side: str = "",
+    ) -> None:  # fmt: skip
         self.forward = forward
         self.backward = backward
         self.known_as = known_as
         self.turn = turn
         self.cut = cut
+        self.source = source
+        self.side = side or known_as.split(" ", 1)[0]
 
 
 def check(
@@ -175,11 +193,16 @@ def check(
             context.expect(stage, words + name, len(got) == len(rows), f"came {len(got)} times instead of {len(rows)}",
                            step=step, turn=turn)  # fmt: skip
             wanted = [place.cut(whole[place.known_as][part]) * times for part in rows]
+            owners = None
+            if place.source is not None and stage == "value":
+                owners = context.torch.tensor(place.source)
             scale = float(whole[place.known_as].abs().max()) * times
             for number, one in enumerate(wanted):
-                if number not in got:
+                if number not in got or shards.is_partial(got[number]):
                     continue
                 many = len(rows) > 1
                 hints = {f"that of micro-batch {other}": wanted[other] for other in range(len(rows)) if other != number}
                 label = f"{words}{name}" + (f", micro-batch {number}" if many else "")
-                context.check(stage, label, got[number], one, step=step, turn=turn, scale=scale, hints=hints)
+                part = shards.local_of(got[number])
+                context.check(stage, label, part, shards.part_like(one, got[number]), step=step, turn=turn, scale=scale,
+                              hints=hints, owners=owners)  # fmt: skip

@@ -71,6 +71,11 @@ def is_sharded(tensor: Any) -> bool:
     return hasattr(tensor, "placements") and hasattr(tensor, "device_mesh")
 
 
+def is_partial(tensor: Any) -> bool:
+    """Whether it is a DTensor of which this rank holds a summand, not a part."""
+    return is_sharded(tensor) and any(one.is_partial() for one in tensor.placements)
+
+
 def local_of(tensor: Any) -> Any:
     """This rank's own part of a DTensor, without a communication and outside autograd; any other tensor as it is."""
     return tensor.detach().to_local() if is_sharded(tensor) else tensor.detach()

@@ -18,7 +18,7 @@ ORDER = 60
 # Schedule, name of its class, and the release that brought it (read in the sources of the releases).
 _SINCE = {
     "ScheduleGPipe": "2.4", "Schedule1F1B": "2.4", "ScheduleLoopedBFS": "2.4", "ScheduleInterleaved1F1B": "2.4",
-    "ScheduleInterleavedZeroBubble": "2.5", "ScheduleZBVZeroBubble": "2.6", "ScheduleDualPipeV": "2.8",
+    "ScheduleInterleavedZeroBubble": "2.5", "ScheduleZBVZeroBubble": "2.6", "ScheduleDualPipeV": "2.9",
 }  # fmt: skip
 
 
@@ -72,16 +72,16 @@ def stage_module(torch: Any, model: Any, part: Part) -> Any:
 class Pipeline:
     """This rank's stages and their schedule.
 
-    ``micro`` batches are cut from ``rows`` rows. ``group``: the ranks of the pipeline, by default all; ``place`` and
-    ``ranks`` are this rank's number among them and how many they are.
+    ``holders``: the rank that holds each stage. ``micro`` batches are cut from ``rows`` rows. ``group``: the ranks of
+    the pipeline, by default all.
     """
 
     def __init__(
-        self, context: Context, kind: Any, parts: Sequence[Part], modules: Sequence[Any], stages: int, layers: int,
-        micro: int, rows: int, group: Any = None,
+        self, context: Context, kind: Any, parts: Sequence[Part], modules: Sequence[Any], holders: Sequence[int],
+        layers: int, micro: int, rows: int, group: Any = None,
     ) -> None:  # fmt: skip
         self._context = context
-        self.parts, self.modules, self.layers, self.micro = parts, modules, layers, micro
+        self.parts, self.holders, self.layers, self.micro = parts, holders, layers, micro
         torch, sizes = context.torch, context.sizes
         stage_class = torch.distributed.pipelining.PipelineStage
         shape = (rows // micro, sizes.sequence)
@@ -93,7 +93,7 @@ class Pipeline:
             return torch.empty((*shape, width), device="meta", requires_grad=True)
 
         made = [
-            stage_class(module, part.number, stages, context.device, input_args=(example(part, False),),
+            stage_class(module, part.number, len(holders), context.device, input_args=(example(part, False),),
                         output_args=(example(part, True),), group=group)
             for part, module in zip(parts, modules)
         ]  # fmt: skip
@@ -132,10 +132,14 @@ class Pipeline:
             first, last = f"input of stage {part.number}", f"output of stage {part.number}"
             at = turns[f"output of {before}"]
             if not part.first:
-                found[first] = flows.Place("value", "local", f"behind {before}", at + 1, _whole)
+                sender = self.holders[part.number - 1]
+                found[first] = flows.Place("value", "local", f"behind {before}", at + 1, _whole, sender)
             behind = f"output of {end}" if part.last else f"behind {end}"
-            received = None if part.last else "value"
-            found[last] = flows.Place("local", received, behind, turns[f"output of {end}"], _whole)
+            at = turns[f"output of {end}"]
+            if part.last:
+                found[last] = flows.Place("local", None, behind, at, _whole)
+            else:
+                found[last] = flows.Place("local", "value", behind, at, _whole, self.holders[part.number + 1])
         return found
 
     def check(self, flow: flows.Flow, losses: Sequence[Any], rows: slice, step: int) -> None:
@@ -151,7 +155,7 @@ class Pipeline:
         for number, (got, one) in enumerate(zip(losses, wanted)):
             hints = {f"that of micro-batch {other}": wanted[other] for other in range(self.micro) if other != number}
             self._context.check("loss", f"loss of micro-batch {number}", got, one, step=step, hints=hints,
-                                turn=LOSS_TURN + number)  # fmt: skip
+                                turn=LOSS_TURN + number, layer="framework")  # fmt: skip
 
     def close(self) -> None:
         """Take the hooks away."""
@@ -166,11 +170,11 @@ def _loss(torch: Any, share: int, logits: Any, targets: Any) -> Any:
     return models.loss_of(torch, logits, targets) / share
 
 
-def parts_of(rank: int, ranks: int, rounds: int, layers: int, shape: str) -> list[Part]:
-    """The stages of a rank: every ``ranks``-th, or in a V the one from either end."""
-    stages = ranks * rounds
-    numbers = (rank, stages - 1 - rank) if shape == "v" else range(rank, stages, ranks)
-    return [Part(number, stages, layers) for number in numbers]
+def holders_of(ranks: int, rounds: int, shape: str) -> list[int]:
+    """The rank of each stage: round and round, or in a V down and up again."""
+    if shape == "v":
+        return [*range(ranks), *reversed(range(ranks))]
+    return [*range(ranks)] * rounds
 
 
 def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> None:
@@ -183,10 +187,11 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
     micro = world * -(-4 // world) * (2 if stages > 4 and shape == "v" else 1)
     wanted, flow = context.reference(layers=layers), flows.reference(context, layers)
     model = context.build(layers)
-    parts = parts_of(rank, world, rounds, layers, shape)
+    holders = holders_of(world, rounds, shape)
+    parts = [Part(number, stages, layers) for number, holder in enumerate(holders) if holder == rank]
     modules = [stage_module(torch, model, part) for part in parts]
     context.mark("building the schedule")
-    pipe = Pipeline(context, kind, parts, modules, stages, layers, micro, context.sizes.batch)
+    pipe = Pipeline(context, kind, parts, modules, holders, layers, micro, context.sizes.batch)
     both = torch.nn.ModuleList(modules)
     optimizer = models.optimizer_for(torch, "sgd", both.parameters())
     turns = flows.gradient_turns(layers)
@@ -205,7 +210,9 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
         context.mark(f"step {step}: {micro} micro-batches through {stages} stages")
         losses = pipe.step(tokens, targets)
         pipe.check(flow[step], losses, slice(0, context.sizes.batch), step)
-        context.check_all("grad", held(shards.gradient_parts), mine(wanted.grads[step]), step=step, turns=turns)
+        # What came in and what went back was right: it was added up or scaled wrongly.
+        context.check_all("grad", held(shards.gradient_parts), mine(wanted.grads[step]), step=step, turns=turns,
+                          layer="framework")  # fmt: skip
         optimizer.step()
         context.check_all("param", held(shards.parameter_parts), mine(wanted.after[step]), step=step)
     pipe.close()

@@ -111,7 +111,7 @@ def check_gradients(
             continue
         if not shards.is_sharded(one.grad):
             got[name], wanted[name] = one.grad, part(full[name], name, context.world, context.rank)
-        elif not any(kind.is_partial() for kind in one.grad.placements):
+        elif not shards.is_partial(one.grad):
             got[name], wanted[name] = shards.local_of(one.grad), shards.part_like(full[name], one.grad)
         else:
             own[name] = shards.local_of(one.grad)
@@ -135,11 +135,13 @@ def norm_share(context: Context, name: str, flow: flows.Flow, before: Mapping[st
         return torch.autograd.grad(normed, one, back)[0]
 
 
-def places(layers: int, names: Any, world: int, rank: int, sequence: bool) -> dict[str, flows.Place]:
+def places(
+    layers: int, names: Any, world: int, rank: int, sequence: bool, own: str = "local"
+) -> dict[str, flows.Place]:
     """Where a tensor-parallel rank is watched: before each exchange its own part, behind it the result."""
     turns = flows.turns(layers)
 
-    def own(full: Any) -> Any:
+    def columns(full: Any) -> Any:
         return shards.chunk(full, world, rank, full.ndim - 1)
 
     def result(full: Any) -> Any:
@@ -150,7 +152,7 @@ def places(layers: int, names: Any, world: int, rank: int, sequence: bool) -> di
         last = name.rsplit(".", 1)[-1]
         if last in ("output", "down"):
             at = f"input of {name}"
-            found[at] = flows.Place("local", "local", at, turns[at], own)
+            found[at] = flows.Place(own, own, at, turns[at], columns)
         if last in ("output", "down", "embedding"):
             at = f"output of {name}"
             found[at] = flows.Place("value", None, at, turns[at], result)
@@ -159,18 +161,24 @@ def places(layers: int, names: Any, world: int, rank: int, sequence: bool) -> di
             found[at] = flows.Place(None, "value", at, turns[at], result)
         if last == "head":
             at = f"output of {name}"
-            found[at] = flows.Place("value", None, at, turns[at], lambda full: full)
+            found[at] = flows.Place("value", None, at, turns[at], _whole)
+        if sequence and last in ("query", "key", "value", "up", "head"):
+            at = f"input of {name}"
+            found[f"whole {at}"] = flows.Place("value", None, at, turns[at], _whole, side="arriving")
+        if sequence and last in ("output", "down"):
+            at = f"output of {name}"
+            found[f"whole {at}"] = flows.Place(None, "value", at, turns[at], _whole, side="leaving")
     return found
+
+
+def _whole(full: Any) -> Any:
+    return full
 
 
 def taps_for(model: Any, watched: Mapping[str, flows.Place]) -> flows.Taps:
     """Hooks at the places of a model."""
     modules = dict(model.named_modules())
-    found = {}
-    for name in watched:
-        side, _, module = name.partition(" of ")
-        found[name] = (modules[module], side)
-    return flows.Taps(found)
+    return flows.Taps({name: (modules[name.rpartition(" ")[2]], place.side) for name, place in watched.items()})
 
 
 def train(context: Context, sequence: bool) -> None:
