@@ -101,7 +101,7 @@ def dump_spans(text: str) -> Iterator[tuple[int, int, dict[str, Any], bool]]:
             value, end = _rescued(text, found.start())
             whole = False
             broken += 1
-        if _is_dump(value):
+        if isinstance(value, dict) and _is_dump(value):
             yield found.start(), end, value, whole
             at = end
         else:
