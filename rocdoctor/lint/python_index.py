@@ -221,7 +221,7 @@ class _Walker:
             self.index.words.update(alias.name.split("."))
             self.index.imports.append(Place(node, block, place.order, self.index.usual(alias.name)))
             first = alias.name.split(".")[0]
-            block.scope.imports.setdefault(alias.asname or first, alias.name if alias.asname else first)
+            self._imported(block, alias.asname or first, alias.name if alias.asname else first)
 
     def _ImportFrom(self, node: ast.ImportFrom, block: Block, place: Place) -> None:  # noqa: N802
         module = "." * node.level + (node.module or "")
@@ -230,7 +230,12 @@ class _Walker:
             self.index.words.add(alias.name)
             full = f"{module}.{alias.name}"
             self.index.imports.append(Place(node, block, place.order, self.index.usual(full)))
-            block.scope.imports.setdefault(alias.asname or alias.name, full)
+            self._imported(block, alias.asname or alias.name, full)
+
+    def _imported(self, block: Block, name: str, full: str) -> None:
+        """A name that branches import from different places is none of them for sure."""
+        known = block.scope.imports
+        known[name] = full if known.get(name, full) == full else ""
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, block: Block, _: Place) -> None:
         block.scope.bound.setdefault(node.name, []).append(None)

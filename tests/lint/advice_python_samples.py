@@ -364,6 +364,8 @@ SAMPLES: dict[str, tuple[list[str], list[str]]] = {
             "    s = torch.cuda.amp.GradScaler()",
             "try:\n    from torch.amp import GradScaler\nexcept ImportError:\n"
             "    from torch.cuda.amp import GradScaler",
+            "import torch\nif old(torch.__version__):\n    from torch.cuda.amp import autocast\nelse:\n"
+            "    from torch.amp import autocast\nwith autocast('cuda'):\n    pass",
             "import torch\nok = isinstance(x, torch.cuda.amp.GradScaler)",
         ],
     ),
