@@ -13,73 +13,15 @@ from typing import Any
 from rocdoctor.lint.python_index import Index, Place
 from rocdoctor.lint.python_loops import accumulation_every_step, call_each_step, zero_grad_each_micro_step
 from rocdoctor.lint.python_order import after_device_use, device_count_as_setting, fixed_rank, own_master
+from rocdoctor.lint.python_sharding import clip_of_shards, save_of_shards
 from rocdoctor.lint.python_values import argument, constant, known, shown
 
 Rule = Mapping[str, Any]
 Found = Iterator[tuple[Place, str]]
 
-_FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 _GATHERS = ("torch.distributed.all_gather", "torch.distributed.all_gather_into_tensor")
 _REDUCES = ("all_reduce", "reduce_scatter", "reduce_scatter_tensor", "sum")
 _GRAD_FREE = ("torch.no_grad", "torch.inference_mode", "torch.autograd.Function")
-
-
-def _owner(node: ast.AST | None) -> str:
-    """``model`` or ``self.model``: a name, or an attribute of one."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}"
-    return ""
-
-
-def _sharded(index: Index) -> dict[str, list[Place]]:
-    """Names that FullyShardedDataParallel(...) is assigned to, with those calls; unsharded ones are left out."""
-    found: dict[str, list[Place]] = {}
-    for place in index.assigned:
-        if not isinstance(place.node, ast.Assign) or not isinstance(place.node.value, ast.Call):
-            continue
-        call = place.node.value
-        if index.dotted(call.func, place.block) != _FSDP:
-            continue
-        strategy = argument(index, call, place.block, "sharding_strategy", 2)
-        if strategy == "absent" or (not isinstance(strategy, str) and "NO_SHARD" not in shown(strategy)):
-            for target in place.node.targets:
-                if owner := _owner(target):
-                    found.setdefault(owner, []).append(place)
-    return found
-
-
-def clip_of_shards(index: Index, rule: Rule) -> Found:
-    """torch.nn.utils.clip_grad_norm_ on parameters of a module that FSDP1 wraps; ``same_function``: both in one."""
-    sharded = _sharded(index)
-    for name in ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm"):
-        for place in index.by_name.get(name, ()):
-            assert isinstance(place.node, ast.Call)
-            first = place.node.args[0] if place.node.args else None
-            if not (isinstance(first, ast.Call) and isinstance(first.func, ast.Attribute)):
-                continue
-            owner = _owner(first.func.value) if first.func.attr == "parameters" else ""
-            wraps = sharded.get(owner, [])
-            near = [one for one in wraps if one.block.function is place.block.function and one.order < place.order]
-            if wraps and bool(near) == bool(rule.get("same_function")):
-                yield place, f"{owner}.parameters()"
-
-
-def save_of_shards(index: Index, rule: Rule) -> Found:
-    """torch.save of what state_dict() of a module that FSDP1 wraps gives."""
-    sharded = _sharded(index)
-    for place in index.by_name.get("torch.save", ()):
-        assert isinstance(place.node, ast.Call)
-        first = index.value(place.node.args[0], place.block) if place.node.args else None
-        parts = [first, *first.values] if isinstance(first, ast.Dict) else [first]
-        for one in parts:
-            one = index.value(one, place.block)
-            if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "state_dict":
-                owner = _owner(one.func.value)
-                if owner in sharded:
-                    yield place, f"{owner}.state_dict()"
-                    break
 
 
 def forward_gathers(index: Index, rule: Rule) -> Found:
