@@ -131,11 +131,13 @@ class Pipeline:
             end = "head" if part.last else f"blocks.{part.blocks[-1]}.down"
             first, last = f"input of stage {part.number}", f"output of stage {part.number}"
             at = turns[f"output of {before}"]
-            if not part.first:
+            if part.first:
+                found[first] = flows.Place("input", None, "input of embedding", 0, _whole)
+            else:
                 sender = self.holders[part.number - 1]
-                found[first] = flows.Place("value", "local", f"behind {before}", at + 1, _whole, sender)
+                found[first] = flows.Place("value", "local", f"behind {before}", at + 2, _whole, sender)
             behind = f"output of {end}" if part.last else f"behind {end}"
-            at = turns[f"output of {end}"]
+            at = turns[f"output of {end}"] + 1
             if part.last:
                 found[last] = flows.Place("local", None, behind, at, _whole)
             else:

@@ -1,0 +1,153 @@
+"""Parallelism in two and three dimensions: sharded data parallel over tensor parallel, and both within a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from .. import flow as flows
+from .. import model as models
+from .. import shards
+from ..compare import FP32
+from ..context import Context
+from ..mode import Mode
+from .fsdp2 import library
+from .pipeline import Part, Pipeline, schedule_class, stage_module
+from .tensor_parallel import needs, part, places, split, taps_for
+
+ORDER = 90
+_LAYERS = 2
+_MICRO = 2
+
+
+class Grid:
+    """This rank's place among ``pp`` x ``dp`` x ``tp`` ranks, the last counting fastest; one device mesh for all."""
+
+    def __init__(self, context: Context, pp: int, dp: int, tp: int) -> None:
+        self.sizes = (pp, dp, tp)
+        self._torch = context.torch
+        self.pp, self.dp, self.tp = context.rank // (dp * tp), context.rank // tp % dp, context.rank % tp
+        self.mesh = context.mesh(pp, dp, tp, names=("pp", "dp", "tp"))
+        context.facts["mesh"] = f"pipeline {pp} x sharded data {dp} x tensor {tp}"
+        place = [*self.mesh.get_coordinate()]
+        context.expect("before", "device mesh", place == [self.pp, self.dp, self.tp] and self._sizes() == self.sizes,
+                       f"puts this rank at {place} of {self._sizes()}")  # fmt: skip
+
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(self.mesh[name].size() for name in ("pp", "dp", "tp"))
+
+    def held(self, full: Mapping[str, Any], names: Any) -> dict[str, Any]:
+        """What this rank holds of whole parameters or gradients: its part of the part of its tensor-parallel rank."""
+        _, dp, tp = self.sizes
+        return {name: shards.chunk(part(full[name], name, tp, self.tp), dp, self.dp) for name in names}
+
+    def owners(self, whole: Mapping[str, Any]) -> dict[str, Any]:
+        """The rank that each row of a gathered parameter came from, in a shape that broadcasts to it."""
+        _, dp, tp = self.sizes
+        found = {}
+        for name, one in whole.items():
+            rank = (self._torch.arange(one.shape[0]) // -(-one.shape[0] // dp) + self.pp * dp) * tp + self.tp
+            found[name] = rank.reshape(-1, *[1] * (one.ndim - 1))
+        return found
+
+
+class Gathered:
+    """What sharded data parallel hands to the innermost modules as their parameters, at the first call of a step."""
+
+    def __init__(self, modules: Mapping[str, Any]) -> None:
+        self.found: dict[str, Any] = {}
+        self._handles = [one.register_forward_pre_hook(self._before(name)) for name, one in modules.items()]
+
+    def _before(self, name: str) -> Callable[..., None]:
+        def hook(module: Any, _inputs: Any) -> None:
+            for kind, one in module.named_parameters():
+                if f"{name}.{kind}" not in self.found:
+                    self.found[f"{name}.{kind}"] = shards.local_of(one).clone()
+
+        return hook
+
+    def remove(self) -> None:
+        """Take the hooks away."""
+        for handle in self._handles:
+            handle.remove()
+
+
+def run(context: Context, pp: int, dp: int, tp: int) -> None:
+    """Two steps with SGD; each data-parallel rank has its own rows, each pipeline stage ``_LAYERS / pp`` blocks."""
+    torch = context.torch
+    needs(context)
+    fully_shard = library(context).fully_shard
+    kind = schedule_class(context, "Schedule1F1B") if pp > 1 else None
+    grid = Grid(context, pp, dp, tp)
+    wanted, flow = context.reference(layers=_LAYERS), flows.reference(context, _LAYERS)
+    stage = Part(grid.pp, pp, _LAYERS)
+    module = stage_module(torch, context.build(_LAYERS), stage)
+    if tp > 1:
+        split(context, module, grid.mesh["tp"])
+    inner = {name: one for name, one in module.named_modules() if not [*one.children()]}
+    context.mark("sharding")
+    options = {"mesh": grid.mesh["dp"], "reshard_after_forward": pp == 1}
+    for block in module.blocks.values():
+        fully_shard(block, **options)
+    fully_shard(module, **options)
+    size = context.sizes.batch // dp
+    rows = slice(grid.dp * size, (grid.dp + 1) * size)
+    micro = _MICRO if pp > 1 else 1
+    many = [slice(rows.start + turn * size // micro, rows.start + (turn + 1) * size // micro) for turn in range(micro)]
+    watched = places(_LAYERS, inner, tp, grid.tp, False) if tp > 1 else {}
+    taps, gathered = taps_for(module, watched), Gathered(inner)
+    pipe = None
+    if kind is not None:
+        group = grid.mesh["pp"].get_group()
+        holders = [number * dp * tp + context.rank % (dp * tp) for number in range(pp)]
+        pipe = Pipeline(context, kind, [stage], [module], holders, _LAYERS, micro, size, group)
+    factor = dp * micro / (pipe.share if pipe else 1)
+    names = [name for name, _ in module.named_parameters()]
+    turns, back = flows.turns(_LAYERS), flows.gradient_turns(_LAYERS)
+    optimizer = models.optimizer_for(torch, "sgd", module.parameters())
+    for step, (tokens, targets) in enumerate(context.batches()):
+        context.mark(f"step {step}: forward and backward")
+        context.check_all("before", shards.parameter_parts(module), grid.held(wanted.before[step], names), step=step,
+                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+        optimizer.zero_grad()
+        taps.clear()
+        gathered.found.clear()
+        if pipe is not None:
+            losses = pipe.step(tokens[rows], targets[rows])
+        else:
+            loss = models.loss_of(torch, module(tokens[rows]), targets[rows])
+            loss.backward()
+            context.check("loss", "loss of this rank's rows", loss, flow[step].losses[rows].mean(), step=step)
+        whole = {name: part(wanted.before[step][name], name, tp, grid.tp) for name in names}
+        # Ahead of what its module computes with it.
+        context.check_all("value", gathered.found, whole, step=step, tolerance=0.0 if step == 0 else FP32["before"],
+                          turns={name: turns[f"input of {name.rpartition('.')[0]}"] - 1 for name in names},
+                          owners=grid.owners(whole))  # fmt: skip
+        flows.check(context, taps, watched, flow[step], many, factor, step)
+        if pipe is not None:
+            pipe.check(flow[step], losses, rows, step)
+        context.check_all("grad", shards.gradient_parts(module), grid.held(wanted.grads[step], names), step=step,
+                          turns=back)  # fmt: skip
+        context.mark(f"step {step}: optimizer")
+        optimizer.step()
+        context.check_all("param", shards.parameter_parts(module), grid.held(wanted.after[step], names), step=step)
+    taps.remove()
+    gathered.remove()
+    if pipe is not None:
+        pipe.close()
+
+
+def _grid(context: Context, divisor: int, tp: int, pp: int) -> None:
+    context.need(context.world % divisor == 0, f"needs a multiple of {divisor} ranks, here are {context.world}")
+    run(context, pp, context.world // (pp * tp), tp)
+
+
+MODES = (
+    Mode("fsdp-tp", "sharded data parallel (FSDP2) over tensor parallel", partial(_grid, divisor=2, tp=2, pp=1),
+         min_world=4),
+    Mode("pp-fsdp-tp", "pipeline of sharded data parallel over tensor parallel", partial(_grid, divisor=4, tp=2, pp=2),
+         min_world=4),
+    Mode("pp-fsdp", "pipeline of sharded data parallel", partial(_grid, divisor=2, tp=1, pp=2), full=True,
+         min_world=4),
+)  # fmt: skip
