@@ -52,7 +52,7 @@ class Block:
 
     def above(self) -> list[Block]:
         """This block and those around it, innermost first."""
-        found = [self]
+        found: list[Block] = [self]
         while found[-1].parent is not None:
             found.append(found[-1].parent)
         return found

@@ -14,6 +14,8 @@ from rocdoctor.lint.python_blocks import Block, asks_release, guards, leaves
 from rocdoctor.lint.python_source import Source
 
 MAX_NODES = 1_000_000
+# Rules compare calls with each other: nobody's script calls one function more often.
+MAX_OF_ONE_NAME = 500
 _MAX_DEPTH = 30
 
 
@@ -116,11 +118,17 @@ def _resolve(index: Index) -> Index:
     for one in index.calls:
         assert isinstance(one.node, ast.Call)
         if one.name:
-            index.by_name.setdefault(one.name, []).append(one)
+            _put(index.by_name, one.name, one)
         if isinstance(one.node.func, ast.Attribute):
-            index.by_method.setdefault(one.node.func.attr, []).append(one)
+            _put(index.by_method, one.node.func.attr, one)
     index.uses = [place for one in index.uses if (place := _named(index, one, one.node)).name]
     return index
+
+
+def _put(table: dict[str, list[Place]], name: str, place: Place) -> None:
+    rows = table.setdefault(name, [])
+    if len(rows) < MAX_OF_ONE_NAME:
+        rows.append(place)
 
 
 def _named(index: Index, one: Place, node: ast.AST) -> Place:

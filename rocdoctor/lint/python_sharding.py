@@ -12,6 +12,7 @@ from rocdoctor.lint.python_values import argument, shown
 Rule = Mapping[str, Any]
 Found = Iterator[tuple[Place, str]]
 
+_MAX_WRAPS = 50
 _FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 
 
@@ -36,8 +37,8 @@ def _sharded(index: Index) -> dict[str, list[Place]]:
         strategy = argument(index, call, place.block, "sharding_strategy", 2)
         if strategy == "absent" or (not isinstance(strategy, str) and "NO_SHARD" not in shown(strategy)):
             for target in place.node.targets:
-                if owner := _owner(target):
-                    found.setdefault(owner, []).append(place)
+                if (owner := _owner(target)) and len(found.setdefault(owner, [])) < _MAX_WRAPS:
+                    found[owner].append(place)
     return found
 
 
