@@ -15,7 +15,7 @@ from typing import Any
 
 from rocdoctor.smoke.pool import ModeRecord, RankRecord
 from rocdoctor.smoke.results import Layer, ModeResult, RankResult, State
-from rocdoctor.smoke.worker.compare import order_of
+from rocdoctor.smoke.worker.compare import closeness, order_of
 
 _LAYER_OF_KIND: dict[str, Layer] = {
     "memory": "configuration", "space": "configuration", "device": "device", "collective": "collectives",
@@ -153,12 +153,14 @@ def _nobody(silent: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str]
 
 _WAITING = (
     "distributed_c10d.py", "_functional_collectives.py", "_engine_run_backward", " in wait", "reducer",
-    "c10d_logger.py",
+    "c10d_logger.py", "_wait_batch_p2p",
 )  # fmt: skip
+_DISPATCHER = "torch/_ops.py"
 
 
 def _waits(one: RankRecord) -> bool:
-    frames = [line for line in one.stack.splitlines() if line.strip().startswith("File ")]
+    lines = (line for line in one.stack.splitlines() if line.strip().startswith("File "))
+    frames = [line for line in lines if _DISPATCHER not in line]
     return bool(frames) and any(word in frames[0] for word in _WAITING)
 
 
@@ -302,9 +304,10 @@ def _result(
     facts: dict[str, Any] = {}
     for one in record.ranks:
         found = one.result or {}
-        for into, values in ((errors, found.get("errors", {})), (tolerances, found.get("tolerances", {}))):
-            for name, value in values.items():
-                into[name] = max(into.get(name, 0.0), value)
+        limits = found.get("tolerances", {})
+        for name, error in found.get("errors", {}).items():
+            if name not in errors or closeness(error, limits[name]) > closeness(errors[name], tolerances[name]):
+                errors[name], tolerances[name] = error, limits[name]
         facts.update(found.get("facts", {}) if one.rank == 0 else {})
     shown = tuple(
         RankResult(one.rank, _rank_state(one, state), _rank_words(one)[:300], one.gpu, one.rank in named)

@@ -203,7 +203,7 @@ class Pool:
         if silent:
             time.sleep(_STACK_S)
         for one in silent:
-            one.stack = _tail(self._place / f"rank{one.rank}.stack", 12)
+            one.stack = _innermost(self._place / f"rank{one.rank}.stack")
 
     def _measure(self) -> None:
         """Memory of all ranks together, shared pages counted once (proportional set size)."""
@@ -287,6 +287,7 @@ def _environment(base: Mapping[str, str], mark: str) -> dict[str, str]:
         if not name.startswith(("TORCHELASTIC_", "GROUP_", "ROLE_")) and name not in _LAUNCHER
     }
     kept.setdefault("TORCH_FR_BUFFER_SIZE", "200")
+    kept.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its own pool of forks hangs inside ours
     return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", MARK: mark}
 
 
@@ -319,6 +320,13 @@ def _pss_bytes(pid: int) -> int | None:
             if line.startswith(b"Pss:"):
                 return int(line.split()[1]) * 1024
     return None
+
+
+def _innermost(path: Path, lines: int = 12) -> str:
+    """The innermost frames of a dumped stack, which come first."""
+    with contextlib.suppress(OSError), path.open("rb") as stream:
+        return "\n".join(stream.read(8192).decode("utf-8", errors="replace").splitlines()[:lines])
+    return ""
 
 
 def _tail(path: Path, lines: int = 3) -> str:

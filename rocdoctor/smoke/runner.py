@@ -57,7 +57,7 @@ def run_modes(pool: Pool, setting: Setting, modes: Sequence[Mode], told: Told | 
                 tell("done", start.mode, -1, start.state)
                 break
         if found is None:
-            found = judge(pool.run(mode.name, setting.limit_s, partial(_tell_rank, tell, mode.name)))
+            found = judge(pool.run(mode.name, setting.limit_s * mode.slow, partial(_tell_rank, tell, mode.name)))
             up = pool.whole
             if found.state == "fail" and up and len(found.named) == setting.world > 1:
                 found = located(found, pool.run(locate.NAME, setting.limit_s))

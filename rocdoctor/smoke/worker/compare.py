@@ -66,15 +66,15 @@ class Comparison:
         if not math.isfinite(error):
             same = bool(((got == wanted) | (got.isnan() & wanted.isnan())).all())
             error = 0.0 if same else math.inf
-        self.errors[stage] = max(self.errors.get(stage, 0.0), error)
-        self.tolerances[stage] = max(self.tolerances.get(stage, 0.0), limit)
+        if stage not in self.errors or closeness(error, limit) > closeness(self.errors[stage], self.tolerances[stage]):
+            self.errors[stage], self.tolerances[stage] = error, limit
         if error <= limit:
             return True
         alike = _alike(torch, got, wanted, limit, hints or {})
         words = _words(torch, got, wanted, difference, limit) + (f"; {alike}" if alike else "")
         bad = ~(difference <= limit)
         origins = [] if owners is None else owners.expand(bad.shape)[bad].unique().tolist()
-        if alike.startswith("it ") and bad.numel() > 1 and stage == "local" and not layer:
+        if alike.startswith("it ") and bad.numel() > 1 and stage in ("input", "local") and not layer:
             layer = "framework"  # a device that computes wrongly does not give another tensor, or twice the tensor
         self._fault(stage, step, turn, name, error, limit, words, origins, layer)
         return False
@@ -132,6 +132,11 @@ class Comparison:
         self.faults.append({**place, "name": name, "error": shown, "tolerance": limit, "words": words[:400], **more})
         self.faults.sort(key=order_of)
         del self.faults[_MAX_KEPT:]
+
+
+def closeness(error: float, limit: float) -> float:
+    """How much of the allowed difference is used; above 1 is too much."""
+    return error / limit if limit else (math.inf if error else 0.0)
 
 
 def order_of(fault: Mapping[str, Any]) -> tuple[int, int, int]:

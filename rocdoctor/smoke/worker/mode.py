@@ -12,25 +12,30 @@ class NotApplicable(Exception):
     """The mode cannot be tried here; the message says why and names what would be needed."""
 
 
+class OtherRankFailed(Exception):
+    """This rank is well; the message says which other one could not go on."""
+
+
 class Mode:
     """One parallelism mode.
 
     ``run`` gets a Context and checks numbers through it; it returns nothing. ``full``: only in the full set.
-    ``min_world``: fewer ranks are not applicable. ``launched``: the mode is
-    not run in the pool; ``run`` gets a LaunchContext and starts processes of its own.
+    ``min_world``: fewer ranks are not applicable. ``slow``: how many times the usual deadline it may take.
+    ``launched``: the mode is not run in the pool; ``run`` gets a LaunchContext and starts processes of its own.
     """
 
-    __slots__ = ("full", "launched", "min_world", "name", "run", "title")
+    __slots__ = ("full", "launched", "min_world", "name", "run", "slow", "title")
 
     def __init__(
         self, name: str, title: str, run: Callable[[Any], None], *, full: bool = False, min_world: int = 1,
-        launched: bool = False,
+        slow: float = 1.0, launched: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.title = title
         self.run = run
         self.full = full
         self.min_world = min_world
+        self.slow = slow
         self.launched = launched
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from . import board as boards
 from . import locate, watch
 from .context import Context
-from .mode import NotApplicable, all_modes
+from .mode import NotApplicable, OtherRankFailed, all_modes
 
 _PR_SET_PDEATHSIG = 1
 # Words in the errors of ranks that lost another rank, or waited for one in vain: not the fault itself.
@@ -185,13 +185,15 @@ def run(torch: Any, function: Callable[[Context], None], context: Context) -> di
 def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
     traceback.print_exc()
     words = f"{type(error).__name__}: {error}".strip()
+    if error.__cause__ is not None and str(error.__cause__):
+        words += f", since: {error.__cause__}"
     low = words.lower()
     kind = "error"
     if "out of memory" in low or "defaultcpuallocator" in low or isinstance(error, MemoryError):
         kind = "memory"
     elif isinstance(error, NotImplementedError) or "no backend type associated with device type" in low:
         kind = "unsupported"
-    elif any(part in low for part in _VICTIM):
+    elif isinstance(error, OtherRankFailed) or any(part in low for part in _VICTIM):
         kind = "victim"
     elif "no space left" in low or "bus error" in low or "shared memory" in low:
         kind = "space"

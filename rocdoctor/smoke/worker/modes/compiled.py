@@ -1,0 +1,36 @@
+"""torch.compile together with DistributedDataParallel, against the same model run eagerly in one process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from .. import model as models
+from ..context import Context
+from ..mode import Mode
+from . import ddp
+
+ORDER = 90
+
+
+def compiled(context: Context) -> None:
+    """Inductor's code must give the eager gradients; that it was compiled at all is counted."""
+    torch = context.torch
+    context.need(hasattr(torch, "compile"), "needs torch 2.0: torch.compile")
+    if context.device.type == "cpu":
+        context.need(shutil.which(os.environ.get("CXX", "g++")), "inductor needs a C++ compiler (g++) for the CPU")
+    import torch._dynamo
+    from torch._dynamo.utils import counters
+
+    counters.clear()
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(context.folder, f"inductor{context.rank}")
+    torch._dynamo.reset()
+    model = ddp.wrap(context)
+    context.mark("compiling")
+    fast = torch.compile(model)
+    ddp.train(context, fast, models.optimizer_for(torch, "sgd", model.parameters()), parameter_tolerance=2e-6)
+    made = sum(counters["inductor"].values()) + sum(counters["stats"].values())
+    context.expect("value", "the model", bool(made), "was not compiled: torch ran it eagerly")
+
+
+MODES = (Mode("compile", "torch.compile with data parallel", compiled, full=True, slow=6.0),)

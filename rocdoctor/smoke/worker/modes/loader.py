@@ -1,0 +1,58 @@
+"""The data loader with worker processes: batches through shared memory, each sample exactly once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..context import Context
+from ..mode import Mode
+
+ORDER = 80
+_SAMPLES, _SHAPE = 96, (3, 32, 32)
+
+
+class _Rows:
+    """A map-style dataset whose sample ``n`` is full of values that only ``n`` gives."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __len__(self) -> int:
+        return _SAMPLES
+
+    def __getitem__(self, number: int) -> Any:
+        return number, self._torch.full(_SHAPE, float(number * 7 % 101))
+
+
+def loader(context: Context) -> None:
+    """Two workers a rank and a DistributedSampler, over two epochs with different orders."""
+    torch = context.torch
+    from torch.utils.data import DataLoader
+    from torch.utils.data.distributed import DistributedSampler
+
+    rows: Any = _Rows(torch)
+    sampler: Any = DistributedSampler(rows, context.world, context.rank, shuffle=True, seed=3)
+    orders = []
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        shuffled = torch.randperm(_SAMPLES, generator=torch.Generator().manual_seed(3 + epoch)).tolist()
+        padded = shuffled + shuffled[: -_SAMPLES % context.world]
+        wanted = padded[context.rank :: context.world]
+        seen: list[int] = []
+        context.mark(f"epoch {epoch}: reading batches from two workers")
+        for numbers, images in DataLoader(rows, batch_size=8, sampler=sampler, num_workers=2, timeout=20):
+            seen += numbers.tolist()
+            right = (numbers * 7 % 101).float()[:, None, None, None].expand(-1, *_SHAPE)
+            context.check("input", f"batch of epoch {epoch}", images, right, tolerance=0.0, step=epoch)
+        context.check("input", f"order of epoch {epoch}", seen, wanted, tolerance=0.0, step=epoch)
+        orders.append(seen)
+    context.expect("input", "the order of the samples", orders[0] != orders[1], "is the same in both epochs", step=1)
+    own = torch.zeros(_SAMPLES, device=context.device)
+    own[torch.tensor(orders[0], device=context.device)] = 1.0
+    context.mark("every sample once")
+    torch.distributed.all_reduce(own)
+    if _SAMPLES % context.world == 0:
+        context.check("value", "how often each sample was read", own, torch.ones(_SAMPLES), tolerance=0.0, step=2)
+
+
+MODES = (Mode("data-loader", "data loader with worker processes and shared memory", loader, full=True),)
