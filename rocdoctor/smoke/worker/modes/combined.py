@@ -32,7 +32,7 @@ class Grid:
         context.facts["mesh"] = f"pipeline {pp} x sharded data {dp} x tensor {tp}"
         place = [*self.mesh.get_coordinate()]
         context.expect("before", "device mesh", place == [self.pp, self.dp, self.tp] and self._sizes() == self.sizes,
-                       f"puts this rank at {place} of {self._sizes()}")  # fmt: skip
+                       f"puts this rank at {place} of {self._sizes()}", layer="framework")  # fmt: skip
 
     def _sizes(self) -> tuple[int, ...]:
         return tuple(self.mesh[name].size() for name in ("pp", "dp", "tp"))
@@ -111,6 +111,7 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
         context.check_all("before", shards.parameter_parts(module), grid.held(wanted.before[step], names), step=step,
                           tolerance=0.0 if step == 0 else None)  # fmt: skip
         optimizer.zero_grad()
+        losses: list[Any] = []
         taps.clear()
         gathered.found.clear()
         if pipe is not None:
