@@ -34,6 +34,12 @@ _VICTIM = (
     "write error",
 )  # fmt: skip
 
+# What a back end says of an operation, a type of device or a kind of sum that it does not have.
+_UNSUPPORTED = (
+    "no backend type associated with device type", "gloo does not support", "unsupported device type",
+    "cannot use reduceop",
+)  # fmt: skip
+
 
 class Job:
     """What the server tells a rank: its place in the pool. All values are JSON."""
@@ -191,7 +197,7 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
     kind = "error"
     if "out of memory" in low or "defaultcpuallocator" in low or isinstance(error, MemoryError):
         kind = "memory"
-    elif isinstance(error, NotImplementedError) or "no backend type associated with device type" in low:
+    elif isinstance(error, NotImplementedError) or any(part in low for part in _UNSUPPORTED):
         kind = "unsupported"
     elif isinstance(error, OtherRankFailed) or any(part in low for part in _VICTIM):
         kind = "victim"

@@ -1,0 +1,275 @@
+"""Sharded checkpoints (torch.distributed.checkpoint): saved by one sharding, loaded into another, all numbers equal."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import model as models
+from .. import shards
+from ..context import Context
+from ..mode import Mode, OtherRankFailed
+from . import fsdp2
+
+ORDER = 95
+# One block: the time goes by the number of tensors.
+_LAYERS = 1
+
+
+def _expected(context: Context) -> dict[str, Any]:
+    """Parameters and AdamW's moments by flat name, whole, the same numbers on every rank."""
+    return context.cached("numbers of a checkpoint", lambda: _made(context))  # type: ignore[no-any-return]
+
+
+def _made(context: Context) -> dict[str, Any]:
+    model = context.build(_LAYERS)
+    optimizer = models.optimizer_for(context.torch, "adamw", model.parameters())
+    tokens, targets = context.batches(1)[0]
+    models.loss_of(context.torch, model(tokens), targets).backward()
+    optimizer.step()
+    found = {}
+    for name, one in model.named_parameters():
+        found[name] = one.detach().clone()
+        for moment, state in optimizer.state[one].items():
+            if context.torch.is_tensor(state) and state.ndim:
+                found[f"{name}, {moment}"] = state.clone()
+    return found
+
+
+class _Trained:
+    """A model split in some way, with an optimizer that has moments: zeros at first."""
+
+    def __init__(self, context: Context, split: Callable[[Any], None]) -> None:
+        torch = context.torch
+        self.model = context.build(_LAYERS)
+        split(self.model)
+        self.optimizer = models.optimizer_for(torch, "adamw", self.model.parameters())
+        with torch.no_grad():
+            for one in self.model.parameters():
+                one.grad = torch.zeros_like(one)
+            self.optimizer.step()  # makes the moments
+            for one in self.model.parameters():
+                shards.local_of(one).zero_()
+                one.grad = None
+
+    def tensors(self) -> dict[str, Any]:
+        """Parameters and moments by flat name, as they are held."""
+        found = {}
+        for name, one in self.model.named_parameters():
+            found[name] = one
+            for moment, state in self.optimizer.state[one].items():
+                if hasattr(state, "ndim") and state.ndim:
+                    found[f"{name}, {moment}"] = state
+        return found
+
+    def parts(self) -> dict[str, Any]:
+        """This rank's own parts of them."""
+        return {name: shards.local_of(one) for name, one in self.tensors().items()}
+
+    def state(self, library: Any) -> dict[str, Any]:
+        """What is saved, or loaded into."""
+        model, optimizer = library.get_state_dict(self.model, self.optimizer)
+        return {"model": model, "optimizer": optimizer}
+
+    def take(self, library: Any, state: dict[str, Any]) -> None:
+        """Put what was loaded into the model and the optimizer."""
+        library.set_state_dict(
+            self.model, self.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
+        )
+
+
+def reshard(context: Context) -> None:
+    """Saved by FSDP2 among all ranks; loaded into two replicas, or into a whole model on fewer than four ranks."""
+    tools = _tools(context)
+    replicas = 2 if context.world % 2 == 0 and context.world >= 4 else 1
+    split = _mesh(context, replicas) if replicas > 1 else _whole
+    _save_and_load(context, tools, [("two replicas" if replicas > 1 else "a model that is not split", split)])
+
+
+def reshape(context: Context) -> None:
+    """Saved by FSDP2 among all ranks; loaded into a whole model, into replicas, and into parts of other dimensions."""
+    tools = _tools(context)
+    split = fsdp2.library(context).fully_shard
+    many: list[tuple[str, _Split]] = [("a model that is not split", _whole), ("one unit", _units(context, split))]
+    if context.world > 1:
+        many.append(("replicas of one rank", _mesh(context, context.world)))
+    if context.world % 2 == 0 and context.world >= 4:
+        many.append(("two replicas", _mesh(context, 2)))
+    if "shard_placement_fn" in inspect.signature(split).parameters:
+        many.append(("parts of the last dimension", _columns(context, split)))
+    _save_and_load(context, tools, many)
+
+
+def resize(context: Context) -> None:
+    """Saved by half of the ranks and loaded by all; saved by all and loaded by half."""
+    torch, dist = context.torch, context.torch.distributed
+    tools = _tools(context)
+    half = list(range(context.world // 2))
+    mesh, group = context.cached("half of the ranks", lambda: _half(context, half))
+    inside = context.rank in half
+    split = fsdp2.library(context).fully_shard
+    for turn, (savers, loaders) in enumerate((("half", "all"), ("all", "half"))):
+        folder = os.path.join(context.folder, f"checkpoint-{savers}")
+        numbers = _expected(context)
+        for who, save in ((savers, True), (loaders, False)):
+            context.mark(f"{'saving' if save else 'loading'} by {who} of the ranks")
+            if inside or who == "all":
+                held = _Trained(context, _on(split, mesh) if who == "half" else _mesh(context, 1))
+                among = group if who == "half" else None
+                wanted = shards.parts_like(numbers, held.tensors())
+                if save:
+                    _fill(torch, held, wanted)
+                    _save(context, tools, held, folder, process_group=among)
+                    _read_back(context, tools, held, folder, wanted, 2 * turn)
+                else:
+                    _load(context, tools, held, folder, process_group=among)
+                    named = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in held.parts().items()}
+                    right = {f"{name}, saved by {savers}, loaded by {who}": one for name, one in wanted.items()}
+                    context.check_all("value", named, right, tolerance=0.0, turn=2 * turn + 1, layer="framework")
+            context.mark(f"waiting until {who} of the ranks have {'saved' if save else 'loaded'}")
+            dist.barrier()
+        _remove(context, folder)
+
+
+_Split = Callable[[Any], None]
+
+
+class _Tools:
+    """torch's checkpoint library and its functions for states."""
+
+    def __init__(self, checkpoint: Any, state_dict: Any) -> None:
+        self.checkpoint, self.state_dict = checkpoint, state_dict
+
+
+def _tools(context: Context) -> _Tools:
+    fsdp2.library(context)
+    context.need(importlib.util.find_spec("torch.distributed.checkpoint.state_dict"), "needs torch 2.2 or later: "
+                 "torch.distributed.checkpoint.state_dict")  # fmt: skip
+    context.need(importlib.util.find_spec("numpy"), "torch exchanges the plan by way of NumPy, which is not installed")
+    from torch.distributed import checkpoint
+    from torch.distributed.checkpoint import state_dict
+
+    context.need(hasattr(checkpoint, "save"), "needs torch 2.2 or later: torch.distributed.checkpoint.save")
+    return _Tools(checkpoint, state_dict)
+
+
+def _save_and_load(context: Context, tools: _Tools, targets: list[tuple[str, _Split]]) -> None:
+    numbers = _expected(context)
+    saved = _Trained(context, _mesh(context, 1))
+    wanted = {name: shards.chunk(one, context.world, context.rank) for name, one in numbers.items()}
+    wrong = [name for name, one in saved.parts().items() if one.shape != wanted[name].shape]
+    context.expect("before", (wrong or ["shards"])[0], not wrong, "is not split among the ranks", layer="framework")
+    if wrong:  # on all ranks alike
+        return
+    _fill(context.torch, saved, wanted)
+    folder = os.path.join(context.folder, "checkpoint")
+    context.mark("saving")
+    _save(context, tools, saved, folder)
+    context.check_all("before", saved.parts(), wanted, tolerance=0.0)
+    _read_back(context, tools, saved, folder, wanted, 0)
+    for turn, (words, split) in enumerate(targets):
+        context.mark(f"loading into {words}")
+        target = _Trained(context, split)
+        _load(context, tools, target, folder)
+        wanted = shards.parts_like(numbers, target.tensors())
+        context.check_all("value", {f"{name} in {words}": one for name, one in target.parts().items()},
+                          {f"{name} in {words}": one for name, one in wanted.items()}, tolerance=0.0,
+                          turn=1 + turn, layer="framework")  # fmt: skip
+    context.mark("waiting until all have loaded")
+    context.torch.distributed.barrier()
+    _remove(context, folder)
+
+
+def _fill(torch: Any, held: _Trained, wanted: dict[str, Any]) -> None:
+    with torch.no_grad():
+        for name, one in held.parts().items():
+            one.copy_(wanted[name])
+
+
+def _save(context: Context, tools: _Tools, held: _Trained, folder: str, **options: Any) -> None:
+    with _own_errors(context):
+        tools.checkpoint.save(held.state(tools.state_dict), checkpoint_id=folder, **options)
+
+
+def _load(context: Context, tools: _Tools, into: _Trained, folder: str, **options: Any) -> None:
+    state = into.state(tools.state_dict)
+    with _own_errors(context):
+        tools.checkpoint.load(state, checkpoint_id=folder, **options)
+    into.take(tools.state_dict, state)
+
+
+@contextlib.contextmanager
+def _own_errors(context: Context) -> Iterator[None]:
+    """The library raises the errors of some ranks at all of them: they are the fault of those alone."""
+    try:
+        yield
+    except BaseException as error:
+        failures = getattr(error, "failures", None)
+        if not isinstance(failures, dict) or not failures:
+            raise
+        own = failures.get(context.rank)
+        if own is None:
+            raise OtherRankFailed(f"rank {min(failures)} failed: {str(failures[min(failures)])[:200]}") from error
+        raise own[0] if isinstance(own, tuple) and isinstance(own[0], Exception) else error from error
+
+
+def _read_back(
+    context: Context, tools: _Tools, saved: _Trained, folder: str, wanted: dict[str, Any], turn: int
+) -> None:
+    """Each rank alone reads what it wrote: a wrong file has one owner."""
+    context.mark("reading back what this rank wrote")
+    with context.torch.no_grad():
+        for one in saved.parts().values():
+            one.zero_()
+    _load(context, tools, saved, folder, no_dist=True)
+    context.check_all("local", {f"{name}, written and read back": one for name, one in saved.parts().items()},
+                      {f"{name}, written and read back": one for name, one in wanted.items()}, tolerance=0.0,
+                      turn=turn, layer="configuration")  # fmt: skip
+
+
+def _remove(context: Context, folder: str) -> None:
+    if context.rank == 0:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _whole(model: Any) -> None:
+    """A model that is not split."""
+
+
+def _mesh(context: Context, replicas: int) -> _Split:
+    return lambda model: fsdp2.shard(context, model, replicas)
+
+
+def _on(split: Any, mesh: Any) -> _Split:
+    return lambda model: split(model, mesh=mesh)
+
+
+def _units(context: Context, split: Any) -> _Split:
+    return _on(split, context.mesh(context.world, names=("shard",)))
+
+
+def _columns(context: Context, split: Any) -> _Split:
+    from torch.distributed.tensor import Shard
+
+    mesh = context.mesh(context.world, names=("shard",))
+    return lambda model: split(model, mesh=mesh, shard_placement_fn=lambda one: Shard(one.ndim - 1))
+
+
+def _half(context: Context, ranks: list[int]) -> Any:
+    """(mesh, process group) of some ranks; all ranks have to ask for them."""
+    from torch.distributed.device_mesh import DeviceMesh
+
+    mesh = DeviceMesh(context.device.type, ranks, mesh_dim_names=("shard",))
+    return mesh, (mesh.get_group() if context.rank in ranks else None)
+
+
+MODES = (
+    Mode("checkpoint", "sharded checkpoint, loaded into another sharding", reshard),
+    Mode("checkpoint-shapes", "sharded checkpoint, loaded into every other sharding", reshape, full=True),
+    Mode("checkpoint-resize", "sharded checkpoint, loaded by more and by fewer ranks", resize, full=True, min_world=2),
+)
