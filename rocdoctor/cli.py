@@ -122,6 +122,7 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         add("targets", nargs="+", metavar="TARGET", help="env")
     if name == "bundle":
         add("-o", "--output", metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
+        add("--with-smoke", action="store_true", help="run the quick smoke tests too and record their results")
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -22,8 +22,9 @@ from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.messages import collect_messages
 from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
-from rocdoctor.collect.slurm import collect_slurm_nodes
 from rocdoctor.collect.run import collect_run
+from rocdoctor.collect.slurm import collect_slurm_nodes
+from rocdoctor.collect.smoke import collect_smoke
 from rocdoctor.collect.sources import read_tools
 from rocdoctor.collect.voices import with_voices
 from rocdoctor.evidence import Known, value_or
@@ -31,10 +32,11 @@ from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.host.base import Host
 
 
-def collect(host: Host, import_torch: bool = False) -> Machine:
+def collect(host: Host, import_torch: bool = False, smoke: str = "") -> Machine:
     """Everything that the host knows of its machine. Never raises for what a machine may answer.
 
-    torch is imported (in a child) only where there is a GPU that it could use, or when asked.
+    torch is imported (in a child) only where there is a GPU that it could use, or when asked. ``smoke``: the question
+    of smoke tests to run; recorded ones are read without it.
     """
     seen = job.view(host)  # with a job, environment, limits and control groups are that one's
     log.prefetch(host)
@@ -65,7 +67,10 @@ def collect(host: Host, import_torch: bool = False) -> Machine:
     running = kernel.with_log(running, kernel_log)
     named = packages.collect_packages(host, rocm, value_or(distribution.id, None), value_or(distribution.id_like, None))
     torch = software.collect_torch(host, import_torch or (host.kind == "live" and usable))
+    smoke_runs, smoke_question = collect_smoke(host, smoke)
     machine = Machine(
+        smoke=smoke_runs,
+        smoke_question=smoke_question,
         memory=memory.collect_memory(seen),
         nodes=nodes,
         user=user.collect_user(seen, environment),

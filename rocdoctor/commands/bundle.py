@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
     recorder = host if isinstance(host, Recorder) else Recorder(_masked(host, options.include_identity))
-    machine = collect(recorder)
+    machine = collect(recorder, smoke=_smoke(options))
     checks, problems = chosen_checks((), ())
     text = render(diagnose(machine, checks, problems))
     progress.done()
@@ -37,6 +37,16 @@ def run(options: argparse.Namespace) -> int:
     _write_new(path, content)
     print(f"wrote {path} ({len(content.encode()) // 1024 + 1} KiB); read it before you post it", file=sys.stderr)
     return 0
+
+
+def _smoke(options: argparse.Namespace) -> str:
+    if not options.with_smoke:
+        return ""
+    if options.source is not None:
+        raise UsageError("--with-smoke runs tests on this machine; it does not go with --from")
+    from rocdoctor.smoke.live import Request
+
+    return Request().question()
 
 
 def _masked(host: Host, include_identity: bool) -> Host:

@@ -26,8 +26,9 @@ from rocdoctor.facts.job import Job, JobProcess, JobThread
 from rocdoctor.facts.machine import (
     Machine,
 )
-from rocdoctor.facts.slurm import SlurmNode
 from rocdoctor.facts.run import FlightOp, FlightRecord, JobRun
+from rocdoctor.facts.slurm import SlurmNode
+from rocdoctor.facts.smoke import Layer, ModeResult, RankResult, SmokeRun, SmokeState
 from rocdoctor.facts.software import (
     CudaToolkit,
     Disagreement,
@@ -75,11 +76,13 @@ __all__ = [
     "JobThread",
     "Kernel",
     "KernelLog",
+    "Layer",
     "LinkState",
     "LogEvent",
     "Machine",
     "Memory",
     "Message",
+    "ModeResult",
     "Nic",
     "NumaNode",
     "NvLink",
@@ -89,9 +92,12 @@ __all__ = [
     "Pcie",
     "PcieHop",
     "Power",
+    "RankResult",
     "RasBlock",
     "RocmInstall",
     "SlurmNode",
+    "SmokeRun",
+    "SmokeState",
     "Temperature",
     "ToolFailure",
     "TorchBuild",

@@ -10,6 +10,7 @@ from rocdoctor.facts.gpu import Display, Gpu, GpuLink
 from rocdoctor.facts.job import Job
 from rocdoctor.facts.run import JobRun
 from rocdoctor.facts.slurm import SlurmNode
+from rocdoctor.facts.smoke import SmokeRun
 from rocdoctor.facts.software import (
     CudaToolkit,
     Disagreement,
@@ -64,4 +65,6 @@ class Machine:
     passages: tuple[Passage, ...] = ()  # of pasted text: what stands in somebody's words
     slurm_nodes: tuple[SlurmNode, ...] = ()  # what Slurm says of the nodes of a cluster
     job: Job | None = None  # the running job that was asked about
+    smoke: tuple[SmokeRun, ...] = ()  # what smoke tests showed, where they were asked for
+    smoke_question: str = ""
     run: JobRun = field(default_factory=JobRun)  # a job that logs and dumps tell of

@@ -18,6 +18,7 @@ a finding, in a test that edits a machine. The verbs:
 ``processes PROC`` the lines of ``/proc/NUMBER/stat`` of a process, its descendants, and its parent's other children
 ``ranks PROC``     of the same processes, ``pid NAME=value ...`` with what launchers set, or ``pid denied``
 ``libraries PROC`` the shared objects that a process has mapped
+``smoke SET ...``  the results of smoke tests as JSON (``rocdoctor/smoke/live.py`` tells the words)
 =================  ==========================================================================================
 """
 

@@ -27,6 +27,10 @@ from rocdoctor.host.programs import find_interpreter, find_program, invoking_use
 from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded
 
 _PIECE_BYTES = 256 * 1024
+# Each in a thread of its own, with a deadline of its own.
+_SLOW = ("run ", "python ", "smoke ")
+# Every mode has its own deadline; this one is for the day when that fails.
+_SMOKE_LIMIT_S = 7200.0
 
 
 class _Pending:
@@ -60,6 +64,7 @@ class LiveHost:
         self.timeout_s = timeout_s
         self.python = python
         self.environment = environment  # of the interpreter under test, where it is not our own
+        self.told: Callable[[str, str, int, str], None] | None = None  # hears how far smoke tests are
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
@@ -78,7 +83,7 @@ class LiveHost:
 
     def ask(self, question: str) -> Answer:
         pending = self._begin(question)
-        slow = question.startswith(("run ", "python "))
+        slow = question.startswith(_SLOW)
         limit = self._deadline_s(question)
         while not pending.done.wait(limit):
             began = pending.began
@@ -98,6 +103,8 @@ class LiveHost:
         After one stuck read the device is known to be sick: the next ones get little time, so that the whole run ends
         soon after one deadline.
         """
+        if question.startswith("smoke "):
+            return _SMOKE_LIMIT_S
         if question.startswith("python "):
             return self.timeout_s * 3 + 2 * GRACE_S + 1.0
         if question.startswith("run "):
@@ -110,8 +117,8 @@ class LiveHost:
             if pending is not None:
                 return pending
             pending = self._pending[question] = _Pending()
-        if question.startswith(("run ", "python ")):
-            target = self._run if question.startswith("run ") else self._probe
+        if question.startswith(_SLOW):
+            target = {"run": self._run, "python": self._probe, "smoke": self._smoke}[question.split(" ", 1)[0]]
             try:
                 threading.Thread(target=self._slot, args=(target, question, pending), daemon=True).start()
             except RuntimeError:  # this user may start no more threads: one after the other then
@@ -187,6 +194,23 @@ class LiveHost:
         # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
         limit = self.timeout_s * (3 if "--import" in words else 1)
         return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit, self.environment)
+
+    def _smoke(self, question: str) -> Answer:
+        from rocdoctor.smoke.live import perform, request_of
+        from rocdoctor.smoke.plan import PlanError
+        from rocdoctor.smoke.pool import PoolError
+        from rocdoctor.smoke.results import to_text
+
+        interpreter = find_interpreter(self.python)
+        if interpreter is None:
+            return Answer(question, "absent", note="no Python interpreter found")
+        try:
+            runs = perform(request_of(question), interpreter, self.told)
+        except PoolError as problem:
+            return Answer(question, "failed", note=f"{interpreter}: {problem}; name another interpreter with --python")
+        except (PlanError, ValueError) as problem:
+            return Answer(question, "failed", note=str(problem))
+        return Answer(question, "ok", normalise(to_text(runs).encode()), 0)
 
 
 def _failure(question: str, error: OSError) -> Answer:

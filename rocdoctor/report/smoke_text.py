@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
+from rocdoctor.facts import ModeResult, SmokeRun
 from rocdoctor.report.clean import one_line
-from rocdoctor.smoke.results import ModeResult, SmokeRun
 
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}
 _LAYERS = {
@@ -14,7 +15,7 @@ _LAYERS = {
 }  # fmt: skip
 
 
-def render(runs: list[SmokeRun], width: int) -> str:
+def render(runs: Sequence[SmokeRun], width: int) -> str:
     """The whole report."""
     lines = [headline(runs), ""]
     for run in runs:
@@ -22,7 +23,12 @@ def render(runs: list[SmokeRun], width: int) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def headline(runs: list[SmokeRun]) -> str:
+def markdown(runs: Sequence[SmokeRun]) -> str:
+    """The same for an issue: the sentence, then the table as it is."""
+    return f"**{headline(runs)}**\n\n```text\n{render(runs, 100)}```\n"
+
+
+def headline(runs: Sequence[SmokeRun]) -> str:
     """One sentence: the first fault, or that all is well and how much was tried."""
     modes = [one for run in runs for one in run.modes]
     bad = [one for one in modes if one.state in ("fail", "crashed")]

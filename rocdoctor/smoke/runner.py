@@ -38,7 +38,9 @@ def modes_named(names: Iterable[str], full: bool) -> tuple[Mode, ...]:
     return tuple(mode for mode in known if (mode.name in wanted if wanted else full or not mode.full))
 
 
-def run_modes(pool: Pool, setting: Setting, modes: Sequence[Mode], told: Told | None = None) -> SmokeRun:
+def run_modes(
+    pool: Pool, setting: Setting, modes: Sequence[Mode], told: Told | None = None, notes: tuple[str, ...] = ()
+) -> SmokeRun:
     """Run the modes one after another on one set of ranks; the set is made anew after a loss."""
     began = time.monotonic()
     tell = told or _nobody
@@ -67,7 +69,7 @@ def run_modes(pool: Pool, setting: Setting, modes: Sequence[Mode], told: Told | 
     pool.stop_ranks()
     return SmokeRun(
         setting.world, setting.backend, setting.device, pool.hello["torch"], time.monotonic() - began, tuple(results),
-        setting.untested, setting.notes, pool.peak_memory_bytes,
+        setting.untested, (*notes, *setting.notes), pool.peak_memory_bytes,
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -79,6 +80,15 @@ class Server:
                 elif handle in self._pool.events:
                     self._forward(handle)
             self._reap()
+
+    def end(self) -> None:
+        """End the ranks, and remove the scratch folder where the runner is gone and cannot do it."""
+        for pid in self._pool.pids:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        folder = os.getcwd()
+        if os.path.basename(folder).startswith("rocdoctor-smoke-"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _commands(self) -> bool:
         data = os.read(self._in, 65536)
@@ -248,4 +258,7 @@ def main(_: list[str]) -> int:
     server = Server(commands, events)
     first = _hello()
     server.say(**first)
-    return 0 if first["event"] == "no-torch" else server.serve()
+    try:
+        return 0 if first["event"] == "no-torch" else server.serve()
+    finally:
+        server.end()

@@ -1,0 +1,36 @@
+"""A smoke test lost a rank, or none of its ranks came back.
+
+Why
+  A rank ended, hung or raised an error in a small program that is known to work elsewhere. A training job in this mode
+  would stop or hang in the same place.
+
+Fix
+  The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log. SIGBUS:
+  give /dev/shm more room. No answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the
+  program itself: the texts that it printed stand in the message.
+
+References
+  rocdoctor smoke --list tells the modes; signal(7)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, check, error
+from rocdoctor.facts import Machine
+from rocdoctor.smoke_modes import again, evidence, layer_words, modes_in, with_smoke
+
+
+@check(with_smoke)
+def smoke_rank_lost(machine: Machine) -> list[Finding]:
+    return [
+        error(
+            f"The smoke test {one.mode} on {run.world} ranks ({run.backend}) did not end: {one.message}."
+            f"{layer_words(one)}",
+            evidence=evidence(machine, one),
+            fix=Fix(
+                "Run this mode again by itself; when it fails again, the message tells where to look.",
+                again(run, [one.mode]), verify=again(run, [one.mode]),
+            ),
+        )
+        for run, one in modes_in(machine, "crashed")
+    ]  # fmt: skip
