@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.smoke.processes import environment, innermost, process_state, pss_bytes, sweep, tail
 from rocdoctor.smoke.worker import board
 
 WORKER = Path(__file__).with_name("worker")
-MARK = "ROCDOCTOR_SMOKE_RUN"
 START_LIMIT_S = 120.0
 # How long the other ranks may still take once one has failed: most notice within 10 ms, the others wait in vain.
 _AFTER_FAILURE_S = 1.0
@@ -81,7 +81,7 @@ class ModeRecord:
 class Pool:
     """One server process and at most one set of ranks at a time."""
 
-    def __init__(self, interpreter: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, interpreter: str, surroundings: Mapping[str, str] | None = None) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="rocdoctor-smoke-"))
         self.mark = secrets.token_hex(8)
         self._buffer = b""
@@ -91,11 +91,12 @@ class Pool:
         self._place = self._folder
         self._plan: dict[str, Any] = {}
         self.peak_memory_bytes: int | None = None
-        base = os.environ if environment is None else environment
+        self.interpreter = interpreter
+        self.surroundings = os.environ if surroundings is None else surroundings
         with open(self._folder / "server.log", "wb") as log:
             self._server = subprocess.Popen(
                 [interpreter, str(WORKER), "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                cwd=self._folder, start_new_session=True, bufsize=0, env=_environment(base, self.mark),
+                cwd=self._folder, start_new_session=True, bufsize=0, env=environment(self.surroundings, self.mark),
             )  # fmt: skip
         assert self._server.stdin is not None and self._server.stdout is not None
         self._to, self._from = self._server.stdin.fileno(), self._server.stdout.fileno()
@@ -116,7 +117,7 @@ class Pool:
         if found is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._server.wait(0.2)
-            last = _tail(self._folder / "server.log", 1)
+            last = tail(self._folder / "server.log", 1)
             code = self._server.poll()
             how = f"torch was not imported within {limit_s:g} s" if code is None else f"Python ended with status {code}"
             raise PoolError(how + (f": {last}" if last else ""))
@@ -175,7 +176,7 @@ class Pool:
         for rank, one in self._ranks.items():
             one.note = board.read(str(self._place / "board"), rank)
             if one.ended or one.silent:
-                one.log = _tail(self._place / f"rank{rank}.log", 12)
+                one.log = tail(self._place / f"rank{rank}.log", 12)
         return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline)
 
     def _take(self, found: dict[str, Any]) -> RankRecord | None:
@@ -197,17 +198,17 @@ class Pool:
         silent = [one for one in self._ranks.values() if one.result is None and not one.ended]
         for one in silent:
             one.silent = True
-            one.process_state = _process_state(self._pids.get(one.rank, 0))
+            one.process_state = process_state(self._pids.get(one.rank, 0))
             with contextlib.suppress(OSError, KeyError):
                 os.kill(self._pids[one.rank], signal.SIGUSR2)
         if silent:
             time.sleep(_STACK_S)
         for one in silent:
-            one.stack = _innermost(self._place / f"rank{one.rank}.stack")
+            one.stack = innermost(self._place / f"rank{one.rank}.stack")
 
     def _measure(self) -> None:
         """Memory of all ranks together, shared pages counted once (proportional set size)."""
-        total = sum(filter(None, (_pss_bytes(pid) for pid in self._pids.values())))
+        total = sum(filter(None, (pss_bytes(pid) for pid in self._pids.values())))
         if total:
             self.peak_memory_bytes = max(self.peak_memory_bytes or 0, total)
 
@@ -229,33 +230,22 @@ class Pool:
         while waiting and (found := self._event(deadline)) is not None:
             if found["event"] == "exit":
                 waiting.discard(found["rank"])
-        self._sweep(keep=self._server.pid)
+        sweep(self.mark, keep=self._server.pid)
         self._ranks, self._pids = {}, {}
 
     def close(self) -> None:
         """End everything of this pool and remove its folder."""
         with contextlib.suppress(OSError):
             os.close(self._to) if self._server.stdin is None else self._server.stdin.close()
-        self._sweep(keep=self._server.pid)
+        sweep(self.mark, keep=self._server.pid)
         with contextlib.suppress(OSError):
             self._server.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._server.wait(2.0)
         if self._server.stdout is not None:
             self._server.stdout.close()
-        self._sweep()
+        sweep(self.mark)
         shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _sweep(self, keep: int = 0) -> None:
-        """End every process that carries our mark; several looks, since one may be forking right now."""
-        for _ in range(20):
-            found = [pid for pid in marked(self.mark) if pid not in (keep, os.getpid())]
-            if not found:
-                return
-            for pid in found:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-            time.sleep(0.01)
 
     def _say(self, order: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):
@@ -277,62 +267,3 @@ class Pool:
         except ValueError:
             return {"event": "noise"}
         return found if isinstance(found, dict) and "event" in found else {"event": "noise"}
-
-
-def _environment(base: Mapping[str, str], mark: str) -> dict[str, str]:
-    """The user's environment, since it is under test, without what would make torch believe in another launcher."""
-    kept = {
-        name: value
-        for name, value in base.items()
-        if not name.startswith(("TORCHELASTIC_", "GROUP_", "ROLE_")) and name not in _LAUNCHER
-    }
-    kept.setdefault("TORCH_FR_BUFFER_SIZE", "200")
-    kept.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its own pool of forks hangs inside ours
-    return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", MARK: mark}
-
-
-_LAUNCHER = frozenset(
-    ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCH_DISTRIBUTED_DEBUG")
-)
-
-
-def marked(mark: str) -> list[int]:
-    """Processes whose environment at start held the mark of a run (zombies have none left)."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
-        if entry.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as stream:
-                if wanted in stream.read().split(b"\0"):
-                    found.append(int(entry))
-    return found
-
-
-def _process_state(pid: int) -> str:
-    with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as stream:
-        return stream.read().rsplit(b")", 1)[1].split()[0].decode()
-    return ""
-
-
-def _pss_bytes(pid: int) -> int | None:
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as stream:
-        for line in stream:
-            if line.startswith(b"Pss:"):
-                return int(line.split()[1]) * 1024
-    return None
-
-
-def _innermost(path: Path, lines: int = 12) -> str:
-    """The innermost frames of a dumped stack, which come first."""
-    with contextlib.suppress(OSError), path.open("rb") as stream:
-        return "\n".join(stream.read(8192).decode("utf-8", errors="replace").splitlines()[:lines])
-    return ""
-
-
-def _tail(path: Path, lines: int = 3) -> str:
-    """The last lines of a file, bounded."""
-    with contextlib.suppress(OSError), path.open("rb") as stream:
-        stream.seek(max(0, path.stat().st_size - 8192))
-        words = [line for line in stream.read().decode("utf-8", errors="replace").splitlines() if line.strip()]
-        return "\n".join(line[:300] for line in words[-lines:])
-    return ""

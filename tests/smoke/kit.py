@@ -51,7 +51,7 @@ def _run(words: str, mode: str, world: int, limit_s: float) -> ModeResult:
 
 def processes() -> list[int]:
     """The server's descendants that run now."""
-    from rocdoctor.smoke.pool import marked
+    from rocdoctor.smoke.processes import marked
 
     pool, _ = _server()
     return [pid for pid in marked(pool.mark) if pid != pool.hello["pid"]]

@@ -1,0 +1,85 @@
+"""Processes of a smoke run: the mark that finds them again, what the kernel says of them, and how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+MARK = "ROCDOCTOR_SMOKE_RUN"
+
+
+def environment(base: Mapping[str, str], mark: str) -> dict[str, str]:
+    """The user's environment, since it is under test, without what would make torch believe in another launcher."""
+    kept = {
+        name: value
+        for name, value in base.items()
+        if not name.startswith(("TORCHELASTIC_", "GROUP_", "ROLE_")) and name not in _LAUNCHER
+    }
+    kept.setdefault("TORCH_FR_BUFFER_SIZE", "200")
+    kept.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its own pool of forks hangs inside ours
+    return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", MARK: mark}
+
+
+_LAUNCHER = frozenset(
+    ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCH_DISTRIBUTED_DEBUG")
+)
+
+
+def marked(mark: str) -> list[int]:
+    """Processes whose environment at start held the mark of a run (zombies have none left)."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        if entry.isdigit():
+            with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as stream:
+                if wanted in stream.read().split(b"\0"):
+                    found.append(int(entry))
+    return found
+
+
+def sweep(mark: str, keep: int = 0) -> None:
+    """End every process that carries the mark; several looks, since one may be forking right now."""
+    for _ in range(20):
+        found = [pid for pid in marked(mark) if pid not in (keep, os.getpid())]
+        if not found:
+            return
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def process_state(pid: int) -> str:
+    """The kernel's letter for a process (T stopped, D uninterruptible, Z ended and not yet waited for), or nothing."""
+    with contextlib.suppress(OSError, IndexError), open(f"/proc/{pid}/stat", "rb") as stream:
+        return stream.read().rsplit(b")", 1)[1].split()[0].decode()
+    return ""
+
+
+def pss_bytes(pid: int) -> int | None:
+    """Memory of a process with shared pages counted by share."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as stream:
+        for line in stream:
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def innermost(path: Path, lines: int = 12) -> str:
+    """The innermost frames of a dumped stack, which come first."""
+    with contextlib.suppress(OSError), path.open("rb") as stream:
+        return "\n".join(stream.read(8192).decode("utf-8", errors="replace").splitlines()[:lines])
+    return ""
+
+
+def tail(path: Path, lines: int = 3) -> str:
+    """The last lines of a file, bounded."""
+    with contextlib.suppress(OSError), path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - 8192))
+        words = [line for line in stream.read().decode("utf-8", errors="replace").splitlines() if line.strip()]
+        return "\n".join(line[:300] for line in words[-lines:])
+    return ""
