@@ -27,6 +27,8 @@ class Grid:
     def __init__(self, context: Context, pp: int, dp: int, tp: int) -> None:
         self.sizes = (pp, dp, tp)
         self._torch = context.torch
+        # Before torch 2.6 FSDP does not bring the embedding's gradient into the layout of its weight.
+        self.whole = "" if hasattr(context.torch.distributed.fsdp, "fully_shard") else "embedding"
         self.pp, self.dp, self.tp = context.rank // (dp * tp), context.rank // tp % dp, context.rank % tp
         self.mesh = context.mesh(pp, dp, tp, names=("pp", "dp", "tp"))
         context.facts["mesh"] = f"pipeline {pp} x sharded data {dp} x tensor {tp}"
@@ -37,10 +39,15 @@ class Grid:
     def _sizes(self) -> tuple[int, ...]:
         return tuple(self.mesh[name].size() for name in ("pp", "dp", "tp"))
 
+    def part(self, full: Mapping[str, Any], name: str) -> Any:
+        """What this rank's tensor-parallel place holds of a whole parameter or gradient."""
+        if name.rpartition(".")[0] == self.whole:
+            return full[name]
+        return part(full[name], name, self.sizes[2], self.tp)
+
     def held(self, full: Mapping[str, Any], names: Any) -> dict[str, Any]:
         """What this rank holds of whole parameters or gradients: its part of the part of its tensor-parallel rank."""
-        _, dp, tp = self.sizes
-        return {name: shards.chunk(part(full[name], name, tp, self.tp), dp, self.dp) for name in names}
+        return {name: shards.chunk(self.part(full, name), self.sizes[1], self.dp) for name in names}
 
     def owners(self, whole: Mapping[str, Any]) -> dict[str, Any]:
         """The rank that each row of a gathered parameter came from, in a shape that broadcasts to it."""
@@ -84,7 +91,7 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
     stage = Part(grid.pp, pp, _LAYERS)
     module = stage_module(torch, context.build(_LAYERS), stage)
     if tp > 1:
-        split(context, module, grid.mesh["tp"])
+        split(context, module, grid.mesh["tp"], whole=grid.whole)
     inner = {name: one for name, one in module.named_modules() if not [*one.children()]}
     context.mark("sharding")
     options = {"mesh": grid.mesh["dp"], "reshard_after_forward": pp == 1}
@@ -120,7 +127,7 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
             loss = models.loss_of(torch, module(tokens[rows]), targets[rows])
             loss.backward()
             context.check("loss", "loss of this rank's rows", loss, flow[step].losses[rows].mean(), step=step)
-        whole = {name: part(wanted.before[step][name], name, tp, grid.tp) for name in names}
+        whole = {name: grid.part(wanted.before[step], name) for name in names}
         # Ahead of what its module computes with it.
         context.check_all("value", gathered.found, whole, step=step, tolerance=0.0 if step == 0 else FP32["before"],
                           turns={name: turns[f"input of {name.rpartition('.')[0]}"] - 1 for name in names},

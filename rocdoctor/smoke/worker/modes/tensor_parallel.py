@@ -72,18 +72,21 @@ def plan(styles: Any, names: Any, sequence: bool) -> dict[str, Any]:
     return found
 
 
-def split(context: Context, model: Any, mesh: Any, sequence: bool = False) -> Any:
-    """Split a model over a mesh of one dimension; ranks begin with different numbers where torch hands out rank 0's."""
+def split(context: Context, model: Any, mesh: Any, sequence: bool = False, whole: str = "") -> Any:
+    """Split a model over a mesh of one dimension; ranks begin with different numbers where torch hands out rank 0's.
+
+    ``whole``: a module that is left as it is.
+    """
     styles = needs(context)
     if sequence:
         context.need(hasattr(styles, "SequenceParallel"), "needs torch 2.3: SequenceParallel")
     place = mesh.get_coordinate()[0]
     with context.torch.no_grad():
         for name, one in model.named_parameters():
-            if place and name.split(".")[-2] in _SPLIT:
+            if place and name.split(".")[-2] in _SPLIT and name.rpartition(".")[0] != whole:
                 one.add_(place)
     context.mark("handing out the parts of the weights")
-    modules = [name for name, module in model.named_modules() if not [*module.children()]]
+    modules = [name for name, module in model.named_modules() if not [*module.children()] and name != whole]
     return styles.parallelize_module(model, mesh, plan(styles, modules, sequence))
 
 
@@ -113,7 +116,7 @@ def check_gradients(
             got[name], wanted[name] = one.grad, part(full[name], name, context.world, context.rank)
         elif not shards.is_partial(one.grad):
             got[name], wanted[name] = shards.local_of(one.grad), shards.part_like(full[name], one.grad)
-        else:
+        elif "norm" in name:  # of other summands the new parameters tell
             own[name] = shards.local_of(one.grad)
             shares[name] = norm_share(context, name, flow, before)
     context.check_all("grad", got, wanted, step=step, turns=turns)
