@@ -61,6 +61,7 @@ class RankRecord:
     stack: str = ""
     log: str = ""
     note: dict[str, Any] = field(default_factory=dict)
+    node: int | None = None  # where it runs, None on one node alone
 
     @property
     def ended(self) -> bool:
@@ -146,18 +147,21 @@ class Pool:
         }  # fmt: skip
         self._pids = {}
         self._ranks = {rank: RankRecord(rank) for rank in range(world)}
+        began = time.monotonic()
         self._say(self._plan)
-        return self._wait("start", limit_s)
+        return self._wait("start", limit_s, began)
 
     def run(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
         """Run one mode on all ranks and wait for them, at most ``limit_s`` and the time to end them."""
         for rank, old in self._ranks.items():
             self._ranks[rank] = RankRecord(rank, gpu=old.gpu)
+        began = time.monotonic()  # on a busy machine the ranks may be done before we are back from the order
         self._say({"do": "mode", "mode": mode})
-        return self._wait(mode, limit_s, on_rank)
+        return self._wait(mode, limit_s, began, on_rank)
 
-    def _wait(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
-        began = time.monotonic()
+    def _wait(
+        self, mode: str, limit_s: float, began: float, on_rank: Callable[[int, str], None] | None = None
+    ) -> ModeRecord:
         deadline = until = began + limit_s
         while any(one.result is None and not one.ended for one in self._ranks.values()):
             found = self._event(until)
