@@ -77,6 +77,12 @@ def test_every_fault_is_named_in_every_schedule(fault: str, mode: str) -> None:
     assert len(result.named) <= 2, result.message
 
 
+def test_another_schedule_than_the_one_asked_for_is_no_success() -> None:
+    result = kit.planted("pp-other-schedule", "all", "pipeline-1f1b", world=3)
+    assert (result.state, result.layer) == ("fail", "framework"), result.message
+    assert "schedule: kept 6 micro-batches in flight, not at most" in result.message
+
+
 @pytest.mark.heavy
 def test_what_one_micro_batch_added_may_not_be_lost() -> None:
     result = kit.planted("pp-lost-backward", 2, "pipeline-gpipe", world=4)

@@ -48,12 +48,14 @@ class Taps:
     ``places``: name to (module, side). A side is ``input`` or ``output``, as the caller gives and gets it, or
     ``arriving`` or ``leaving``: the same inside of what other hooks (tensor parallel) exchange on the way.
     ``values[name][n]`` is this rank's own part in the nth forward pass, ``grads[name][n]`` the gradient that came back
-    for it; inside they are kept with their placements.
+    for it; inside they are kept with their placements. ``most[name]``: how many forward passes at most waited for
+    their gradient at once.
     """
 
     def __init__(self, places: Mapping[str, tuple[Any, str]]) -> None:
         self.values: dict[str, list[Any]] = {name: [] for name in places}
         self.grads: dict[str, dict[int, Any]] = {name: {} for name in places}
+        self.most: dict[str, int] = {}
         self._handles = []
         for name, (module, side) in places.items():
             inside = side in ("arriving", "leaving")
@@ -77,6 +79,7 @@ class Taps:
         self.values[name].append(_copy(tensor, inside))
         if tensor.requires_grad:
             tensor.register_hook(lambda gradient: self._keep(name, number, gradient, inside))
+            self.most[name] = max(self.most.get(name, 0), number + 1 - len(self.grads[name]))
 
     def _keep(self, name: str, number: int, gradient: Any, inside: bool) -> None:
         # A schedule that computes gradients of inputs and weights apart comes by twice.
@@ -89,6 +92,7 @@ class Taps:
             values.clear()
         for grads in self.grads.values():
             grads.clear()
+        self.most.clear()
 
     def remove(self) -> None:
         """Take the hooks away."""

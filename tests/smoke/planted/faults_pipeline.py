@@ -106,6 +106,15 @@ def lost_backward(active: Active) -> None:
     wrap(_BASE, "backward_one_chunk", around)
 
 
+def other_schedule(active: Active) -> None:
+    """1F1B is asked for, and what runs is GPipe under its name."""
+    gpipe = schedules.ScheduleGPipe._step_microbatches
+    wrap(
+        schedules.Schedule1F1B, "_step_microbatches",
+        lambda original, *args, **keywords: (gpipe if active() else original)(*args, **keywords),
+    )  # fmt: skip
+
+
 def hangs(active: Active) -> None:
     """A stage never comes back from its second micro-batch."""
 
@@ -121,5 +130,5 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "pp-received-bit": received_bit("_retrieve_recv_activations"),
     "pp-received-gradient-bit": received_bit("_retrieve_recv_grads"), "pp-swapped-sends": swapped_sends,
     "pp-swapped-inputs": swapped_inputs, "pp-swapped-targets": swapped_targets, "pp-not-scaled": not_scaled,
-    "pp-lost-backward": lost_backward, "pp-hangs": hangs,
+    "pp-lost-backward": lost_backward, "pp-other-schedule": other_schedule, "pp-hangs": hangs,
 }  # fmt: skip

@@ -81,6 +81,8 @@ class Pipeline:
         layers: int, micro: int, rows: int, group: Any = None,
     ) -> None:  # fmt: skip
         self._context = context
+        # What 1F1B is for: a stage keeps no more than there are stages behind it, itself included.
+        self._in_flight = len(holders) - parts[0].number if kind.__name__ == "Schedule1F1B" else 0
         self.parts, self.holders, self.layers, self.micro = parts, holders, layers, micro
         torch, sizes = context.torch, context.sizes
         stage_class = torch.distributed.pipelining.PipelineStage
@@ -151,6 +153,11 @@ class Pipeline:
         factor = flow.losses.shape[0] / size / self.share
         flows.check(self._context, self.taps, self.places(), flow, many, factor, step)
         wanted = [flow.losses[one].mean() for one in many]
+        most = max(self.taps.most.get(f"output of stage {part.number}", 0) for part in self.parts)
+        self._context.facts["micro-batches in flight"] = most
+        if self._in_flight:
+            words = f"kept {most} micro-batches in flight, not at most {self._in_flight}"
+            self._context.expect("loss", "schedule", most <= self._in_flight, words, step=step, layer="framework")
         last = any(part.last for part in self.parts)
         self._context.expect("loss", "losses", len(losses) == (self.micro if last else 0),
                              f"there are {len(losses)} for {self.micro} micro-batches", step=step)  # fmt: skip
