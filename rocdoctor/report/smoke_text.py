@@ -7,17 +7,24 @@ from collections.abc import Sequence
 
 from rocdoctor.facts import ModeResult, SmokeRun
 from rocdoctor.report.clean import one_line
+from rocdoctor.smoke_modes import LAYERS
 
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}
-_LAYERS = {
-    "device": "arithmetic on one device", "link": "the link between two GPUs", "collectives": "the collective library",
-    "framework": "the framework or the program", "configuration": "the configuration of this machine",
+# A rank that is only hit by another one's fault.
+_HIT = {"fail": "off", "crashed": "lost"}
+_LEGEND = {
+    "FAIL": "FAIL wrong numbers", "DEAD": "DEAD died, hung or raised an error",
+    "off": "off: got wrong numbers from others", "lost": "lost another rank", "-": "- not tested",
 }  # fmt: skip
 
 
 def render(runs: Sequence[SmokeRun], width: int) -> str:
-    """The whole report."""
-    lines = [headline(runs), ""]
+    """The whole report: the sentence, the faults, the tables, what was not tested."""
+    lines = [*textwrap.wrap(headline(runs), width), ""]
+    for run in runs:
+        for one in run.modes:
+            if one.state in ("fail", "crashed"):
+                lines += _fault(one, width)
     for run in runs:
         lines += _run(run, width)
     return "\n".join(lines).rstrip() + "\n"
@@ -34,8 +41,8 @@ def headline(runs: Sequence[SmokeRun]) -> str:
     bad = [one for one in modes if one.state in ("fail", "crashed")]
     right = sum(one.state == "pass" for one in modes)
     if bad:
-        layer = f"; look first at {_LAYERS[bad[0].layer]}" if bad[0].layer else ""
-        return f"{len(bad)} of {len(bad) + right} modes went wrong, first {bad[0].mode}{layer}."
+        layer = f"; look first at {LAYERS[bad[0].layer]}" if bad[0].layer else ""
+        return f"{len(bad)} of {len(bad) + right} modes went wrong, first {_name(bad[0])}{layer}."
     if not right:
         return "Nothing could be tested here."
     return f"All {right} modes that this machine can run compute the right numbers."
@@ -43,31 +50,52 @@ def headline(runs: Sequence[SmokeRun]) -> str:
 
 def _run(run: SmokeRun, width: int) -> list[str]:
     where = "on the CPU" if run.device == "cpu" else "on GPUs"
-    lines = [f"{run.world} ranks {where}, back end {run.backend}, torch {run.torch or 'unknown'}, {run.wall_s:.1f} s"]
-    lines += [f"note: {note}" for note in run.notes]
-    wide = max((len(one.mode) for one in run.modes), default=4)
-    crowded = run.world > 8
-    header = "rank " + " ".join(f"{rank:>4}" for rank in range(run.world)) if not crowded else "ranks"
-    lines += ["", f"{'mode':<{wide}}  {header}   time     largest difference (allowed)"]
+    ranks = f"{run.world} rank" + ("s" if run.world != 1 else "")
+    torch = one_line(run.torch or "unknown")[:40]
+    lines = [f"{ranks} {where}, back end {one_line(run.backend)[:20]}, torch {torch}, {run.wall_s:.1f} s"]
+    lines += [line for note in run.notes for line in textwrap.wrap(f"note: {one_line(note)}", width)]
+    wide = max((len(_name(one)) for one in run.modes), default=4)
+    crowded = wide + 16 + 5 * run.world > width
+    header = "rank " + " ".join(f"{rank:>4}" for rank in range(run.world)) if not crowded else "ranks    "
+    room = width - wide - len(header) - 12
+    lines += [
+        "",
+        f"{'mode':<{wide}}  {header}     time  {'largest difference (allowed)' if room >= 28 else ''}".rstrip(),
+    ]
+    shown: set[str] = set()
     for one in run.modes:
-        lines.append(f"{one.mode:<{wide}}  {_ranks(one, crowded)} {one.wall_s:5.2f} s  {_numbers(one)}".rstrip())
+        signs = _signs(one)
+        shown |= set(signs)
+        cells = (
+            f"{signs.count('ok'):>3} of {len(signs)} ok"
+            if crowded
+            else "     " + " ".join(f"{sign:>4}" for sign in signs)
+        )
+        numbers = _numbers(one) if room >= 28 else ""
+        lines.append(f"{_name(one):<{wide}}  {cells:<{len(header)}} {one.wall_s:6.2f} s  {numbers}".rstrip())
+    words = [text for sign, text in _LEGEND.items() if sign in shown]
+    lines += ["", *textwrap.wrap("; ".join(words), width)] if words else []
     lines.append("")
     for one in run.modes:
-        if one.state in ("fail", "crashed"):
-            lines += _fault(one, width)
-        elif one.state in ("not-applicable", "unknown"):
-            lines += textwrap.wrap(f"{one.mode}: not tested: {one_line(one.message)}", width, subsequent_indent="  ")
+        if one.state in ("not-applicable", "unknown"):
+            words_of = f"{_name(one)}: not tested: {one_line(one.message)}"
+            lines += textwrap.wrap(words_of, width, subsequent_indent="  ")
     if run.untested:
-        lines += ["", f"Not tested: {', '.join(run.untested)}."]
+        lines += textwrap.wrap(f"This run says nothing of: {', '.join(map(one_line, run.untested))}.", width)
     lines.append("")
     return lines
 
 
-def _ranks(one: ModeResult, crowded: bool) -> str:
-    signs = [_SIGNS[rank.state] for rank in one.ranks]
-    if crowded:
-        return f"{signs.count('ok'):>3} of {len(signs)} ok"
-    return "     " + " ".join(f"{sign:>4}" for sign in signs) if signs else f"     {_SIGNS[one.state]:>4}"
+def _name(one: ModeResult) -> str:
+    return one_line(one.mode)[:32]
+
+
+def _signs(one: ModeResult) -> list[str]:
+    """A word for each rank; ranks that only suffer from another's fault have their own."""
+    if not one.ranks:
+        return [_SIGNS[one.state]]
+    blamed = any(rank.named for rank in one.ranks)
+    return [(_HIT if blamed and not rank.named else _SIGNS).get(rank.state, _SIGNS[rank.state]) for rank in one.ranks]
 
 
 def _numbers(one: ModeResult) -> str:
@@ -79,7 +107,7 @@ def _numbers(one: ModeResult) -> str:
 
 
 def _fault(one: ModeResult, width: int) -> list[str]:
-    lines = textwrap.wrap(f"{_SIGNS[one.state]}  {one.mode}: {one_line(one.message)}", width, subsequent_indent="  ")
+    lines = textwrap.wrap(f"{_SIGNS[one.state]}  {_name(one)}: {one_line(one.message)}", width, subsequent_indent="  ")
     if one.layer:
-        lines.append(f"  likely layer: {_LAYERS[one.layer]}")
-    return lines
+        lines.append(f"  likely layer: {LAYERS[one.layer]}")
+    return [*lines, ""]
