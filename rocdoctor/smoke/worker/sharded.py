@@ -238,7 +238,7 @@ def _whose(context: Context, step: Step, number: int, layout: Layout) -> None:
     if not faults or context.world == 1 or context.comparison.faults[0] is not faults[0]:
         return
     torch, got, wanted = context.torch, layout.gradients(), layout.part(step.grad)
-    missed = {one["name"]: (got[one["name"]].double() - wanted[one["name"]].double()).cpu() for one in faults}
+    missed = {one["name"]: got[one["name"]].double().cpu() - wanted[one["name"]].double().cpu() for one in faults}
     error = torch.cat([one.flatten() for one in missed.values()])
     tokens, targets = context.batches(number + 1)[number]
     dtype = next(iter(step.local.values())).dtype

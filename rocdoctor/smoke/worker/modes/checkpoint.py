@@ -226,7 +226,13 @@ def _read_back(
     with context.torch.no_grad():
         for one in saved.parts().values():
             one.zero_()
-    _load(context, tools, saved, folder, no_dist=True)
+    if "no_dist" in inspect.signature(tools.checkpoint.load).parameters:
+        _load(context, tools, saved, folder, no_dist=True)
+    else:  # older releases have it under another name only
+        state = saved.state(tools.state_dict)
+        reader = tools.checkpoint.FileSystemReader(folder)
+        tools.checkpoint.load_state_dict(state, storage_reader=reader, no_dist=True)
+        saved.take(tools.state_dict, state)
     context.check_all("local", {f"{name}, written and read back": one for name, one in saved.parts().items()},
                       {f"{name}, written and read back": one for name, one in wanted.items()}, tolerance=0.0,
                       turn=turn, layer="configuration")  # fmt: skip
