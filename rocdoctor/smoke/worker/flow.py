@@ -119,16 +119,19 @@ class Flow:
         self.losses = losses
 
 
-def reference(context: Context, layers: int = 0) -> list[Flow]:
+def training(context: Context, layers: int) -> models.Reference:
+    """``context.reference()``, the same one for the usual number of layers."""
+    return context.reference(layers=0 if layers == context.sizes.layers else layers)
+
+
+def reference(context: Context, layers: int) -> list[Flow]:
     """The flow of each step of ``context.reference()``; computed once a pool."""
-    count = layers or context.sizes.layers
-    key = ("flow", count)
-    return context.cached(key, lambda: _flows(context, count))  # type: ignore[no-any-return]
+    return context.cached(("flow", layers), lambda: _flows(context, layers))  # type: ignore[no-any-return]
 
 
 def _flows(context: Context, layers: int) -> list[Flow]:
     torch = context.torch
-    wanted = context.reference("sgd", layers=layers)
+    wanted = training(context, layers)
     model = context.build(layers)
     modules = dict(model.named_modules())
     places = {

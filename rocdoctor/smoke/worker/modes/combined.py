@@ -87,7 +87,7 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
     fully_shard = library(context).fully_shard
     kind = schedule_class(context, "Schedule1F1B") if pp > 1 else None
     grid = Grid(context, pp, dp, tp)
-    wanted, flow = context.reference(layers=_LAYERS), flows.reference(context, _LAYERS)
+    wanted, flow = flows.training(context, _LAYERS), flows.reference(context, _LAYERS)
     stage = Part(grid.pp, pp, _LAYERS)
     module = stage_module(torch, context.build(_LAYERS), stage)
     if tp > 1:

@@ -194,7 +194,7 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
     layers = max(context.sizes.layers, stages)
     # Enough for every schedule (DualPipeV: as many as stages) and a divisor of the batch, 2 x world x ceil(4 / world).
     micro = world * -(-4 // world) * (2 if stages > 4 and shape == "v" else 1)
-    wanted, flow = context.reference(layers=layers), flows.reference(context, layers)
+    wanted, flow = flows.training(context, layers), flows.reference(context, layers)
     model = context.build(layers)
     holders = holders_of(world, rounds, shape)
     parts = [Part(number, stages, layers) for number, holder in enumerate(holders) if holder == rank]

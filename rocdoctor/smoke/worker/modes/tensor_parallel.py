@@ -13,7 +13,8 @@ from ..context import Context
 from ..mode import Mode
 
 ORDER = 50
-_LAYERS = 2  # each costs four exchanges or more a step, and shows the same
+# A layer costs four exchanges a step, and twelve with a split sequence; more layers show the same.
+_LAYERS, _LAYERS_SEQUENCE = 2, 1
 # The dimension in which each module's weight and bias are split; the bias of a row-wise projection is on every rank.
 _SPLIT = {
     "embedding": (0, None), "head": (0, None), "query": (0, None), "key": (0, None), "value": (0, None), "up": (0, 0),
@@ -188,10 +189,11 @@ def train(context: Context, sequence: bool) -> None:
     """Two steps with SGD on the same whole batch at every rank."""
     torch, world, rank = context.torch, context.world, context.rank
     needs(context)
+    layers = _LAYERS_SEQUENCE if sequence else _LAYERS
     mesh = context.mesh(world, names=("tp",))
-    model = split(context, context.build(_LAYERS), mesh, sequence)
-    wanted, flow = context.reference(layers=_LAYERS), flows.reference(context, _LAYERS)
-    watched = places(_LAYERS, flows.modules_in_order(_LAYERS), world, rank, sequence)
+    model = split(context, context.build(layers), mesh, sequence)
+    wanted, flow = flows.training(context, layers), flows.reference(context, layers)
+    watched = places(layers, flows.modules_in_order(layers), world, rank, sequence)
     taps = taps_for(model, watched)
     optimizer = models.optimizer_for(torch, "sgd", model.parameters())
     for step, (tokens, targets) in enumerate(context.batches()):
@@ -204,7 +206,7 @@ def train(context: Context, sequence: bool) -> None:
         loss.backward()
         flows.check(context, taps, watched, flow[step], [slice(None)], 1.0, step)
         context.check("loss", "loss", loss, wanted.losses[step], step=step)
-        check_gradients(context, model, wanted.grads[step], flow[step], wanted.before[step], step, _LAYERS)
+        check_gradients(context, model, wanted.grads[step], flow[step], wanted.before[step], step, layers)
         context.mark(f"step {step}: optimizer")
         optimizer.step()
         context.check_all("param", shards.parameter_parts(model), parts(wanted.after[step], world, rank), step=step)
