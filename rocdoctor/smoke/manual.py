@@ -1,0 +1,54 @@
+"""``python -m rocdoctor.smoke.manual > docs/smoke.md``: what the smoke tests do, with the table of modes."""
+
+from __future__ import annotations
+
+import sys
+
+from rocdoctor.smoke.worker.mode import Mode, all_modes
+
+_TEXT = """# Smoke tests
+
+`rocdoctor smoke` proves that distributed training computes the right numbers on this machine. Each mode trains a small
+transformer (58,560 parameters on up to 4 ranks) for a few steps, or runs one exchange, and compares what **every
+rank** holds with what one process computes: loss, every gradient, every parameter, every received value. "It ran" is
+no pass.
+
+- The tests run in *your* interpreter (`--python`, the active environment, or `python3`), with torch 2.1 or later and the
+  standard library alone. What a torch release or a device does not have is "not tested", with the reason.
+- Several GPUs: one rank each on nccl (RCCL on ROCm). One GPU: each mode alone on it, then two ranks that share it over
+  gloo. No GPU: gloo on the CPU. The report says what a run cannot show.
+- A rank that dies, hangs, raises an error or holds a wrong number is named, with its GPU's PCI address, the step, what
+  was expected and what came, and the likely layer: arithmetic on one device, link between two, collective library,
+  framework, configuration. Ranks that only suffer from it are shown as `lost` or `off`.
+- Every mode has a deadline (`--deadline`), and nothing is left running after it.
+- `rocdoctor bundle --with-smoke` records the results; `check` judges recorded ones; `smoke --from BUNDLE` shows them.
+
+## How a fault is placed
+
+Each comparison has a stage in the order in which data flows through a step: input, parameters before the step, what the
+rank computes by itself, results of exchanges, loss, gradients, parameters after. The rank that differs at the earliest
+stage has the fault; ranks that differ later have caught it. When all ranks hold the same wrong numbers, a second look
+lets each rank contribute alone to a sum. Every rank notes in shared memory which collective it is about to enter, so a
+rank that died or froze still tells where it was, and ranks that entered different collectives are told apart.
+
+## Modes
+
+The quick set is the default; `--full` adds the others.
+
+| mode | set | what it proves |
+| --- | --- | --- |
+"""
+
+
+def page() -> str:
+    """The page as markdown."""
+    return _TEXT + "".join(f"| `{one.name}` | {_set(one)} | {one.title} |\n" for one in all_modes())
+
+
+def _set(mode: Mode) -> str:
+    words = "full" if mode.full else "quick"
+    return words + (f", {mode.min_world} ranks or more" if mode.min_world > 1 else "")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
