@@ -113,9 +113,18 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         add("--device", choices=("auto", "cpu"), default="auto")
         sets = one.add_mutually_exclusive_group()
         sets.add_argument("--quick", action="store_true", help="the quick set of modes (this is the default)")
-        sets.add_argument("--full", action="store_true", help="all modes, also those that take minutes")
+        sets.add_argument("--full", action="store_true", help="all modes, also those that take minutes, and --figures")
+        add("--figures", action="store_true", help="measure how fast this machine is (by itself: no modes)")
+        add("--soak", type=float, metavar="MINUTES", help="sustained load: what heat does to rate and clock")
+        add("--trace", metavar="FILE", help="write a torch.profiler trace of three training steps (with --figures)")
         add("--deadline", type=float, metavar="SECONDS", help="deadline of one mode (30 on the CPU, 120 on GPUs)")
         add("--list", action="store_true", help="print the modes and end")
+        more = one.add_argument_group("over several nodes: the same command on each of them, or one srun").add_argument
+        more("--nnodes", metavar="N|auto", help="number of nodes; auto: what Slurm says")
+        more("--node-rank", type=int, metavar="R", help="this node's number, 0 to N-1 (within srun: its own)")
+        more("--rdzv", metavar="HOST:PORT", help="an address of node 0 and a free port there (within srun: by itself)")
+        more("--nproc-per-node", type=int, metavar="P", help="ranks a node (one a GPU; 1 without GPUs)")
+        more("--wait", type=_seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
     if name == "estimate":
         add("spec", metavar="SPEC.yaml", help="the configuration")
     if name == "emit":

@@ -19,6 +19,7 @@ from rocdoctor.smoke.worker.compare import closeness, order_of
 
 _LAYER_OF_KIND: dict[str, Layer] = {
     "memory": "configuration", "space": "configuration", "device": "device", "collective": "collectives",
+    "link": "link",
 }  # fmt: skip
 _STAGE_WORDS = {
     "input": "the input of", "before": "before", "local": "this rank's own part of", "value": "the result of",
@@ -121,7 +122,7 @@ def _died(died: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str]:
         elif first.exit_signal == signal.SIGBUS:
             layer, how = "configuration", how + "; a full /dev/shm does this"
     last = first.log.splitlines()[-1] if first.log and first.exit_signal == signal.SIGABRT else ""
-    return [first], layer, f"rank {first.rank} {how}{_at(first)}" + (f": {last}" if last else "")
+    return [first], layer, f"{_ranks([first])} {how}{_at(first)}" + (f": {last}" if last else "")
 
 
 def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str]:
@@ -153,7 +154,7 @@ def _nobody(silent: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str]
 
 _WAITING = (
     "distributed_c10d.py", "_functional_collectives.py", "_engine_run_backward", " in wait", "reducer",
-    "c10d_logger.py", "_wait_batch_p2p",
+    "c10d_logger.py", "_wait_batch_p2p", "rendezvous.py",
 )  # fmt: skip
 _DISPATCHER = "torch/_ops.py"
 
@@ -286,8 +287,21 @@ def located(found: ModeResult, record: ModeRecord) -> ModeResult:
 
 def _ranks(many: Sequence[RankRecord]) -> str:
     ordered = sorted(many, key=lambda one: one.rank)
-    names = ", ".join(str(one.rank) + (f" (GPU {one.gpu})" if one.gpu else "") for one in ordered[:8])
-    return ("rank " if len(many) == 1 else "ranks ") + names + (" ..." if len(many) > 8 else "")
+    places = {_where(one) for one in ordered}
+    each = len(places) > 1
+    names = ", ".join(f"{one.rank}{_where(one) if each else ''}" for one in ordered[:8])
+    return (
+        ("rank " if len(many) == 1 else "ranks ")
+        + names
+        + (" ..." if len(many) > 8 else "")
+        + ("" if each else places.pop())
+    )
+
+
+def _where(one: RankRecord) -> str:
+    parts = [] if one.node is None else [f"node {one.node}"]
+    parts += [f"GPU {one.gpu}"] if one.gpu else []
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _at(one: RankRecord) -> str:

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 
 from rocdoctor.smoke.blame import judge, located
-from rocdoctor.smoke.pool import Pool
+from rocdoctor.smoke.pool import ModeRecord
 from rocdoctor.smoke.results import ModeResult, RankResult, SmokeRun
 from rocdoctor.smoke.worker import locate
 from rocdoctor.smoke.worker.mode import Mode, all_modes
@@ -28,6 +29,26 @@ class Setting:
     notes: tuple[str, ...] = ()
 
 
+class Ranks(Protocol):
+    """Ranks that run modes: a pool on one machine, or a team of nodes."""
+
+    hello: dict[str, Any]
+    peak_memory_bytes: int | None
+
+    def start(self, world: int, backend: str, device: str, timeout_s: float, limit_s: float) -> ModeRecord:
+        """Start them anew."""
+
+    def run(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
+        """Run one mode on all."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all can run another one."""
+
+    def stop_ranks(self) -> None:
+        """End them."""
+
+
 Told = Callable[[str, str, int, str], None]  # what ("mode", "rank", "done"), mode, rank, state
 
 
@@ -39,7 +60,7 @@ def modes_named(names: Iterable[str], full: bool) -> tuple[Mode, ...]:
 
 
 def run_modes(
-    pool: Pool, setting: Setting, modes: Sequence[Mode], told: Told | None = None, notes: tuple[str, ...] = ()
+    pool: Ranks, setting: Setting, modes: Sequence[Mode], told: Told | None = None, notes: tuple[str, ...] = ()
 ) -> SmokeRun:
     """Run the modes one after another on one set of ranks; the set is made anew after a loss."""
     began = time.monotonic()

@@ -14,7 +14,7 @@ class Context:
     """One mode on one rank.
 
     ``device`` is where this rank computes; ``backend`` the name of the process group's back end; ``folder`` a scratch
-    folder that all ranks share. ``facts`` goes into the result as it is (small, JSON).
+    folder that all ranks share, where there is one. ``facts`` goes into the result as it is (small, JSON).
     ``marks`` counts the announced steps.
     """
 
@@ -27,7 +27,7 @@ class Context:
         self.world = world
         self.device = device
         self.backend = backend
-        self.folder = folder
+        self._folder = folder
         self.sizes = models.Sizes(world)
         self.facts: dict[str, Any] = {}
         self.marks = 0
@@ -38,6 +38,12 @@ class Context:
         self.check = self.comparison.check
         self.check_all = self.comparison.check_all
         self.expect = self.comparison.expect
+
+    @property
+    def folder(self) -> str:
+        """A scratch folder that all ranks share; a mode that asks for it is not applicable where there is none."""
+        self.need(self._folder, "needs a folder that all nodes share; this run has none")
+        return self._folder
 
     def mark(self, text: str) -> None:
         """Announce the step; it is what a fault message names when this rank does not come back."""

@@ -42,7 +42,11 @@ _UNSUPPORTED = (
 
 
 class Job:
-    """What the server tells a rank: its place in the pool. All values are JSON."""
+    """What the server tells a rank: its place in the pool. All values are JSON.
+
+    ``joined``: a launcher of the user's (torchrun) started it and says where the others are; then ``folder`` is this
+    node's own. ``local``: its number on this node.
+    """
 
     def __init__(self, plan: dict[str, Any], rank: int) -> None:
         self.rank = rank
@@ -52,6 +56,9 @@ class Job:
         self.folder = str(plan["folder"])
         self.timeout_s = float(plan["timeout_s"])
         self.parent = int(plan["server"])
+        self.joined = bool(plan.get("joined"))
+        self.local = int(plan.get("local", rank))
+        self.local_world = int(plan.get("local_world", self.world))
 
 
 def serve(job: Job, commands: int, events: int) -> None:
@@ -87,7 +94,7 @@ def _quiet(job: Job) -> None:
     stack = open(os.path.join(job.folder, f"rank{job.rank}.stack"), "w")  # noqa: SIM115 - lives as long as we do
     faulthandler.register(signal.SIGUSR2, file=stack, all_threads=False)
     os.environ.update(
-        RANK=str(job.rank), LOCAL_RANK=str(job.rank), WORLD_SIZE=str(job.world), LOCAL_WORLD_SIZE=str(job.world)
+        RANK=str(job.rank), LOCAL_RANK=str(job.local), WORLD_SIZE=str(job.world), LOCAL_WORLD_SIZE=str(job.local_world)
     )
 
 
@@ -115,7 +122,8 @@ def _serve(job: Job, commands: int, events: int) -> None:
             name = str(order["mode"])
             os.environ["ROCDOCTOR_SMOKE_MODE"] = name
             board.begin(name)
-            context = Context(torch, job.rank, job.world, device, job.backend, job.folder, board, cache)
+            shared = "" if job.joined else job.folder
+            context = Context(torch, job.rank, job.world, device, job.backend, shared, board, cache)
             began = time.monotonic()
             record = run(torch, modes[name].run, context)
             say(event="result", mode=name, seconds=time.monotonic() - began, **record)
@@ -132,20 +140,21 @@ def join(torch: Any, job: Job, board: boards.Board) -> Any:
     if job.device == "cpu":
         device, seen = torch.device("cpu"), None
     else:
-        number = job.rank % torch.cuda.device_count()
+        number = job.local % torch.cuda.device_count()
         torch.cuda.set_device(number)
         device, seen = torch.device("cuda", number), pci_address(torch, number)
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
-    store = dist.FileStore(  # type: ignore[attr-defined, unused-ignore]
-        os.path.join(job.folder, "store"), job.world
-    )
     backend = "cpu:gloo,cuda:nccl" if job.backend == "nccl" else job.backend
     board.mark("forming the process group")
-    dist.init_process_group(
-        backend, store=store, rank=job.rank, world_size=job.world,
-        timeout=datetime.timedelta(seconds=job.timeout_s),
-    )  # fmt: skip
+    timeout = datetime.timedelta(seconds=job.timeout_s)
+    if job.joined:
+        dist.init_process_group(backend, timeout=timeout)  # from the launcher's environment
+    else:
+        store = dist.FileStore(  # type: ignore[attr-defined, unused-ignore]
+            os.path.join(job.folder, "store"), job.world
+        )
+        dist.init_process_group(backend, store=store, rank=job.rank, world_size=job.world, timeout=timeout)
     board.mark("first collective")
     dist.all_reduce(torch.ones(1, device=device))
     if device.type == "cuda":

@@ -1,0 +1,72 @@
+"""``rocdoctor smoke --nnodes``: the same command on every node, or one ``srun`` for all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from rocdoctor.cli import UsageError
+from rocdoctor.commands.common import Progress, print_json, wants, width
+from rocdoctor.host.programs import find_interpreter
+from rocdoctor.smoke.nodes.place import PlaceError, place
+from rocdoctor.smoke.nodes.run import Outcome, Wish, as_json, smoke_over_nodes
+from rocdoctor.smoke.plan import MAX_WORLD
+from rocdoctor.smoke.results import to_json
+from rocdoctor.smoke.worker.mode import Mode
+
+_WAIT_S, _WAIT_SLURM_S = 60.0, 20.0  # people start the nodes one after another, Slurm all at once
+
+
+def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
+    """Meet the other nodes, probe, run; node 0 prints the report, the others one line."""
+    if options.source is not None or options.world is not None:
+        raise UsageError("--nnodes goes neither with --from nor with --world (use --nproc-per-node)")
+    if not sys.platform.startswith("linux"):
+        raise UsageError("smoke tests run on Linux only")
+    if options.nproc_per_node is not None and not 1 <= options.nproc_per_node <= MAX_WORLD:
+        raise UsageError(f"--nproc-per-node takes 1 to {MAX_WORLD} ranks, not {options.nproc_per_node}")
+    try:
+        here = place(options.nnodes, options.node_rank, options.rdzv, os.environ)
+    except PlaceError as problem:
+        raise UsageError(str(problem)) from None
+    if here.local:
+        _say(f"task {here.local} of node {here.node} has nothing to do: torchrun starts the ranks of a node")
+        return 0
+    interpreter = find_interpreter(options.python)
+    if interpreter is None:
+        raise UsageError("no Python interpreter found; name the one that has torch with --python")
+    wait_s = options.wait or (_WAIT_SLURM_S if here.slurm else _WAIT_S)
+    wish = Wish(modes, options.backend, options.device, options.nproc_per_node, wait_s, options.deadline)
+    progress = Progress(options.quiet or here.node > 0)
+    done = 0
+
+    def told(what: str, mode: str, rank: int, state: str) -> None:
+        nonlocal done
+        done += what == "done"
+        if what == "mode":
+            progress.say(f"{mode} on {here.nodes} nodes ({done} of {len(modes)} done)")
+
+    outcome = smoke_over_nodes(here, wish, interpreter, _say, told)
+    progress.done()
+    _print(options, outcome, here.node)
+    return outcome.code
+
+
+def _say(words: str) -> None:
+    print(f"rocdoctor: {words}", file=sys.stderr, flush=True)
+
+
+def _print(options: argparse.Namespace, outcome: Outcome, node: int) -> None:
+    if node and not outcome.findings:  # node 0 has printed everything
+        _say(f"node {node}: {outcome.words or 'all is well'} (the report is on node 0)")
+        return
+    runs = outcome.runs
+    if wants(options) == "json":
+        print_json({**(to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}), **as_json(outcome)})
+        return
+    from rocdoctor.report import nodes_text, smoke_text
+
+    sys.stdout.write(nodes_text.render(outcome, width()))
+    if runs:
+        sys.stdout.write(smoke_text.render(runs, width()))

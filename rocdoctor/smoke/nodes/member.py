@@ -1,0 +1,158 @@
+"""Another node's side: it does what node 0 says, and nothing is left when node 0 is gone."""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rocdoctor.smoke.nodes import links
+from rocdoctor.smoke.nodes.findings import NodeFinding
+from rocdoctor.smoke.nodes.interfaces import interfaces, owner
+from rocdoctor.smoke.nodes.links import Link, Stream
+from rocdoctor.smoke.nodes.local import Local
+from rocdoctor.smoke.nodes.wire import SILENT_S, Wire
+from rocdoctor.smoke.pool import Pool, PoolError
+
+_CAUSE = "network-interface-wrong"
+
+
+def serve(
+    wire: Wire, local: Local, node: int, interpreter: str, more: Mapping[str, str]
+) -> tuple[int, str, NodeFinding | None]:
+    """Do what node 0 says until it says that it is the end.
+
+    Gives the exit code, node 0's words, and a finding where node 0 was lost. ``more``: variables for ranks on GPUs.
+    """
+    generation = 0
+    while True:
+        waited: list[int | Wire] = [wire, *local.handles()]
+        select.select(waited, [], [], 0.25)
+        for word in wire.take():
+            if "end" in word:
+                code = word.get("code")
+                return code if isinstance(code, int) and 0 <= code <= 3 else 1, str(word.get("words", ""))[:600], None
+            if "do" in word:
+                generation = word.get("generation", generation)
+                _obey(wire, local, node, interpreter, word, more)
+                wire.heard = time.monotonic()  # what came meanwhile has not been read yet
+        for event in local.events():
+            wire.say(**event, generation=generation)
+        if wire.lost:
+            return 1, "", _lost(wire, node)
+
+
+def _obey(
+    wire: Wire, local: Local, node: int, interpreter: str, order: Mapping[str, Any], more: Mapping[str, str]
+) -> None:
+    what = order["do"]
+    if what == "time":
+        wire.say(time=time.time(), monotonic=time.monotonic())
+    elif what == "probe":
+        wire.say(probed=[asdict(one) for one in probe(node, order)])
+    elif what == "survey":
+        wire.say(surveyed=survey(interpreter))
+    elif what == "start":
+        gpus = order["device"] != "cpu"
+        local.start(
+            min(128, int(order["per_node"])),
+            str(order["backend"]),
+            str(order["device"]),
+            float(order["timeout_s"]),
+            more if gpus else None,
+        )
+    elif what == "mode":
+        local.order(str(order["mode"]))
+    elif what == "look":
+        wire.say(looked=local.look([int(rank) for rank in order["silent"]]))
+    elif what == "stop":
+        local.stop()
+        wire.say(stopped=1)
+
+
+def _lost(wire: Wire, node: int) -> NodeFinding:
+    face = owner(now := interfaces(), _safe_address(wire))
+    mine = next((one for one in now if one.name == face), None)
+    how = "closed the connection" if wire.closed else f"has not been heard of for {SILENT_S:g} s"
+    words = f"Node 0 {how}"
+    advice = "Look at node 0's report, whether node 0 still runs, and whether every hop on the way is up."
+    where: tuple[int, ...] = (0,)
+    if mine is not None and not (mine.up and mine.running):
+        words += f", and {mine.name} of node {node} has no link" + (" (no carrier)" if mine.up else " (it is down)")
+        advice = f"Look at the cable and the switch port of {mine.name} on node {node}."
+        where = (node,)
+    elif mine is not None and not wire.closed:
+        words += f"; {mine.name} of node {node} has its link"
+    return NodeFinding("lost", "error", _CAUSE, where, words + ".", advice, "ip -s link")
+
+
+def _safe_address(wire: Wire) -> str:
+    try:
+        return wire.local_address()
+    except OSError:
+        return ""
+
+
+def probe(node: int, order: Mapping[str, Any]) -> list[Link]:
+    """Connect to the targets all at once, or measure the ways to them one after another."""
+    targets = [one for one in order["targets"] if isinstance(one, dict)]
+    if order.get("measure"):
+        return [links.measure(*_way(node, one), one.get("frame")) for one in targets]
+    found: list[Link] = []
+    threads = [
+        threading.Thread(target=lambda one=one: found.append(links.connect(*_way(node, one))), daemon=True)
+        for one in targets
+    ]
+    for thread in threads:
+        thread.start()
+    deadline = time.monotonic() + links.CONNECT_S * 2 + 1
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    told = {one.b for one in found}
+    missing = [
+        Link(node, int(one["node"]), str(one["address"]), "no answer")
+        for one in targets
+        if int(one["node"]) not in told
+    ]
+    return [*found, *missing]
+
+
+def _way(node: int, one: Mapping[str, Any]) -> tuple[int, int, str, int, str]:
+    return node, int(one["node"]), str(one["address"]), int(one["port"]), str(one["token"])
+
+
+def link_from_json(value: Mapping[str, Any]) -> Link:
+    """A link that another node measured.
+
+    Raises:
+        KeyError, TypeError, ValueError: it is none.
+    """
+
+    def stream(one: Mapping[str, Any] | None) -> Stream | None:
+        return None if one is None else Stream(int(one["received_bytes"]), float(one["seconds"]), bool(one["stalled"]))
+
+    def number(name: str) -> int | None:
+        return None if value[name] is None else int(value[name])
+
+    ms = value["connect_ms"]
+    return Link(
+        int(value["a"]), int(value["b"]), str(value["address"])[:64], str(value["error"])[:200],
+        None if ms is None else float(ms), number("frame_bytes"), number("frame_out"), number("frame_back"),
+        stream(value["out"]), stream(value["back"]),
+    )  # fmt: skip
+
+
+def survey(interpreter: str) -> dict[str, Any]:
+    """The GPUs that torch sees on this node: ``{"gpus": count, "nccl": bool, "gloo": bool, "problem": ""}``."""
+    try:
+        with Pool(interpreter) as pool:
+            seen = pool.survey()
+            return {
+                "gpus": len(seen["gpus"]), "nccl": bool(pool.hello.get("nccl")), "gloo": bool(pool.hello.get("gloo")),
+                "problem": str(seen.get("error", ""))[:300],
+            }  # fmt: skip
+    except PoolError as problem:
+        return {"gpus": 0, "nccl": False, "gloo": False, "problem": str(problem)[:300]}
