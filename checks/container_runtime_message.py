@@ -16,20 +16,23 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error
+from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
 from rocdoctor.facts import Machine, Message
 from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_said
 
 _RUNTIME = "container-gpu-runtime"
 _LIBRARY = "container-driver-library"
 _GROUP = "container-group-missing"
+_PLUGIN = "device-plugin-without-runtime"
 
 
-@check(when_said(_RUNTIME, _LIBRARY, _GROUP), cause="container-device-access")
+@check(when_said(_RUNTIME, _LIBRARY, _GROUP, _PLUGIN), cause="container-device-access")
 def container_runtime_message(machine: Machine) -> Outcome:
     if missing := said(machine, _LIBRARY):
         return _no_driver(machine, missing)
     messages = said(machine, _RUNTIME)
+    if not messages and (waiting := said(machine, _PLUGIN)):
+        return _plugin(waiting)
     if not messages:
         return _no_group(said(machine, _GROUP))
     if vendors(machine) == {"amd"}:
@@ -75,6 +78,23 @@ def container_runtime_message(machine: Machine) -> Outcome:
         confidence="likely",
         explains=("missing-shared-library",),
     )  # fmt: skip
+
+
+def _plugin(messages: tuple[Message, ...]) -> Finding:
+    return warning(
+        "The device plugin of Kubernetes sees no NVIDIA driver from its container: on a node with GPUs the container "
+        "runtime of that node does not use nvidia-container-runtime.",
+        evidence=shown(messages),
+        fix=Fix(
+            "On a node with GPUs install nvidia-container-toolkit, configure containerd or CRI-O with it as the "
+            "default runtime (or give the pod runtimeClassName: nvidia) and restart it; "
+            "a node without GPUs needs no plugin",
+            command="sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default; "
+            "sudo systemctl restart containerd",
+            verify="kubectl describe node NODE | grep nvidia.com/gpu",
+        ),
+        confidence="possible",
+    )
 
 
 def _no_group(messages: tuple[Message, ...]) -> Finding:

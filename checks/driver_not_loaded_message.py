@@ -19,6 +19,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine, Message
+from rocdoctor.nvidia import unsupported
 from rocdoctor.pasted import first_value, in_container, in_wsl, said, shown, vendors, when_said
 
 _KINDS = ("amdgpu-not-loaded", "nvidia-not-loaded", "module-refused", "kfd-absent")
@@ -33,7 +34,7 @@ def driver_not_loaded_message(machine: Machine) -> Outcome:
     if in_wsl(machine):
         return _wsl(messages, module)
     if refused:
-        return _refused(refused, module)
+        return _no_gpu_for_it(machine, refused, module) or _refused(refused, module)
     absent = [one for one in messages if one.kind == "kfd-absent"]
     if absent and in_container(machine) and "docker" not in str(first_value(absent, "by")):
         return _container(absent)
@@ -75,6 +76,22 @@ def _wsl(messages: tuple[Message, ...], module: str) -> Finding:
         ),
         cause="wsl-unsupported",
         confidence="likely",
+    )
+
+
+def _no_gpu_for_it(machine: Machine, messages: list[Message], module: str) -> Finding | None:
+    """The module found no GPU that it handles, and the kernel log says that there is another."""
+    told = unsupported(machine)
+    if told is None or not module.startswith("nvidia") or "No such device" not in (first_value(messages, "why") or ""):
+        return None
+    message, remedy, evidence = told
+    return error(
+        message,
+        evidence=(*evidence, *shown(messages)),
+        fix=Fix(remedy, safety="reboots", effective="reboot", verify="nvidia-smi"),
+        cause="gpu-not-supported",
+        confidence="certain",
+        explains=("kernel-module-not-loaded", *_EXPLAINS),
     )
 
 

@@ -20,7 +20,11 @@ from rocdoctor.check import Confidence, Finding, Fix, Outcome, check, cite, mach
 from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import arch_list_covers
+from rocdoctor.pasted import all_values, said, shown
 from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_integrated, of_vendor
+
+_IN_USE = "device-in-use"
+_EXPLAINS = ("gpu-arch-not-built", "mixed-gpu-archs", "not-environment", "kernel-lib-arch-unsupported")
 
 
 @check(machine_with_amd, cause="igpu-shadows-dgpu")
@@ -28,6 +32,8 @@ def igpu_in_front(machine: Machine) -> Outcome:
     gpus = [gpu for gpu in of_vendor(machine, "amd") if value_or(gpu.driver, "amdgpu") == "amdgpu"]
     integrated = [gpu for gpu in gpus if is_integrated(gpu)]
     discrete = [gpu for gpu in gpus if value_or(gpu.integrated, True) is False]
+    if (used := _used(machine, integrated)) is not None and len(integrated) < len(gpus):
+        return used
     if not integrated or not discrete:
         return not_applicable("no integrated AMD GPU beside a discrete one")
     torch = machine.torch
@@ -58,6 +64,33 @@ def igpu_in_front(machine: Machine) -> Outcome:
             verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"'),
         confidence=sure, subject=front.label,
     )  # fmt: skip
+
+
+def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
+    """What a program says of the GPU that it took: an integrated one, and no other."""
+    named = said(machine, _IN_USE)
+    targets = set(all_values(named, "gfx"))
+    gpu = next((one for one in integrated if value_or(one.gfx, None) in targets), None)
+    if gpu is None or targets != {value_or(gpu.gfx, None)}:
+        return None
+    return Finding(
+        "warning",
+        f"The program runs on the integrated GPU ({value_or(gpu.gfx, '')}), not on the discrete card.",
+        (*shown(named), cite(gpu.gfx)),
+        Fix("Choose the discrete card with HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES (rocminfo lists the order), or "
+            "switch the integrated GPU (iGPU) off in the BIOS", command=_hide(machine), safety="safe",
+            verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"'),
+        confidence="certain", subject=gpu.label, explains=_EXPLAINS,
+    )  # fmt: skip
+
+
+def _hide(machine: Machine) -> str:
+    """The setting that leaves the discrete cards, by HIP's numbers where these are known."""
+    gpus = of_vendor(machine, "amd")
+    if not all(isinstance(gpu.hip_index, Known) for gpu in gpus):
+        return "export HIP_VISIBLE_DEVICES=NUMBER_OF_THE_CARD"
+    places = sorted(value_or(gpu.hip_index, 0) for gpu in gpus if not is_integrated(gpu))
+    return f"export HIP_VISIBLE_DEVICES={','.join(map(str, places))}"
 
 
 def _torch_order(machine: Machine, gpus: list[Gpu]) -> list[Gpu] | None:

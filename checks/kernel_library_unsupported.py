@@ -17,6 +17,8 @@ References
 
 from __future__ import annotations
 
+import re
+
 from rocdoctor.check import Finding, Fix, Outcome, check, finding
 from rocdoctor.facts import Machine, Message
 from rocdoctor.knowledge.tables import gfx_target
@@ -28,6 +30,12 @@ _SAID = (
 # Generations without the matrix instructions that flash attention for ROCm is written for (its list of targets).
 _NO_FLASH = ("gfx8", "gfx900", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx101", "gfx103")
 _MENTIONED = "mentions-flash-attention"
+# What a program says of its choice: it works with that, or does without.
+_CHOSEN = re.compile(
+    r"(?i)\b(?:using|use|used|with|enabl\w+|disabl\w+|turn(?:ing|ed) (?:on|off)) (?:\w+ ){0,2}flash[ _-]?att|"
+    r"flash[ _-]?att\w*(?: \w+)?\s{0,8}(?:[=:]|is (?:on|off|enabled|disabled)|enabled|disabled|"
+    r"not (?:found|installed|available))"
+)
 
 
 @check(when_said(*_SAID, _MENTIONED), cause="kernel-lib-arch-unsupported")
@@ -40,7 +48,8 @@ def kernel_library_unsupported(machine: Machine) -> Outcome:
     without = [gfx for gfx in targets if gfx.startswith(_NO_FLASH)]
     if not without or len(without) != len(targets):
         return None
-    return _flash(without, said(machine, _MENTIONED))
+    named = tuple(one for one in said(machine, _MENTIONED) if not _CHOSEN.search(one.text))
+    return _flash(without, named) if named else None
 
 
 def _flash(targets: list[str], messages: tuple[Message, ...]) -> Finding:

@@ -16,6 +16,8 @@ References
 
 from __future__ import annotations
 
+import re
+
 from rocdoctor.check import Finding, Fix, Outcome, check, error
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, Message
@@ -23,6 +25,15 @@ from rocdoctor.libraries import Library, library
 from rocdoctor.pasted import in_container, said, shown, vendors, when_said
 
 _KIND = "missing-library"
+# NCCL and RCCL look for plugins at every start, and have their own code in place of each.
+_PLUGIN = re.compile(r"lib[nr]?ccl-(?:net|tuner|profiler|env|gin|mixed)\b")
+# A line that a program marks as information: it goes on.
+_QUIET = re.compile(r"(?:^|[\s\[(|=])(?:INFO|DEBUG|TRACE|info|debug)(?=[\s\]:)|])")
+# What a program says that does without the library.
+_GOES_ON = re.compile(
+    r"(?i)\b(?:using (?:the )?(?:internal|built-?in|default|bundled)|fall(?:ing|s)? ?back|(?:continuing|proceeding|"
+    r"running) without|(?:is )?optional|will not be used|if you do not have a gpu|no plugin found)\b"
+)
 _CONTAINER = "container-driver-library"
 
 
@@ -32,6 +43,10 @@ def missing_shared_library_message(machine: Machine) -> Outcome:
     for message in said(machine, _KIND):
         name = str(message.values.get("library") or f"lib{message.values.get('link', '')}.so")
         one = library(name)
+        if _PLUGIN.match(name) or _GOES_ON.search(message.text) or _QUIET.search(message.text.partition(name)[0]):
+            continue
+        if name.startswith("libnvinfer") and "dlerror: " in message.text:
+            continue  # TensorFlow has kernels of its own for all that TensorRT would do
         if one.owner == "driver" and said(machine, _CONTAINER):
             continue
         if any(name in other.message for other in found):

@@ -18,12 +18,13 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error
+from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, Message
 from rocdoctor.gfx_override import best_value
 from rocdoctor.knowledge.tables import gfx_target, override_gfx_name
 from rocdoctor.pasted import all_values, capabilities, first_value, gfx_names, said, shown, vendors, when_said
+from rocdoctor.presence import is_integrated
 
 _KINDS = ("arch-not-in-torch", "no-kernel-image", "tensile-library-missing")
 # The first CUDA toolkit that compiles for an architecture (CUDA release notes).
@@ -58,13 +59,19 @@ def no_kernel_image_message(machine: Machine) -> Outcome:
     )
 
 
-def _amd(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, ...]) -> Finding:
+def _amd(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, ...]) -> Outcome:
     inside, outside = gfx_names(machine, True), gfx_names(machine, False)
-    apu = bool(inside) or bool(said(machine, "mentions-apu"))
+    apu = any(is_integrated(gpu) for gpu in machine.gpus) or bool(said(machine, "mentions-apu"))
     if not inside and apu and outside and all(_native(gfx) for gfx in outside):
         return _integrated(messages, "of the processor", outside[0])
     if inside and any(_native(gfx) for gfx in outside) and not any(_native(gfx) for gfx in inside):
         return _integrated(messages, inside[0], outside[0])
+    if not inside and apu and outside:
+        return [_missing(messages, targets, True), _maybe_integrated(messages, outside[0])]
+    return _missing(messages, targets, apu)
+
+
+def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool) -> Finding:
     gfx = next((one for one in targets if not _native(one)), targets[0])
     value = best_value(gfx)
     library = first_value(messages, "library") or "the library"
@@ -99,6 +106,23 @@ def _amd(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, ..
 def _native(gfx: str) -> bool:
     target = gfx_target(gfx)
     return target is not None and target.wheel_native is True
+
+
+def _maybe_integrated(messages: tuple[Message, ...], outside: str) -> Finding:
+    """The same message comes from a job that runs on the graphics of the processor, which has other code."""
+    return warning(
+        f"The processor has graphics of its own: if HIP numbers them before the card ({outside}), the program runs on "
+        "the integrated GPU.",
+        evidence=shown(messages),
+        fix=Fix(
+            "See which GPU is device 0; hide the integrated GPU (iGPU) with HIP_VISIBLE_DEVICES or "
+            "ROCR_VISIBLE_DEVICES, or switch it off in the BIOS setup",
+            command="rocminfo | grep -E 'Name:|Agent '",
+            safety="safe",
+        ),
+        cause="igpu-shadows-dgpu",
+        confidence="possible",
+    )
 
 
 def _integrated(messages: tuple[Message, ...], inside: str, outside: str) -> Finding:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, each_nvidia_gpu, quote
 from rocdoctor.evidence import NotKnown, Unknown, known
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.nvidia import unsupported_words
 from rocdoctor.presence import events_of, harm, is_driven
 
 _EXPLAINS = (
@@ -37,19 +38,7 @@ def nvidia_gpu_not_supported(machine: Machine, gpu: Gpu) -> Outcome:
             return None
         raise NotKnown(Unknown("the kernel log here does not reach back to the start of the driver"))
     values = {key: value for event in events for key, value in event.values.items()}
-    flavour, branch = values.get("flavour"), values.get("legacy_branch")
-    if flavour == "open":
-        message = "The open NVIDIA kernel modules do not support this GPU, so the driver refused it."
-        remedy = "Install the proprietary flavour of the NVIDIA kernel modules (GPUs before Turing need it)"
-    elif flavour == "proprietary":
-        message = "This GPU needs the open NVIDIA kernel modules; the installed proprietary ones refused it."
-        remedy = "Install the open flavour of the NVIDIA kernel modules"
-    elif branch:
-        message = f"The installed NVIDIA driver no longer supports this GPU; the last branch that does is {branch}.xx."
-        remedy = f"Install the NVIDIA driver of branch {branch}"
-    else:
-        message = "The installed NVIDIA driver does not support this GPU and refused it."
-        remedy = "Install an NVIDIA driver whose list of supported products names this GPU (a newer one for a new GPU)"
+    message, remedy = unsupported_words(values)
     return Finding(
         harm(machine, gpu),
         message,

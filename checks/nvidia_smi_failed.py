@@ -26,7 +26,7 @@ from rocdoctor.check import Finding, Fix, Outcome, Severity, check, not_applicab
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.log_events import is_current
-from rocdoctor.nvidia import is_enclosed, machine_of_nvidia_tool, nvidia_gpus, works_in_torch
+from rocdoctor.nvidia import is_enclosed, machine_of_nvidia_tool, nvidia_gpus, unsupported, works_in_torch
 from rocdoctor.presence import capped, is_reserved, worst_harm
 
 _EXPLAINS = ("torch-sees-no-gpu", "torch-gpu-count-mismatch", "nvidia-gpu-count-mismatch")
@@ -131,6 +131,9 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
     )  # fmt: skip
     if failure.kind == "nvml-failed":
         return "kernel-module-not-loaded", "nvidia-smi cannot start the driver's management library (NVML).", fix
+    if (told := unsupported(machine)) is not None:
+        remedy = Fix(told[1], safety="reboots", effective="reboot", verify="nvidia-smi")
+        return "gpu-not-supported", f"nvidia-smi finds no driver at work. {told[0]}", remedy
     message = "nvidia-smi cannot talk to the NVIDIA driver: its kernel module is not loaded or does not run."
     return "kernel-module-not-loaded", message, fix
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rocdoctor.check import NotApplicable, Subject
+from rocdoctor.check import Evidence, NotApplicable, Subject, quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, ToolFailure
+from rocdoctor.log_events import is_current
 
 # Modules whose NVLinks are wired on the baseboard. The names of newer ones do not say SXM; their cards say PCIe or NVL.
 _MODULE = re.compile(r"\bSXM\d?\b|\bH[18]00 \d{2,3}GB HBM3|\bH(?:200|20)\b|\bG?B[123]00\b|\bGH200\b", re.IGNORECASE)
@@ -85,3 +86,37 @@ def works_in_torch(machine: Machine) -> bool:
 def is_enclosed(machine: Machine) -> bool:
     """Inside a container, where devices and libraries are those that somebody passed in."""
     return value_or(machine.container.kind, "none") not in ("none", "wsl")
+
+
+def unsupported_words(values: Mapping[str, object]) -> tuple[str, str]:
+    """(message, remedy) for a GPU that the installed driver refused, by the values of the kernel's messages."""
+    flavour, branch = values.get("flavour"), values.get("legacy_branch")
+    if flavour == "open":
+        return (
+            "The open NVIDIA kernel modules do not support this GPU, so the driver refused it.",
+            "Install the proprietary flavour of the NVIDIA kernel modules (GPUs before Turing need it)",
+        )
+    if flavour == "proprietary":
+        return (
+            "This GPU needs the open NVIDIA kernel modules; the installed proprietary ones refused it.",
+            "Install the open flavour of the NVIDIA kernel modules",
+        )
+    if branch:
+        return (
+            f"The installed NVIDIA driver no longer supports this GPU; the last branch that does is {branch}.xx.",
+            f"Install the legacy NVIDIA driver of branch {branch}",
+        )
+    return (
+        "The installed NVIDIA driver does not support this GPU and refused it.",
+        "Install an NVIDIA driver whose list of supported products names this GPU (a newer one for a new GPU)",
+    )
+
+
+def unsupported(machine: Machine) -> tuple[str, str, tuple[Evidence, ...]] | None:
+    """(message, remedy, evidence) where the kernel log says of some GPU that the installed driver refused it."""
+    log = value_or(machine.kernel.log, None)
+    events = [event for event in log.of("nvidia-gpu-not-supported") if is_current(event)] if log is not None else []
+    if log is None or not events:
+        return None
+    message, remedy = unsupported_words({key: value for event in events for key, value in event.values.items()})
+    return message, remedy, tuple(quote(log.source, event.text, event.line) for event in events[:2])

@@ -28,7 +28,7 @@ from rocdoctor.facts import (
     Power,
 )
 from rocdoctor.host.base import Host
-from rocdoctor.knowledge.tables import gpu_candidates, gpu_profile
+from rocdoctor.knowledge.tables import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
 
 # What lspci prints for a device that its table of names does not have.
 _NUMBER_FOR_NAME = re.compile(r"\bDevice [0-9a-f]{4}$")
@@ -275,9 +275,19 @@ def _is_from(fact: Fact[Any], parts: tuple[str, ...]) -> bool:
 
 
 def _guess_integrated(gpu: Gpu) -> Gpu:
-    """Intel's integrated GPU always is device 2 of the root bus (Intel datasheets, device 2: processor graphics)."""
-    if isinstance(gpu.integrated, Known) or not isinstance(gpu.bdf, Known):
+    """What the place or the gfx target tells.
+
+    Intel's integrated GPU always is device 2 of the root bus (Intel datasheets, device 2: processor graphics).
+    """
+    if isinstance(gpu.integrated, Known):
         return gpu
-    if gpu.vendor == "intel":
+    if gpu.vendor == "intel" and isinstance(gpu.bdf, Known):
         return replace(gpu, integrated=Known(gpu.bdf.value == "0000:00:02.0", gpu.bdf.source))
+    target = gfx_target(gpu.gfx.value) if gpu.vendor == "amd" and isinstance(gpu.gfx, Known) else None
+    if target is not None and target.integrated:
+        return replace(gpu, integrated=Known(True, Source("table gfx.yaml")))
+    # An override can make an integrated GPU tell the target of a card, but not its name.
+    named = profiles_by_name(gpu.name.value) if isinstance(gpu.name, Known) else ()
+    if named and not any(one.integrated for one in named):
+        return replace(gpu, integrated=Known(False, Source(f"table profiles/{named[0].family}.yaml")))
     return gpu

@@ -112,17 +112,21 @@ def parse_lspci(text: str) -> tuple[PciDevice, ...]:
     found: dict[str, PciDevice] = {}
     header: dict[str, Any] | None = None
     body: list[tuple[int, str]] = []
+    gap = False  # blank lines part devices, but not what stands indented below them from its device
     for number, raw in enumerate(lines_of(text), 1):
         start = _header_of(raw, number)
         if start is not None:
             _finish(found, header, body)
             if len(found) >= MAX_DEVICES:
                 return tuple(found.values())
-            header, body = start, []
+            header, body, gap = start, [], False
         elif header is not None:
             stripped = raw.strip()
-            if stripped:
+            if not stripped:
+                gap = True
+            elif not gap or raw[:1].isspace():
                 body.append((number, stripped))
+                gap = False
             else:
                 _finish(found, header, body)
                 header, body = None, []
@@ -217,6 +221,7 @@ _NUMBERS = {
     "IOMMU group": "iommu_group",
     "IOMMUGroup": "iommu_group",
 }
+_OF_EXPRESS = frozenset({"DevCap", "DevCtl", "DevSta", "LnkCap", "LnkCtl", "LnkSta", "LnkCap2", "LnkCtl2", "LnkSta2"})
 _TEXTS = {
     "Physical Slot": "physical_slot",
     "DeviceName": "board_label",
@@ -257,6 +262,8 @@ def _read_body(values: dict[str, Any], body: list[tuple[int, str]]) -> None:
             lines.setdefault("modules", number)
         elif capability is not None:
             capabilities.append((number, capability, line))
+        elif label in _OF_EXPRESS:  # of an output that was cut down to such lines
+            capabilities.append((number, "", line))
         elif label in _NUMBERS:
             put(_NUMBERS[label], to_int(rest), number)
         elif label in _TEXTS:

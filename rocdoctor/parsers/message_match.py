@@ -34,17 +34,30 @@ _ADVICE = re.compile(
     r"|errors? (?:like|such as)"
     r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
     r"|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
+    r"|(?:expected|simulated?|injected|fake|provoked|deliberate)(?: (?:failure|error|exception|fault|warning))"
     r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
 )
 # Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
 _ADVICE_LINE = re.compile(
-    r"\s{0,8}(?:(?:[-*+]\s{1,3}[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
+    r"\s{0,8}(?:[-*+]\s{1,3}\[?(?:[\w./-]{1,60})?#\d{1,7}\]?(?:\(\S{1,200}\))?[: -]{1,4}[Ff]ix(?:e[sd])?\b|"
+    r"(?:[-*+]\s{1,3}[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
     r" (?:an?|the|rare|possible|potential|bug)\b|(?:[-*+]\s{1,3})?[*_]{0,2}(?:Fix(?:e[sd])?|Changed)[*_]{0,2}:)"
     r"|[*_#>-]{0,3}\s?Q\d{0,3}[.:)].{0,300}\bA\d{0,3}[.:)]|(?:[-*+]\s{1,3})?For [^.:]{1,60}?\b(?<!I )(?<!we )"
     r"(?:try|set|pass)\b)"
 )
 # A literal that code compares with: "out of memory" in str(error)
 _COMPARED_IN_CODE = re.compile(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
+# What a test says that has provoked a failure.
+_PROVOKED = re.compile(r"['\"]?\s{0,2}\((?:injected|simulated|expected|mocked|xfail)\)")
+# What people in general are said to say, and what they say of it.
+_HEARSAY = re.compile(
+    r"(?i)\b(?:people|posts?|threads?|comments?|forums?|reddit|google|everybody|everyone|wikis?|blogs?|articles?|chatgpt)"
+    r"(?: \w+){0,3} (?:says?|said|saying|tells?|told|telling|mention\w*|claim\w*|warn\w*|writes?|wrote)\b"
+)
+_SHRUGGED = re.compile(
+    r"(?i)['\"`]{0,2},? (?:\w+ ){0,2}(?:is|are|was|were) (?:\w+ ){0,2}(?:normal|expected|harmless|ok|fine|"
+    r"ignored|a known)\b"
+)
 # What leads to a text that a person tells of.
 _NARRATED = re.compile(
     r"(?i)\b(?:i|i'm|i've|we|my|our)\b(?!:)|\b(?:says?|said|gets?|getting|got|throws?|threw|thrown|"
@@ -52,6 +65,7 @@ _NARRATED = re.compile(
     r"(?:shows?|prints?|reports?|reads?)(?: me)?)[\s:,'\"\u201c(]{0,4}\Z"
 )
 _NARRATED_AFTER = re.compile(r"(?i)[^.\n]{0,120}\b(?:when|whenever|if|after|as soon as|every time) (?:i|we)\b")
+_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|[Ww]e|my|our)\b(?!/)")
 _STAMPED = re.compile(r"\s{0,12}(?:[\[(<{|]|\d{2,4}[-:/]|[IWEF]\d{4} |\S{1,60}:\d{1,9}[:\] ]|File \")")
 # A list of what a release repairs, up to the literal.
 _REPAIRED = re.compile(
@@ -99,9 +113,10 @@ def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
     quoted = _quoted(raw)
     found: dict[tuple[str, int], FoundMessage] = {}
     words = _words(raw)
+    width = max(map(len, raw), default=0)
     for flat in _flattened(raw):
         for wording_of, wording, literal in _possible(known, words | _words_at_cuts(flat), flat.text):
-            for message in _occurrences(flat, wording_of, wording, literal, raw, quoted):
+            for message in _occurrences(flat, wording_of, wording, literal, raw, quoted, width):
                 key = (message.kind, message.line)
                 if key not in found or len(message.values) > len(found[key].values):
                     found[key] = message
@@ -183,7 +198,13 @@ def _has(text: str, words: set[str], word: str) -> bool:
 
 
 def _occurrences(
-    flat: _Flat, signature: Signature, wording: Wording, literal: str, raw: Sequence[str], quoted: frozenset[int]
+    flat: _Flat,
+    signature: Signature,
+    wording: Wording,
+    literal: str,
+    raw: Sequence[str],
+    quoted: frozenset[int],
+    width: int,
 ) -> Iterable[FoundMessage]:
     at = flat.text.find(literal)
     for _ in range(_MOST_OF_ONE):
@@ -193,15 +214,24 @@ def _occurrences(
         values = _values(wording, window, at - max(0, at - _BEFORE), len(literal))
         if values is not None:
             line = flat.line_at(at)
-            excerpt = _excerpt(flat, at, len(literal), raw)
+            excerpt = _excerpt(flat, at, len(literal), raw, width)
             role = _role(flat, at, len(literal), line, raw, quoted)
             yield FoundMessage(signature.kind, line, excerpt, values, role, _narrated(flat, at, len(literal)))
         at = flat.text.find(literal, at + len(literal))
 
 
-def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str]) -> str:
+def _wrapped(flat: _Flat, place: int, raw: Sequence[str], width: int) -> bool:
+    """Whether a line was broken off the one above it: that has no room for its first word."""
+    above, line = flat.lines[place - 1] - 1, flat.lines[place] - 1
+    room = width - len(raw[above])
+    return line - above == 1 and 60 <= width <= 133 and room < 40 and room <= len(raw[line].split(" ", 1)[0])
+
+
+def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str], width: int) -> str:
     """What stands around a literal: to the end of its line, and of the next ones where a line may have been wrapped."""
-    place = bisect_right(flat.starts, at) - 1
+    place = first = bisect_right(flat.starts, at) - 1
+    while first > max(place - 3, 0) and _wrapped(flat, first, raw, width):
+        first -= 1
     end = at + 240
     for step in range(place, min(place + _LINES_AFTER, len(flat.starts) - 1)):
         stop = flat.starts[step + 1]
@@ -209,7 +239,7 @@ def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str]) -> str:
             break
         if stop >= at + length and not 60 <= len(raw[flat.lines[step] - 1]) <= 133:
             end = stop
-    return flat.text[max(flat.starts[place], at - 120) : end].strip()
+    return flat.text[max(flat.starts[first], at - 200) : end].strip()
 
 
 def _values(wording: Wording, window: str, at: int, length: int) -> dict[str, Value] | None:
@@ -232,14 +262,16 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
         return "advice"
     if "fix" in (before := flat.text[max(0, at - 300) : at]) and _REPAIRED.search(before):
         return "advice"
-    if _COMPARED_IN_CODE.match(flat.text, at + length):
+    if _COMPARED_IN_CODE.match(flat.text, at + length) or _PROVOKED.match(flat.text, at + length):
         return "advice"
     place = bisect_right(flat.starts, at) - 1
     # The sentence may have begun on the line above, where a mail program wrapped it.
     if place and flat.lines[place] - flat.lines[place - 1] == 1 and 45 <= len(raw[flat.lines[place - 1] - 1]) <= 133:
         place -= 1
     before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
-    return "advice" if _ADVICE.search(before) else "now"
+    if _ADVICE.search(before) or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before)):
+        return "advice"
+    return "advice" if _SHRUGGED.match(flat.text, at + length) else "now"
 
 
 def _narrated(flat: _Flat, at: int, length: int) -> bool:

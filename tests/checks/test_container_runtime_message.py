@@ -48,3 +48,11 @@ def test_a_group_that_the_image_does_not_have() -> None:
     assert keep is not None and "podman" in keep.message
     rootless = finding_of(CHECK, "runc run failed: cannot set any additional groups in a rootless container")
     assert "--group-add keep-groups alone" in words_of(rootless)
+
+
+def test_a_device_plugin_without_driver_is_possibly_the_runtime_of_its_node() -> None:
+    text = "E0101 1 factory.go:88] If this is a GPU node, did you configure the NVIDIA Container Toolkit?"
+    found = finding_of("container-runtime-message", text)
+    assert found is not None
+    assert (found.severity, found.confidence) == ("warning", "possible")
+    assert "default runtime" in words_of(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rocdoctor.facts import Kernel
-from tests.kit import amd_gpu, judge, k, nvidia_gpu, states
+from tests.kit import amd_gpu, event, judge, k, log, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 
 CHECK = "driver-not-loaded-message"
@@ -37,3 +37,15 @@ def test_wsl_and_containers_mean_something_else() -> None:
 
 def test_a_loaded_module_is_no_finding() -> None:
     assert states(judge(CHECK, pasted("ROCk module is loaded", amd_gpu()))) == ["not-applicable"]
+
+
+def test_a_module_that_finds_no_gpu_of_its_own_is_for_other_cards() -> None:
+    text = "modprobe: ERROR: could not insert 'nvidia': No such device"
+    kernel = Kernel(log=log(event("nvidia-gpu-not-supported", legacy_branch="340")))
+    found = finding_of("driver-not-loaded-message", text, kernel=kernel)
+    assert found is not None
+    assert found.cause == "gpu-not-supported"
+    assert "branch 340" in words_of(found)
+    plain = finding_of("driver-not-loaded-message", text)
+    assert plain is not None
+    assert plain.cause == "kernel-module-not-loaded"

@@ -4,6 +4,7 @@ from typing import Any
 
 from rocdoctor.facts import Gpu, Machine, TorchBuild, TorchDevice
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
+from tests.message_kit import finding_of
 
 NAME = "igpu-in-front"
 HIP = TorchBuild(version=k("2.9.0"), hip=k("7.0.0"), arch_list=k(("gfx1100", "gfx90a")))
@@ -63,3 +64,21 @@ def test_a_list_of_torch_without_its_beginning_tells_no_order() -> None:
     second = TorchDevice(1, bdf=chip.bdf)
     torch = TorchBuild(version=k("2.9.1"), hip=k("6.4.1"), device_count=k(2), devices=(second,))
     assert states(judge("igpu-in-front", machine(card, chip, torch=torch, environment=environment({})))) == ["pass"]
+
+
+def test_the_program_that_names_an_integrated_gpu_runs_on_it() -> None:
+    card = amd_gpu(2, gfx="gfx1030", integrated=u(), hip_index=1)
+    inside = amd_gpu(1, gfx="gfx1036", integrated=True, hip_index=0)
+    found = finding_of(NAME, "Total VRAM 512 MB\nAMD arch: gfx1036\n", inside, card)
+    assert found is not None
+    assert "runs on the integrated GPU (gfx1036)" in found.message
+    assert found.fix is not None
+    assert found.fix.command == "export HIP_VISIBLE_DEVICES=1"
+
+
+def test_the_program_that_names_the_card_too_does_not() -> None:
+    card = amd_gpu(2, gfx="gfx1030", integrated=u(), hip_index=1)
+    inside = amd_gpu(1, gfx="gfx1036", integrated=True, hip_index=0)
+    both = 'msg="inference compute" id=0 compute=gfx1036\nmsg="inference compute" id=1 compute=gfx1030\n'
+    assert finding_of(NAME, both, inside, card) is None
+    assert finding_of(NAME, "AMD arch: gfx1036\n", inside) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kit import amd_gpu, judge, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 
@@ -44,3 +46,10 @@ def test_a_quantisation_that_needs_a_newer_gpu() -> None:
     )
     found = finding_of(CHECK, text + "70.")
     assert found is not None and "awq" in found.message and "another quantisation" in words_of(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["Using Flash Attention", "llama_context: flash_attn    = 0", "Flash Attention not available, using SDPA"]
+)
+def test_what_a_program_chose_is_no_complaint(text: str) -> None:
+    assert finding_of("kernel-library-unsupported", text, amd_gpu(1, gfx="gfx906")) is None

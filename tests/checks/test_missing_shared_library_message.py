@@ -52,3 +52,29 @@ def test_several_libraries_and_names_with_a_version() -> None:
 def test_a_library_that_loads_is_silent() -> None:
     text = "I tensorflow: Successfully opened dynamic library libcudart.so.11.0"
     assert states(judge(CHECK, pasted(text))) == ["not-applicable"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "n1:7:7 [0] NCCL INFO NET/Plugin : dlerror=librccl-net.so: cannot open shared object file: No such file",
+        "n1:7:7 [0] NCCL WARN TUNER/Plugin : dlerror=libnccl-tuner-x.so: cannot open shared object file",
+        "INFO:jax: backend 'tpu': libtpu.so: cannot open shared object file: No such file or directory",
+        "dlerror: libnvinfer.so.8: cannot open shared object file: No such file or directory",
+        "libfoo.so.1: cannot open shared object file, falling back to the Python version",
+    ],
+)
+def test_a_library_that_the_program_does_without_is_no_fault(text: str) -> None:
+    assert finding_of("missing-shared-library-message", text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ImportError: libnccl.so.2: cannot open shared object file: No such file or directory",
+        "provider tensorrt: libnvinfer.so.10: cannot open shared object file: No such file or directory",
+        "INFORMATION lost: libfoo.so.1: cannot open shared object file: No such file or directory",
+    ],
+)
+def test_a_library_that_the_program_needs_is_one(text: str) -> None:
+    assert finding_of("missing-shared-library-message", text) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit import amd_gpu, judge, nvidia_gpu, states
+from tests.kit import amd_gpu, judge, nvidia_gpu, states, u
 from tests.message_kit import finding_of, pasted, words_of
 
 CHECK = "no-kernel-image-message"
@@ -54,3 +54,11 @@ def test_the_name_of_the_processor_tells_of_an_integrated_gpu() -> None:
     found = finding_of(CHECK, text, amd_gpu(gfx="gfx1100"))
     assert found is not None and found.cause == "igpu-shadows-dgpu"
     assert "HIP_VISIBLE_DEVICES" in words_of(finding_of(CHECK, text, amd_gpu(gfx="gfx1032")))
+
+
+def test_graphics_of_the_processor_are_a_second_possibility() -> None:
+    text = "RuntimeError: HIP error: invalid device function"
+    inside, card = amd_gpu(1, gfx=u(), integrated=True), amd_gpu(2, gfx="gfx1031", integrated=False)
+    said = pasted(text + "\nThe APU has graphics too.", inside, card)
+    causes = [one.finding.cause for one in judge("no-kernel-image-message", said) if one.finding is not None]
+    assert causes == ["gpu-arch-not-built", "igpu-shadows-dgpu"]

@@ -104,3 +104,11 @@ def test_an_excerpt_that_shows_only_the_failure_is_judged_with_less_confidence()
     found = only(Machine(nvidia_failure=failed("driver-not-running")))
     assert (found.severity, found.confidence) == ("error", "likely")
     assert severities(judge(NAME, Machine(gpus=(amd_gpu(),), nvidia_failure=failed("driver-not-running")))) == []
+
+
+def test_a_card_that_the_driver_refused_needs_another_branch() -> None:
+    kernel = Kernel(log=log(event("nvidia-gpu-not-supported", legacy_branch="470")))
+    found = only(machine(nvidia_gpu(driver=None), nvidia_failure=failed("driver-not-running"), kernel=kernel))
+    assert found.cause == "gpu-not-supported"
+    assert found.fix is not None
+    assert "branch 470" in found.fix.text

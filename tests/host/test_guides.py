@@ -53,3 +53,33 @@ def test_a_section_ends_at_the_next_heading() -> None:
 def test_others_of_a_chat_advise() -> None:
     cleaned = clean("[10:02] <kai> hi\n[10:03] <mel> if you like: set it\n[10:04] <kai> ok\n")
     assert cleaned.guides == {1}
+
+
+BAD = "CUDA error: no kernel image is available for execution on the device"
+SOUND = {
+    "pytest": f"=== test session starts ===\n{BAD}\n=== 3 passed, 1 skipped in 0.11s ===\n",
+    "pytest -q": f"....  [ 50%]\n..s.  [100%]\n{BAD}\n7 passed, 1 skipped in 2.00s\n",
+    "googletest": f"[====] Running 2 tests from 1 test suite.\n{BAD}\n[  PASSED  ] 2 tests.\n",
+    "version": f"## kit 2.0.1 - 2025-01-01\n\n- {BAD} on sm_120\n- more\n",
+    "kind of change": f"### Fixed\n\n* {BAD} on sm_120\n\n### Added\n",
+    "in a fence": f"```\n### Fixed\n\n* {BAD}\n```\n",
+}
+UNSOUND = {
+    "pytest": f"=== test session starts ===\n{BAD}\n=== 1 failed, 3 passed in 0.11s ===\n",
+    "errors": f"=== test session starts ===\n{BAD}\n=== 3 passed, 2 errors in 0.11s ===\n",
+    "googletest": f"[====] Running 2 tests from 1 test suite.\n{BAD}\n[  FAILED  ] 1 test.\n[  PASSED  ] 1 test.\n",
+    "cut off": f"=== test session starts ===\n{BAD}\n",
+    "after the tests": f"=== test session starts ===\n=== 3 passed in 0.11s ===\n{BAD}\n",
+    "version of an own report": f"## 2.0.1\n\n- I updated to it\n- {BAD}\n",
+    "no list": f"## 2.0.1\n\nThe new release ends with\n{BAD}\n",
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_test_runs_and_lists_of_changes_blame_nothing(name: str) -> None:
+    assert diagnosed(SOUND[name]).causes == ()
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_other_runs_and_lists_count(name: str) -> None:
+    assert [one.cause for one in diagnosed(UNSOUND[name]).causes][:1] == ["gpu-arch-not-built"]

@@ -95,3 +95,14 @@ def test_any_text_never_raises_and_keeps_its_lines(text: str) -> None:
     assert len(found.lines) == len(found.blocks) == len(found.quotes)
     if "\r" not in text:
         assert len(found.lines) == text.count("\n") + 1
+
+
+def test_lines_of_a_journal_and_of_lspci_are_joined_where_they_were_broken() -> None:
+    text = (
+        "Feb 21 03:11:09 n14 kernel: amdgpu 0000:83:00.0: amdgpu: 1 uncorrectable hardware\n"
+        "errors detected in umc block\n"
+        "Feb 21 03:11:10 n14 kernel: amdgpu 0000:83:00.0: amdgpu: GPU reset begin!\n"
+    )
+    assert clean(text).lines[0].endswith("1 uncorrectable hardware errors detected in umc block")
+    listed = "0b:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi\n21 [Radeon RX 6800]\n"
+    assert clean(listed).lines[0].endswith("Navi 21 [Radeon RX 6800]")

@@ -276,3 +276,30 @@ def test_any_text_never_raises(text: str) -> None:
 def test_long_lines_of_one_kind_end(unit: str) -> None:
     read(unit * (200_000 // len(unit)))
     read((unit + "\n") * 20_000)
+
+
+def test_a_map_of_variables_as_go_prints_it() -> None:
+    text = (
+        'level=INFO msg="server config" env="map[CUDA_VISIBLE_DEVICES: HIP_VISIBLE_DEVICES:1 HSA_OVERRIDE_GFX_VERSION: '
+        'OLLAMA_HOST:http://0.0.0.0:11434 ROCR_VISIBLE_DEVICES: http_proxy: no_proxy:]"'
+    )
+    assert variables(text).get("HIP_VISIBLE_DEVICES") == "1"
+    assert not {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"} & variables(text).keys()
+    rest = "ROCR_VISIBLE_DEVICES: GPU_DEVICE_ORDINAL:0 http_proxy: no_proxy:]"
+    assert variables(f"{text[:90]}\n{rest}\n").get("GPU_DEVICE_ORDINAL") == "0"
+
+
+def test_what_others_say_of_a_variable_is_not_set() -> None:
+    assert variables("Three threads say HSA_OVERRIDE_GFX_VERSION=11.0.0 is needed.") == {}
+    assert variables("I moved the script from my old server: HSA_OVERRIDE_GFX_VERSION=11.0.0 is in it.") == {
+        "HSA_OVERRIDE_GFX_VERSION": "11.0.0"
+    }
+
+
+def test_the_name_of_a_card_is_surer_than_the_target_that_an_override_made() -> None:
+    assert cards("Device 0: AMD Radeon RX 7600, gfx1100 (0x1100)") == [("AMD Radeon RX 7600", "gfx1102")]
+
+
+def test_a_target_of_processors_alone_is_integrated() -> None:
+    gpus = read("HSA Agents\nROCk module is loaded\nAgent 2\n  Name: gfx1035\n  Device Type: GPU\n").gpus
+    assert [value_or(gpu.integrated, None) for gpu in gpus] == [True]

@@ -293,3 +293,24 @@ def test_upper_case_ids_and_healthy_defaults() -> None:
     assert (gpu.subsystem_name, gpu.subsystem_device_id) == ("Bar", "16c1")
     assert not gpu.config_unreadable and not gpu.access_denied
     assert parse_lspci_tree("-[0000:00]---01.0  Foo [10de:22ff]\n")[0].name == "Foo"
+
+
+CUT_DOWN = """\
+41:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] Navi 21 [Radeon PRO W6800]
+\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L1, Exit Latency L1 <1us
+
+\t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (downgraded)
+\t\tLnkSta:\tSpeed 16GT/s (ok), Width x8 (ok)
+
+Something else
+\t\tDevSta:\tCorrErr+ NonFatalErr-
+"""
+
+
+def test_lines_of_a_link_count_without_the_heading_of_their_capability() -> None:
+    (device,) = parse_lspci(CUT_DOWN)
+    assert device.link_cap is not None
+    assert (device.link_cap.speed_gt_s, device.link_cap.width) == (16.0, 16)
+    assert device.link_status is not None
+    assert (device.link_status.speed_gt_s, device.link_status.width) == (8.0, 4)  # the first one is that of the device
+    assert device.device_errors is None

@@ -78,3 +78,13 @@ def test_any_text_never_raises(text: str) -> None:
 def test_any_half_never_raises(end: int, width: int) -> None:
     cut = LONG[:end]
     find_messages(message_signatures(), "\n".join(cut[start : start + width] for start in range(0, len(cut), width)))
+
+
+def test_an_excerpt_begins_where_a_broken_line_did() -> None:
+    long = "2025-01-01 INFO backend: cannot start the TPU plugin here, because of this: fail to"
+    broken = f"{long}\nlibtpu.so: cannot open shared object file: No such file\n{'x' * 84}\n"
+    (found,) = [one for one in find_messages(message_signatures(), broken) if one.kind == "missing-library"]
+    assert found.text.startswith("2025-01-01 INFO")
+    whole = f"2025-01-01 INFO started\nlibtpu.so: cannot open shared object file: No such file\n{'x' * 84}\n"
+    (found,) = [one for one in find_messages(message_signatures(), whole) if one.kind == "missing-library"]
+    assert found.text.startswith("libtpu.so")

@@ -23,6 +23,11 @@ def role(text: str, kind: str) -> str:
         ('hides `"CUDA error: out of memory" in str(e)`', "out-of-memory"),
         ('with pytest.raises(RuntimeError, match="invalid device ordinal"):', "invalid-ordinal"),
         ("If you are running out of memory, use a smaller CUDA batch.", "out-of-memory-words"),
+        ("UserWarning: simulated failure: CUDA error: out of memory", "out-of-memory"),
+        ("caught 'CUDA error: out of memory' (mocked)", "out-of-memory"),
+        ("- #77 fixed a leak that led to CUDA error: out of memory", "out-of-memory"),
+        ("The whole forum says CUDA error: out of memory is what to await.", "out-of-memory"),
+        ("'CUDA error: out of memory' is quite normal at that size.", "out-of-memory"),
     ],
 )
 def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str) -> None:
@@ -35,6 +40,9 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
         ("I fixed the wheel, but now all_reduce hangs with NCCL.", "collective-hang"),
         ("Let me know if you see why. CUDA error: out of memory", "out-of-memory"),
         ("For training I use NCCL and the all_reduce hangs.", "collective-hang"),
+        ("I read what people say, and I still get CUDA error: out of memory", "out-of-memory"),
+        ("Our users all get CUDA error: out of memory since Monday", "out-of-memory"),
+        ("an unexpected thing: CUDA error: out of memory", "out-of-memory"),
         ("The fix for the other problem did not help: CUDA error: out of memory", "out-of-memory"),
     ],
 )

@@ -170,9 +170,13 @@ def _card(at: int, match: re.Match[str], line: str, gfx: str | None, capability:
     gfxs = {one.gfx for one in profiles}
     capabilities = {one.compute_capability for one in profiles}
     kinds = {one.integrated for one in profiles}
-    if gfx is None:
+    # A target beside the name may be what an override made of it: then the tables tell that of the part.
+    overridden = gfx is not None and len(gfxs) == 1 and None not in gfxs and gfx not in gfxs
+    if overridden:
+        gfx = None
+    elif gfx is None:
         gfx = gfxs.pop() if len(gfxs) == 1 else older.gfx if older else None
-    if gfx is None and (follower := re.match(r"[ ,]{0,2}gfx\d", line[match.end() :])):
+    if gfx is None and not overridden and (follower := re.match(r"[ ,]{0,2}gfx\d", line[match.end() :])):
         gfx = follower[0].strip()
     if capability is not None:
         capability = f"{capability[:-1]}.{capability[-1]}"

@@ -25,7 +25,15 @@ _TAG = re.compile(
     r"(?:\s[^<>]{0,2000})?/?>",
     re.IGNORECASE,
 )
-_STAMPED = re.compile(r"\s{0,12}\[\s{0,8}\d{1,8}\.\d{6}\] ")
+_STAMPED = re.compile(
+    r"\s{0,12}(?:\[\s{0,8}\d{1,8}\.\d{6}\] "
+    r"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16}) \S{1,64} kernel: )"
+)
+# The line of a device in the output of lspci, and those of its link.
+_DEVICE = re.compile(
+    r"\s{0,40}(?:Lnk|Dev)(?:Cap|Sta|Ctl)2?:\s|"
+    r"\s{0,12}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] [A-Z][^:\[]{2,60}: \S"
+)
 _GOES_ON = re.compile(r"\s{0,4}(?![\[$#>|+*-])\S.{0,120}\Z")
 _MARKUP = re.compile(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
 _CELL_END = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
@@ -109,14 +117,22 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
     The joined text stands on the first line, the line that it came from becomes empty.
     """
     result = list(lines)
-    long = [at for at, line in enumerate(lines[:-1]) if len(line) >= 60 and ("[" in line[:13] or "|" in line)]
+    long = [
+        at for at, line in enumerate(lines[:-1])
+        if len(line) >= 60 and ("[" in line[:13] or "|" in line or ":" in line[:26])
+    ]  # fmt: skip
     for at in long:
         line, following = result[at], lines[at + 1]
         if len(line) < 60 or not following or blocks[at] != blocks[at + 1]:
             continue
-        if "[" in line[:13] and _STAMPED.match(line):
+        if (stamped := _STAMPED.match(line)) or _DEVICE.match(line):
             word = following.split(None, 1)[:1]
-            if word and _in_log(result, at) and _was_cut(lines, at, len(word[0])) and _GOES_ON.match(following):
+            if (
+                word
+                and (not stamped or _in_log(result, at))
+                and _was_cut(lines, at, len(word[0]))
+                and _GOES_ON.match(following)
+            ):
                 result[at] = line.rstrip() + ("" if len(line) == 80 and line[-1] != " " else " ") + following.strip()
                 result[at + 1] = ""
         elif (

@@ -45,6 +45,32 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _CHAT = re.compile(r"\s{0,4}\[?\d{1,2}:\d\d(?::\d\d)?\]?\s{1,3}<(?P<who>[^<>\s]{1,40})>\s")
+# A run of tests from its first line to its last: what a sound one prints are faults that the tests provoke.
+_TEST_SIGNS = re.compile(r"\btests?\b|\bpassed\b|\bfailed\b|%\]", re.IGNORECASE)
+_TESTS_BEGIN = re.compile(
+    r"\s{0,8}(?:=+ test session starts =+|\[=+\] Running \d+ tests?\b|Test project /\S|"
+    r"[.sxX]{3,200}\s{1,80}\[ {0,2}\d{1,3}%\])"
+)
+_TESTS_SOUND = re.compile(
+    r"\s{0,8}(?:(?:=+ )?(?!.{0,200}\b\d+ (?:failed|errors?)\b)(?:\d+ \w+, ){0,6}\d+ passed\b.{0,200}\bin [\d.]+ ?s|"
+    r"\[  PASSED  \] \d+ tests?|100% tests passed)"
+)
+_TESTS_FAILED = re.compile(
+    r"\s{0,8}(?:(?:=+ )?(?:\d+ \w+, ){0,6}\d+ (?:failed|errors?)\b|\[  FAILED  \]|\d{1,3}% tests passed, [1-9])"
+)
+# The heading of a list of changes: a version, or what kind of changes follow.
+_VERSION = re.compile(
+    r"\s{0,3}#{1,4}\s{1,3}(?:[\w.@/-]{1,40} )?\[?v?\d{1,4}(?:\.\d{1,6}){1,3}[\w.+-]{0,20}\]?(?:\([^()\s]{1,200}\))?"
+    r"(?:\s{1,3}(?:[-–—/(]\s?)?(?:released? )?(?:on )?[\w., -]{4,30}\)?)?\s*\Z"
+)
+_CHANGES = re.compile(
+    r"\s{0,3}#{1,4}\s{1,3}\W{0,4}(?:fix(?:es|ed)|changes|changed|added|removed|improve(?:d|ments)|highlights|"
+    r"new features|features|"
+    r"enhancements|breaking changes|security|upgrad(?:es|ing))\W{0,4}\Z",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s")
+_LINES_OF_ITEM = 3
 _SPANS = 400
 _MOST_LINES = 20_000  # longer texts are logs, whose first lines tell what they are
 
@@ -59,6 +85,7 @@ _HINTS = (
     "you could", "you would", "you can", "this error", "this message", "this warning", "if you", "when you",
     "| what to do", "|meaning", "| meaning", "| fix", "| cause", "| action", "> ", "if someone", "a user",
 )  # fmt: skip
+_HINTS_OF_TESTS = ("test session starts", "running 0", "test project /", "0 passed")
 _ANY_ASKED = re.compile(r"^[\s*_#>-]{0,8}q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.MULTILINE)
 
 
@@ -68,6 +95,8 @@ def guide_lines(lines: Sequence[str], blocks: Sequence[int], shapes: str) -> fro
     ``shapes``: the different lines in lower case, all digits made equal.
     """
     lines, blocks = lines[:_MOST_LINES], blocks[:_MOST_LINES]
+    if lines and len({block for line, block in zip(lines, blocks, strict=True) if line.strip()}) == 1:
+        blocks = [0] * len(lines)  # the whole text stands in one block
     lowered = "\n" + shapes
     found: set[int] = set()
     spans: list[tuple[int, int]] = []
@@ -77,6 +106,10 @@ def guide_lines(lines: Sequence[str], blocks: Sequence[int], shapes: str) -> fro
         headings = list(_headings(lines, blocks))
         spans += [*_sections(lines, blocks, headings), *_solutions(lines, blocks, headings)]
         spans += [*_tables(lines), *_examples(lines, blocks), *_chat(lines)]
+    if any(hint in lowered for hint in _HINTS_OF_TESTS):
+        spans += _test_runs(lines)
+    if "\n#" in lowered or "\n #" in lowered:
+        spans += _changes(lines, blocks)
     for first, end in spans:
         found.update(range(first, end))
     return frozenset(found)
@@ -130,6 +163,43 @@ def _sections(
         prose = [lines[step] for step in range(at, end) if not blocks[step]]
         told = not _MAYBE.match(words) or any(_TOLD.search(line) for line in prose)
         if always or (told and not any(_FIRST_PERSON.search(line) for line in prose)):
+            yield at, end
+
+
+def _test_runs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Runs of tests that ended without a failure."""
+    begin: int | None = None
+    for at, line in enumerate(lines):
+        if not line[:60].strip("= ") or not _TEST_SIGNS.search(line[:500]):
+            continue
+        whole = line[:500] + " " + (lines[at + 1][:200] if at + 1 < len(lines) else "")  # it may have been wrapped
+        if _TESTS_BEGIN.match(whole):
+            begin = at if begin is None or "%]" not in line else begin
+        elif begin is not None and _TESTS_FAILED.match(whole):
+            begin = None
+        elif begin is not None and (_TESTS_SOUND.match(line[:500]) or _TESTS_SOUND.match(whole)):
+            yield begin, at + 1
+            begin = None
+
+
+def _changes(lines: Sequence[str], blocks: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Lists of changes below the heading of a version or of a kind of change, where nobody says "I"."""
+    for at, line in enumerate(lines):
+        if blocks[at] or line.lstrip()[:1] != "#" or not (_VERSION.match(line[:400]) or _CHANGES.match(line[:80])):
+            continue
+        end = step = at + 1
+        since = 0  # lines since the last item, which may go on for a few
+        while step < len(lines) and since <= _LINES_OF_ITEM:
+            if lines[step].lstrip()[:1] == "#" and _HEADING.match(lines[step]):
+                end = step
+                break
+            since = 0 if _ITEM.match(lines[step]) else since + bool(lines[step].strip())
+            step += 1
+            end = step if since == 0 or step == len(lines) else end
+        body = [lines[step] for step in range(at + 1, end) if lines[step].strip()]
+        items = sum(1 for one in body if _ITEM.match(one))
+        coded = any(blocks[step] for step in range(at + 1, end))
+        if 2 * items >= len(body) > 0 and items and not coded and not any(_FIRST_PERSON.search(one) for one in body):
             yield at, end
 
 

@@ -36,7 +36,7 @@ _KERNEL = re.compile(
     r"\s{0,12}\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d[^\]]{0,20}\]|"
     r"\s{0,12}(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\S{8,32})"
     r"\s\S{0,64}\s?kernel(?:\[\d{1,9}\])?: "
-    r"|\s{0,12}(?:amdgpu [0-9a-f]{4}:[0-9a-f]{2}:|amdgpu: \S|kfd kfd: |NVRM: |\[drm[:\] ]|nvidia-nvlink: |"
+    r"|\s{0,40}NVRM: |\s{0,12}(?:amdgpu [0-9a-f]{4}:[0-9a-f]{2}:|amdgpu: \S|kfd kfd: |\[drm[:\] ]|nvidia-nvlink: |"
     r"AMD-Vi: |DMAR: |pcieport [0-9a-f]{4}:|\[Hardware Error\])"
 )
 _ROCMINFO = re.compile(

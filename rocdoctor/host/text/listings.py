@@ -43,12 +43,9 @@ def _lines(clean: Clean, kind: Kind, hits: list[int], stops: set[int]) -> Iterat
             indent = len(clean.lines[at]) - len(clean.lines[at].lstrip())
             step = at + 1
             while (
-                step < len(clean.lines)
-                and step - at < 400
-                and step not in stops
-                and len(clean.lines[step]) - len(clean.lines[step].lstrip()) > indent
+                step < len(clean.lines) and step - at < 400 and step not in stops and _deeper(clean.lines, step, indent)
             ):
-                if not kind.line.match(clean.lines[step]):
+                if clean.lines[step] and not kind.line.match(clean.lines[step]):
                     indices.append(step)
                 step += 1
         if near:
@@ -57,6 +54,12 @@ def _lines(clean: Clean, kind: Kind, hits: list[int], stops: set[int]) -> Iterat
             groups.append(indices)
     for group in groups[:500]:
         yield _part(clean, kind.question, sorted(set(group)))
+
+
+def _deeper(lines: list[str], step: int, indent: int) -> bool:
+    """Whether a line is indented more than this, or is what was left empty above such a line."""
+    at = step if lines[step] or step + 1 >= len(lines) else step + 1
+    return len(lines[at]) - len(lines[at].lstrip()) > indent
 
 
 def _between(stops: set[int], low: int, high: int) -> bool:

@@ -28,6 +28,12 @@ _OTHER = re.compile(
     r"|^\W{0,4}@[\w-]{1,40}\b[^.]{0,60}(?:wrote|said|says|reported|mentioned)|\b(?:wrote|said|schrieb|a écrit) ?:\s*$",
     re.IGNORECASE,
 )
+# What came here from another machine is here now.
+_BROUGHT = re.compile(
+    rf"\b(?:mov|copi|migrat|upgrad|switch|swapp?|transferr?|carri|reus|took|taken|brought|bring)\w* "
+    rf"(?:[^.:;]{{0,60}} )?from (?:my |our |the |an? )?(?:\w+ ){{0,3}}(?:{_MACHINE}|cards?|gpus?)\b",
+    re.IGNORECASE,
+)
 _COMPARED = re.compile(
     r"\b(?:compared? (?:to|with)|as opposed to|unlike|in contrast (?:to|with)|rather than|instead of|versus|vs\.?|than|"
     r"similar to|same as|fall(?:s|ing)?[ -]?backs? (?:to|on)|against|(?:choosing|choose|decide|deciding) between|"
@@ -62,7 +68,10 @@ _ADVICE = re.compile(
     r"workarounds?|work-arounds?|solutions?|the fix"
     r"|to (?:fix|solve|work around)|fixe[sd] (?:it|this|by)|make sure|ensure that|it is possible to|one "
     r"can|people (?:say|set|use)|docs? (?:say|tell)s?"
-    r"|guides? (?:say|tell)s?|do i (?:need|have)|is it (?:ok|safe|possible)|for example|e\.g\.|such as|"
+    r"|(?:posts?|threads?|comments?|forums?|wikis?|blogs?|articles?|issues?|replies|answers?|people|users|everybody|"
+    r"everyone|someone|somebody|reddit|google|chatgpt|others|guides?|tutorials?|readme|faq)(?: \w+){0,2} "
+    r"(?:say|tell|mention|claim|propose|point|talk)(?:s|ing|ed)?|"
+    r"do i (?:need|have)|is it (?:ok|safe|possible)|for example|e\.g\.|such as|"
     r"expected behaviou?r|proposed|feature request|(?:set|export) (?:the following|these)|to find out more)\b",
     re.IGNORECASE,
 )
@@ -95,6 +104,10 @@ _OTHER_HEADING = re.compile(
 # Sentences of a log differ in their numbers, which no expression here looks at: what was found of one holds for all.
 _KEPT = 4096
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|;(?=\s)|\s[-–—]\s")
+
+
+def _of_other(text: str) -> bool:
+    return bool(_OTHER.search(_BROUGHT.sub("", text)))
 
 
 def sentence_around(clean: Clean, line: int, start: int, end: int) -> tuple[str, str]:
@@ -163,7 +176,7 @@ def role_of_setting(before: str, after: str) -> Role:
 @lru_cache(_KEPT)
 def _role_of_setting(before: str, after: str) -> Role:
     whole = before + " " + after
-    if _OTHER.search(whole):
+    if _of_other(whole):
         return "other"
     if _TRIED.search(whole) or _NEGATED.search(before):
         return "tried"
@@ -228,7 +241,7 @@ def role_of_block(clean: Clean, first: int, last: int, setting: bool) -> Role:
 @lru_cache(_KEPT)
 def _role_of_lead(lead: str) -> Role:
     """The role of the settings in a block by the sentence that leads to it."""
-    if _OTHER.search(lead):
+    if _of_other(lead):
         return "other"
     if _TRIED.search(lead):
         return "tried"

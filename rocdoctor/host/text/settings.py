@@ -55,6 +55,10 @@ _YAML_PAIR = re.compile(
 )
 _YAML_NAME = re.compile(r"\s{0,40}(?:-\s{1,4})?name:\s{1,4}['\"]?([A-Z][A-Z0-9_]{2,80})['\"]?\s*\Z")
 _YAML_VALUE = re.compile(r"\s{0,40}value:\s{1,4}['\"]?([^'\"\s#]{0,400})['\"]?")
+# "map[A:1 B: C:2]", as Go prints variables: a line of it has many names, and one that nothing follows has no value.
+_IN_MAP = re.compile(r"(?<![^\s\[])([A-Za-z]\w{0,40}_\w{1,60}):(\S{0,400})")
+_MAP_LEAST = 3
+_NAME_ALONE = re.compile(r"[A-Za-z]\w{0,40}_\w{1,60}:")
 _BY_LIBRARY = re.compile(r"\b((?:NCCL|RCCL)_[A-Z0-9_]{2,60}) set by environment to (\S{1,400}?)\.?\s*\Z")
 _UNIT = re.compile(r"(?:Environment=|--export=\S{0,200}?,)\"?([A-Z][A-Z0-9_]{2,80})=([^\s\",]{0,400})")
 _SENTENCE = re.compile(
@@ -116,6 +120,12 @@ def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
     line = clean.lines[at][:4000]
     block = role_of_block(clean, at, at, setting=True)
     found: list[tuple[str, str | None]] = []
+    printed = list(_IN_MAP.finditer(line)) if "map[" in line or line.count(":") >= _MAP_LEAST else []
+    if len(printed) >= _MAP_LEAST or (printed and "map[" in line):
+        for one in printed:
+            if (value := one[2].rstrip("]\"'")) and is_known(one[1]):
+                yield Setting(one[1], value, at, "other" if block == "other" else "now")
+        return
     library = _BY_LIBRARY.search(line)
     if library:
         yield Setting(library[1], library[2], at, "other" if block == "other" else "now")
@@ -142,6 +152,8 @@ def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
         return
     for one in _SENTENCE.finditer(line):
         if not is_known(one[1]) or ("=" not in one[0][len(one[1]) : len(one[1]) + 4] and one[1] not in env_names()):
+            continue
+        if _NAME_ALONE.match(one[2]):
             continue
         before, after = sentence_around(clean, at, one.start(), one.end())
         role = role_of_setting(before, after)
