@@ -12,6 +12,7 @@ import errno
 import glob
 import os
 import queue
+import re
 import stat
 import subprocess
 import sys
@@ -20,11 +21,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
 from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
 from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded
+
+if TYPE_CHECKING:
+    from rocdoctor.smoke.live import Aside
 
 _PIECE_BYTES = 256 * 1024
 # Each in a thread of its own, with a deadline of its own.
@@ -65,6 +70,7 @@ class LiveHost:
         self.python = python
         self.environment = environment  # of the interpreter under test, where it is not our own
         self.told: Callable[[str, str, int, str], None] | None = None  # hears how far smoke tests are
+        self.smoke_aside: Aside | None = None
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
@@ -95,6 +101,11 @@ class LiveHost:
         assert pending.answer is not None
         return pending.answer
 
+    def forget(self) -> None:
+        """Let the next asking of a question look again: for what changes while one watches."""
+        with self._lock:
+            self._pending.clear()
+
     # -- how it works
 
     def _deadline_s(self, question: str) -> float:
@@ -104,7 +115,8 @@ class LiveHost:
         soon after one deadline.
         """
         if question.startswith("smoke "):
-            return _SMOKE_LIMIT_S
+            soak = re.search(r" soak=([0-9]{1,4}(?:\.[0-9]{1,4})?)\b", question)
+            return _SMOKE_LIMIT_S + (60.0 * float(soak[1]) if soak else 0.0)
         if question.startswith("python "):
             return self.timeout_s * 3 + 2 * GRACE_S + 1.0
         if question.startswith("run "):
@@ -205,7 +217,7 @@ class LiveHost:
         if interpreter is None:
             return Answer(question, "absent", note="no Python interpreter found")
         try:
-            runs = perform(request_of(question), interpreter, self.told)
+            runs = perform(request_of(question), interpreter, self.told, self.smoke_aside)
         except PoolError as problem:
             return Answer(question, "failed", note=f"{interpreter}: {problem}; name another interpreter with --python")
         except (PlanError, ValueError) as problem:

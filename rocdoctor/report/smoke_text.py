@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from rocdoctor.facts import ModeResult, SmokeRun
 from rocdoctor.report.clean import one_line
+from rocdoctor.report.figures_text import finding_lines, section
+from rocdoctor.smoke.judge_figures import LowFigure
 from rocdoctor.smoke_modes import LAYERS
 
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}
@@ -18,9 +20,9 @@ _LEGEND = {
 }  # fmt: skip
 
 
-def render(runs: Sequence[SmokeRun], width: int) -> str:
-    """The whole report: the sentence, the faults, the tables, what was not tested."""
-    lines = [*textwrap.wrap(headline(runs), width), ""]
+def render(runs: Sequence[SmokeRun], width: int, low: Sequence[LowFigure] = ()) -> str:
+    """The whole report: the sentence, the faults, low figures, the tables, what was not tested."""
+    lines = [*textwrap.wrap(headline(runs, low), width), "", *finding_lines(low, width)]
     for run in runs:
         for one in run.modes:
             if one.state in ("fail", "crashed"):
@@ -30,12 +32,12 @@ def render(runs: Sequence[SmokeRun], width: int) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def markdown(runs: Sequence[SmokeRun]) -> str:
+def markdown(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
     """The same for an issue: the sentence, then the table as it is."""
-    return f"**{headline(runs)}**\n\n```text\n{render(runs, 100)}```\n"
+    return f"**{headline(runs, low)}**\n\n```text\n{render(runs, 100, low)}```\n"
 
 
-def headline(runs: Sequence[SmokeRun]) -> str:
+def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
     """One sentence: the first fault, or that all is well and how much was tried."""
     modes = [one for run in runs for one in run.modes]
     bad = [one for one in modes if one.state in ("fail", "crashed")]
@@ -43,9 +45,11 @@ def headline(runs: Sequence[SmokeRun]) -> str:
     if bad:
         layer = f"; look first at {LAYERS[bad[0].layer]}" if bad[0].layer else ""
         return f"{len(bad)} of {len(bad) + right} modes went wrong, first {_name(bad[0])}{layer}."
+    slow = f" {len(low)} measured figures are far too low." if low else ""
     if not right:
-        return "Nothing could be tested here."
-    return f"All {right} modes that this machine can run compute the right numbers."
+        measured = sum(len(run.figures) for run in runs)
+        return (f"{measured} figures were measured." if measured else "Nothing could be tested here.") + slow
+    return f"All {right} modes that this machine can run compute the right numbers.{slow}"
 
 
 def _run(run: SmokeRun, width: int) -> list[str]:
@@ -54,6 +58,8 @@ def _run(run: SmokeRun, width: int) -> list[str]:
     torch = one_line(run.torch or "unknown")[:40]
     lines = [f"{ranks} {where}, back end {one_line(run.backend)[:20]}, torch {torch}, {run.wall_s:.1f} s"]
     lines += [line for note in run.notes for line in textwrap.wrap(f"note: {one_line(note)}", width)]
+    if not run.modes:
+        return [*lines, "", *section(run, width)]
     wide = max((len(_name(one)) for one in run.modes), default=4)
     crowded = wide + 16 + 5 * run.world > width
     header = "rank " + " ".join(f"{rank:>4}" for rank in range(run.world)) if not crowded else "ranks    "
@@ -82,7 +88,7 @@ def _run(run: SmokeRun, width: int) -> list[str]:
             lines += textwrap.wrap(words_of, width, subsequent_indent="  ")
     if run.untested:
         lines += textwrap.wrap(f"This run says nothing of: {', '.join(map(one_line, run.untested))}.", width)
-    lines.append("")
+    lines += ["", *section(run, width)]
     return lines
 
 

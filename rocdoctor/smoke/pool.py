@@ -151,12 +151,15 @@ class Pool:
         self._say(self._plan)
         return self._wait("start", limit_s, began)
 
-    def run(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
+    def run(
+        self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> ModeRecord:  # fmt: skip
         """Run one mode on all ranks and wait for them, at most ``limit_s`` and the time to end them."""
         for rank, old in self._ranks.items():
             self._ranks[rank] = RankRecord(rank, gpu=old.gpu)
         began = time.monotonic()  # on a busy machine the ranks may be done before we are back from the order
-        self._say({"do": "mode", "mode": mode})
+        self._say({"do": "mode", "mode": mode, **({"options": dict(options)} if options else {})})
         return self._wait(mode, limit_s, began, on_rank)
 
     def _wait(

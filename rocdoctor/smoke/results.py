@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, get_args
 
 from rocdoctor.facts.smoke import Layer, ModeResult, RankResult, SmokeRun, SmokeState
+from rocdoctor.smoke.figure_math import read_figures
 
 __all__ = ["Layer", "ModeResult", "RankResult", "SmokeRun", "State", "from_text", "to_json", "to_text"]
 State = SmokeState
@@ -62,7 +63,7 @@ def _read_run(data: dict[str, Any]) -> SmokeRun:
         _text(data.get("torch")) or None, _number(data.get("wall_s")),
         tuple(_read_mode(one) for one in _objects(data.get("modes"))[:_MAX_MODES]),
         _texts(data.get("untested")), _texts(data.get("notes")), _whole(data.get("memory_bytes")) or None,
-        data["figures"] if isinstance(data.get("figures"), dict) else {},
+        read_figures(data.get("figures")),
     )  # fmt: skip
 
 

@@ -14,7 +14,8 @@ class Context:
     """One mode on one rank.
 
     ``device`` is where this rank computes; ``backend`` the name of the process group's back end; ``folder`` a scratch
-    folder that all ranks share, where there is one. ``facts`` goes into the result as it is (small, JSON).
+    folder that all ranks share, where there is one. ``facts`` goes into the result as it is (small, JSON);
+    ``options`` are those of the order.
     ``marks`` counts the announced steps.
     """
 
@@ -30,6 +31,7 @@ class Context:
         self._folder = folder
         self.sizes = models.Sizes(world)
         self.facts: dict[str, Any] = {}
+        self.options: dict[str, Any] = {}
         self.marks = 0
         self._board = board
         self._cache = cache

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import locate, watch
+from . import figures, locate, watch
 from .context import Context
 from .mode import NotApplicable, OtherRankFailed, all_modes
 
@@ -114,7 +114,7 @@ def _serve(job: Job, commands: int, events: int) -> None:
         say(event="not-ready", **_crash(torch, error))
         return
     say(event="ready", gpu=seen)
-    modes = {mode.name: mode for mode in (*all_modes(), locate.MODE)}
+    modes = {mode.name: mode for mode in (*all_modes(), locate.MODE, *figures.ALL)}
     cache: dict[Any, Any] = {}
     with os.fdopen(commands, "r") as lines:
         for line in lines:
@@ -124,6 +124,7 @@ def _serve(job: Job, commands: int, events: int) -> None:
             board.begin(name)
             shared = "" if job.joined else job.folder
             context = Context(torch, job.rank, job.world, device, job.backend, shared, board, cache)
+            context.options = order.get("options") or {}
             began = time.monotonic()
             record = run(torch, modes[name].run, context)
             say(event="result", mode=name, seconds=time.monotonic() - began, **record)
