@@ -113,7 +113,10 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         add("--device", choices=("auto", "cpu"), default="auto")
         sets = one.add_mutually_exclusive_group()
         sets.add_argument("--quick", action="store_true", help="the quick set of modes (this is the default)")
-        sets.add_argument("--full", action="store_true", help="all modes, also those that take minutes")
+        sets.add_argument("--full", action="store_true", help="all modes, also those that take minutes, and --figures")
+        add("--figures", action="store_true", help="measure how fast this machine is (by itself: no modes)")
+        add("--soak", type=float, metavar="MINUTES", help="sustained load: what heat does to rate and clock")
+        add("--trace", metavar="FILE", help="write a torch.profiler trace of three training steps (with --figures)")
         add("--deadline", type=float, metavar="SECONDS", help="deadline of one mode (30 on the CPU, 120 on GPUs)")
         add("--list", action="store_true", help="print the modes and end")
         more = one.add_argument_group("over several nodes: the same command on each of them, or one srun").add_argument

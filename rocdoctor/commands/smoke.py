@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from dataclasses import asdict, replace
 from typing import Any
 
 from rocdoctor.cli import EXIT_FINDINGS, UsageError, suggestion
 from rocdoctor.commands.common import Progress, open_host, print_json, wants, width
 from rocdoctor.facts import SmokeRun
 from rocdoctor.host.base import Host
-from rocdoctor.smoke.live import Request
+from rocdoctor.smoke.expected import with_expected
+from rocdoctor.smoke.judge_figures import LowFigure, low_figures
+from rocdoctor.smoke.live import Aside, Request
 from rocdoctor.smoke.plan import MAX_WORLD
 from rocdoctor.smoke.results import from_text, to_json
 from rocdoctor.smoke.runner import modes_named
@@ -30,7 +34,8 @@ def run(options: argparse.Namespace) -> int:
         return smoke_nodes.run(options, modes)
     host = open_host(options)
     runs = _recorded(host) if options.source is not None else _perform(host, options, len(modes))
-    _print(options, runs)
+    runs, low = _beside_peaks(host, runs)
+    _print(options, runs, low)
     return EXIT_FINDINGS if any(one.state in ("fail", "crashed") for each in runs for one in each.modes) else 0
 
 
@@ -56,39 +61,72 @@ def _perform(host: Host, options: argparse.Namespace, count: int) -> tuple[Smoke
         raise UsageError(f"--world takes 1 to {MAX_WORLD} ranks, not {options.world}")
     if options.deadline is not None and not 1 <= options.deadline <= 3600:
         raise UsageError(f"--deadline takes 1 to 3600 seconds, not {options.deadline:g}")
+    if options.soak is not None and not 0.05 <= options.soak <= 1440:
+        raise UsageError(f"--soak takes 0.05 to 1440 minutes, not {options.soak:g}")
+    measuring = options.figures or options.soak is not None or options.trace is not None
+    no_modes = measuring and not options.modes and not options.full and not options.quick
+    figures = (options.full and not options.modes) or options.figures or options.trace is not None
+    if options.trace is not None and os.path.lexists(options.trace):
+        raise UsageError(f"{options.trace}: there is such a file; --trace writes a new one")
     request = Request(
-        options.full, tuple(options.modes), options.world, options.backend, options.device, options.deadline
-    )
+        options.full, tuple(options.modes), options.world, options.backend, options.device, options.deadline,
+        figures, options.soak or 0.0, no_modes,
+    )  # fmt: skip
+    aside = Aside(os.path.abspath(options.trace) if options.trace is not None else "")
     progress = Progress(options.quiet)
     progress.say("importing torch")
-    _listen(host, progress, count)
-    answer = host.ask(request.question())
+    seen = _listen(host, progress, 0 if no_modes else count, aside)
+    try:
+        answer = host.ask(request.question())
+    except KeyboardInterrupt:
+        if not any(name.startswith("figures-") for name in seen):
+            raise
+        aside.stop.set()  # figures end with what there is; a second interrupt ends at once
+        progress.say("ending with what was measured so far")
+        answer = host.ask(request.question())
     progress.done()
     if not answer.ok:
         raise UsageError(answer.note or answer.unknown().why)
     return from_text(answer.text)
 
 
-def _listen(host: Any, progress: Progress, count: int) -> None:
-    """Have the live host say how far it is."""
+def _listen(host: Any, progress: Progress, count: int, aside: Aside) -> set[str]:
+    """Have the live host say how far it is; the names of what was begun."""
     while hasattr(host, "inner"):
         host = host.inner
-    done = 0
+    done, begun = 0, set[str]()
 
     def told(what: str, mode: str, rank: int, state: str) -> None:
         nonlocal done
         done += what == "done"
         if what == "mode":
-            progress.say(f"{mode} ({done} of {count} done)")
+            begun.add(mode)
+            progress.say(mode if mode.startswith("figures-") else f"{mode} ({done} of {count} done)")
 
-    host.told = told
+    host.told, host.smoke_aside = told, aside
+    return begun
 
 
-def _print(options: argparse.Namespace, runs: tuple[SmokeRun, ...]) -> None:
+def _beside_peaks(host: Host, runs: tuple[SmokeRun, ...]) -> tuple[tuple[SmokeRun, ...], tuple[LowFigure, ...]]:
+    """The runs with figures beside what this machine could reach, and those that are far too low."""
+    if not any(run.figures for run in runs):
+        return runs, ()
+    machine = None
+    if any(run.figures and run.device != "cpu" for run in runs):
+        from rocdoctor.collect import collect
+
+        machine = collect(host)
+    found = tuple(replace(run, figures=with_expected(run.figures, machine)) for run in runs)
+    low = tuple(one for run in found if machine is not None for one in low_figures(run.figures, machine))
+    return found, low
+
+
+def _print(options: argparse.Namespace, runs: tuple[SmokeRun, ...], low: tuple[LowFigure, ...]) -> None:
     form = wants(options)
     if form == "json":
-        print_json(to_json(runs))
+        findings = [{"severity": "warning", **asdict(one)} for one in low]
+        print_json({**to_json(runs), **({"findings": findings} if findings else {})})
         return
     from rocdoctor.report.smoke_text import markdown, render
 
-    sys.stdout.write(markdown(runs) if form == "markdown" else render(runs, width()))
+    sys.stdout.write(markdown(runs, low) if form == "markdown" else render(runs, width(), low))
