@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from rocdoctor.smoke.late import innermost_frames, waits
 from rocdoctor.smoke.pool import ModeRecord, RankRecord
 from rocdoctor.smoke.results import Layer, ModeResult, RankResult, State
 from rocdoctor.smoke.worker.compare import closeness, order_of
@@ -32,13 +33,21 @@ def judge(record: ModeRecord) -> ModeResult:
     ranks = record.ranks
     states = [_state(one) for one in ranks]
     if all(state == "pass" for state in states):
-        return _result(record, "pass", "")
+        late = [one for one in ranks if one.late_s]
+        return _late(record, late) if late else _result(record, "pass", "")
     if "crashed" in states:
         return _crashed(record)
     if "fail" in states:
         return _wrong(record)
     first = next(one for one, state in zip(ranks, states, strict=True) if state != "pass")
     return _result(record, "not-applicable", _said(first))
+
+
+def _late(record: ModeRecord, late: Sequence[RankRecord]) -> ModeResult:
+    """Right numbers, but a rank did nothing for seconds while all others waited for it."""
+    words = f"{_ranks(late)} kept the others waiting for {max(one.late_s for one in late):.0f} s without doing anything"
+    where = f", in {late[0].late_in}" if late[0].late_in else ""
+    return _result(record, "fail", words + where, "configuration", [one.rank for one in late])
 
 
 def _state(one: RankRecord) -> State:
@@ -94,7 +103,7 @@ def _suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> li
     if died:
         found.append(_died(died))
     gone = [one for one in ranks if _state(one) == "fail"] or [one for one in ranks if _state(one) == "pass"]
-    if gone and all(_waits(one) for one in silent):
+    if gone and all(waits(one.stack) for one in silent):
         found.append(_went_on(gone))
     if silent and (others or len(silent) < len(ranks)):
         found.append(_silent(silent, ranks))
@@ -134,10 +143,10 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> tuple[
         words = f"{_ranks(stuck)} hangs inside the kernel (uninterruptible){_at(stuck[0])}"
         return stuck, "device", words
     # Ranks that wait inside a collective for somebody are victims, as long as another one is elsewhere.
-    elsewhere = [one for one in silent if not _waits(one)]
+    elsewhere = [one for one in silent if not waits(one.stack)]
     chosen = elsewhere if elsewhere and len(elsewhere) < len(ranks) else _behind(silent)
-    where = _place(chosen[0])
-    layer: Layer = "collectives" if _waits(chosen[0]) else "framework"
+    where = innermost_frames(chosen[0].stack)
+    layer: Layer = "collectives" if waits(chosen[0].stack) else "framework"
     return chosen, layer, f"{_ranks(chosen)} gave no answer{_at(chosen[0])}" + (f"; it was in {where}" if where else "")
 
 
@@ -150,30 +159,6 @@ def _went_on(gone: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str]:
 
 def _nobody(silent: Sequence[RankRecord]) -> tuple[list[RankRecord], Layer, str]:
     return list(silent), "collectives", f"no rank gave an answer{_at(silent[0])}; all wait in the same place"
-
-
-_WAITING = (
-    "distributed_c10d.py", "_functional_collectives.py", "_engine_run_backward", " in wait", "reducer",
-    "c10d_logger.py", "_wait_batch_p2p", "rendezvous.py",
-)  # fmt: skip
-_DISPATCHER = "torch/_ops.py"
-
-
-def _waits(one: RankRecord) -> bool:
-    lines = (line for line in one.stack.splitlines() if line.strip().startswith("File "))
-    frames = [line for line in lines if _DISPATCHER not in line]
-    return bool(frames) and any(word in frames[0] for word in _WAITING)
-
-
-def _place(one: RankRecord) -> str:
-    """The innermost Python frames, as ``file:line function``."""
-    found = []
-    for line in one.stack.splitlines():
-        parts = line.strip().split('"')
-        if len(parts) == 3 and parts[0].startswith("File"):
-            number, _, function = parts[2].removeprefix(", line ").partition(" in ")
-            found.append(f"{parts[1].rsplit('/', 1)[-1]}:{number} {function}")
-    return " < ".join(found[:3])
 
 
 def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:
@@ -341,6 +326,6 @@ def _rank_words(one: RankRecord) -> str:
     if one.result is None and one.ended:
         return f"ended by signal {one.exit_signal}" if one.exit_signal else f"ended with status {one.exit_status}"
     if one.result is None:
-        return "no answer" + (f"; was in {_place(one)}" if _place(one) else "")
+        return "no answer" + (f"; was in {innermost_frames(one.stack)}" if innermost_frames(one.stack) else "")
     fault = next(iter(one.result.get("faults", ())), None)
     return f"{fault['name']}: {fault['words']}" if fault else _said(one)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.smoke.late import EVERY_S, FIRST_LOOK_S, Lateness
 from rocdoctor.smoke.processes import environment, innermost, process_state, pss_bytes, sweep, tail
 from rocdoctor.smoke.worker import board
 
@@ -62,6 +63,8 @@ class RankRecord:
     log: str = ""
     note: dict[str, Any] = field(default_factory=dict)
     node: int | None = None  # where it runs, None on one node alone
+    late_s: float = 0.0  # how long it kept the others waiting, idle in late_in
+    late_in: str = ""
 
     @property
     def ended(self) -> bool:
@@ -86,6 +89,7 @@ class Pool:
         self._folder = Path(tempfile.mkdtemp(prefix="rocdoctor-smoke-"))
         self.mark = secrets.token_hex(8)
         self._buffer = b""
+        self._there = True
         self._generation = 0
         self._ranks: dict[int, RankRecord] = {}
         self._pids: dict[int, int] = {}
@@ -166,8 +170,14 @@ class Pool:
         self, mode: str, limit_s: float, began: float, on_rank: Callable[[int, str], None] | None = None
     ) -> ModeRecord:
         deadline = until = began + limit_s
-        while any(one.result is None and not one.ended for one in self._ranks.values()):
-            found = self._event(until)
+        lateness = Lateness(self._place, self._pids)
+        next_look = began + FIRST_LOOK_S if mode != "start" else until
+        while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:
+            found = self._event(min(until, next_look))
+            if found is None and self._there and time.monotonic() < until:
+                lateness.look(unanswered)
+                next_look = time.monotonic() + EVERY_S
+                continue
             if found is None:
                 break
             one = self._take(found)
@@ -182,6 +192,7 @@ class Pool:
         self._measure()
         for rank, one in self._ranks.items():
             one.note = board.read(str(self._place / "board"), rank)
+            one.late_s, one.late_in = lateness.seconds.get(rank, 0.0), lateness.places.get(rank, "")
             if one.ended or one.silent:
                 one.log = tail(self._place / f"rank{rank}.log", 12)
         return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline)
@@ -203,15 +214,18 @@ class Pool:
     def _look_at_silent(self) -> None:
         """Ask ranks that gave no answer what they are doing: the kernel's state, and their Python stack."""
         silent = [one for one in self._ranks.values() if one.result is None and not one.ended]
+        offsets: dict[int, int] = {}
         for one in silent:
             one.silent = True
+            with contextlib.suppress(OSError):
+                offsets[one.rank] = (self._place / f"rank{one.rank}.stack").stat().st_size
             one.process_state = process_state(self._pids.get(one.rank, 0))
             with contextlib.suppress(OSError, KeyError):
                 os.kill(self._pids[one.rank], signal.SIGUSR2)
         if silent:
             time.sleep(_STACK_S)
         for one in silent:
-            one.stack = innermost(self._place / f"rank{one.rank}.stack")
+            one.stack = innermost(self._place / f"rank{one.rank}.stack", offsets.get(one.rank, 0))
 
     def _measure(self) -> None:
         """Memory of all ranks together, shared pages counted once (proportional set size)."""
@@ -266,6 +280,7 @@ class Pool:
                 return None
             data = os.read(self._from, 65536)
             if not data:
+                self._there = False
                 return None
             self._buffer += data
         line, self._buffer = self._buffer.split(b"\n", 1)

@@ -69,9 +69,10 @@ def pss_bytes(pid: int) -> int | None:
     return None
 
 
-def innermost(path: Path, lines: int = 12) -> str:
-    """The innermost frames of a dumped stack, which come first."""
+def innermost(path: Path, offset: int = 0, lines: int = 12) -> str:
+    """The innermost frames, which come first, of the stack that was dumped behind ``offset`` bytes."""
     with contextlib.suppress(OSError), path.open("rb") as stream:
+        stream.seek(offset)
         return "\n".join(stream.read(8192).decode("utf-8", errors="replace").splitlines()[:lines])
     return ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from rocdoctor.facts.smoke import Layer, ModeResult, RankResult, SmokeRun, SmokeState
 from rocdoctor.smoke.figure_math import read_figures
@@ -121,8 +121,8 @@ def _numbers(value: Any) -> dict[str, float]:
 
 
 def _layer(value: Any) -> Layer:
-    return value if isinstance(value, str) and value in get_args(Layer) else ""
+    return cast(Layer, value) if isinstance(value, str) and value in get_args(Layer) else ""
 
 
 def _state(value: Any) -> SmokeState:
-    return value if isinstance(value, str) and value in get_args(SmokeState) else "unknown"
+    return cast(SmokeState, value) if isinstance(value, str) and value in get_args(SmokeState) else "unknown"

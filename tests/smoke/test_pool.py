@@ -36,6 +36,13 @@ def test_a_lost_rank_is_named_in_time_and_nothing_is_left(fault: str, layer: str
     assert kit.processes() == []
 
 
+def test_a_rank_that_only_comes_late_is_named() -> None:
+    result = kit.planted("late", 1, "ddp", world=4)
+    assert (result.state, result.layer, result.named) == ("fail", "configuration", (1,)), result.message
+    assert "kept the others waiting" in result.message
+    assert max(result.max_error["grad"], result.max_error["loss"]) < 1e-5
+
+
 def test_a_pool_goes_on_after_a_loss() -> None:
     assert kit.planted("sigkill", 1, "ddp").state == "crashed"
     assert kit.run("ddp").state == "pass"

@@ -103,6 +103,10 @@ def sleep(active: Active) -> None:
     at_backward(lambda: time.sleep(3600), active)
 
 
+def late(active: Active) -> None:
+    at_backward(lambda: time.sleep(6), active)
+
+
 def raise_error(active: Active) -> None:
     def act() -> None:
         raise ValueError("planted: expected a tensor of 3 dimensions")
@@ -147,7 +151,7 @@ def _parameters() -> list[torch.Tensor]:
 
 FAULTS: dict[str, Callable[[Active], None]] = {
     "sigkill": die(signal.SIGKILL), "sigsegv": die(signal.SIGSEGV), "sigstop": die(signal.SIGSTOP),
-    "exit-0": leave(0), "sleep": sleep, "error": raise_error, "out-of-memory": out_of_memory,
+    "exit-0": leave(0), "sleep": sleep, "late": late, "error": raise_error, "out-of-memory": out_of_memory,
     "wrong-size": wrong_size, "wrong-order": wrong_order, "skipped-collective": skipped,
     "gradient-bit": gradient_bit,
 }  # fmt: skip
