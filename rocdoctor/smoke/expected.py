@@ -32,7 +32,7 @@ def with_expected(figures: Mapping[str, Sequence[Entry]], machine: Machine | Non
             if gpu is not None and machine is not None and usable(entry) and entry.get("expected") is None:
                 _complete(name, entry, gpu, machine)
         if name.startswith(PER_DEVICE):
-            _beside_others(entries, machine)
+            _beside_others(name, entries, machine)
     for words in ("train", "train_compiled"):
         shares = [one for one in found.get(f"{words}_model_tflops", []) if one.get("share")]
         if shares:
@@ -161,11 +161,21 @@ def _xgmi_gb_s(machine: Machine, gpu: Gpu, link: GpuLink) -> float | None:
     return rate * count if rate is not None and count else None
 
 
-def _beside_others(entries: list[Entry], machine: Machine | None) -> None:
-    """Each device beside the equal ones; different parts in one machine are not each other's measure."""
+def _beside_others(name: str, entries: list[Entry], machine: Machine | None) -> None:
+    """Each device beside the equal ones; different parts in one machine are not each other's measure.
+
+    Nor are equal cards in unequal slots where the slot counts: those are compared when their paths are known.
+    """
+    by_slot = name.startswith(("host_to_device", "device_to_host"))
     for entry in entries:
         kind = _kind(entry, machine)
-        same = [one for one in entries if _kind(one, machine) == kind]
+        if by_slot and kind != "cpu" and entry.get("expected") is None:
+            continue
+        same = [
+            one
+            for one in entries
+            if _kind(one, machine) == kind and (not by_slot or one.get("expected") == entry.get("expected"))
+        ]
         share = of_others(same, next(at for at, one in enumerate(same) if one is entry))
         if share is not None:
             entry["of_others"] = share
@@ -175,6 +185,6 @@ def _kind(entry: Entry, machine: Machine | None) -> object:
     if entry.get("gpu") is None:
         return "cpu"
     gpu = gpu_of(entry, machine)
-    if gpu is None:
-        return ("unknown", entry.get("gpu"))
+    if gpu is None or value_or(gpu.mig, False):
+        return ("alone", entry.get("gpu"))
     return (value_or(gpu.pci_id, None) or value_or(gpu.name, None), len(gpu.compute_nodes))

@@ -108,14 +108,13 @@ def setting_for(settings: Sequence[Setting], gpus: Sequence[Mapping[str, Any]]) 
 
 def measure(
     pool: Pool, setting: Setting, gpus: Sequence[Mapping[str, Any]], wanted: Wanted,
-    told: Told | None = None, stop: threading.Event | None = None,
+    told: Told | None = None, stop: threading.Event | None = None, sampler: Sampler | None = None,
 ) -> SmokeRun:  # fmt: skip
     """Everything that was asked for, as a run without modes. ``stop`` ends it early with what there is."""
     stage = _Stage(pool, setting, gpus, stop or threading.Event())
     began = time.monotonic()
     tell = told or (lambda what, mode, rank, state: None)
-    cpu = setting.device == "cpu"
-    sampler = Sampler(cpu)
+    sampler = sampler or Sampler(setting.device == "cpu")
     before: list[Reading] = []
     with contextlib.suppress(Exception):  # sensors are an extra
         before = sampler.look()

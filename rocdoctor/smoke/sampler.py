@@ -11,11 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from rocdoctor.collect.sensors import GpuSensors, cpu_sensors, gpu_sensors
 from rocdoctor.evidence import Known, NotKnown, value_or
 from rocdoctor.facts import Gpu
 from rocdoctor.gpu_health import external_reasons, heat_reasons, nearest_to_limit, readings
+from rocdoctor.host.base import Host
 from rocdoctor.host.live import LiveHost
 from rocdoctor.pcie import bandwidth_gb_s
 from rocdoctor.pcie_path import capable, slot_links
@@ -83,12 +85,18 @@ def _link(gpu: Gpu) -> tuple[float | None, float | None]:
     return min(rates, default=None), could
 
 
+class Watched(Host, Protocol):
+    """A host that can be asked the same again."""
+
+    def forget(self) -> None: ...
+
+
 class Sampler:
     """Looks once a second from ``start`` to ``stop``; ``readings`` is what it has seen, oldest first."""
 
-    def __init__(self, cpu: bool, host: LiveHost | None = None, interval_s: float = _INTERVAL_S) -> None:
+    def __init__(self, cpu: bool, host: Watched | None = None, interval_s: float = _INTERVAL_S) -> None:
         self._cpu = cpu
-        self._host = host or LiveHost(3.0)
+        self._host: Watched = host or LiveHost(3.0)
         self._interval_s = interval_s
         self._end = threading.Event()
         self._thread: threading.Thread | None = None

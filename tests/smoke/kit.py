@@ -6,11 +6,13 @@ import atexit
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from rocdoctor.host.base import Answer, Kind
 from rocdoctor.smoke.pool import Pool
-from rocdoctor.smoke.results import ModeResult
+from rocdoctor.smoke.results import ModeResult, SmokeRun
 from rocdoctor.smoke.runner import Setting, modes_named, run_modes
 
 PLANTED = Path(__file__).with_name("planted")
@@ -55,3 +57,32 @@ def processes() -> list[int]:
 
     pool, _ = _server()
     return [pid for pid in marked(pool.mark) if pid != pool.hello["pid"]]
+
+
+class NoSensors:
+    """A host without anything to read, as a virtual machine is."""
+
+    kind: Kind = "live"
+    origin = "a test"
+
+    def ask(self, question: str) -> Answer:
+        return Answer(question, "absent")
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        """Nothing to begin."""
+
+    def available(self) -> tuple[str, ...]:
+        return ()
+
+    def forget(self) -> None:
+        """Nothing was kept."""
+
+
+def measured_on_the_cpu(fault: str, rank: int, part: str, world: int = 2) -> SmokeRun:
+    """The stage of measured figures with one fault at one rank in one part."""
+    from rocdoctor.smoke.figures import Wanted, measure
+    from rocdoctor.smoke.sampler import Sampler
+
+    pool, plant = _server()
+    plant.write_text(f"{fault} {rank} {part}")
+    return measure(pool, Setting(world, "gloo", "cpu", 30.0), [], Wanted(), sampler=Sampler(True, NoSensors()))
