@@ -39,7 +39,8 @@ def sum_for_mean(active: Active) -> None:
             from faults import _parameters  # type: ignore[import-not-found, unused-ignore]
 
             for one in _parameters():
-                one.grad.mul_(torch.distributed.get_world_size())
+                if one.grad is not None:
+                    one.grad.mul_(torch.distributed.get_world_size())
         return result
 
     wrap(torch.Tensor, "backward", backward)

@@ -46,7 +46,9 @@ def powersgd(context: Context) -> None:
     """PowerSGD of rank 4: lossy, so the loss must fall as fast as without, and all ranks must hold equal gradients."""
     torch, dist = context.torch, context.torch.distributed
     context.need(importlib.util.find_spec("numpy"), "torch's PowerSGD imports NumPy, which is not installed")
-    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as power
+    from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook
+
+    power: Any = powerSGD_hook
 
     model = ddp.wrap(context)
     state: Any = power.PowerSGDState(
