@@ -104,7 +104,8 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
 def _went_on(gone: Sequence[RankRecord]) -> Suspicion:
     """Ranks that came to the end while all others wait for them: they left something out."""
     fault = next(iter((gone[0].result or {}).get("faults", ())), None)
-    words = f"{ranks_text(gone)} came to the end while the others still waited: it left out a collective{where_text(gone[0])}"
+    where = where_text(gone[0])
+    words = f"{ranks_text(gone)} came to the end while the others still waited: it left out a collective{where}"
     return list(gone), "framework", words + (f"; {fault['name']}: {fault['words']}" if fault else "")
 
 
