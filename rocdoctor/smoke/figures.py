@@ -29,6 +29,7 @@ BUDGET_S = {"cpu": 10.0, "cuda": 20.0}
 _GRACE_S = 10.0
 _COMPILE_LEAST_S = 5.0
 _BUSY_PERCENT = 50
+_ON_GPUS = ("figures-host", "figures-pairs", "figures-compiled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def _parts(stage: _Stage, wanted: Wanted, tell: Told, deadline: float) -> None:
     left = []
     for part in PARTS:
         rest = deadline - time.monotonic()
-        if stage.setting.world < part.min_world:
+        if stage.setting.world < part.min_world or (stage.setting.device == "cpu" and part.name in _ON_GPUS):
             continue
         compiling = part.name == "figures-compiled"
         if stage.stop.is_set() or rest <= (_COMPILE_LEAST_S if compiling else 0.0) or not stage.start():

@@ -31,6 +31,25 @@ stage has the fault; ranks that differ later have caught it. When all ranks hold
 lets each rank contribute alone to a sum. Every rank notes in shared memory which collective it is about to enter, so a
 rank that died or froze still tells where it was, and ranks that entered different collectives are told apart.
 
+## Measured figures
+
+`rocdoctor smoke --figures` (and `--full`) measures how fast the machine is, in at most 20 s on GPUs and 10 s on a CPU:
+matrix products in each type, memory bandwidth, what starting a small operation costs, copies between host and device
+(pinned and pageable, both ways) and between each two GPUs, all-reduce over sizes, and training of a small transformer:
+tokens a second, share of the peak (MFU, 6 N + 12 L h s operations a token), 1 to all ranks, compiled against eager.
+
+- Each figure is the median of repetitions after a warm-up; on GPUs events on the stream are the clock. Bus bandwidth is
+  that of rccl-tests: size / time x 2 (n - 1) / n.
+- `expected` is the published peak of this very part (`profiles/`) or of its link, and null without a source; `share` is
+  the value over it; `of_others` compares with the equal GPUs of the machine.
+- A figure is a finding only under half of its equals, or under a share that a source calls far from normal
+  (`rocdoctor/knowledge/figures.yaml`); the reason is what was seen meanwhile: another program, a link below what both
+  ends can do, heat, a lowered power cap, a low clock, the wrong NUMA node. A CPU is never judged.
+- Temperature, clock, power and reasons for low clocks are read once a second by the runner, never by the ranks.
+- `--trace FILE` writes three training steps as torch.profiler records them (chrome://tracing, Perfetto).
+- `--soak MINUTES` loads each GPU (or all threads of the CPU) with matrix products and compares rate and clock of the
+  last minute with the first: an idle GPU never shows that it throttles. An interrupt ends it with what there is.
+
 ## Modes
 
 The quick set is the default; `--full` adds the others.

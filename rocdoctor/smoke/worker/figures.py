@@ -209,8 +209,8 @@ PARTS = (
     _part("figures-pairs", "copies between two devices", figures_links.pairs, min_world=2),
     _part("figures-all-reduce", "all-reduce", figures_links.all_reduce, min_world=2),
     _part("figures-training", "training of a small transformer", figures_training.alone),
-    _part("figures-scaling", "the same on 1 to all ranks", figures_training.scaling, min_world=2),
-    _part("figures-compiled", "the same, compiled", figures_training.compiled),
+    _part("figures-scaling", "training on 1 to all ranks", figures_training.scaling, min_world=2),
+    _part("figures-compiled", "training, compiled", figures_training.compiled),
 )
 SOAK = _part("figures-soak", "sustained matrix products", soak)
 ALL = (*PARTS, SOAK)

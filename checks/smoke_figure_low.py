@@ -1,0 +1,46 @@
+"""A GPU computes, copies or talks far slower than its equals, or than sound machines do.
+
+Why
+  One slow GPU slows a whole training job: at each step the others wait for it. The measured figures of the smoke
+  tests are compared with equal GPUs of the same machine, and with a published peak only where a source says what
+  share of it is normal. Heat that takes clocks away shows under sustained load alone.
+
+Fix
+  The message tells what was seen meanwhile: another program on the GPU, a PCIe link below what both ends can do (seat
+  the card again, look at the riser and the slot), clocks held down by heat or the power supply, a lowered power cap, a
+  process on the wrong NUMA node. Measure again after the change.
+
+References
+  rocdoctor smoke --figures; rocdoctor smoke --soak MINUTES
+  https://github.com/ROCm/rccl-tests (doc/PERFORMANCE.md: what bus bandwidth means)
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, NotApplicable, check, quote, warning
+from rocdoctor.facts import Machine
+from rocdoctor.smoke.expected import with_expected
+from rocdoctor.smoke.judge_figures import low_figures
+from rocdoctor.smoke_modes import with_smoke
+
+
+@check(with_smoke)
+def smoke_figure_low(machine: Machine) -> list[Finding] | NotApplicable:
+    runs = [run for run in machine.smoke if run.figures]
+    if not runs:
+        return NotApplicable("the smoke tests measured no figures")
+    if all(run.device == "cpu" for run in runs):
+        return NotApplicable("figures of a CPU are not judged")
+    return [
+        warning(
+            one.words,
+            evidence=[quote(machine.smoke_question, ", ".join(one.figures))],
+            fix=Fix(
+                "Look at what the message names, then measure again.",
+                verify="rocdoctor smoke --soak 5" if one.figures == ("soak_tflops",) else "rocdoctor smoke --figures",
+            ),
+            cause=one.cause,
+        )
+        for run in runs
+        for one in low_figures(with_expected(run.figures, machine), machine)
+    ]
