@@ -96,9 +96,9 @@ def _published(name: str, entry: Entry, gpu: Gpu) -> Figure | None:
         return profile.peak_tflops(name.removeprefix("matmul_").removesuffix("_tflops"))
     if name.startswith("memory_"):
         return profile.mem_bandwidth_gb_s
-    if name in ("train_model_tflops", "train_compiled_model_tflops"):
+    if name in ("train_model_tflops", "train_compiled_model_tflops", "soak_tflops"):
         return profile.peak_tflops(str(entry.get("dtype")))
-    return profile.peak_tflops("bf16") if name == "soak_tflops" else None
+    return None
 
 
 def _expect(entry: Entry, peak: float | None, source: str) -> None:

@@ -16,10 +16,10 @@ from typing import Any
 Entry = dict[str, Any]
 Figures = dict[str, list[Entry]]
 _MAX_FIGURES, _MAX_ENTRIES, _MAX_FIELDS, _MAX_TEXT = 100, 8192, 30, 300
-_TYPES = {"float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16", "float8": "fp8"}
+TYPES = {"float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16", "float8": "fp8"}
 # name of the measurement -> figure; a rate counts work in 10^12 operations or 10^9 bytes a second
 _RATES = {
-    **{f"matmul_{kind}": (f"matmul_{short}_tflops", 1e12) for kind, short in _TYPES.items()},
+    **{f"matmul_{kind}": (f"matmul_{short}_tflops", 1e12) for kind, short in TYPES.items()},
     "memory_copy": ("memory_copy_gb_s", 1e9), "memory_triad": ("memory_triad_gb_s", 1e9),
     "host_to_device_pinned": ("host_to_device_pinned_gb_s", 1e9),
     "host_to_device_pageable": ("host_to_device_pageable_gb_s", 1e9),
@@ -125,7 +125,7 @@ def _single(name: str, seconds: list[float], record: Mapping[str, Any]) -> list[
         return [(_TIMES[name], {**median_entry([one * 1e6 for one in seconds]), **kept})]
     if name in ("training", "training_compiled"):
         rates = [record["tokens"] / one for one in seconds]
-        more = {"dtype": _TYPES.get(record["dtype"], record["dtype"]), "parameters": record.get("parameters")}
+        more = {"dtype": TYPES.get(record["dtype"], record["dtype"]), "parameters": record.get("parameters")}
         flops = model_flops_rate(statistics.median(rates), record["token_flops"]) / 1e12
         words = "train" if name == "training" else "train_compiled"
         return [

@@ -124,7 +124,7 @@ def measure(
     try:
         if stage.start():
             if wanted.figures:
-                _parts(stage, wanted, tell, began + BUDGET_S[setting.device])
+                _parts(stage, wanted, tell, time.monotonic() + BUDGET_S[setting.device])
                 figures = figures_of(stage.measured())
             if wanted.soak_minutes > 0:
                 figures.update(_soak(stage, wanted.soak_minutes, tell, sampler))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rocdoctor.smoke.figure_math import Entry, Figures
+from rocdoctor.smoke.figure_math import TYPES, Entry, Figures
 from rocdoctor.smoke.sampler import Reading
 
 _WINDOW_S = 60.0
@@ -32,6 +32,7 @@ class SoakRow:
     temp_c: float | None = None
     power_w: float | None = None
     slowed: tuple[str, ...] = ()
+    dtype: str | None = None
 
     @classmethod
     def of(
@@ -44,6 +45,7 @@ class SoakRow:
             rank, gpu, pci, at_s, seconds, float(record["work"]) / seconds / 1e12,
             _middle([one.clock_mhz for one in looks]), _middle([one.temp_c for one in looks]),
             _middle([one.power_w for one in looks]), tuple(sorted({reason for one in looks for reason in one.slowed})),
+            TYPES.get(str(record.get("dtype"))),
         )  # fmt: skip
 
 
@@ -63,7 +65,7 @@ def soak_figures(rows: Sequence[SoakRow]) -> Figures:
             "gpu": mine[0].gpu, "rank": rank, "pci": mine[0].pci, "value": _short(rate_last), "expected": None,
             "share": None, "first": _short(rate_first), "of_first": _short(rate_last / rate_first),
             "slowest": _short(min(one.tflops for one in mine)), "seconds": round(total, 1),
-            "clock_first_mhz": clock_first, "clock_last_mhz": clock_last,
+            "dtype": mine[0].dtype, "clock_first_mhz": clock_first, "clock_last_mhz": clock_last,
             "clock_of_first": _short(clock_last / clock_first) if clock_first and clock_last else None,
             "temp_max_c": max((one.temp_c for one in mine if one.temp_c is not None), default=None),
             "power_max_w": max((one.power_w for one in mine if one.power_w is not None), default=None),

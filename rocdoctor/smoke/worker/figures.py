@@ -14,7 +14,7 @@ from typing import Any
 from . import figures_links, figures_training
 from .context import Context
 from .mode import Mode
-from .timing import largest, measure, note, on_host, together, wait
+from .timing import has_bf16, largest, measure, note, on_host, together, wait
 
 _LARGEST_SQUARE = 8192
 _CALL_S = {"cpu": 0.03, "cuda": 0.02}
@@ -161,7 +161,9 @@ def soak(context: Context) -> None:
     torch = context.torch
     if context.device.type == "cpu":
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // context.world))
-    kind = "bfloat16" if context.device.type == "cuda" else "float32"
+    kind = "float32"
+    if context.device.type == "cuda":
+        kind = "bfloat16" if has_bf16(context) else "float16"
     size = context.cached("soak size", lambda: int(largest(context, square_for(context, kind, 0.05))))
     call: Any = context.cached("soak product", lambda: product(context, kind, size))
     seconds = float(context.options.get("seconds", 1.0))
@@ -185,7 +187,7 @@ def soak(context: Context) -> None:
                     before.synchronize()
                 before = here
         wait(context)
-        note(context, "soak", [time.perf_counter() - began], work=2.0 * size**3 * (count + 1), size=size)
+        note(context, "soak", [time.perf_counter() - began], work=2.0 * size**3 * (count + 1), dtype=kind)
     finally:
         if context.device.type == "cpu":
             torch.set_num_threads(1)

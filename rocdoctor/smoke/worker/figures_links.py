@@ -9,7 +9,7 @@ from typing import Any
 from .context import Context
 from .timing import measure, note, on_host, together, wait
 
-_COPY_BYTES = 128 << 20
+_COPY_BYTES = 64 << 20
 _SIZES = {
     "cpu": (4 << 10, 256 << 10, 4 << 20, 16 << 20),
     "cuda": (4 << 10, 1 << 20, 16 << 20, 256 << 20),
@@ -46,7 +46,9 @@ def host_copies(context: Context) -> None:
 
 def _both_ways(context: Context, kind: str, here: Any, there: Any, pinned: bool) -> None:
     # A pageable copy is the host's own work in part: only its clock sees all of it.
-    more: dict[str, Any] = {} if pinned else {"clock": on_host, "repeats": 3}
+    more: dict[str, Any] = {"repeats": 3, "piece_s": 0.01, "warm_up": False}
+    if not pinned:
+        more["clock"] = on_host
     size = float(here.numel())
     up: Callable[[], Any] = lambda: there.copy_(here, non_blocking=pinned)  # noqa: E731
     down: Callable[[], Any] = lambda: here.copy_(there, non_blocking=pinned)  # noqa: E731
@@ -91,7 +93,8 @@ def _pair(context: Context, held: list[Any], source: int, target: int) -> None:
     context.mark(f"copy from GPU {source} to GPU {target}")
     one, two = held[source], held[target]
     # torch copies on the stream of the source and lets that of the target wait for it.
-    whole = measure(context, lambda: two.copy_(one, non_blocking=True), repeats=3, device=source, piece_s=0.01)
+    whole = measure(context, lambda: two.copy_(one, non_blocking=True), repeats=3, device=source, piece_s=0.01,
+                    warm_up=False)  # fmt: skip
     access = bool(torch.cuda.can_device_access_peer(source, target))
     more = {"source": source, "target": target, "peer_access": access}
     note(context, "device_to_device", whole, work=float(_COPY_BYTES), bytes=_COPY_BYTES, **more)

@@ -12,7 +12,7 @@ import os
 from typing import Any
 
 from .context import Context
-from .timing import elapsed, largest, measure, note, on_host, together, wait
+from .timing import elapsed, has_bf16, largest, measure, note, on_host, together, wait
 
 
 class Shape:
@@ -90,10 +90,7 @@ def build(torch: Any, shape: Shape, dtype: Any, device: Any) -> Any:
 def chosen(context: Context) -> tuple[Shape, Any]:
     """The model's sizes and type for this pool: the same on all ranks."""
     torch = context.torch
-    kind = "float32"
-    if context.device.type == "cuda" and torch.cuda.is_bf16_supported():
-        kind = "bfloat16"
-    dtype = getattr(torch, kind)
+    dtype = torch.bfloat16 if context.device.type == "cuda" and has_bf16(context) else torch.float32
 
     def pick() -> int:
         shapes = _SHAPES[context.device.type]

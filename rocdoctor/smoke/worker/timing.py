@@ -20,6 +20,17 @@ _WARM_UP_S = {"cpu": 0.0, "cuda": 0.1}
 _MAX_CALLS = 2000
 
 
+def has_bf16(context: Context) -> bool:
+    """Whether this rank's device computes in bf16 by itself; torch also counts GPUs that only emulate it."""
+    if context.device.type == "cpu":
+        return True
+    asked = context.torch.cuda.is_bf16_supported
+    try:
+        return bool(asked(including_emulation=False))
+    except TypeError:  # torch up to 2.4
+        return bool(asked())
+
+
 def wait(context: Context) -> None:
     """Until everything that was started on this rank's device is done."""
     if context.device.type == "cuda":
@@ -73,12 +84,12 @@ def on_host(context: Context, call: Callable[[], Any], count: int) -> float:
 
 def measure(
     context: Context, call: Callable[[], Any], *, repeats: int = REPEATS, shared: bool = False, device: Any = None,
-    clock: Callable[..., float] = elapsed, piece_s: float = _PIECE_S,
+    clock: Callable[..., float] = elapsed, piece_s: float = _PIECE_S, warm_up: bool = True,
 ) -> list[float]:  # fmt: skip
     """Seconds of one call, an entry a repetition.
 
     The first calls load kernels and choose algorithms, so they do not count. ``shared``: all ranks call together, so
-    they agree on how often.
+    they agree on how often. ``warm_up`` False: no clock has to rise first (copy engines).
     """
     arguments = () if device is None else (device,)
 
@@ -89,9 +100,9 @@ def measure(
     call()
     wait(context)
     first = once()
-    warm_up = _WARM_UP_S[context.device.type]
-    if warm_up:
-        clock(context, call, _calls(warm_up / first), *arguments)
+    rising_s = _WARM_UP_S[context.device.type] if warm_up else 0.0
+    if rising_s:
+        clock(context, call, _calls(rising_s / first), *arguments)
     count = _calls(piece_s / once())
     return [clock(context, call, count, *arguments) / count for _ in range(repeats)]
 
