@@ -29,6 +29,7 @@ _KIND = "missing-library"
 _PLUGIN = re.compile(r"lib[nr]?ccl-(?:net|tuner|profiler|env|gin|mixed)\b")
 # A line that a program marks as information: it goes on.
 _QUIET = re.compile(r"(?:^|[\s\[(|=])(?:INFO|DEBUG|TRACE|info|debug)(?=[\s\]:)|])")
+_RAISED = re.compile(r"\b(?:\w{0,40}(?:Error|Exception)\b: |error while loading)")
 # What a program says that does without the library.
 _GOES_ON = re.compile(
     r"(?i)\b(?:using (?:the )?(?:internal|built-?in|default|bundled)|fall(?:ing|s)? ?back|(?:continuing|proceeding|"
@@ -43,7 +44,9 @@ def missing_shared_library_message(machine: Machine) -> Outcome:
     for message in said(machine, _KIND):
         name = str(message.values.get("library") or f"lib{message.values.get('link', '')}.so")
         one = library(name)
-        if _PLUGIN.match(name) or _GOES_ON.search(message.text) or _QUIET.search(message.text.partition(name)[0]):
+        before = message.text.partition(name)[0]
+        informed = _QUIET.search(before) and not _RAISED.search(before)
+        if _PLUGIN.match(name) or _GOES_ON.search(message.text) or informed:
             continue
         if name.startswith("libnvinfer") and "dlerror: " in message.text:
             continue  # TensorFlow has kernels of its own for all that TensorRT would do

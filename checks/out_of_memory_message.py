@@ -24,6 +24,11 @@ from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_sai
 from rocdoctor.units import binary_size
 
 _SIZE = re.compile(r"([\d.]+) ([KMGT])iB")
+# A program that caught the failure and goes on.
+_HANDLED = re.compile(
+    r"(?i)\b(?:skipp(?:ing|ed) (?:this |the )?(?:batch|sample|config|step|candidate)|(?:will )?retry(?:ing)? with|"
+    r"recovered from|(?:reducing|halving|lowering) (?:the )?batch)"
+)
 _GIB = {"K": 1 / (1 << 20), "M": 1 / 1024, "G": 1.0, "T": 1024.0}
 
 
@@ -37,9 +42,11 @@ def _gib(text: str | None) -> float | None:
 
 @check(when_said("out-of-memory", "out-of-memory-words"), cause="out-of-memory")
 def out_of_memory_message(machine: Machine) -> Outcome:
-    messages = said(machine, "out-of-memory")
+    messages = tuple(one for one in said(machine, "out-of-memory") if not _HANDLED.search(one.text))
     words = not messages
-    messages = messages or said(machine, "out-of-memory-words")
+    messages = messages or tuple(one for one in said(machine, "out-of-memory-words") if not _HANDLED.search(one.text))
+    if not messages:
+        return None
     tried, total = first_value(messages, "tried"), first_value(messages, "total", "total2")
     free, other = first_value(messages, "free"), first_value(messages, "other")
     mine, reserved = first_value(messages, "mine"), first_value(messages, "reserved")

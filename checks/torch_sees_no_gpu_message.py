@@ -16,17 +16,20 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, not_applicable, warning
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, vendors, when_said
-from rocdoctor.torch_stack import backend, wheel_index
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, not_applicable, warning
+from rocdoctor.evidence import Known, value_or
+from rocdoctor.facts import Gpu, Machine, Message
+from rocdoctor.pasted import first_value, gpu_words, said, shown, vendors, when_said
+from rocdoctor.torch_stack import backend, for_training, reinstall, wheel_index
 
 
 @check(when_said("torch-sees-no-gpu"), cause="wrong-backend-build")
 def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
     messages, installs = said(machine, "torch-sees-no-gpu"), said(machine, "pip-install-torch")
-    if isinstance(backend(machine.torch), Known):
+    built = backend(machine.torch)
+    if isinstance(built, Known) and built.value == "cpu" and (cards := _cards(machine)):
+        return _cpu_only(machine, messages, cards)
+    if isinstance(built, Known):
         return not_applicable("what torch was built for is known; other checks judge it")
     if not installs or vendors(machine) != {"amd"}:
         return not_applicable("how torch was installed on this AMD machine is not in the text")
@@ -50,6 +53,24 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
             safety="safe",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),
+        confidence="likely",
+        explains=("gpu-arch-not-built",),
+    )
+
+
+def _cards(machine: Machine) -> list[Gpu]:
+    """The GPUs to train on, where nothing shows what drives them: with a driver another check judges."""
+    if any(isinstance(gpu.driver, Known) for gpu in machine.gpus):
+        return []
+    return [gpu for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia") and for_training(gpu)]
+
+
+def _cpu_only(machine: Machine, messages: tuple[Message, ...], cards: list[Gpu]) -> Finding:
+    version = value_or(machine.torch.version, None) or ""
+    return warning(
+        f"torch {version} is a CPU-only build: it sees no GPU, whatever the driver of the {gpu_words(cards)} does.",
+        evidence=(cite(machine.torch.version), *shown(messages[:1])),
+        fix=reinstall(wheel_index(cards[0])),
         confidence="likely",
         explains=("gpu-arch-not-built",),
     )

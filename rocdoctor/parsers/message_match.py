@@ -29,6 +29,9 @@ _ADVICE = re.compile(
     r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter)|in case you"
     r"|(?:if|when|whenever) (?:you|they|users?|someone|an? user|people)(?: ever| then)? "
     r"(?:sees?|gets?|says?|hits?|reports?)"
+    r"|if (?:it|this|that|(?:the )?[\w.-]{2,30}) (?:prints?|says?|shows?|reports?|returns?|gives?|complains?|"
+    r"(?:fails?|ends?|stops?) with)"
+    r"|I(?:'ve| have)? (?:read|heard|know)(?: \w+){0,2} (?:that|about|of)"
     r"|before (?:we|you|i) (?:ever|run|hit)|never (?:ran|run|runs|hit|hits)"
     r"|(?:can|could|should|may|would) (?:i|we|one) (?:use|add|buy|get|connect)|whenever you see"
     r"|errors? (?:like|such as)"
@@ -72,8 +75,17 @@ _REPAIRED = re.compile(
     r"(?i)\bfix(?:es|ed)(?: in [\w. ]{1,20})?(?::| (?:an?|the|some|rare) (?:bug|hang|crash|problem|issue|rare)\b)"
     r"(?![^.]{0,400}\b(?:but|now|still|however)\b)[^.]{0,400}\Z"
 )
+# "If an ... error occurs", "when ... is raised": what is not said to have been.
+_SUPPOSED = re.compile(
+    r"(?i)\b(?:(?:if|in case|in case of|should)(?: (?:an?|the|any|this|that|such))?(?: \w+)?"
+    r"|(?:when|whenever)(?: (?:an?|the|any))?)\W{0,3}\Z"
+)
+_OCCURS = re.compile(
+    r"(?i)[\w'\"`)]{0,12}\W{0,3}(?:errors?|messages?|exceptions?)?\W{0,2}(?:occurs?|happens?|appears?|is (?:raised|"
+    r"seen|shown|printed|reported|thrown))\b"
+)
 _CODE = re.compile(
-    r"\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
+    r"[+-]?\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
     r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"'])"
 )
 
@@ -224,7 +236,7 @@ def _wrapped(flat: _Flat, place: int, raw: Sequence[str], width: int) -> bool:
     """Whether a line was broken off the one above it: that has no room for its first word."""
     above, line = flat.lines[place - 1] - 1, flat.lines[place] - 1
     room = width - len(raw[above])
-    return line - above == 1 and 60 <= width <= 133 and room < 40 and room <= len(raw[line].split(" ", 1)[0])
+    return line - above == 1 and 76 <= width <= 133 and room < 40 and room <= len(raw[line].split(" ", 1)[0])
 
 
 def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str], width: int) -> str:
@@ -269,6 +281,8 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
     if place and flat.lines[place] - flat.lines[place - 1] == 1 and 45 <= len(raw[flat.lines[place - 1] - 1]) <= 133:
         place -= 1
     before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
+    if _SUPPOSED.search(before) and _OCCURS.match(flat.text, at + length):
+        return "advice"
     if _ADVICE.search(before) or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before)):
         return "advice"
     return "advice" if _SHRUGGED.match(flat.text, at + length) else "now"

@@ -73,6 +73,7 @@ def test_a_library_that_the_program_does_without_is_no_fault(text: str) -> None:
     [
         "ImportError: libnccl.so.2: cannot open shared object file: No such file or directory",
         "provider tensorrt: libnvinfer.so.10: cannot open shared object file: No such file or directory",
+        f"10:00 INFO {'reading shards ' * 6}\nImportError: libfoo.so.1: cannot open shared object file: No such file",
         "INFORMATION lost: libfoo.so.1: cannot open shared object file: No such file or directory",
     ],
 )

@@ -47,3 +47,9 @@ def test_words_and_a_card_that_is_full() -> None:
 
 def test_silence() -> None:
     assert states(judge(CHECK, pasted("max memory allocated: 10.2 GiB, no problem"))) == ["not-applicable"]
+
+
+def test_what_a_program_caught_is_no_fault() -> None:
+    text = "W guard: CUDA out of memory. Tried to allocate 2.00 GiB. Skipping batch 7"
+    assert finding_of("out-of-memory-message", text) is None
+    assert finding_of("out-of-memory-message", text + "\nCUDA error: out of memory") is not None

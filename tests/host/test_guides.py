@@ -62,6 +62,7 @@ SOUND = {
     "googletest": f"[====] Running 2 tests from 1 test suite.\n{BAD}\n[  PASSED  ] 2 tests.\n",
     "version": f"## kit 2.0.1 - 2025-01-01\n\n- {BAD} on sm_120\n- more\n",
     "kind of change": f"### Fixed\n\n* {BAD} on sm_120\n\n### Added\n",
+    "commit": f"commit 1f00aa12\nAuthor: A <a@b.c>\nDate: now\n\n    Rebuild\n\n    {BAD} was seen\n",
     "in a fence": f"```\n### Fixed\n\n* {BAD}\n```\n",
 }
 UNSOUND = {

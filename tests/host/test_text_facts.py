@@ -287,6 +287,7 @@ def test_a_map_of_variables_as_go_prints_it() -> None:
     assert not {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION"} & variables(text).keys()
     rest = "ROCR_VISIBLE_DEVICES: GPU_DEVICE_ORDINAL:0 http_proxy: no_proxy:]"
     assert variables(f"{text[:90]}\n{rest}\n").get("GPU_DEVICE_ORDINAL") == "0"
+    assert variables("CUDA_VISIBLE_DEVICES: HIP_VISIBLE_DEVICES: -") == {}
 
 
 def test_what_others_say_of_a_variable_is_not_set() -> None:

@@ -71,6 +71,8 @@ _CHANGES = re.compile(
 )
 _ITEM = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s")
 _LINES_OF_ITEM = 3
+_COMMIT = re.compile(r"commit [0-9a-f]{7,40}(?: \(.{1,200}\))?\s*\Z")
+_TRAILER = re.compile(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): ")
 _SPANS = 400
 _MOST_LINES = 20_000  # longer texts are logs, whose first lines tell what they are
 
@@ -108,6 +110,8 @@ def guide_lines(lines: Sequence[str], blocks: Sequence[int], shapes: str) -> fro
         spans += [*_tables(lines), *_examples(lines, blocks), *_chat(lines)]
     if any(hint in lowered for hint in _HINTS_OF_TESTS):
         spans += _test_runs(lines)
+    if "\ncommit 0" in lowered or "\ncommit " in lowered:
+        spans += _commits(lines)
     if "\n#" in lowered or "\n #" in lowered:
         spans += _changes(lines, blocks)
     for first, end in spans:
@@ -180,6 +184,19 @@ def _test_runs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         elif begin is not None and (_TESTS_SOUND.match(line[:500]) or _TESTS_SOUND.match(whole)):
             yield begin, at + 1
             begin = None
+
+
+def _commits(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Messages of commits, as git log and git show print them: what a change is for."""
+    for at, line in enumerate(lines):
+        if not _COMMIT.match(line) or not any(one.startswith("Author: ") for one in lines[at + 1 : at + 4]):
+            continue
+        end = at + 1
+        while end < len(lines) and (
+            not lines[end] or lines[end][0].isspace() or _TRAILER.match(lines[end]) or len(lines[end - 1]) >= 60
+        ):
+            end += 1
+        yield at, end
 
 
 def _changes(lines: Sequence[str], blocks: Sequence[int]) -> Iterator[tuple[int, int]]:
