@@ -20,7 +20,7 @@ _DUMP_S = 0.05
 _IDLE_SHARE = 0.2
 _WAITING = (
     "distributed_c10d.py", "_functional_collectives.py", "_engine_run_backward", " in wait", "reducer",
-    "c10d_logger.py", "_wait_batch_p2p",
+    "c10d_logger.py", "_wait_batch_p2p", "rendezvous.py",
 )  # fmt: skip
 _DISPATCHER = "torch/_ops.py"
 

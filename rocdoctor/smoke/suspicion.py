@@ -52,7 +52,8 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(_silent(silent, ranks))
     if silent:
         behind = _behind(silent)
-        found.append(_silent(behind, ranks) if len(behind) < len(ranks) else _nobody(silent))
+        alike = len(behind) == len(ranks) and len({waits(one.stack) for one in silent}) == 1
+        found.append(_nobody(silent) if alike else _silent(behind, ranks))
     if others:
         words = f"every rank waited for the others in vain{where_text(others[0])}: {said(others[0])}"
         found.append((others, "collectives", words))
