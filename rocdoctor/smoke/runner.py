@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from rocdoctor.smoke.blame import judge, located
-from rocdoctor.smoke.pool import ModeRecord
+from rocdoctor.smoke.launch import Place, launch
+from rocdoctor.smoke.pool import ModeRecord, Pool
 from rocdoctor.smoke.results import ModeResult, RankResult, SmokeRun
 from rocdoctor.smoke.worker import locate
 from rocdoctor.smoke.worker.mode import Mode, all_modes
@@ -70,6 +71,10 @@ def run_modes(
     for mode in modes:
         tell("mode", mode.name, -1, "")
         found = _not_applicable(mode, setting)
+        if found is None and mode.launch is not None:
+            pool.stop_ranks()  # they would take memory and time from the others
+            up = False
+            found = _launched(mode, pool, setting, partial(_tell_rank, tell, mode.name))
         if found is None and not up:
             start = judge(
                 pool.start(setting.world, setting.backend, setting.device, setting.limit_s / 2, setting.limit_s)
@@ -92,6 +97,16 @@ def run_modes(
         setting.world, setting.backend, setting.device, pool.hello["torch"], time.monotonic() - began, tuple(results),
         setting.untested, (*notes, *setting.notes), pool.peak_memory_bytes,
     )  # fmt: skip
+
+
+def _launched(mode: Mode, pool: Ranks, setting: Setting, tell: Callable[[int, str], None]) -> ModeResult:
+    if not isinstance(pool, Pool):
+        words = "its launcher starts all ranks on one machine; run it on each node by itself"
+        ranks = tuple(RankResult(rank, "not-applicable") for rank in range(setting.world))
+        return ModeResult(mode.name, "not-applicable", 0.0, words, ranks=ranks)
+    limit_s = setting.limit_s * mode.slow
+    place = Place(pool.interpreter, pool.surroundings, setting.world, setting.backend, setting.device, limit_s)
+    return launch(mode, place, tell)
 
 
 def _tell_rank(tell: Told, mode: str, rank: int, state: str) -> None:

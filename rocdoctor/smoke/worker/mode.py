@@ -16,19 +16,64 @@ class OtherRankFailed(Exception):
     """This rank is well; the message says which other one could not go on."""
 
 
+class LaunchPlan:
+    """What a launcher's command is made of.
+
+    ``interpreter`` is the Python under test; ``program`` the arguments that start one rank with it; ``address`` and
+    ``port`` a place of this machine where the ranks may meet; ``folder`` one for files that the launcher reads.
+    """
+
+    __slots__ = ("address", "device", "folder", "interpreter", "port", "program", "world")
+
+    def __init__(
+        self, interpreter: str, program: list[str], world: int, device: str, folder: str, address: str, port: int
+    ) -> None:
+        self.interpreter = interpreter
+        self.program = program
+        self.world = world
+        self.device = device
+        self.folder = folder
+        self.address = address
+        self.port = port
+
+
+class Launch:
+    """How a mode is started by a launcher that is not ours.
+
+    ``command`` gives its argument list; it runs beside the runner and may write files into the plan's folder.
+    ``packages``: distributions that must be installed in the interpreter under test. ``needs``: gives why the launcher
+    cannot start the mode for ``(world, backend, device)``, or nothing. ``environment``: variables that it needs, by
+    device. ``restarts``: how often the group is started again after a loss that the mode brings about itself.
+    """
+
+    __slots__ = ("command", "environment", "needs", "packages", "restarts")
+
+    def __init__(
+        self, command: Callable[[LaunchPlan], list[str]], *, packages: tuple[str, ...] = (),
+        needs: Callable[[int, str, str], str] | None = None,
+        environment: Callable[[str], dict[str, str]] | None = None, restarts: int = 0,
+    ) -> None:  # fmt: skip
+        self.command = command
+        self.packages = packages
+        self.needs = needs
+        self.environment = environment
+        self.restarts = restarts
+
+
 class Mode:
     """One parallelism mode.
 
     ``run`` gets a Context and checks numbers through it; it returns nothing. ``full``: only in the full set.
     ``min_world``: fewer ranks are not applicable. ``slow``: how many times the usual deadline it may take.
-    ``launched``: the mode is not run in the pool; ``run`` gets a LaunchContext and starts processes of its own.
+    ``launch``: the ranks are not those of the pool but started by another launcher; ``run`` is the program of one rank
+    all the same and gets a LaunchedContext.
     """
 
-    __slots__ = ("full", "launched", "min_world", "name", "run", "slow", "title")
+    __slots__ = ("full", "launch", "min_world", "name", "run", "slow", "title")
 
     def __init__(
         self, name: str, title: str, run: Callable[[Any], None], *, full: bool = False, min_world: int = 1,
-        slow: float = 1.0, launched: bool = False,
+        slow: float = 1.0, launch: Launch | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.title = title
@@ -36,13 +81,13 @@ class Mode:
         self.full = full
         self.min_world = min_world
         self.slow = slow
-        self.launched = launched
+        self.launch = launch
 
 
 def all_modes() -> tuple[Mode, ...]:
     """Every mode in the order of the families' ORDER, then of their own list. Imports no torch."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "modes")
-    package = __package__ + ".modes"
+    package = f"{__package__}.modes"
     families = [
         importlib.import_module(f"{package}.{name[:-3]}")
         for name in sorted(os.listdir(folder))

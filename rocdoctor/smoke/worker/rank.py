@@ -65,8 +65,8 @@ def serve(job: Job, commands: int, events: int) -> None:
     """Run in a fresh fork until told to end, or until the other side is gone. Never returns."""
     status = 1
     try:
-        _bind_to_parent(job.parent)
-        _quiet(job)
+        bind_to_parent(job.parent)
+        quiet(job)
         _serve(job, commands, events)
         status = 0
     except BaseException:
@@ -75,15 +75,16 @@ def serve(job: Job, commands: int, events: int) -> None:
         os._exit(status)
 
 
-def _bind_to_parent(parent: int) -> None:
-    """Die when the server dies, also while hanging in the kernel's or a library's code."""
+def bind_to_parent(parent: int) -> None:
+    """Die when the process that started this one dies, also while hanging in the kernel's or a library's code."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
 
 
-def _quiet(job: Job) -> None:
+def quiet(job: Job) -> None:
+    """Write into a log of our own, dump the stack on SIGUSR2, and tell libraries which rank this is."""
     log = os.open(os.path.join(job.folder, f"rank{job.rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
         os.dup2(log, number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from .. import model as models
@@ -17,19 +17,23 @@ ORDER = 30
 def train(
     context: Context, model: Any, optimizer: Any, *, kind: str = "sgd", accumulate: int = 1,
     tolerance: float | None = None, parameter_tolerance: float | None = None,
-    owned: Collection[str] = (),
+    owned: Collection[str] = (), steps: Sequence[int] = (0, 1), backward: Callable[[Any], None] | None = None,
+    after: Callable[[int], None] | None = None,
 ) -> None:  # fmt: skip
     """Train on this rank's share and compare each step with one process on the whole batch.
 
     Compared are the start (broadcast), what this rank contributes by itself, the loss, every gradient and every
     parameter. ``model`` is the wrapped model; its parameters are not split. ``owned`` names the parameters that this
-    rank alone updates and then hands to the others: they are judged first.
+    rank alone updates and then hands to the others: they are judged first. ``backward`` is called for the loss instead
+    of its own, ``after`` after each of the ``steps``.
     """
     torch, dist = context.torch, context.torch.distributed
-    wanted = context.reference(kind)
+    wanted = context.reference(kind, steps[-1] + 1)
+    data = context.batches(steps[-1] + 1)
     own: dict[str, Any] = {}
     handles = [one.register_hook(_keep(own, models.plain_name(name))) for name, one in model.named_parameters()]
-    for step, (tokens, targets) in enumerate(context.batches()):
+    for step in steps:
+        tokens, targets = data[step]
         context.mark(f"step {step}: forward and backward")
         context.check_all("before", models.parameters(model), wanted.before[step], step=step,
                           tolerance=0.0 if step == 0 else parameter_tolerance)  # fmt: skip
@@ -45,7 +49,7 @@ def train(
             last = turn == accumulate - 1
             with contextlib.nullcontext() if last else model.no_sync():
                 share = models.loss_of(torch, model(tokens[rows]), targets[rows]) / accumulate
-                share.backward()
+                share.backward() if backward is None else backward(share)
             loss += share.detach()
             if not last:
                 context.check_all("local", models.gradients(model), own, step=step, tolerance=1e-4)
@@ -62,6 +66,8 @@ def train(
         context.check_all(
             "param", models.parameters(model), wanted.after[step], step=step, tolerance=limit, turns=turns
         )
+        if after is not None:
+            after(step)
     for handle in handles:
         handle.remove()
 

@@ -1,0 +1,134 @@
+"""DeepSpeed ZeRO stages 0 to 3 by its own launcher, against one process."""
+
+from __future__ import annotations
+
+import importlib
+from functools import partial
+from typing import Any
+
+from .. import model as models
+from ..launched import LaunchedContext
+from ..mode import Launch, LaunchPlan, Mode
+
+ORDER = 220
+_PARAMETERS = 1e-5
+
+
+def zero(stage: int, context: LaunchedContext) -> None:
+    """Two steps of AdamW; what this rank holds of the parameters is compared, without gathering any."""
+    torch, dist = context.torch, context.torch.distributed
+    context.mark("import deepspeed")
+    deepspeed: Any = importlib.import_module("deepspeed")
+
+    context.mark("deepspeed.init_distributed (compiles an extension when it runs for the first time)")
+    deepspeed.init_distributed(dist_backend=context.backend)
+    context.joined("deepspeed")
+    if context.comparison.faults:
+        return
+    model = context.build()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    context.mark("deepspeed.initialize")
+    engine, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=_configuration(context, stage))
+    context.expect("input", "deepspeed", engine.zero_optimization_stage() == stage,
+                   f"runs ZeRO stage {engine.zero_optimization_stage()} instead of {stage}",
+                   layer="configuration")  # fmt: skip
+    context.expect("input", "deepspeed", engine.dp_world_size == context.world,
+                   f"shares the data among {engine.dp_world_size} ranks instead of {context.world}",
+                   layer="configuration")  # fmt: skip
+    wanted = context.reference("adamw")
+    for step, (tokens, targets) in enumerate(context.batches()):
+        context.check_all("before", _held(engine), _parts(context, engine, wanted.before[step]), step=step,
+                          tolerance=0.0 if step == 0 else _PARAMETERS)  # fmt: skip
+        tokens, targets = context.share(tokens), context.share(targets)
+        context.mark(f"step {step}: forward")
+        loss = models.loss_of(torch, engine(tokens), targets)
+        alone = _own_loss(context, wanted.before[step], tokens, targets)
+        context.check("local", "this rank's own loss", loss, alone, step=step, tolerance=1e-4)
+        context.mark(f"step {step}: backward")
+        engine.backward(loss)
+        total = loss.detach().clone()
+        context.mark(f"step {step}: mean of the losses")
+        dist.all_reduce(total)
+        context.check("loss", "loss", total / context.world, wanted.losses[step], step=step)
+        if stage == 0:
+            context.check_all("grad", models.gradients(engine.module), wanted.grads[step], step=step)
+        context.mark(f"step {step}: step")
+        engine.step()
+        context.check_all("param", _held(engine), _parts(context, engine, wanted.after[step]), step=step,
+                          tolerance=_PARAMETERS)  # fmt: skip
+    _split(context, stage, engine)
+
+
+def _configuration(context: LaunchedContext, stage: int) -> dict[str, Any]:
+    size = context.sizes.batch // context.world
+    return {
+        "train_micro_batch_size_per_gpu": size, "gradient_accumulation_steps": 1, "steps_per_print": 10**9,
+        "zero_optimization": {"stage": stage, "stage3_param_persistence_threshold": 0},
+        "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False,
+    }  # fmt: skip
+
+
+def _own_loss(context: LaunchedContext, state: dict[str, Any], tokens: Any, targets: Any) -> Any:
+    model = context.build()
+    model.load_state_dict(state)
+    with context.torch.no_grad():
+        return models.loss_of(context.torch, model(tokens), targets)
+
+
+def _held(engine: Any) -> dict[str, Any]:
+    """What this rank holds of each parameter, flat: all of it, or its partition (stage 3)."""
+    return {
+        models.plain_name(name): getattr(one, "ds_tensor", one).detach().clone().flatten()
+        for name, one in engine.module.named_parameters()
+    }
+
+
+def _parts(context: LaunchedContext, engine: Any, whole: dict[str, Any]) -> dict[str, Any]:
+    """The same of expected tensors: a partition is one of equal, consecutive parts of the flat, padded tensor."""
+    found = {}
+    for name, one in engine.module.named_parameters():
+        flat = whole[models.plain_name(name)].flatten()
+        if hasattr(one, "ds_tensor"):
+            size = one.ds_tensor.numel()
+            padded = context.torch.nn.functional.pad(flat, (0, size * context.world - flat.numel()))
+            flat = padded[context.rank * size : (context.rank + 1) * size]
+        found[models.plain_name(name)] = flat
+    return found
+
+
+def _split(context: LaunchedContext, stage: int, engine: Any) -> None:
+    """From stage 1 on each rank holds the optimizer's state of its own part alone."""
+    held = sum(
+        value.numel() for state in engine.optimizer.optimizer.state.values() for name, value in state.items()
+        if name == "exp_avg"
+    ) if stage else 0  # fmt: skip
+    whole = sum(getattr(one, "ds_numel", one.numel()) for one in engine.module.parameters())
+    most = whole / context.world + 2 * context.world * len(list(engine.module.parameters()))
+    context.expect("value", "the optimizer's state", held <= most,
+                   f"holds {held} of {whole} elements on this rank: it is not split over {context.world}",
+                   layer="framework")  # fmt: skip
+    if stage:
+        context.facts["state_share"] = round(held / whole, 3)
+
+
+def _command(plan: LaunchPlan) -> list[str]:
+    return [
+        plan.interpreter, "-m", "deepspeed.launcher.runner", "--num_gpus", str(plan.world), "--master_addr",
+        plan.address, "--master_port", str(plan.port), "--no_local_rank", *plan.program,
+    ]  # fmt: skip
+
+
+def _environment(device: str) -> dict[str, str]:
+    return {"DS_ACCELERATOR": "cpu"} if device == "cpu" else {}
+
+
+def _needs(_: int, backend: str, device: str) -> str:
+    return "deepspeed gives each rank a GPU of its own" if device != "cpu" and backend != "nccl" else ""
+
+
+MODES = tuple(
+    Mode(f"deepspeed-zero-{stage}", f"DeepSpeed ZeRO stage {stage}, by deepspeed's launcher", partial(zero, stage),
+         full=True, slow=6.0,  # its first run compiles an extension: 41 to 120 s
+         launch=Launch(_command, packages=("deepspeed",), needs=_needs, environment=_environment))
+    for stage in range(4)
+)  # fmt: skip
