@@ -17,6 +17,10 @@ _UNITS = (
 )  # fmt: skip
 _SHARES = ("mfu", "of_matmul", "scaling", "slowed")
 _NAMES = {
+    "train_tokens_per_s": "training", "train_model_tflops": "training, the model's operations",
+    "train_compiled_tokens_per_s": "training, compiled",
+    "train_compiled_model_tflops": "training, compiled, operations", "train_compiled_mfu": "training, compiled, MFU",
+    "train_compiled_of_matmul": "training, compiled, share of matmul",
     "op_start_us": "start of a small operation", "op_round_trip_us": "small operation and wait",
     "train_mfu": "training, share of the peak (MFU)", "train_of_matmul": "training, share of the matmul rate",
     "train_scaling": "training, scaling efficiency", "compile_speedup": "compiled over eager",
@@ -24,6 +28,7 @@ _NAMES = {
 }  # fmt: skip
 _HIDDEN = ("soak_log", "train_ddp_tokens_per_s", "all_reduce_us", "soak_tflops")
 _MAX_LINES, _MAX_LOG = 200, 40
+_HELD = "\N{NO-BREAK SPACE}"
 
 
 def section(run: SmokeRun, width: int) -> list[str]:
@@ -34,12 +39,10 @@ def section(run: SmokeRun, width: int) -> list[str]:
     for name, entries in list(run.figures.items()):
         if name not in _HIDDEN:
             lines += _figure(name, entries, width)
-    for name, entries in run.figures.items():
-        lines += [
-            line
-            for _, words in outliers(entries)
-            for line in textwrap.wrap(f"{one_line(name)}: {words}", width, subsequent_indent="  ")
-        ]
+    apart = [f"{_title(name)}: {words}" for name, entries in run.figures.items() for _, words in outliers(entries)]
+    if apart and run.device == "cpu":
+        apart.append("Other programs use a CPU too, so its figures are not judged.")
+    lines += [line for words in apart for line in textwrap.wrap(words, width, subsequent_indent="  ")]
     lines += _soak(run.figures, width)
     return [*lines[:_MAX_LINES], ""]
 
@@ -67,6 +70,8 @@ def _title(name: str) -> str:
 def _value(name: str, value: float) -> str:
     if name.endswith(_SHARES):
         return f"{value:.0%}"
+    if name.endswith("_tflops") and value < 0.1:
+        return f"{value * 1000:.3g} GFLOPS"
     shown = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
     return f"{shown} {_unit(name)}".rstrip()
 
@@ -80,7 +85,10 @@ def _figure(name: str, entries: Sequence[Mapping[str, Any]], width: int) -> list
         words = entry_words(dict(one))
         cells.append(f"{_where(one)}{_value(name, float(one['value']))}" + (f" ({words})" if words else ""))
     head = f"{_title(name):<36}"
-    return textwrap.wrap(head + "  " + ", ".join(cells), width, subsequent_indent=" " * 38)
+    # A value and its unit stay together.
+    joined = ", ".join(cell.replace(" ", _HELD) for cell in cells)
+    lines = textwrap.wrap(head + "  " + joined, width, subsequent_indent=" " * 38)
+    return [line.replace(_HELD, " ") for line in lines]
 
 
 def _where(one: Mapping[str, Any]) -> str:

@@ -83,7 +83,8 @@ def figures_of(measured: Iterable[Measured]) -> Figures:
     ranks = list(measured)
     for one in ranks:
         for record in one.records:
-            seconds = [value for value in record.get("seconds") or () if isinstance(value, int | float) and value > 0]
+            given = record.get("seconds") or ()
+            seconds = [float(value) for value in given if isinstance(value, int | float) and value > 0]
             if not seconds:
                 continue
             name = str(record.get("name"))

@@ -25,6 +25,7 @@ from rocdoctor.smoke.figure_math import (
 )
 from rocdoctor.smoke.figures import Wanted, measure, setting_for
 from rocdoctor.smoke.judge_figures import outliers
+from rocdoctor.smoke.live import Request, request_of
 from rocdoctor.smoke.pool import Pool
 from rocdoctor.smoke.results import SmokeRun, from_text, to_json, to_text
 from rocdoctor.smoke.runner import Setting
@@ -117,6 +118,13 @@ def test_training_stands_beside_the_matmul_rate_and_compiled_beside_eager() -> N
 def test_times_that_are_none_give_no_figure() -> None:
     assert figures_of([Measured(0, 0, None, [record("memory_copy", [0.0], work=1.0), record("unknown", [1.0])])]) == {}
     assert figures_of([]) == {}
+
+
+def test_the_question_tells_what_is_measured_and_not_where_a_trace_goes() -> None:
+    asked = Request(world=4, figures=True, soak_minutes=2.5, no_modes=True)
+    assert asked.question() == "smoke none world=4 figures=yes soak=2.5"
+    assert request_of(asked.question()) == asked
+    assert request_of(Request(True, figures=True).question()).figures
 
 
 def test_two_ranks_never_share_a_device_for_figures() -> None:

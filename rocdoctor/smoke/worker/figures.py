@@ -52,7 +52,7 @@ def _product_of_8_bits(torch: Any, context: Context, one: Any, two: Any) -> Any:
 
 def square_for(context: Context, kind: str, call_s: float) -> int:
     """The largest size whose product takes at most ``call_s`` and fits into a quarter of the free memory."""
-    size = 1024 if context.device.type == "cuda" else 256
+    size = 256
     limit = _LARGEST_SQUARE
     if context.device.type == "cuda":
         free, _ = context.torch.cuda.mem_get_info(context.device)
