@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from typing import Any
 
 from rocdoctor.cli import UsageError
 from rocdoctor.commands.common import Progress, print_json, wants, width
 from rocdoctor.host.programs import find_interpreter
-from rocdoctor.smoke.nodes.place import PlaceError, place
-from rocdoctor.smoke.nodes.run import Outcome, Wish, as_json, smoke_over_nodes
+from rocdoctor.smoke.nodes.lead import Outcome, Wish
+from rocdoctor.smoke.nodes.place import Place, PlaceError, place
+from rocdoctor.smoke.nodes.run import smoke_over_nodes
 from rocdoctor.smoke.plan import MAX_WORLD
 from rocdoctor.smoke.results import to_json
 from rocdoctor.smoke.worker.mode import Mode
@@ -49,7 +52,7 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
 
     outcome = smoke_over_nodes(here, wish, interpreter, _say, told)
     progress.done()
-    _print(options, outcome, here.node)
+    _print(options, outcome, here)
     return outcome.code
 
 
@@ -57,16 +60,21 @@ def _say(words: str) -> None:
     print(f"rocdoctor: {words}", file=sys.stderr, flush=True)
 
 
-def _print(options: argparse.Namespace, outcome: Outcome, node: int) -> None:
-    if node and not outcome.findings:  # node 0 has printed everything
-        _say(f"node {node}: {outcome.words or 'all is well'} (the report is on node 0)")
-        return
-    runs = outcome.runs
-    if wants(options) == "json":
-        print_json({**(to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}), **as_json(outcome)})
+def _print(options: argparse.Namespace, outcome: Outcome, here: Place) -> None:
+    if here.node and not outcome.findings:  # node 0 has printed everything
+        _say(f"node {here.node}: {outcome.words or 'all is well'} (the report is on node 0)")
         return
     from rocdoctor.report import nodes_text, smoke_text
 
-    sys.stdout.write(nodes_text.render(outcome, width()))
+    def shown(value: Any) -> Any:
+        own_name = [] if re.fullmatch(r"[0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*", here.host) else [here.host]
+        return value if options.include_identity else nodes_text.discreet(value, own_name)
+
+    runs = outcome.runs
+    if wants(options) == "json":
+        results = to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}
+        print_json(shown({**results, **nodes_text.as_json(outcome)}))
+        return
+    sys.stdout.write(shown(nodes_text.render(outcome, width())))
     if runs:
-        sys.stdout.write(smoke_text.render(runs, width()))
+        sys.stdout.write(shown(smoke_text.render(runs, width())))

@@ -1,14 +1,19 @@
-"""Probes between nodes for people: what to do first, the nodes, the ways between them."""
+"""Probes between nodes, for people and as JSON: what to do first, the nodes, the ways between them."""
 
 from __future__ import annotations
 
+import ipaddress
+import re
 import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rocdoctor.report.clean import one_line
 from rocdoctor.smoke.nodes.findings import NodeFinding, numbers
+from rocdoctor.smoke.nodes.lead import Outcome
 from rocdoctor.smoke.nodes.links import Link, Stream
 from rocdoctor.smoke.nodes.path_findings import face_of
-from rocdoctor.smoke.nodes.run import Outcome, shown
 
 
 def render(outcome: Outcome, width: int) -> str:
@@ -32,7 +37,7 @@ def _nodes(outcome: Outcome) -> list[str]:
         ahead = (outcome.clocks or {}).get(one.node)
         clock = "-" if one.node == 0 else ("unknown" if ahead is None else f"{ahead[0]:+.3f} s")
         rows.append((
-            str(one.node), shown(one.data_address) or "unknown", face.name if face else "unknown",
+            str(one.node), one.data_address or "unknown", face.name if face else "unknown",
             str(face.mtu) if face and face.mtu else "unknown", one.versions.get("torch") or "none",
             one.versions.get("python") or "unknown", clock,
         ))  # fmt: skip
@@ -72,3 +77,51 @@ def _finding(one: NodeFinding, width: int) -> list[str]:
     lines += textwrap.wrap(one_line(one.message), width, initial_indent="  ", subsequent_indent="  ")
     lines += textwrap.wrap(f"fix: {one_line(one.remedy)}", width, initial_indent="  ", subsequent_indent="    ")
     return lines + ([f"      {one_line(one.command)}"] if one.command else [])
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """What stands beside the smoke results in JSON: nodes, links, findings of the probes."""
+    clocks = outcome.clocks or {}
+    return {
+        "probes": {
+            "wall_s": round(outcome.probes_s, 3),
+            "nodes": [
+                {
+                    "node": one.node, "address": one.data_address, "interface": face.name if face else None,
+                    "mtu_bytes": face.mtu if face else None, "versions": dict(one.versions),
+                    "clock_ahead_s": clocks[one.node][0] if one.node in clocks else None,
+                }
+                for one in outcome.nodes for face in (face_of(one),)
+            ],
+            "links": [asdict(one) for one in outcome.links],
+            "findings": [asdict(one) for one in outcome.findings],
+        }
+    }  # fmt: skip
+
+
+_ADDRESS = re.compile(
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w)|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))"
+)
+
+
+def discreet(value: Any, names: Sequence[str] = ()) -> Any:
+    """The same text or JSON without public addresses and these host names, since reports are posted.
+
+    Addresses of private networks stay: they are what must be mended, and tell nobody who somebody is.
+    """
+    if isinstance(value, dict):
+        return {key: discreet(one, names) for key, one in value.items()}
+    if isinstance(value, list):
+        return [discreet(one, names) for one in value]
+    if not isinstance(value, str):
+        return value
+    for name in filter(None, names):
+        value = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "(host name)", value)
+    return _ADDRESS.sub(lambda found: "(public address)" if _is_public(found[0]) else found[0], value)
+
+
+def _is_public(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).is_global
+    except ValueError:
+        return False

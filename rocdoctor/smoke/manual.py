@@ -50,6 +50,34 @@ tokens a second, share of the peak (MFU, 6 N + 12 L h s operations a token), 1 t
 - `--soak MINUTES` loads each GPU (or all threads of the CPU) with matrix products and compares rate and clock of the
   last minute with the first: an idle GPU never shows that it throttles. An interrupt ends it with what there is.
 
+## Several nodes
+
+Run the same command on every node, or once within `srun` (or a batch script), where the rest comes from Slurm:
+
+```sh
+rocdoctor smoke --nnodes 2 --node-rank 0 --rdzv 10.0.0.1:29500     # on node 0; --node-rank 1 on the other one
+srun --ntasks-per-node=1 rocdoctor smoke --nnodes auto
+```
+
+First the nodes meet on the port that torchrun will use, and probes explain in seconds what would hang for minutes:
+
+| probe | what it tells |
+| --- | --- |
+| name-resolution | a name does not resolve, or gives loopback (of node 0 in `--rdzv`, of the node itself for gloo) |
+| interface | `GLOO_SOCKET_IFNAME` or `NCCL_SOCKET_IFNAME` names one that is missing, down, without a link or an address |
+| rendezvous, port | nobody listens there, another program does, a node did not come, the commands do not fit together |
+| reach | no route, no such host, or the address that ranks would use cannot be reached from other nodes |
+| mtu, stream | frames of full size vanish (sent uncut, in both directions), or a stream stalls; which size passes |
+| speed | one stream carries less than a tenth of what the interfaces say |
+| versions, variables | torch, hip, cuda, Python, rocdoctor or settings of the communication library differ |
+| clock | clocks differ by more than a second beyond what the way there makes unsure |
+| lost | a node or its link went away while modes ran, and whose interface has no link |
+
+An error ends the run before torchrun is started. Otherwise torchrun starts the ranks (one a GPU, or `--nproc-per-node`)
+and the modes run as on one machine; a fault names rank, node and GPU. Modes that need a shared folder or a launcher of
+their own are not tested there. Node 0 prints the report, the others one line. Between the nodes TCP and UDP ports above
+1024 must be open, as for training. Nothing is encrypted: use it inside the network of the job.
+
 ## Modes
 
 The quick set is the default; `--full` adds the others.

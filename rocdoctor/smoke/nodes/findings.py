@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rocdoctor.smoke.nodes.facts import NodeFacts, is_local_only
@@ -181,6 +182,26 @@ def clock_findings(offsets: Mapping[int, tuple[float, float]]) -> list[NodeFindi
             words = f"The clock of node {node} is {abs(ahead):.1f} s {way} that of node 0.{more}"
             advice = "Let all nodes take their time from the same server (chrony or systemd-timesyncd)."
             found.append(NodeFinding("clock", severity, _MEETING, (node,), words, advice, "chronyc tracking"))
+    return found
+
+
+def merged(many: Sequence[NodeFinding]) -> list[NodeFinding]:
+    """Findings that are the same but for the node become one that names all of them."""
+    groups: dict[tuple[str, str, str], list[NodeFinding]] = {}
+    for one in many:
+        own = f"node {one.nodes[0]}" if len(one.nodes) == 1 else ""
+        key = re.sub(rf"\b{own}\b", "node #", one.message) if own else one.message
+        groups.setdefault((one.probe, key, one.command), []).append(one)
+    found = []
+    for alike in groups.values():
+        first = alike[0]
+        nodes = tuple(sorted({node for one in alike for node in one.nodes}))
+        if len(alike) == 1 or len(first.nodes) != 1:
+            found += alike
+            continue
+        own, all_of_them = rf"\bnode {first.nodes[0]}\b", f"each of {numbers(nodes)}"
+        words, advice = (re.sub(own, all_of_them, text) for text in (first.message, first.remedy))
+        found.append(replace(first, nodes=nodes, message=words, remedy=advice))
     return found
 
 

@@ -56,6 +56,7 @@ class Local:
         self._generation = 0
         self._here = self._folder
         self._first, self._count = 0, 0
+        self._came: set[int] = set()
 
     def start(
         self, per_node: int, backend: str, device: str, timeout_s: float, more: Mapping[str, str] | None = None
@@ -65,6 +66,7 @@ class Local:
         self._here = self._folder / str(self._generation)
         self._here.mkdir(mode=0o700)
         self._first, self._count = self._place.node * per_node, per_node
+        self._came = set()
         board.create(str(self._here / "board"), self._place.nodes * per_node)
         path = str(self._here / "runner")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -129,6 +131,7 @@ class Local:
                 event = json.loads(line)
                 if event.get("event") == "joined":
                     one.rank, one.pid = int(event["rank"]), int(event["pid"])
+                    self._came.add(one.rank)
                 else:
                     found.append(event)
         return found
@@ -151,8 +154,8 @@ class Local:
     def _launcher_ended(self) -> list[dict[str, Any]]:
         """Ranks that never came, because torchrun ended before."""
         assert self._launcher is not None
-        known = {one.rank for one in self._ranks}
-        if self._launcher.returncode == 0 or known:
+        missing = [rank for rank in range(self._first, self._first + self._count) if rank not in self._came]
+        if self._launcher.returncode == 0 or not missing:
             return []
         lines = processes.tail(self._here / "torchrun.log", 60).splitlines()
         errors = [line.strip() for line in lines if re.match(r"[\w.]{0,80}(Error|Exception)\b", line.strip())]
@@ -163,10 +166,7 @@ class Local:
             "message": f"torchrun ended before its ranks had begun: {words}"[:400],
         }
         at = time.monotonic()
-        return [
-            {"event": "not-ready", "rank": rank, "at": at, **record}
-            for rank in range(self._first, self._first + self._count)
-        ]
+        return [{"event": "not-ready", "rank": rank, "at": at, **record} for rank in missing]
 
     def order(self, mode: str) -> None:
         """Tell all ranks to run a mode."""

@@ -77,8 +77,6 @@ def host(place: Place, limit_s: float, say: Say) -> tuple[dict[int, Wire], dict[
         listener.close()
         for wire in fresh:
             wire.close()
-    for wire in wires.values():
-        wire.beat()
     return wires, facts
 
 
@@ -143,6 +141,7 @@ def _welcome(
     told = word.get("facts")
     facts[node] = facts_from_json(told if isinstance(told, dict) else {}, node)
     wire.say(welcome=1)
+    wire.beat()  # it may be long until the last one comes
     return None
 
 

@@ -12,7 +12,7 @@ from rocdoctor.smoke.nodes.findings import NodeFinding
 from rocdoctor.smoke.nodes.interfaces import Interface
 from rocdoctor.smoke.nodes.local import Local
 from rocdoctor.smoke.nodes.wire import SILENT_S, Wire
-from rocdoctor.smoke.pool import ModeRecord, RankRecord
+from rocdoctor.smoke.pool import START_LIMIT_S, ModeRecord, RankRecord
 
 _AFTER_FAILURE_S = 1.0
 _LOOK_S, _STOP_S = 2.0, 5.0
@@ -58,7 +58,8 @@ class Team:
         plan = {"per_node": self._per_node, "backend": backend, "device": device, "timeout_s": timeout_s}
         self._say(do="start", **plan)
         self._local.start(self._per_node, backend, device, timeout_s, self._more)
-        return self._wait("start", limit_s)
+        # Every rank imports torch for itself here, as those of a training job do.
+        return self._wait("start", max(limit_s, START_LIMIT_S))
 
     def run(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
         """Run one mode on all ranks and wait for them, at most ``limit_s`` and the time to look at silent ones."""

@@ -86,7 +86,7 @@ class Wire:
                     self._queue = many[at + 1 :]
                     return found
             rest = deadline - time.monotonic()
-            if self.closed or rest <= 0:
+            if self.lost or rest <= 0:
                 return None
             select.select([self._socket], [], [], min(rest, BEAT_S))
 
