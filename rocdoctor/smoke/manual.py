@@ -78,6 +78,20 @@ and the modes run as on one machine; a fault names rank, node and GPU. Modes tha
 their own are not tested there. Node 0 prints the report, the others one line. Between the nodes TCP and UDP ports above
 1024 must be open, as for training. Nothing is encrypted: use it inside the network of the job.
 
+## Launchers of others
+
+Some modes of the full set are started by the launcher that a job would use, in the interpreter under test: torchrun
+(`elastic`, Megatron-core), `accelerate launch`, DeepSpeed's and Horovod's. A package that is not installed makes its
+modes "not tested"; that is read from metadata, nothing is imported.
+
+- No launcher is believed: each rank writes down which place in which group it was given, how it ended and what it
+  computed. Fewer processes than asked for, or a group of one, is a failure, although the launcher ends with status 0.
+- `elastic` ends one rank with SIGKILL in the third step; torchrun starts the group again, which resumes from a
+  checkpoint (step, parameters, moments) and must arrive where an uninterrupted process does. It sets
+  `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`: without it torchrun of torch 2.13 keeps one store for all starts, and a
+  restarted rank may find the address of a dead one ("Connection refused" in 4 of 8 restarts on gloo).
+- What a launcher says of a failure stands in the message, shortened.
+
 ## Modes
 
 The quick set is the default; `--full` adds the others.
