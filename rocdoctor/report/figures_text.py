@@ -9,25 +9,11 @@ from typing import Any
 from rocdoctor.facts import SmokeRun
 from rocdoctor.report.clean import one_line
 from rocdoctor.smoke.figure_math import usable
-from rocdoctor.smoke.judge_figures import LowFigure, entry_words, outliers
+from rocdoctor.smoke.figure_words import title, with_unit
+from rocdoctor.smoke.judge_figures import LowFigure, outliers
 
-_UNITS = (
-    ("_tflops", "TFLOPS"), ("_gb_s", "GB/s"), ("_tokens_per_s", "tokens/s"), ("_us", "µs"), ("_c", "°C"), ("_w", "W"),
-    ("_mhz", "MHz"), ("_percent", "%"), ("_s", "s"),
-)  # fmt: skip
-_SHARES = ("mfu", "of_matmul", "scaling", "slowed")
-_NAMES = {
-    "train_tokens_per_s": "training", "train_model_tflops": "training, the model's operations",
-    "train_compiled_tokens_per_s": "training, compiled",
-    "train_compiled_model_tflops": "training, compiled, operations", "train_compiled_mfu": "training, compiled, MFU",
-    "train_compiled_of_matmul": "training, compiled, share of matmul",
-    "op_start_us": "start of a small operation", "op_round_trip_us": "small operation and wait",
-    "train_mfu": "training, share of the peak (MFU)", "train_of_matmul": "training, share of the matmul rate",
-    "train_scaling": "training, scaling efficiency", "compile_speedup": "compiled over eager",
-    "slowed": "time with clocks held down",
-}  # fmt: skip
 _HIDDEN = ("soak_log", "train_ddp_tokens_per_s", "all_reduce_us", "soak_tflops")
-_MAX_LINES, _MAX_LOG = 200, 40
+_MAX_LINES, _MAX_LOG, _MAX_PAIRS = 200, 40, 12
 _HELD = "\N{NO-BREAK SPACE}"
 
 
@@ -39,10 +25,11 @@ def section(run: SmokeRun, width: int) -> list[str]:
     for name, entries in list(run.figures.items()):
         if name not in _HIDDEN:
             lines += _figure(name, entries, width)
-    apart = [f"{_title(name)}: {words}" for name, entries in run.figures.items() for _, words in outliers(entries)]
-    if apart and run.device == "cpu":
-        apart.append("Other programs use a CPU too, so its figures are not judged.")
-    lines += [line for words in apart for line in textwrap.wrap(words, width, subsequent_indent="  ")]
+    if run.device == "cpu":
+        apart = [f"{title(name)}: {words}" for name, entries in run.figures.items() for _, words in outliers(entries)]
+        if apart:
+            apart.append("Other programs use a CPU too, so its figures are not judged.")
+        lines += [line for words in apart for line in textwrap.wrap(words, width, subsequent_indent="  ")]
     lines += _soak(run.figures, width)
     return [*lines[:_MAX_LINES], ""]
 
@@ -56,39 +43,40 @@ def finding_lines(low: Sequence[LowFigure], width: int) -> list[str]:
     ]
 
 
-def _unit(name: str) -> str:
-    return next((words for ending, words in _UNITS if name.endswith(ending)), "")
-
-
-def _title(name: str) -> str:
-    if name in _NAMES:
-        return _NAMES[name]
-    ending = next((ending for ending, _ in _UNITS if name.endswith(ending)), "")
-    return one_line(name.removesuffix(ending)).replace("_", " ")[:60]
-
-
-def _value(name: str, value: float) -> str:
-    if name.endswith(_SHARES):
-        return f"{value:.0%}"
-    if name.endswith("_tflops") and value < 0.1:
-        return f"{value * 1000:.3g} GFLOPS"
-    shown = f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-    return f"{shown} {_unit(name)}".rstrip()
-
-
 def _figure(name: str, entries: Sequence[Mapping[str, Any]], width: int) -> list[str]:
     right = [one for one in entries if usable(one) or (name == "slowed" and one.get("value") is not None)]
     if not right:
         return []
-    cells = []
-    for one in right[:64]:
-        words = entry_words(dict(one))
-        cells.append(f"{_where(one)}{_value(name, float(one['value']))}" + (f" ({words})" if words else ""))
-    head = f"{_title(name):<36}"
+    peaks = {one.get("expected") for one in right}
+    (peak,) = peaks if len(peaks) == 1 else (None,)
+    cells = [_where(one) + with_unit(name, float(one["value"])) + _share(name, one, peak) for one in right[:64]]
+    if len(right) > _MAX_PAIRS and right[0].get("peer") is not None:
+        cells = _few(name, right, peak)
+    if isinstance(peak, int | float):
+        normal = right[0].get("normal")
+        least = f", normal from {normal:.0%} on" if isinstance(normal, int | float) else ""
+        cells[-1] += f" (of {with_unit(name, peak)}{least})"
     # A value and its unit stay together.
     joined = ", ".join(cell.replace(" ", _HELD) for cell in cells)
-    lines = textwrap.wrap(head + "  " + joined, width, subsequent_indent=" " * 38)
+    lines = textwrap.wrap(f"{title(name):<36}  {joined}", width, subsequent_indent=" " * 38)
     return [line.replace(_HELD, " ") for line in lines]
+
+
+def _few(name: str, pairs: Sequence[Mapping[str, Any]], peak: object) -> list[str]:
+    """Of many pairs the median and both ends."""
+    ranked = sorted(pairs, key=lambda one: float(one["value"]))
+    ends = [(word, ranked[at]) for word, at in (("lowest", 0), ("median", len(ranked) // 2), ("highest", -1))]
+    words = [
+        f"{word} {_where(one)}{with_unit(name, float(one['value']))}{_share(name, one, peak)}" for word, one in ends
+    ]
+    return [f"{len(pairs)} pairs", *words]
+
+
+def _share(name: str, one: Mapping[str, Any], peak: object) -> str:
+    share, expected = one.get("share"), one.get("expected")
+    if not isinstance(share, int | float) or not isinstance(expected, int | float):
+        return ""
+    return f" {share:.0%}" if peak is not None else f" ({share:.0%} of {with_unit(name, expected)})"
 
 
 def _where(one: Mapping[str, Any]) -> str:

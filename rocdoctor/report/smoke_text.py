@@ -45,7 +45,8 @@ def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
     if bad:
         layer = f"; look first at {LAYERS[bad[0].layer]}" if bad[0].layer else ""
         return f"{len(bad)} of {len(bad) + right} modes went wrong, first {_name(bad[0])}{layer}."
-    slow = f" {len(low)} measured figures are far too low." if low else ""
+    many = "One measured figure is" if len(low) == 1 else f"{len(low)} measured figures are"
+    slow = f" {many} far too low." if low else ""
     if not right:
         measured = sum(len(run.figures) for run in runs)
         return (f"{measured} figures were measured." if measured else "Nothing could be tested here.") + slow

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from rocdoctor.evidence import Known, NotKnown, value_or
 from rocdoctor.facts import Gpu, GpuLink, Machine
+from rocdoctor.knowledge.names import profiles_by_name
 from rocdoctor.knowledge.profiles import Figure, GpuProfile, gpu_profile
 from rocdoctor.knowledge.shares import normal_share
 from rocdoctor.pcie import bandwidth_gb_s
@@ -66,9 +67,10 @@ def _placed(entry: Entry, machine: Machine | None) -> Entry:
 
 
 def profile_of(gpu: Gpu) -> GpuProfile | None:
-    """The profile of this very part; None when its id stands for several."""
+    """The profile of this very part, by its id or else its name; None when that stands for several."""
     if not isinstance(gpu.pci_id, Known):
-        return None
+        named = profiles_by_name(gpu.name.value) if isinstance(gpu.name, Known) else ()
+        return named[0] if len(named) == 1 else None
     vram = value_or(gpu.vram_bytes, None)
     return gpu_profile(
         gpu.vendor, gpu.pci_id.value.split(":")[-1], value_or(gpu.revision, None), value_or(gpu.compute_units, None),

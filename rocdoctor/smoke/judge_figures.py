@@ -15,7 +15,8 @@ from typing import Any
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.smoke.expected import PER_DEVICE, gpu_of, link_between
-from rocdoctor.smoke.figure_math import Entry, usable
+from rocdoctor.smoke.figure_math import usable
+from rocdoctor.smoke.figure_words import title, with_unit
 
 LOW = 0.5
 # A rate that heat took away over minutes: a tenth is more than a busy machine's own noise.
@@ -89,7 +90,8 @@ def _low(name: str, entry: Mapping[str, Any], figures: Completed, machine: Machi
     """What is low about an entry, as the end of a sentence; empty when nothing is."""
     share, normal, low = entry.get("share"), entry.get("normal"), entry.get("low_below")
     if isinstance(normal, float | int) and isinstance(low, float | int) and _below(share, low):
-        return f"{share:.0%} of the {entry['expected']:g} that the path could carry, where {normal:.0%} is normal"
+        peak = with_unit(name, float(entry["expected"]))
+        return f"{share:.0%} of the {peak} that the path could carry, where {normal:.0%} is normal"
     others = entry.get("of_others")
     if name.startswith(PER_DEVICE) and isinstance(others, float | int) and others < LOW:
         return f"{others:.0%} of the median of the equal GPUs beside it"
@@ -129,8 +131,9 @@ def _finding(
     name, entry, words = low[0]
     gpu, peer = place
     to = f" to gpu {peer} ({entry.get('peer_pci')})" if peer is not None else ""
-    more = f" (also low: {', '.join(one for one, _, _ in low[1:])})" if len(low) > 1 else ""
-    message = f"{name} of gpu {gpu} ({entry.get('pci')}){to} is {entry['value']:g}, {words}{more}."
+    more = f" (also low: {'; '.join(title(one) for one, _, _ in low[1:])})" if len(low) > 1 else ""
+    value = with_unit(name, float(entry["value"]))
+    message = f"gpu {gpu} ({entry.get('pci')}){to} reaches {value} in '{title(name)}', {words}{more}."
     reason, cause = reason_of(name, entry, figures, machine)
     return LowFigure(gpu, entry.get("pci"), tuple(one for one, _, _ in low), message, reason, cause, peer)
 
@@ -225,12 +228,3 @@ def _soaked(figures: Completed) -> list[LowFigure]:
             LowFigure(entry["gpu"], entry.get("pci"), ("soak_tflops",), message, reason, "thermal-or-power-limit")
         )
     return found
-
-
-def entry_words(entry: Entry) -> str:
-    """Share, normal share and others of an entry, for people; empty when there is nothing beside it."""
-    parts = []
-    if entry.get("share") is not None and entry.get("expected") is not None:
-        normal = f", normal from {entry['normal']:.0%}" if entry.get("normal") else ""
-        parts.append(f"{entry['share']:.0%} of {entry['expected']:g}{normal}")
-    return "; ".join(parts)

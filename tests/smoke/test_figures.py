@@ -177,11 +177,19 @@ def test_json_holds_the_contract_and_reads_back_the_same() -> None:
 def test_text_shows_value_peak_and_share() -> None:
     text = render([RUN], 100)
     assert headline([RUN]) == "5 figures were measured."
-    assert "gpu 0: 500 TFLOPS (38% of 1307.4)" in " ".join(text.split())
+    assert "gpu 0: 500 TFLOPS 38% (of 1,307 TFLOPS)" in " ".join(text.split())
     assert "0→1: 40 GB/s" in text
     assert "1 MiB: 30 GB/s" in text
     assert "(70%)" in text
     assert all(len(line) <= 100 for line in text.splitlines())
+
+
+def test_many_pairs_are_one_line() -> None:
+    pairs = [
+        {"gpu": a, "peer": b, "value": 9.0 if (a, b) == (0, 1) else 45.0} for a in range(8) for b in range(8) if a != b
+    ]
+    run = SmokeRun(8, "nccl", "cuda", None, 1.0, (), figures={"device_to_device_gb_s": pairs})
+    assert "56 pairs, lowest 0→1: 9 GB/s, median" in " ".join(render([run], 100).split())
 
 
 _JSON = st.recursive(
@@ -236,6 +244,15 @@ def test_a_rank_that_is_only_slow_stands_out(slow_rank: Figures) -> None:
     assert of_others(slow_rank["matmul_fp32_tflops"], 0) == pytest.approx(
         1 / float(slow_rank["matmul_fp32_tflops"][1]["of_others"]), rel=0.02
     )
+
+
+def test_sustained_load_on_the_cpu_has_a_rate_for_each_rank() -> None:
+    with Pool(sys.executable, os.environ) as pool:
+        silent = Sampler(True, NoSensors())
+        run = measure(pool, Setting(2, "gloo", "cpu", 30.0), [], Wanted(False, 0.02), sampler=silent)
+    assert [one["rank"] for one in run.figures["soak_tflops"]] == [0, 1]
+    assert all(one["value"] > 0 and one["first"] > 0 for one in run.figures["soak_tflops"])
+    assert "matmul_fp32_tflops" not in run.figures
 
 
 def test_a_run_that_is_stopped_tells_what_it_left_out() -> None:

@@ -118,7 +118,7 @@ def test_one_gpu_far_below_its_equals_is_one_finding() -> None:
     (found,) = low(of, figures)
     assert (found.gpu, found.pci, found.cause) == (2, "0000:63:00.0", "")
     assert found.figures == ("matmul_bf16_tflops", "train_tokens_per_s")
-    assert "130, 20% of the median of the equal GPUs beside it" in found.message
+    assert "reaches 130 TFLOPS in 'matmul bf16', 20% of the median of the equal GPUs beside it" in found.message
     assert found.words.endswith("Nothing that was seen meanwhile tells why.")
 
 
@@ -140,7 +140,7 @@ def test_a_copy_far_below_its_link_names_the_link_seen_under_load() -> None:
     }
     (found,) = low(of, figures)
     assert found.cause == "pcie-link-degraded"
-    assert "22% of the 31.508 that the path could carry, where 76% is normal" in found.message
+    assert "22% of the 31.51 GB/s that the path could carry, where 76% is normal" in found.message
     assert found.reason == "Under load its PCIe link ran at 7.88 of the 31.51 GB/s that both ends can do."
 
 
@@ -168,7 +168,7 @@ def test_a_slow_xgmi_link_is_named_by_both_ends() -> None:
     next(one for one in copies if (one["gpu"], one["peer"]) == (3, 5))["value"] = 12.0
     (found,) = low(of, {"device_to_device_gb_s": copies})
     assert (found.gpu, found.peer) == (3, 5)
-    assert "19% of the 64 that the path could carry, where 53% is normal" in found.message
+    assert "19% of the 64 GB/s that the path could carry, where 53% is normal" in found.message
     assert "to gpu 5 (0000:c3:00.0)" in found.message
 
 
