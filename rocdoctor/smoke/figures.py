@@ -110,8 +110,12 @@ def setting_for(settings: Sequence[Setting], gpus: Sequence[Mapping[str, Any]]) 
 def measure(
     pool: Pool, setting: Setting, gpus: Sequence[Mapping[str, Any]], wanted: Wanted,
     told: Told | None = None, stop: threading.Event | None = None, sampler: Sampler | None = None,
+    budget_s: float | None = None,
 ) -> SmokeRun:  # fmt: skip
-    """Everything that was asked for, as a run without modes. ``stop`` ends it early with what there is."""
+    """Everything that was asked for, as a run without modes. ``stop`` ends it early with what there is.
+
+    ``budget_s``: after this no further part is begun (20 s on GPUs, 10 s on the CPU).
+    """
     stage = _Stage(pool, setting, gpus, stop or threading.Event())
     began = time.monotonic()
     tell = told or (lambda what, mode, rank, state: None)
@@ -124,7 +128,7 @@ def measure(
     try:
         if stage.start():
             if wanted.figures:
-                _parts(stage, wanted, tell, time.monotonic() + BUDGET_S[setting.device])
+                _parts(stage, wanted, tell, time.monotonic() + (budget_s or BUDGET_S[setting.device]))
                 figures = figures_of(stage.measured())
             if wanted.soak_minutes > 0:
                 figures.update(_soak(stage, wanted.soak_minutes, tell, sampler))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import sys
 import tempfile
@@ -47,8 +48,22 @@ def planted_for_all_modes(fault: str, rank: int, mode: str, world: int, limit_s:
 def _run(words: str, mode: str, world: int, limit_s: float) -> ModeResult:
     pool, plant = _server()
     plant.write_text(words)
-    found = run_modes(pool, Setting(world, "gloo", "cpu", limit_s), modes_named([mode], True))
-    return found.modes[-1]
+    found = run_modes(pool, Setting(world, "gloo", "cpu", limit_s), modes_named([mode], True)).modes[-1]
+    if words:
+        _count(words.split(), found, world, limit_s)
+    return found
+
+
+def _count(words: list[str], found: ModeResult, world: int, limit_s: float) -> None:
+    """A line for the census (``python -m tests.smoke.census``), when it is taken."""
+    path = os.environ.get("ROCDOCTOR_CENSUS")
+    if path:
+        row = {
+            "fault": words[0], "rank": words[1], "mode": found.mode, "world": world, "state": found.state,
+            "named": list(found.named), "layer": found.layer, "over_s": found.wall_s - limit_s, "left": len(processes()),
+        }  # fmt: skip
+        with open(path, "a") as stream:
+            stream.write(json.dumps(row) + "\n")
 
 
 def processes() -> list[int]:
@@ -85,4 +100,5 @@ def measured_on_the_cpu(fault: str, rank: int, part: str, world: int = 2) -> Smo
 
     pool, plant = _server()
     plant.write_text(f"{fault} {rank} {part}")
-    return measure(pool, Setting(world, "gloo", "cpu", 30.0), [], Wanted(), sampler=Sampler(True, NoSensors()))
+    silent = Sampler(True, NoSensors())
+    return measure(pool, Setting(world, "gloo", "cpu", 30.0), [], Wanted(), sampler=silent, budget_s=120.0)
