@@ -1,0 +1,202 @@
+"""Memory of one GPU: states, gathered weights, activations, loss, and what the allocator keeps beyond.
+
+Bytes a parameter: Megatron 18, with the distributed optimizer 6 + 12/dp (NVIDIA/Megatron-LM
+``theoretical_memory_usage.py``); DeepSpeed 2 + 18/n (ZeRO-2), 18/n (ZeRO-3) (its estimators); FSDP with fp32 weights
+16/n; NF4 weights 4.127 bits (Dettmers et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rocdoctor.recommend.activations import loss_bytes, stage_bytes
+from rocdoctor.recommend.gpus import GIB
+from rocdoctor.recommend.pipeline import Schedule
+from rocdoctor.recommend.shapes import (
+    attention_matrix,
+    embedding_parameters,
+    expert_matrix,
+    layer_parameters,
+    parameters,
+)
+from rocdoctor.recommend.spec import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Parameters of one GPU before sharding: fullest stage, largest layer without its experts, and head."""
+
+    dense: float
+    expert: float
+    layer: float
+    head: float
+
+    @property
+    def total(self) -> float:
+        """All parameters of the stage on this GPU."""
+        return self.dense + self.expert
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of one GPU; ``low`` and ``high`` bound what the device must have."""
+
+    states: float
+    gathered: float
+    activations: float
+    logits: float
+    buffers: float
+    live_peak: float
+    reserved: float
+    context: float
+    low: float
+    high: float
+    spread: float
+
+
+def shares(work: Work) -> Shares:
+    """Parameters that one GPU holds after tensor, pipeline and expert parallelism."""
+    model, plan = work.model, work.parallel
+    stage = -(-model.layers // plan.pp)
+    layer = max(layer_parameters(model, kind) for kind, _ in model.kinds)
+    layers = sum(layer_parameters(model, kind) * count for kind, count in model.kinds) / model.layers * stage
+    moe = sum(count for kind, count in model.kinds if kind == "moe") / model.layers * stage
+    expert = expert_matrix(model) * moe
+    head = float(model.vocab * model.hidden)
+    outer = embedding_parameters(model) if plan.pp == 1 else head
+    # Whatever the given count has beyond the shapes (learned positions) lies with the embedding.
+    if plan.pp == 1 and model.given_parameters:
+        outer = max(outer, parameters(model) - layers)
+    one_layer = (layer - (expert_matrix(model) if model.experts else 0)) / plan.tp
+    return Shares((layers - expert + outer) / plan.tp, expert / plan.tp / plan.ep, one_layer, head / plan.tp)
+
+
+# Bytes a parameter of the optimizer's moments; the fp32 master copy is counted apart.
+_MOMENTS = {"adam": 8.0, "adam8bit": 2.1, "momentum": 4.0, "sgd": 0.0, "adafactor": 0.1}
+
+
+def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
+    """Bytes a parameter of weights, gradients and optimizer (master copy included), before any sharding."""
+    moments = _MOMENTS[work.optimizer]
+    if work.pure_bf16:
+        return 2.0, 2.0, moments / 2 if work.optimizer == "adam" else moments
+    if work.precision == "fp32":
+        return 4.0, 4.0, moments
+    if work.framework in {"fsdp2", "fsdp1"}:
+        return 4.0, 4.0, moments
+    if work.framework == "ddp":
+        return 4.0, 4.0, moments + 2.0  # autocast keeps 16-bit copies of the weights
+    if work.framework == "deepspeed":
+        return 2.0, 2.0, 4.0 + 4.0 + moments  # the step sees fp32 gradients
+    # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients.
+    return 2.0, 4.0, 4.0 + moments
+
+
+def _states(work: Work, part: Shares) -> tuple[float, float]:
+    """Bytes of weights and optimizer, and of gradients, after sharding."""
+    plan = work.parallel
+    weights, gradients, optimizer = bytes_per_parameter(work)
+
+    def split(count: float, shard: int) -> tuple[float, float]:
+        w = weights * count / (shard if plan.zero == 3 else 1)
+        g = gradients * count / (shard if plan.zero >= 2 else 1)
+        o = optimizer * count / (shard if plan.zero >= 1 else 1)
+        w, o = (0.0 if plan.offload_weights else w), (0.0 if plan.offload_optimizer else o)
+        return w + o, g
+
+    dense, experts = split(part.dense, plan.shard), split(part.expert, max(1, plan.shard // plan.ep))
+    return dense[0] + experts[0], dense[1] + experts[1]
+
+
+def _adapted(work: Work, part: Shares) -> tuple[float, float]:
+    """LoRA: frozen 16-bit (or NF4) weights and 16 B a parameter of the adapters on every linear layer."""
+    model, plan = work.model, work.parallel
+    shard = plan.shard if plan.zero == 3 else 1
+    width = model.q_width + model.k_width + model.v_width + model.o_width + 4 * model.hidden
+    widths = width + (3 if model.gated else 2) * (model.ffn + model.hidden)
+    adapters = work.lora_rank * widths * (-(-model.layers // plan.pp)) / plan.tp
+    outer = embedding_parameters(model) / plan.tp
+    inner = max(0.0, part.total - outer)
+    base = 2.0 * outer + (4.127 / 8 if work.method == "qlora" else 2.0) * inner
+    return (base + 12.0 * adapters) / shard, 4.0 * adapters / shard
+
+
+def _gathered(work: Work, part: Shares) -> tuple[float, float]:
+    """Whole 16-bit weights in flight, and buffers of reduction, in bytes."""
+    plan = work.parallel
+    frozen = work.method != "full"
+    largest = attention_matrix(work.model) / plan.tp
+    unpack = 2.0 * max(part.layer - largest, largest) if work.method == "qlora" else 0.0
+    if plan.zero < 3 or plan.shard == 1:
+        if frozen:
+            return unpack, 0.0
+        if work.framework == "deepspeed" and plan.zero:
+            return 0.0, 4.0 * min(5e8, part.total)  # reduce_bucket_size 5e8, twice with overlap
+        return unpack, (4.0 * min(part.total, 25 * 2**18)) if plan.dp > 1 else 0.0
+    if work.framework == "deepspeed":
+        # stage3_max_live_parameters 1e9, reduce_bucket_size 5e8 twice, and the largest module whole with its gradient.
+        live = 2.0 * min(1e9, part.total)
+        return live + 2.0 * part.head, 4.0 * min(5e8, part.total) + 2.0 * part.head
+    experts = part.expert / max(1, -(-work.model.layers // plan.pp))
+    unit = part.layer + experts
+    if plan.keep_gathered:
+        # Gradients of a stage are summed whole in fp32 until its last micro-batch.
+        summed = 4.0 * part.total if plan.pp > 1 and work.microbatches > 1 else 0.0
+        return 2.0 * part.total, summed + 4.0 * unit
+    return 2.0 * (2 * unit + part.head), 0.0 if frozen else 4.0 * unit
+
+
+def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
+    """The peak over the phases of a step; ``table`` is ``memory`` of the efficiency table.
+
+    The loss phase holds all activations and the logits, and gradients only where they outlive a step; the backward
+    phase one layer's working part; the optimizer step gradients and a temporary copy.
+    """
+    part = shares(work)
+    base, gradients = _states(work, part) if work.method == "full" else _adapted(work, part)
+    gathered, buffers = _gathered(work, part)
+    saved, working = stage_bytes(work)
+    tokens = work.tokens
+    # A stored chunk is 1/v of the stage's layers of one micro-batch.
+    first = saved * tokens * plan.stored / plan.chunks
+    last = first if plan.stages == 1 else saved * tokens * _stored_last(plan) / plan.chunks
+    logits = loss_bytes(work)
+    stays = work.framework in {"megatron", "deepspeed"} or work.microbatches > 1
+    kept = gradients if stays else 0.0
+    backward = 2.0 * work.tokens * work.model.vocab / work.parallel.tp if work.loss == "plain" else 0.0
+    # A fused loss computes the head's gradient in the forward pass and keeps it.
+    head = 4.0 * part.head if work.loss == "fused" else 0.0
+    phases = {
+        "loss": base + kept + gathered + last + logits,
+        "backward": base + kept + gathered + buffers + max(first, last) + working * tokens + head,
+        "head": base + kept + gathered + buffers + last + backward,
+        "step": base + gradients + (0.0 if work.parallel.offload_optimizer else gradients),
+    }
+    peak = max(phases.values())
+    loss_counts = phases["loss"] >= phases["backward"]
+    named = work.framework if work.framework in table["reserved_over_live"] else "eager"
+    kind = "compiled" if work.compile else named
+    factor = float(table["reserved_over_live"][kind]["v"])
+    error = float(table["error"]["v"]) + (float(table["error_experts"]["v"]) if work.model.experts else 0.0)
+    context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
+    reserved = peak * factor
+    # 8-bit recipes of Megatron often reduce gradients in 16 bits and fuse the loss; no specification names it.
+    spread = 0.0
+    if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
+        spread = gradients / 2 + (0.4 * logits if phases["loss"] >= phases["backward"] else 0.0)
+    return Memory(
+        states=base + gradients, gathered=gathered, activations=(last if loss_counts else max(first, last)),
+        logits=logits, buffers=buffers, live_peak=peak, reserved=reserved, context=context,
+        low=(peak - spread) * (1 - error), high=reserved * (1 + error) + context, spread=spread,
+    )  # fmt: skip
+
+
+def _stored_last(plan: Schedule) -> float:
+    """Chunks that the last rank keeps: its backward passes begin at once where the schedule alternates."""
+    if plan.name == "1f1b":
+        return 1.0
+    if plan.name == "interleaved":
+        return min(plan.stored, (plan.chunks - 1) * plan.stages + 1.0)
+    return plan.stored

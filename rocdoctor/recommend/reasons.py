@@ -1,0 +1,54 @@
+"""Why an estimate says what it says, one line a term."""
+
+from __future__ import annotations
+
+from rocdoctor.recommend.gpus import GIB
+from rocdoctor.recommend.memory import Memory, bytes_per_parameter, shares
+from rocdoctor.recommend.pipeline import Schedule
+from rocdoctor.recommend.shapes import active_parameters, parameters
+from rocdoctor.recommend.spec import Work
+from rocdoctor.recommend.speed import Speed
+
+
+def reasons(work: Work, plan: Schedule, found: Memory, told: Speed | None) -> list[str]:
+    """The lines, memory first; each names its formula or rule."""
+    model, sizes, gpu = work.model, work.parallel, work.gpu
+    part = shares(work)
+    active = f", {active_parameters(model) / 1e9:.2f} B active" if model.experts else ""
+    lines = [f"{model.name}: {parameters(model) / 1e9:.2f} B parameters{active}, {part.total / 1e9:.2f} B on each GPU"]
+    used = {"tp": sizes.tp, "pp": sizes.pp, "cp": sizes.cp, "ep": sizes.ep, "dp": sizes.dp}
+    split = ", ".join(f"{key} {value}" for key, value in used.items() if value > 1) or "no parallelism"
+    lines.append(
+        f"{work.gpus} x {gpu.name}: {split}; ZeRO {sizes.zero} over {sizes.shard}, as {work.framework} does it"
+    )
+    if work.method == "full":
+        weights, gradients, optimizer = bytes_per_parameter(work)
+        lines.append(f"states: {weights:g} B weights, {gradients:g} B gradients, {optimizer:g} B optimizer a parameter")
+    else:
+        lines.append(f"states: frozen weights and {work.method} adapters of rank {work.lora_rank}")
+    lines.append(
+        f"activations: {work.tokens:.0f} tokens x {model.layers // sizes.pp} layers, recompute {work.recompute}, "
+        f"{plan.stored / plan.chunks:.3g} micro-batches stored"
+    )
+    lines.append(f"loss: {work.loss} cross-entropy over {model.vocab} words")
+    lines.append(
+        f"reserved = live x {found.reserved / found.live_peak:.2f} (allocator), device + {found.context / GIB:.1f} GiB"
+    )
+    if told is None:
+        lines.append(f"speed: the peak rate of '{gpu.name}' is in no table; give gpu.peak_tflops and bandwidth_gb_s")
+        return lines
+    total = told.matrix + told.attention + told.memory + told.optimizer + told.communication + told.bubble
+    shown = (
+        ("matrix products", told.matrix), ("attention", told.attention), ("memory traffic", told.memory),
+        ("optimizer", told.optimizer), ("exposed communication", told.communication), ("pipeline idle", told.bubble),
+    )  # fmt: skip
+    lines.append(
+        "step: " + ", ".join(f"{name} {100 * value / total:.0f} %" for name, value in shown if value > 0.005 * total)
+    )
+    lines.append(
+        f"mfu counts 6 N + 12 L h s FLOP a token (whole attention square); causal: {100 * told.mfu_causal:.1f} %"
+    )
+    if plan.stages > 1:
+        idle = f"{100 * plan.idle:.0f} % idle on top"
+        lines.append(f"pipeline: {plan.name}, {plan.microbatches} micro-batches on {plan.stages} stages, {idle}")
+    return lines

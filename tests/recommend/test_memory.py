@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocdoctor.recommend.activations import layer_bytes, loss_bytes
+from rocdoctor.recommend.estimate import estimate, solve
+from rocdoctor.recommend.fit import fits
+from rocdoctor.recommend.gpus import GIB
+from tests.recommend.spec_kit import changed
+
+P = 6_738_415_616
+
+
+def states(**fields: Any) -> float:
+    """Bytes a parameter that a specification's states take on one GPU."""
+    return solve(changed(**fields)).memory.states / P
+
+
+@pytest.mark.parametrize(
+    ("parallel", "wanted"),
+    [
+        # FSDP with fp32 weights: 16 over the ranks.
+        ({"fsdp": 8}, 16 / 8),
+        # Megatron: 18 whole, 6 + 12/dp with the distributed optimizer.
+        ({"tp": 1, "dist_opt": False}, 18),
+        ({"tp": 1, "dist_opt": True}, 6 + 12 / 8),
+        # DeepSpeed's estimators: 2 + 18/n (ZeRO-2; the 16-bit gradients among them), 20/n for weights too (ZeRO-3).
+        ({"zero": 1}, 4 + 16 / 8),
+        ({"zero": 2}, 2 + 18 / 8),
+        ({"zero": 3}, 20 / 8),
+        # The optimizer in host memory: weights and gradients stay.
+        ({"zero": 3, "offload_optimizer": "cpu"}, 4 / 8),
+        ({"zero": 3, "offload_optimizer": "cpu", "offload_params": "cpu"}, 2 / 8),
+    ],
+)
+def test_states_a_parameter(parallel: dict[str, Any], wanted: float) -> None:
+    assert states(parallel=parallel) == pytest.approx(wanted, rel=1e-3)
+
+
+def test_states_of_one_gpu_and_of_other_optimizers() -> None:
+    alone = {"gpus": 1, "parallel": {}}
+    assert states(**alone) == pytest.approx(18)
+    assert states(**alone, optimizer="sgd") == pytest.approx(10)
+    assert states(**alone, optimizer="adamw_8bit") == pytest.approx(12.1)
+    assert states(**alone, precision="fp32") == pytest.approx(16)
+
+
+def test_tensor_and_pipeline_parallelism_divide_states() -> None:
+    assert states(parallel={"tp": 8, "dist_opt": False}) == pytest.approx(18 / 8, rel=1e-3)
+    piped = states(parallel={"pp": 8, "dist_opt": False})
+    assert 18 / 8 < piped < 18 / 8 * 1.15  # the first and the last stage have an embedding more
+
+
+def test_expert_parallelism_divides_experts_only() -> None:
+    moe = {"model": "mixtral-8x7b", "parallel": {"ep": 8, "dist_opt": False}}
+    spread, whole = solve(changed(**moe)), solve(changed(model="mixtral-8x7b", parallel={"dist_opt": False, "tp": 1}))
+    experts = 32 * 8 * 3 * 4096 * 14336
+    assert whole.memory.states - spread.memory.states == pytest.approx(18 * experts * 7 / 8, rel=1e-6)
+
+
+def test_adapters_leave_weights_frozen() -> None:
+    alone = {"gpus": 1, "parallel": {}}
+    lora, qlora = states(**alone, method="lora"), states(**alone, method="qlora")
+    assert 2.0 < lora < 2.2
+    # 4.127 bits, with the embedding and the head in 16 bits.
+    assert 0.516 < qlora < 0.8
+    assert states(**alone, method="lora", lora_rank=64) > lora
+
+
+def layer(**fields: Any) -> float:
+    """Bytes a token, in units of the hidden size."""
+    work = solve(changed(**fields)).work
+    return layer_bytes(work, "dense").saved / work.model.hidden
+
+
+def test_a_layer_saves_what_its_operations_need() -> None:
+    # 8 for norms, 8 for q k v o, 8 f/h for a gate written out (f = 2.6875 h), 4 B a head of statistics.
+    written_out = 8 + 8 + 8 * 2.6875 + 4 * 32 / 4096
+    assert layer() == pytest.approx(written_out)
+    # Fake tensors of torch 2.13 save 37.53 h for this layer.
+    assert layer() == pytest.approx(37.53, rel=0.002)
+    assert layer(recompute="full") == 2.0
+    assert layer(compile=True) < layer()
+    # Transformers writes RMSNorm out in fp32: 45.53 h in the same trace.
+    assert layer(parallel={"zero": 3}) == pytest.approx(45.53, rel=0.002)
+
+
+def test_a_gpt_layer_saves_32_h() -> None:
+    plain = layer(model={"layers": 32, "hidden": 4096, "heads": 32, "ffn": 16384, "vocab": 50304, "norm": "layer"})
+    assert plain == pytest.approx(32 + 4 * 32 / 4096)
+
+
+def test_grouped_heads_save_less_where_keys_are_not_spread() -> None:
+    model = "llama-3.1-8b"
+    spread, grouped = layer(model=model), layer(model=model, parallel={"tp": 1})
+    assert spread == pytest.approx(44.03, rel=0.002)  # traced with torch 2.13
+    assert grouped < spread - 2
+
+
+def test_scores_grow_with_the_square_unless_the_kernel_avoids_them() -> None:
+    eager, flash = layer(attention="eager"), layer(attention="flash")
+    assert eager - flash == pytest.approx(6 * 32 * 2048 / 4096)
+    assert layer(attention="eager", recompute="selective") == pytest.approx(flash)
+
+
+def test_tensor_parallelism_with_and_without_sequence_parallelism() -> None:
+    one = layer(parallel={"tp": 1})
+    both = layer(parallel={"tp": 8})
+    alone = layer(parallel={"tp": 8, "sp": False})
+    assert both == pytest.approx(one / 8)
+    assert alone == pytest.approx(8 + (one - 8) / 8)
+
+
+def test_selective_op_keeps_every_second_product() -> None:
+    # input, attention output, q, v, gate, down: 2 + 2 + 2 + 2 + 5.375 + 2, and the statistics.
+    assert layer(recompute="selective-op") == pytest.approx(2 + 2 + 2 + 2 + 2 * 2.6875 + 2 + 4 * 32 / 4096)
+
+
+def test_recompute_layers_count_per_stage() -> None:
+    def saved(count: int | None) -> float:
+        return solve(changed(recompute="full", recompute_layers=count, micro_batch=4)).memory.activations
+
+    assert saved(32) == pytest.approx(saved(None))
+    assert saved(0) == pytest.approx(solve(changed(micro_batch=4)).memory.activations)
+    assert saved(32) < saved(16) < saved(0)
+
+
+def test_pipeline_stages_store_several_micro_batches() -> None:
+    piped = solve(changed(parallel={"pp": 8}, global_batch=64)).memory.activations
+    whole = solve(changed(parallel={"tp": 1})).memory.activations
+    assert piped == pytest.approx(whole)  # an eighth of the layers of eight micro-batches
+    gpipe = solve(changed(parallel={"pp": 8, "schedule": "gpipe"}, global_batch=64)).memory.activations
+    assert gpipe == pytest.approx(8 * whole)
+
+
+@pytest.mark.parametrize(
+    ("fields", "each"),
+    [
+        ({}, 14),
+        ({"parallel": {"zero": 3}}, 18),
+        ({"parallel": {"tp": 8}}, 10 / 8),
+        ({"parallel": {"fsdp": 1, "tp": 8}}, 18 / 8),
+        ({"fused_ce": "compiled"}, 6),
+    ],
+)
+def test_the_loss_holds_copies_of_the_logits(fields: dict[str, Any], each: float) -> None:
+    assert loss_bytes(solve(changed(**fields)).work) == pytest.approx(each * 2048 * 32000)
+
+
+def test_a_chunked_loss_hardly_grows_with_tokens() -> None:
+    def one(seq: int) -> float:
+        return loss_bytes(solve(changed(seq=seq, fused_ce="liger")).work)
+
+    assert one(8192) - one(4096) == pytest.approx(8 * 4096 * 4096)
+
+
+def test_the_verdict_follows_the_range() -> None:
+    one = solve(changed())
+    assert one.memory.low < one.memory.live_peak < one.memory.reserved < one.memory.high
+    assert fits(one.memory, one.work.gpu) == "yes"
+    small = solve(changed(gpu={"name": "x", "mem_gib": 16}))
+    assert small.fits == "no"
+    limit = one.memory.reserved / 0.92 / GIB
+    assert solve(changed(gpu={"name": "x", "usable_gib": limit})).fits == "tight"
+
+
+def test_the_terms_that_people_see_are_in_gib() -> None:
+    told = estimate(changed())["memory_gib"]
+    assert told["states"] == pytest.approx(2 * P / GIB, rel=1e-3)
+    assert told["usable"] == pytest.approx(192 * 0.99)
