@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocdoctor.report.smoke_text import headline, render
@@ -202,6 +202,7 @@ _JSON = st.recursive(
 _NAMES = st.sampled_from(["soak_tflops", "soak_log", "slowed", "matmul_bf16_tflops", "train_mfu", "x"])
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(_NAMES, _JSON, max_size=4))
 def test_figures_of_anybodys_file_are_shown_or_left_out(data: dict[str, object]) -> None:
     text = json.dumps({"schema": "rocdoctor.smoke/1", "device": "cuda", "figures": data})
