@@ -46,6 +46,8 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
     if died:
         found.append(_died(died))
     gone = [one for one in ranks if state_of(one) == "fail"] or [one for one in ranks if state_of(one) == "pass"]
+    waiting = [one for one in broken if (one.silent and waits(one.stack)) or kind_of(one) == "victim"]
+    found += _elsewhere(waiting, ranks)
     if gone and all(waits(one.stack) for one in silent):
         found.append(_went_on(gone))
     if silent and (others or len(silent) < len(ranks)):
@@ -100,6 +102,24 @@ def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspic
         layer,
         f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}" + (f"; it was in {where}" if where else ""),
     )
+
+
+def _elsewhere(waiting: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> list[Suspicion]:
+    """Members of a group of some ranks that are not in the collective in which the others of that group wait."""
+    for one in waiting:
+        call, _, members = str(one.note.get("call", "")).partition(" among ")
+        if not members:
+            continue
+        numbers = {int(number) for number in members.split(",") if number.isdigit()}
+        away = [
+            each for each in ranks
+            if each.rank in numbers and str(each.note.get("call", "")).partition(" among ")[2] != members
+        ]  # fmt: skip
+        if away:
+            other = str(away[0].note.get("call", "")) or "no collective"
+            words = f"{ranks_text([one])} waits in {call} among ranks {members} for {ranks_text(away)}"
+            return [(away, "framework", f"{words}, which entered {other}")]
+    return []
 
 
 def _went_on(gone: Sequence[RankRecord]) -> Suspicion:
