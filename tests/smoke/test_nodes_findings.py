@@ -103,6 +103,29 @@ def test_versions_that_differ_name_the_fewer_nodes() -> None:
     assert version_findings([node(0), node(1)]) == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "severity"),
+    [
+        ({"torch": "2.9.1"}, "warning"),
+        ({"torch": "2.9.0+cpu"}, "warning"),
+        ({"torch": "2.10.0"}, "error"),
+        ({"hip": None}, "error"),
+        ({"hip": "7.1.0"}, "warning"),
+        ({"python": "3.11.9"}, "warning"),
+        ({"rocdoctor": "0.2.0"}, "error"),
+    ],
+)
+def test_how_much_a_version_matters(changes: dict[str, str | None], severity: str) -> None:
+    found = version_findings([node(0), replace(node(1), versions={**VERSIONS, **changes})])
+    assert [one.severity for one in found] == [severity]
+
+
+def test_a_variable_of_a_library_that_is_not_tried_is_a_warning() -> None:
+    facts = node(0, NCCL_SOCKET_IFNAME="ib0", TP_SOCKET_IFNAME="ib0")
+    assert [one.severity for one in local_findings(facts, "gloo")] == ["warning", "warning"]
+    assert [one.severity for one in local_findings(facts, "nccl")] == ["error", "warning"]
+
+
 def test_settings_that_differ() -> None:
     found = variable_findings([node(0, NCCL_IB_DISABLE="1", NCCL_SOCKET_IFNAME="a"), node(1, NCCL_SOCKET_IFNAME="b")])
     assert [one.message for one in found] == [
@@ -145,6 +168,7 @@ def test_large_frames_that_vanish() -> None:
     assert "Frames of 9000 bytes" in found[0].message
     assert found[0].command == "sudo ip link set dev eth0 mtu 1500"
     assert [one.severity for one in frame_findings([way(frame_back=1500)], many)] == ["warning"]
+    assert [one.severity for one in frame_findings([way(frame_out=1500, told=True)], many)] == ["info"]
 
 
 def test_a_stream_that_stalls_without_a_known_reason() -> None:

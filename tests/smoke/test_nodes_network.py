@@ -210,7 +210,8 @@ def test_a_link_that_goes_down_in_the_middle(tmp_path: Path, port: int | None, n
 def test_nothing_is_left_of_a_node_that_is_killed(tmp_path: Path) -> None:
     plant = tmp_path / "plant"
     plant.write_text("sleep 3 ddp")
-    more = {"PYTHONPATH": str(PLANTED), "ROCDOCTOR_PLANT": str(plant)}
+    # A killed program cannot remove its folder; the test does.
+    more = {"PYTHONPATH": str(PLANTED), "ROCDOCTOR_PLANT": str(plant), "TMPDIR": str(tmp_path)}
     with network() as made:
         words = ("all-reduce", "ddp", "--nproc-per-node", "2", "--deadline", "60")
         runs = [made.smoke(number, *words, more=more) for number in (0, 1)]

@@ -18,16 +18,9 @@ _SKEW_S, _REFUSED_S = 1.0, 300.0
 _VARIABLES = (GLOO, NCCL, "TP_SOCKET_IFNAME")
 # Names of interfaces and adapters differ between nodes that are well.
 _MAY_DIFFER = (
-    "SOCKET_IFNAME",
-    "_HCA",
-    "TOPO_FILE",
-    "GRAPH",
-    "_DEBUG",
-    "NET_DEVICES",
-    "CPU_AFFINITY",
-    "UNIQUE_ID",
-    "COMM_ID",
-)
+    "SOCKET_IFNAME", "_HCA", "_FILE", "_DIR", "GRAPH", "_DEBUG", "NET_DEVICES", "CPU_AFFINITY", "UNIQUE_ID", "COMM_ID",
+    "HOSTID",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,9 @@ def local_findings(one: NodeFacts, backend: str, reached: str | None = None, alo
     for name in _VARIABLES:
         value = one.variables.get(name, "").strip()
         if value:
-            found += _variable(one, name, value, better, alone)
+            # gloo is formed beside nccl too; RPC (TP) is not part of these tests.
+            matters = name == GLOO or (name == NCCL and backend == "nccl")
+            found += _variable(one, name, value, better, alone, "error" if matters else "warning")
     choice = choice_of(one, backend)
     if backend == "gloo" and not alone and choice.by != GLOO and is_loopback(choice.address or ""):
         found.append(_host_name(one, choice, better))
@@ -71,14 +66,16 @@ def local_findings(one: NodeFacts, backend: str, reached: str | None = None, alo
     return found
 
 
-def _variable(one: NodeFacts, name: str, value: str, better: str | None, alone: bool) -> list[NodeFinding]:
+def _variable(
+    one: NodeFacts, name: str, value: str, better: str | None, alone: bool, severity: Severity
+) -> list[NodeFinding]:
     want = wanted(name, value)
     names = chosen(want, [item.name for item in one.interfaces])
     fix = f"export {name}={better}" if better else ""
     advice = f"On node {one.node} name the interface of the job's network" + (f", {better}" if better else "")
     where = f"node {one.node}"
 
-    def finding(words: str, severity: Severity = "error") -> list[NodeFinding]:
+    def finding(words: str) -> list[NodeFinding]:
         return [NodeFinding("interface", severity, _INTERFACE, (one.node,), words, advice + ".", fix)]
 
     present = ", ".join(item.name for item in one.interfaces if item.addresses)
@@ -135,8 +132,7 @@ def version_findings(nodes: Sequence[NodeFacts]) -> list[NodeFinding]:
             continue
         usual = max(groups, key=lambda version: len(groups[version]))
         other = tuple(sorted(node for version, many in groups.items() if version != usual for node in many))
-        serious = name != "python" or len({version.rsplit(".", 1)[0] for version in groups}) > 1
-        severity: Severity = ("error" if name in ("rocdoctor", "torch") else "warning") if serious else "info"
+        severity = _severity_of_versions(name, list(groups))
         shown = "; ".join(f"{version} on {numbers(many)}" for version, many in sorted(groups.items()))
         advice = f"Install the same {name} on all nodes" + (
             " (or name the same environment with --python)." if name != "rocdoctor" else "."
@@ -147,6 +143,18 @@ def version_findings(nodes: Sequence[NodeFacts]) -> list[NodeFinding]:
             )
         )
     return found
+
+
+def _severity_of_versions(name: str, versions: Sequence[str]) -> Severity:
+    """Releases of torch that differ in their first two numbers do not talk; what differs behind them may well."""
+    releases = {".".join(version.split("+")[0].split(".")[:2]) for version in versions}
+    if (
+        name == "rocdoctor"
+        or (name == "torch" and len(releases) > 1)
+        or (name in ("hip", "cuda") and "none" in versions)
+    ):
+        return "error"
+    return "info" if name == "python" and len(releases) == 1 else "warning"
 
 
 def variable_findings(nodes: Sequence[NodeFacts]) -> list[NodeFinding]:

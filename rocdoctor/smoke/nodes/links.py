@@ -8,6 +8,7 @@ hangs where such frames are lost.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import select
 import socket
@@ -49,7 +50,8 @@ class Link:
     """From node ``a`` to node ``b``. ``error``: why no connection came about; None in ``frame`` fields: not known.
 
     ``frame_bytes``: the size that was tried, by the smaller MTU of the two ends; ``frame_out``, ``frame_back``: the
-    largest size that passed from a to b and back. ``out``, ``back``: streams, None where not tried.
+    largest size that passed from a to b and back; ``told``: the network itself said that a frame was too large.
+    ``out``, ``back``: streams, None where not tried.
     """
 
     a: int
@@ -62,6 +64,7 @@ class Link:
     frame_back: int | None = None
     out: Stream | None = None
     back: Stream | None = None
+    told: bool = False
 
 
 class Responder:
@@ -235,15 +238,16 @@ def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: in
     if found.error:
         return found
     largest_out = largest_back = None
+    told = False
     if frame_bytes:
-        largest_out, largest_back = frames(address, port, token, frame_bytes)
+        largest_out, largest_back, told = frames(address, port, token, frame_bytes)
     out = back = None
     with contextlib.suppress(OSError, ValueError), _open(address, port, token, "take") as connection:
         send(connection)
         out = _told(connection)
     with contextlib.suppress(OSError), _open(address, port, token, "give") as connection:
         back = receive(connection)
-    return Link(a, b, address, "", found.connect_ms, frame_bytes, largest_out, largest_back, out, back)
+    return Link(a, b, address, "", found.connect_ms, frame_bytes, largest_out, largest_back, out, back, told)
 
 
 def _told(connection: socket.socket) -> Stream | None:
@@ -255,11 +259,15 @@ def _told(connection: socket.socket) -> Stream | None:
     return Stream(int(told["bytes"]), float(told["seconds"]), bool(told["stalled"]))
 
 
-def frames(address: str, port: int, token: str, wanted: int) -> tuple[int | None, int | None]:
-    """The largest frame, up to ``wanted`` bytes with all headers of IP, that passes there and back; None: not known."""
+def frames(address: str, port: int, token: str, wanted: int) -> tuple[int | None, int | None, bool]:
+    """The largest frame, up to ``wanted`` bytes with all headers of IP, that passes there and back; None: not known.
+
+    The last value: whether a router said that a frame was too large, so that programs learn the right size.
+    """
     over = 48 if ":" in address else 28
     sizes = [wanted, *(size for size in _SIZES if size < wanted), _SMALL]
     best = [0, 0]
+    told = False
     with socket.socket(socket.AF_INET6 if over == 48 else socket.AF_INET, socket.SOCK_DGRAM) as one:
         _no_cutting(one)
         one.connect((address, port))
@@ -268,25 +276,34 @@ def frames(address: str, port: int, token: str, wanted: int) -> tuple[int | None
             for direction in (0, 1):
                 for number, size in enumerate(sizes):
                     if size > best[direction]:
-                        _send_frame(one, token, number * 2 + direction, size - over, direction)
+                        told |= _send_frame(one, token, number * 2 + direction, size - over, direction)
             deadline = time.monotonic() + _ROUND_S
             while max(best) < wanted or min(best) < wanted:
                 rest = deadline - time.monotonic()
                 if rest <= 0 or not select.select([one], [], [], rest)[0]:
                     break
-                with contextlib.suppress(OSError):
+                try:
                     number = int.from_bytes(one.recv(65535)[24:28], "big")
-                    if number < 2 * len(sizes):
-                        best[number % 2] = max(best[number % 2], sizes[number // 2])
+                except OSError as error:
+                    told |= error.errno == errno.EMSGSIZE
+                    continue
+                if number < 2 * len(sizes):
+                    best[number % 2] = max(best[number % 2], sizes[number // 2])
             if min(best) == wanted:
                 break
     # Where even small datagrams are lost, something blocks UDP, and nothing is known of frames.
-    return (best[0] or None, best[1] or None)
+    return (best[0] or None, best[1] or None, told)
 
 
-def _send_frame(one: socket.socket, token: str, number: int, size: int, direction: int) -> None:
-    """A datagram of ``size`` bytes whose answer is small (0), or a small one whose answer has that size (1)."""
+def _send_frame(one: socket.socket, token: str, number: int, size: int, direction: int) -> bool:
+    """A datagram of ``size`` bytes whose answer is small (0), or a small one whose answer has that size (1).
+
+    True where the kernel, by now, knows from the network that this is too large.
+    """
     back = size if direction else 0
     data = token.encode() + number.to_bytes(4, "big") + back.to_bytes(4, "big")
-    with contextlib.suppress(OSError):  # larger than this end's own MTU
+    try:
         one.send(data.ljust(_HEADER if direction else size, b"\0"))
+    except OSError as error:
+        return error.errno == errno.EMSGSIZE
+    return False

@@ -144,7 +144,7 @@ class Local:
                 fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
                 if fields[0] in "ZX":
                     return int(fields[49])
-            told = dict(map(reversed, _TABLE.findall(processes.tail(self._here / "torchrun.log", 60))))
+            told = {process: code for code, process in _TABLE.findall(processes.tail(self._here / "torchrun.log", 60))}
             if str(pid) in told:
                 code = int(told[str(pid)])
                 return -code if code < 0 else code << 8

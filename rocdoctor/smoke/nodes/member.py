@@ -141,7 +141,7 @@ def link_from_json(value: Mapping[str, Any]) -> Link:
     return Link(
         int(value["a"]), int(value["b"]), str(value["address"])[:64], str(value["error"])[:200],
         None if ms is None else float(ms), number("frame_bytes"), number("frame_out"), number("frame_back"),
-        stream(value["out"]), stream(value["back"]),
+        stream(value["out"]), stream(value["back"]), value["told"] is True,
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rocdoctor.smoke.nodes.facts import NodeFacts
-from rocdoctor.smoke.nodes.findings import NodeFinding, numbers
+from rocdoctor.smoke.nodes.findings import NodeFinding, Severity, numbers
 from rocdoctor.smoke.nodes.interfaces import Interface, owner
 from rocdoctor.smoke.nodes.links import STALL_S, Link, Stream
 
@@ -75,19 +75,20 @@ def _black_hole(
         if (face := face_of(nodes.get(node)))
     )
     name = next((face.name for node in (giver, taker) if (face := face_of(nodes.get(node)))), "IFACE")
-    words = f"Frames of {one.frame_bytes} bytes do not get from node {giver} to node {taker} and nobody says so"
-    words += f"; up to {largest} bytes pass."
+    words = f"Frames of {one.frame_bytes} bytes do not get from node {giver} to node {taker}"
+    words += f"{'' if one.told else ' and nobody says so'}; up to {largest} bytes pass."
     if stalled:
         words += " Large messages hang, small ones work"
     else:
-        words += " A short stream got through, but programs that send frames of full size lose them"
+        words += " A short stream got through all the same"
     words += f" ({ends})." if ends else "."
     advice = (
         f"Set the MTU of both interfaces to what passes ({largest}), or let every switch and tunnel between them pass "
         f"{one.frame_bytes} bytes."
     )
     command = f"sudo ip link set dev {name} mtu {largest}"
-    return NodeFinding("mtu", "error" if stalled else "warning", _CAUSE, (giver, taker), words, advice, command)
+    severity: Severity = "error" if stalled else ("info" if one.told else "warning")
+    return NodeFinding("mtu", severity, _CAUSE, (giver, taker), words, advice, command)
 
 
 def speed_findings(links: Sequence[Link], nodes: Mapping[int, NodeFacts]) -> list[NodeFinding]:
