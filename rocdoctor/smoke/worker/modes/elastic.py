@@ -18,7 +18,7 @@ _BEFORE, _AFTER = (0, 1), (2, 3)
 _PARAMETERS = 1e-5
 # Else torchrun keeps one store for all starts of the group, and a rank may find the address that another one had before
 # the restart: "Connection refused", or waiting for ever. Seen in 4 of 8 restarts with torch 2.13.0 and gloo, in none of
-# 5 with this.
+# 25 with this.
 _UNSHARED = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE"
 
 
