@@ -123,6 +123,7 @@ class Server:
             if pid == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 # A pipe's end that another process holds would never report that its owner is gone.
                 for handle in (self._in, self._out, command_out, event_in, *self._pool.commands, *self._pool.events):
                     os.close(handle)
@@ -244,8 +245,8 @@ def _hello() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main(_: list[str]) -> int:
-    """Serve on standard input and output."""
+def main(_: list[str]) -> None:
+    """Serve on standard input and output; never returns."""
     commands, events = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
@@ -256,9 +257,14 @@ def main(_: list[str]) -> int:
         library.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     warnings.filterwarnings("ignore")
     server = Server(commands, events)
-    first = _hello()
-    server.say(**first)
+    # The runner is gone, or somebody ends us: what is left lies in our folder.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        return 0 if first["event"] == "no-torch" else server.serve()
+        first = _hello()
+        server.say(**first)
+        if first["event"] != "no-torch":
+            server.serve()
     finally:
         server.end()
+        sys.stderr.flush()
+        os._exit(0)  # taking torch apart takes seconds
