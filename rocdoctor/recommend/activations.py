@@ -42,10 +42,12 @@ def _scores(work: Work) -> float:
 def _norms(work: Work) -> float:
     model = work.model
     per_norm = 4.0  # input and output
-    if model.norm == "rms" and not work.compile and work.framework in {"deepspeed", "ddp"} and work.loss != "fused":
-        per_norm = 8.0  # fp32 copy, normalised value, output
-    elif work.compile:
+    if work.compile:
         per_norm = 3.0  # the output is computed again from the input where that is cheap
+    elif work.framework == "ddp" and not work.pure_bf16:
+        per_norm = 10.0  # autocast keeps the residual stream and norms in fp32, and 16-bit copies for the products
+    elif model.norm == "rms" and work.transformers and work.loss != "fused":
+        per_norm = 8.0  # fp32 copy, normalised value, output
     return 2 * per_norm * model.hidden + (4 * (model.q_width + model.k_width) if model.qk_norm else 0)
 
 
@@ -134,7 +136,7 @@ def loss_bytes(work: Work) -> float:
         each = 4.0
     elif work.loss == "compiled":
         each = 6.0
-    elif work.framework == "deepspeed" or work.method != "full":
+    elif work.transformers and tp == 1:
         each = 18.0
     elif work.framework == "megatron":
         each = 10.0

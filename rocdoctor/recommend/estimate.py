@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rocdoctor.knowledge.load import profiles_folder, read_table
+from rocdoctor.recommend.changes import smallest_change
 from rocdoctor.recommend.errors import SpecError
 from rocdoctor.recommend.fit import fits
 from rocdoctor.recommend.gpus import GIB
@@ -26,7 +27,10 @@ __all__ = ["Result", "SpecError", "efficiency", "estimate", "solve"]
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An estimate with the work it is of; ``speed`` is None for a GPU whose peak is not known."""
+    """An estimate with the work it is of.
+
+    ``speed`` is None for a GPU whose peak is not known; ``change`` says what would fit where it does not surely.
+    """
 
     work: Work
     schedule: Schedule
@@ -34,6 +38,7 @@ class Result:
     speed: Speed | None
     fits: str
     derived: tuple[str, ...]
+    change: str | None
 
 
 def efficiency() -> Mapping[str, Any]:
@@ -64,7 +69,11 @@ def solve(spec: Any, table: Mapping[str, Any] | None = None) -> Result:
             found = memory(work, plan, rows["memory"])
         why.append(f"recompute not given: {work.recompute}, the least that may fit")
     told = speed(work, plan, {**rows["speed"], "generations": rows["generations"]})
-    return Result(work, plan, found, told, fits(found, work.gpu), tuple(why))
+    verdict = fits(found, work.gpu)
+    change = None
+    if verdict != "yes":
+        change = smallest_change(work, rows["memory"]) or "no change of this kind makes it fit: use more or larger GPUs"
+    return Result(work, plan, found, told, verdict, tuple(why), change)
 
 
 def estimate(spec: Any) -> dict[str, Any]:
@@ -88,5 +97,5 @@ def estimate(spec: Any) -> dict[str, Any]:
         "mfu": round(told.mfu, 4) if told else None,
         "mfu_causal": round(told.mfu_causal, 4) if told else None,
         "bound_by": told.bound_by if told else None,
-        "why": [*reasons(one.work, one.schedule, found, told), *one.derived],
+        "why": [*([one.change] if one.change else []), *reasons(one.work, one.schedule, found, told), *one.derived],
     }

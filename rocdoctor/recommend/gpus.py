@@ -17,7 +17,8 @@ class Gpu:
     """One GPU device. Rates are peaks: FLOP/s dense, bytes/s; None where no table has them.
 
     ``power_share`` is the power limit over the part's board power where the name tells one, else 1.
-    ``local_link`` is bytes/s that one GPU sends to its peers in the node, ``fabric`` says over what.
+    ``flash``: frameworks have an attention kernel for it that keeps no scores. ``local_link`` is bytes/s that one GPU
+    sends to its peers in the node, ``fabric`` says over what.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Gpu:
     node_gpus: int
     nic: float
     host_link: float
+    flash: bool
 
 
 # Family of the profiles -> generation of the efficiency table.
@@ -43,6 +45,10 @@ _GENERATIONS = {
     "nvidia-volta": "volta", "nvidia-ampere": "ampere", "nvidia-ada": "ada", "nvidia-hopper": "hopper",
     "nvidia-blackwell": "blackwell",
 }  # fmt: skip
+
+
+# Families for which neither FlashAttention nor AOTriton was built.
+_NO_FLASH = {"nvidia-volta", "amd-gcn5", "amd-cdna1", "amd-rdna1", "amd-rdna2"}
 
 
 def _number(value: Any) -> float | None:
@@ -55,7 +61,7 @@ def _number(value: Any) -> float | None:
     return number if 0 < number < 1e18 else None
 
 
-def _profile(name: str, memory_gib: float | None, gpus: int) -> GpuProfile | None:
+def _profile(name: str, memory_gib: float | None) -> GpuProfile | None:
     """The part that a name means: the nearest memory size, and a module with links where several GPUs work together."""
     text = re.sub(r"[-_()]+", " ", name)
     found = profiles_by_name(name) or profiles_by_name(text)
@@ -97,6 +103,21 @@ def _rate(profile: GpuProfile | None, *dtypes: str) -> float | None:
     return None
 
 
+def _peak(profile: GpuProfile | None, why: list[str]) -> float | None:
+    """Dense 16-bit peak: the listed one, else twice the vector rate in fp32.
+
+    Twice is what GeForce 30 to 50 (with fp32 sums) and RDNA 2 to 3 have; RDNA 4 has more.
+    """
+    if profile is None:
+        return None
+    listed = _rate(profile, "bf16", "fp16")
+    vector = (profile.tflops or {}).get("fp32_vector")
+    if listed is not None or vector is None:
+        return listed
+    why.append(f"16-bit peak of {profile.names[0]} is not listed: twice its fp32 rate is taken")
+    return 2e12 * (vector.per_device or vector.values[0])
+
+
 def _local_link(profile: GpuProfile | None) -> tuple[float, str]:
     if profile is not None and profile.nvlink_gb_s_total is not None:
         return profile.nvlink_gb_s_total.values[0] / 2 * 1e9, "nvlink"
@@ -120,7 +141,7 @@ def _power_share(name: str, profile: GpuProfile | None) -> float:
     return min(1.2, max(0.2, int(limit.group(1)) / board))
 
 
-def read_gpu(raw: Any, gpus: int, nics: Mapping[str, float], why: list[str]) -> Gpu:
+def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> Gpu:
     """The GPU of ``gpu:`` (a name, or name, mem_gib, peak_tflops, bandwidth_gb_s, nic_gb_s); raises nothing.
 
     ``nics`` has bytes/s of the network of one GPU by generation. What is derived is named in ``why``.
@@ -128,12 +149,13 @@ def read_gpu(raw: Any, gpus: int, nics: Mapping[str, float], why: list[str]) -> 
     table: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"name": raw} if raw else {}
     name = str(table.get("name") or "not named")[:200]
     given = next((n for key in ("mem_gib", "memory_gib", "vram_gib") if (n := _number(table.get(key)))), None)
-    profile = _profile(name, given, gpus)
+    sized = re.search(r"(?<![0-9])(\d{1,3})\s?gi?b", name, re.IGNORECASE)
+    printed = float(sized.group(1)) if sized and int(sized.group(1)) else None
+    profile = _profile(name, given or printed)
     listed = profile.vram_gib if profile else None
-    memory = given or (listed.per_device or listed.values[0] if listed else None)
-    if memory is None:
-        sized = re.search(r"(?<![0-9])(\d{1,3})\s?gi?b", name, re.IGNORECASE)
-        memory = float(sized.group(1)) if sized and int(sized.group(1)) else None
+    part = (listed.per_device or listed.values[0]) if listed else None
+    # A superchip's name may print the memory of its processor.
+    memory = given or (printed if printed and (part is None or printed < 1.5 * part) else part)
     if memory is None:
         memory = 80.0
         why.append(f"memory of the GPU '{name}' is not known: 80 GiB assumed; give gpu.mem_gib")
@@ -157,7 +179,7 @@ def read_gpu(raw: Any, gpus: int, nics: Mapping[str, float], why: list[str]) -> 
         generation=generation,
         memory_bytes=memory * GIB,
         usable_bytes=usable_bytes,
-        peak=peak * 1e12 if peak else _rate(profile, "bf16", "fp16"),
+        peak=peak * 1e12 if peak else _peak(profile, why),
         peak_fp8=_rate(profile, "fp8"),
         bandwidth=bandwidth * 1e9 if bandwidth else None,
         power_share=_power_share(name, profile),
@@ -166,4 +188,5 @@ def read_gpu(raw: Any, gpus: int, nics: Mapping[str, float], why: list[str]) -> 
         node_gpus=int(_number(table.get("per_node")) or 8),
         nic=(nic * 1e9) if nic else nics.get(generation, nics.get("other", 12.5e9)),
         host_link=_host_link(profile),
+        flash=profile is None or profile.family not in _NO_FLASH,
     )

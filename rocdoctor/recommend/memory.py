@@ -104,6 +104,7 @@ def _states(work: Work, part: Shares) -> tuple[float, float]:
         g = gradients * count / (shard if plan.zero >= 2 else 1)
         o = optimizer * count / (shard if plan.zero >= 1 else 1)
         w, o = (0.0 if plan.offload_weights else w), (0.0 if plan.offload_optimizer else o)
+        g = 0.0 if plan.offload_weights and work.framework == "fsdp2" else g
         return w + o, g
 
     dense, experts = split(part.dense, plan.shard), split(part.expert, max(1, plan.shard // plan.ep))
@@ -182,10 +183,14 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     error = float(table["error"]["v"]) + (float(table["error_experts"]["v"]) if work.model.experts else 0.0)
     context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
     reserved = peak * factor
-    # 8-bit recipes of Megatron often reduce gradients in 16 bits and fuse the loss; no specification names it.
+    # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
+    # loss; newer frameworks compile the loss along with the model.
     spread = 0.0
+    if work.loss == "plain" and phases["loss"] >= phases["backward"]:
+        eight = work.framework == "megatron" and work.precision.startswith("fp8")
+        spread = 0.4 * logits if eight else 0.5 * logits if work.compile and work.framework == "fsdp2" else 0.0
     if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
-        spread = gradients / 2 + (0.4 * logits if phases["loss"] >= phases["backward"] else 0.0)
+        spread += gradients / 2
     return Memory(
         states=base + gradients, gathered=gathered, activations=(last if loss_counts else max(first, last)),
         logits=logits, buffers=buffers, live_peak=peak, reserved=reserved, context=context,

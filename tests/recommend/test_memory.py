@@ -30,6 +30,7 @@ def states(**fields: Any) -> float:
         ({"zero": 1}, 4 + 16 / 8),
         ({"zero": 2}, 2 + 18 / 8),
         ({"zero": 3}, 20 / 8),
+        ({"fsdp": 8, "offload": True}, 0),
         # The optimizer in host memory: weights and gradients stay.
         ({"zero": 3, "offload_optimizer": "cpu"}, 4 / 8),
         ({"zero": 3, "offload_optimizer": "cpu", "offload_params": "cpu"}, 2 / 8),
@@ -164,6 +165,26 @@ def test_the_verdict_follows_the_range() -> None:
     assert small.fits == "no"
     limit = one.memory.reserved / 0.92 / GIB
     assert solve(changed(gpu={"name": "x", "usable_gib": limit})).fits == "tight"
+
+
+def test_autocast_keeps_the_residual_stream_in_fp32() -> None:
+    apart = layer(gpus=1, parallel={}) - layer()
+    assert apart == pytest.approx(2 * (10 - 4))
+
+
+def test_the_smallest_change_that_fits_is_named() -> None:
+    def change(**fields: Any) -> str:
+        told = solve(changed(gpu={"name": "x", "mem_gib": 80}, **fields))
+        assert told.fits != "yes"
+        return told.change or ""
+
+    assert change(micro_batch=24, recompute="full", seq=4096).startswith("it would fit with fused_ce: liger (")
+    assert change(micro_batch=7).startswith("it would fit with micro_batch: 3")
+    assert change(seq=16384).startswith("it would fit with recompute: full")
+    assert change(parallel={"dp": 8}).startswith("it would fit with parallel: fsdp 8")
+    assert " together " in change(model="llama-3.1-8b", seq=65536)
+    assert change(model="llama-3.1-405b").startswith("no change of this kind")
+    assert solve(changed()).change is None
 
 
 def test_the_terms_that_people_see_are_in_gib() -> None:

@@ -66,6 +66,8 @@ def test_nearest_divisor() -> None:
         ({"tp": 1, "pp": 1, "fsdp2": "true"}, "fsdp2", 3),
         ({"fsdp": 1, "dp": 8}, "megatron", 1),
         ({"dp": 8, "dist_opt": "false"}, "megatron", 0),
+        ({"dp": 8}, "ddp", 0),
+        ({"zero": 1, "tp": 2}, "megatron", 1),
         ({}, "ddp", 0),
     ],
 )
@@ -117,28 +119,52 @@ def test_sharding_spans_context_parallel_ranks() -> None:
         ("A100-SXM4-80GB", 80, "a100-sxm-80"),
         ("AMD Instinct MI300X", None, "mi300x"),
         ("NVIDIA GeForce RTX 4090", None, "rtx-4090"),
+        ("A100-80GB", None, "a100-sxm-80"),
         ("something", 24, None),
     ],
 )
 def test_names_of_gpus(name: str, gib: float | None, wanted: str | None) -> None:
-    gpu = read_gpu({"name": name, "mem_gib": gib}, 8, {}, [])
+    gpu = read_gpu({"name": name, "mem_gib": gib}, {}, [])
     assert gpu.profile_id == wanted
     if gib:
         assert 0.9 * gib * GIB < gpu.usable_bytes < gib * GIB
 
 
 def test_a_power_limit_in_the_name_and_a_card_that_is_two_gpus() -> None:
-    limited = read_gpu({"name": "H100-96GB-HBM2e-500W", "mem_gib": 96}, 8, {}, [])
+    limited = read_gpu({"name": "H100-96GB-HBM2e-500W", "mem_gib": 96}, {}, [])
     assert limited.power_share == pytest.approx(500 / 700)
-    die = read_gpu("MI250X", 8, {}, [])
+    die = read_gpu("MI250X", {}, [])
     assert (die.memory_bytes / GIB, die.peak) == (64, 191.5e12)
+
+
+def test_a_desktop_card_has_twice_its_vector_rate_and_says_so() -> None:
+    why: list[str] = []
+    gpu = read_gpu("RTX 4090", {}, why)
+    assert gpu.peak == pytest.approx(165e12, rel=0.01)  # the data sheet's dense 16-bit rate with fp32 sums
+    assert "twice" in why[0]
+
+
+def test_a_gpu_without_a_flash_kernel_keeps_scores() -> None:
+    told = solve(changed(gpu={"name": "Tesla V100-SXM2-32GB", "mem_gib": 32}))
+    assert not told.work.flash
+    assert any("scores are kept" in line for line in told.derived)
+    assert solve(changed(gpu={"name": "Tesla V100-SXM2-32GB", "mem_gib": 32}, attention="flash")).work.flash
+
+
+@pytest.mark.parametrize(
+    ("fields", "written_out"),
+    [({}, False), ({"method": "full ft"}, True), ({"parallel": {"zero": 3}}, True), ({"framework": "axolotl"}, True)],
+)
+def test_whose_model_code_runs(fields: dict[str, Any], written_out: bool) -> None:
+    assert solve(changed(**fields)).work.transformers is written_out
 
 
 def test_a_gpu_of_unknown_size_says_so() -> None:
     why: list[str] = []
-    assert read_gpu({"name": "mystery"}, 1, {}, why).memory_bytes == 80 * GIB
+    assert read_gpu({"name": "mystery"}, {}, why).memory_bytes == 80 * GIB
     assert "80 GiB assumed" in why[0]
-    assert read_gpu({"name": "24GB GPU"}, 1, {}, []).memory_bytes == 24 * GIB
+    assert read_gpu({"name": "NVIDIA GH200 480GB"}, {}, []).memory_bytes == 96 * GIB
+    assert read_gpu({"name": "24GB GPU"}, {}, []).memory_bytes == 24 * GIB
 
 
 def test_the_kit_itself_is_valid() -> None:
