@@ -64,7 +64,7 @@ First the nodes meet on the port that torchrun will use, and probes explain in s
 | probe | what it tells |
 | --- | --- |
 | name-resolution | a name does not resolve, or gives loopback (of node 0 in `--rdzv`, of the node itself for gloo) |
-| interface | `GLOO_SOCKET_IFNAME` or `NCCL_SOCKET_IFNAME` names one that is missing, down, without a link or an address |
+| interface | `GLOO_SOCKET_IFNAME` or `NCCL_SOCKET_IFNAME` names one that is missing, down, or has no link or address |
 | rendezvous, port | nobody listens there, another program does, a node did not come, the commands do not fit together |
 | reach | no route, no such host, or the address that ranks would use cannot be reached from other nodes |
 | mtu, stream | frames of full size vanish (sent uncut, in both directions), or a stream stalls; which size passes |

@@ -38,16 +38,20 @@ class Ranks(Protocol):
 
     def start(self, world: int, backend: str, device: str, timeout_s: float, limit_s: float) -> ModeRecord:
         """Start them anew."""
+        ...
 
     def run(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
         """Run one mode on all."""
+        ...
 
     @property
     def whole(self) -> bool:
         """Whether all can run another one."""
+        ...
 
     def stop_ranks(self) -> None:
         """End them."""
+        ...
 
 
 Told = Callable[[str, str, int, str], None]  # what ("mode", "rank", "done"), mode, rank, state

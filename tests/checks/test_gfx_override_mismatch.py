@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rocdoctor.facts import Environment, Gpu, TorchBuild, Variable
@@ -135,7 +137,7 @@ def test_with_code_for_every_card_none_needs_an_override() -> None:
 
 
 @pytest.mark.parametrize("other", [{"driver": "vfio-pci"}, {"integrated": True}])
-def test_a_value_that_fits_only_a_gpu_that_is_not_used_is_plainly_wrong(other: dict[str, object]) -> None:
+def test_a_value_that_fits_only_a_gpu_that_is_not_used_is_plainly_wrong(other: dict[str, Any]) -> None:
     of = machine(gpu("gfx1031", **other), gpu("gfx1100", 1), environment=environment({GLOBAL: "10.3.0"}))
     second = judge(NAME, of)[1]
     assert second.finding is not None and second.finding.cause == "hsa-override-wrong"

@@ -90,7 +90,9 @@ def _rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[
     for number in sorted(set(answers.get("stated", ()))):
         if number - 1 not in others and is_sentence(clean, number - 1):
             yield _row("text", number, number, "words")
-    yield from _ranges("text", ["reply" if at in others else None for at in range(len(clean.lines))] if others else [])
+    if others:
+        replies: list[Voice | None] = ["reply" if at in others else None for at in range(len(clean.lines))]
+        yield from _ranges("text", replies)
     if clean.guides:
         yield from _ranges("text", ["advice" if at in clean.guides else None for at in range(len(clean.lines))])
     if any(clean.blocks):
