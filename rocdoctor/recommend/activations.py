@@ -130,8 +130,10 @@ def loss_bytes(work: Work) -> float:
     10 over tp; one compiled kernel 6; in-place kernel 4. Chunked kernels (Liger) keep a chunk and the head's gradient.
     """
     model, tp = work.model, work.parallel.tp
+    # Sequence parallelism gathers the head's input and the gradient of it.
+    whole = 4.0 * work.tokens * model.hidden if work.parallel.sequence else 0.0
     if work.loss == "fused":
-        return 8.0 * work.tokens * model.hidden + 4.0 * model.vocab * model.hidden / tp
+        return whole + 8.0 * work.tokens * model.hidden + 4.0 * model.vocab * model.hidden / tp
     if work.loss == "inplace":
         each = 4.0
     elif work.loss == "compiled":
@@ -142,4 +144,4 @@ def loss_bytes(work: Work) -> float:
         each = 10.0
     else:
         each = 14.0 if tp == 1 else 18.0
-    return each * work.tokens * model.vocab / tp
+    return whole + each * work.tokens * model.vocab / tp

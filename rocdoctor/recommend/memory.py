@@ -149,6 +149,20 @@ def _gathered(work: Work, part: Shares) -> tuple[float, float]:
     return 2.0 * (2 * unit + part.head), 0.0 if frozen else 4.0 * unit
 
 
+def _boundaries(work: Work, plan: Schedule) -> float:
+    """Bytes of tensors between stages.
+
+    torch.distributed.pipelining allocates what every micro-batch of a step will receive, activations and gradients, at
+    once, and keeps the outputs of those in flight; Megatron has one of each.
+    """
+    if plan.stages == 1:
+        return 0.0
+    one = 2.0 * work.tokens * work.model.hidden / (work.parallel.tp if work.parallel.sequence else 1)
+    if work.framework == "megatron":
+        return 2.0 * one
+    return one * (2.0 * plan.microbatches * plan.chunks + plan.stored)
+
+
 def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     """The peak over the phases of a step; ``table`` is ``memory`` of the efficiency table.
 
@@ -157,7 +171,9 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     """
     part = shares(work)
     base, gradients = _states(work, part) if work.method == "full" else _adapted(work, part)
+    states = base + gradients
     gathered, buffers = _gathered(work, part)
+    base += _boundaries(work, plan)
     saved, working = stage_bytes(work)
     tokens = work.tokens
     # A stored chunk is 1/v of the stage's layers of one micro-batch.
@@ -182,7 +198,9 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     factor = float(table["reserved_over_live"][kind]["v"])
     error = float(table["error"]["v"]) + (float(table["error_experts"]["v"]) if work.model.experts else 0.0)
     context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
-    reserved = peak * factor
+    # Static memory does not fragment, but what gradients leave behind is not used again between their steps.
+    static = base + gathered + gradients
+    reserved = max(peak, static + factor * max(0.0, peak - base - gathered - kept))
     # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
     # loss; newer frameworks compile the loss along with the model.
     spread = 0.0
@@ -192,7 +210,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
         spread += gradients / 2
     return Memory(
-        states=base + gradients, gathered=gathered, activations=(last if loss_counts else max(first, last)),
+        states=states, gathered=gathered, activations=(last if loss_counts else max(first, last)),
         logits=logits, buffers=buffers, live_peak=peak, reserved=reserved, context=context,
         low=(peak - spread) * (1 - error), high=reserved * (1 + error) + context, spread=spread,
     )  # fmt: skip

@@ -34,8 +34,9 @@ def reasons(work: Work, plan: Schedule, found: Memory, told: Speed | None) -> li
     )
     spare = "; fused_ce saves most of it" if work.loss == "plain" and found.logits > 0.2 * found.live_peak else ""
     lines.append(f"loss: {work.loss} cross-entropy over {model.vocab} words{spare}")
+    kept = (found.reserved - found.live_peak) / GIB
     lines.append(
-        f"reserved = live x {found.reserved / found.live_peak:.2f} (allocator), device + {found.context / GIB:.1f} GiB"
+        f"the allocator holds {kept:.1f} GiB more than lives, the device {found.context / GIB:.1f} GiB beside it"
     )
     if told is None:
         lines.append(f"speed: the peak rate of '{gpu.name}' is in no table; give gpu.peak_tflops and bandwidth_gb_s")

@@ -136,6 +136,23 @@ def test_pipeline_stages_store_several_micro_batches() -> None:
     assert gpipe == pytest.approx(8 * whole)
 
 
+def test_torch_pipelining_allocates_what_a_step_will_receive() -> None:
+    def live(framework: str, micro: int) -> float:
+        found = solve(changed(parallel={"pp": 8, "fsdp": 1}, framework=framework, grad_accum=micro)).memory
+        return found.live_peak
+
+    boundary = 2 * 2048 * 4096
+    assert live("torchtitan", 64) - live("torchtitan", 32) == pytest.approx(2 * 32 * boundary)
+    assert live("megatron", 64) == pytest.approx(live("megatron", 32))
+
+
+def test_static_memory_does_not_fragment() -> None:
+    small, large = solve(changed(micro_batch=1)).memory, solve(changed(micro_batch=4)).memory
+    apart = large.reserved - small.reserved
+    assert apart / (large.live_peak - small.live_peak) == pytest.approx(1.13)
+    assert small.reserved - small.live_peak < 0.13 * small.live_peak + small.states / 4
+
+
 @pytest.mark.parametrize(
     ("fields", "each"),
     [
@@ -147,7 +164,10 @@ def test_pipeline_stages_store_several_micro_batches() -> None:
     ],
 )
 def test_the_loss_holds_copies_of_the_logits(fields: dict[str, Any], each: float) -> None:
-    assert loss_bytes(solve(changed(**fields)).work) == pytest.approx(each * 2048 * 32000)
+    work = solve(changed(**fields)).work
+    # Sequence parallelism gathers the head's input and its gradient.
+    gathered = 2 * 2 * 2048 * 4096 if work.parallel.sequence else 0
+    assert loss_bytes(work) == pytest.approx(each * 2048 * 32000 + gathered)
 
 
 def test_a_chunked_loss_hardly_grows_with_tokens() -> None:
