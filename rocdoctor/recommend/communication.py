@@ -91,6 +91,20 @@ def _rate(work: Work, table: Mapping[str, Any], group: int, inner: int) -> float
     return min(local, members * gpu.nic * float(table["fabric"]["network"]["v"]))
 
 
+def latency(work: Work, table: Mapping[str, Any]) -> float:
+    """Seconds of a step in which rings of sharded states wait for their hops: n-1 of them a collective.
+
+    One collective a layer and one for the rest gather and scatter; nothing hides it once many ranks take part.
+    """
+    plan = work.parallel
+    if plan.zero < 3 or plan.shard == 1:
+        return 0.0
+    units = -(-work.model.layers // plan.pp) + 1
+    passes = 1 if plan.keep_gathered and plan.pp > 1 else work.microbatches
+    each = 2 if plan.keep_gathered else 3
+    return each * units * passes * (plan.shard - 1) * float(table["hop_seconds"]["v"])
+
+
 def times(work: Work, volume: Volumes, table: Mapping[str, Any], compute: float) -> Times:
     """Seconds of communication of a step; ``compute`` is the seconds that may hide it."""
     plan = work.parallel
@@ -105,7 +119,8 @@ def times(work: Work, volume: Volumes, table: Mapping[str, Any], compute: float)
     step = min(work.gpu.nic * float(table["fabric"]["network"]["v"]), work.gpu.local_link)
     line = volume.pipeline / (step if work.gpus > work.gpu.node_gpus else work.gpu.local_link)
     share = "async_tensor" if plan.async_tp or work.framework == "megatron" else "tensor"
-    exposed = max(states * (1 - float(hidden["states"]["v"])), states - compute)
+    waits = latency(work, table)
+    exposed = max(states * (1 - float(hidden["states"]["v"])), states - compute) + waits
     exposed += tensor * (1 - float(hidden[share]["v"])) + expert + line * 0.5
     exposed += max(context * (1 - float(hidden["context"]["v"])), 0.0)
-    return Times(states + tensor + expert + context + line, exposed)
+    return Times(states + waits + tensor + expert + context + line, exposed)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.recommend.communication import Volumes, ring, volumes
+from rocdoctor.recommend.communication import Volumes, latency, ring, volumes
 from rocdoctor.recommend.estimate import solve
 from rocdoctor.recommend.memory import shares
 from tests.recommend.spec_kit import changed
@@ -57,6 +57,15 @@ def test_pipeline_and_context_parallel() -> None:
     ring_attention = sent(parallel={"cp": 8})
     # Keys and values of the own part, seven hops, forward once and backward twice.
     assert ring_attention.context == pytest.approx(7 * 3 * 2 * 2 * (TOKENS / 8) * HIDDEN * LAYERS)
+
+
+def test_rings_over_many_ranks_wait_for_their_hops() -> None:
+    def wait(gpus: int, **fields: Any) -> float:
+        return latency(solve(changed(gpus=gpus, parallel={"fsdp": gpus}, **fields)).work, {"hop_seconds": {"v": 1e-6}})
+
+    assert wait(512) == pytest.approx(3 * (LAYERS + 1) * 511e-6)
+    assert wait(512, grad_accum=2) == pytest.approx(2 * wait(512))
+    assert latency(solve(changed(parallel={"tp": 8})).work, {}) == 0.0
 
 
 def test_one_gpu_sends_nothing() -> None:
