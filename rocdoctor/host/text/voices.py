@@ -85,7 +85,7 @@ def _rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[
     for question, numbers in answers.items():
         if question == "stated" or (question != "env" and not others):
             continue
-        spoken = [_voice(clean, number - 1, others, question == "env") for number in numbers]
+        spoken: list[Voice | None] = [_voice(clean, number - 1, others, question == "env") for number in numbers]
         yield from _ranges(question, spoken)
     for number in sorted(set(answers.get("stated", ()))):
         if number - 1 not in others and is_sentence(clean, number - 1):
@@ -94,7 +94,8 @@ def _rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[
         replies: list[Voice | None] = ["reply" if at in others else None for at in range(len(clean.lines))]
         yield from _ranges("text", replies)
     if clean.guides:
-        yield from _ranges("text", ["advice" if at in clean.guides else None for at in range(len(clean.lines))])
+        advice: list[Voice | None] = ["advice" if at in clean.guides else None for at in range(len(clean.lines))]
+        yield from _ranges("text", advice)
     if any(clean.blocks):
         yield from _ranges("text", ["program" if block else None for block in clean.blocks])
 
