@@ -18,9 +18,8 @@ def reasons(work: Work, plan: Schedule, found: Memory, told: Speed | None) -> li
     lines = [f"{model.name}: {parameters(model) / 1e9:.2f} B parameters{active}"]
     used = {"tp": sizes.tp, "pp": sizes.pp, "cp": sizes.cp, "ep": sizes.ep, "dp": sizes.dp}
     split = ", ".join(f"{key} {value}" for key, value in used.items() if value > 1) or "no parallelism"
-    lines.append(
-        f"{work.gpus} x {gpu.name}: {split}; ZeRO {sizes.zero} over {sizes.shard}, as {work.framework} does it"
-    )
+    sharded = f"ZeRO {sizes.zero} over {sizes.shard}" if sizes.shard > 1 else "states not sharded"
+    lines.append(f"{work.gpus} x {gpu.name}: {split}; {sharded}, as {work.framework} does it")
     if work.method == "full":
         weights, gradients, optimizer = bytes_per_parameter(work)
         lines.append(f"states: {weights:g} B weights, {gradients:g} B gradients, {optimizer:g} B optimizer a parameter")
