@@ -3,7 +3,8 @@
 Why
   Switches such as AMD_SERIALIZE_KERNEL, HIP_LAUNCH_BLOCKING and CUDA_LAUNCH_BLOCKING make the program wait after every
   kernel, so nothing overlaps any more; others log every call or check every collective. Results stay right, only the
-  speed suffers. They are set while hunting a crash and then stay behind in a profile, an image or a script.
+  speed suffers. They are set while hunting a crash and then stay behind in a profile, an image or a script. Where a
+  text shows the failure that they were set for, they are only noted.
 
 Fix
   Unset them, and set such a switch only in the one command that needs it.
@@ -15,6 +16,8 @@ References
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from rocdoctor.check import Finding, Fix, Outcome, check, info, not_applicable, quote, warning, whole_machine
 from rocdoctor.evidence import Unknown, known
@@ -34,6 +37,17 @@ _SLOW = {
 _LOUD = {"NCCL_DEBUG": ("trace",)}
 _CUDA_ONLY = ("CUDA_LAUNCH_BLOCKING",)
 _AMD_ONLY = ("AMD_", "HIP_", "HSA_", "ROC_")
+# Messages with which a program ends or stands still: what somebody switches diagnosis on for.
+_FAILURES = frozenset({
+    "arch-not-in-torch", "attention-operator-missing", "collective-connection-failed", "collective-error",
+    "collective-hang", "collective-timeout", "cuda-driver-insufficient", "cuda-initialization-failed", "device-assert",
+    "device-in-use", "duplicate-gpu", "flash-attention-unsupported", "gpu-hang", "gpu-lost", "gpu-memory-error",
+    "gpu-memory-fault", "in-place-gradient", "interface-not-found", "invalid-ordinal", "loss-not-finite",
+    "memory-registration-failed", "no-cuda-gpus", "no-hip-device", "no-kernel-image", "no-nvidia-driver",
+    "nvls-failed", "out-of-memory", "peer-access-fault", "rank-failed", "rdma-error", "rendezvous-failed",
+    "runtime-init-failed", "shape-error", "shared-memory-exhausted", "tensile-library-missing", "unused-parameters",
+    "wrong-arguments", "wrong-isa-kernel",
+})  # fmt: skip
 
 
 @check(whole_machine, cause="debug-env-left-on")
@@ -46,9 +60,18 @@ def debug_variables_on(machine: Machine) -> Outcome:
         for _, variable in sorted(machine.environment.variables.items())
         if (finding := _judge(variable, vendors if machine.gpus_complete else {"amd", "nvidia"})) is not None
     ]
+    if _shows_failure(machine):
+        found = [replace(one, severity="info") for one in found]
     if not found and not machine.environment.complete:
         return known(Unknown("the evidence does not show the whole environment"))
     return found
+
+
+def _shows_failure(machine: Machine) -> bool:
+    """Whether a text or the log of a job tells of a failure: slowness is not what it is about then."""
+    run = machine.run
+    told = run.mismatches or run.timeouts or run.errors or run.received_sizes
+    return bool(told) or any(one.kind in _FAILURES and one.role != "advice" for one in machine.messages)
 
 
 def _judge(variable: Variable, vendors: set[str]) -> Finding | None:

@@ -15,8 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.check import Fix, Outcome, check, cite, error
 from rocdoctor.facts import Machine
+from rocdoctor.nvidia import loaded_and_installed
 from rocdoctor.pasted import first_value, in_container, said, shown, when_said
 
 _KIND = "driver-library-mismatch"
@@ -26,13 +27,21 @@ _KIND = "driver-library-mismatch"
 def driver_library_mismatch_message(machine: Machine) -> Outcome:
     messages = said(machine, _KIND)
     library, module = first_value(messages, "library"), first_value(messages, "module")
-    which = f" (libraries {library}{f', module {module}' if module else ''})" if library else ""
-    compat = all("compat" in one.values for one in messages)
-    text = f"Version mismatch: the loaded NVIDIA kernel module is not of the version of the driver libraries{which}."
+    loaded, installed = loaded_and_installed(machine)
+    facts = [one for one in (loaded, installed) if one is not None]
+    # A program's own libraries may be of a third version, so what it says of them counts first.
+    library = library or (installed.value if installed is not None else None)
+    module = module or (loaded.value if loaded is not None else None)
+    module = None if module == library else module
+    words = ", ".join([f"libraries {library}"] * bool(library) + [f"module {module}"] * bool(module))
+    text = "Version mismatch: the loaded NVIDIA kernel module is not of the version of the driver libraries"
+    text += f" ({words})." if words else "."
+    compat = all("compat" in one.values for one in messages) and not (library and module)
     if compat:
         text = (
-            "The CUDA library that was loaded does not fit the loaded kernel driver: a forward-compatibility package "
-            "(cuda-compat) or a half-finished driver update is in the way."
+            "The CUDA library that was loaded does not fit the loaded kernel driver"
+            f"{f' ({words})' if words else ''}: a forward-compatibility package (cuda-compat) or a half-finished "
+            "driver update is in the way."
         )
     inside = (
         " In a container the driver libraries of the host must be the ones mounted: remove libnvidia-*/libcuda and "
@@ -42,10 +51,11 @@ def driver_library_mismatch_message(machine: Machine) -> Outcome:
     )
     return error(
         text,
-        evidence=shown(messages),
+        evidence=(*shown(messages), *map(cite, facts)),
         fix=Fix(
             "Reboot, or unload and reload the nvidia modules, so that the module of the installed driver version is "
-            "loaded. If it stays, two driver installations are mixed: remove one completely and reinstall." + inside,
+            "loaded. If it stays, two driver installations are mixed: remove one completely and reinstall. Where "
+            "updates run by themselves, hold the driver's packages (apt-mark hold)." + inside,
             command="cat /proc/driver/nvidia/version; dpkg -l | grep -i nvidia; sudo reboot",
             safety="reboots",
             effective="reboot",

@@ -22,7 +22,7 @@ from rocdoctor.check import Evidence, Fix, Outcome, check, cite, error, info, qu
 from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.facts import LogEvent, Machine
 from rocdoctor.log_events import is_current
-from rocdoctor.nvidia import failure_of_tool, is_enclosed, machine_of_nvidia_tool
+from rocdoctor.nvidia import failure_of_tool, is_enclosed, loaded_and_installed, machine_of_nvidia_tool
 
 _EXPLAINS = (
     "nvidia-smi-failed", "torch-sees-no-gpu", "torch-gpu-count-mismatch", "gpu-without-driver", "fabric-manager-down",
@@ -84,9 +84,10 @@ def _quoted(machine: Machine, event: LogEvent) -> Evidence:
 def _versions(machine: Machine, event: LogEvent | None) -> str:
     """The two versions, as far as they are told."""
     loaded: object = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), None)
-    client: object = None
+    _, installed = loaded_and_installed(machine)
+    client: object = installed.value if installed is not None else None
     if event is not None:
-        client = event.values.get("client_version")
+        client = event.values.get("client_version") or client
         loaded = event.values.get("module_version") or loaded
     words = [f"module {loaded}" if loaded else "", f"libraries {client}" if client else ""]
     shown = ", ".join(word for word in words if word)

@@ -20,7 +20,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, not_applicable, 
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, Message
 from rocdoctor.pasted import first_value, gpu_words, said, shown, vendors, when_said
-from rocdoctor.torch_stack import backend, for_training, reinstall, wheel_index
+from rocdoctor.torch_stack import VENDOR_OF, WORDS, backend, for_training, reinstall, wheel_index
 
 
 @check(when_said("torch-sees-no-gpu"), cause="wrong-backend-build")
@@ -29,6 +29,9 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
     built = backend(machine.torch)
     if isinstance(built, Known) and built.value == "cpu" and (cards := _cards(machine)):
         return _cpu_only(machine, messages, cards)
+    vendor = VENDOR_OF.get(value_or(built, ""))
+    if vendor is not None and (cards := _cards(machine)) and all(gpu.vendor != vendor for gpu in machine.gpus):
+        return _other_vendor(machine, messages, cards, WORDS[value_or(built, "")])
     if isinstance(built, Known):
         return not_applicable("what torch was built for is known; other checks judge it")
     if not installs or vendors(machine) != {"amd"}:
@@ -73,4 +76,16 @@ def _cpu_only(machine: Machine, messages: tuple[Message, ...], cards: list[Gpu])
         fix=reinstall(wheel_index(cards[0])),
         confidence="likely",
         explains=("gpu-arch-not-built",),
+    )
+
+
+def _other_vendor(machine: Machine, messages: tuple[Message, ...], cards: list[Gpu], word: str) -> Finding:
+    version = value_or(machine.torch.version, None) or ""
+    return warning(
+        f"torch {version} is a {word} build and sees no GPU: whatever the driver does, the {gpu_words(cards)} needs a "
+        f"{WORDS['rocm' if cards[0].vendor == 'amd' else 'cuda']} build.",
+        evidence=(cite(machine.torch.version), *shown(messages[:1])),
+        fix=reinstall(wheel_index(cards[0])),
+        confidence="likely",
+        explains=("gpu-arch-not-built", "driver-too-old"),
     )

@@ -16,8 +16,8 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
-from rocdoctor.evidence import NOT_ASKED, known, value_or
-from rocdoctor.facts import Machine
+from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
+from rocdoctor.facts import Gpu, Machine
 from rocdoctor.torch_stack import (
     VENDOR_OF,
     WORDS,
@@ -25,6 +25,7 @@ from rocdoctor.torch_stack import (
     compute_gpus,
     for_training,
     installed,
+    kept_out,
     needs_torch,
     of_interpreter,
     reinstall,
@@ -46,6 +47,7 @@ def torch_wrong_vendor_build(machine: Machine) -> Outcome:
     if any(gpu.vendor == vendor for gpu in machine.gpus):
         return None
     others = [gpu for other in ("amd", "nvidia") if other != vendor for gpu in compute_gpus(machine, other)]
+    others = others or _in_a_list(machine, vendor)
     if not others:
         for gpu in machine.gpus:
             known(gpu.driver)
@@ -60,11 +62,11 @@ def torch_wrong_vendor_build(machine: Machine) -> Outcome:
         f"torch {version} is a {word} build for {_VENDORS[vendor]} GPUs, but the GPU here is from "
         f"{_VENDORS[first.vendor]} ({name}), so torch cannot use it."
     )
+    shown = first.pci_id if isinstance(first.pci_id, Known) else first.name
     evidence = [
         cite(machine.torch.version),
         cite(backend(machine.torch), f"built for {word}"),
-        cite(first.pci_id),
-        cite(first.driver),
+        *(cite(fact) for fact in (shown, first.driver) if isinstance(fact, Known)),
     ]
     driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
     explains = ("torch-gpu-count-mismatch", "gpu-arch-not-built", "driver-too-old", "python-package-mismatch")
@@ -74,3 +76,18 @@ def torch_wrong_vendor_build(machine: Machine) -> Outcome:
     if sure and machine.gpus_complete:
         return error(text, evidence=evidence, fix=fix, explains=explains)
     return warning(text, evidence=evidence, fix=fix, explains=explains, confidence="likely")
+
+
+def _in_a_list(machine: Machine, vendor: str) -> list[Gpu]:
+    """The discrete GPUs that an excerpt shows in their slots, where nothing tells what drives them.
+
+    Whatever does, a build for another vendor cannot use them. A driver of that vendor hints at a GPU that is not shown.
+    """
+    if machine.gpus_complete or vendor in machine.drivers or any(isinstance(gpu.driver, Known) for gpu in machine.gpus):
+        return []
+    return [
+        gpu for gpu in machine.gpus
+        if gpu.vendor in ("amd", "nvidia") and gpu.vendor != vendor and isinstance(gpu.bdf, Known)
+        and value_or(gpu.integrated, True) is False and wheels_have(gpu) is not False
+        and not kept_out(machine, gpu.vendor)
+    ]  # fmt: skip

@@ -54,6 +54,20 @@ def active_links(gpu: Gpu) -> int | None:
     return sum(link.active for link in gpu.nvlinks.value) if isinstance(gpu.nvlinks, Known) else None
 
 
+def loaded_and_installed(machine: Machine) -> tuple[Known[str] | None, Known[str] | None]:
+    """The versions of the loaded kernel module and of the installed libraries, as far as outputs show them.
+
+    Libraries of the same version as the module are left out: those that do not fit it are others then.
+    """
+    told = machine.drivers.get("nvidia", {})
+    loaded, installed = told.get("version"), told.get("libraries")
+    if not isinstance(loaded, Known) or loaded.source.question == "text":
+        return None, installed if isinstance(installed, Known) else None
+    if not isinstance(installed, Known) or installed.value == loaded.value:
+        return loaded, None
+    return loaded, installed
+
+
 def nvlink_turned_off(machine: Machine) -> str | None:
     """The module parameter that turns NVLink off for all GPUs, with its value, when it is set."""
     value = machine.kernel.module_parameters.get("nvidia", {}).get("NVreg_NvLinkDisable", "0")

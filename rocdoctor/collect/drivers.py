@@ -5,14 +5,19 @@ from __future__ import annotations
 from rocdoctor.collect.kernel import said_in_log
 from rocdoctor.collect.recorded import stated
 from rocdoctor.collect.sources import Tools
-from rocdoctor.evidence import Fact, Known, first_known
+from rocdoctor.evidence import Fact, Known, Source, first_known
 from rocdoctor.facts import Kernel
 from rocdoctor.host.base import Host
+from rocdoctor.parsers.nvidia_packages import parse_driver_libraries
 from rocdoctor.parsers.nvidia_proc import parse_nvidia_version
+
+# Lists of packages that people hold, and pasted text with logs of package managers.
+_LISTS = ("run dpkg -l", "run rpm -qa", "run installed-rpms", "run pacman -Q", "text")
 
 
 def collect_drivers(host: Host, tools: Tools, kernel: Kernel) -> dict[str, dict[str, Fact[str]]]:
-    """By driver: its ``version``, and for NVIDIA ``cuda``, the newest CUDA that it serves.
+    """By driver: its ``version``, and for NVIDIA ``cuda`` (the newest CUDA that it serves) and ``libraries`` (the
+    version of its libraries, where a list of packages or the name of a file tells it).
 
     Only drivers that are loaded or that a tool has talked to. A driver that came with the kernel has no version of its
     own ("absent").
@@ -25,7 +30,18 @@ def collect_drivers(host: Host, tools: Tools, kernel: Kernel) -> dict[str, dict[
             found[name] = {"version": told}
     if isinstance(cuda, Known):
         found.setdefault("nvidia", {"version": nvidia})["cuda"] = cuda
+    if "nvidia" in found and (libraries := _libraries(host)) is not None:
+        found["nvidia"]["libraries"] = libraries
     return found
+
+
+def _libraries(host: Host) -> Known[str] | None:
+    for question in _LISTS if host.kind != "live" else ():
+        answer = host.ask(question) if question in host.available() else None
+        told = parse_driver_libraries(answer.text) if answer is not None and answer.ok else None
+        if told is not None:
+            return Known(told.version, Source(question, told.line))
+    return None
 
 
 def _amdgpu(tools: Tools, kernel: Kernel) -> Fact[str]:

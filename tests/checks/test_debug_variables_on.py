@@ -6,6 +6,7 @@ import pytest
 
 from rocdoctor.check import Verdict
 from tests.kit import amd_gpu, environment, judge, machine, nvidia_gpu, severities, states
+from tests.message_kit import pasted
 
 NAME = "debug-variables-on"
 
@@ -65,6 +66,26 @@ def test_excerpts() -> None:
     assert states(judge(NAME, nothing)) == ["unknown"]
     seen = replace(nothing, environment=environment({"CUDA_LAUNCH_BLOCKING": "1"}, False))
     assert severities(judge(NAME, seen)) == ["warning"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RuntimeError: CUDA error: device-side assert triggered",
+        "HIP error: invalid device function\nCompile with `TORCH_USE_HIP_DSA` to enable device-side assertions.",
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.",
+        "Memory access fault by GPU node-1 (Agent handle: 0x55d0) on address 0x7f00. Reason: Page not present.",
+    ],
+)
+def test_a_switch_set_for_the_failure_that_the_text_shows_is_only_noted(text: str) -> None:
+    set_ = environment({"CUDA_LAUNCH_BLOCKING": "1", "TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, False)
+    assert severities(judge(NAME, pasted(text, nvidia_gpu(), environment=set_))) == ["info", "info"]
+
+
+def test_a_slow_job_is_no_failure() -> None:
+    set_ = environment({"CUDA_LAUNCH_BLOCKING": "1"}, False)
+    text = "epoch 3: 0.9 it/s, it was 3.1 it/s\nNCCL INFO comm 0x1 rank 0 nranks 4 - Init COMPLETE"
+    assert severities(judge(NAME, pasted(text, nvidia_gpu(), environment=set_))) == ["warning"]
 
 
 def test_without_gpus_it_does_not_apply() -> None:

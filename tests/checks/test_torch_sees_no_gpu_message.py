@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from rocdoctor.facts import TorchBuild
 from tests.kit import amd_gpu, judge, k, nvidia_gpu, states, u
 from tests.message_kit import finding_of, pasted, words_of
+from tests.text_kit import first_cause
 
 CHECK = "torch-sees-no-gpu-message"
 FALSE = ">>> torch.cuda.is_available()\nFalse\n"
@@ -39,3 +42,36 @@ def test_a_cpu_build_beside_a_card_that_only_the_text_names() -> None:
     inside = amd_gpu(1, gfx="gfx1036", integrated=True, driver=u())
     assert finding_of("torch-sees-no-gpu-message", text, inside, torch=torch) is None
     assert finding_of("torch-sees-no-gpu-message", text, amd_gpu(1), torch=torch) is None  # another check judges it
+
+
+def test_a_build_for_another_vendor_beside_a_card_of_unknown_driver() -> None:
+    torch = TorchBuild(version=k("2.4.1+cu124"), hip=k(None), cuda=k("12.4"))
+    text = "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable"
+    found = finding_of(CHECK, text, amd_gpu(gfx="gfx1101", driver=u()), torch=torch)
+    assert (
+        found is not None and "2.4.1+cu124 is a CUDA build" in found.message and "needs a ROCm build" in found.message
+    )
+    assert finding_of(CHECK, text, amd_gpu(gfx="gfx1101", driver=u()), nvidia_gpu(1, driver=u()), torch=torch) is None
+    assert finding_of(CHECK, text, nvidia_gpu(driver=u()), torch=torch) is None
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        "$ ./env/bin/pip list | grep torch\n{rows}",
+        "$ source ~/sd/venv/bin/activate && pip list | grep -i torch\n{rows}",
+        "me@box:~$ uv run pip list | grep torch\n{rows}",
+        "~/sd/venv/bin/pip list | grep torch\n{rows}",
+        "the packages are\n\n{rows}",
+        "$ venv/bin/python -m pip freeze | grep torch\n{frozen}",
+    ],
+)
+def test_packages_of_an_environment_beside_an_amd_card(listing: str) -> None:
+    rows = "torch                     2.4.1+cu124\ntorchaudio                2.4.1+cu124\n"
+    card = "$ lspci | grep VGA\n03:00.0 VGA compatible controller: Advanced Micro Devices, Inc. [AMD/ATI] {} (rev c8)\n"
+    text = listing.format(rows=rows, frozen="torch==2.4.1+cu124\n") + "\n" + card.format("Navi 32 [Radeon RX 7800 XT]")
+    assert first_cause(text) == "wrong-backend-build"
+    both = text + "04:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB] (rev a1)\n"
+    assert first_cause(both) != "wrong-backend-build"
+    right = text.replace("cu124", "rocm6.1")
+    assert first_cause(right) is None

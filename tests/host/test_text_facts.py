@@ -304,3 +304,18 @@ def test_the_name_of_a_card_is_surer_than_the_target_that_an_override_made() -> 
 def test_a_target_of_processors_alone_is_integrated() -> None:
     gpus = read("HSA Agents\nROCk module is loaded\nAgent 2\n  Name: gfx1035\n  Device Type: GPU\n").gpus
     assert [value_or(gpu.integrated, None) for gpu in gpus] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("With TORCH_DISTRIBUTED_DEBUG=DETAIL:\n\nRuntimeError: Detected mismatch\n", {}),
+        ("Running it with CUDA_LAUNCH_BLOCKING=1 the traceback points to F.embedding.", {}),
+        ("I set AMD_LOG_LEVEL=4 and got:\n\n:3:hip_module.cpp\n", {}),
+        ("We train with CUDA_LAUNCH_BLOCKING=1 since last year and it is slow.", {"CUDA_LAUNCH_BLOCKING": "1"}),
+        ("With HSA_OVERRIDE_GFX_VERSION=10.3.0:\n\nok\n", {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}),
+        ("export HIP_LAUNCH_BLOCKING=1\npython train.py\n", {"HIP_LAUNCH_BLOCKING": "1"}),
+    ],
+)
+def test_a_switch_set_for_one_run_to_see_more_is_not_left_on(text: str, expected: dict[str, str]) -> None:
+    assert variables(text) == expected

@@ -32,6 +32,7 @@ from rocdoctor.host.text.launch import launches
 from rocdoctor.host.text.listings import listings
 from rocdoctor.host.text.part import Part, of_lines
 from rocdoctor.host.text.roles import role_of_block, shows_working
+from rocdoctor.host.text.roster import overridden_targets, settled
 from rocdoctor.host.text.sections import Section, question_of, sections
 from rocdoctor.host.text.settings import parts as setting_parts
 from rocdoctor.host.text.settings import settings
@@ -84,8 +85,9 @@ def _parts(cleaned: Clean) -> list[Part]:
     result += [part for part in listings(cleaned, stops, index) if not _names(part) & covered]
     # What collect_env prints of systems and cards is read as labelled lines too.
     taken = {number - 1 for part in result if part.question not in (COLLECT_ENV, "env") for number in part.numbers}
-    result += setting_parts(settings(cleaned, found, index))
-    mentions = cards(cleaned, taken, index)
+    set_here = settings(cleaned, found, index)
+    result += setting_parts(set_here)
+    mentions = settled(cleaned, cards(cleaned, taken, index), overridden_targets(set_here))
     chosen = _counted(cleaned, merged(mentions), mentions)
     values = [*said(cleaned, taken, stops, index), *launches(cleaned)]
     result += stated_parts(cleaned, values, chosen, mentions)

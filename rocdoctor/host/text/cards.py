@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocdoctor.host.text.clean import Clean
+from rocdoctor.host.text.former import fate_or_age
 from rocdoctor.host.text.index import Index, ascending
-from rocdoctor.host.text.roles import Role, role_of_block, role_of_name, sentence_around
+from rocdoctor.host.text.roles import Role, role_of_block, role_of_card, sentence_around
 from rocdoctor.knowledge.older import older_card
 from rocdoctor.knowledge.tables import gfx_target, profiles_by_name
 
@@ -100,6 +101,7 @@ class Card:
     role: Role
     integrated: bool | None = None
     key: str = ""  # what tells two parts apart
+    fate: str | None = None  # of ``former.fate``, or "old" for a card that is called so
 
 
 def cards(clean: Clean, taken: set[int], index: Index) -> list[Card]:
@@ -129,20 +131,20 @@ def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
     used: set[int] = set()
     for match in named:
         before, after = sentence_around(clean, at, match.start(), match.end())
-        role: Role = "other" if outside else role_of_name(before, after)
+        role: Role = "other" if outside else role_of_card(before, after)
         near = next((one for one in targets if 0 <= one.start() - match.end() <= 24 and one.start() not in used), None)
         if near is not None:
             used.add(near.start())
         capability = _CAPABILITY.search(line, match.end())
         card = _card(at, match, line, near[1].lower() if near else None, capability[1] if capability else None, role)
         if card is not None:
-            yield card
+            yield replace(card, fate=fate_or_age(before, after))
     for match in targets:
         if match.start() in used:
             continue
         follows = next((one for one in named if 0 <= one.start() - match.end() <= 4), None)
         before, after = sentence_around(clean, at, match.start(), match.end())
-        role = "other" if outside else role_of_name(before, after)
+        role = "other" if outside else role_of_card(before, after)
         gfx = match[1].lower()
         target = gfx_target(gfx)
         if follows is not None:  # "gfx1103 (Radeon 780M)"
@@ -157,6 +159,7 @@ def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
             role,
             target.integrated if target else None,
             gfx,
+            fate_or_age(before, after),
         )
 
 

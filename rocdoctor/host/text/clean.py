@@ -34,6 +34,7 @@ _DEVICE = re.compile(
     r"\s{0,40}(?:Lnk|Dev)(?:Cap|Sta|Ctl)2?:\s|"
     r"\s{0,12}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] [A-Z][^:\[]{2,60}: \S"
 )
+_NEXT_DEVICE = re.compile(r"\s{0,12}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]\s")
 _GOES_ON = re.compile(r"\s{0,4}(?![\[$#>|+*-])\S.{0,120}\Z")
 _MARKUP = re.compile(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
 _CELL_END = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
@@ -132,6 +133,7 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
                 and (not stamped or _in_log(result, at))
                 and _was_cut(lines, at, len(word[0]))
                 and _GOES_ON.match(following)
+                and not (_NEXT_DEVICE.match(following) or _STAMPED.match(following))
             ):
                 result[at] = line.rstrip() + ("" if len(line) == 80 and line[-1] != " " else " ") + following.strip()
                 result[at + 1] = ""

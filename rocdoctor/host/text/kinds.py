@@ -225,6 +225,16 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("read /proc/driver/nvidia/version", ("NVRM version:",), re.compile(r"\s{0,12}NVRM version: ")),
     Kind("run pip list", ("Package",), re.compile(r"\s{0,12}Package\s+Version\b"), until=_NEVER),
+    # Rows of `pip list | grep torch`, whose header is gone.
+    Kind(
+        "run pip list",
+        ("torch ", "torchvision "),
+        re.compile(
+            r"\s{0,12}(?:torch(?:vision|audio|text|data)?|pytorch-triton(?:-rocm)?|triton|nvidia-[\w-]{2,30}-cu\d\d)"
+            r"\s{2,60}\d[\w.+!-]{1,60}\s*\Z"
+        ),
+        least=2,
+    ),
     Kind(
         "run pip freeze",
         ("==",),

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from rocdoctor.host.text.clean import NO_DIGITS, Clean
+from rocdoctor.host.text.former import fate
 
 Role = Literal["now", "tried", "advice", "other"]
 
@@ -52,7 +53,8 @@ _WORKS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _WORKS_AFTER = re.compile(
-    r"^[\s)\]\"',-]{0,4}(?:\w+\s){0,2}(?:works?|worked|is fine|was fine|ran fine|runs fine|was (?:ok|okay|"
+    r"^[\s)\]\"',-]{0,4}(?:(?!not\b|never\b|hardly\b)\w+\s){0,2}(?:works?|worked|is fine|"
+    r"was fine|ran fine|runs fine|was (?:ok|okay|"
     r"good|working)|had no (?:problem|issue)|did not have|doesn't have|goes well)\b",
     re.IGNORECASE,
 )
@@ -101,6 +103,8 @@ _OTHER_HEADING = re.compile(
     r"\b(?:expected|work.?arounds?|solutions?|proposed|suggest\w*|fix|how to fix|alternatives?|additional ideas)\b",
     re.IGNORECASE,
 )
+_OLD_CARD = re.compile(r"\b(?:old|older|previous|former)\s(?:\w+\s)?(?:cards?|gpus?)\b", re.IGNORECASE)
+_ROLE_OF_FATE: dict[str, Role] = {"former": "other", "wanted": "advice"}
 # Sentences of a log differ in their numbers, which no expression here looks at: what was found of one holds for all.
 _KEPT = 4096
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|;(?=\s)|\s[-–—]\s")
@@ -166,6 +170,20 @@ def _role_of_name(before: str, after: str) -> Role:
     ):
         return "advice"
     return "now"
+
+
+def role_of_card(before: str, after: str) -> Role:
+    """The role of a card by its sentence: one that was sold or replaced is not of this machine, what replaced it is."""
+    return _role_of_card(before.translate(NO_DIGITS), after.translate(NO_DIGITS))
+
+
+@lru_cache(_KEPT)
+def _role_of_card(before: str, after: str) -> Role:
+    what = fate(before, after)
+    if what in ("new", "kept"):
+        # "My old card" names the one before, no other machine.
+        return "other" if _OTHER.search(_OLD_CARD.sub("", before + " " + after)) else "now"
+    return _ROLE_OF_FATE[what] if what is not None else _role_of_name(before, after)
 
 
 def role_of_setting(before: str, after: str) -> Role:

@@ -37,7 +37,7 @@ _PYTHON = re.compile(r"\s{0,12}(?:>>>|In \[\d{1,5}\]:|\.\.\.)(?:\s|\Z)")
 # A command that stands on a line of its own without a prompt: options, paths and words of sub-commands alone.
 _BARE = re.compile(
     r"\s{0,8}(?:sudo )?(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|journalctl|env|printenv|uname|"
-    r"sinfo|scontrol show nodes?|lscpu|pip3? (?:list|freeze|show)|conda list|ulimit|"
+    r"sinfo|scontrol show nodes?|lscpu|(?:uv |[\w.~/-]{1,120}/bin/)?pip3? (?:list|freeze|show)|conda list|ulimit|"
     r"id|groups|dkms status|modinfo|df|ip a(?:ddr)?|ibstat|lsmod|cat /[\w./-]+|ls -l\S*|python3? -m "
     r"torch\.utils\.collect_env)(?:\s+(?:-{1,2}[\w=,.-]+|/[\w./*-]+|static|metric|list|topo|status|amdgpu|"
     r"nvidia|\|.{0,80}))*\s{0,4}\Z"
@@ -50,6 +50,9 @@ _PRINTED_BY = re.compile(
     re.IGNORECASE,
 )
 _MAX_SECTIONS = 20_000
+# What prepares the shell and prints nothing, and what runs a program in an environment of its own.
+_SILENT = frozenset({"cd", "source", ".", "export", "pushd", "activate", "conda activate", "deactivate", "module"})
+_RUNNERS = (("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("conda", "run"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def _command(line: str) -> str | None:
             command = match["command"].strip()
             if match["root"] is None or _known(command):
                 return command
-    if head in "acdegijlmnprsu" and _BARE.match(line):
+    if (head in "acdegijlmnprsu" or "/bin/pip" in line[:140]) and _BARE.match(line):
         return line.strip()
     return None
 
@@ -172,6 +175,7 @@ def words_of(command: str) -> list[str]:
         if words[0] == "env" and len(words) == 1:
             break
         words = words[1:]
+    words = _without_runner(_from_first_that_prints(words))
     stop = next(
         (
             at
@@ -181,6 +185,26 @@ def words_of(command: str) -> list[str]:
         len(words),
     )
     return [word.rstrip(";") for word in words[:stop]]
+
+
+def _from_first_that_prints(words: list[str]) -> list[str]:
+    """Without the commands in front that only prepare the shell ("source venv/bin/activate && pip list")."""
+    while words and (words[0] in _SILENT or words[:2] == ["conda", "activate"]):
+        end = next((at for at, word in enumerate(words) if word in ("&&", ";") or word.endswith(";")), None)
+        if end is None:
+            break
+        words = words[end + 1 :]
+    return words
+
+
+def _without_runner(words: list[str]) -> list[str]:
+    """Without "uv run", "poetry run", "conda run -n NAME" in front."""
+    if tuple(words[:2]) not in _RUNNERS:
+        return words
+    words = words[2:]
+    while len(words) > 1 and words[0].startswith("-"):
+        words = words[2:] if words[0] in ("-n", "--name", "-p", "--prefix") else words[1:]
+    return words
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from rocdoctor.host.text.index import Index, ascending
 from rocdoctor.host.text.part import Part
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_setting, sentence_around
 from rocdoctor.host.text.sections import Section
-from rocdoctor.knowledge.env import env_names
+from rocdoctor.knowledge.env import env_names, env_variable
 from rocdoctor.parsers.env_text import parse_shell
 
 _MAX_SETTINGS = 5000
@@ -69,6 +69,17 @@ _ECHO = re.compile(r"echo\s+[\"']?\$\{?([A-Z][A-Z0-9_]{2,80})\}?[\"']?\s*\Z")
 _SET_BY_HAND = re.compile(r"\A\W*(?:set|use|export|run|add|enable|pass|unset|re-?run|start)\b", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"\A(?:<.*|\.{2,}|x+|X\.X.*|\?+|\$.*|…|value|\{.*|an?|the|some|any|its|your|my|this|that|different|empty)\Z"
+)
+
+# "With NAME=1:" above an output, and "with NAME=1 the trace points to ...": one run, made to see more.
+_FOR_ONE_RUN = re.compile(
+    r"\b(?:with|using|under|sett?ing|exporting|enabling|(?:i|we) (?:set|exported|enabled))\s(?:\S{1,40}\s){0,4}\Z",
+    re.IGNORECASE,
+)
+_WHAT_IT_SHOWED = re.compile(
+    r".{0,120}:\s*\Z|\S?\W{0,3}(?:\w+\s){0,6}(?:stack|trace(?:back)?|logs?|output|error|exception|message|shows?|prints?|says|"
+    r"points?|gives?|gives me|i (?:get|got|see))\b",
+    re.IGNORECASE,
 )
 
 
@@ -159,9 +170,19 @@ def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
         role = role_of_setting(before, after)
         if role == "now" and (_SET_BY_HAND.match(before.strip() + " " + one[1]) and before.strip()):
             role = "advice"
+        if role == "now" and _is_for_one_run(one[1], before, one[2][-1:] + after):
+            role = "tried"
         if block == "other" or at in clean.guides:
             role = block
         yield Setting(one[1], one[2].rstrip(".:!?"), at, role, spoken=True)
+
+
+def _is_for_one_run(name: str, before: str, after: str) -> bool:
+    """Whether a sentence says that a switch for debugging was set for the run whose output it speaks of."""
+    entry = env_variable(name)
+    if entry is None or entry.status != "debug-only" or not _FOR_ONE_RUN.search(before[-200:]):
+        return False
+    return bool(_WHAT_IT_SHOWED.match(after[:400]))
 
 
 def parts(found: list[Setting]) -> Iterator[Part]:
