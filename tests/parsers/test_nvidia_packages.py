@@ -12,7 +12,7 @@ from rocdoctor.parsers.nvidia_packages import DriverLibraries, parse_driver_libr
 @pytest.mark.parametrize(
     ("text", "version", "line"),
     [
-        ("||/ Name\nii  libnvidia-compute-550:amd64  550.127.05-0ubuntu1  amd64  NVIDIA libcompute package", "550.127.05", 2),
+        ("||/ Name\nii  libnvidia-compute-550:amd64  550.127.05-0ubuntu1  amd64  NVIDIA library", "550.127.05", 2),
         ("ii  libcuda1:amd64  525.147.05-7~deb12u1 amd64 NVIDIA CUDA Driver Library", "525.147.05", 1),
         ("nvidia-driver-cuda-libs-3:565.57.01-1.el9.x86_64", "565.57.01", 1),
         ("xorg-x11-drv-nvidia-cuda-libs-560.35.03-5.fc41.x86_64", "560.35.03", 1),
