@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from rocdoctor.parsers.log_match import Matcher, Signature, Value, Wording, compiled, only_words, values_of
@@ -23,6 +23,9 @@ _MOST_OF_ONE = 8  # places that one literal is looked up at
 _LINES_BEFORE, _LINES_AFTER = 12, 30
 _WORD = 40  # characters around a cut, of which the outer words may be parts
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
+_USUAL_WIDTHS = frozenset((72, 76, 78, 80, 100, 120, 132))
+_EDGES = " |+-="  # what lines of tables end with
+_MOST_CUTS = 500
 _SAME_DIGITS = str.maketrans("123456789", "000000000")
 _QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = re.compile(
@@ -150,11 +153,9 @@ def _unquoted(line: str) -> str:
 
 
 def _flattened(raw: Sequence[str]) -> list[_Flat]:
-    """The joined text, and another joined without blanks at lines as long as the longest, where those were cut."""
+    """The joined text, and others joined without blanks at lines of one width, where those may have been cut."""
     flats = [_join(raw, None, range(len(raw)))]
-    width = max(map(len, raw), default=0)
-    if 60 <= width <= 240:
-        cut = [at for at, line in enumerate(raw) if len(line) == width]
+    for width, cut in _cuts(raw):
         # Only what stands within reach of an expression around a cut can read differently.
         near: list[int] = []
         for at in cut:
@@ -162,6 +163,24 @@ def _flattened(raw: Sequence[str]) -> list[_Flat]:
             near.extend(range(first, min(at + _LINES_AFTER, len(raw))))
         flats.append(_join(raw, width, near))
     return flats
+
+
+def _cuts(raw: Sequence[str]) -> Iterable[tuple[int, Sequence[int]]]:
+    """(width, its lines): the greatest one, and of the usual ones that at which most lines may have been cut.
+
+    A text that was cut may hold lines that were not, such as those of another program or with tabs.
+    """
+    greatest = max(map(len, raw), default=0)
+    if 60 <= greatest <= 240:
+        yield greatest, [at for at, line in enumerate(raw) if len(line) == greatest]
+    by: dict[int, list[int]] = {}
+    for at, (line, following) in enumerate(pairwise(raw)):
+        width = len(line)
+        if width in _USUAL_WIDTHS and width != greatest and line[-1] not in _EDGES and following[:1].strip(" |+-="):
+            by.setdefault(width, []).append(at)
+    width, cut = max(by.items(), key=lambda one: len(one[1]), default=(0, []))
+    if 2 <= len(cut) <= _MOST_CUTS:
+        yield width, cut
 
 
 def _join(raw: Sequence[str], width: int | None, chosen: Sequence[int]) -> _Flat:

@@ -88,3 +88,14 @@ def test_an_excerpt_begins_where_a_broken_line_did() -> None:
     whole = f"2025-01-01 INFO started\nlibtpu.so: cannot open shared object file: No such file\n{'x' * 84}\n"
     (found,) = [one for one in find_messages(message_signatures(), whole) if one.kind == "missing-library"]
     assert found.text.startswith("libtpu.so")
+
+
+def test_a_cut_text_with_a_longer_line() -> None:
+    lines = (
+        "The run ended after an hour with what stands below, and it does so each time, wi\nth any size.\n"
+        "RuntimeError: CUDA error: no kernel image is available for execution on the devi\nce\n"
+    )
+    longer = "\tlibhsa-runtime64.so.1 => /usr/lib/x86_64-linux-gnu/libhsa-runtime64.so.1 (0x00007f2b8a80)".expandtabs()
+    for tail in ("", longer + "\n"):
+        found = find_messages(message_signatures(), lines + tail)
+        assert "no-kernel-image" in [one.kind for one in found]
