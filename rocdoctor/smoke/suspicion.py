@@ -47,7 +47,8 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(_died(died))
     gone = [one for one in ranks if state_of(one) == "fail"] or [one for one in ranks if state_of(one) == "pass"]
     waiting = [one for one in broken if (one.silent and waits(one.stack)) or kind_of(one) == "victim"]
-    found += _elsewhere(waiting, ranks)
+    if all(waits(one.stack) for one in silent):  # else somebody is outside all of them, and the chain ends there
+        found += _elsewhere(waiting, ranks)
     if gone and all(waits(one.stack) for one in silent):
         found.append(_went_on(gone))
     if silent and (others or len(silent) < len(ranks)):

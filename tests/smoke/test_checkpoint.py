@@ -38,7 +38,7 @@ FAULTS: tuple[Case, ...] = (
 )
 MORE: tuple[Case, ...] = (
     ("checkpoint-moment", 1, "checkpoint", 2, "fail", (1,), "configuration", "head.weight, exp_avg, written"),
-    ("checkpoint-no-moments", "all", "checkpoint", 2, "fail", (0, 1), "configuration", "all values are zero"),
+    ("checkpoint-no-moments", "all", "checkpoint", 2, "fail", (0, 1), "framework", "all values are zero"),
     ("checkpoint-dies", 1, "checkpoint", 4, "crashed", (1,), "configuration", "SIGKILL"),
     ("fsdp2-splits-nothing", "all", "checkpoint", 2, "fail", (0, 1), "framework", "is not split among the ranks"),
     ("checkpoint-file", 2, "checkpoint-shapes", 4, "fail", (2,), "configuration", "written and read back"),
