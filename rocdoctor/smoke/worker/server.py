@@ -87,8 +87,13 @@ class Server:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         folder = os.getcwd()
-        if os.path.basename(folder).startswith("rocdoctor-smoke-"):
+        if not os.path.basename(folder).startswith("rocdoctor-smoke-"):
+            return
+        for _ in range(40):  # a rank that is just dying may still write
             shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.exists(folder):
+                return
+            time.sleep(0.05)
 
     def _commands(self) -> bool:
         data = os.read(self._in, 65536)
