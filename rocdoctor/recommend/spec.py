@@ -155,7 +155,7 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
     named = str(spec.get("framework") or "")[:40].lower()
     hugging = re.search(r"transformers|hugging|trl|axolotl|trainer|unsloth|\bhf\b", named) is not None
     optimizer = str(spec.get("optimizer") or "adam")[:40].lower()
-    kind = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, optimizer)), None)
+    kind: Optimizer | None = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, optimizer)), None)
     if kind is None:
         raise SpecError(f"optimizer '{optimizer}' is not known; nearest: adamw")
     recompute = spec.get("recompute")

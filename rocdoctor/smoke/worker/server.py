@@ -54,6 +54,7 @@ class Server:
         self._in, self._out = commands, events
         self._pool = Pool()
         self._rest = b""
+        self._stopped = False
 
     def say(self, **fields: Any) -> None:
         """Send one event to the runner."""
@@ -61,14 +62,14 @@ class Server:
         while data:
             data = data[os.write(self._out, data) :]
 
-    def serve(self) -> int:
+    def serve(self) -> None:
         """Until the runner says so or is gone."""
         wake, signalled = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(signalled, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(signalled, warn_on_full_buffer=False)
-        while True:
+        while not self._stopped:
             ready, _, _ = select.select([self._in, wake, *self._pool.events], [], [], 1.0)
             for handle in ready:
                 if handle == wake:
@@ -76,10 +77,14 @@ class Server:
                         os.read(wake, 4096)
                 elif handle == self._in:
                     if not self._commands():
-                        return 0
+                        return
                 elif handle in self._pool.events:
                     self._forward(handle)
             self._reap()
+
+    def stop(self, *_: Any) -> None:
+        """End soon: the loop looks at it after every signal."""
+        self._stopped = True
 
     def end(self) -> None:
         """End the ranks, and remove the scratch folder where the runner is gone and cannot do it."""
@@ -262,8 +267,8 @@ def main(_: list[str]) -> None:
         library.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     warnings.filterwarnings("ignore")
     server = Server(commands, events)
-    # The runner is gone, or somebody ends us: what is left lies in our folder.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # The runner is gone, or somebody ends us. No exception: it could come while we are already clearing up.
+    signal.signal(signal.SIGTERM, server.stop)
     try:
         first = _hello()
         server.say(**first)

@@ -185,7 +185,7 @@ def splits_alone(active: Active) -> None:
             from torch.distributed.device_mesh import DeviceMesh
 
             if not made:
-                groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+                groups: list[Any] = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
                 made["mesh"] = DeviceMesh.from_group(groups[dist.get_rank()], "cpu")
             more["mesh"] = made["mesh"]
         return original(module, **more)
