@@ -127,6 +127,11 @@ def _print(options: argparse.Namespace, runs: tuple[SmokeRun, ...], low: tuple[L
         findings = [{"severity": "warning", **asdict(one)} for one in low]
         print_json({**to_json(runs), **({"findings": findings} if findings else {})})
         return
+    if form == "junit":
+        from rocdoctor.report.smoke_junit import render as render_junit
+
+        sys.stdout.write(render_junit(runs))
+        return
     from rocdoctor.report.smoke_text import markdown, render
 
     sys.stdout.write(markdown(runs, low) if form == "markdown" else render(runs, width(), low))

@@ -11,7 +11,8 @@ from rocdoctor.report.clean import clean
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
+    """Text without what XML cannot hold."""
     return _NOT_XML.sub("", clean(text))
 
 
@@ -21,23 +22,23 @@ def render(diagnosis: Diagnosis, fail_on: str = "warning") -> str:
     suite = Element("testsuite", name="rocdoctor")
     failures = skipped = errors = 0
     for verdict in diagnosis.verdicts:
-        case = SubElement(suite, "testcase", classname=verdict.check, name=_safe(verdict.subject))
+        case = SubElement(suite, "testcase", classname=verdict.check, name=safe(verdict.subject))
         found = verdict.finding
         if found is not None and found.severity in failing:
             failures += 1
-            failure = SubElement(case, "failure", type=found.severity, message=_safe(found.message))
+            failure = SubElement(case, "failure", type=found.severity, message=safe(found.message))
             lines = [f"{one.value}  ({one.source}{f':{one.line}' if one.line else ''})" for one in found.evidence]
             if found.fix is not None:
                 lines.append(f"fix: {found.fix.text} {found.fix.command}".strip())
-            failure.text = _safe("\n".join(lines))
+            failure.text = safe("\n".join(lines))
         elif found is not None:
-            SubElement(case, "system-out").text = _safe(f"{found.severity}: {found.message}")
+            SubElement(case, "system-out").text = safe(f"{found.severity}: {found.message}")
         elif verdict.state in ("unknown", "not-applicable"):
             skipped += 1
-            SubElement(case, "skipped", message=_safe(f"{verdict.state}: {verdict.why}"))
+            SubElement(case, "skipped", message=safe(f"{verdict.state}: {verdict.why}"))
         elif verdict.state == "crashed":
             errors += 1
-            SubElement(case, "error", message=_safe(verdict.why))
+            SubElement(case, "error", message=safe(verdict.why))
     suite.attrib |= {
         "tests": str(len(diagnosis.verdicts)), "failures": str(failures), "errors": str(errors),
         "skipped": str(skipped),
