@@ -40,6 +40,15 @@ def planted(fault: str, rank: int | str, mode: str, world: int = 2, limit_s: flo
     return _run(f"{fault} {rank} {mode}" if fault else "", mode, world, limit_s)
 
 
+def check_fault(
+    fault: str, rank: int | str, mode: str, world: int, state: str, named: tuple[int, ...], layer: str, words: str
+) -> None:
+    """Run a mode with a planted fault; state, named ranks, layer and words of the verdict must be as given."""
+    result = planted(fault, rank, mode, world, limit_s=20.0)
+    assert (result.state, result.named, result.layer) == (state, named, layer), result.message
+    assert words in result.message
+
+
 def planted_for_all_modes(fault: str, rank: int, mode: str, world: int, limit_s: float = 30.0) -> ModeResult:
     """The same, but the fault stays when another mode looks at the ranks again, as a broken part would."""
     return _run(f"{fault} {rank} *", mode, world, limit_s)
