@@ -1,8 +1,9 @@
-"""A smoke test computed wrong numbers.
+"""A smoke test failed: wrong numbers, or not what the mode promises.
 
 Why
   A mode of distributed training gave a loss, a gradient or a parameter that differs from what one process computes on
-  the same batch. A training run in this mode goes on without an error and learns something else.
+  the same batch, or it did not do what it is for (split the work, use the other processes, come in time). A training
+  run in this mode goes on without an error and learns something else, or wastes what it was given.
 
 Fix
   Look at the rank that is named, and at the layer: arithmetic on one device (run the mode compute on that GPU alone,
@@ -17,6 +18,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, check, error
+from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine, ModeResult, SmokeRun
 from rocdoctor.smoke_modes import again, evidence, layer_words, modes_in, with_smoke
 
@@ -25,20 +27,21 @@ from rocdoctor.smoke_modes import again, evidence, layer_words, modes_in, with_s
 def smoke_numbers_wrong(machine: Machine) -> list[Finding]:
     return [
         error(
-            f"The smoke test {one.mode} on {run.world} ranks ({run.backend}) computed wrong numbers: {one.message}."
+            f"The smoke test {one.mode} on {run.world} ranks ({run.backend}) failed: {one.message}."
             f"{layer_words(one)}",
             evidence=evidence(machine, one),
             fix=Fix(
-                "Do not train in this mode; run it again, and alone, to see whether the same rank is wrong.",
+                "Do not trust this mode yet: run it again, and alone, to see whether the same rank is named.",
                 again(run, [one.mode]), verify=again(run, [one.mode]),
             ),
-            cause=_cause(run, one),
+            cause=_cause(machine, run, one), confidence="possible" if run.device == "cuda" else "certain",
         )
         for run, one in modes_in(machine, "fail")
     ]  # fmt: skip
 
 
-def _cause(run: SmokeRun, one: ModeResult) -> str:
-    """One GPU of several that computes something else than the others is broken; nothing else is that clear."""
+def _cause(machine: Machine, run: SmokeRun, one: ModeResult) -> str:
+    """One of several equal GPUs that computes something else than the others may be broken; nothing else says so."""
     alone = run.device == "cuda" and one.layer == "device" and len(one.named) < run.world
-    return "gpu-hardware-fault" if alone else ""
+    kinds = {value_or(gpu.pci_id, None) for gpu in machine.gpus if not value_or(gpu.integrated, False)}
+    return "gpu-hardware-fault" if alone and len(kinds) == 1 and None not in kinds else ""

@@ -15,7 +15,7 @@ _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-"
 # A rank that is only hit by another one's fault.
 _HIT = {"fail": "off", "crashed": "lost"}
 _LEGEND = {
-    "FAIL": "FAIL wrong numbers", "DEAD": "DEAD died, hung or raised an error",
+    "FAIL": "FAIL wrong numbers, or far too late", "DEAD": "DEAD died, hung or raised an error",
     "off": "off: got wrong numbers from others", "lost": "lost another rank", "-": "- not tested",
 }  # fmt: skip
 

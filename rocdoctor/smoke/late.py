@@ -1,7 +1,9 @@
 """A rank that keeps the others waiting: looks at all ranks while a mode takes unusually long.
 
-Late is a rank that, in two looks one after the other, is outside every collective and uses no processor, while every
-other rank waits inside one or is done. A rank that computes, or that would if it got a processor, is not late.
+Late is a rank that, in two looks one after the other, is outside every collective and does nothing, while every other
+rank waits inside one, doing nothing either, or is done. A rank that computes or would if it got a processor, that waits
+for a disk, or that has processes of its own at work (a compiler, a data loader) is not late. Only for ranks on the CPU:
+one that waits for its GPU looks the same as one that sleeps.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import signal
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
+
+from rocdoctor.smoke.processes import has_children
 
 FIRST_LOOK_S, EVERY_S = 2.0, 1.0
 _MAX_LOOKS = 30
@@ -64,7 +68,7 @@ class Lateness:
         stacks = self._stacks(unanswered)
         idle = {rank for rank in unanswered if self._is_idle(rank, now)}
         elsewhere = {rank for rank in unanswered if not waits(stacks.get(rank, ""))}
-        late = elsewhere if elsewhere <= idle and len(elsewhere) < len(self._pids) else set()
+        late = elsewhere if idle == set(unanswered) and len(elsewhere) < len(self._pids) else set()
         for rank in late:
             began = self._suspects.get(rank)
             if began is not None:
@@ -89,7 +93,7 @@ class Lateness:
         return found
 
     def _is_idle(self, rank: int, now: float) -> bool:
-        """No processor used since the last look, and none wanted now."""
+        """No processor used since the last look, none wanted now, no disk waited for, no child process."""
         pid = self._pids.get(rank, 0)
         try:
             with open(f"/proc/{pid}/stat", "rb") as stream:
@@ -99,7 +103,7 @@ class Lateness:
         state, ticks = words[0], int(words[11]) + int(words[12])
         before = self._ticks.get(rank)
         self._ticks[rank] = (now, ticks)
-        if before is None or state not in (b"S", b"D", b"T", b"t"):
+        if before is None or state not in (b"S", b"T", b"t") or has_children(pid):
             return False
         used_s = (ticks - before[1]) / os.sysconf("SC_CLK_TCK")
         return used_s < _IDLE_SHARE * max(0.1, now - before[0])

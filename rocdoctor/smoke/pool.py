@@ -171,7 +171,8 @@ class Pool:
     ) -> ModeRecord:
         deadline = until = began + limit_s
         lateness = Lateness(self._place, self._pids)
-        next_look = began + FIRST_LOOK_S if mode != "start" else until
+        looks = mode != "start" and self._plan.get("device") == "cpu"
+        next_look = began + FIRST_LOOK_S if looks else until
         while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:
             found = self._event(min(until, next_look))
             if found is None and self._there and time.monotonic() < until:

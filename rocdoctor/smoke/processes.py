@@ -60,6 +60,16 @@ def process_state(pid: int) -> str:
     return ""
 
 
+def has_children(pid: int) -> bool:
+    """Whether any thread of a process has started a process that is still there."""
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as stream:
+                if stream.read(16).strip():
+                    return True
+    return False
+
+
 def pss_bytes(pid: int) -> int | None:
     """Memory of a process with shared pages counted by share."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as stream:

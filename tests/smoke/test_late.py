@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rocdoctor.smoke.late import Lateness, innermost_frames, waits
+from rocdoctor.smoke.processes import has_children
 
 IN_COLLECTIVE = (
     'Stack (most recent call first):\n  File "/x/torch/distributed/distributed_c10d.py", line 9 in all_reduce\n'
@@ -65,6 +69,7 @@ def test_a_rank_that_sleeps_while_all_wait_is_late_at_the_second_look() -> None:
         {0: (ASLEEP, True), 1: (ASLEEP, True), 2: (ASLEEP, True)},  # nobody waits for it
         {0: WAITING, 1: WAITING, 2: WAITING},
         {0: WAITING, 1: (ASLEEP, True), 2: (ASLEEP, False)},  # another one is still at work
+        {0: (IN_COLLECTIVE, False), 1: (ASLEEP, True), 2: WAITING},  # its backward pass computes: nobody waits yet
     ],
 )
 def test_everything_else_is_not_late(state: dict[int, tuple[str, bool]]) -> None:
@@ -74,3 +79,29 @@ def test_everything_else_is_not_late(state: dict[int, tuple[str, bool]]) -> None
 def test_two_looks_must_agree() -> None:
     first, second = {0: WAITING, 1: (ASLEEP, True), 2: WAITING}, {0: WAITING, 1: WAITING, 2: (ASLEEP, True)}
     assert late(first, second, first) == set()
+
+
+def _started(code: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def test_a_rank_with_a_process_at_work_is_not_idle(tmp_path: Path) -> None:
+    code = "import subprocess, sys; c = subprocess.Popen(['sleep', '60']); print(1, flush=True); input(); c.kill()"
+    rank, lone = _started(code), _started("print(1, flush=True); input()")
+    try:
+        for one in (rank, lone):
+            assert one.stdout is not None
+            one.stdout.readline()
+        assert has_children(rank.pid)
+        assert not has_children(lone.pid)
+        seen = Lateness(tmp_path, {0: rank.pid, 1: lone.pid})
+        for _ in range(50):  # two looks: the first knows no earlier one
+            found = [seen._is_idle(number, time.monotonic()) for number in (0, 1)]
+            assert found[0] is False
+            if found[1]:
+                break
+            time.sleep(0.1)
+        assert found == [False, True]
+    finally:
+        for one in (rank, lone):
+            one.communicate(b"\n")
