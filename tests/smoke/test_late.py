@@ -95,6 +95,7 @@ def test_a_rank_with_a_process_at_work_is_not_idle(tmp_path: Path) -> None:
         assert has_children(rank.pid)
         assert not has_children(lone.pid)
         seen = Lateness(tmp_path, {0: rank.pid, 1: lone.pid})
+        found: list[bool] = []
         for _ in range(50):  # two looks: the first knows no earlier one
             found = [seen._is_idle(number, time.monotonic()) for number in (0, 1)]
             assert found[0] is False
