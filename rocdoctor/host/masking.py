@@ -3,6 +3,8 @@
 One ``Masker`` lives as long as one run. It replaces consistently (the same host is ``host-1`` in every answer) and
 keeps form and relations, so that the parsers read masked text as they read the original. Masking is deterministic for
 the same answers in the same order, and masking twice changes nothing. No input makes it raise.
+
+Captures repeat themselves (eight equal GPUs, hundreds of equal files), so each different line is masked once and kept.
 """
 
 from __future__ import annotations
@@ -11,16 +13,31 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 
-from rocdoctor.host.masking_ids import Pseudonyms, mask_ids
+from rocdoctor.host.masking_blocks import mask_blocks
+from rocdoctor.host.masking_coded import KnownValues, mask_coded
+from rocdoctor.host.masking_ids import (
+    Pseudonyms,
+    bare_numbers,
+    mask_bare_numbers,
+    mask_ids,
+    mask_whole_answer,
+    serial_question,
+)
 from rocdoctor.host.masking_names import Names
 from rocdoctor.host.masking_net import mask_net
-from rocdoctor.host.masking_rules import load_tables
-from rocdoctor.host.masking_secrets import DROPPED, VALUE_TOKEN, mask_secrets, placeholder, secret_name
+from rocdoctor.host.masking_plain import is_plain
+from rocdoctor.host.masking_rules import DROPPED, VALUE_TOKEN, load_tables
+from rocdoctor.host.masking_secrets import mask_secrets
+from rocdoctor.host.masking_values import placeholder, secret_name
 
-_HOST_QUESTION = re.compile(r"(?:read /etc/hostname|read /proc/sys/kernel/hostname|run (?:hostname|uname -n)\b.*)\s*\Z")
+_HOST_QUESTION = re.compile(
+    r"(?:read /etc/hostname|read /proc/sys/kernel/hostname|run (?:hostname|uname -n)\b.{0,400}(?!.))\s*\Z"
+)
 _PASSWD_LINE = re.compile(r"(?P<name>[A-Za-z_][\w.-]{0,40}):[^:]*:(?P<uid>\d{1,10}):[^:]*:(?P<gecos>[^:]*):")
 _FIRST_PERSON_UID = 1000
 _NOBODY_UID = 65534
+_MOST_LINES = 400_000
+_MOST_PASSES = 4
 
 
 class Masker:
@@ -30,6 +47,12 @@ class Masker:
         self._tables = load_tables()
         self._pseudonyms = Pseudonyms()
         self._names = Names(self._tables.common_words, self._pseudonyms)
+        self._values = KnownValues()
+        self._lines: dict[str, str] = {}
+        self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
+        self.numbered: set[str] = set()  # questions whose answers hold numbers that may turn out to be ids
+        self._grown = 0  # grows with every secret value that is masked everywhere from then on
+        self._of_lines = 0
         self._lock = threading.Lock()
 
     def learn(
@@ -40,10 +63,12 @@ class Masker:
         domain: str | None = None,
         passwd: str | None = None,
         extra_users: Iterable[str] = (),
+        env: Mapping[str, str] | None = None,
     ) -> None:
-        """Primes identities, so that they are replaced from the first answer on.
+        """Primes identities and secrets, so that they are replaced from the first answer on.
 
-        ``passwd`` is text in the format of /etc/passwd: accounts of people (uid 1000 and above) are learned.
+        ``passwd`` is text in the format of /etc/passwd: accounts of people (uid 1000 and above) are learned. ``env``
+        is an environment: values of secret-like names are found wherever they stand.
         """
         with self._lock:
             self._names.learn_host(hostname)
@@ -55,6 +80,10 @@ class Masker:
                 match = _PASSWD_LINE.match(line)
                 if match and _FIRST_PERSON_UID <= int(match["uid"]) != _NOBODY_UID:
                     self._names.learn_user(match["name"])
+            for name, value in (env or {}).items():
+                if secret_name(name) and not placeholder(value):
+                    self._learn_value(value, sure=True)
+            self._lines.clear()
 
     def mask_text(self, text: str, question: str = "") -> str:
         """The answer without secrets and identities; ``question`` helps where a file holds one bare value."""
@@ -74,7 +103,7 @@ class Masker:
         return self.mask_text(question)
 
     def counts(self) -> dict[str, int]:
-        """Class (``host``, ``user``, ``ip``, ``github-token``, ...) -> number of replacements made."""
+        """Class (``host``, ``ip``, ``github-token``, ...) -> number of replacements made; repeated lines count once."""
         with self._lock:
             return dict(sorted(self._pseudonyms.totals.items()))
 
@@ -84,16 +113,73 @@ class Masker:
             return dict(sorted(self._pseudonyms.distinct().items()))
 
     def _mask(self, text: str, question: str) -> str:
-        text = mask_secrets(text, self._tables, self._pseudonyms.note)
-        text = mask_ids(text, self._pseudonyms, question)
+        if self.learned() != self._of_lines:
+            self._lines.clear()
+            self._of_lines = self.learned()
+        if text in self._lines:
+            masked = self._lines[text]
+            if masked not in self._numbered:
+                return masked
+            self.numbered.add(question)
+        if is_plain(text) and not serial_question(question):
+            return self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
+        if len(text) <= 200:
+            text = mask_whole_answer(text, self._pseudonyms, question)
+        text = mask_blocks(text, self._tables, self._note)
+        lines = text.split("\n")
+        for _ in range(_MOST_PASSES):
+            missing = [line for line in lines if line not in self._lines]
+            if not missing:
+                break
+            self._mask_lines(list(dict.fromkeys(missing)))
+        known = self._lines
+        lines = [known.get(line, line) for line in lines]
+        if not self._numbered.isdisjoint(lines):
+            self.numbered.add(question)
+            lines = [mask_bare_numbers(one, self._pseudonyms) if one in self._numbered else one for one in lines]
+        return "\n".join(lines)
+
+    def _mask_lines(self, fresh: list[str]) -> None:
+        """Masks lines, each different from the others, and keeps what they become."""
+        text = "\n".join(fresh)
+        learned = self.learned()
+        text = mask_secrets(text, self._tables, self._note)
+        text = mask_coded(text, self._tables, self._pseudonyms.note)
+        text = self._values.mask(text, self._pseudonyms.note)
+        text = mask_ids(text, self._pseudonyms)
         text = self._names.mask(text)
-        return mask_net(text, self._pseudonyms)
+        text = mask_net(text, self._pseudonyms)
+        masked = text.split("\n")
+        if len(masked) != len(fresh):  # no rule reaches over a line end; should one ever, nothing may slip through
+            masked = [VALUE_TOKEN] * len(fresh)
+        if len(self._lines) > _MOST_LINES or self.learned() != learned:
+            self._lines.clear()  # what was masked before may hold what is known only now
+        self._lines.update(zip(fresh, masked, strict=True))
+        self._lines.update(zip(masked, masked, strict=True))  # masking it again changes nothing
+        self._of_lines = self.learned()
+        for at in bare_numbers(text):
+            end = text.find("\n", at)
+            self._numbered.add(text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)])
+
+    def learned(self) -> int:
+        """Grows with each name and value that is masked wherever it stands from then on."""
+        return self._names.generation + self._grown
+
+    def _note(self, cls: str, value: str) -> None:
+        """Counts a secret, and remembers it where its form leaves no doubt."""
+        self._pseudonyms.note(cls, value)
+        self._learn_value(value)
+
+    def _learn_value(self, value: str, sure: bool = False) -> None:
+        self._grown += self._values.learn(value, sure)
 
     def _env_value(self, name: str, value: str) -> str:
         kind = self._tables.env_kind(name)
         with self._lock:
             if not value or value == DROPPED:
                 return value
+            if secret_name(name) and not placeholder(value):
+                self._learn_value(value, sure=True)
             if kind == "dropped":
                 self._pseudonyms.note("variable", name)
                 return DROPPED

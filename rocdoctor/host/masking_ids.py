@@ -8,6 +8,7 @@ also in a later run, leaves it alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 
 from rocdoctor.host.masking_rules import sub_lines
 
@@ -73,6 +74,8 @@ class Pseudonyms:
         self._numbers: dict[str, dict[str, int]] = {}
         self._distinct: dict[str, set[int]] = {}
         self.totals: dict[str, int] = {}
+        # First digits of the UUIDs seen -> the UUID; "" where two have the same.
+        self._uuids: dict[str, str] = {}
 
     def number(self, cls: str, key: str, count: bool = True) -> int:
         """The number of this original within its class, the same for the whole run."""
@@ -81,11 +84,20 @@ class Pseudonyms:
             self.note(cls, key)
         return known.setdefault(key, len(known) + 1)
 
-    def find(self, cls: str, key: str) -> int | None:
-        return self._numbers.get(cls, {}).get(key)
+    def known(self, cls: str) -> Mapping[str, int]:
+        """The originals of a class with their numbers."""
+        return self._numbers.get(cls, {})
 
-    def keys(self, cls: str) -> list[str]:
-        return list(self._numbers.get(cls, ()))
+    def uuid(self, value: str) -> int:
+        """The number of a UUID, or of its first 6 to 8 digits, in lower case: an abbreviation means the same device."""
+        if len(value) > 8:
+            short = next((value[:size] for size in (8, 7, 6) if value[:size] in self.known("uuid")), None)
+            for size in (6, 7, 8):
+                first = self._uuids.setdefault(value[:size], value)
+                if first != value:
+                    self._uuids[value[:size]] = ""
+            return self.number("uuid", short or value)
+        return self.number("uuid", self._uuids.get(value) or value)
 
     def note(self, cls: str, value: str) -> None:
         """Counts one replacement; only a hash of the value is kept."""
@@ -96,9 +108,8 @@ class Pseudonyms:
         return {cls: len(values) for cls, values in self._distinct.items()}
 
 
-def mask_ids(text: str, pseudonyms: Pseudonyms, question: str = "") -> str:
-    """The text with device and machine ids replaced; ``question`` tells what a file with one bare value holds."""
-    text = _whole_answer(text, pseudonyms, question)
+def mask_ids(text: str, pseudonyms: Pseudonyms) -> str:
+    """The text with device and machine ids replaced."""
     if "-" in text:
         text = _UUID.sub(lambda m: _uuid(m, pseudonyms), text)
         text = _SHORT_UUID.sub(lambda m: m["p"] + _short_uuid(m["s"], pseudonyms), text)
@@ -114,11 +125,18 @@ def mask_ids(text: str, pseudonyms: Pseudonyms, question: str = "") -> str:
     if ":" in text or "-" in text:
         text = _GUID_WORDS.sub(lambda m: _guid(m.group(), ":", pseudonyms), text)
         text = _GUID_BYTES.sub(lambda m: (m["head"] or "") + _guid(m["s"], m["c"], pseudonyms), text)
-    known = pseudonyms.keys("device-id")
-    if known:
-        wanted = set(known)
-        text = _BARE_NUMBER.sub(lambda m: _bare(m.group(), wanted, pseudonyms), text)
     return text
+
+
+def bare_numbers(text: str) -> Iterator[int]:
+    """Where numbers stand that could be a device's id."""
+    return (match.start() for match in _BARE_NUMBER.finditer(text))
+
+
+def mask_bare_numbers(text: str, pseudonyms: Pseudonyms) -> str:
+    """The text with the ids replaced that were seen beside their names before."""
+    wanted = pseudonyms.known("device-id")
+    return _BARE_NUMBER.sub(lambda m: _bare(m.group(), wanted, pseudonyms), text) if wanted else text
 
 
 def id64(value: str, pseudonyms: Pseudonyms, decimal: bool = False) -> str:
@@ -160,7 +178,7 @@ def _keyed(key: str, value: str, pseudonyms: Pseudonyms) -> str:
     return id64(value, pseudonyms, decimal)
 
 
-def _bare(value: str, wanted: set[str], pseudonyms: Pseudonyms) -> str:
+def _bare(value: str, wanted: Mapping[str, int], pseudonyms: Pseudonyms) -> str:
     if str(int(value, 16)) in wanted:
         return id64(value, pseudonyms)
     if value.isdigit() and value in wanted:
@@ -186,8 +204,7 @@ def _uuid(match: re.Match[str], pseudonyms: Pseudonyms) -> str:
         return value
     if _BUILD.search(match.string, max(0, match.start() - 20), match.start()):
         return value
-    short = next((key for key in pseudonyms.keys("uuid") if 6 <= len(key) <= 8 and low.startswith(key)), None)
-    number = pseudonyms.number("uuid", short or low)
+    number = pseudonyms.uuid(low)
     new = f"{number:08x}-5eed-4000-8000-{number:012x}"
     return new.upper() if any(char in "ABCDEF" for char in value) else new
 
@@ -197,8 +214,7 @@ def _short_uuid(value: str, pseudonyms: Pseudonyms) -> str:
     low = value.lower()
     if low.startswith("000000"):
         return value
-    full = [key for key in pseudonyms.keys("uuid") if key.startswith(low)]
-    return f"{pseudonyms.number('uuid', full[0] if len(full) == 1 else low):08x}"
+    return f"{pseudonyms.uuid(low):08x}"
 
 
 def _machine_id(value: str, pseudonyms: Pseudonyms) -> str:
@@ -222,7 +238,13 @@ def _wwn(value: str, pseudonyms: Pseudonyms) -> str:
     return f"wwn-{pseudonyms.number('wwn', head)}" + (part.group() if part else "")
 
 
-def _whole_answer(text: str, pseudonyms: Pseudonyms, question: str) -> str:
+def serial_question(question: str) -> bool:
+    """Whether the answer to this question is a serial number."""
+    return _SERIAL_QUESTION.search(question) is not None
+
+
+def mask_whole_answer(text: str, pseudonyms: Pseudonyms, question: str) -> str:
+    """An answer that is one bare id replaced; ``question`` tells what a file with one bare value holds."""
     if len(text) > 200:
         return text
     lone = _LONE_ID.fullmatch(text)

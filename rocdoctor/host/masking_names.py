@@ -6,6 +6,7 @@ A learned name that is also a word of the tools' output (``max``, ``render``) is
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rocdoctor.host.masking_ids import Pseudonyms
 
@@ -49,6 +50,9 @@ _USER_PLACES = (
     ),
     (re.compile(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),
     (re.compile(r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )(?P<s>[a-z_][\w-]{0,40})"), "ser"),
+)
+_SSID = re.compile(
+    r"(?P<k>(?<![A-Za-z])e?ssid[\"']?[ \t]{0,4}[:=][ \t]{0,4})(?P<q>[\"']?)(?P<s>[^\n\"',;]{1,64})", re.IGNORECASE
 )
 _USER_AT_HOST = re.compile(
     r"(?:(?<=[\s\[('\"=,])|^)(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][A-Za-z0-9.-]{0,80})"
@@ -96,6 +100,38 @@ _SYSLOG_HOST = re.compile(
 )
 
 
+_MOST_NAMES = 2000
+_FEW_NAMES = 40
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+@lru_cache(maxsize=256)
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    """An expression for learned names; the longest wins: "alice-laptop" is a host before "alice" is a user.
+
+    A short name has to stand alone: "bob_size" is more likely a term than a person.
+    """
+    long = _tree([name for name in names if len(name) >= 4])
+    short = _tree([name for name in names if len(name) < 4])
+    parts = [rf"(?<![A-Za-z0-9])(?:{long})(?![A-Za-z0-9])"] if long else []
+    parts += [rf"(?<![\w-])(?:{short})(?![\w-])"] if short else []
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def _tree(names: list[str]) -> str:
+    """An expression for any of the names, the longest that fits: common beginnings are tried once, however many."""
+    if not names:
+        return ""
+    after: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if name:
+            after.setdefault(name[0], []).append(name[1:])
+    branches = "|".join(re.escape(sign) + _tree(rest) for sign, rest in after.items())
+    if not branches:
+        return ""
+    return f"(?:{branches})" + ("?" if "" in names else "")
+
+
 class Names:
     """What the run has learned about people and machines; not thread-safe on its own."""
 
@@ -103,8 +139,9 @@ class Names:
         self._common = common
         self._pseudonyms = pseudonyms
         self._bare: dict[str, str] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self.generation = 0  # grows with every name that is masked everywhere from then on
         self._home: re.Pattern[str] | None = None
+        self._home_path = ""
         self._user_names: set[str] = set()
 
     def learn_host(self, name: str | None) -> None:
@@ -128,7 +165,8 @@ class Names:
     def learn_user(self, name: str | None, home: str | None = None) -> None:
         """A user name and, for the user of the run, the home directory that becomes ``~``."""
         name = (name or "").strip()
-        if home and home.rstrip("/") not in ("", "/root", "/home", "~") and home.startswith("/"):
+        if home and "\n" not in home and home.rstrip("/") not in ("", "/root", "/home", "~") and home.startswith("/"):
+            self._home_path = home.rstrip("/")
             self._home = re.compile(rf"(?<![\w.~/-]){re.escape(home.rstrip('/'))}(?![\w.-])")
         if not name or name.lower() in _KEPT_USERS or _TOKEN.fullmatch(name) or len(name) > 60:
             return
@@ -139,7 +177,7 @@ class Names:
 
     def mask(self, text: str) -> str:
         """The text with home paths and names replaced."""
-        if self._home is not None:
+        if self._home is not None and self._home_path in text:
             text = self._home.sub(self._home_token, text)
         if "/home/" in text or "/Users/" in text:
             text = _HOME_PATH.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
@@ -149,6 +187,8 @@ class Names:
         if "user" in low or "/media/" in low or "logname" in low:
             for pattern, _ in _USER_PLACES:
                 text = pattern.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
+        if "ssid" in low:
+            text = _SSID.sub(self._ssid, text)
         if "@" in text:
             text = _USER_AT_HOST.sub(self._at, text)
             text = _SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)
@@ -157,9 +197,13 @@ class Names:
                 text = pattern.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
         if "]: " in text:
             text = _SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
-        if self._pattern is not None:
-            text = self._pattern.sub(lambda m: self._bare_token(m.group()), text)
-        return text
+        return self.mask_bare(text)
+
+    def mask_plain(self, text: str) -> str:
+        """The text with learned names and the home path replaced, where nothing else tells of a person or a host."""
+        if self._home is not None and self._home_path in text:
+            text = self._home.sub(self._home_token, text)
+        return self.mask_bare(text)
 
     def host_value(self, value: str) -> str:
         """The value of a variable that names machines: a host, a list, or a compressed list such as n[01-04]."""
@@ -174,15 +218,19 @@ class Names:
     def _add(self, name: str, cls: str) -> None:
         if name in self._bare:
             return
-        self._bare[name] = cls
-        # Longest first, so that "alice-laptop" is a host before "alice" is a user. A short name has to stand alone:
-        # "bob_size" is more likely a term than a person.
-        names = sorted(self._bare, key=lambda item: (-len(item), item))
-        long = "|".join(re.escape(item) for item in names if len(item) >= 4)
-        short = "|".join(re.escape(item) for item in names if len(item) < 4)
-        parts = [rf"(?<![A-Za-z0-9])(?:{long})(?![A-Za-z0-9])"] if long else []
-        parts += [rf"(?<![\w-])(?:{short})(?![\w-])"] if short else []
-        self._pattern = re.compile("|".join(parts), re.IGNORECASE)
+        if len(self._bare) < _MOST_NAMES and "\n" not in name:
+            self._bare[name] = cls
+            self.generation += 1
+
+    def mask_bare(self, text: str) -> str:
+        """The text with learned names replaced: only those that occur are looked for with an expression."""
+        low = text.lower()
+        if len(self._bare) > _FEW_NAMES:
+            words = set(_WORD.findall(low))
+            present = [name for name in self._bare if (first := _WORD.match(name)) is None or first[0] in words]
+        else:
+            present = [name for name in self._bare if name in low]
+        return _any_of(frozenset(present)).sub(lambda m: self._bare_token(m.group()), text) if present else text
 
     def _bare_token(self, value: str) -> str:
         cls = self._bare.get(value.lower())
@@ -214,6 +262,13 @@ class Names:
         if len(short) >= 4 and telling and self._is_bare(short) and not _TOKEN.fullmatch(value):
             self._add(short, "host")
         return self._host_token(value)
+
+    def _ssid(self, match: re.Match[str]) -> str:
+        name = match["s"].strip()
+        if re.match(r"(?i)(?:ssid-\d+\b|masked-|(?:off/any|any|off|none|null|--|hidden|<.*|\d{1,2}|)\Z)", name):
+            return match.group()
+        rest = match["s"][len(match["s"].rstrip()) :]
+        return f"{match['k']}{match['q']}ssid-{self._pseudonyms.number('ssid', name)}{rest}"
 
     def _login(self, value: str) -> str:
         return value if value == "git" else self._user_token(value)

@@ -16,7 +16,8 @@ _MAC = re.compile(
     r"(?<![0-9A-Za-z:-])(?P<s>[0-9a-fA-F]{2}(?P<c>[:-])(?:[0-9a-fA-F]{2}(?P=c)){4}[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
 )
 _ENX = re.compile(r"(?<![0-9A-Za-z])(?P<k>enx|wlx|wwx)(?P<s>[0-9a-f]{12})(?![0-9A-Za-z])")
-_IPV6 = re.compile(r"(?<![0-9A-Za-z:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9A-Za-z:])")
+# Those that are replaced begin with 2 or 3, f (link-local, private), or zeros (IPv4 in a GID).
+_IPV6 = re.compile(r"(?<![0-9A-Za-z:.])(?=[023fF:])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9A-Za-z:])")
 _IPV4 = re.compile(r"(?<![\w.+~])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w+~]|\.\w|-\w)")
 _VERSION_BEFORE = re.compile(
     r"(?:version|release|\brev\b|revision|firmware|\bfw|vbios|bios|driver|cuda|rocm|\bhip|nccl|rccl|cudnn|cublas|"
@@ -25,7 +26,7 @@ _VERSION_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS_BEFORE = re.compile(
-    r"(?:\binet6?|addr|address|nameserver|host|peer|gateway|\bvia|\bfrom|\bsrc|\bdst|\bip|listen|connect\w*|bind|server|"
+    r"(?:\binet6?|addr|address|nameserver|host|peer|gateway|\bvia|\bfrom|\bsrc|\bdst|\bip|listen|connect\w{0,48}|bind|server|"
     r"endpoint|remote|client|broadcast|\bbrd|netmask|route|://|ssh|ping|proxy|resolver|dns|NET/\w{1,10}|\bto)"
     r"[\s\w=:\"'<>\[(-]{0,24}\Z|[@\[]\Z|\\?[\"']\Z",
     re.IGNORECASE,
@@ -39,7 +40,7 @@ _ADDRESS_AFTER = re.compile(
     r":\d{2,5}(?![\d.:])|/\d{1,2}(?![\d.\w])|<\d{2,5}>|[ \t]+(?:dev|proto|port|netmask|scope)\b"
 )
 _ADDRESS_LINE = re.compile(
-    r"[ \t]*(?:\d{1,3}(?:\.\d{1,3}){3}[ \t]*){2,}|\s*\d{1,3}(?:\.\d{1,3}){3}[ \t]+[a-zA-Z][\w.-]*.*"
+    r"[ \t]*\d{1,3}(?:\.\d{1,3}){3}(?:[ \t]+\d{1,3}(?:\.\d{1,3}){3})+[ \t]*|\s*\d{1,3}(?:\.\d{1,3}){3}[ \t]+[a-zA-Z].*"
 )
 _PACKAGE_LINE = re.compile(r"[ \t]*[A-Za-z][\w.+-]*[ \t]+\Z")
 _EMAIL = re.compile(
@@ -71,10 +72,17 @@ def _mac(value: str, separator: str, pseudonyms: Pseudonyms) -> str:
     return separator.join(new[at : at + 2] for at in range(0, 12, 2))
 
 
-def _ipv6(value: str, pseudonyms: Pseudonyms) -> str:
+@lru_cache(maxsize=4096)
+def _ipv6_number(value: str) -> int | None:
     try:
-        address = int(ipaddress.IPv6Address(value))
+        return int(ipaddress.IPv6Address(value))
     except ValueError:
+        return None
+
+
+def _ipv6(value: str, pseudonyms: Pseudonyms) -> str:
+    address = _ipv6_number(value)
+    if address is None:
         return value
     high, low = address >> 64, address & ((1 << 64) - 1)
     first = address >> 112

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -118,5 +120,34 @@ def test_every_rule_has_an_id_and_a_literal_in_lower_case() -> None:
     rules = load_tables().secrets
     assert len(rules) > 30
     for rule in rules:
-        assert rule.id and rule.literals and all(word == word.lower() and word for word in rule.literals)
+        assert rule.id
+        assert all(word == word.lower() and len(word) > 1 for word in rule.literals)
         assert not rule.pattern.match(""), rule.id
+
+
+def test_each_list_of_a_line_is_looked_through_and_each_end_of_a_chain() -> None:
+    value = "Zq7" + "mK2vTx9Lw" + "4bN8"
+    for text in (
+        f'{{"tokens": ["a"], "api_keys": ["{value}"], "secrets": {{"passwords": ["{value}"]}}}}',
+        '{"tokens": [], "passwords": ["hunter", "other"]}',
+        "key=b=c=d=e=f=g=h=i=j=password=" + value,
+        "key=b=c=d=e=f=g=h=i=j=password=hunter",
+    ):
+        masked = Masker().mask_text(text)
+        assert value not in masked
+        assert "hunter" not in masked
+
+
+@pytest.mark.parametrize("piece", ["key=", "://a:", "tokens: [", "password='", "name: x_token\n", "a@b.", "Aa0/"])
+def test_hostile_text_costs_linear_time(piece: str) -> None:
+    def seconds(size: int) -> float:
+        text = piece * (size // len(piece))
+        best = 1e9
+        for _ in range(2):
+            began = time.process_time()
+            Masker().mask_text(text)
+            best = min(best, time.process_time() - began)
+        return best
+
+    # Sixteen times as much takes sixteen times as long; quadratic time would be 256 times.
+    assert seconds(320_000) < 64 * max(seconds(20_000), 0.002)

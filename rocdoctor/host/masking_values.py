@@ -1,0 +1,236 @@
+"""Values of names, headers and arguments that say "secret": ``password=...``, ``--api-key ...``, ``tokens: [...]``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+
+from rocdoctor.host.masking_rules import VALUE_TOKEN, MaskingTables, line_spans, load_tables
+
+Note = Callable[[str, str], None]
+
+# A value is judged by its beginning, so that hostile text with a name at every step costs linear time.
+_JUDGED = 256
+_LONGEST_LIST = 8000
+_LONGEST_INNER_LIST = 300
+
+_LEFT = re.compile(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
+_KEY_REST = re.compile(r"[\w.-]{0,40}", re.ASCII)
+_SEPARATOR = re.compile(r"(?:\\{0,3}[\"'])?\]?[ \t]{0,8}(?:=>|:=|={1,2}|:(?!:))[ \t]{0,8}")
+_ARGUMENT_GAP = re.compile(r"[\"']?(?:[ \t]*,)?[ \t]{1,8}|[\"'],")
+_IS_GAP = re.compile(r"[ \t]{1,4}is[ \t:]{1,4}")
+_OPEN_QUOTE = re.compile(r"[urbf]{0,2}(\\{0,3}[\"'`])")
+_BARE = re.compile(r"[^\s\"'`]+")
+_CHAIN = re.compile(r"(?:([A-Za-z_.-]{1,60})[=:]){8,}")
+_ANGLE = re.compile(r"<[^<>\n]{0,60}>")
+_CUT = re.compile(r"&(?=[\w.-]{1,60}=)|[;,](?=[\w. \"'-]{1,60}[=:])|</|\\[\"']")
+_ITEM = re.compile(
+    r"\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s,\[\](){}:=\"'][^\s,\[\](){}\"']{0,4000})"
+)
+_PLACEHOLDER = re.compile(
+    r"(?:true|false|null|none|nil|yes|no|on|off|n/?a|unset|undefined|not|required|optional|enabled|disabled|redacted|"
+    r"empty|missing|invalid|expired|str|string|bytes|\d{1,6}|[*x.-]+|\$[A-Za-z_{(]?[\w.:}?@)-]{0,80}|\$\{\{.*|%\w+%|\{\{.*|"
+    r"\{|\[|\(|\||>|<.*>)[,;)\]}]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def secret_name(name: str) -> bool:
+    """True for a variable name whose value is a secret by its name alone (``HF_TOKEN``, ``DB_PASSWORD``)."""
+    return name not in ("PWD", "OLDPWD") and _name_kind(name) in ("strong", "medium")
+
+
+def _name_kind(name: str) -> str | None:
+    """The most telling kind among the words of a name."""
+    kinds = {kind_of(match, _KEY_REST.match(name, match.end())) for match in load_tables().keyword.finditer(name)}
+    return next((kind for kind in ("strong", "medium", "weak") if kind in kinds), None)
+
+
+def placeholder(value: str) -> bool:
+    """True for a value that stands for no secret at all: empty, a flag, a small number, a variable reference."""
+    return not value.strip() or _PLACEHOLDER.fullmatch(value.strip()) is not None
+
+
+def kind_of(match: re.Match[str], rest: re.Match[str] | None) -> str | None:
+    """How telling a name is: strong, medium, weak, or None when the word only starts like one (tokenizer, author)."""
+    suffix = rest.group() if rest else ""
+    kind, word = match.lastgroup, match.group().lower()
+    if suffix[:1] in ("s", "S") and not suffix[1:2].isalpha():
+        suffix = suffix[1:]
+        kind = "weak" if kind == "medium" else kind  # "tokens" is a count more often than not
+    if kind == "strong":
+        return None if suffix[:2].lower() == "_p" and word == "pwd" else kind
+    if suffix[:1].isalpha():
+        return kind if suffix.startswith(("Token", "Key", "Value", "String")) else None
+    if word == "token" and re.match(r"_?(?:id|ids|count|type|len|length|limit|per|drop)", suffix[1:]):
+        return None
+    return kind
+
+
+def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
+    """The text with the values of secret-like names replaced; none reaches over its line."""
+    out: list[str] = []
+    position = listed = 0
+    passed = [0]
+    for match, line_end in _keywords(text, tables, passed):
+        rest = _KEY_REST.match(text, match.end(), line_end)
+        after = rest.end() if rest else match.end()
+        left = _LEFT.search(text, max(position, match.start() - 60), match.start())
+        key_start = left.start() if left else match.start()
+        separator = _SEPARATOR.match(text, after, line_end)
+        argument = text[key_start : key_start + 1] == "-"
+        if separator is None and argument:
+            separator = _ARGUMENT_GAP.match(text, after, line_end)
+        if separator is None and match.lastgroup in ("strong", "medium"):
+            separator = _IS_GAP.match(text, after, line_end)
+        kind = kind_of(match, rest)
+        if separator is None or kind is None:
+            continue
+        if "is" in separator.group() and match.lastgroup == "medium":
+            kind = "random"
+        opening = text[separator.end() : separator.end() + 1]
+        if opening and opening in "[{(":
+            inside = separator.end() < listed
+            if inside and kind != "strong":
+                continue  # in a list that was looked through
+            longest = _LONGEST_INNER_LIST if inside else _LONGEST_LIST
+            spans, end = _list_spans(
+                text, separator.end(), min(line_end, separator.end() + longest), kind, tables.inert
+            )
+            listed = max(listed, end)
+        else:
+            spans = _single_span(text, key_start, after, separator, kind, argument, line_end, tables.inert)
+            passed[0] = max(passed[0], _chain_end(text, separator.end(), line_end))
+        for start, end in spans:
+            note("secret-value", text[start:end])
+            out.append(text[position:start] + VALUE_TOKEN)
+            position = end
+            passed[0] = max(passed[0], end)
+    out.append(text[position:])
+    return "".join(out)
+
+
+def _keywords(text: str, tables: MaskingTables, passed: list[int]) -> Iterator[tuple[re.Match[str], int]]:
+    """Each word that tells of a secret, with the end of its line; nothing before ``passed[0]``, which may grow."""
+    for start, end in line_spans(text, tables.stems):
+        line_end = end - 1 if text[end - 1] == "\n" else end
+        at = start
+        while at < end and (match := tables.keyword.search(text, max(at, passed[0]), end)):
+            yield match, line_end
+            at = match.end()
+
+
+def _single_span(
+    text: str, key_start: int, after: int, separator: re.Match[str], kind: str, argument: bool, line_end: int,
+    inert: Collection[str],
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Where the one value of a name stands, if it is a secret."""
+    whole_line = kind == "strong" and _at_line_start(text, key_start)
+    span = _value(text, separator.end(), min(line_end, separator.end() + _JUDGED), whole_line)
+    if span is None:
+        return []
+    key = text[key_start:after]
+    if not _is_secret(kind, key, separator.group(), text[span[0] : span[1]], argument, inert):
+        return []
+    return [_value(text, separator.end(), line_end, whole_line) or span]
+
+
+def _chain_end(text: str, start: int, line_end: int) -> int:
+    """Where the last of many assignments in a row begins (``key=key=...``); ``start`` where there are few.
+
+    Those in between have no values but the next name.
+    """
+    chain = _CHAIN.match(text, start, line_end)
+    return chain.start(1) if chain else start
+
+
+def _list_spans(
+    text: str, start: int, limit: int, kind: str, inert: Collection[str]
+) -> tuple[list[tuple[int, int]], int]:
+    """Where secrets stand in ``["a", "b"]`` or ``{k: "a"}`` behind a name, and where that ends; a key is none."""
+    closing = {"[": "]", "{": "}", "(": ")"}[text[start]]
+    end = text.find(closing, start, limit)
+    end = end if end >= 0 else limit
+    found: list[tuple[int, int]] = []
+    for item in _ITEM.finditer(text, start + 1, end):
+        if text[item.end() : item.end() + 1] in (":", "="):
+            continue
+        begin, stop = item.span(item.lastgroup or 0)
+        value = text[begin:stop]
+        sure = kind == "strong" and text[start] == "[" and not placeholder(value)
+        if value.split(" ", 1)[0] not in inert and (sure or looks_random(value)):
+            found.append((begin, stop))
+    return found, end
+
+
+def _at_line_start(text: str, start: int) -> bool:
+    head = text[max(0, start - 60) : start].rpartition("\n")[2]
+    return not head.strip(" \t-")
+
+
+def _value(text: str, start: int, limit: int, whole_line: bool) -> tuple[int, int] | None:
+    """Where a value stands that begins at ``start`` and ends before ``limit``, which is in the same line."""
+    quote = _OPEN_QUOTE.match(text, start, limit)
+    if quote:
+        begin = quote.end()
+        close = quote.group(1)
+        end = begin
+        while True:
+            end = text.find(close, end, limit)
+            if end < 0:
+                return (begin, limit) if limit > begin else None
+            if len(close) > 1 or (end - len(text[begin:end].rstrip("\\")) - begin) % 2 == 0:
+                return (begin, end) if end > begin else None
+            end += 1
+    bare = _ANGLE.match(text, start, limit) or _BARE.match(text, start, limit)
+    if bare is None:
+        return None
+    value = bare.group()
+    cut = _CUT.search(value, 1)
+    end = cut.start() if cut else len(value.rstrip(",;")) or len(value)
+    if whole_line and not cut and text[start - 1 : start] in " \t":
+        line_text = text[start:limit]
+        if not re.search(r"[\"'`=;|&]", line_text):
+            return start, start + len(line_text.rstrip())
+    return start, start + end
+
+
+def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, inert: Collection[str]) -> bool:
+    stripped = value.strip()
+    if value.split(" ", 1)[0].rstrip(",;)]}") in inert or stripped.split(":", 1)[0] in inert:
+        return False
+    # Digits alone are a count for a "token" or a "pass", but they may well be a password.
+    if placeholder(value) and not (kind == "strong" and stripped.isdigit() and len(stripped) > 1):
+        return False
+    if "masked-" in stripped and any(token in stripped for token in inert):
+        return False
+    if key in ("PWD", "OLDPWD") or (key.lower().endswith("pwd") and stripped[:1] in "/~"):
+        return False
+    if kind == "strong":
+        return True
+    assigned = "=" in separator
+    if kind == "medium" and (argument or (assigned and key.isupper() and len(key) > 4)):
+        return not stripped.startswith(("/", "~", "tcp://", "http"))
+    if kind == "weak" and not assigned and '"' not in separator and "'" not in separator:
+        return False
+    return looks_random(stripped)
+
+
+_BY_HAND = re.compile(r"[\d.:+-]+|v?\d+(?:\.\w+)+|[\d.]+[a-zA-Z%]{1,6}")
+_OF_BOTH = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~!@#$%^&*-]+")
+
+
+@lru_cache(maxsize=4096)
+def looks_random(value: str) -> bool:
+    """True for a value that nobody would write by hand: letters mixed with digits, or long with high entropy."""
+    if len(value) < 6 or " " in value or value[:1] in "/~<(" or value[:2] in ("0x", "./") or _BY_HAND.fullmatch(value):
+        return False
+    if _OF_BOTH.fullmatch(value):
+        return True
+    if len(value) < 20:
+        return False
+    counts = Counter(value)
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values()) >= 3.5

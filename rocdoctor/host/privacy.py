@@ -1,0 +1,117 @@
+"""``docs/privacy.md``: what masking replaces, from its own tables. ``python -m rocdoctor.host.privacy`` prints it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rocdoctor.host.masking import Masker
+from rocdoctor.host.masking_rules import example, load_tables
+from rocdoctor.knowledge.load import load_table
+
+_BEGIN = """# What leaves the machine, and what does not
+
+Nothing is ever sent anywhere. `rocdoctor bundle` writes one text file, with mode 0600, that you can read before you
+give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and writes nothing. Reports of a live
+machine (`rocdoctor check`, `facts`) are masked in the same way, since they get pasted too. `--include-identity` lifts
+all of it.
+
+Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
+what has a known form, a telling name beside it, or a known place. A password in the middle of a sentence has none of
+these, so read the file before you post it.
+
+This page is made from the tables (`python -m rocdoctor.host.privacy > docs/privacy.md`); each example in it is a test.
+
+## The environment
+
+All names are written, so that a misspelt one can be found. Values are written for listed names only: {names} names and
+all that begin with {prefixes}. All other values become `<dropped>`, also those of {dropped}.
+Values that are kept are masked like any text.
+
+## Secrets by the name beside them
+
+A value is replaced by `masked-value` when the name, header or argument beside it says that it is a secret: on the same
+line, on the lines below it, and in lists. Words that say so always: {strong}. Words that say so for
+arguments, for variables, and where the value looks random (no entropy test is made anywhere else): {medium}.
+A value that was found so is replaced wherever else it stands, also in base64, hexadecimal and percent escapes.
+
+{name_examples}
+## Secrets by their form or place
+
+`<alnum:36>` stands for 36 letters and digits, and so on. What base64, hexadecimal, backslash or percent escapes hide
+is decoded and judged by the same rules (`masked-coded-secret`). Private key blocks become `masked-private-key`, also
+when they are cut off or on one line; names and passwords in URLs become `masked-userinfo`.
+
+| becomes | examples |
+| --- | --- |
+"""
+
+_IDENTITIES = """
+## Identities
+
+The same original gets the same replacement everywhere in one file. Names of the machine, its domain and its people are
+known from the start; others are learned where a place tells what they are (`ssh NAME@HOST`, a prompt, a kernel log),
+and then replaced everywhere. In the examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
+
+| what | before | after |
+| --- | --- | --- |
+"""
+
+_KEPT = """
+## What stays
+
+PCI addresses, device and subsystem ids, versions, gfx names, kernel releases and build strings, hashes, kinds of
+network interfaces, sizes, /dev paths, module names, loopback addresses, and ids that are no identity. For example:
+
+```text
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    data = load_table("masking")
+    tables = load_tables()
+    env, names = data["env"], data["secret_names"]
+    masker = Masker()
+    shown = [f"- {_code(one)} becomes {_code(masker.mask_text(example(one)[0]))}\n" for one in tables.name_examples]
+    parts = [
+        _BEGIN.format(
+            names=len(set(env["names"])), prefixes=_codes(env["prefixes"]), dropped=_codes(env["dropped"]),
+            strong=_codes(names["strong"]), medium=_codes(names["medium"]), name_examples="".join(shown),
+        )
+    ]  # fmt: skip
+    examples: dict[str, list[str]] = {}
+    for rule in tables.secrets:
+        examples.setdefault(rule.token, []).extend(rule.examples)
+    parts += [_row(_code(token), _codes(found)) for token, found in sorted(examples.items())]
+    parts.append(_IDENTITIES)
+    parts += [
+        _row(one["what"], _code(one["example"]), _code(example_masker().mask_text(one["example"])))
+        for one in data["identities"]
+    ]
+    parts += [_KEPT, *(f"{line}\n" for line in data["kept"]), "```\n"]
+    return "".join(parts)
+
+
+def example_masker() -> Masker:
+    """A masker that knows the machine of the examples."""
+    masker = Masker()
+    masker.learn(hostname="alice-box.lab.example.edu", user="alice", home="/home/alice")
+    return masker
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _code(text: Any) -> str:
+    plain = " ⏎ ".join(part.strip() for part in str(text).split("\n")).replace("`", "'").replace("|", "\\|")
+    return f"`{plain}`"
+
+
+def _codes(words: list[Any]) -> str:
+    return ", ".join(_code(word) for word in words)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
