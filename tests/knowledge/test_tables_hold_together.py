@@ -15,7 +15,9 @@ from rocdoctor.knowledge.load import KINDS
 
 KNOWLEDGE = Path(load.__file__).parent
 FILES = sorted([*KNOWLEDGE.glob("*.yaml"), *load.profiles_folder().glob("*.yaml")])
-OURS = {"causes", "gfx", "compat", "env_vars", "env_rules", "module_parameters", "rules", "figures"}
+OURS = {
+    "causes", "gfx", "compat", "env_vars", "env_rules", "module_parameters", "rules", "figures", "training_libraries",
+}  # fmt: skip
 WITH_SOURCES = [path for path in FILES if path.stem in OURS or path.parent == load.profiles_folder()]
 
 TAXONOMY_TEXT = """

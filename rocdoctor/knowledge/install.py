@@ -1,0 +1,85 @@
+"""What to install on which distribution for which GPU, from the tables ``install*.yaml``: one import for all of it.
+
+Pure functions over facts; nothing is asked and nothing is run. ``Unknown`` or None means that no page that was read
+answers; it never means that there is no way. A route that nobody supports says so and names the risk.
+"""
+
+from __future__ import annotations
+
+from rocdoctor.knowledge.install_distribution import Distribution, distribution, distributions
+from rocdoctor.knowledge.install_others import (
+    NodeNeeds,
+    Runtime,
+    Targets,
+    container_runtime,
+    node_needs,
+    nvidia_driver,
+    toolkit_steps,
+    training_targets,
+)
+from rocdoctor.knowledge.install_packages import package_exists
+from rocdoctor.knowledge.install_routes import kind_of, rocm_route, rocm_routes
+from rocdoctor.knowledge.install_steps import Host, Step, fill, hosts, missing_names, steps_of, weakest
+from rocdoctor.knowledge.install_system import (
+    DriverRoute,
+    Route,
+    Stream,
+    Support,
+    current_targets,
+    driver_route,
+    groups_step,
+    streams,
+)
+from rocdoctor.knowledge.install_torch import (
+    Companion,
+    WheelIndex,
+    companions,
+    cpu_wheel,
+    cuda_wheel,
+    environment_steps,
+    placeholder,
+    wheel,
+    wheels,
+)
+
+__all__ = [
+    "Companion",
+    "Distribution",
+    "DriverRoute",
+    "Host",
+    "NodeNeeds",
+    "Route",
+    "Runtime",
+    "Step",
+    "Stream",
+    "Support",
+    "Targets",
+    "WheelIndex",
+    "companions",
+    "container_runtime",
+    "cpu_wheel",
+    "cuda_wheel",
+    "current_targets",
+    "distribution",
+    "distributions",
+    "driver_route",
+    "environment_steps",
+    "fill",
+    "groups_step",
+    "hosts",
+    "kind_of",
+    "missing_names",
+    "node_needs",
+    "nvidia_driver",
+    "package_exists",
+    "placeholder",
+    "rocm_route",
+    "rocm_routes",
+    "steps_of",
+    "streams",
+    "toolkit_steps",
+    "training_targets",
+    "weakest",
+    "wheel",
+    "wheels",
+]

@@ -1,0 +1,165 @@
+"""Kernel drivers and ROCm packages: what is official, what is not, and what is not known."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from rocdoctor.evidence import Unknown
+from rocdoctor.knowledge import install
+from tests.install_kit import KERNELS, WHOLE, found, system, whole
+
+
+def test_a_derived_distribution_and_a_rebuild_are_not_called_official() -> None:
+    for one in (install.distribution(system("pop", "22.04")), install.distribution(system("almalinux", "9.6"))):
+        route = install.rocm_route(one, "gfx1100")
+        assert isinstance(route, install.Route) and route.support == "works-unsupported"
+        assert route.risk is not None and "does not name" in route.risk
+
+
+def test_a_minor_release_that_no_page_names_is_a_risk() -> None:
+    route = install.rocm_route(found("rhel 9", "9.5"), "gfx942")
+    assert isinstance(route, install.Route) and route.support == "works-unsupported"
+    assert route.risk is not None and "9.5" in route.risk and "9.6" in route.risk
+
+
+def test_ubuntu_gets_the_packages_of_its_card_from_the_right_place() -> None:
+    route = install.rocm_route(found("ubuntu 24.04"), "gfx1100")
+    assert isinstance(route, install.Route)
+    lines = [line for step in route.steps for line in step.lines]
+    assert any("/packages-multi-arch/ubuntu2404 stable main" in line for line in lines)
+    assert route.packages == ("amdrocm7.14-gfx1100",)
+    assert any(shlex.join(run) == "apt install amdrocm7.14-gfx1100" for step in route.steps for run in step.run)
+    assert any("amdrocm7.14-gfx1100" in run for step in route.undo for run in step.run)
+
+
+@pytest.mark.parametrize(("release", "suite"), [("12", "jammy"), ("13", "noble")])
+def test_debian_takes_the_ubuntu_suite_of_the_vendor(release: str, suite: str) -> None:
+    driver = install.driver_route(found(f"debian {release}"), "gfx942", kernel="6.1.0-40-amd64")
+    assert isinstance(driver, install.DriverRoute) and driver.kind == "dkms"
+    (line,) = (line for step in driver.steps for line in step.lines)
+    assert line.endswith(f"/amdgpu/31.40.1/ubuntu {suite} main")
+
+
+@pytest.mark.parametrize(("version", "folder"), [("9.6", "el/9.6"), ("10.0", "el/10")])
+def test_rhel_driver_folders_are_minor_for_9_and_major_for_10(version: str, folder: str) -> None:
+    driver = install.driver_route(found(f"rhel {version.split('.')[0]}", version), "gfx942", kernel="5.14.0-570.el9")
+    assert isinstance(driver, install.DriverRoute)
+    assert any(f"/{folder}/main/" in line for step in driver.steps for line in step.lines)
+
+
+def test_epel_is_enabled_in_two_ways() -> None:
+    ids = {}
+    for key, minor in (("rhel 9", "9.6"), ("rocky 9", "9.6")):
+        route = install.rocm_route(found(key, minor), "gfx942")
+        assert isinstance(route, install.Route)
+        ids[key] = [step.id for step in route.steps]
+    assert "crb-rhel" in ids["rhel 9"] and "crb-clone" not in ids["rhel 9"]
+    assert "crb-clone" in ids["rocky 9"] and "crb-rhel" not in ids["rocky 9"]
+
+
+def test_the_newest_release_is_an_alternative_while_its_address_is_not_known() -> None:
+    routes = {one.stream: one for one in install.rocm_routes(found("ubuntu 24.04"), "gfx1100")}
+    assert list(routes) == ["newgen_714", "classic", "newgen_10"]
+    newest = routes["newgen_10"]
+    assert newest.missing == ("amd_stable",) and newest.pages == (install.hosts()["amd_stable"].page,)
+    assert "classic" in newest.remove_first
+
+
+def test_a_card_that_no_list_names_runs_and_carries_its_risk() -> None:
+    route = install.rocm_route(found("ubuntu 24.04"), "gfx1030", listed=False)
+    assert isinstance(route, install.Route) and route.support == "works-unsupported"
+    assert route.risk is not None and "no list" in route.risk
+
+
+def test_an_override_is_used_within_one_instruction_set_only() -> None:
+    route = install.rocm_route(found("ubuntu 24.04"), "gfx1031")
+    assert isinstance(route, install.Route) and route.packages == ("amdrocm7.14-gfx1030",)
+    assert route.environment == {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"} and route.support == "works-unsupported"
+    wheel = install.wheel("gfx1031", "3.12")
+    assert wheel is not None and wheel.environment == route.environment and wheel.risk
+    for gfx in ("gfx1010", "gfx1036", "gfx803", "gfx90c"):
+        assert isinstance(install.rocm_route(found("ubuntu 24.04"), gfx), Unknown), gfx
+    assert install.wheel("gfx803", "3.12") is None
+    assert all(not one.environment for one in install.wheels("gfx1010", "3.12"))
+
+
+def test_apus_take_the_kernel_that_the_vendor_names() -> None:
+    oem = install.driver_route(found("ubuntu 24.04"), "gfx1151", kernel="6.8.0-45-generic")
+    assert isinstance(oem, install.DriverRoute) and oem.kind == "oem-kernel"
+    assert [step.after for step in oem.steps] == ["reboot"] and not oem.secure_boot
+    running = install.driver_route(found("ubuntu 24.04"), "gfx1151", kernel="6.14.0-1018-oem")
+    assert isinstance(running, install.DriverRoute) and not running.steps
+    assert isinstance(install.driver_route(found("ubuntu 22.04"), "gfx1151", kernel="6.8.0-45-generic"), Unknown)
+    wheel = install.wheel("gfx1103", "3.12")
+    assert wheel is not None and wheel.kind == "amd" and "torch[device-gfx1103]" in wheel.args
+
+
+def test_radeon_keeps_the_kernels_own_driver_where_that_knows_it() -> None:
+    here = found("ubuntu 24.04")
+    own = install.driver_route(here, "gfx1100", kernel="6.8.0-45-generic")
+    built = install.driver_route(here, "gfx1201", kernel="6.8.0-45-generic")
+    newer = install.driver_route(here, "gfx1201", kernel="6.11.0-26-generic")
+    assert [one.kind for one in (own, built, newer) if isinstance(one, install.DriverRoute)] == [
+        "in-tree", "dkms", "in-tree",
+    ]  # fmt: skip
+
+
+def test_firmware_that_is_too_old_takes_the_driver_that_brings_its_own() -> None:
+    backports = install.driver_route(found("debian 12"), "gfx1201", kernel="6.12.9+bpo-amd64")
+    assert isinstance(backports, install.DriverRoute) and backports.kind == "dkms"
+    plain = install.driver_route(found("debian 13"), "gfx1201", kernel="6.12.43-amd64")
+    assert isinstance(plain, install.DriverRoute) and plain.kind == "in-tree"
+    assert [shlex.join(run) for step in plain.steps for run in step.run] == ["apt install firmware-amd-graphics"]
+
+
+def test_secure_boot_needs_a_key_for_a_built_module_and_no_other() -> None:
+    here = found("ubuntu 24.04")
+    asked = install.driver_route(here, "gfx942", kernel="6.8.0-45-generic", secure_boot=True)
+    off = install.driver_route(here, "gfx942", kernel="6.8.0-45-generic", secure_boot=False)
+    own = install.driver_route(here, "gfx1100", kernel="6.8.0-45-generic", secure_boot=True)
+    assert isinstance(asked, install.DriverRoute) and "/var/lib/shim-signed/mok/MOK.der" in asked.secure_boot[0].run[0]
+    assert asked.notes and "console" in asked.notes[1]
+    assert isinstance(off, install.DriverRoute) and not off.secure_boot and not off.notes
+    assert isinstance(own, install.DriverRoute) and not own.secure_boot
+
+
+def test_the_key_is_enrolled_before_the_restart_and_looked_at_after_it() -> None:
+    driver = install.driver_route(found("ubuntu 24.04"), "gfx942", kernel="6.8.0-45-generic", secure_boot=True)
+    assert isinstance(driver, install.DriverRoute)
+    ids = [step.id for step in driver.ordered]
+    assert ids[-4:] == ["apt-driver", "secure-boot-import", "reboot", "secure-boot-check"]
+    assert len(ids) == len(driver.steps) + len(driver.secure_boot)
+
+
+def test_other_processors_are_stated_unknowns() -> None:
+    here = found("debian 13")
+    for answer in (
+        install.driver_route(here, "gfx942", arch="aarch64"),
+        install.rocm_route(here, "gfx942", arch="aarch64"),
+        install.nvidia_driver(here, "12.0", arch="aarch64"),
+    ):
+        assert isinstance(answer, Unknown) and "aarch64" in answer.why
+
+
+def test_what_follows_from_older_pages_is_said() -> None:
+    for key in WHOLE:
+        driver = install.driver_route(whole(key), "gfx942", kernel=KERNELS[key], secure_boot=False)
+        assert isinstance(driver, install.DriverRoute)
+        assert bool(driver.notes) == (not key.startswith("ubuntu")), key
+    route = install.rocm_route(found("ubuntu 24.04"), "gfx942")
+    assert isinstance(route, install.Route) and "libhsa-runtime64-1" in route.notes[0]
+
+
+def test_sles_has_packages_by_target_for_instinct_only() -> None:
+    here = found("sles 15", "15.7")
+    instinct, radeon = install.rocm_route(here, "gfx942"), install.rocm_route(here, "gfx1100")
+    assert isinstance(instinct, install.Route) and instinct.packages == ("amdrocm7.14-gfx942",)
+    assert isinstance(radeon, install.Route) and radeon.packages == ("rocm",)
+    assert isinstance(install.rocm_route(here, "gfx1151"), Unknown)
+
+
+def test_a_rocm_without_a_driver_release_keeps_the_kernels_own() -> None:
+    driver = install.driver_route(found("ubuntu 24.04"), "gfx942", kernel="6.8.0-45-generic", stream="classic_61")
+    assert isinstance(driver, install.DriverRoute) and driver.kind == "in-tree"
