@@ -1,25 +1,88 @@
-"""``rocdoctor emit``: configuration for a launcher."""
+"""``rocdoctor emit``: the plan as files that launchers read."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
-from rocdoctor.cli import UsageError, suggestion
-from rocdoctor.collect import collect
-from rocdoctor.commands.common import open_host
-from rocdoctor.emit import env
-
-TARGETS = {"env": env.render}
+from rocdoctor.cli import EXIT_FINDINGS, UsageError, suggestion
+from rocdoctor.commands.common import wants, width
+from rocdoctor.emit.files import File
+from rocdoctor.emit.targets import TARGETS, Order, Target, target
+from rocdoctor.recommend.layout import Framework
+from rocdoctor.recommend.plan import Plan
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each target's file."""
-    for target in options.targets:
-        if target not in TARGETS:
-            near = suggestion(target, list(TARGETS))
-            raise UsageError(f"no target '{target}'{near}; there are: {', '.join(TARGETS)}")
-    machine = collect(open_host(options))
-    for target in options.targets:
-        sys.stdout.write(TARGETS[target](machine))
+    """Plan once for all targets, then print one file or write them all."""
+    if wants(options) != "text":
+        raise UsageError("emit writes files of its targets' own formats; recommend --json prints the plan")
+    named = list(dict.fromkeys(options.targets))
+    for name in named:
+        if name not in TARGETS:
+            raise UsageError(f"no target '{name}'{suggestion(name, list(TARGETS))}; there are: {', '.join(TARGETS)}")
+    if "accelerate" in named and "deepspeed" in named:
+        raise UsageError("accelerate brings the ds_config.json that goes with it (its script makes the optimizer); "
+                         "leave deepspeed out, and --framework deepspeed asks for it")  # fmt: skip
+    if options.model is None:
+        if named != ["env"]:
+            raise UsageError("emit needs --model (env alone can do without: what helps on this machine in general)")
+        return _bare(options)
+    from rocdoctor.commands.planning import recommendation
+
+    modules = [target(name) for name in named]
+    refuses = [one.refuses for one in modules]
+    hugging = any(getattr(one, "TRANSFORMERS", False) for one in modules)
+    answer = recommendation(options, refuses, _common(modules, named), hugging)
+    if answer.plan is None:
+        from rocdoctor.report.recommend_text import render
+
+        sys.stderr.write(render(answer, width()))
+        return EXIT_FINDINGS
+    return _deliver(options, [file for one in modules for file in one.files(answer.plan, _order(options))], answer.plan)
+
+
+def _common(modules: list[Target], named: list[str]) -> tuple[Framework, ...]:
+    """The frameworks that all targets can express, in the order of the first."""
+    common: list[Framework] = [
+        one for one in modules[0].FRAMEWORKS if all(one in other.FRAMEWORKS for other in modules)
+    ]
+    if not common:
+        raise UsageError(f"no framework serves {' and '.join(named)} together; emit them one by one")
+    return tuple(common)
+
+
+def _order(options: argparse.Namespace) -> Order:
+    return Order(
+        script=options.script, image=options.image, job=options.job, partition=options.partition, time=options.time,
+        machine=getattr(options, "machine", None),
+    )  # fmt: skip
+
+
+def _bare(options: argparse.Namespace) -> int:
+    """The environment that helps on a machine whatever is trained."""
+    from rocdoctor.commands.planning import fleet_of
+    from rocdoctor.emit import env
+
+    return _deliver(options, list(env.bare(fleet_of(options))), None)
+
+
+def _deliver(options: argparse.Namespace, files: list[File], plan: Plan | None) -> int:
+    """One file goes to standard output, several into the folder that the user names."""
+    if options.output is None:
+        # The pair of env is one thing in two spellings.
+        if len(files) == 1 or options.targets == ["env"]:
+            sys.stdout.write(files[0].text)
+            return 0
+        names = ", ".join(file.name for file in files)
+        raise UsageError(f"this makes {len(files)} files ({names}); -o DIR says where to write them")
+    from rocdoctor.commands.new_files import write_files
+
+    for path in write_files(Path(options.output), files, force=options.force):
+        print(f"wrote {path}", file=sys.stderr)
+    if plan is not None:
+        from rocdoctor.report.recommend_text import headline_of
+
+        print(headline_of(plan), file=sys.stderr)
     return 0

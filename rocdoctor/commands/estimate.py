@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from rocdoctor.cli import UsageError
 from rocdoctor.commands.common import print_json, wants, width
-from rocdoctor.recommend.estimate import SpecError, estimate
+from rocdoctor.host.open import read_text
+from rocdoctor.host.regular import read_regular
+from rocdoctor.parsers.yaml_text import parse_json, parse_yaml
+from rocdoctor.recommend.estimate import Result, SpecError, answer_of, efficiency, solve
 
-# A specification is a page; more is no specification.
+# A trace takes seconds; importing torch from a cold disk can take a minute.
+_TRACE_LIMIT_S = 180.0
+# A configuration of a model is a page; more is none.
 _MOST_BYTES = 4_000_000
 
 _VERDICTS = {"yes": "It fits", "tight": "It is tight", "no": "It does not fit"}
@@ -30,22 +33,29 @@ _TERMS = (
 )
 
 
-def _read(path: Path) -> Any:
-    if path.stat().st_size > _MOST_BYTES:
-        raise UsageError(f"{path}: larger than a specification can be")
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+def _read(name: str, text: str) -> Any:
+    read = parse_json(text) if name.endswith(".json") else parse_yaml(text)
+    if read.problem:
+        raise UsageError(f"{'standard input' if name == '-' else name}: {read.problem}")
+    return read.value
+
+
+def _file(path: Path) -> str:
+    """The text of a file that a specification names; never a pipe or a device."""
+    return read_regular(path, _MOST_BYTES).decode("utf-8", errors="replace")
 
 
 def _load(name: str) -> Any:
     """The specification, with a ``config.json`` that its model names read in (beside the specification)."""
+    spec = _read(name, read_text(name))
     if name == "-":
-        return yaml.safe_load(sys.stdin.read(_MOST_BYTES))
-    spec = _read(Path(name))
+        return spec
     model = spec.get("model") if isinstance(spec, Mapping) else None
     config = model.get("config") if isinstance(model, Mapping) else model
     if not isinstance(config, str) or not config.endswith(".json"):
         return spec
-    read = _read(Path(name).parent / config)
+    path = Path(name).parent / config
+    read = _read(str(path), _file(path))
     if not isinstance(read, Mapping):
         raise UsageError(f"{config}: no configuration of a model")
     # A configuration has no name of its own; its folder often is the model's.
@@ -69,23 +79,47 @@ def _lines(answer: Mapping[str, Any]) -> list[str]:
     out += ["", "Memory of one GPU", *(f"  {memory[key]:8.2f} GiB  {words}" for key, words in _TERMS), "", "Why"]
     for reason in answer["why"]:
         out += textwrap.wrap(reason, columns - 2, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    trace = answer.get("trace")
+    if trace is not None:
+        if trace["state"] == "used":
+            words = f"used (torch {trace['torch']}): {trace['live_peak']:.2f} GiB live, most in the {trace['at']}"
+        else:
+            words = f"not available, the figures are the closed form's: {trace['why']}"
+        out += ["", *textwrap.wrap(f"Trace {words}", columns, subsequent_indent="  ", break_on_hyphens=False)]
     return out
+
+
+def _traced(one: Result, python: str | None) -> tuple[Result, dict[str, Any]]:
+    """The estimate with the traced memory where a trace can be had, and what the answer says of it."""
+    from rocdoctor.host.tracing import trace_memory
+    from rocdoctor.recommend import trace
+
+    why = trace.refusal(one.work)
+    if why is None:
+        told = trace.heard(trace_memory(python, trace.request(one.work), _TRACE_LIMIT_S), one.work.model.layers)
+        if isinstance(told, trace.Traced):
+            merged = trace.merged(one, told, efficiency()["memory"])
+            return merged, trace.described(merged, told)
+        why = told
+    return one, trace.unavailable(why)
+
+
+def _answer(options: argparse.Namespace) -> dict[str, Any]:
+    one = solve(_load(options.spec))
+    if not options.trace:
+        return answer_of(one)
+    one, trace = _traced(one, options.python)
+    return {**answer_of(one), "trace": trace}
 
 
 def run(options: argparse.Namespace) -> int:
     """Read the specification, print the answer."""
     try:
-        answer = estimate(_load(options.spec))
+        answer = _answer(options)
     except OSError as error:
         raise UsageError(f"{error.filename or options.spec}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        first = (str(error).splitlines() or ["too deeply nested"])[0]
-        raise UsageError(f"{options.spec}: not readable as YAML: {first}") from None
     except SpecError as error:
         raise UsageError(f"{options.spec}: {error}") from None
-    except ValueError as error:
-        # PyYAML raises plain value errors for dates and numbers that cannot be.
-        raise UsageError(f"{options.spec}: not readable as YAML: {error}") from None
     if wants(options) == "json":
         print_json(answer)
         return 0

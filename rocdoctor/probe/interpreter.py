@@ -153,7 +153,7 @@ def python_facts() -> dict[str, Any]:
     stdlib = os.path.dirname(os.path.abspath(os.__file__))
     marker = os.path.join(stdlib, "EXTERNALLY-MANAGED")
     config = (read_text(os.path.join(sys.prefix, "pyvenv.cfg")) or "") if venv else ""
-    system_site = re.search(r"(?im)^\s*include-system-site-packages\s*=\s*(true|false)", config)
+    system_site = re.search(r"(?im)^[ \t]*include-system-site-packages[ \t]*=[ \t]*(true|false)", config)
     try:
         libc = os.confstr("CS_GNU_LIBC_VERSION")
     except (ValueError, OSError, AttributeError):  # musl has no such name
@@ -286,7 +286,7 @@ def metadata_dirs(path: str) -> Iterator[tuple[str, str, str]]:
         if not dot or kind not in ("dist-info", "egg-info", "egg-link"):
             continue
         name, _, version = stem.partition("-")
-        yield entry.path, name, re.sub(r"-py[0-9.]+.*$", "", version) if kind == "egg-info" else version
+        yield entry.path, name, re.sub(r"-py[0-9.].*$", "", version) if kind == "egg-info" else version
 
 
 def describe(path: str, name: str, version: str, found: dict[str, list[str]] | None) -> dict[str, Any]:

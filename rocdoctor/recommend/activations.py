@@ -24,6 +24,16 @@ class LayerBytes:
     working: float
 
 
+def autocast(work: Work) -> bool:
+    """Whether fp32 weights are multiplied in 16 bits by autocast, which leaves the residual stream in fp32."""
+    return work.framework == "ddp" and work.precision != "fp32" and not work.pure_bf16
+
+
+def _width(work: Work) -> float:
+    """Bytes of an activation over the 2 that the inventory counts."""
+    return 2.0 if work.precision == "fp32" else 1.0
+
+
 def _attention(work: Work) -> float:
     model = work.model
     spread = work.framework in {"fsdp2", "ddp"} and not work.compile and model.latent is None
@@ -35,20 +45,25 @@ def _attention(work: Work) -> float:
 
 
 def _scores(work: Work) -> float:
-    """Scores and probabilities without a flash kernel: fp32 softmax in between (2 + 4 B a head and key)."""
-    return 0.0 if work.flash else 6.0 * work.model.heads * work.seq
+    """Without a flash kernel: fp32 softmax and its 16-bit copy (4 + 2 B a head and key; fp32 needs no copy)."""
+    return 0.0 if work.flash else (4.0 if work.precision == "fp32" else 6.0) * work.model.heads * work.seq
 
 
 def _norms(work: Work) -> float:
-    model = work.model
+    model, width = work.model, _width(work)
+    # Norms of q and k meet 16-bit input with fp32 weights under autocast, so torch writes them out in fp32.
+    heads = (8.0 if autocast(work) else 4.0) * width * (model.q_width + model.k_width) if model.qk_norm else 0.0
+    written_out = model.norm == "rms" and work.transformers and work.loss != "fused" and not work.compile
+    if autocast(work):
+        # fp32 input (and normalised value), and a 16-bit copy of the output for each product that reads it.
+        readers = 3 + (2 if model.gated else 1)
+        return (2 * (8.0 if written_out else 4.0) + 2.0 * readers) * model.hidden + heads
     per_norm = 4.0  # input and output
     if work.compile:
         per_norm = 3.0  # the output is computed again from the input where that is cheap
-    elif work.framework == "ddp" and not work.pure_bf16:
-        per_norm = 10.0  # autocast keeps the residual stream and norms in fp32, and 16-bit copies for the products
-    elif model.norm == "rms" and work.transformers and work.loss != "fused":
-        per_norm = 8.0  # fp32 copy, normalised value, output
-    return 2 * per_norm * model.hidden + (4 * (model.q_width + model.k_width) if model.qk_norm else 0)
+    elif written_out:
+        per_norm = 6.0 if work.precision == "fp32" else 8.0  # fp32 copy, normalised value, output
+    return 2 * per_norm * width * model.hidden + heads
 
 
 def _mlp_bytes(model: Model, work: Work, width: int) -> float:
@@ -73,14 +88,19 @@ def _feed_forward(work: Work, kind: Kind) -> float:
 def _selective_op(work: Work, kind: Kind) -> float:
     """torchtitan's policy: attention output and every second matrix product are kept, the rest is computed again."""
     model = work.model
-    kept = 2.0 * model.o_width + 4 * model.heads + 2.0 * model.hidden
+    kept = 2.0 * _width(work) * model.o_width + 4 * model.heads + _residual(work)
     if model.gated:
         products = model.q_width + model.v_width + model.ffn + model.hidden  # q, v, gate, down
     else:
         products = model.q_width + model.k_width + model.v_width + model.ffn  # fused qkv, up
     if kind == "moe":
         products += model.top_k * (model.expert_ffn + model.hidden) - model.ffn
-    return kept + 2.0 * products
+    return kept + 2.0 * _width(work) * products
+
+
+def _residual(work: Work) -> float:
+    """Bytes a token of the residual stream."""
+    return (4.0 if autocast(work) or work.precision == "fp32" else 2.0) * work.model.hidden
 
 
 def layer_bytes(work: Work, kind: Kind) -> LayerBytes:
@@ -90,20 +110,23 @@ def layer_bytes(work: Work, kind: Kind) -> LayerBytes:
     10 + 24/t).
     """
     model, tp = work.model, work.parallel.tp
-    norms, inside = _norms(work), _attention(work) + _feed_forward(work, kind)
+    norms, feed = _norms(work), _feed_forward(work, kind) * _width(work)
+    inside = _attention(work) * _width(work) + feed
     outer = 1.0 / tp if work.parallel.sequence or tp == 1 else 1.0
     keep_scores = 0.0 if work.recompute == "selective" else _scores(work)
     whole = norms * outer + (inside + keep_scores) / tp
     width = model.ffn if kind == "dense" else model.top_k * model.expert_ffn
     # Liger's gate writes the gradients of gate and up over their values.
     wide = 2.0 if work.loss == "fused" and model.gated else 4.0
-    gradients = (wide * width + 2.0 * model.hidden + (_scores(work) if not work.flash else 0.0)) / tp
+    # Gradients of the feed-forward part; when all of it has gone, three of the size of the scores in fp32.
+    scores = 0.0 if work.flash else 12.0 * model.heads * work.seq - keep_scores
+    gradients = max(wide * _width(work) * width + _residual(work), scores - feed) / tp
     if work.recompute == "full":
-        return LayerBytes(2.0 * model.hidden * outer, whole, whole + gradients)
+        return LayerBytes(_residual(work) * outer, whole, whole + gradients)
     if work.recompute == "selective-op":
         kept = min(whole, _selective_op(work, kind) / tp)
         return LayerBytes(kept, whole, whole - kept + gradients)
-    return LayerBytes(whole, whole, gradients + (_scores(work) - keep_scores) / tp)
+    return LayerBytes(whole, whole, gradients)
 
 
 def stage_bytes(work: Work) -> tuple[float, float]:
@@ -126,8 +149,9 @@ def loss_bytes(work: Work) -> float:
     """Bytes of logits and loss at their peak, whole micro-batch, on the GPU that computes the loss.
 
     A token and word: torch's cross-entropy on fp32 logits 14 (bf16 logits, fp32 copy, log-softmax, two gradients in
-    turn); Transformers' shifted copies 18; torch's loss-parallel form 18 over tp; Megatron's vocabulary-parallel form
-    10 over tp; one compiled kernel 6; in-place kernel 4. Chunked kernels (Liger) keep a chunk and the head's gradient.
+    turn; 16 where the logits themselves are fp32); Transformers' shifted copies 18; torch's loss-parallel form 18 over
+    tp; Megatron's vocabulary-parallel form 10 over tp; one compiled kernel 6; in-place kernel 4. Chunked kernels
+    (Liger) keep a chunk and the head's gradient.
     """
     model, tp = work.model, work.parallel.tp
     # Sequence parallelism gathers the head's input and the gradient of it.
@@ -142,6 +166,8 @@ def loss_bytes(work: Work) -> float:
         each = 18.0
     elif work.framework == "megatron":
         each = 10.0
+    elif tp == 1:
+        each = 16.0 if work.precision == "fp32" else 14.0
     else:
-        each = 14.0 if tp == 1 else 18.0
+        each = 18.0
     return whole + each * work.tokens * model.vocab / tp

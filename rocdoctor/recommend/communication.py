@@ -1,10 +1,7 @@
-"""Bytes that each kind of parallelism sends, and the time of it.
+"""Seconds of communication of a step, from the bytes that each kind of parallelism sends.
 
-Ring collectives over n ranks move (n-1)/n of the data for an all-gather or a reduce-scatter and twice that for an
-all-reduce. Data parallel: 2 x the gradients (ZeRO-3: weights gathered twice, gradients scattered once). Tensor
-parallel: 4 all-reduces of s b h a layer, or as many pairs of all-gather and reduce-scatter. Expert parallel: 4
-all-to-alls of top-k s b h a layer. Pipeline: s b h a boundary and direction. Context parallel: keys and values
-around the ring.
+What travels is listed in ``transfers`` by the rules of ``conventions``; ``traffic`` adds up what leaves a rank. Here it
+meets the rates of links and network, and the share that computation hides.
 """
 
 from __future__ import annotations
@@ -13,13 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rocdoctor.recommend.memory import Shares
 from rocdoctor.recommend.spec import Work
+from rocdoctor.recommend.traffic import busiest
+from rocdoctor.recommend.transfers import Group
 
 
 @dataclass(frozen=True, slots=True)
 class Volumes:
-    """Bytes that one GPU sends a step: ``data`` once a step, the others summed over its micro-batches."""
+    """Bytes that one GPU sends a step.
+
+    ``data``: gradients (and updated weights) of whole or replicated states; ``sharded``: gathers and reductions of
+    states that are sharded to the weights.
+    """
 
     data: float
     sharded: float
@@ -29,40 +31,17 @@ class Volumes:
     pipeline: float
 
 
-def ring(count: int) -> float:
-    """Share of the data that one rank sends in an all-gather or reduce-scatter over ``count`` ranks."""
-    return (count - 1) / count if count > 1 else 0.0
+def volumes(work: Work) -> Volumes:
+    """Bytes of a step on the busiest GPU."""
+    found = busiest(work)
 
+    def of(*groups: Group) -> float:
+        return sum(found.get(one, 0.0) for one in groups)
 
-def volumes(work: Work, part: Shares) -> Volumes:
-    """Bytes of a step on one GPU."""
-    model, plan = work.model, work.parallel
-    m, tokens = work.microbatches, work.tokens
-    stage = -(-model.layers // plan.pp)
-    again = 1 if work.recompute == "full" else 0
-    trained = part.total if work.method == "full" else 0.02 * part.total
-    group = plan.dp * plan.cp
-    wide = 2.0 if work.framework == "deepspeed" or work.pure_bf16 or work.framework == "fsdp1" else 4.0
-    data = sharded = 0.0
-    if plan.zero == 3 and plan.shard > 1:
-        gathers = 1 if plan.keep_gathered else 2
-        times = 1 if plan.keep_gathered and plan.pp > 1 else m
-        sharded = ring(plan.shard) * part.total * (2.0 * gathers) * times + ring(plan.shard) * trained * wide * times
-        copies = group // plan.shard
-        data = 2 * ring(copies) * trained * wide / plan.shard
-    elif plan.zero >= 1:
-        data = ring(group) * (trained * wide + 2.0 * trained)
-    else:
-        data = 2 * ring(group) * trained * (4.0 if work.framework in {"ddp", "megatron"} else wide)
-    activation = 2.0 * tokens * model.hidden
-    # Two pairs of all-gather and reduce-scatter forward, two backward; recomputing repeats the forward ones.
-    tensor = 2 * (4 + 2 * again) * ring(plan.tp) * activation * stage * m
-    moe = sum(count for kind, count in model.kinds if kind == "moe") / model.layers * stage
-    expert = (4 + 2 * again) * ring(plan.ep) * activation * model.top_k * moe * m / plan.tp
-    keys = 2.0 * tokens * (model.k_width + model.v_width) / plan.tp
-    context = (plan.cp - 1) * keys * (3 + again) * stage * m
-    pipeline = 2 * activation * m * plan.chunks / plan.tp if plan.pp > 1 else 0.0
-    return Volumes(data, sharded, tensor, expert, context, pipeline)
+    return Volumes(
+        data=of("dp", "replicate", "embedding"), sharded=of("shard", "expert_shard"), tensor=of("tp"),
+        expert=of("ep"), context=of("cp"), pipeline=of("pp"),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +62,10 @@ def _rate(work: Work, table: Mapping[str, Any], group: int, inner: int) -> float
     share = float(table["fabric"][gpu.fabric]["v"])
     local = gpu.local_link * share
     # One link of a full mesh cannot serve a small group alone.
-    if gpu.fabric == "xgmi" and group * inner < gpu.node_gpus:
-        local *= max(1, min(group, gpu.node_gpus) - 1) / (gpu.node_gpus - 1)
+    if gpu.mesh and group * inner < gpu.island:
+        local *= max(1, min(group, gpu.island) - 1) / (gpu.island - 1)
+    if min(group * inner, gpu.node_gpus) > gpu.island:
+        local = min(local, gpu.host_link * float(table["fabric"]["pcie"]["v"]))
     if group * inner <= gpu.node_gpus or work.gpus <= gpu.node_gpus:
         return local
     members = max(1, gpu.node_gpus // inner)

@@ -22,7 +22,7 @@ from rocdoctor.recommend.reasons import reasons
 from rocdoctor.recommend.spec import Recompute, Work, read_spec
 from rocdoctor.recommend.speed import Speed, speed
 
-__all__ = ["Result", "SpecError", "efficiency", "estimate", "solve"]
+__all__ = ["Result", "SpecError", "answer_of", "efficiency", "estimate", "solve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,11 @@ def estimate(spec: Any) -> dict[str, Any]:
     Memory in GiB of one GPU: ``reserved`` is what the allocator holds, ``low`` to ``high`` what the device must have.
     ``tokens_per_s_per_gpu``, ``mfu`` and ``bound_by`` are null where the GPU's peak is not known.
     """
-    one = solve(spec)
+    return answer_of(solve(spec))
+
+
+def answer_of(one: Result) -> dict[str, Any]:
+    """The answer of an estimate that was solved."""
     found, told = one.memory, one.speed
     figures = {
         "states": found.states, "gathered": found.gathered, "activations": found.activations, "logits": found.logits,

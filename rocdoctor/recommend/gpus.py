@@ -18,7 +18,9 @@ class Gpu:
 
     ``power_share`` is the power limit over the part's board power where the name tells one, else 1.
     ``flash``: frameworks have an attention kernel for it that keeps no scores. ``local_link`` is bytes/s that one GPU
-    sends to its peers in the node, ``fabric`` says over what.
+    sends to its peers in the node, ``fabric`` says over what, ``island`` how many GPUs it joins (the others are
+    reached over ``host_link``), ``mesh`` that each pair of them has links of its own. ``measured`` is the rate of
+    matrix products that was measured on it, in FLOP/s.
     """
 
     name: str
@@ -36,6 +38,9 @@ class Gpu:
     nic: float
     host_link: float
     flash: bool
+    island: int
+    mesh: bool
+    measured: float | None = None
 
 
 # Family of the profiles -> generation of the efficiency table.
@@ -144,7 +149,9 @@ def _power_share(name: str, profile: GpuProfile | None) -> float:
 def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> Gpu:
     """The GPU of ``gpu:`` (a name, or name, mem_gib, peak_tflops, bandwidth_gb_s, nic_gb_s); raises nothing.
 
-    ``nics`` has bytes/s of the network of one GPU by generation. What is derived is named in ``why``.
+    More fields that a plan for a machine gives: usable_gib, link_gb_s, fabric, island, mesh, host_gb_s, per_node,
+    power_share, flash, measured_tflops, and share, the part of a partitioned card. ``nics`` has bytes/s of the network
+    of one GPU by generation. What is derived is named in ``why``.
     """
     table: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {"name": raw} if raw else {}
     name = str(table.get("name") or "not named")[:200]
@@ -165,28 +172,38 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> Gpu:
     peak = _number(table.get("peak_tflops")) or _number(table.get("bf16_tflops"))
     bandwidth = _number(table.get("bandwidth_gb_s"))
     listed_bandwidth = profile.mem_bandwidth_gb_s if profile else None
+    part_of = min(1.0, _number(table.get("share")) or 1.0)
     if bandwidth is None and listed_bandwidth is not None:
-        bandwidth = listed_bandwidth.per_device or listed_bandwidth.values[0]
+        bandwidth = (listed_bandwidth.per_device or listed_bandwidth.values[0]) * part_of
         # Boards with HBM2e in place of HBM3 (named so) reach about 2.4 TB/s on five stacks.
         if re.search(r"hbm2e", name, re.IGNORECASE) and generation == "hopper":
             bandwidth = min(bandwidth, 2400.0)
     link, fabric = _local_link(profile)
     given_link = _number(table.get("link_gb_s"))
-    nic = _number(table.get("nic_gb_s"))
+    if table.get("fabric") in ("xgmi", "nvlink", "pcie"):
+        fabric = str(table["fabric"])
+    nic, host = _number(table.get("nic_gb_s")), _number(table.get("host_gb_s"))
+    node_gpus = int(_number(table.get("per_node")) or 8)
+    power, measured = _number(table.get("power_share")), _number(table.get("measured_tflops"))
+    listed_peak, fp8 = (None if peak else _peak(profile, why)), _rate(profile, "fp8")
+    flash = table.get("flash")
     return Gpu(
         name=name,
         profile_id=profile.id if profile else None,
         generation=generation,
         memory_bytes=memory * GIB,
         usable_bytes=usable_bytes,
-        peak=peak * 1e12 if peak else _peak(profile, why),
-        peak_fp8=_rate(profile, "fp8"),
+        peak=peak * 1e12 if peak else listed_peak * part_of if listed_peak else None,
+        peak_fp8=fp8 * part_of if fp8 else None,
         bandwidth=bandwidth * 1e9 if bandwidth else None,
-        power_share=_power_share(name, profile),
+        power_share=min(1.2, power) if power else _power_share(name, profile),
         local_link=given_link * 1e9 if given_link else link,
         fabric=fabric,
-        node_gpus=int(_number(table.get("per_node")) or 8),
+        node_gpus=node_gpus,
         nic=(nic * 1e9) if nic else nics.get(generation, nics.get("other", 12.5e9)),
-        host_link=_host_link(profile),
-        flash=profile is None or profile.family not in _NO_FLASH,
+        host_link=host * 1e9 if host else _host_link(profile),
+        flash=flash if isinstance(flash, bool) else profile is None or profile.family not in _NO_FLASH,
+        island=int(_number(table.get("island")) or node_gpus),
+        mesh=fabric == "xgmi" and table.get("mesh") is not False,
+        measured=measured * 1e12 if measured else None,
     )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rocdoctor.recommend.activations import loss_bytes, stage_bytes
+from rocdoctor.recommend.activations import autocast, loss_bytes, stage_bytes
 from rocdoctor.recommend.gpus import GIB
 from rocdoctor.recommend.pipeline import Schedule
 from rocdoctor.recommend.shapes import (
@@ -26,12 +26,14 @@ from rocdoctor.recommend.spec import Work
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Parameters of one GPU before sharding: fullest stage, largest layer without its experts, and head."""
+    """Parameters of one GPU before sharding: fullest stage, largest layer without its experts, head, and what lies
+    outside the layers (embedding and head)."""
 
     dense: float
     expert: float
     layer: float
     head: float
+    outer: float
 
     @property
     def total(self) -> float:
@@ -69,8 +71,9 @@ def shares(work: Work) -> Shares:
     # Whatever the given count has beyond the shapes (learned positions) lies with the embedding.
     if plan.pp == 1 and model.given_parameters:
         outer = max(outer, parameters(model) - layers)
-    one_layer = (layer - (expert_matrix(model) if model.experts else 0)) / plan.tp
-    return Shares((layers - expert + outer) / plan.tp, expert / plan.tp / plan.ep, one_layer, head / plan.tp)
+    one_layer = layer - (expert_matrix(model) if model.experts else 0)
+    parts = (layers - expert + outer, expert / plan.ep, one_layer, head, outer)
+    return Shares(*(one / plan.tp for one in parts))
 
 
 # Bytes a parameter of the optimizer's moments; the fp32 master copy is counted apart.
@@ -87,11 +90,21 @@ def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
     if work.framework in {"fsdp2", "fsdp1"}:
         return 4.0, 4.0, moments
     if work.framework == "ddp":
-        return 4.0, 4.0, moments + 2.0  # autocast keeps 16-bit copies of the weights
+        return 4.0, 4.0, moments
     if work.framework == "deepspeed":
         return 2.0, 2.0, 4.0 + 4.0 + moments  # the step sees fp32 gradients
     # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients.
     return 2.0, 4.0, 4.0 + moments
+
+
+def bucket_bytes(work: Work, count: float) -> float:
+    """DistributedDataParallel's buckets: a copy of all gradients in their type, for as long as the wrapper lives.
+
+    Its default (``gradient_as_bucket_view=False``); the trace of torch 2.13 shows the same.
+    """
+    if work.framework != "ddp" or work.parallel.dp == 1 or work.method != "full":
+        return 0.0
+    return bytes_per_parameter(work)[1] * count
 
 
 def _states(work: Work, part: Shares) -> tuple[float, float]:
@@ -112,7 +125,7 @@ def _states(work: Work, part: Shares) -> tuple[float, float]:
 
 
 def _adapted(work: Work, part: Shares) -> tuple[float, float]:
-    """LoRA: frozen 16-bit (or NF4) weights and 16 B a parameter of the adapters on every linear layer."""
+    """LoRA: frozen weights (16-bit, fp32 or NF4) and 16 B a parameter of the adapters on every linear layer."""
     model, plan = work.model, work.parallel
     shard = plan.shard if plan.zero == 3 else 1
     width = model.q_width + model.k_width + model.v_width + model.o_width + 4 * model.hidden
@@ -120,33 +133,68 @@ def _adapted(work: Work, part: Shares) -> tuple[float, float]:
     adapters = work.lora_rank * widths * (-(-model.layers // plan.pp)) / plan.tp
     outer = embedding_parameters(model) / plan.tp
     inner = max(0.0, part.total - outer)
-    base = 2.0 * outer + (4.127 / 8 if work.method == "qlora" else 2.0) * inner
+    whole = 4.0 if work.precision == "fp32" else 2.0
+    # bitsandbytes converts linear layers; the experts of transformers 5 are one parameter, which stays in 16 bits.
+    four_bit = max(0.0, inner - part.expert) if work.method == "qlora" else 0.0
+    base = whole * (outer + inner - four_bit) + 4.127 / 8 * four_bit
     return (base + 12.0 * adapters) / shard, 4.0 * adapters / shard
 
 
-def _gathered(work: Work, part: Shares) -> tuple[float, float]:
-    """Whole 16-bit weights in flight, and buffers of reduction, in bytes."""
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """Bytes that come and go with the layers: whole weights during the loss and the backward pass, buffers of reduction
+    with gradients not yet reduced, and what reducing the outer weights takes when the backward pass ends."""
+
+    forward: float
+    backward: float
+    buffers: float
+    end: float = 0.0
+
+
+def _gathered(work: Work, part: Shares) -> _Flight:
+    """Whole weights in flight, and buffers of reduction."""
     plan = work.parallel
     frozen = work.method != "full"
+    if work.framework in {"fsdp2", "fsdp1"} and (plan.zero == 3 or work.framework == "fsdp2"):
+        return _fully_sharded(work, part)
     largest = attention_matrix(work.model) / plan.tp
     unpack = 2.0 * max(part.layer - largest, largest) if work.method == "qlora" else 0.0
-    if plan.zero < 3 or plan.shard == 1:
+    # DeepSpeed gathers into buffers of its own also where one rank holds everything (or main memory does).
+    if plan.zero < 3 or (plan.shard == 1 and work.framework != "deepspeed"):
         if frozen:
-            return unpack, 0.0
+            return _Flight(unpack, unpack, 0.0)
         if work.framework == "deepspeed" and plan.zero:
-            return 0.0, 4.0 * min(5e8, part.total)  # reduce_bucket_size 5e8, twice with overlap
-        return unpack, (4.0 * min(part.total, 25 * 2**18)) if plan.dp > 1 else 0.0
-    if work.framework == "deepspeed":
-        # stage3_max_live_parameters 1e9, reduce_bucket_size 5e8 twice, and the largest module whole with its gradient.
-        live = 2.0 * min(1e9, part.total)
-        return live + 2.0 * part.head, 4.0 * min(5e8, part.total) + 2.0 * part.head
-    experts = part.expert / max(1, -(-work.model.layers // plan.pp))
-    unit = part.layer + experts
+            return _Flight(0.0, 0.0, 4.0 * min(5e8, part.total))  # reduce_bucket_size 5e8, twice with overlap
+        if work.framework == "ddp":
+            # Autocast keeps 16-bit copies of the weights that it multiplies, from the forward pass to their gradient.
+            copies = 2.0 * (part.total - part.outer + part.head) if autocast(work) else 0.0
+            return _Flight(copies, copies, 0.0)
+        return _Flight(unpack, unpack, 4.0 * min(part.total, 25 * 2**18) if plan.dp > 1 else 0.0)
+    # DeepSpeed: stage3_max_live_parameters 1e9, reduce_bucket_size 5e8 twice, the largest module and its gradient.
+    live = 2.0 * min(1e9, part.total) + 2.0 * part.head
+    return _Flight(live, live, 4.0 * min(5e8, part.total) + 2.0 * part.head)
+
+
+def _fully_sharded(work: Work, part: Shares) -> _Flight:
+    """FSDP with a unit a layer and one for the rest, whose weights stay whole from its forward to its backward pass.
+
+    The loss sees one layer's buffer still held. The backward pass of a layer holds its weights, the gathered next ones,
+    the fp32 input of the reduction before, its first large gradient (of the down projection) and the head's gradient.
+    The rest is reduced at the end: weights and gradients whole, and the fp32 input. As fake tensors of torch 2.13 show.
+    """
+    plan, model = work.parallel, work.model
+    frozen = work.method != "full"
+    width = 4.0 if work.precision == "fp32" else 2.0
+    wide = 2.0 if work.pure_bf16 else 4.0  # of the reduction
+    unit = part.layer + part.expert / max(1, -(-model.layers // plan.pp))
     if plan.keep_gathered:
-        # Gradients of a stage are summed whole in fp32 until its last micro-batch.
+        # Gradients of a pipeline's stage are summed whole in fp32 until its last micro-batch.
         summed = 4.0 * part.total if plan.pp > 1 and work.microbatches > 1 else 0.0
-        return 2.0 * part.total, summed + 4.0 * unit
-    return 2.0 * (2 * unit + part.head), 0.0 if frozen else 4.0 * unit
+        return _Flight(width * part.total, width * part.total, summed + wide * unit)
+    first = width * model.hidden * model.ffn / plan.tp if not model.experts else 0.0
+    buffers = 0.0 if frozen else wide * unit + width * part.head + first
+    end = 0.0 if frozen else (2 * width + wide) * part.outer
+    return _Flight(width * (unit + part.outer), width * (2 * unit + part.outer), buffers, end)
 
 
 def _boundaries(work: Work, plan: Schedule) -> float:
@@ -172,8 +220,10 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     part = shares(work)
     base, gradients = _states(work, part) if work.method == "full" else _adapted(work, part)
     states = base + gradients
-    gathered, buffers = _gathered(work, part)
-    base += _boundaries(work, plan)
+    flight = _gathered(work, part)
+    gathered, buffers = flight.backward, flight.buffers
+    buckets = bucket_bytes(work, part.total)
+    base += _boundaries(work, plan) + buckets
     saved, working = stage_bytes(work)
     tokens = work.tokens
     # A stored chunk is 1/v of the stage's layers of one micro-batch.
@@ -182,13 +232,20 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     logits = loss_bytes(work)
     stays = work.framework in {"megatron", "deepspeed"} or work.microbatches > 1
     kept = gradients if stays else 0.0
-    backward = 2.0 * work.tokens * work.model.vocab / work.parallel.tp if work.loss == "plain" else 0.0
-    # A fused loss computes the head's gradient in the forward pass and keeps it.
-    head = 4.0 * part.head if work.loss == "fused" else 0.0
+    each = 4.0 if work.precision == "fp32" else 2.0
+    backward = each * work.tokens * work.model.vocab / work.parallel.tp if work.loss == "plain" else 0.0
+    # A fused loss computes the head's gradient in the forward pass and keeps it; without sharding it lies whole.
+    head = 4.0 * part.head if work.loss == "fused" or (work.framework == "ddp" and not stays) else 0.0
+    # A training loop that keeps the model's output keeps its logits while the gradients are computed.
+    held = backward if work.framework in {"ddp", "fsdp1", "fsdp2"} and plan.stages == 1 else 0.0
+    moving = gathered + buffers + working * tokens + held
     phases = {
-        "loss": base + kept + gathered + last + logits,
-        "backward": base + kept + gathered + buffers + max(first, last) + working * tokens + head,
+        "loss": base + kept + flight.forward + last + logits,
+        "backward": base + kept + moving + max(first, last) + head,
         "head": base + kept + gathered + buffers + last + backward,
+        # The first layers come last: their activations are few, the gradients of all others are there.
+        "late": base + gradients + moving + saved * tokens / work.model.layers * work.parallel.pp,
+        "end": base + gradients + flight.end,
         "step": base + gradients + (0.0 if work.parallel.offload_optimizer else gradients),
     }
     peak = max(phases.values())
@@ -203,6 +260,8 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     reserved = max(peak, static + factor * max(0.0, peak - base - gathered - kept))
     # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
     # loss; newer frameworks compile the loss along with the model.
+    # States are counted to the last parameter; what a step keeps beside them is estimated.
+    held, exact = min(base + kept, peak), float(table["error_states"]["v"])
     spread = 0.0
     if work.loss == "plain" and phases["loss"] >= phases["backward"]:
         eight = work.framework == "megatron" and work.precision.startswith("fp8")
@@ -211,8 +270,9 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
         spread += gradients / 2
     return Memory(
         states=states, gathered=gathered, activations=(last if loss_counts else max(first, last)),
-        logits=logits, buffers=buffers, live_peak=peak, reserved=reserved, context=context,
-        low=(peak - spread) * (1 - error), high=reserved * (1 + error) + context, spread=spread,
+        logits=logits, buffers=buffers + buckets, live_peak=peak, reserved=reserved, context=context,
+        low=held * (1 - exact) + (peak - held - spread) * (1 - error),
+        high=held * (1 + exact) + (reserved - held) * (1 + error) + context, spread=spread,
     )  # fmt: skip
 
 

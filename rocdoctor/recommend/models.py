@@ -32,6 +32,16 @@ _HF = {
 }
 _UNGATED = {"gpt2", "gpt_neox", "gptj", "mpt", "falcon", "opt", "bloom", "starcoder2", "phi"}
 _QK_NORM = {"qwen3", "qwen3_moe"}
+# Types whose layers are those that are counted here.
+_COUNTED = _UNGATED | _QK_NORM | {
+    "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "gemma", "deepseek_v2", "deepseek_v3", "gpt_oss", "phi3",
+    "granite", "olmo", "olmo2", "stablelm", "internlm2", "yi", "baichuan",
+}  # fmt: skip
+# Types that are no decoders of attention and feed-forward layers.
+_OTHER = re.compile(
+    r"mamba|rwkv|jamba|bamba|zamba|recurrent_gemma|hyena|bert|electra|(?:^|[_-])[a-z]?[mu]?t5|^m?bart$|pegasus|marian|"
+    r"whisper|wav2vec|^vit|^clip|^dino|^swin|^blenderbot|^led$|^longformer|^big_?bird"
+)
 _VOCABULARIES = (32_000, 50_304, 50_368, 100_352, 128_256, 151_936)
 
 
@@ -79,6 +89,9 @@ def _from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         out["attn_bias"] = True
     if out.get("experts") and "expert_ffn" not in out:
         out["expert_ffn"] = out.get("ffn")
+    shared, each = source.get("shared_expert_intermediate_size"), source.get("moe_intermediate_size")
+    if isinstance(shared, int) and isinstance(each, int) and shared > 0 < each:
+        out["shared_experts"] = -(-shared // each)  # one wide shared expert (qwen2_moe)
     if source.get("kv_lora_rank"):
         out["mla"] = {
             "q_rank": source.get("q_lora_rank") or 0, "kv_rank": source["kv_lora_rank"],
@@ -87,6 +100,17 @@ def _from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         }  # fmt: skip
         out.pop("head_dim", None)
     return out
+
+
+def _known_kind(raw: Mapping[str, Any], why: list[str]) -> None:
+    """Whether a configuration is of a kind that is counted here; raises SpecError where it surely is none."""
+    inner = raw.get("text_config")
+    own = inner.get("model_type") if isinstance(inner, Mapping) else None
+    kind = str(own or raw.get("model_type") or "")[:60]
+    if _OTHER.search(kind.lower()):
+        raise SpecError(f"model_type '{kind}' is no decoder of attention and feed-forward layers, which plans are for")
+    if kind and kind not in _COUNTED:
+        why.append(f"model_type '{kind}' is not known: its layers are counted as those of a Llama")
 
 
 def _unknown(name: str) -> SpecError:
@@ -115,6 +139,7 @@ def read_model(raw: Any, why: list[str]) -> Model:
         raise SpecError("no 'model': a name of a known model, its sizes, or a Hugging Face config.json")
     given = {key: value for key, value in raw.items() if value is not None}
     if "num_hidden_layers" in given or "n_layers" in given or "n_layer" in given or "text_config" in given:
+        _known_kind(given, why)
         given = {**_from_hugging_face(given), **{k: v for k, v in given.items() if k in {"params", "name"}}}
     name = str(given.get("name") or given.get("preset") or "model")[:200]
     known = preset(name)

@@ -100,13 +100,20 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
     generation = gpu.generation
     # Clocks under a power limit: power rises faster than the clock, about its square.
     clock = gpu.power_share ** float(table["power_exponent"]["v"])
-    base = peak * clock * _figure(table, generation, "matrix_bf16")
+    share = _figure(table, generation, "matrix_bf16")
+    base = peak * clock * share
+    if gpu.measured:
+        # Products of a training step are smaller and less square than the measured ones; the measured rate is already
+        # that under the power limit. Everything that a peak stands behind moves along.
+        known = gpu.measured * float(table["measured_share"]["v"])
+        peak, clock = (peak * known / base if base else known / share), (clock if base else 1.0)
+        base = known
     fast = base
     if work.precision == "fp32":
         base = fast = base / 2
     elif work.precision.startswith("fp8") and gpu.peak_fp8:
         key = "matrix_fp8_rowwise" if work.precision == "fp8-rowwise" else "matrix_fp8"
-        fast = gpu.peak_fp8 * clock * _figure(table, generation, key)
+        fast = gpu.peak_fp8 * clock * _figure(table, generation, key) * (peak / gpu.peak if gpu.peak else 1.0)
     narrow = min(model.hidden, model.ffn if not model.experts else model.expert_ffn) / plan.tp
     shape = 1 / (1 + float(table["small_width"]["v"]) / narrow) / (1 + float(table["small_tokens"]["v"]) / work.tokens)
     attention_rate = peak * clock * _figure(table, generation, _kernel(work))
@@ -145,14 +152,17 @@ def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, f
 
 
 def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
-    """Tokens a second and GPU, or None for a GPU whose peak no table has."""
-    if not work.gpu.peak:
+    """Tokens a second and GPU, or None for a GPU whose rate is neither in a table nor measured.
+
+    Without a listed peak ``mfu`` is the share of the measured rate of products.
+    """
+    if not work.gpu.peak and not work.gpu.measured:
         return None
     matrix, attention, moved, update = _step_seconds(work, table)
     # Kernels that are too short to fill the time between launches; compiled graphs fuse most of them.
     launches = (40.0 if work.compile else 150.0) * -(-work.model.layers // work.parallel.pp) * work.microbatches
     busy = max(matrix + attention + moved, launches * float(table["launch_seconds"]["v"]))
-    told: Times = times(work, volumes(work, shares(work)), table, busy)
+    told: Times = times(work, volumes(work), table, busy)
     bubble = plan.idle * (busy + told.exposed * 0.5)
     step = busy + told.exposed + bubble + update
     tokens = work.microbatches * work.micro_batch * work.seq * work.parallel.dp / work.gpus
@@ -160,7 +170,9 @@ def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
     model = work.model
     matrix_flops = 6 * active_parameters(model)
     square = 6.0 * model.layers * attention_flops(model, work.seq)
-    peak = work.gpu.peak_fp8 if work.precision.startswith("fp8") and work.gpu.peak_fp8 else work.gpu.peak
+    peak = work.gpu.peak or work.gpu.measured or 0.0
+    if work.precision.startswith("fp8") and work.gpu.peak_fp8:
+        peak = work.gpu.peak_fp8
     parts = {"compute": matrix + attention, "memory": moved + update, "communication": told.exposed, "bubble": bubble}
     return Speed(
         matrix, attention, moved, update, told.exposed, bubble, rate, rate * (matrix_flops + square) / peak,

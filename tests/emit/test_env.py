@@ -1,30 +1,61 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 
-from rocdoctor.emit.env import render, settings
-from rocdoctor.facts import Cpus
-from tests.kit import amd_gpu, k, machine
-
-
-def test_threads_are_shared_among_the_ranks_of_one_machine() -> None:
-    found = settings(machine(amd_gpu(0), amd_gpu(1), cpus=Cpus(threads=k(64), usable=k(32))))
-    assert [(one.name, one.value) for one in found] == [("OMP_NUM_THREADS", "16")]
+from rocdoctor.emit.env import bare, files, refuses
+from rocdoctor.emit.targets import Order
+from rocdoctor.recommend.plan import Setting
+from tests.emit.plan_kit import fleet, plan
 
 
-def test_an_integrated_gpu_is_left_out_where_the_numbers_are_known() -> None:
-    discrete = amd_gpu(0, hip_index=1)
-    integrated = amd_gpu(1, integrated=True, hip_index=0)
-    found = {one.name: one.value for one in settings(machine(discrete, integrated))}
-    assert found["HIP_VISIBLE_DEVICES"] == "1"
-    assert "HIP_VISIBLE_DEVICES" not in {one.name for one in settings(machine(amd_gpu(0), integrated))}
+def _shell(text: str, name: str) -> str:
+    done = subprocess.run(["sh", "-c", f'{text}\nprintf %s "${name}"'], capture_output=True, text=True, check=True)
+    return done.stdout
 
 
-def test_a_shell_reads_what_is_written() -> None:
-    text = render(machine(amd_gpu(0), cpus=Cpus(threads=k(8), usable=k(8))))
-    done = subprocess.run(["sh", "-c", text + 'echo "$OMP_NUM_THREADS"'], capture_output=True, text=True, check=True)
-    assert done.stdout == "8\n"
+def test_a_shell_and_a_reader_of_env_files_get_the_same_values() -> None:
+    made = plan()
+    shell, listed = files(made, Order())
+    assert (shell.name, listed.name) == ("rocdoctor-env.sh", "rocdoctor.env")
+    assert _shell(shell.text, "OMP_NUM_THREADS") == "8"
+    read = dict(line.split("=", 1) for line in listed.text.splitlines() if line and not line.startswith("#"))
+    assert read == {one.name: one.value for one in made.environment}
+
+
+def test_each_variable_stands_below_its_reason() -> None:
+    made = plan()
+    for file in files(made, Order()):
+        lines = file.text.splitlines()
+        at = next(number for number, line in enumerate(lines) if line.endswith("OMP_NUM_THREADS=8"))
+        assert lines[at - 1] == f"# {made.environment[0].reason}"
+
+
+def test_odd_values_and_reasons_stay_one_value_and_a_comment() -> None:
+    odd = Setting("PYTORCH_ALLOC_CONF", "a b;touch $(id)'\nexport X=1", "a reason\nexport Y=1")
+    shell, listed = files(replace(plan(), environment=(odd,)), Order())
+    assert _shell(shell.text, "PYTORCH_ALLOC_CONF") == "a b;touch $(id)' export X=1"
+    assert _shell(shell.text, "X") == _shell(shell.text, "Y") == ""
+    assert len([line for line in listed.text.splitlines() if line and not line.startswith("#")]) == 1
+
+
+def test_what_differs_by_node_is_said_and_not_set() -> None:
+    for file in files(plan(fleet(nodes=2)), Order()):
+        assert "NCCL_SOCKET_IFNAME" in file.text
+        assert all("SOCKET_IFNAME" not in line for line in file.text.splitlines() if not line.startswith("#"))
+    assert "NCCL_SOCKET_IFNAME" not in files(plan(), Order())[0].text
+
+
+def test_without_a_workload_the_fleet_alone_is_asked() -> None:
+    shell, _ = bare(fleet())
+    assert _shell(shell.text, "OMP_NUM_THREADS") == "8"
+    assert "DUMP_ON_TIMEOUT" not in shell.text
 
 
 def test_a_machine_that_needs_nothing_is_told_so() -> None:
-    assert "nothing is needed" in render(machine(amd_gpu(0)))
+    alone = fleet(per_node=1)
+    assert all("nothing is needed" in file.text for file in bare(alone))
+
+
+def test_no_configuration_is_refused() -> None:
+    assert refuses(plan(parallel={"tp": 8}).work) is None

@@ -148,3 +148,26 @@ def test_a_preset_fills_only_what_is_not_given() -> None:
     assert (cut.layers, cut.hidden, cut.kv_heads) == (4, 4096, 8)
     other = read_model({"name": "llama-3.1-8b", "layers": 4, "hidden": 1024, "heads": 8}, [])
     assert other.vocab != 128_256
+
+
+@pytest.mark.parametrize("kind", ["mamba", "bert", "roberta", "t5", "mt5", "umt5", "bart", "whisper", "rwkv", "vit"])
+def test_what_is_no_decoder_is_refused(kind: str) -> None:
+    with pytest.raises(SpecError, match="no decoder"):
+        read_model({**HF_LLAMA, "model_type": kind}, [])
+
+
+def test_a_kind_that_nobody_checked_is_said_to_be_counted_as_a_llama() -> None:
+    for kind, words in (("llama", 0), ("gpt_neox", 0), ("gpt_oss", 0), ("own", 1), ("barthez", 1)):
+        why: list[str] = []
+        read_model({**HF_LLAMA, "model_type": kind}, why)
+        assert len([one for one in why if "is not known: its layers are counted" in one]) == words, kind
+
+
+def test_one_wide_shared_expert_is_counted() -> None:
+    """Qwen1.5-MoE-A2.7B: 14.3 B parameters (its model card); the shared expert is four times as wide as the others."""
+    config = {
+        "model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16,
+        "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60,
+        "num_experts_per_tok": 4, "shared_expert_intermediate_size": 5632, "vocab_size": 151936,
+    }  # fmt: skip
+    assert counted_parameters(read_model(config, [])) == pytest.approx(14.3e9, rel=0.01)

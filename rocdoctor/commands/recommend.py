@@ -1,0 +1,51 @@
+"""``rocdoctor recommend``: a training configuration for this machine, with reasons."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rocdoctor.cli import EXIT_FINDINGS, UsageError
+from rocdoctor.commands.common import print_json, wants, width
+from rocdoctor.commands.planning import fleet_of, recommendation
+from rocdoctor.recommend.errors import SpecError
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan and print; exit status 1 when nothing fits."""
+    kind = wants(options)
+    if kind == "junit":
+        raise UsageError("recommend prints text, json or markdown")
+    if options.model is None:
+        return _overview(options, kind)
+    from rocdoctor.report import recommend_json, recommend_markdown, recommend_text
+
+    answer = recommendation(options)
+    if kind == "json":
+        print_json(recommend_json.as_json(answer))
+    elif kind == "markdown":
+        sys.stdout.write(recommend_markdown.render(answer))
+    else:
+        sys.stdout.write(recommend_text.render(answer, width()))
+    return 0 if answer.plan is not None else EXIT_FINDINGS
+
+
+def _overview(options: argparse.Namespace, kind: str) -> int:
+    """Which popular models fit with which method, where no model was named."""
+    from rocdoctor.recommend.overview import overview
+    from rocdoctor.report import overview_text
+
+    for option in ("method", "framework", "global_batch", "lora_rank"):
+        if getattr(options, option) is not None:
+            raise UsageError(f"--{option.replace('_', '-')} needs --model; without a model all methods are shown")
+    try:
+        found = overview(fleet_of(options), options.seq)
+    except SpecError as error:
+        raise UsageError(str(error)) from None
+    if kind == "json":
+        print_json(overview_text.as_json(found))
+    elif kind == "markdown":
+        sys.stdout.write(overview_text.markdown(found))
+    else:
+        sys.stdout.write(overview_text.text(found, width()))
+    return 0

@@ -1,0 +1,1 @@
+"""Programs that run real gloo ranks and count what each hands to every collective and send."""
