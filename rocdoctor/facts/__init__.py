@@ -6,6 +6,7 @@ link speeds in GT/s per lane. ``Fact[X | None]`` means that "there is none" is i
 
 from __future__ import annotations
 
+from rocdoctor.facts.expected import Expected
 from rocdoctor.facts.gpu import (
     ComputeNode,
     Display,
@@ -39,6 +40,7 @@ from rocdoctor.facts.software import (
     ToolFailure,
     TorchBuild,
     TorchDevice,
+    Unanswered,
     Variable,
 )
 from rocdoctor.facts.system import (
@@ -64,6 +66,7 @@ __all__ = [
     "Disagreement",
     "Display",
     "Environment",
+    "Expected",
     "Fan",
     "FlightOp",
     "FlightRecord",
@@ -102,6 +105,7 @@ __all__ = [
     "ToolFailure",
     "TorchBuild",
     "TorchDevice",
+    "Unanswered",
     "User",
     "Variable",
 ]

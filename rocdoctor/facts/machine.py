@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rocdoctor.evidence import NOT_ASKED, Fact
+from rocdoctor.facts.expected import Expected
 from rocdoctor.facts.gpu import Display, Gpu, GpuLink
 from rocdoctor.facts.job import Job
 from rocdoctor.facts.run import JobRun
@@ -20,6 +21,7 @@ from rocdoctor.facts.software import (
     RocmInstall,
     ToolFailure,
     TorchBuild,
+    Unanswered,
 )
 from rocdoctor.facts.system import Container, Cpus, DeviceNode, Kernel, Memory, Nic, NumaNode, OperatingSystem, User
 
@@ -55,6 +57,7 @@ class Machine:
     product: Fact[str] = NOT_ASKED
     nvidia_failure: Fact[ToolFailure | None] = NOT_ASKED
     failures: tuple[ToolFailure, ...] = ()
+    unanswered: tuple[Unanswered, ...] = ()  # what was asked and has an answer, but gave none
     disagreements: tuple[Disagreement, ...] = ()
     kfd_complete: bool = False  # the listing of KFD nodes shows them all
     kfd_nodes_hidden: Fact[int] = NOT_ASKED  # KFD nodes whose properties this process may not read (its cgroup)
@@ -68,3 +71,4 @@ class Machine:
     smoke: tuple[SmokeRun, ...] = ()  # what smoke tests showed, where they were asked for
     smoke_question: str = ""
     run: JobRun = field(default_factory=JobRun)  # a job that logs and dumps tell of
+    expected: Expected | None = None  # what a profile says that the machine was, where one was given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from rocdoctor.evidence import NOT_ASKED, Fact
 
@@ -98,6 +99,15 @@ class ToolFailure:
     line: int | None = None
     kind: str = ""  # what it means, where its words are known ("version-mismatch", "gpu-lost")
     bdf: str | None = None  # the device that it names
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A question without a whole answer although there is one; ``cut``: it was longer than what is read."""
+
+    question: str
+    reason: Literal["timeout", "failed", "denied", "cut"]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,28 @@
+"""Software versions are not those of the profile.
+
+Why
+  A plan is made for a set of versions that work together: kernel, driver, ROCm or CUDA, torch and its companions. An
+  update of one of them may be wanted and harmless, or the reason why a job that ran last week does not run today.
+  Another minor release of a driver, of ROCm or CUDA, or of torch is a warning, since what was measured and proven then
+  does not hold by itself now; smaller steps are notes. This check looks only when a profile is given
+  (`rocdoctor check --profile FILE`), and only at what the profile lists: packages that were added are no drift.
+
+Fix
+  Go back to the versions of the profile, or prove the new ones with `rocdoctor smoke` and make the profile anew.
+
+References
+  `rocdoctor smoke`, `rocdoctor emit profile`
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Outcome, check, whole_machine
+from rocdoctor.drift import judged
+from rocdoctor.facts import Machine
+
+_FIX = "Go back to the versions of the profile, or prove the new ones with rocdoctor smoke and make the profile anew"
+
+
+@check(whole_machine)
+def profile_versions_differ(machine: Machine) -> Outcome:
+    return judged(machine, "version", _FIX)

@@ -1,0 +1,120 @@
+"""A machine cut down to what is compared: traits, tables of versions, findings.
+
+It is plain and small, so that processes can pass it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rocdoctor.check import Severity, Verdict
+from rocdoctor.evidence import Fact, Known, value_or
+from rocdoctor.facts import Machine
+from rocdoctor.traits import of_gpu, of_machine, packages, packages_complete
+
+
+@dataclass(frozen=True, slots=True)
+class GpuState:
+    """One GPU: ``chip`` is its device id; what is not known is None."""
+
+    index: int
+    label: str
+    bdf: str | None
+    chip: str | None
+    name: str
+    traits: Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Names with values (packages with versions); ``complete``: what is not in it is not there."""
+
+    values: Mapping[str, str]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One finding of a check on a subject, which is the label of a GPU or any other words."""
+
+    check: str
+    subject: str
+    severity: Severity
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One machine. ``name`` is what it was called on the command line.
+
+    ``unknown``: for each check the subjects that it could not judge; in evidence that may not show every GPU also
+    those to which it says that it does not apply, and in an excerpt all without a finding. ``tables`` by name
+    (``package``, ...); one that nobody could list is not in it.
+    """
+
+    name: str
+    gpus: tuple[GpuState, ...] = ()
+    gpus_complete: bool = False
+    traits: Mapping[str, str | None] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    findings: tuple[Found, ...] = ()
+    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+# Modules whose parameters say how GPUs work.
+_MODULES = ("amdgpu", "nvidia", "ttm", "amdttm")
+
+
+def snapshot(name: str, machine: Machine, verdicts: Iterable[Verdict], excerpt: bool = False) -> Snapshot:
+    """The machine with what the checks said of it; ``excerpt``: pasted text, which proves of nothing that it is not."""
+    gpus = tuple(
+        GpuState(
+            gpu.index,
+            gpu.label,
+            value_or(gpu.bdf, None),
+            value_or(gpu.pci_id, None),
+            value_or(gpu.name, None) or "GPU",
+            _values(of_gpu(machine, gpu)),
+        )
+        for gpu in machine.gpus
+    )
+    found: list[Found] = []
+    unknown: dict[str, set[str]] = {}
+    judged = () if excerpt else ("pass", "not-applicable") if machine.gpus_complete else ("pass",)
+    for one in verdicts:
+        if one.finding is not None:
+            found.append(Found(one.check, one.subject, one.finding.severity, one.finding.message))
+        elif one.state not in judged:
+            unknown.setdefault(one.check, set()).add(one.subject)
+    return Snapshot(
+        name,
+        gpus,
+        machine.gpus_complete,
+        _values(of_machine(machine)),
+        _tables(machine),
+        tuple(found),
+        {check: frozenset(subjects) for check, subjects in unknown.items()},
+    )
+
+
+def _values(facts: Mapping[str, Fact[str]]) -> dict[str, str | None]:
+    return {key: fact.value if isinstance(fact, Known) else None for key, fact in facts.items()}
+
+
+def _tables(machine: Machine) -> dict[str, Table]:
+    tables: dict[str, Table] = {}
+    python = packages(machine)
+    if isinstance(python, Known):
+        tables["package"] = Table(python.value, packages_complete(machine))
+    if isinstance(machine.rocm_packages, Known):
+        tables["ROCm package"] = Table(machine.rocm_packages.value, False)
+    parameters = {
+        f"{module}.{name}": value
+        for module, values in machine.kernel.module_parameters.items()
+        if module in _MODULES
+        for name, value in values.items()
+    }
+    if parameters:
+        tables["module parameter"] = Table(parameters, False)
+    return tables
