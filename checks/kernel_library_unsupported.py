@@ -33,7 +33,7 @@ _MENTIONED = "mentions-flash-attention"
 # What a program says of its choice: it works with that, or does without.
 _CHOSEN = re.compile(
     r"(?i)\b(?:using|use|used|with|enabl\w+|disabl\w+|turn(?:ing|ed) (?:on|off)) (?:\w+ ){0,2}flash[ _-]?att|"
-    r"flash[ _-]?att\w*(?: \w+)?\s{0,8}(?:[=:]|is (?:on|off|enabled|disabled)|enabled|disabled|"
+    r"flash[ _-]?att\w{0,40}(?: \w{1,40})?\s{0,8}(?:[=:]|is (?:on|off|enabled|disabled)|enabled|disabled|"
     r"not (?:found|installed|available))"
 )
 

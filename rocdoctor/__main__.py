@@ -6,25 +6,83 @@ import contextlib
 import gc
 import signal
 import sys
-from typing import NoReturn
+import time
+from collections.abc import Sequence
+
+# Commands that read the kernel's files or ask the vendor's tools of this machine unless --from names other evidence.
+_ASKING = frozenset(("check", "facts", "bundle", "recommend", "emit", "setup", "lint", "fix"))
+# Signals that follow the first one this soon are part of it: they would only break its clearing up.
+_SAME_S = 1.0
+
+
+class Stopped(BaseException):
+    """A request to end; not one of the exceptions that anything but the entry catches."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class Stop:
+    """Ends the command as an interrupt does: what was started is ended first, and no second signal breaks that."""
+
+    def __init__(self) -> None:
+        self.at: float | None = None
+        self.ending = False
+
+    def __call__(self, number: int, _: object) -> None:
+        now = time.monotonic()
+        if self.ending or (self.at is not None and now - self.at < _SAME_S):
+            return
+        self.at = now
+        raise KeyboardInterrupt if number == signal.SIGINT else Stopped(number)
+
+    def install(self) -> None:
+        """What is ignored (as nohup wants it) stays ignored."""
+        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"):
+            with contextlib.suppress(AttributeError, ValueError, OSError):
+                number = getattr(signal, name)
+                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                    signal.signal(number, self)
 
 
 def main() -> None:
     """Run the command line; the exit code is the process's."""
     # A run makes many objects and few cycles: looked for at the usual pace they cost a tenth of the time.
     gc.set_threshold(100_000, 10, 10)
-    from rocdoctor.cli import run
+    arguments = sys.argv[1:]
+    if asks_machine(arguments):
+        from rocdoctor.host.apart import possible, run_apart
 
-    for name in ("SIGTERM", "SIGHUP"):
-        with contextlib.suppress(AttributeError, ValueError, OSError):
-            if signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:  # nohup ignores it, and so it stays
-                signal.signal(getattr(signal, name), _stop)
-    sys.exit(run(sys.argv[1:]))
+        if possible():
+            run_apart(lambda: _run(arguments))
+    sys.exit(_run(arguments))
 
 
-def _stop(number: int, _: object) -> NoReturn:
-    """End as an interrupt does: what was started is ended first."""
-    raise SystemExit(128 + number)
+def asks_machine(arguments: Sequence[str]) -> bool:
+    """Whether a command line reads this machine, so that a sick driver could hold us."""
+    if any(one.split("=")[0] in ("--from", "--help", "-h", "--version") for one in arguments):
+        return False
+    first = arguments[0] if arguments else ""
+    if first and not first.startswith("-"):
+        return first in _ASKING
+    screens = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
+    return not screens or "--json" in arguments
+
+
+def _run(arguments: Sequence[str]) -> int:
+    stop = Stop()
+    try:
+        stop.install()
+        from rocdoctor.cli import run
+
+        return run(arguments)
+    except Stopped as stopped:
+        return 128 + stopped.number
+    except KeyboardInterrupt:  # while modules were loaded, or where nobody else met it
+        return 128 + signal.SIGINT
+    finally:
+        stop.ending = True
 
 
 if __name__ == "__main__":

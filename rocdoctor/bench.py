@@ -1,8 +1,9 @@
 """Measures what the design budgets: medians of whole runs, the interpreter's own start included.
 
-``python -m rocdoctor.bench [start|read] [--runs N]`` prints a table: the seconds that passed, those of the processor
-(other programs on the machine spoil only the first), and the memory. ``start`` has the commands and the screens,
-``read`` pasted texts of 10 MB. Nothing is asserted.
+``python -m rocdoctor.bench [start|read|masking] [--runs N]`` prints a table: the seconds that passed, those of the
+processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands and the
+screens, ``read`` pasted texts of 10 MB, ``masking`` its share of bundles and hostile texts of 10 MB. Nothing is
+asserted.
 """
 
 from __future__ import annotations
@@ -141,14 +142,17 @@ def _row(what: str, budget: str, found: Figures) -> None:
 def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("what", nargs="?", choices=("start", "read"))
+    options.add_argument("what", nargs="?", choices=("start", "read", "masking"))
     options.add_argument("--runs", type=int, default=5)
     chosen = options.parse_args()
-    print(f"{'medians of ' + str(chosen.runs) + ' runs':<52} {'budget':>16}    passed  busy")
-    if chosen.what != "read":
+    if chosen.what in (None, "start", "read"):
+        print(f"{'medians of ' + str(chosen.runs) + ' runs':<52} {'budget':>16}    passed  busy")
+    if chosen.what in (None, "start"):
         _start(chosen.runs)
-    if chosen.what != "start":
+    if chosen.what in (None, "read"):
         _read(chosen.runs)
+    if chosen.what in (None, "masking"):
+        _masking(chosen.runs)
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"(this benchmark itself: {own:.0f} MiB)")
 
@@ -159,6 +163,55 @@ def _read(runs: int) -> None:
         for kind, (_, budget) in _TEXTS.items():
             path.write_text(text_of(kind))
             _row(f"read 10 MB: {kind}", budget, measure([*_TOOL, "read", str(path)], runs))
+
+
+# Prints the seconds of the processor that a whole bundle takes, and those of them that masking takes.
+_MASKED_BUNDLE = """
+import sys, time
+from rocdoctor.cli import parser
+from rocdoctor.commands import bundle
+from rocdoctor.host import recorder
+spent = 0.0
+plain = recorder.mask_answer
+def timed(answer, masker):
+    global spent
+    began = time.process_time()
+    try:
+        return plain(answer, masker)
+    finally:
+        spent += time.process_time() - began
+recorder.mask_answer = timed
+bundle.run(parser().parse_args(["bundle", "--quiet", "--from", sys.argv[1], "-o", sys.argv[2]]))
+print(time.process_time(), spent)
+"""
+_HOSTILE = ("key=", "://a:", "token: ", "a@b.", "Aa0/", "\n")
+_MASKED_TEXT = """
+import sys, time
+from rocdoctor.host.masking import Masker
+text = sys.argv[1] * (int(sys.argv[2]) // len(sys.argv[1]))
+Masker().mask_text("warm up")
+began = time.process_time()
+Masker().mask_text(text)
+print((time.process_time() - began) / (len(text) / 1e6))
+"""
+
+
+def _numbers(program: str, *arguments: str) -> list[float]:
+    argv = [sys.executable, "-c", program, *arguments]
+    said = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    return [float(word) for word in said.split()]
+
+
+def _masking(runs: int) -> None:
+    print(f"{'masking, seconds of the processor':<52} {'budget':>16}  bundle masking   share")
+    with tempfile.TemporaryDirectory() as folder:
+        for capture in sorted(Path(__file__).parents[1].glob("fixtures/*8gpu*.capture")):
+            rows = [_numbers(_MASKED_BUNDLE, str(capture), f"{folder}/{capture.stem}-{run}") for run in range(runs + 1)]
+            total, spent = (statistics.median(column) for column in zip(*rows[1:], strict=True))
+            print(f"bundle of {capture.stem:<42} {'20 %':>16}  {total:5.2f} s {spent:5.2f} s  {spent / total:6.1%}")
+    for piece in _HOSTILE:
+        (rate,) = _numbers(_MASKED_TEXT, piece, str(_TEXT_BYTES))
+        print(f"10 MB of {piece!r:<43} {'0.3 s/MB':>16}  {rate:5.2f} s/MB")
 
 
 def _start(runs: int) -> None:

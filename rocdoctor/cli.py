@@ -22,9 +22,11 @@ COMMANDS = {
     "read": "diagnose pasted text: a bug report, a log (- for standard input)",
     "lint": "judge the settings in scripts, profiles and job files, and the advice they follow",
     "smoke": "prove that distributed training computes right, mode by mode",
+    "recommend": "a training configuration for this machine, with reasons",
     "estimate": "memory and speed of one training configuration",
-    "emit": "write configuration for a launcher",
+    "emit": "write that configuration as files for launchers",
     "bundle": "record the evidence in one text file that is safe to post",
+    "diff": "what differs between machines, or between two bundles of one",
     "explain": "the manual page of a check",
     "list": "all checks in one line each",
     "tui": "the screens (also without a command on a terminal)",
@@ -94,9 +96,12 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         add(
             "--pid", type=_pid, metavar="PID", help="judge this running job: its environment, limits, devices and state"
         )
+    if name in ("check", "facts", "bundle"):
+        add("--wake", action="store_true", help="ask the vendor's tools also where a GPU sleeps (it is left asleep)")
     if name == "check":
         add("names", nargs="*", metavar="NAME", help="checks to run (all)")
         add("--import-torch", action="store_true", help="import torch also where no GPU is seen")
+        add("--profile", metavar="FILE", help="what has changed since this profile was made (emit profile)")
     if name == "facts":
         add("--import-torch", action="store_true", help="import torch also where no GPU is seen")
     if name == "read":
@@ -104,6 +109,8 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
     if name == "lint":
         add("files", nargs="+", metavar="FILE|DIR|-", help="scripts, Python, .env files, Dockerfiles, YAML, job files")
         add("--no-machine", action="store_true", help="judge the text alone, not against this machine")
+    if name == "diff":
+        add("inputs", nargs="+", metavar="FILE|DIR|-", help="two or more bundles, folders, archives or pasted texts")
     if name == "explain":
         add("name", metavar="NAME", help="a check, or advice-<id>")
     if name == "smoke":
@@ -127,11 +134,47 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         more("--wait", type=_seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
     if name == "estimate":
         add("spec", metavar="SPEC.yaml", help="the configuration")
+        add("--trace", action="store_true", help="trace one step's memory with the torch of --python (no GPU needed)")
     if name == "emit":
-        add("targets", nargs="+", metavar="TARGET", help="env")
+        _emitting(one)
+    if name in ("recommend", "emit"):
+        _planning(one)
     if name == "bundle":
         add("-o", "--output", metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
         add("--with-smoke", action="store_true", help="run the quick smoke tests too and record their results")
+        add("--with-figures", action="store_true", help="measure how fast this machine is too and record that")
+        add("--gzip", action="store_true", help="pack the file (done by itself above 5 MB)")
+        add("--show", action="store_true", help="print what would be written and what was masked; write nothing")
+
+
+def _planning(one: argparse.ArgumentParser) -> None:
+    """What is to be trained, and on what."""
+    add = one.add_argument_group("what is to be trained").add_argument
+    add("--model", metavar="NAME|config.json|k=v,...", help="a known model, its config.json, or its sizes")
+    add("--method", choices=("pretrain", "full", "lora", "qlora"), help="how it is trained (pretrain)")
+    add("--seq", type=int, metavar="N", help="tokens of a sequence (4096; fine-tuning 2048)")
+    add("--global-batch", type=int, metavar="N", help="sequences of one step over all GPUs (left to the plan)")
+    add("--goal", choices=("speed", "memory"), default="speed", help="what to aim at (speed)")
+    add("--framework", metavar="NAME", help="ddp, fsdp, deepspeed, torchtitan or megatron (the plainest that does it)")
+    add("--lora-rank", type=int, metavar="R", help="rank of the adapters (16)")
+    more = one.add_argument_group("on what (this machine)").add_argument
+    more("--gpus", metavar="8xMI300X", help="a described node in place of this machine")
+    more("--nodes", type=int, metavar="N", help="that many such nodes (1)")
+    more("--ram", type=float, metavar="GIB", help="main memory of a described node")
+    more("--measure", action="store_true", help="measure this machine's rates first (about a minute)")
+
+
+def _emitting(one: argparse.ArgumentParser) -> None:
+    add = one.add_argument
+    targets = "env torchrun accelerate trainer deepspeed torchtitan megatron slurm kubernetes compose profile"
+    add("targets", nargs="+", metavar="TARGET", help=targets.replace(" ", ", "))
+    add("-o", "--output", metavar="DIR", help="where to write the files (one file goes to standard output)")
+    add("--force", action="store_true", help="write over files that exist")
+    add("--script", metavar="FILE", default="train.py", help="the training program that is started (train.py)")
+    add("--image", metavar="NAME", help="the container image (kubernetes, compose)")
+    add("--job", metavar="NAME", default="train", help="the job's name (slurm, kubernetes, compose)")
+    add("--partition", metavar="NAME", help="the partition (slurm)")
+    add("--time", metavar="HH:MM:SS", help="the time limit (slurm)")
 
 
 def run(arguments: Sequence[str]) -> int:

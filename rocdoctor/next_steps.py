@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocdoctor.diagnose import NextStep
-from rocdoctor.evidence import Unknown
+from rocdoctor.evidence import Unknown, value_or
 from rocdoctor.facts import Machine
 
 
@@ -18,6 +18,17 @@ def next_steps(machine: Machine) -> tuple[NextStep, ...]:
         why = "the kernel log needs root; it would show driver failures, resets and memory errors"
         steps.append(NextStep("sudo dmesg | rocdoctor check --add -", why))
     torch = machine.torch
+    # Where a tool has told what the files of a sleeping GPU do not, it was woken already.
+    asleep = [
+        gpu
+        for gpu in machine.gpus
+        if value_or(gpu.runtime_status, "") == "suspended"
+        and isinstance(gpu.power.now_w, Unknown)
+        and gpu.power.now_w.reason == "suspended"
+    ]
+    if asleep:
+        why = f"{asleep[0].label} sleeps and was left asleep; this wakes it and asks for its sensors and versions"
+        steps.append(NextStep("rocdoctor check --wake", why))
     if gpus and isinstance(torch.version, Unknown) and torch.version.reason == "absent":
         why = "no Python interpreter was found; name the one that runs your training"
         steps.append(NextStep("rocdoctor check --python /path/to/venv/bin/python", why))

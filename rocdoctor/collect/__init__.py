@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.collect import (
     container,
     cpus,
@@ -18,11 +20,13 @@ from rocdoctor.collect import (
     user,
 )
 from rocdoctor.collect import os as system
+from rocdoctor.collect.asked import NotingHost
 from rocdoctor.collect.drivers import collect_drivers
 from rocdoctor.collect.messages import collect_messages
 from rocdoctor.collect.numa import collect_numa
 from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
 from rocdoctor.collect.run import collect_run
+from rocdoctor.collect.sleep import sleeping
 from rocdoctor.collect.slurm import collect_slurm_nodes
 from rocdoctor.collect.smoke import collect_smoke
 from rocdoctor.collect.sources import read_tools
@@ -32,12 +36,14 @@ from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.host.base import Host
 
 
-def collect(host: Host, import_torch: bool = False, smoke: str = "") -> Machine:
+def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool = False) -> Machine:
     """Everything that the host knows of its machine. Never raises for what a machine may answer.
 
     torch is imported (in a child) only where there is a GPU that it could use, or when asked. ``smoke``: the question
-    of smoke tests to run; recorded ones are read without it.
+    of smoke tests to run; recorded ones are read without it. A GPU that sleeps is left asleep unless ``wake``: neither
+    its vendor's tools nor torch are asked then.
     """
+    host = noting = NotingHost(host)
     seen = job.view(host)  # with a job, environment, limits and control groups are that one's
     log.prefetch(host)
     for subject in (cpus, kernel, network, memory, system, user, container):
@@ -45,7 +51,9 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "") -> Machine:
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
-    tools = read_tools(host, vendors, several=len({record.bdf for record in view.records}) > 1)
+    asleep = set() if wake or smoke else sleeping(view.records)
+    awake = [vendor for vendor in vendors if vendor not in asleep]
+    tools = read_tools(host, awake, several=len({record.bdf for record in view.records}) > 1)
     gpus.add_tools(view, tools)
     running = kernel.collect_kernel(host, tools)
     distribution = system.collect_os(host)
@@ -66,7 +74,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "") -> Machine:
     rocm, rocm_complete = software.collect_rocm(host, value_or(distribution.id, None))
     running = kernel.with_log(running, kernel_log)
     named = packages.collect_packages(host, rocm, value_or(distribution.id, None), value_or(distribution.id_like, None))
-    torch = software.collect_torch(host, import_torch or (host.kind == "live" and usable))
+    torch = software.collect_torch(host, import_torch or (host.kind == "live" and usable and not asleep))
     smoke_runs, smoke_question = collect_smoke(host, smoke)
     machine = Machine(
         smoke=smoke_runs,
@@ -111,4 +119,5 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "") -> Machine:
         job=job.collect_job(host, running.uptime_s),
         run=collect_run(host),
     )
-    return with_voices(host, stated.filled(host, machine))
+    machine = with_voices(host, stated.filled(host, machine))
+    return replace(machine, unanswered=noting.unanswered)

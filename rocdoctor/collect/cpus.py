@@ -141,8 +141,10 @@ def _ids(host: Host, numbers: list[int], names: tuple[str, ...]) -> Fact[int]:
     found: set[tuple[str, ...]] = set()
     for group in questions:
         answers = [host.ask(question) for question in group]
-        if any(not answer.ok or not answer.text.strip().isdecimal() for answer in answers):
-            return next(answer for answer in answers if not answer.text.strip().isdecimal()).unknown()
+        # A damaged bundle may hold a number under a failure.
+        bad = next((answer for answer in answers if not answer.ok or not answer.text.strip().isdecimal()), None)
+        if bad is not None:
+            return bad.unknown()
         found.add(tuple(answer.text.strip() for answer in answers))
     return Known(len(found), first.source(1))
 

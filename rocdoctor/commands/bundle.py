@@ -3,72 +3,123 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
+from collections.abc import Iterable
+from pathlib import Path
 
 from rocdoctor import __version__
 from rocdoctor.cli import UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, chosen_checks, open_host
 from rocdoctor.diagnose import diagnose
-from rocdoctor.host.base import Host
-from rocdoctor.host.capture import write
-from rocdoctor.host.recorder import MaskedHost, Recorder
-from rocdoctor.report.text import render
+from rocdoctor.facts import Machine
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.capture import CaptureError, CaptureHost, pack, parse, write
+from rocdoctor.host.new_file import write_new
+from rocdoctor.host.recorder import MaskedHost, Recorder, settled
+from rocdoctor.report.bundle_text import masked_counts, masked_text, summary
+
+# Forges and mail refuse larger attachments as text.
+PACKED_ABOVE_BYTES = 5_000_000
 
 
 def run(options: argparse.Namespace) -> int:
     """Collect once, judge, write both: the report for people first, then every question with its answer."""
+    question = _smoke(options)
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
     recorder = host if isinstance(host, Recorder) else Recorder(_masked(host, options.include_identity))
-    machine = collect(recorder, smoke=_smoke(options))
-    checks, problems = chosen_checks((), ())
-    text = render(diagnose(machine, checks, problems))
-    progress.done()
+    if question:
+        progress.say("running smoke tests")
+    machine = collect(recorder, smoke=question)
     headers = {"origin": "recorded" if host.kind == "live" else f"replayed from {host.kind}", "rocdoctor": __version__}
-    content = write(recorder.answers.values(), headers, summary=text)
-    path = options.output or time.strftime("rocdoctor-%Y%m%d-%H%M%S.txt")
-    if path == "-":
+    answers, machine = _settled(recorder, machine, headers)
+    checks, problems = chosen_checks((), ())
+    texts = [answer.text for answer in answers]
+    text = summary(diagnose(machine, checks, problems), texts, options.include_identity)
+    progress.done()
+    content = write(answers, headers, text)
+    if options.show:
         sys.stdout.write(content)
+        said = masked_text(masked_counts(texts), options.include_identity)
+        print(f"{said}\nnothing was written", file=sys.stderr)
         return 0
-    _write_new(path, content)
-    print(f"wrote {path} ({len(content.encode()) // 1024 + 1} KiB); read it before you post it", file=sys.stderr)
+    _deliver(content, options)
     return 0
 
 
 def _smoke(options: argparse.Namespace) -> str:
-    if not options.with_smoke:
+    """The question of the smoke tests to run, "" for none."""
+    if not (options.with_smoke or options.with_figures):
         return ""
+    option = "--with-smoke" if options.with_smoke else "--with-figures"
     if options.source is not None:
-        raise UsageError("--with-smoke runs tests on this machine; it does not go with --from")
+        raise UsageError(f"{option} runs tests on this machine; it does not go with --from")
+    if options.pid is not None:
+        raise UsageError(f"{option} tests the whole machine; it does not go with --pid")
     from rocdoctor.smoke.live import Request
 
-    return Request().question()
+    return Request(figures=options.with_figures, no_modes=not options.with_smoke).question()
 
 
 def _masked(host: Host, include_identity: bool) -> Host:
     if include_identity:
         return host
     from rocdoctor.host.masking import Masker
+    from rocdoctor.host.open import own_masker
 
-    return MaskedHost(host, Masker())
+    return MaskedHost(host, own_masker() if host.kind == "live" else Masker())
 
 
-def _write_new(path: str, content: str) -> None:
-    """Write a file that did not exist, readable by its owner alone; no link is followed, no half file is left."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+def _settled(recorder: Recorder, machine: Machine, headers: dict[str, str]) -> tuple[Iterable[Answer], Machine]:
+    """The answers masked with all names that any of them told, and the machine as they show it.
+
+    A name that was learned late stands in earlier answers; the report must be that of the file, not of the run.
+    """
+    answers = settled(recorder)
+    if answers == list(recorder.answers.values()):
+        return answers, machine
     try:
-        descriptor = os.open(path, flags, 0o600)
-    except FileExistsError:
-        raise UsageError(f"{path}: exists already; bundles are never overwritten") from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(content)
-    except OSError as error:
-        os.unlink(path)
-        raise UsageError(f"{path}: {error.strerror}") from None
+        capture = parse(write(answers, headers).encode())
+    except CaptureError as error:
+        raise UsageError(f"{recorder.origin}: too much for a bundle: {error}") from None
+    return answers, collect(CaptureHost(capture, recorder.origin))
+
+
+def _deliver(content: str, options: argparse.Namespace) -> None:
+    """Write the file, or print it where the output is ``-``."""
+    data = content.encode()
+    packed = options.gzip or len(data) > PACKED_ABOVE_BYTES
+    if options.output == "-":
+        if options.gzip:
+            sys.stdout.buffer.write(pack(content))
+        else:
+            sys.stdout.write(content)
+        return
+    data = pack(content) if packed else data
+    path = _written(options.output, data, ".gz" if packed else "")
+    kib = len(data) // 1024 + 1
+    print(f"wrote {path} ({kib} KiB{', packed' if packed else ''}); read it before you post it", file=sys.stderr)
+
+
+def _written(output: str | None, data: bytes, ending: str) -> Path:
+    """The path of the new file; a name of our own choice is never taken already."""
+    given = Path(output) if output else Path()
+    chosen = output is not None and not given.is_dir()
+    stem = time.strftime("rocdoctor-%Y%m%d-%H%M%S")
+    for number in range(1, 100):
+        path = given if chosen else given / f"{stem}{f'-{number}' if number > 1 else ''}.txt"
+        if ending and path.suffix != ending:
+            path = path.with_name(path.name + ending)
+        try:
+            write_new(path, data)
+        except FileExistsError:
+            if chosen:
+                raise UsageError(f"{path}: exists already; bundles are never overwritten") from None
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}") from None
+        else:
+            return path
+    raise UsageError(f"{given}: holds a hundred bundles of this second")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from dataclasses import replace
 
 from rocdoctor.check import SEVERITIES
-from rocdoctor.cli import EXIT_FINDINGS
+from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
 from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.facts import Expected
 from rocdoctor.host.base import Host
+from rocdoctor.host.open import read_text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -19,13 +23,29 @@ def run(options: argparse.Namespace) -> int:
     checks, problems = chosen_checks(only, options.skip, options.checks)
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
+    expected = _profile(getattr(options, "profile", None))
     host = open_host(options)
-    machine = collect(host, import_torch=getattr(options, "import_torch", False))
+    machine = replace(
+        collect(host, getattr(options, "import_torch", False), wake=getattr(options, "wake", False)), expected=expected
+    )
     progress.say("judging")
     diagnosis = diagnose(machine, checks, problems)
     seconds = progress.done()
     show(options, host, diagnosis, seconds, {one.name: one.title for one in checks})
     return exit_code(diagnosis, options.fail_on)
+
+
+def _profile(name: str | None) -> Expected | None:
+    """The profile that was given; raises UsageError for a file that is none."""
+    if name is None:
+        return None
+    from rocdoctor.collect.expected import read_expected
+
+    origin = "standard input" if name == "-" else name
+    expected, problem = read_expected(read_text(name), os.path.basename(origin))
+    if problem:
+        raise UsageError(f"{origin}: {problem}")
+    return expected
 
 
 def show(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, seconds: float, titles: dict[str, str]) -> None:

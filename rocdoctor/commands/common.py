@@ -44,14 +44,22 @@ def chosen_checks(
     """The checks that were asked for; unknown names end with a suggestion. User folders come after our own."""
     # The screens open a host before they need checks.
     from rocdoctor.check import CheckLoadError, check_files, checks_folder, load_check, name_of
+    from rocdoctor.host.trusted import untrusted
 
-    places = [checks_folder(), *(Path(folder) for folder in folders), *_user_folder()]
+    ours, named, found = checks_folder(), [Path(folder) for folder in folders], _user_folder()
     paths: dict[str, Path] = {}
     problems: list[str] = []
-    for place in places:
+    for place in (ours, *named, *found):
         if not place.is_dir():
             raise UsageError(f"{place}: no such folder of checks")
-        for path in check_files(place):
+        files = check_files(place)
+        refused = untrusted(place, files) if place is not ours else ""
+        if refused and place in named:
+            raise UsageError(refused)
+        if refused:  # the rest of the run does not depend on it
+            problems.append(refused)
+            continue
+        for path in files:
             paths.setdefault(name_of(path), path)
     wanted = set(paths) if not (names := {name.replace("_", "-") for name in only}) else names
     unwanted = {name.replace("_", "-") for name in skip}

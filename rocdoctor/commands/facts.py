@@ -14,7 +14,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
-    machine = collect(host, import_torch=options.import_torch)
+    machine = collect(host, import_torch=options.import_torch, wake=options.wake)
     progress.done()
     if wants(options) == "json":
         from rocdoctor.report.json_facts import facts

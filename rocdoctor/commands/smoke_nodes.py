@@ -67,7 +67,7 @@ def _print(options: argparse.Namespace, outcome: Outcome, here: Place) -> None:
     from rocdoctor.report import nodes_text, smoke_text
 
     def shown(value: Any) -> Any:
-        own_name = [] if re.fullmatch(r"[0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:]*", here.host) else [here.host]
+        own_name = [] if re.fullmatch(r"[0-9.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:]*", here.host) else [here.host]
         return value if options.include_identity else nodes_text.discreet(value, own_name)
 
     runs = outcome.runs

@@ -7,6 +7,7 @@ group, which is ended with TERM and then KILL. Nothing here waits without a limi
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import errno
 import glob
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING
 from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
 from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
-from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded
+from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded, threads_fit
 
 if TYPE_CHECKING:
     from rocdoctor.smoke.live import Aside
@@ -36,14 +37,16 @@ _PIECE_BYTES = 256 * 1024
 _SLOW = ("run ", "python ", "smoke ")
 # Every mode has its own deadline; this one is for the day when that fails.
 _SMOKE_LIMIT_S = 7200.0
+_MANY_STUCK = 20
 
 
 class _Pending:
     """An answer on its way."""
 
-    __slots__ = ("answer", "began", "done")
+    __slots__ = ("answer", "began", "done", "taken")
 
     def __init__(self) -> None:
+        self.taken = False  # a thread lives that will answer it
         self.done = threading.Event()
         self.answer: Answer | None = None
         self.began: float | None = None
@@ -74,7 +77,7 @@ class LiveHost:
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
-        self._stuck_reads = 0
+        self._stuck: list[str] = []  # the folders of files whose reading hangs
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._reading = self._start_reader()
 
@@ -91,15 +94,21 @@ class LiveHost:
         pending = self._begin(question)
         slow = question.startswith(_SLOW)
         limit = self._deadline_s(question)
+        waited = 0
         while not pending.done.wait(limit):
             began = pending.began
+            waited += 1
             if began is not None and time.monotonic() - began >= limit:
                 pending.finish(Answer(question, "timeout", note=f"{limit:g}s", seconds=limit))
-                self._stuck_reads += not slow
-            if not slow:  # it hangs, or stands behind one that does
+                if not slow:
+                    self._stuck.append(question.rpartition("/")[0])
+            if slow and not pending.taken and waited > 1:
+                pending.finish(Answer(question, "failed", note="MemoryError: its thread did not start"))
+            if not slow and waited > 1 and not self._lived:
+                self._read_here()
+            elif not slow:  # it hangs, or stands behind one that does
                 self._replace_reader()
-        assert pending.answer is not None
-        return pending.answer
+        return pending.answer or Answer(question, "failed", note="MemoryError: too little for the answer")
 
     def forget(self) -> None:
         """Let the next asking of a question look again: for what changes while one watches."""
@@ -111,8 +120,8 @@ class LiveHost:
     def _deadline_s(self, question: str) -> float:
         """How long to wait. Programs keep their own deadline, so they get a little longer here.
 
-        After one stuck read the device is known to be sick: the next ones get little time, so that the whole run ends
-        soon after one deadline.
+        After one stuck read the device is known to be sick: the next ones get little time, least in the same folder
+        and after many, so that the whole run ends soon after one deadline.
         """
         if question.startswith("smoke "):
             soak = re.search(r" soak=([0-9]{1,4}(?:\.[0-9]{1,4})?)\b", question)
@@ -121,7 +130,10 @@ class LiveHost:
             return self.timeout_s * 3 + 2 * GRACE_S + 1.0
         if question.startswith("run "):
             return self.timeout_s + 2 * GRACE_S + 1.0
-        return min(self.timeout_s, 0.2) if self._stuck_reads else self.timeout_s
+        if not self._stuck:
+            return self.timeout_s
+        known = len(self._stuck) > _MANY_STUCK or question.rpartition("/")[0] in self._stuck
+        return min(self.timeout_s, 0.05 if known else 0.2)
 
     def _begin(self, question: str) -> _Pending:
         with self._lock:
@@ -131,9 +143,7 @@ class LiveHost:
             pending = self._pending[question] = _Pending()
         if question.startswith(_SLOW):
             target = {"run": self._run, "python": self._probe, "smoke": self._smoke}[question.split(" ", 1)[0]]
-            try:
-                threading.Thread(target=self._slot, args=(target, question, pending), daemon=True).start()
-            except RuntimeError:  # this user may start no more threads: one after the other then
+            if not _start(self._slot, target, question, pending):  # one after the other then
                 self._slot(target, question, pending)
         else:
             self._jobs.put((question, pending))
@@ -142,21 +152,31 @@ class LiveHost:
         return pending
 
     def _slot(self, function: Callable[[str], Answer], question: str, pending: _Pending) -> None:
-        with self._slots:
-            pending.began = time.monotonic()
-            try:
-                answer = function(question)
-            except Exception as error:  # a question never breaks the tool
-                answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
-        pending.finish(replace(answer, seconds=time.monotonic() - pending.began))
+        pending.taken = True
+        try:
+            with self._slots:
+                pending.began = time.monotonic()
+                try:
+                    answer = function(question)
+                except Exception as error:  # a question never breaks the tool
+                    answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+            pending.finish(replace(answer, seconds=time.monotonic() - pending.began))
+        except MemoryError:  # the asker has words for it
+            pass
+        finally:
+            pending.done.set()
 
     def _start_reader(self) -> bool:
         """Whether there is a thread that reads; without one, questions are answered as they come."""
-        try:
-            threading.Thread(target=self._read_for_ever, args=(self._jobs,), daemon=True).start()
-        except RuntimeError:
-            return False
-        return True
+        self._lived: list[bool] = []  # filled by the reader's first step
+        return _start(self._read_for_ever, self._jobs, self._lived)
+
+    def _read_here(self) -> None:
+        """No thread gets as far as its first step: answer what waits, and all that follows, without one."""
+        self._reading = False
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._read_one(self._jobs.get_nowait())
 
     def _replace_reader(self) -> None:
         """The reader hangs in the kernel: leave it there, and let a new one go on with the rest."""
@@ -169,21 +189,27 @@ class LiveHost:
         self._start_reader()
 
     @staticmethod
-    def _read_for_ever(jobs: queue.SimpleQueue[_Job | None]) -> None:
-        while (job := jobs.get()) is not None:
-            LiveHost._read_one(job)
+    def _read_for_ever(jobs: queue.SimpleQueue[_Job | None], lived: list[bool]) -> None:
+        lived.append(True)
+        more = True
+        while more:
+            with contextlib.suppress(MemoryError):
+                job = jobs.get()
+                more = job is not None
+                LiveHost._read_one(job)
 
     @staticmethod
     def _read_one(job: _Job | None) -> None:
         if job is None or job[1].done.is_set():
             return
         question, pending = job
-        pending.began = time.monotonic()
         try:
-            answer = _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
+            pending.began = time.monotonic()
+            pending.finish(_QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question))
         except Exception as error:  # a question never breaks the tool
-            answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
-        pending.finish(answer)
+            pending.finish(Answer(question, "failed", note=f"{type(error).__name__}: {error}"))
+        finally:
+            pending.done.set()  # also where memory is too short for words
 
     def _run(self, question: str) -> Answer:
         argv = argv_of(question)
@@ -225,6 +251,21 @@ class LiveHost:
         return Answer(question, "ok", normalise(to_text(runs).encode()), 0)
 
 
+def _start(function: Callable[..., None], *arguments: object) -> bool:
+    """Start a daemon thread; False where this user may start no more, or has no memory for it.
+
+    Not ``threading.Thread``, which waits for the first step of a thread that may never take it: where memory is short
+    it dies before.
+    """
+    if not threads_fit():
+        return False
+    try:
+        _thread.start_new_thread(function, arguments)
+    except (RuntimeError, MemoryError):
+        return False
+    return True
+
+
 def _failure(question: str, error: OSError) -> Answer:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Answer(question, "absent")
@@ -258,7 +299,17 @@ def _read(question: str) -> Answer:
 
 
 def _list(question: str) -> Answer:
-    return Answer(question, "ok", "\n".join(sorted(glob.glob(_path(question)))).encode())
+    pattern = _path(question)
+    found = sorted(glob.glob(pattern))
+    if not found:  # also where the folder may not be looked into, or fails: then nothing is known of what it holds
+        folder = os.path.dirname(re.split(r"[*?\[]", pattern, maxsplit=1)[0]) or "/"
+        try:
+            with os.scandir(folder) as entries:
+                next(entries, None)
+        except OSError as error:
+            failure = _failure(question, error)
+            return failure if failure.status != "absent" else Answer(question, "ok")
+    return Answer(question, "ok", "\n".join(found).encode())
 
 
 def _link(question: str) -> Answer:

@@ -9,12 +9,16 @@ import sys
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
 from rocdoctor.host.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.tree import DiskTree, TreeError, TreeHost
+
+if TYPE_CHECKING:
+    from rocdoctor.host.masking import Masker
 
 MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
 
@@ -30,17 +34,23 @@ def open_live(timeout_s: float, python: str | None, include_identity: bool = Fal
 
     host: Host = LiveHost(timeout_s, python) if pid is None else _open_job(timeout_s, python, pid)
     if not include_identity:
-        from rocdoctor.host.masking import Masker
-
-        masker = Masker()
-        user = os.environ.get("SUDO_USER") or os.environ.get("USER") or os.environ.get("LOGNAME")
-        try:
-            accounts = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            accounts = None
-        masker.learn(hostname=socket.gethostname(), user=user, home=os.path.expanduser("~"), passwd=accounts)
-        host = MaskedHost(host, masker)
+        host = MaskedHost(host, own_masker())
     return Recorder(host)
+
+
+def own_masker() -> Masker:
+    """A masker that knows the names of this machine and its people, and the secrets in this environment."""
+    from rocdoctor.host.masking import Masker
+
+    masker = Masker()
+    user = os.environ.get("SUDO_USER") or os.environ.get("USER") or os.environ.get("LOGNAME")
+    try:
+        accounts = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        accounts = None
+    home = os.path.expanduser("~")
+    masker.learn(hostname=socket.gethostname(), user=user, home=home, passwd=accounts, env=os.environ)
+    return masker
 
 
 def _open_job(timeout_s: float, python: str | None, pid: int) -> Host:

@@ -23,6 +23,7 @@ class MaskedHost:
         self.kind: Kind = inner.kind
         self.origin = inner.origin
         self._answers: dict[str, Answer] = {}
+        self._learned: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def ask(self, question: str) -> Answer:
@@ -31,7 +32,14 @@ class MaskedHost:
                 return self._answers[question]
         answer = mask_answer(self.inner.ask(question), self.masker)
         with self._lock:
+            self._learned.setdefault(question, self.masker.learned())
             return self._answers.setdefault(question, answer)
+
+    def settled(self, question: str) -> Answer:
+        """The answer, masked again where something was learned since that could stand in it."""
+        answer = self.ask(question)
+        late = self._learned[question] < self.masker.learned() or question in self.masker.numbered
+        return mask_answer(answer, self.masker) if late else answer
 
     def prefetch(self, questions: Iterable[str]) -> None:
         self.inner.prefetch(questions)
@@ -58,6 +66,8 @@ def mask_answer(answer: Answer, masker: Masker) -> Answer:
         if answer.question == "read /etc/group":
             masker.learn(extra_users=_members(answer.text))
         text = masker.mask_text(answer.text, answer.question)
+    if text.encode() == answer.data and question == answer.question and note == answer.note:
+        return answer
     return replace(answer, question=question, note=note, data=text.encode())
 
 
@@ -95,3 +105,11 @@ class Recorder:
 
     def available(self) -> tuple[str, ...]:
         return self.inner.available()
+
+
+def settled(recorder: Recorder) -> list[Answer]:
+    """The answers, masked again now that the names in all of them are known; as they are where nothing is masked."""
+    inner = recorder.inner
+    if not isinstance(inner, MaskedHost):
+        return list(recorder.answers.values())
+    return [inner.settled(question) for question in recorder.answers]

@@ -26,6 +26,10 @@ _AFTER_END_S = 1.0
 _POLL_S = 0.05
 # Kept of a program that did not end in time: where it hung stands at the end of a few lines.
 _MAX_UNFINISHED_BYTES = 256 * 1024
+# Far more than any tool says of a machine full of GPUs; only logs are longer.
+MAX_TOOL_BYTES = 4 * 1024 * 1024
+_LOGS = ("dmesg", "journalctl")
+_MEMORY_FOR_THREADS_BYTES = 256 * 1024 * 1024
 
 _running: set[subprocess.Popen[bytes]] = set()
 _lock = threading.Lock()
@@ -43,8 +47,25 @@ def programs_at_once() -> int:
     return MAX_PROGRAMS_AT_ONCE
 
 
+def threads_fit() -> bool:
+    """Whether this process may have enough memory for threads: each takes a stack and an arena of its own.
+
+    Where it has not, a thread may die before its first step, or take the memory that the answer needs.
+    """
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        return soft < 0 or soft >= _MEMORY_FOR_THREADS_BYTES
+    return True
+
+
 def run_bounded(question: str, argv: list[str], limit_s: float, environment: Mapping[str, str] | None = None) -> Answer:
-    """Run a program with a deadline and a bounded output; its whole process group is ended for certain."""
+    """Run a program with a deadline and a bounded output; its whole process group is ended for certain.
+
+    One that prints more than is kept is ended at once, and its answer is cut.
+    """
+    most = MAX_ANSWER_BYTES if argv[0].rsplit("/", 1)[-1] in _LOGS else min(MAX_TOOL_BYTES, MAX_ANSWER_BYTES)
     deadline = time.monotonic() + limit_s
     try:
         child = _start(argv, environment)
@@ -53,21 +74,22 @@ def run_bounded(question: str, argv: list[str], limit_s: float, environment: Map
     except OSError as error:
         return Answer(question, "failed", note=f"cannot start {argv[0]}: {error.strerror}")
     try:
-        out, err = _outputs(child, deadline)
+        out, err, late = _outputs(child, deadline, most)
+        flood = max(len(out), len(err)) > most
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(max(0.0, deadline - time.monotonic()))
-        timed_out = child.poll() is None
+            child.wait(0.0 if flood else max(0.0, deadline - time.monotonic()))
+        timed_out = not flood and (late or child.poll() is None)
     finally:
         _end([child])
         with _lock:
             _running.discard(child)
     if timed_out:
         return Answer(question, "timeout", normalise(out[:_MAX_UNFINISHED_BYTES]), note=f"{limit_s:g}s", complete=False)
-    code = child.returncode
+    code = None if flood else child.returncode
     if code != 0 or not out.strip():  # the reason of a failure usually stands on stderr
         out = out.rstrip(b"\n") + (b"\n" if out.strip() else b"") + err
-    cut = len(out) > MAX_ANSWER_BYTES
-    return Answer(question, "ok", normalise(out[:MAX_ANSWER_BYTES]), code, truncated=cut, complete=not cut)
+    cut = len(out) > most
+    return Answer(question, "ok", normalise(out[:most]), code, truncated=cut, complete=not cut)
 
 
 def _start(argv: list[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
@@ -82,8 +104,11 @@ def _start(argv: list[str], environment: Mapping[str, str] | None) -> subprocess
     return child
 
 
-def _outputs(child: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes]:
-    """(stdout, stderr), read until both end, the deadline has come, or the program has ended a while ago."""
+def _outputs(child: subprocess.Popen[bytes], deadline: float, most: int) -> tuple[bytes, bytes, bool]:
+    """(stdout, stderr, whether it was still running at the deadline).
+
+    Read until both end, the deadline has come, the program has ended a while ago, or one is longer than ``most``.
+    """
     assert child.stdout is not None
     assert child.stderr is not None
     kept = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
@@ -93,21 +118,22 @@ def _outputs(child: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, by
     open_ends = set(kept)
     until = deadline
     ended = False
-    while open_ends and (left := until - time.monotonic()) > 0:
+    while open_ends and max(map(len, kept.values())) <= most and (left := until - time.monotonic()) > 0:
         for descriptor, _ in poll.poll(min(_POLL_S, left) * 1000):
             chunk = os.read(descriptor, 65536)
             if not chunk:
                 poll.unregister(descriptor)
                 open_ends.discard(descriptor)
-            elif len(kept[descriptor]) <= MAX_ANSWER_BYTES:
-                kept[descriptor] += chunk
+            kept[descriptor] += chunk
         if not ended and child.poll() is not None:
             ended = True
             until = min(deadline, time.monotonic() + _AFTER_END_S)
+    # Looked at before the pipes are closed, which would end a program that still prints.
+    late = bool(open_ends) and child.poll() is None
     out, err = (bytes(one) for one in kept.values())
     child.stdout.close()
     child.stderr.close()
-    return out, err
+    return out, err, late
 
 
 def _end(children: Iterable[subprocess.Popen[bytes]]) -> None:

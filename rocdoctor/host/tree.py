@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +21,9 @@ from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, argv_of, normali
 
 MAX_LINKS = 40
 MAX_MATCHES = 10_000
+MAX_NAMES = 50_000  # of one folder
+# All answers together: many times what a machine's files amount to, and a bundle still holds it as base64.
+MAX_TOTAL_BYTES = 40 * 1024 * 1024
 
 
 class TreeError(ValueError):
@@ -68,7 +72,8 @@ class DiskTree:
 
     def names(self, parts: tuple[str, ...]) -> list[str]:
         try:
-            return sorted(os.listdir(self._path(parts)))
+            with os.scandir(self._path(parts)) as entries:
+                return sorted(entry.name for entry in islice(entries, MAX_NAMES))
         except OSError:
             return []
 
@@ -136,6 +141,7 @@ class TreeHost:
         self.tree = tree
         self.origin = origin
         self.notes: tuple[str, ...] = getattr(tree, "notes", ())
+        self._sizes: dict[tuple[str, ...], int] = {}
         base = self._base()
         self.root = (*base, "files") if tree.kind((*base, "files")) == "dir" else base
         self.commands = self._index_commands(base)
@@ -162,7 +168,8 @@ class TreeHost:
         sos = (*base, "sos_commands")
         places += [(*sos, name) for name in self.tree.names(sos)]
         for place in places:
-            for name in self.tree.names(place):
+            # A link in the place of one of these folders could lead anywhere.
+            for name in self.tree.names(place) if resolve(self.tree, (), "/".join(place)) == place else ():
                 if name.isprintable() and self.tree.kind((*place, name)) in ("file", "link"):
                     plain, dot, suffix = name.rpartition(".")
                     repeated = dot and re.fullmatch(r"(gpu)?\d{1,3}", suffix)
@@ -204,6 +211,11 @@ class TreeHost:
         except OSError as error:
             return Answer(question, "failed", note=str(error), complete=False)
         cut = len(data) > MAX_ANSWER_BYTES
+        self._sizes[parts] = min(len(data), MAX_ANSWER_BYTES)
+        if sum(self._sizes.values()) > MAX_TOTAL_BYTES:
+            del self._sizes[parts]
+            why = f"left out, since what was read of this evidence is larger than {MAX_TOTAL_BYTES // 2**20} MiB"
+            return Answer(question, "failed", note=why, complete=False)
         return Answer(question, "ok", normalise(data[:MAX_ANSWER_BYTES]), truncated=cut, complete=False)
 
     def _command(self, question: str) -> Answer:

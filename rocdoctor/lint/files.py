@@ -16,7 +16,7 @@ _SHEBANG = re.compile(r"#!.{0,60}\b(?:ba|z|k|da|fi|c|tc)?sh\b")
 _ENV_LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z")
 _SLURM = re.compile(r"(?m)^#SBATCH\s")
 _EXPORT = re.compile(r"#SBATCH\s+--export[= ](\S+)")
-_DOCKER = re.compile(r"(?i)\s{0,20}(FROM|ENV)\s+(.*)\Z", re.S)
+_DOCKER = re.compile(r"(?i)\s{0,20}(FROM|ENV)\s+(?!\s)(.*)\Z", re.S)
 _STAGE = re.compile(r"(?i)(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?")
 _UNIT = re.compile(r"\s*Environment=(.*)\Z")
 _OTHER = re.compile(

@@ -16,7 +16,7 @@ _MAX_CELLS = 5000
 _MAX_LINE = 200_000
 _SHEBANG = re.compile(r"#!.{0,80}\bpython[0-9.]*\b")
 _MAGIC = re.compile(r"([ \t]*)([%!?])(.*)\Z")
-_ASSIGNED_MAGIC = re.compile(r"([ \t]*[\w, \t.]{1,100}=)[ \t]*[!%].*\Z")
+_ASSIGNED_MAGIC = re.compile(r"([\w, \t.]{1,100}=)[ \t]{0,40}[!%].*\Z")
 _ENV_MAGIC = re.compile(r"(?:set_)?env\s+([A-Za-z_][A-Za-z0-9_]{0,100})[= ]\s*(\S.{0,1000})?\Z")
 _PYTHON_CELL = re.compile(r"%%(?:time|timeit|capture|prun|python3?)\b")
 # Files without any of these words hold nothing that a rule looks for; most of a framework's files need no parsing.

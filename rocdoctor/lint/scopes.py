@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rocdoctor.lint.lexer import CLOSE, OPEN, UNTOLD
 
 MAX_SCOPES = 3000
-_PART = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
+_PART = re.compile(f"{OPEN}([^{CLOSE}]{{0,500}}){CLOSE}")
 _DEFAULT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:?[-=])(.*)\Z", re.S)
 _PATHS = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 

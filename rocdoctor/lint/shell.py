@@ -12,7 +12,7 @@ from rocdoctor.lint.scopes import Setting, Sheet, filled, resolved
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
 _MARKED = re.compile(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
-_PROFILE = re.compile(r"(?:bashrc|zshrc|profile|/environment|\.env|profile\.d/.*)\Z")
+_PROFILE = re.compile(r"(?:bashrc|zshrc|profile|/environment|\.env|profile\.d/.{0,200})\Z")
 _REDIRECTS = frozenset(("<", ">", ">>", "<<<", ">&", "<&", "&>", "&>>", ">|"))
 _MAX_DEPTH, _MAX_COMMANDS = 200, 50_000
 # Commands after which "&&" is a list of steps rather than a condition.

@@ -12,8 +12,8 @@ from rocdoctor.lint.manifests import documents
 
 MAX_TEXT = 1_000_000
 _MAX_NODES, _MAX_DEPTH = 100_000, 60
-_TABLE = re.compile(r"\[\[?\s*([^\[\]]{1,300}?)\s*\]\]?\Z")
-_KEY = re.compile(r"""["']?([A-Za-z0-9_.\-]{1,200})["']?\s*=\s*(.*)\Z""", re.S)
+_TABLE = re.compile(r"\[\[?\s{0,60}([^\[\]]{1,300}?)\s{0,60}\]\]?\Z")
+_KEY = re.compile(r"""["']?([A-Za-z0-9_.\-]{1,200})["']?\s*=\s*(?!\s)(.*)\Z""", re.S)
 _MARK = re.compile(r"[\"'#\]]")
 
 

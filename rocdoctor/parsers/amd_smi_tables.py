@@ -21,7 +21,7 @@ _LINK_TITLES = {
 }
 _XGMI_RATE = re.compile(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+(\d{{1,5}}) Gb/s\s+(\d{{1,6}}) Gb/s")
 _XGMI_STATE = re.compile(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+((?:(?:U|D|X|R|SELF|N/A)\s*){{1,64}})\Z")
-_TOP_FIRST = re.compile(rf"\|\s*({_BDF})\s+([^|]{{1,60}}?)\s*\|([^|]{{1,80}})\|")
+_TOP_FIRST = re.compile(rf"\|\s*({_BDF})\s{{1,60}}([^|]{{1,60}}?)\s{{0,60}}\|([^|]{{1,80}})\|")
 _TOP_SECOND = re.compile(
     r"\|\s*(\d{1,4})\s+(\d{1,4}|N/A)\s+(\d{1,4}|N/A)\s+(?:N/A|([A-Z]{2,4}[0-9]{0,2})(?:/(\w{2,6}|N/A))?)\s*"
     r"\|([^|]{1,80})\|"

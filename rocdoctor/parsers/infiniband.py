@@ -15,7 +15,7 @@ _PORT = re.compile(r"Port (\d{1,3}):\Z")
 _HCA = re.compile(r"hca_id:[ \t]*(\S{1,64})\Z")
 _DEVINFO_PORT = re.compile(r"port:[ \t]*(\d{1,3})\Z")
 _PAREN = re.compile(r"(\S{1,40})[ \t]*(?:\((\d{1,6})\))?")
-_RDMA = re.compile(r"(?:\d{1,6}:[ \t]*)?link ([^\s/]{1,64})/(\d{1,3})[ \t]+(.*)\Z")
+_RDMA = re.compile(r"(?:\d{1,6}:[ \t]*)?link ([^\s/]{1,64})/(\d{1,3})[ \t]+(?![ \t])(.*)\Z")
 _STATE_WORDS = {"initializing": "INIT", "initialize": "INIT", "port_init": "INIT", "port_armed": "ARMED"}
 
 
@@ -51,7 +51,7 @@ class IbPort:
 
 def port_state(text: str) -> str | None:
     """The state in capitals: "ACTIVE" from "4: ACTIVE" (sysfs), "Active" (ibstat) or "PORT_ACTIVE (4)" (ibv)."""
-    stripped = text.strip()
+    stripped = text.strip()[:200]
     match = _STATE.match(stripped)
     word = value_of(match.group(2) if match else re.sub(r"\s*\(\d{1,3}\)\Z", "", stripped[:60]))
     if word is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocdoctor.parsers.probe_json import Record, dicts, flag, seconds, strings, text, whole
 
-_MISSING_LIBRARY = re.compile(r"([\w.+-]+\.so[\w.]*): cannot open shared object file")
+_MISSING_LIBRARY = re.compile(r"(?<![\w.+-])([\w.+-]{1,200}\.so[\w.]{0,60}): cannot open shared object file")
 _UNDEFINED_SYMBOL = re.compile(r"undefined symbol: ([\w@.$]+)")
 _MISSING_VERSION = re.compile(r"version [`'\"]([A-Z][\w.]+)['\"] not found")
 _BACKENDS = {

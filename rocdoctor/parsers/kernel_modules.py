@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.parsers.text import lines_of, to_int, value_of
 
-_MODINFO = re.compile(r"([a-z_]{3,20}):[ \t]+(.*)\Z")
+_MODINFO = re.compile(r"([a-z_]{3,20}):[ \t]+(?![ \t])(.*)\Z")
 _PARM = re.compile(r"([A-Za-z0-9_]{1,80}):(.*)\Z")
 _PARM_TYPE = re.compile(r"\(([a-z ]{2,30}|array of [a-z ]{2,30})\)\Z")
 _DKMS = re.compile(

@@ -32,7 +32,7 @@ _BUS = re.compile(
 )
 _FLAGS_NUMA = re.compile(r"NUMA node (\d{1,5})")
 _FLAGS_IOMMU = re.compile(r"IOMMU group (\d{1,7})")
-_LABELLED = re.compile(r"([A-Z][A-Za-z ]{1,24}):[ \t]*(.*)\Z")
+_LABELLED = re.compile(r"([A-Z][A-Za-z ]{1,24}):[ \t]*(?![ \t])(.*)\Z")
 _CAPABILITY = re.compile(r"Capabilities: (?:\[([0-9a-fA-F]{1,3})(?: v\d{1,2})?\] )?(.*)\Z")
 
 

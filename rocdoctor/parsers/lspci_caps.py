@@ -16,7 +16,8 @@ Put = Callable[[str, object, int], None]
 
 _LABEL = re.compile(
     r"(DevCap2?|DevCtl2?|DevSta2?|LnkCap2?|LnkCtl[23]?|LnkSta2?|SltCap|SltCtl|SltSta|RootCap|RootCtl|RootSta|RootCmd|"
-    r"AtomicOpsCap|AtomicOpsCtl|ACSCap|ACSCtl|UESta|UEMsk|UESvrt|CESta|CEMsk|AERCap|HeaderLog|ErrorSrc):[ \t]*(.*)\Z"
+    r"AtomicOpsCap|AtomicOpsCtl|ACSCap|ACSCtl|UESta|UEMsk|UESvrt|CESta|CEMsk|AERCap|HeaderLog|ErrorSrc):"
+    r"[ \t]*(?![ \t])(.*)\Z"
 )
 _FLAG = re.compile(r"(?<![^\s,(])([A-Za-z0-9_./-]{1,40}?)([+-])(?=[\s,)]|\Z)")
 _SPEED = re.compile(r"Speed[ \t]+([0-9.]{1,6})[ \t]?GT/s(?:[ \t]\((\w{1,20})\))?")

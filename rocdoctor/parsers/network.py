@@ -15,7 +15,6 @@ _IP_HEAD = re.compile(r"(\d{1,6}):[ \t]+([^\s:@]{1,64})(?:@([^\s:]{1,64}))?:[ \t
 _IP_FIELD = re.compile(r"\b(mtu|state|master) (\S{1,64})")
 _IP_LINK = re.compile(r"link/([a-z0-9]{1,24})(?=\s|\Z)")
 _IP_ADDRESS = re.compile(r"(inet6?) (\S{2,64})(.{0,200})\Z")
-_ETHTOOL = re.compile(r"([A-Z][A-Za-z -]{2,40}):[ \t]*(.*)\Z")
 _SPEED = re.compile(r"(\d{1,9})Mb/s\Z")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rocdoctor.parsers.text import lines_of
 
 _VERSION = re.compile(r"(?<![\d.])(\d{3}\.\d{1,4}(?:\.\d{1,4})?)(?![\d.])")
-_PARAMETER = re.compile(r"([A-Za-z][A-Za-z0-9_]{1,80}):[ \t]*(.*)\Z")
+_PARAMETER = re.compile(r"([A-Za-z][A-Za-z0-9_]{1,80}):[ \t]*(?![ \t])(.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,10 @@ def report(
         "causes": [_cause(one) for one in diagnosis.causes],
         "verdicts": [_verdict(verdict, titles) for verdict in diagnosis.verdicts],
         "next": [{"command": clean(step.command), "why": clean(step.why)} for step in diagnosis.next],
+        "unanswered": [
+            {"question": clean(one.question), "reason": one.reason, "why": clean(one.why)}
+            for one in diagnosis.machine.unanswered
+        ],
         "problems": [clean(problem) for problem in diagnosis.problems],
         "timing": timing,
     }

@@ -10,6 +10,7 @@ from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.headline import headline
 from rocdoctor.report.subjects import grouped, subjects_text
 from rocdoctor.report.summary import machine_lines
+from rocdoctor.report.unanswered import unanswered_lines
 
 _MARKUP = re.compile(r"([\\\[\]*|])")
 _MAX_VALUE = 160
@@ -44,6 +45,8 @@ def render(diagnosis: Diagnosis) -> str:
         for state, words in (("pass", "passed"), ("fail", "failed"), ("unknown", "unknown"), ("crashed", "crashed"))
     )
     lines += [f"Verdicts: {counts}."]
+    for line in unanswered_lines(diagnosis.machine.unanswered):
+        lines += ["", plain(line)]
     return "\n".join(lines) + "\n"
 
 

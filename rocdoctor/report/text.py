@@ -13,6 +13,7 @@ from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.headline import headline
 from rocdoctor.report.subjects import grouped, subject_parts, subjects_text
 from rocdoctor.report.summary import HEAD, machine_lines
+from rocdoctor.report.unanswered import unanswered_lines
 
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 _MAX_VALUE = 160
@@ -125,7 +126,7 @@ def render(
         if not (quiet and found.severity == "info"):
             lines += ["", *finding_lines(found, name, subjects, width, style)]
     if not quiet:
-        lines += ["", *_closing_lines(diagnosis, width, pasted)]
+        lines += ["", *_closing_lines(diagnosis, width, pasted, verbose)]
         if verbose:
             lines += _silent_lines(diagnosis, width)
     return "\n".join(lines) + "\n"
@@ -170,7 +171,7 @@ def first_step(text: str) -> str:
     return re.split(r"(?<=[a-z)\]])[.;] ", one_line(text), maxsplit=1)[0].rstrip(".")
 
 
-def _closing_lines(diagnosis: Diagnosis, width: int, pasted: bool = False) -> list[str]:
+def _closing_lines(diagnosis: Diagnosis, width: int, pasted: bool = False, everything: bool = False) -> list[str]:
     lines = wrap(_counts_of_text(diagnosis) if pasted else _counts(diagnosis), width, "")
     crashed = [verdict for verdict in diagnosis.verdicts if verdict.state == "crashed"]
     for one in crashed:
@@ -179,6 +180,8 @@ def _closing_lines(diagnosis: Diagnosis, width: int, pasted: bool = False) -> li
         )
     for problem in diagnosis.problems:
         lines += wrap(f"note: {one_line(problem)}", width, "  ", "    ")
+    for line in unanswered_lines(diagnosis.machine.unanswered, everything):
+        lines += wrap(line, width, "", "  ")
     if diagnosis.next:
         more = "To know more, run on that machine and add what it prints:" if pasted else "To know more:"
         lines += ["", more]

@@ -118,9 +118,9 @@ def test_a_signal_leaves_no_program_behind(tmp_path: Path, number: int) -> None:
     code = (
         "import signal, sys\n"
         "from rocdoctor.host.live import LiveHost\n"
-        "from rocdoctor.__main__ import _stop\n"
-        "signal.signal(signal.SIGTERM, _stop)\n"
+        "from rocdoctor.__main__ import Stop\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background inherits it ignored
+        "Stop().install()\n"
         f"host = LiveHost(60)\nhost.prefetch(['run {program}'])\nhost.ask('run {program}')\n"
     )
     asking = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)

@@ -179,3 +179,26 @@ def test_a_pattern_over_links_to_one_folder_stays_bounded(tmp_path: Path) -> Non
         (tmp_path / "sys" / "a" / f"x{number}").symlink_to("/sys/a")
     listed = TreeHost(DiskTree(tmp_path), "x").ask("list /sys/*/*/*/*").lines()
     assert len(listed) == 10_000
+
+
+def test_a_link_in_place_of_a_folder_of_outputs_shows_no_names_from_outside(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret_name").write_text("x")
+    root = tmp_path / "evidence"
+    _write(root, {"files/etc/os-release": "ID=x\n", "sos_commands/pci/lspci": "x"})
+    (root / "commands").symlink_to(tmp_path / "outside")
+    (root / "sos_commands" / "other").symlink_to(tmp_path / "outside")
+    assert TreeHost(DiskTree(root), "x").available() == ("run lspci",)
+
+
+def test_all_answers_of_a_folder_together_stay_bounded(tmp_path: Path) -> None:
+    _write(tmp_path, {"proc/version": "Linux"})
+    for number in range(5):  # files that take no room on the disk
+        with (tmp_path / "proc" / f"sparse{number}").open("wb") as stream:
+            stream.truncate(1 << 40)
+    host = TreeHost(DiskTree(tmp_path), "x")
+    answers = [host.ask(f"read /proc/sparse{number}") for number in range(5)]
+    assert [answer.status for answer in answers] == ["ok", "ok", "failed", "failed", "failed"]
+    assert "larger than 40 MiB" in answers[4].note
+    assert host.ask("read /proc/sparse0").status == "ok"  # asked again it is no more
+    assert host.ask("read /proc/version").status == "ok"  # small ones still have room

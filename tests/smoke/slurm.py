@@ -39,6 +39,7 @@ SchedulerType=sched/builtin
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmctldPort=17917
+{gres}
 {nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
@@ -51,10 +52,14 @@ def slurm_missing() -> str:
 
 
 class Cluster:
-    """Slurm on every machine of a network; its names are n0, n1, ..."""
+    """Slurm on every machine of a network; its names are n0, n1, ...
 
-    def __init__(self, made: Network) -> None:
+    ``gpus`` of each are empty files: Slurm counts them and hands them out as it does device files.
+    """
+
+    def __init__(self, made: Network, gpus: int = 0) -> None:
         self.network = made
+        self.gpus = gpus
         self.folder = Path(tempfile.mkdtemp(prefix="rd-slurm-"))
         self._began: list[subprocess.Popen[bytes]] = []
 
@@ -65,13 +70,18 @@ class Cluster:
         (self.folder / "hosts").write_text(f"127.0.0.1 localhost {host}\n{names}")
         nodes = "\n".join(
             f"NodeName=n{number} NodeHostname={host} NodeAddr={self.network.address(number)} Port=18101 CPUs=2 "
-            "RealMemory=500 State=UNKNOWN"
+            f"RealMemory=500 State=UNKNOWN{f' Gres=gpu:{self.gpus}' if self.gpus else ''}"
             for number in range(len(self.network.spaces))
         )
         (self.folder / "state").mkdir()
         for number in range(len(self.network.spaces)):
             (self.folder / f"spool-n{number}").mkdir()
-        self.conf.write_text(_CONF.format(host=host, folder=self.folder, nodes=nodes))
+        gres = "GresTypes=gpu" if self.gpus else ""
+        self.conf.write_text(_CONF.format(host=host, folder=self.folder, gres=gres, nodes=nodes))
+        for number in range(self.gpus):
+            (self.folder / f"gpu{number}").touch()
+        if self.gpus:
+            (self.folder / "gres.conf").write_text(f"Name=gpu File={self.folder}/gpu[0-{self.gpus - 1}]\n")
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(1024))
         key.chmod(0o400)
@@ -141,10 +151,10 @@ def _until(holds: object, limit_s: float = 40.0) -> None:
 
 
 @contextlib.contextmanager
-def cluster(nodes: int = 2) -> Iterator[Cluster]:
+def cluster(nodes: int = 2, gpus: int = 0) -> Iterator[Cluster]:
     """A cluster that is gone at the end whatever happens."""
     with network(nodes) as made:
-        found = Cluster(made)
+        found = Cluster(made, gpus)
         try:
             found.start()
             yield found

@@ -47,7 +47,7 @@ _CARD = re.compile(
 )
 _GFX = re.compile(
     r"(?<![A-Za-z0-9_./=;,-])(?:amdgcn-amd-amdhsa--)?(gfx[0-9]{3,4}[0-9a-f]?)(?::[a-z+:-]{1,40})"
-    r"?(?![\w;/.-]*(?:\.hsaco|\.dat|\.co\b))(?![A-Za-z0-9_])",
+    r"?(?![\w;/.-]{0,255}(?:\.hsaco|\.dat|\.co\b))(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
 # What a line must hold to be looked at closely: words (in lower case), or letters and digits of a part's number.
@@ -209,7 +209,7 @@ def _card(at: int, match: re.Match[str], line: str, gfx: str | None, capability:
     key = (
         profiles[0].id
         if profiles
-        else re.sub(r"[\s_-]|nvidia|amd|geforce|radeon|tesla|instinct|\d+gb$", "", name.lower())
+        else re.sub(r"[\s_-]|nvidia|amd|geforce|radeon|tesla|instinct|\d{1,6}gb$", "", name.lower())
         + ("m" if mobile else "")
     )
     return Card(at, vendor, shown, gfx, capability, count, role, integrated, key)

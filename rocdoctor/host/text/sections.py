@@ -39,13 +39,13 @@ _BARE = re.compile(
     r"\s{0,8}(?:sudo )?(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|journalctl|env|printenv|uname|"
     r"sinfo|scontrol show nodes?|lscpu|(?:uv |[\w.~/-]{1,120}/bin/)?pip3? (?:list|freeze|show)|conda list|ulimit|"
     r"id|groups|dkms status|modinfo|df|ip a(?:ddr)?|ibstat|lsmod|cat /[\w./-]+|ls -l\S*|python3? -m "
-    r"torch\.utils\.collect_env)(?:\s+(?:-{1,2}[\w=,.-]+|/[\w./*-]+|static|metric|list|topo|status|amdgpu|"
-    r"nvidia|\|.{0,80}))*\s{0,4}\Z"
+    r"torch\.utils\.collect_env)(?:\s+(?:-{1,2}[\w=,.][\w=,.-]*|/[\w./*-]+|static|metric|list|topo|status|"
+    r"amdgpu|nvidia))*(?:\s+\|.{0,80})?\s{0,4}\Z"
 )
 _PRINTED_BY = re.compile(
     r"(?:output|result)s? (?:of|from|for):? [`\"']?(?P<a>[a-z][\w./ -]{1,80}?)[`\"']?\s?:?\Z|"
     r"\A[`#*\s]{0,8}(?P<b>(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|uname|lscpu|pip (?:list|"
-    r"freeze)|conda list)(?: -{1,2}[\w-]+| -[a-z]+)*)(?: output| says| shows| prints| gives)?"
+    r"freeze)|conda list)(?: --?\w[\w-]*)*)(?: output| says| shows| prints| gives)?"
     r"[`*\s]{0,6}:?\s{0,4}\Z",
     re.IGNORECASE,
 )

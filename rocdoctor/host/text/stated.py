@@ -43,7 +43,7 @@ _HEADING = re.compile(
 )
 _KERNEL_WORD = re.compile(
     r"\b(?:kernel(?: version| release| package)?|Linux)[ :=v]{1,3}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})"
-    r"?(?:-[\w.+~-]{1,60})?)(?![\w.]*\.so)",
+    r"?(?:-[\w.+~-]{1,60})?)(?![\w.]{0,100}\.so)",
     re.IGNORECASE,
 )
 _KERNEL_NAME = re.compile(

@@ -1,0 +1,66 @@
+"""Writing a file: whole or not at all, through no link, and over another one only where that was asked for."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from pathlib import Path
+
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# File systems without hard links (FAT, some network and container ones) say one of these.
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES, errno.EXDEV, errno.EMLINK}
+
+
+def write_new(path: Path, data: bytes, mode: int = 0o600, replace: bool = False) -> None:
+    """Create the file with ``mode``, whatever the umask says; ``replace`` puts it in the place of another one.
+
+    The data goes to a file beside it first, which then gets the name at once, so what interrupts the writing (a full
+    disk, Ctrl-C) leaves nothing behind and nobody sees half of it.
+
+    Raises:
+        FileExistsError: there is something of that name, be it a link that leads nowhere (never with ``replace``).
+        OSError: it cannot be written.
+    """
+    if not replace and os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}")
+    try:
+        _write(beside, data, mode)
+        if replace:
+            os.replace(beside, path)
+            return
+        try:
+            os.link(beside, path, follow_symlinks=False)
+        except (OSError, NotImplementedError) as error:
+            if isinstance(error, FileExistsError) or getattr(error, "errno", errno.ENOSYS) not in _NO_LINKS:
+                raise
+            _write_in_place(path, data, mode)
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    descriptor = os.open(path, _FLAGS, 0o600)
+    try:
+        if mode != 0o600:
+            os.fchmod(descriptor, mode)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_in_place(path: Path, data: bytes, mode: int) -> None:
+    try:
+        _write(path, data, mode)
+    except FileExistsError:
+        raise
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        raise

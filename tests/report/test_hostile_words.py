@@ -1,0 +1,71 @@
+"""Words of strangers in reports: no control character, no markup of their own, well-formed XML and JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from rocdoctor.check import Evidence, Finding, Fix, Verdict
+from rocdoctor.diagnose import Diagnosis, rank
+from rocdoctor.facts import Machine
+from rocdoctor.report import json_report, junit, markdown, sarif, text
+
+_HOSTILE = (
+    "\x1b[2J\x1b]0;title\x07\x9b31mred\x00\x08\x7f\u202eabc\u2028",
+    "[click](http://evil.example) ![x](http://evil.example/x.png)",
+    "``` \n# heading\n```sh\nrm -rf ~\n```",
+    "<script>alert(1)</script><img src=x onerror=y> &amp; ]]> <!-- --> \ud800\ufffe",
+    "| a | b |\n|---|---|\n**bold** _under_ ~~gone~~",
+)
+_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _diagnosis(words: str) -> Diagnosis:
+    found = Finding(
+        "error", words, (Evidence(words, f"read /x/{words}", 3), Evidence(words, "run dmesg", 1)),
+        Fix(words, words, verify=words), cause="gpu-reset",
+    )  # fmt: skip
+    verdicts = [
+        Verdict("some-check", words, "fail", found),
+        Verdict("other-check", words, "crashed", why=words),
+        Verdict("third-check", words, "unknown", why=words),
+    ]
+    return Diagnosis(Machine(), tuple(verdicts), rank(verdicts), (), (words,))
+
+
+def _forms(words: str) -> dict[str, str]:
+    found = _diagnosis(words)
+    told: Any = json_report.report(found, {"kind": "text", "origin": words}, {}, {})
+    return {
+        "text": text.render(found, verbose=True), "markdown": markdown.render(found), "junit": junit.render(found),
+        "json": json.dumps(told), "sarif": sarif.render(found.verdicts, {"some-check": words}),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "links", "fences", "tags", "tables"])
+def test_no_form_is_driven_by_what_it_quotes(words: str) -> None:
+    forms = _forms(words)
+    for name, shown in forms.items():
+        assert not _CONTROLS.search(shown), name
+    ElementTree.fromstring(forms["junit"].encode())
+    assert not _CONTROLS.search(str(json.loads(forms["json"])).encode("unicode_escape").decode())
+    json.loads(forms["sarif"])
+
+
+@pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "links", "fences", "tags", "tables"])
+def test_markdown_keeps_what_it_quotes_in_code_or_escaped(words: str) -> None:
+    shown = markdown.render(_diagnosis(words))
+    # What stands in a fence or in backticks is shown as it is, so only what is left can be markup.
+    left = re.sub(r"(?ms)^```\w+\n.*?^```$", "", shown)
+    assert "```" not in left
+    left = re.sub(r"`[^`\n]*`", "", left)
+    assert "`" not in left
+    assert "](" not in left.replace("\\](", "")
+    assert "<" not in left
+    headings = [line for line in left.split("\n") if line.startswith("#")]
+    assert headings == ["## rocdoctor", "### error: some-check"]
+    assert not re.search(r"(?m)^\s*\|", left)

@@ -1,0 +1,40 @@
+"""No regular expression of the project takes more than time in proportion to a text, whatever the text is.
+
+All expressions are gathered in a child (``tests/pattern_kit.py``). Each is asked of texts that repeat what its parts
+take, and its processor time is measured over doublings of their length: a linear one doubles, a quadratic one takes
+four times as long, and one that can take the same text in several ways never ends.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.kit import ROOT
+from tests.pattern_kit import Pattern
+from tests.pattern_speed import slowness
+
+
+@pytest.mark.parametrize(
+    ("text", "slow"),
+    [
+        (r"(a+)+b", True), (r"\d+[.\d]*:", True),
+        (r"a(?: -{1,2}[\w-]+)*\Z", True), (r"\Aa(?: --?\w[\w-]*)*\Z", False),
+        (r"[a-z]{1,40}:", False), (r"[^=]*=", True), (r"\A[^=]*=", False), (r"(?:a|b)c", False),
+    ],
+)  # fmt: skip
+def test_slow_expressions_are_told_from_fast_ones(text: str, slow: bool) -> None:
+    assert (slowness(Pattern(text, 0, False, False, "here:1")) != "") == slow
+
+
+def test_every_expression_takes_time_in_proportion_to_its_text() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.pattern_speed"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["count"] > 900
+    assert told["slow"] == []
