@@ -1,0 +1,1 @@
+"""Pictures of a machine as lines of text: pure functions over facts, for any width."""
