@@ -1,62 +1,106 @@
-"""The screens. The app holds a host and nothing else: the same screens open on another machine's evidence."""
+"""The app holds a host and nothing else: the same screens open on another machine's evidence."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
-from textual.app import App, ComposeResult
-from textual.containers import VerticalScroll
-from textual.widgets import Footer, Header, Static
-from textual.worker import get_current_worker
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.reactive import reactive
+from textual.screen import Screen
 
 from rocdoctor.host.base import Host
-
-if TYPE_CHECKING:
-    from rocdoctor.diagnose import Diagnosis
+from rocdoctor.tui.areas import AREAS, load
+from rocdoctor.tui.background import Background, Call
+from rocdoctor.tui.look import Look, examine
 
 
 class RocdoctorApp(App[None]):
-    """Overview: what to do first, the machine, the findings."""
+    """Screens over one host; ``look`` is what is known of it at the moment."""
 
     TITLE = "rocdoctor"
-    BINDINGS = [("q", "quit", "Quit"), ("r", "reload", "Run again")]  # noqa: RUF012 - Textual's own convention
-    CSS = "#report { padding: 1 2; }"
+    CSS_PATH = "app.tcss"
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {
+        area.module: partial(load, area.module) for area in AREAS
+    }
+    DEFAULT_MODE = "overview"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(str(number), f"area('{area.module}')", area.name, show=False, tooltip=area.about)
+            for number, area in enumerate(AREAS, start=1)
+        ),
+        Binding("question_mark", "help", "Help", key_display="?"),
+        Binding("t", "text_report", "Text"),
+        Binding("r", "reload", "Again"),
+        Binding("b", "earlier", "Back", show=False),
+        Binding("ctrl+p", "command_palette", "Commands", show=False),
+        Binding("q", "quit", "Quit"),
+    ]
 
-    def __init__(self, host: Host) -> None:
+    look: reactive[Look] = reactive(Look(), init=False, always_update=True)
+
+    def __init__(self, host: Host, again: Callable[[], Host] | None = None) -> None:
+        """``again`` opens the host anew, for a second look at a machine; without it the same host is judged again."""
         super().__init__()
         self.host = host
-        self.sub_title = host.origin
-
-    def compose(self) -> ComposeResult:
-        """The frame; the report follows when the questions are answered."""
-        yield Header()
-        with VerticalScroll():
-            yield Static("Asking the machine ...", id="report", markup=False)
-        yield Footer()
+        self._again = again or (lambda: self.host)
+        self._before: list[tuple[Host, Callable[[], Host]]] = []
+        self._work: Background[None] | None = None
 
     def on_mount(self) -> None:
-        """Start asking after the first frame."""
-        self.call_after_refresh(self.action_reload)
+        """Ask after the first frame."""
+        self.call_after_refresh(self.examine)
+
+    def on_call(self, message: Call) -> None:
+        """Do what a thread wants done."""
+        message.function()
+
+    def examine(self) -> None:
+        """Look at the host from the beginning."""
+        if self._work is not None:
+            self._work.cancel()
+        self.look = Look()
+        host = self.host
+
+        def work(task: Background[None]) -> None:
+            examine(host, lambda look: task.tell(self._seen, look), lambda: task.cancelled)
+
+        self._work = Background(self, work)
+
+    def _seen(self, look: Look) -> None:
+        self.look = look
+
+    def open(self, host: Host) -> None:
+        """Look at other evidence; ``action_earlier`` returns to what was open before."""
+        self._before.append((self.host, self._again))
+        self.host, self._again = host, lambda: host
+        self.examine()
+
+    async def action_area(self, module: str) -> None:
+        """Go to a screen."""
+        await self.switch_mode(module)
+
+    def action_earlier(self) -> None:
+        """Return to the evidence that was open before."""
+        if self._before:
+            self.host, self._again = self._before.pop()
+            self.examine()
 
     def action_reload(self) -> None:
-        """Collect and judge in a thread."""
-        self.run_worker(self._diagnose, thread=True, exclusive=True)
+        """Ask everything again."""
+        self.host = self._again()
+        self.examine()
 
-    def _diagnose(self) -> None:
-        # Imported here: reading parsers and checks in takes longer than the frame.
-        from rocdoctor.check import checks_folder, load_checks
-        from rocdoctor.collect import collect
-        from rocdoctor.diagnose import diagnose
+    def action_help(self) -> None:
+        """The keys and the screens."""
+        from rocdoctor.tui.screens.help import HelpPanel
 
-        worker = get_current_worker()
-        checks, problems = load_checks([checks_folder()])
-        diagnosis = diagnose(collect(self.host), checks, problems)
-        if not worker.is_cancelled:
-            self.call_from_thread(self.show, diagnosis)
+        self.push_screen(HelpPanel())
 
-    def show(self, diagnosis: Diagnosis) -> None:
-        """Put the report on the screen."""
-        from rocdoctor.report.text import render
+    def action_text_report(self) -> None:
+        """The report as plain text, for screen readers, copying and small terminals."""
+        from rocdoctor.tui.text_report import show_text
 
-        width = max(60, min(self.size.width - 6, 100))
-        self.query_one("#report", Static).update(render(diagnosis, width=width))
+        show_text(self)

@@ -1,42 +1,38 @@
+"""The app as a whole: the overview, moving between screens, leaving."""
+
 from __future__ import annotations
 
-import asyncio
+from typing import Any
 
-from rocdoctor.host.capture import Capture, CaptureHost
+import pytest
+from textual.pilot import Pilot
+
 from rocdoctor.tui.app import RocdoctorApp
+from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown
 
 
-def _app() -> RocdoctorApp:
-    return RocdoctorApp(CaptureHost(Capture({}, "", {}), "a capture"))
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["rx6700xt-override", "mi300x-8gpu", "recorded-cpu-vm"])
+def test_the_overview_looks_as_it_should(request: pytest.FixtureRequest, name: str, size: tuple[int, int]) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        same_picture(request, app, f"overview-{name}")
+
+    driven(fixture_host(name), look, size)
 
 
-async def _text(app: RocdoctorApp, size: tuple[int, int]) -> str:
-    async with app.run_test(size=size) as pilot:
-        for _ in range(200):
-            await pilot.pause(0.05)
-            shown = str(app.query_one("#report").render())
-            if "Asking" not in shown:
-                await pilot.pause()
-                return shown
-    raise AssertionError("the report never came")
+def test_the_overview_says_what_to_do_first_and_what_the_machine_is() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        return shown(app)
 
-
-def test_the_screen_shows_the_report_of_the_host_it_was_given() -> None:
-    shown = asyncio.run(_text(_app(), (80, 24)))
-    assert "this evidence" in shown
-    assert "Verdicts:" in shown
-
-
-def test_no_line_is_wider_than_a_small_terminal() -> None:
-    shown = asyncio.run(_text(_app(), (80, 24)))
-    assert max(len(line) for line in shown.splitlines()) <= 76
+    text = driven(fixture_host("rx6700xt-override"), look)
+    assert "Nothing to fix." in text
+    assert "AMD Radeon RX 6700 XT, gfx1031, 12 GiB" in text
+    assert "gfx-override-mismatch" in text
 
 
 def test_q_leaves() -> None:
-    async def leave() -> bool:
-        app = _app()
-        async with app.run_test() as pilot:
-            await pilot.press("q")
+    async def leave(app: RocdoctorApp, pilot: Pilot[Any]) -> bool:
+        await pilot.press("q")
         return not app.is_running
 
-    assert asyncio.run(leave())
+    assert driven(fixture_host("rx6700xt-override"), leave)

@@ -1,0 +1,40 @@
+"""The screens, in the order of their keys. A screen is loaded when it is first shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rocdoctor.tui.page import Page
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A screen: the module in ``screens/`` (whose class is ``<Name>Page``), its name, a short one, and what it is."""
+
+    module: str
+    name: str
+    short: str
+    about: str
+
+
+AREAS = (
+    Area("overview", "Overview", "Overview", "the machine, and what to do first"),
+    Area("findings", "Findings", "Findings", "what is wrong, why we say so, and the way out"),
+    Area("topology", "Topology", "Topo", "NUMA nodes, PCIe tree, links between GPUs"),
+    Area("thermals", "Thermals", "Thermals", "temperatures, power, clocks and use, live"),
+    Area("smoke", "Smoke", "Smoke", "prove that distributed training computes right"),
+    Area("recommend", "Plan", "Plan", "a training configuration for this machine"),
+    Area("setup", "Setup", "Setup", "steps from here to a machine that trains"),
+    Area("bundle", "Bundle", "Bundle", "record the evidence in a file that is safe to post"),
+    Area("paste", "Paste", "Paste", "diagnose a bug report or a log"),
+)
+
+
+def load(module: str) -> Page:
+    """A new screen of an area."""
+    loaded = import_module(f"rocdoctor.tui.screens.{module}")
+    page: Page = getattr(loaded, f"{module.title()}Page")()
+    return page

@@ -1,0 +1,119 @@
+"""What the screens show: one record of how far the looking has come, made anew at each step of it.
+
+Without Textual: ``examine`` runs in a thread (or in a test) and tells each new ``Look`` to whoever listens.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from rocdoctor.host.base import Answer, Host, Kind
+
+if TYPE_CHECKING:
+    from rocdoctor.check import Check
+    from rocdoctor.diagnose import Diagnosis
+
+Phase = Literal["asking", "judging", "done", "failed"]
+
+# Programs that have not answered by then are shown as waited for, and what is known is judged without them.
+PATIENCE_S = 0.8
+_SLOW = ("run ", "python ", "smoke ")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How far it is: ``diagnosis`` is None until there is one, and ``preliminary`` while programs have not answered.
+
+    ``waiting`` are the questions that are still open; ``titles`` the first lines of the checks' manual pages;
+    ``problem`` the reason of a failure.
+    """
+
+    phase: Phase = "asking"
+    diagnosis: Diagnosis | None = None
+    preliminary: bool = False
+    waiting: tuple[str, ...] = ()
+    checks: int = 0
+    titles: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    seconds: float = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """More will come."""
+        return self.phase in ("asking", "judging")
+
+
+class ImpatientHost:
+    """Answers "not asked" for programs that take longer than the patience; they go on running behind it."""
+
+    def __init__(self, inner: Host, patience_s: float = PATIENCE_S) -> None:
+        self.inner = inner
+        self.kind: Kind = inner.kind
+        self.origin = inner.origin
+        self.late: list[str] = []
+        self._until = time.monotonic() + patience_s
+
+    def ask(self, question: str) -> Answer:
+        if not question.startswith(_SLOW) or self.kind != "live":
+            return self.inner.ask(question)
+        said: list[Answer] = []
+        answered = threading.Event()
+
+        def wait() -> None:
+            said.append(self.inner.ask(question))
+            answered.set()
+
+        threading.Thread(target=wait, daemon=True, name=question[:40]).start()
+        answered.wait(max(0.0, self._until - time.monotonic()))
+        if said:
+            return said[0]
+        self.late.append(question)
+        return Answer(question, "not-asked", complete=False)
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        self.inner.prefetch(questions)
+
+    def available(self) -> tuple[str, ...]:
+        return self.inner.available()
+
+
+def examine(host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bool], smoke: str = "") -> None:
+    """Ask, judge, tell: first without the programs that are slow to answer, then with them. Never raises."""
+    began = time.monotonic()
+    look = Look()
+    try:
+        # Imported here: reading parsers and checks in takes longer than the first frame.
+        from rocdoctor.collect import collect
+        from rocdoctor.commands.common import chosen_checks
+        from rocdoctor.diagnose import diagnose
+
+        impatient = ImpatientHost(host)
+        machine = collect(impatient, smoke=smoke)
+        checks, problems = chosen_checks((), ())
+        look = replace(look, titles={one.name: one.title for one in checks}, checks=len(checks))
+        late = tuple(impatient.late)
+        while not cancelled():
+            look = replace(look, phase="judging", waiting=late, seconds=time.monotonic() - began)
+            tell(look)
+            diagnosis = diagnose(machine, _until(checks, cancelled), problems)
+            if cancelled():
+                return
+            phase: Phase = "asking" if late else "done"
+            look = replace(look, phase=phase, diagnosis=diagnosis, preliminary=bool(late))
+            tell(replace(look, seconds=time.monotonic() - began))
+            if not late:
+                return
+            machine, late = collect(host, smoke=smoke), ()
+    except Exception as error:  # the screens say it, and a person may look on
+        tell(replace(look, phase="failed", problem=f"{type(error).__name__}: {error}"))
+
+
+def _until(checks: Iterable[Check], cancelled: Callable[[], bool]) -> Iterator[Check]:
+    for one in checks:
+        if cancelled():
+            return
+        yield one

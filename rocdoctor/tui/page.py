@@ -1,0 +1,142 @@
+"""What all screens have: a line of state, the bar of screens, a body, the bar of keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.events import Click
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from rocdoctor.report.clean import one_line
+from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.look import Look
+
+if TYPE_CHECKING:
+    from rocdoctor.tui.app import RocdoctorApp
+
+SMALLEST = (60, 16)
+_NARROW = 100
+
+
+class StateLine(Static):
+    """Whose evidence it is, and how far the looking has come."""
+
+    def say(self, origin: str, look: Look) -> None:
+        """Show the state."""
+        words = {"asking": "asking", "judging": "judging", "done": "", "failed": f"failed: {look.problem}"}[look.phase]
+        if look.waiting and look.phase == "asking":
+            names = [one.split(" ", 1)[-1] for one in look.waiting]
+            words = f"waiting for {one_line(names[0])}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        text = Text(" rocdoctor ", style="reverse", no_wrap=True, overflow="ellipsis")
+        text.append(f" {one_line(origin)} ", style="bold not reverse")
+        if words:
+            text.append(f" {words} ...", style="not reverse")
+        self.update(text)
+
+
+class AreaBar(Static):
+    """The screens with their keys; a click on one opens it."""
+
+    def __init__(self, current: str) -> None:
+        super().__init__()
+        self.current = current
+        self._ends: list[tuple[int, str]] = []
+
+    def on_mount(self) -> None:
+        self.draw()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        """Names as long as the width allows."""
+        text, self._ends = Text(no_wrap=True), []
+        for number, area in enumerate(AREAS, start=1):
+            name = area.short if self.app.size.width < _NARROW else area.name
+            here = area.module == self.current
+            text.append(f"{number} ", style="bold" if here else "dim")
+            text.append(f"{name}", style="bold reverse" if here else "")
+            text.append(" " if self.app.size.width < _NARROW else "  ")
+            self._ends.append((text.cell_len, area.module))
+        self.update(text)
+
+    def on_click(self, event: Click) -> None:
+        """Open the screen under the pointer."""
+        for end, module in self._ends:
+            if event.x < end:
+                self.app.run_worker(cast("RocdoctorApp", self.app).action_area(module))
+                return
+
+
+class Page(Screen[None]):
+    """A screen of an area. Subclasses give ``AREA``, ``body`` and ``show``."""
+
+    AREA: ClassVar[str] = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "app.area('overview')", "Overview", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stale = True
+
+    @property
+    def rocdoctor(self) -> RocdoctorApp:
+        """The app, by its own type."""
+        return cast("RocdoctorApp", self.app)
+
+    @property
+    def look(self) -> Look:
+        """What is known at the moment."""
+        return self.rocdoctor.look
+
+    def compose(self) -> ComposeResult:
+        """State, screens, body, keys."""
+        yield StateLine(id="state-line")
+        yield AreaBar(self.AREA)
+        with Container(id="body"):
+            yield from self.body()
+        yield Static("", id="too-small")
+        yield Footer(show_command_palette=False)
+
+    def body(self) -> ComposeResult:
+        """The widgets of this screen."""
+        raise NotImplementedError
+
+    def show(self, look: Look) -> None:
+        """Put what is known on the screen; called at each step of the looking while the screen is seen."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """Listen to what becomes known."""
+        self.watch(self.app, "look", self._changed, init=False)
+
+    def on_screen_resume(self) -> None:
+        """Catch up with what became known meanwhile."""
+        if self._stale:
+            self.call_after_refresh(self._update)
+
+    def _changed(self) -> None:
+        self._stale = True
+        if self.is_current:
+            self._update()
+
+    def _update(self) -> None:
+        self._stale = False
+        self.query_one(StateLine).say(self.rocdoctor.host.origin, self.look)
+        self.show(self.look)
+
+    def on_resize(self) -> None:
+        """Say so where the terminal is too small to show anything."""
+        size = self.app.size
+        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
+        self.set_class(small, "small")
+        if small:
+            words = f"This terminal has {size.width} x {size.height} characters; the screens need "
+            words += f"{SMALLEST[0]} x {SMALLEST[1]}. Make it larger, or press t for the report as text, q to leave."
+            self.query_one("#too-small", Static).update(words)

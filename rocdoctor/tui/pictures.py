@@ -1,0 +1,77 @@
+"""The pictures of the documentation, drawn from fixtures: ``python -m rocdoctor.tui.pictures FIXTURES FOLDER``."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+
+from rocdoctor.host.open import open_evidence
+from rocdoctor.tui.app import RocdoctorApp
+
+# A picture loads nothing when it is looked at: the reader's own font of fixed width serves.
+_FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
+_PAUSE_S = 0.02
+_MOST_PAUSES = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture: the fixture, the keys to press, the size in characters."""
+
+    name: str
+    fixture: str
+    keys: tuple[str, ...] = ()
+    size: tuple[int, int] = (110, 34)
+
+
+PICTURES = (
+    Picture("overview", "rx6700xt-override"),
+)  # fmt: skip
+
+
+def svg(app: App[Any]) -> str:
+    """The screen as SVG, the same for the same screen."""
+    return "\n".join(line.rstrip() for line in _FONT_FACE.sub("", app.export_screenshot()).splitlines()) + "\n"
+
+
+async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+    """Wait until the looking is over and the screen is drawn."""
+    for _ in range(_MOST_PAUSES):
+        await pilot.pause(_PAUSE_S)
+        if not app.look.busy:
+            break
+    await pilot.pause()
+    await pilot.wait_for_scheduled_animations()
+
+
+async def draw(path: Path, keys: Sequence[str], size: tuple[int, int]) -> str:
+    """The screen of some evidence after some keys."""
+    app = RocdoctorApp(open_evidence(str(path)))
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(app, pilot)
+        return svg(app)
+
+
+def main() -> None:
+    """Write all pictures."""
+    fixtures, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in PICTURES:
+        drawn = asyncio.run(draw(fixtures / f"{one.fixture}.capture", one.keys, one.size))
+        (folder / f"{one.name}.svg").write_text(drawn, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
