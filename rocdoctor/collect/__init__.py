@@ -15,6 +15,7 @@ from rocdoctor.collect import (
     memory,
     network,
     packages,
+    programs,
     software,
     stated,
     user,
@@ -48,6 +49,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
     log.prefetch(host)
     for subject in (cpus, kernel, network, memory, system, user, container):
         subject.prefetch(seen)
+    programs.prefetch(host)
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
@@ -118,6 +120,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         slurm_nodes=collect_slurm_nodes(host),
         job=job.collect_job(host, running.uptime_s),
         run=collect_run(host),
+        programs=programs.collect_programs(host),
     )
     machine = with_voices(host, stated.filled(host, machine))
     return replace(machine, unanswered=noting.unanswered)

@@ -10,7 +10,7 @@ from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.facts import CudaToolkit, RocmInstall, TorchBuild, TorchDevice
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers import interpreter
-from rocdoctor.parsers.interpreter import InterpreterReport
+from rocdoctor.parsers.interpreter import InterpreterReport, PythonFacts
 from rocdoctor.parsers.interpreter_runtime import TorchRuntime
 from rocdoctor.parsers.rocm_install import cuda_toolkits, rocm_installs
 from rocdoctor.parsers.torch_build import TorchStatic, architectures
@@ -121,7 +121,25 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
         devices=_devices(runtime, answer),
         nccl=_runtime(runtime.nccl_version if runtime else None, answer),
         bundled_rocm=known(static.bundled_rocm if static else None),
+        environment=known(_environment(python), python.line if python else None),
+        externally_managed=known(_managed(python), python.line if python else None),
     )
+
+
+def _environment(python: PythonFacts | None) -> str | None:
+    """Who provides the interpreter; a prefix that is that of the base makes no virtual environment."""
+    if python is None or python.kind != "venv":
+        return python.kind if python is not None else None
+    own = python.prefix is not None and python.prefix == python.base_prefix
+    return python.base_kind if own else "venv"
+
+
+def _managed(python: PythonFacts | None) -> bool | None:
+    """Whether pip refuses to install: a virtual environment is free of the mark of its base."""
+    kind = _environment(python)
+    if python is None or kind is None:
+        return None
+    return python.externally_managed is not None and kind != "venv"
 
 
 def _demands(requirement: str, name: str) -> bool:

@@ -72,3 +72,4 @@ class Machine:
     smoke_question: str = ""
     run: JobRun = field(default_factory=JobRun)  # a job that logs and dumps tell of
     expected: Expected | None = None  # what a profile says that the machine was, where one was given
+    programs: Mapping[str, Fact[str | None]] = field(default_factory=dict)  # name -> path; Known(None): not installed

@@ -60,6 +60,8 @@ class TorchBuild:
     bundled_rocm: Fact[bool] = NOT_ASKED
     arch_list_complete: bool = False  # what is not in arch_list is not in the build
     torch_requires: Mapping[str, str] = field(default_factory=dict)  # what torch itself demands: triton -> "==3.1.0"
+    environment: Fact[str] = NOT_ASKED  # venv, conda, pyenv, uv, nix, system, other: who provides the interpreter
+    externally_managed: Fact[bool] = NOT_ASKED  # pip refuses to install into it (PEP 668)
 
 
 @dataclass(frozen=True, slots=True)
