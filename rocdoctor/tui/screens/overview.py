@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -17,10 +18,12 @@ from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.headline import headline
 from rocdoctor.report.subjects import grouped, subject_parts
 from rocdoctor.report.summary import HEAD, machine_lines
+from rocdoctor.report.text import wrap
 from rocdoctor.report.unanswered import unanswered_lines
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.style import SEVERITY_STYLE
+from rocdoctor.tui.widgets.flow import Flow
 
 _MOST = 8
 
@@ -44,9 +47,9 @@ class OverviewPage(Page):
             first = Static("Asking the machine. What is known appears at once, slow tools follow.", id="first")
             first.border_title = "do first"
             yield first
-            yield Static(id="card", classes="part")
-            yield Static(id="found", classes="part")
-            yield Static(id="unknown", classes="part")
+            yield Flow(id="card", classes="part")
+            yield Flow(id="found", classes="part")
+            yield Flow(id="unknown", classes="part")
 
     def show(self, look: Look) -> None:
         """Fill the parts."""
@@ -55,9 +58,9 @@ class OverviewPage(Page):
         if look.diagnosis is None:
             return
         self.query_one("#first", Static).update(_first(look.diagnosis, look.preliminary))
-        self.query_one("#card", Static).update(_card(look.diagnosis))
-        self.query_one("#found", Static).update(_found(look.diagnosis))
-        self.query_one("#unknown", Static).update(_unknown(look.diagnosis))
+        self.query_one("#card", Flow).set(partial(_card, look.diagnosis))
+        self.query_one("#found", Flow).set(partial(_found, look.diagnosis))
+        self.query_one("#unknown", Flow).set(partial(_unknown, look.diagnosis))
 
     def action_copy(self) -> None:
         """The command to do first, to the clipboard."""
@@ -81,41 +84,45 @@ def _first(diagnosis: Diagnosis, preliminary: bool) -> Text:
     return text
 
 
-def _card(diagnosis: Diagnosis) -> Text:
+def _card(diagnosis: Diagnosis, width: int) -> Text:
     text = Text()
     for line in machine_lines(diagnosis.machine):
-        text.append(line[:HEAD], style="bold")
-        text.append(line[HEAD:] + "\n")
+        for part in wrap(line, width, "", " " * (HEAD + 1)):
+            text.append(part[:HEAD], style="bold")
+            text.append(part[HEAD:] + "\n")
     text.rstrip()
     return text
 
 
-def _found(diagnosis: Diagnosis) -> Text:
+def _found(diagnosis: Diagnosis, width: int) -> Text:
     groups = grouped(diagnosis.verdicts)
     counts = Counter(found.severity for found, _, _ in groups)
-    text = Text("found    ", style="bold")
+    text = Text()
     named = [f"{counts[one]} {_NAMES[one]}{'' if counts[one] == 1 else 's'}" for one in SEVERITIES if counts[one]]
     states = ", ".join(f"{number} {words}" for state, words in _STATES if (number := diagnosis.count(state)))
-    text.append("; ".join(filter(None, (", ".join(named) or "nothing wrong", f"verdicts: {states}"))), style="not bold")
+    said = f"{'found':<{HEAD}} {', '.join(named) or 'nothing wrong'}; verdicts: {states}"
+    first, *rest = wrap(said, width, "", " " * (HEAD + 1))
+    text.append(first[:HEAD], style="bold")
+    text.append("\n".join([first[HEAD:], *rest]))
     for found, name, subjects in groups[:_MOST]:
         where, _ = subject_parts(subjects)
         text.append(f"\n  {found.severity:<7} ", style=SEVERITY_STYLE[found.severity])
-        text.append(f"{name}  ", style="not bold")
+        text.append(f"{name}  ")
         text.append("" if where == "machine" else where, style="dim")
     if len(groups) > _MOST:
-        text.append(f"\n  ... and {len(groups) - _MOST} more (key 2)", style="not bold")
+        text.append(f"\n  ... and {len(groups) - _MOST} more (key 2)")
     return text
 
 
-def _unknown(diagnosis: Diagnosis) -> Text:
+def _unknown(diagnosis: Diagnosis, width: int) -> Text:
     text = Text()
     for line in unanswered_lines(diagnosis.machine.unanswered, False):
-        text.append(line + "\n")
+        text.append("\n".join(wrap(line, width, "", "  ")) + "\n")
     if diagnosis.next:
         text.append("to know more\n", style="bold")
     for step in diagnosis.next:
         text.append(f"  {clean(step.command)}\n")
-        text.append(f"      {one_line(step.why)}\n", style="dim")
+        text.append("\n".join(wrap(one_line(step.why), width, "      ")) + "\n", style="dim")
     text.rstrip()
     return text
 
