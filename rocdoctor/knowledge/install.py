@@ -7,6 +7,7 @@ answers; it never means that there is no way. A route that nobody supports says 
 from __future__ import annotations
 
 from rocdoctor.knowledge.install_distribution import Distribution, distribution, distributions
+from rocdoctor.knowledge.install_kernel import Change, initramfs, kernel_parameter, sysctl_setting
 from rocdoctor.knowledge.install_others import (
     NodeNeeds,
     Runtime,
@@ -25,9 +26,13 @@ from rocdoctor.knowledge.install_system import (
     Route,
     Stream,
     Support,
+    boot_notes,
     current_targets,
     driver_route,
+    firmware_package,
     groups_step,
+    override_of,
+    secure_boot_steps,
     streams,
 )
 from rocdoctor.knowledge.install_torch import (
@@ -43,6 +48,7 @@ from rocdoctor.knowledge.install_torch import (
 )
 
 __all__ = [
+    "Change",
     "Companion",
     "Distribution",
     "DriverRoute",
@@ -55,6 +61,7 @@ __all__ = [
     "Support",
     "Targets",
     "WheelIndex",
+    "boot_notes",
     "companions",
     "container_runtime",
     "cpu_wheel",
@@ -65,18 +72,24 @@ __all__ = [
     "driver_route",
     "environment_steps",
     "fill",
+    "firmware_package",
     "groups_step",
     "hosts",
+    "initramfs",
+    "kernel_parameter",
     "kind_of",
     "missing_names",
     "node_needs",
     "nvidia_driver",
+    "override_of",
     "package_exists",
     "placeholder",
     "rocm_route",
     "rocm_routes",
+    "secure_boot_steps",
     "steps_of",
     "streams",
+    "sysctl_setting",
     "toolkit_steps",
     "training_targets",
     "weakest",

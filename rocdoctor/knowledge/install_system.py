@@ -67,6 +67,18 @@ class DriverRoute:
 
 
 @dataclass(frozen=True, slots=True)
+class Firmware:
+    """The package with the firmware that the kernel's own driver loads; ``section`` of the archive, where it is not
+    in the usual one. ``too_old_for`` are targets that are younger than it."""
+
+    package: str
+    section: str | None
+    too_old_for: Words
+    text: str
+    sources: Words
+
+
+@dataclass(frozen=True, slots=True)
 class Route:
     """ROCm packages for a machine. ``environment`` are variables that the route lives on (overrides of the target)."""
 
@@ -122,6 +134,14 @@ def override_of(gfx: str) -> tuple[str, str, str] | None:
 
 def _firmware(found: Distribution) -> Any:
     return next((one for one in load_table("install")["firmware"] if one["distribution"] == found.key), None)
+
+
+def firmware_package(found: Distribution) -> Firmware | None:
+    """The package with the GPU firmware of a distribution; None where it was not read."""
+    raw = _firmware(found)
+    if raw is None:
+        return None
+    return Firmware(raw["package"], raw["section"], words(raw["too_old_for"]), raw["text"], words(raw["s"]))
 
 
 def driver_route(
@@ -208,10 +228,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     name = "uek" if found.uek else {"clone": "clone", "rhel": "rhel"}.get(found.repos or "", base)
     route = table["driver"]["routes"][name]
     values = {**found.values, "drv": release} | ({"kernel": kernel} if kernel else {})
-    keys = table["secure_boot"]["sles" if base == "sles" else "ubuntu" if base == "ubuntu" else "other"]
-    boot: tuple[Step, ...] = ()
-    if keys is not None and secure_boot is not False:
-        boot = steps_of("install", ["secure-boot-import", "secure-boot-check"], {"cert": keys["cert"]})
+    boot = secure_boot_steps(found) if secure_boot is not False else ()
     risk = distribution_risk(found, found.dkms or "")
     return DriverRoute(
         "dkms", "official" if risk is None else "works-unsupported",
@@ -220,6 +237,15 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
         (("dkms", "status"), *_verify()), risk=risk, notes=(*words(route.get("note")), *boot_notes(boot)),
         sources=(*words(route["s"]), *words(table["driver"]["releases_s"])),
     )  # fmt: skip
+
+
+def secure_boot_steps(found: Distribution) -> tuple[Step, ...]:
+    """How the key that DKMS signs with is enrolled; empty where its place was not read."""
+    base = found.key.split(" ")[0]
+    keys = load_table("install")["secure_boot"][base if base in ("sles", "ubuntu") else "other"]
+    if keys is None:
+        return ()
+    return steps_of("install", ["secure-boot-import", "secure-boot-check"], {"cert": keys["cert"]})
 
 
 def boot_notes(steps: tuple[Step, ...]) -> Words:

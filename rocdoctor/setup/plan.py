@@ -12,7 +12,8 @@ from rocdoctor.knowledge.load import Kind
 Goal = Literal["pytorch", "rocm", "container", "cluster-node"]
 GOALS: tuple[Goal, ...] = ("pytorch", "rocm", "container", "cluster-node")
 
-# done: fulfilled, with its evidence. todo: can be done now. waiting: needs an earlier step, a login or a restart first.
+# done: fulfilled, with its evidence. todo: can be done now. waiting: needs an earlier step, a login, a restart or
+# somebody else first.
 # unknown: nobody can say from this evidence, and ``why`` tells what would. impossible: no way that any source names.
 State = Literal["done", "todo", "waiting", "unknown", "impossible"]
 
@@ -68,7 +69,8 @@ class Step:
     ``risk`` is the worst of its actions: safe, reboots, risky, manual. ``effective``: when it takes effect, so that its
     verification is not expected to pass before. ``changes`` names files and packages. ``undo`` reverses the actions.
     ``support``: the honest answer where no vendor supports it ("" where one does). ``sources`` stand in the knowledge
-    table ``table``; ``kind`` is that of the weakest.
+    table ``table``; ``kind`` is that of the weakest. ``needs`` are ids of steps (or layers) without which this one
+    cannot be done; ``optional``: the goal is reached without it.
     """
 
     id: str
@@ -88,6 +90,8 @@ class Step:
     table: str = ""
     kind: Kind = "primary"
     layer: Layer = "prove"  # set by the planner from the step's file
+    needs: tuple[str, ...] = ()
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,11 @@ class SetupPlan:
 
     @property
     def next(self) -> Step | None:
-        """The step to do now: the first that is neither done nor merely waiting."""
-        return next((step for step in self.steps if step.state in ("todo", "unknown", "impossible")), None)
+        """The step to do now: the first that can be done, else the first that nobody can judge."""
+        open_steps = [step for step in self.steps if step.state in ("todo", "unknown")]
+        return min(open_steps, key=lambda step: (step.optional, step.state == "unknown"), default=None)
 
     @property
     def finished(self) -> bool:
-        """Nothing is left."""
-        return all(step.state == "done" for step in self.steps)
+        """Nothing is left that the goal needs and that anybody could do."""
+        return all(step.optional or step.state in ("done", "impossible") for step in self.steps)

@@ -1,17 +1,22 @@
-"""Facts and verdicts to a plan: the folder of steps in the order of their layers."""
+"""Facts and verdicts to a plan: the folder of steps in the order of their layers, and what each waits for."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.setup import steps as folder
-from rocdoctor.setup.plan import LAYERS, Goal, SetupPlan, Step
+from rocdoctor.setup.plan import LAYERS, Action, Goal, Layer, SetupPlan, Step, Verify
+from rocdoctor.setup.remarks import remarks
 from rocdoctor.setup.situation import Situation
+
+# One restart for all that needs one: after kernel, driver and key, before what looks at the driver.
+_RESTART_AFTER: Layer = "driver"
 
 
 @cache
@@ -27,16 +32,48 @@ def plan(diagnosis: Diagnosis, goal: Goal = "pytorch") -> SetupPlan:
     found: list[Step] = []
     for module in _modules():
         found += [replace(step, layer=module.LAYER) for step in module.steps(situation)]
-    return SetupPlan(goal, tuple(_in_order(found)))
+    return SetupPlan(goal, tuple(_with_states(_with_restart(found))), remarks(situation))
 
 
-def _in_order(found: list[Step]) -> list[Step]:
-    """A step above one that is still to be done waits for it."""
-    blocked: Step | None = None
-    ordered: list[Step] = []
+def _with_restart(found: list[Step]) -> list[Step]:
+    """The steps with one restart behind the last layer that can ask for one, where a step before it does."""
+    last = LAYERS.index(_RESTART_AFTER)
+    asking = [
+        step for step in found
+        if step.effective == "reboot" and step.state in ("todo", "waiting") and LAYERS.index(step.layer) <= last
+        and not step.optional
+    ]  # fmt: skip
+    if not asking:
+        return found
+    pending = [step for step in asking if step.state == "todo"]
+    reasons = ", ".join(step.title[0].lower() + step.title[1:] for step in asking)
+    restart = Step(
+        "restart", "Restart the machine", "waiting" if pending else "todo",
+        f"What was changed takes effect at the next start: {reasons}.",
+        actions=(Action(words=("systemctl", "reboot"), root=True),), risk="reboots", effective="reboot",
+        verify=Verify(command="uname -r", shows="the kernel that was started"), layer=_RESTART_AFTER,
+    )  # fmt: skip
+    at = next((number for number, step in enumerate(found) if LAYERS.index(step.layer) > last), len(found))
+    return [*found[:at], restart, *found[at:]]
+
+
+def _with_states(found: list[Step]) -> Iterable[Step]:
+    """A step to do waits for a step that it needs, unless that one takes effect as soon as it is done."""
+    by_name: dict[str, list[Step]] = {}
     for step in found:
-        waits = blocked is not None and step.state == "todo" and blocked.layer != step.layer
-        ordered.append(replace(step, state="waiting") if waits else step)
-        if blocked is None and step.state in ("todo", "waiting", "impossible") and step.effective != "now":
-            blocked = step
-    return ordered
+        waits = [one for name in step.needs for one in by_name.get(name, ()) if _holds_up(one)]
+        hopeless = next((one for one in waits if one.state == "impossible"), None)
+        if step.state == "todo" and hopeless is not None:
+            step = replace(step, state="impossible", actions=(), notes=(*step.notes, f"Needs: {hopeless.title}."))
+        elif step.state == "todo" and waits:
+            step = replace(step, state="waiting", notes=(*step.notes, f"Waits for: {waits[0].title}."))
+        for name in (step.id, step.layer):
+            by_name.setdefault(name, []).append(step)
+        yield step
+
+
+def _holds_up(step: Step) -> bool:
+    """Whether what needs this step cannot follow it at once, in one go."""
+    if step.state == "done" or step.optional:
+        return False
+    return step.state != "todo" or step.effective != "now" or step.risk == "manual"

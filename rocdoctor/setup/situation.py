@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from rocdoctor import access
 from rocdoctor.check import Finding, Verdict
 from rocdoctor.diagnose import Diagnosis
-from rocdoctor.evidence import value_or
+from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.presence import kfd_path
 from rocdoctor.setup.plan import Goal
 
 
@@ -31,6 +34,41 @@ class Situation:
         """The row of the tables for this distribution; None where no table knows it."""
         return install.distribution(self.machine.os)
 
+    @property
+    def manager(self) -> str:
+        """The package manager (apt, dnf, zypper, pacman); "" where it is not known."""
+        return "" if self.distribution is None else self.distribution.manager
+
+    @property
+    def os_words(self) -> str:
+        """The distribution as findings name it."""
+        os = self.machine.os
+        named = f"{value_or(os.id, '')} {value_or(os.version_id, '')}".strip()
+        return value_or(os.pretty_name, named or "this distribution")
+
+    @property
+    def kernel(self) -> str:
+        """The release of the running kernel; "" where it is not known."""
+        return value_or(self.machine.kernel.release, "")
+
+    @property
+    def arch(self) -> str:
+        """The processor's architecture. The tables have packages of AMD for x86_64 only, so that is the assumption."""
+        return value_or(self.machine.cpus.arch, "x86_64")
+
+    @property
+    def secure_boot(self) -> bool | None:
+        """Whether Secure Boot is on; None where nobody knows."""
+        fact = self.machine.kernel.secure_boot
+        return fact.value if isinstance(fact, Known) else None
+
+    @property
+    def user(self) -> str:
+        """The login name; "" where it is not in the evidence (or was masked)."""
+        variables = self.machine.environment.variables
+        found = next((variables[name].value for name in ("SUDO_USER", "USER", "LOGNAME") if name in variables), "")
+        return "" if found.startswith("<") else found
+
     def gpus(self, vendor: str) -> tuple[Gpu, ...]:
         """The GPUs of a vendor, integrated ones too."""
         return tuple(gpu for gpu in self.machine.gpus if gpu.vendor == vendor)
@@ -41,13 +79,105 @@ class Situation:
         return install.training_targets(self.machine.gpus)
 
     @cached_property
+    def amd_targets(self) -> install.Targets | None:
+        """What to install for on the AMD side; None without an AMD GPU that training would use."""
+        return next((one for one in self.targets if one.vendor == "amd"), None)
+
+    @cached_property
+    def amd(self) -> tuple[Gpu, ...]:
+        """The AMD GPUs that training would use, with those that no compute driver handles."""
+        found = self.amd_targets
+        return () if found is None else tuple(one for one in self.gpus("amd") if one.index not in found.left_out)
+
+    @cached_property
+    def amd_able(self) -> tuple[Gpu, ...]:
+        """Those of them whose chip the compute driver handles, or may handle."""
+        return tuple(gpu for gpu in self.amd if kfd_path(gpu) is not False)
+
+    @cached_property
+    def gfx(self) -> tuple[str, ...]:
+        """The targets of those that can compute, each once."""
+        found = self.amd_targets
+        able = {value_or(gpu.gfx, "") for gpu in self.amd_able}
+        return () if found is None else tuple(one for one in found.gfx if one in able)
+
+    @cached_property
     def wsl(self) -> bool:
         """Whether this is Linux inside Windows, where the driver is not ours."""
         return "microsoft" in value_or(self.machine.kernel.release, "").lower()
 
+    @cached_property
+    def enclosed(self) -> str | None:
+        """The kind of container around us; None for none, for WSL and where it is not known."""
+        return access.enclosure(self.machine)
+
+    @property
+    def place(self) -> str:
+        """Where we are, as the tables of routes name it: none, wsl, docker, podman ..."""
+        return self.enclosed or ("wsl" if self.wsl else "none")
+
+    @property
+    def in_job(self) -> bool:
+        """Whether a scheduler gave us our share of a machine that somebody else administers."""
+        return access.in_job(self.machine) and value_or(self.machine.user.uid, 1) != 0
+
+    @property
+    def caretaker(self) -> str:
+        """Who looks after kernel and driver, where it is not this user on this system; "" where it is."""
+        if self.enclosed == "kubernetes":
+            return "whoever runs the nodes of this cluster"
+        if self.enclosed:
+            return f"whoever looks after the host of this {access.container_words(self.enclosed)}"
+        if self.wsl:
+            return "Windows"
+        return "the administrator of this cluster" if self.in_job else ""
+
+    @cached_property
+    def driver(self) -> install.DriverRoute | Unknown | None:
+        """The route to the driver of the AMD GPUs; None without one that could compute.
+
+        Of several targets the one with the most demanding route decides (a packaged driver serves the others too).
+        """
+        if not self.amd_able:
+            return None
+        if not self.gfx:
+            return Unknown("the target of this GPU is not known")
+        routes = [
+            install.driver_route(
+                self.distribution, gfx, kernel=self.kernel, container=self.place, stream=self.stream,
+                secure_boot=self.secure_boot, arch=self.arch,
+            )
+            for gfx in self.gfx
+        ]  # fmt: skip
+        order = ("oem-kernel", "dkms")
+        ready = [one for one in routes if isinstance(one, install.DriverRoute)]
+        gap = next((one for one in routes if isinstance(one, Unknown)), None)
+        return min(ready, key=lambda one: one.kind not in order) if gap is None else gap
+
+    @cached_property
+    def rocm(self) -> install.Route | Unknown:
+        """The ROCm packages that the tables propose for all AMD GPUs that can compute."""
+        return install.rocm_route(self.distribution, self.gfx, container=self.place, arch=self.arch)
+
+    @property
+    def stream(self) -> str:
+        """The generation of ROCm that decides the release of the driver: the installed one, else the proposed one."""
+        installed = {numbers(value_or(one.version, ""))[:2] for one in self.machine.rocm}
+        kept = next((one.id for one in install.streams() if numbers(one.rocm)[:2] in installed), None)
+        if kept is not None:
+            return kept
+        found = self.rocm
+        streams = {one.id for one in install.streams()}
+        return found.stream if isinstance(found, install.Route) and found.stream in streams else "newgen_714"
+
     def verdicts(self, check: str) -> tuple[Verdict, ...]:
         """What a check said of its subjects."""
         return tuple(verdict for verdict in self.diagnosis.verdicts if verdict.check == check)
+
+    def passed(self, check: str) -> bool:
+        """Whether a check passed for all subjects that it applies to, and applies to one."""
+        states = {verdict.state for verdict in self.verdicts(check)} - {"not-applicable"}
+        return states == {"pass"}
 
     def findings(self, checks: Iterable[str]) -> tuple[tuple[Verdict, Finding], ...]:
         """The findings of some checks, in the order of the checks."""
@@ -57,3 +187,8 @@ class Situation:
             for verdict in self.verdicts(check)
             if verdict.finding is not None
         )
+
+    def finding(self, check: str, least: str = "info") -> Finding | None:
+        """The first finding of a check that is at least this severe."""
+        severities = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info")}[least]
+        return next((found for _, found in self.findings([check]) if found.severity in severities), None)

@@ -1,0 +1,55 @@
+"""How kernel parameters, the initial RAM disk and sysctl settings are changed, by distribution.
+
+The steps are those of ``install_kernel.yaml``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rocdoctor.evidence import Unknown
+from rocdoctor.knowledge.install_distribution import Distribution
+from rocdoctor.knowledge.install_steps import Step, steps_of
+from rocdoctor.knowledge.load import load_table
+
+Change = tuple[tuple[Step, ...], tuple[Step, ...]]  # what to do, and what undoes it
+
+_TABLE = "install_kernel"
+
+
+def _slug(word: str) -> str:
+    """A name for a file: ``kernel.numa_balancing=0`` is ``kernel-numa-balancing``."""
+    return re.sub(r"[^a-z0-9]+", "-", word.partition("=")[0].lower()).strip("-")
+
+
+def _row(rows: Any, found: Distribution) -> Any:
+    for raw in rows:
+        fits = found.manager in raw["managers"] and found.id not in raw.get("except", ())
+        if fits and found.id in raw.get("only", (found.id,)):
+            return raw
+    return None
+
+
+def kernel_parameter(found: Distribution | None, word: str, *, remove: bool = False) -> Change | Unknown:
+    """How a parameter such as ``iommu=pt`` gets on the kernel's command line, or off it."""
+    row = None if found is None else _row(load_table(_TABLE)["parameters"], found)
+    if row is None:
+        return Unknown("the tables do not say how this distribution keeps kernel parameters")
+    values = {"word": word, "slug": _slug(word), "pattern": re.sub(r"([.*\[\]\\/^$])", r"\\\1", word)}
+    names = ("remove", "restore") if remove else ("set", "undo")
+    return steps_of(_TABLE, row[names[0]], values), steps_of(_TABLE, row[names[1]], values)
+
+
+def initramfs(found: Distribution | None) -> tuple[Step, ...] | Unknown:
+    """How the initial RAM disk is made anew, in which firmware and blacklists are kept."""
+    row = None if found is None else _row(load_table(_TABLE)["initramfs"], found)
+    if row is None:
+        return Unknown("the tables do not say how this distribution makes its initial RAM disk")
+    return steps_of(_TABLE, [row["step"]], {})
+
+
+def sysctl_setting(word: str) -> Change:
+    """How a setting such as ``kernel.numa_balancing=0`` is made now and at every start."""
+    values, row = {"word": word, "slug": _slug(word)}, load_table(_TABLE)["sysctl"]
+    return steps_of(_TABLE, [row["step"]], values), steps_of(_TABLE, [row["undo"]], values)

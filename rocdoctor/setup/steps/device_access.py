@@ -1,0 +1,95 @@
+"""Whether this user may open the GPU: groups on a machine, devices and group numbers in a container."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.access import KFD, node_at, opens, render_nodes
+from rocdoctor.check import Finding, cite
+from rocdoctor.evidence import Known, value_or
+from rocdoctor.knowledge import install
+from rocdoctor.setup.deriving import sentence
+from rocdoctor.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.setup.situation import Situation
+
+LAYER: Layer = "access"
+
+_ID = "device-access"
+_TITLE = "Access to the GPU for this user"
+_VERIFY = Verify("device-node-denied")
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """One step; nothing without an AMD GPU that could compute, or under WSL."""
+    if not situation.amd_able or situation.wsl:
+        return ()
+    missing = situation.finding("device-node-missing")
+    if missing is not None:
+        return (_outside(situation, missing),)
+    denied = situation.finding("device-node-denied")
+    if denied is None:
+        return (_open(situation),)
+    if situation.enclosed or (denied.fix is not None and not denied.fix.command):
+        return (_outside(situation, denied),)
+    late = situation.finding("group-not-active")
+    if late is not None:
+        return (
+            Step(
+                _ID, _TITLE, "waiting", sentence(late.message), late.evidence, effective="new-login", verify=_VERIFY,
+                notes=("Log out completely (also tmux, screen and notebook servers) and in again.",),
+            ),
+        )  # fmt: skip
+    return (_join(situation, denied),)
+
+
+def _open(situation: Situation) -> Step:
+    machine = situation.machine
+    nodes = [node for node in (node_at(machine, KFD), *render_nodes(machine, "amd")) if node is not None]
+    opened = [node for node in nodes if opens(node)]
+    if node_at(machine, KFD) in opened:
+        evidence = tuple(cite(node.access, f"{node.path}: {value_or(node.access, '')}") for node in opened[:4])
+        paths = f"/dev/kfd and {'the render nodes' if len(opened) > 2 else 'its render node'}"
+        return Step(_ID, _TITLE, "done", f"This user opens {paths}.", evidence, verify=_VERIFY)
+    verdict = next(iter(situation.verdicts("device-node-denied")), None)
+    reason = verdict.why if verdict is not None and verdict.why else "nobody tried to open /dev/kfd"
+    node = node_at(machine, KFD)
+    if node is not None and isinstance(node.exists, Known) and not node.exists.value:
+        why = "There is no /dev/kfd yet: it comes with the driver, and then shows which group owns it."
+        return Step(_ID, _TITLE, "waiting", why, (cite(node.exists, "no /dev/kfd"),), verify=_VERIFY, needs=("driver",))
+    return Step(_ID, _TITLE, "unknown", f"Whether this user may open the GPU is not known: {reason}.", verify=_VERIFY)
+
+
+def _join(situation: Situation, denied: Finding) -> Step:
+    """Membership in the groups that own the nodes, as the check names them."""
+    command = denied.fix.command.split() if denied.fix is not None else []
+    groups = command[command.index("-aG") + 1] if "-aG" in command else ""
+    user = situation.user
+    text = denied.fix.text if denied.fix is not None else ""
+    note = "It takes effect at the next login: log out completely (also tmux, screen and notebook servers)."
+    if not groups or not user:
+        why = sentence(denied.message)
+        notes = (sentence(text), note)
+        return Step(
+            _ID, _TITLE, "todo", why, denied.evidence, risk="manual", effective="new-login", verify=_VERIFY,
+            notes=notes,
+        )  # fmt: skip
+    table = install.groups_step(user)
+    words = ("usermod", "-a", "-G", groups, user)
+    return Step(
+        _ID, _TITLE, "todo", sentence(denied.message), denied.evidence, (Action(words=words, root=True),),
+        ("/etc/group",), "safe", "new-login", _VERIFY,
+        tuple(Action(words=("gpasswd", "-d", user, group), root=True) for group in groups.split(",")),
+        notes=(note,), sources=table.sources, table=table.table, kind=table.kind,
+    )  # fmt: skip
+
+
+def _outside(situation: Situation, found: Finding) -> Step:
+    """What only a new start of the container, or a scheduler, can change."""
+    fix = found.fix
+    notes = [sentence(fix.text)] if fix is not None else []
+    if fix is not None and fix.command:
+        notes.append(f"For example: {fix.command}")
+    return Step(
+        _ID, _TITLE, "todo", sentence(found.message), found.evidence, risk="manual", verify=_VERIFY,
+        notes=tuple(notes),
+    )  # fmt: skip

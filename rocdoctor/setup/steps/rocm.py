@@ -1,0 +1,156 @@
+"""ROCm's packages: the release that has code for these GPUs, from the source that this distribution has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.check import Evidence, cite
+from rocdoctor.evidence import Known, Unknown, value_or
+from rocdoctor.facts import RocmInstall
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.gfx import gfx_target
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.presence import kfd_path
+from rocdoctor.rocm_roots import package_summary
+from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, open_in, sentence
+from rocdoctor.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.setup.situation import Situation
+
+LAYER: Layer = "rocm"
+
+_ID = "rocm"
+_VERIFY = Verify("rocm-gpu-support-window")
+_INSTEAD = (
+    "What works: torch's CPU wheel on this machine, or another card. Builds of torch that volunteers make for such "
+    "cards exist; nobody answers for their numbers, and each update of kernel or ROCm may end them."
+)
+_WHEEL = (
+    "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo, amd-smi and the compilers "
+    "for extensions."
+)
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """The packages, or why there are none. A host of containers needs the driver alone, a container its image."""
+    if not situation.amd:
+        return ()
+    hopeless = _hopeless(situation)
+    if hopeless is not None:
+        return (hopeless,)
+    if situation.goal == "container" or situation.wsl:
+        return ()
+    return _packages(situation)
+
+
+# -- cards without ROCm
+
+
+def _hopeless(situation: Situation) -> Step | None:
+    """That no ROCm release computes on these GPUs: their chip has no compute path, or no list has their target."""
+    chips = [gpu for gpu in situation.amd if kfd_path(gpu) is False]
+    if chips and not situation.amd_able:
+        gpu = chips[0]
+        shown = value_or(gpu.name, value_or(gpu.pci_id, "this card"))
+        why = f"The compute driver has no path for {shown}: no ROCm release, no setting and no torch build uses it."
+        evidence: tuple[Evidence, ...] = (cite(gpu.pci_id),)
+    elif situation.gfx and not any(_has_packages(gfx) for gfx in situation.gfx):
+        gfx = ", ".join(situation.gfx)
+        why = f"No ROCm release in the tables has packages for {gfx}."
+        evidence = tuple(cite(gpu.gfx) for gpu in situation.amd_able if isinstance(gpu.gfx, Known))[:1]
+    else:
+        return None
+    return Step(_ID, "ROCm for this GPU", "impossible", why, evidence, verify=_VERIFY, notes=(_INSTEAD,))
+
+
+def _has_packages(gfx: str) -> bool:
+    listed = any(gfx in (*stream.gfx, *stream.deprecated) for stream in install.streams())
+    return listed or gfx_target(gfx) is None or install.override_of(gfx) is not None
+
+
+# -- packages
+
+
+def _packages(situation: Situation) -> Sequence[Step]:
+    optional = situation.goal in ("pytorch", "cluster-node")
+    installed = [one for one in situation.machine.rocm if one.kind != "wheel"]
+    if installed:
+        return (_installed(situation, installed, optional),)
+    if not situation.machine.rocm_complete:
+        why = "Whether ROCm is installed is not in this evidence; ls -d /opt/rocm* tells it."
+        return (Step(_ID, "ROCm packages", "unknown", why, verify=_VERIFY, optional=optional),)
+    if not situation.gfx:
+        why = "The target of this GPU is not known yet: the driver tells it, and it decides which packages fit."
+        return (Step(_ID, "ROCm packages", "waiting", why, verify=_VERIFY, needs=("driver",), optional=optional),)
+    return (_install(situation, "", (), optional),)
+
+
+def _installed(situation: Situation, installed: Sequence[RocmInstall], optional: bool) -> Step:
+    newest = max(installed, key=lambda one: numbers(value_or(one.version, "")))
+    evidence = (cite(newest.version, f"ROCm {value_or(newest.version, '?')} in {newest.root}"),)
+    old = situation.finding("rocm-gpu-support-window", "warning")
+    gfx = ", ".join(situation.gfx)
+    if old is not None:
+        return _install(situation, old.message, old.evidence, optional)
+    version = value_or(newest.version, "")
+    support = _said_of(situation, version)
+    why = f"ROCm {version or 'of an unknown release'} is installed in {newest.root}" + (f", for {gfx}." if gfx else ".")
+    return Step(
+        _ID, "ROCm packages", "done", why, evidence, verify=_VERIFY, support=support, optional=optional,
+    )  # fmt: skip
+
+
+def _said_of(situation: Situation, version: str) -> str:
+    """What the installed release says of these GPUs, where it does not simply list them."""
+    found = situation.finding("rocm-gpu-support-window")
+    return sentence(found.message) if found is not None else ""
+
+
+def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], optional: bool) -> Step:
+    route = situation.rocm
+    gfx, where = ", ".join(situation.gfx), situation.os_words
+    evidence = evidence or tuple(cite(gpu.gfx) for gpu in situation.amd_able if isinstance(gpu.gfx, Known))[:1]
+    if isinstance(route, Unknown):
+        why = f"{sentence(message)} {sentence(route.why)}".strip()
+        notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
+        return Step(_ID, "ROCm packages", "unknown", why, evidence, verify=_VERIFY, notes=notes, optional=optional)
+    first, undo_first = _removal(situation, route)
+    actions = (*first, *actions_of(route.steps))
+    undo = (*actions_of(route.undo), *undo_first)
+    release = f"ROCm {route.rocm}" if route.rocm else "ROCm of the distribution"
+    why = f"{sentence(message)} {release} has packages for {gfx} on {where}.".strip()
+    if route.stream == "distribution":
+        why = f"{sentence(message)} {where} has {release} in its own archive.".strip()
+    missing = open_in(actions)
+    if missing:
+        pages = " ".join(route.pages) or VENDOR_PAGE
+        gap = f"The commands need {', '.join(missing)}, which is not known here; see {pages}."
+        return Step(_ID, "ROCm packages", "unknown", f"{why} {gap}", evidence, verify=_VERIFY, optional=optional)
+    size = f"It takes about {route.disk_gb:g} GB of disk." if route.disk_gb else ""
+    notes = (*([_WHEEL] if optional else []), *([size] if size else []), *route.notes)
+    if route.environment:
+        shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
+        notes = (f"Programs must be started with {shown}.", *notes)
+    return Step(
+        _ID, f"Install {release}", "todo", why, evidence, actions, changes_of(actions),
+        "risky" if first else "safe", "now",
+        Verify(command=_verify(route), shows=f"{situation.gfx[0]} among the agents"),
+        undo, route.risk or "", notes, route.sources, "install_rocm", install.kind_of(route),
+        optional=optional,
+    )  # fmt: skip
+
+
+def _verify(route: install.Route) -> str:
+    return " ".join(route.verify[0]) if route.verify else "rocminfo"
+
+
+def _removal(situation: Situation, route: install.Route) -> tuple[tuple[Action, ...], tuple[Action, ...]]:
+    """What must go before: packages of a generation that the new one does not stand beside."""
+    summary = package_summary(situation.machine)
+    if summary is None or not route.remove_first:
+        return (), ()
+    names = sorted({one.name for one in summary.packages if one.stream == "classic"})
+    if not names or not {"classic", "classic_61"} & set(route.remove_first):
+        return (), ()
+    remove = {"apt": ("apt", "autoremove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
+    words = remove.get(situation.manager)
+    return ((Action(words=(*words, "rocm-core"), root=True),), ()) if words is not None else ((), ())
