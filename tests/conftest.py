@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from rocdoctor.host import live
+
+# The screens look the same whatever the person who runs the tests prefers; Textual reads some of these when imported.
+for _name in [name for name in os.environ if name == "NO_COLOR" or name.startswith("TEXTUAL_")]:
+    del os.environ[_name]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
