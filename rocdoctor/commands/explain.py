@@ -10,18 +10,23 @@ from rocdoctor.cli import UsageError, suggestion
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the check's docstring."""
-    wanted = options.name.replace("_", "-")
+    """Print the page."""
+    sys.stdout.write(page(options.name))
+    return 0
+
+
+def page(name: str) -> str:
+    """The manual page of a check or a piece of advice, its name first; UsageError for a name that is none."""
+    wanted = name.replace("_", "-")
     if wanted.startswith("advice-"):
         return _advice(wanted)
     paths = {name_of(path): path for path in check_files(checks_folder())}
     if wanted not in paths:
-        raise UsageError(f"no check '{options.name}'{suggestion(wanted, list(paths))}; see rocdoctor list")
-    sys.stdout.write(f"{wanted}\n\n{manual_of(paths[wanted])}\n")
-    return 0
+        raise UsageError(f"no check '{name}'{suggestion(wanted, list(paths))}; see rocdoctor list")
+    return f"{wanted}\n\n{manual_of(paths[wanted])}\n"
 
 
-def _advice(wanted: str) -> int:
+def _advice(wanted: str) -> str:
     """The page of a piece of advice; the tables are read for this alone."""
     from rocdoctor.knowledge.advice import PREFIX, advice_named, all_advice
     from rocdoctor.knowledge.docs import advice_page
@@ -31,5 +36,4 @@ def _advice(wanted: str) -> int:
         raise UsageError(
             f"no '{wanted}'{suggestion(wanted, [PREFIX + one for one in all_advice()])}; see docs/advice.md"
         )
-    sys.stdout.write(f"{wanted}\n\n{advice_page(found)}\n")
-    return 0
+    return f"{wanted}\n\n{advice_page(found)}\n"

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.reactive import reactive
 from textual.screen import Screen
 
@@ -15,6 +16,13 @@ from rocdoctor.host.base import Host
 from rocdoctor.tui.areas import AREAS, load
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.look import Look, examine
+
+
+def _commands() -> type[Provider]:
+    """The commands of the palette, loaded when it opens."""
+    from rocdoctor.tui.commands import Commands
+
+    return Commands
 
 
 class RocdoctorApp(App[None]):
@@ -26,6 +34,7 @@ class RocdoctorApp(App[None]):
         area.module: partial(load, area.module) for area in AREAS
     }
     DEFAULT_MODE = "overview"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
             Binding(str(number), f"area('{area.module}')", area.name, show=False, tooltip=area.about)

@@ -77,6 +77,8 @@ class Page(Screen[None]):
     """A screen of an area. Subclasses give ``AREA``, ``body`` and ``show``."""
 
     AREA: ClassVar[str] = ""
+    # (key, what it does) of keys that the key bar does not show; the help names them.
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "app.area('overview')", "Overview", show=False),
     ]

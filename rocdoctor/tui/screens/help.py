@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -12,15 +13,17 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.page import Page
 
 _KEYS = (
     ("1 to 9", "the screens above"), ("t", "the report as plain text"), ("r", "ask everything again"),
     ("b", "back to the evidence that was open before"), ("ctrl+p", "all commands by name"), ("q", "leave"),
 )  # fmt: skip
+_WIDTH = 13
 
 
 class HelpPanel(ModalScreen[None]):
-    """What can be done here."""
+    """What can be done here: the keys of the screen below, then those of all screens."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,enter", "dismiss", "Close"),
@@ -33,18 +36,42 @@ class HelpPanel(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """One text."""
+        below = next((one for one in reversed(self.app.screen_stack) if isinstance(one, Page)), None)
         with VerticalScroll(id="help") as panel:
             panel.border_title = "help (Escape closes)"
-            yield Static(_text())
+            yield Static(help_text(below))
 
 
-def _text() -> Text:
+def page_keys(page: Page) -> list[tuple[str, str]]:
+    """(key, what it does) of one screen: those of its key bar, then its hidden ones."""
+    hidden = {key for key, _ in page.HELP_KEYS}
+    shown: list[tuple[str, str]] = []
+    for one in type(page).BINDINGS:
+        if isinstance(one, Binding) and one.show and one.description:
+            key = one.key_display or one.key.partition(",")[0]
+            if key not in hidden:
+                shown.append((key, one.tooltip or one.description))
+    return [*shown, *page.HELP_KEYS]
+
+
+def help_text(page: Page | None) -> Text:
+    """The whole text."""
     text = Text()
-    for number, area in enumerate(AREAS, start=1):
-        text.append(f"{number}  {area.name:<10}", style="bold")
-        text.append(f"{area.about}\n")
-    for key, what in _KEYS:
-        text.append(f"\n{key:<13}", style="bold")
-        text.append(what)
+    if page is not None:
+        area = next(one for one in AREAS if one.module == page.AREA)
+        text.append(f"{area.name}: {area.about}", style="bold")
+        _rows(text, page_keys(page))
+        text.append("\n\n")
+    text.append("Screens", style="bold")
+    _rows(text, [(str(number), f"{area.name}: {area.about}") for number, area in enumerate(AREAS, start=1)])
+    text.append("\n\n")
+    text.append("Everywhere", style="bold")
+    _rows(text, _KEYS)
     text.append("\n\nWithout screens: rocdoctor check, rocdoctor --help. A finding's page: rocdoctor explain NAME.")
     return text
+
+
+def _rows(text: Text, rows: Sequence[tuple[str, str]]) -> None:
+    for key, what in rows:
+        text.append(f"\n  {key:<{_WIDTH}}", style="bold")
+        text.append(what)

@@ -1,0 +1,158 @@
+"""The palette of commands, the help, and the small questions over a screen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.command import CommandPalette
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from rocdoctor.check import check_files, checks_folder, name_of
+from rocdoctor.host.base import Answer
+from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.commands import Commands
+from rocdoctor.tui.screens.help import HelpPanel
+from rocdoctor.tui.widgets.ask import Ask
+from rocdoctor.tui.widgets.reader import Reader
+from tests.kit import ROOT
+from tests.tui.kit import driven, fixture_host, shown, until
+
+
+async def _command(app: RocdoctorApp, pilot: Pilot[Any], words: str) -> None:
+    """Open the palette, type, wait for the first hit, take it."""
+    await pilot.press("ctrl+p")
+    await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+    app.screen.query_one(Input).value = words
+    await until(pilot, lambda: words.split()[-1].lower() in shown(app).lower())
+    await pilot.pause(0.3)
+    await pilot.press("enter")
+    await pilot.pause()
+    if isinstance(app.screen, CommandPalette):
+        await pilot.press("enter")
+    await until(pilot, lambda: not isinstance(app.screen, CommandPalette))
+
+
+async def _offered(app: RocdoctorApp, query: str = "") -> list[str]:
+    provider = Commands(app.screen)
+    hits = provider.search(query) if query else provider.discover()
+    return [str(hit.text) async for hit in hits]
+
+
+def test_the_palette_goes_to_a_screen() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _command(app, pilot, "go to overview")
+        assert app.current_mode == "overview"
+
+    driven(fixture_host("rx6700xt-override"), go)
+
+
+def test_the_palette_shows_a_manual_page() -> None:
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _command(app, pilot, "explain pcie-link-narrow")
+        await until(pilot, lambda: isinstance(app.screen, Reader))
+        text = shown(app)
+        assert "pcie-link-narrow" in text
+        assert "Why" in text
+        await pilot.press("escape")
+        assert not isinstance(app.screen, Reader)
+
+    driven(fixture_host("rx6700xt-override"), read)
+
+
+def test_the_palette_offers_every_screen_every_action_and_every_manual_page() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[list[str], list[str]]:
+        return await _offered(app), await _offered(app, "explain")
+
+    first, pages = driven(fixture_host("rx6700xt-override"), look)
+    for number, area in enumerate(AREAS, start=1):
+        assert f"Go to {area.name} (key {number})" in first
+    for words in ("Overview: Copy command (key c)", "Open evidence...", "Copy the first command", "Change theme..."):
+        assert words in first
+    assert not [one for one in first if one.startswith("Explain")]
+    assert {one.removeprefix("Explain ") for one in pages if one.startswith("Explain ")} == {
+        name_of(path) for path in check_files(checks_folder())
+    }
+
+
+def test_the_palette_opens_other_evidence_and_b_returns() -> None:
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _command(app, pilot, "open evidence")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        app.screen.query_one(Input).value = str(ROOT / "fixtures" / "mi210-8gpu.capture")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.host.origin == "mi210-8gpu.capture")
+        await until(pilot, lambda: "MI210" in shown(app))
+        await pilot.press("b")
+        await until(pilot, lambda: app.host.origin == "rx6700xt-override.capture")
+
+    driven(fixture_host("rx6700xt-override"), read)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "no such file or folder"), (b"\x89PNG\r\n", "a picture; text is needed")],
+    ids=["absent", "picture"],
+)
+def test_evidence_that_cannot_be_read_is_said_in_words(content: bytes | None, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    if content is not None:
+        path.write_bytes(content)
+
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _command(app, pilot, "open evidence")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        app.screen.query_one(Input).value = str(path)
+        await pilot.press("enter")
+        await until(pilot, lambda: any(words in one.message for one in app._notifications))
+        assert app.host.origin == "rx6700xt-override.capture"
+
+    driven(fixture_host("rx6700xt-override"), read)
+
+
+def test_escape_leaves_a_question_without_an_answer() -> None:
+    async def leave(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str | None]:
+        got: list[str | None] = []
+        app.push_screen(Ask("where", "some/path"), got.append)
+        await pilot.pause()
+        await pilot.press("escape")
+        app.push_screen(Ask("where", "some/path"), got.append)
+        await pilot.pause()
+        await pilot.press("x", "enter")
+        await until(pilot, lambda: len(got) == 2)
+        return got
+
+    first, second = driven(fixture_host("rx6700xt-override"), leave)
+    assert first is None
+    assert second is not None
+    assert "x" in second
+
+
+def test_the_first_command_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Answer("env", "ok", b"HSA_OVERRIDE_GFX_VERSION=10.3.0")
+    copied: list[str] = []
+    monkeypatch.setattr(RocdoctorApp, "copy_to_clipboard", lambda _, text: copied.append(text))
+
+    async def copy(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _command(app, pilot, "copy the first command")
+        await until(pilot, lambda: copied)
+
+    driven(OverlayHost(fixture_host("mi210-8gpu"), {"env": broken}), copy)
+    assert copied == ["unset HSA_OVERRIDE_GFX_VERSION"]
+
+
+def test_help_names_the_keys_of_the_screen_below() -> None:
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpPanel))
+        return str(app.screen.query_one(Static).render())
+
+    text = driven(fixture_host("rx6700xt-override"), read)
+    assert re.search(r"^  c +Copy command$", text, re.MULTILINE)
+    assert text.index("Copy command") < text.index("Everywhere")
+    assert re.search(r"^  b +back to the evidence", text, re.MULTILINE)
