@@ -9,6 +9,9 @@ from rocdoctor.facts import LinkState, Pcie, PcieHop
 # (PCI Express Base Specification 6.0, chapter 4; the same factors as Linux pcie_bandwidth_available()).
 _CODING = {2.5: 0.8, 5.0: 0.8, 8.0: 128 / 130, 16.0: 128 / 130, 32.0: 128 / 130, 64.0: 242 / 256}
 
+# Generations by the rate of a lane (PCI Express Base Specification, revision history).
+_GENERATIONS = {2.5: "PCIe 1.0", 5.0: "PCIe 2.0", 8.0: "PCIe 3.0", 16.0: "PCIe 4.0", 32.0: "PCIe 5.0", 64.0: "PCIe 6.0"}
+
 
 def bandwidth_gb_s(speed_gt_s: float, width: int) -> float:
     """Bandwidth of a link in GB/s, one direction, before packet overhead."""
@@ -38,3 +41,8 @@ def limiting_hop(pcie: Pcie) -> PcieHop | None:
 def words(speed_gt_s: float, width: int) -> str:
     """A link in the usual words: ``16 GT/s x16``."""
     return f"{speed_gt_s:g} GT/s x{width}"
+
+
+def generation(speed_gt_s: float) -> str:
+    """The generation that brought this rate of a lane: ``PCIe 4.0``; empty for a rate that none has."""
+    return _GENERATIONS.get(speed_gt_s, "")

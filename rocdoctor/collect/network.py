@@ -14,6 +14,7 @@ from rocdoctor.facts import Nic
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers.infiniband import IbRate, counter, link_layer, port_rate, port_state
 from rocdoctor.parsers.network import bdf_of_link, interface_kind, link_type, mtu_bytes, operstate, speed_mbit_s
+from rocdoctor.parsers.pci import parse_device_path
 from rocdoctor.parsers.pci_link import parse_numa_node
 
 _RDMA = "/sys/class/infiniband"
@@ -43,6 +44,7 @@ class _Interface:
     state: Fact[str]
     mtu: Fact[int]
     numa_node: Fact[int | None]
+    bridges: Fact[tuple[str, ...]]
 
 
 @dataclass(slots=True)
@@ -108,6 +110,16 @@ def _bdf(answer: Answer) -> Fact[str]:
     return Known(bdf, answer.source(1))
 
 
+def _bridges(answer: Answer) -> Fact[tuple[str, ...]]:
+    """The bridges on the way to the device that a device link ends at."""
+    if not answer.ok:
+        return answer.unknown()
+    path = parse_device_path(answer.text)
+    if path.root is None:
+        return Unknown("its place on the PCI bus is not in this evidence", "absent", answer.source())
+    return Known(path.bridges, answer.source(1))
+
+
 def _numa(host: Host, folder: str) -> Fact[int | None]:
     answer = host.ask(f"read {folder}/numa_node")
     if answer.ok and answer.text.strip() == "-1":
@@ -145,10 +157,11 @@ def _rdma_port(host: Host, name: str, folder: str, path: str, alone: bool) -> Ni
     rate: Fact[IbRate] = read_fact(host, f"{path}/rate", port_rate) if path else NOT_ASKED
     state: Fact[str] = read_fact(host, f"{path}/state", port_state) if path else NOT_ASKED
     mtus = [read_fact(host, f"{_NET}/{one}/mtu", mtu_bytes) for one in interfaces[:1]]
+    place = host.ask(f"link {folder}/device")
     return Nic(
         name,
         kinds.get(layer.value, "rdma") if isinstance(layer, Known) else "rdma",
-        _bdf(host.ask(f"link {folder}/device")),
+        _bdf(place),
         _numa(host, f"{folder}/device"),
         convert(rate, lambda one: one.gbit_s),
         convert(state, lambda text: {"ACTIVE": "up", "DOWN": "down"}.get(text, text.lower())),
@@ -156,6 +169,7 @@ def _rdma_port(host: Host, name: str, folder: str, path: str, alone: bool) -> Ni
         _counters(host, path) if path else {},
         first_known(*mtus) if mtus else Unknown("it has no network interface", "absent"),
         read_fact(host, f"{folder}/fw_ver", word),
+        _bridges(place),
     )
 
 
@@ -176,7 +190,8 @@ def _interfaces(host: Host) -> list[_Interface]:
     host.prefetch(f"link {folder}/device" for folder in folders)
     found: list[_Interface] = []
     for folder in folders:
-        bdf = _bdf(host.ask(f"link {folder}/device"))
+        place = host.ask(f"link {folder}/device")
+        bdf = _bdf(place)
         if not isinstance(bdf, Known):
             continue
         host.prefetch([*(f"read {folder}/{name}" for name in _NET_FILES), f"read {folder}/device/numa_node"])
@@ -192,6 +207,7 @@ def _interfaces(host: Host) -> list[_Interface]:
                 read_fact(host, f"{folder}/operstate", operstate),
                 read_fact(host, f"{folder}/mtu", mtu_bytes),
                 _numa(host, f"{folder}/device"),
+                _bridges(place),
             )
         )
     return found
@@ -203,9 +219,9 @@ def _join(cards: _Cards, one: _Interface) -> None:
     if not places and isinstance(one.bdf, Known):
         places = cards.at(one.bdf.value)
     if not places:
-        cards.nics.append(
-            Nic(one.name, one.kind, one.bdf, one.numa_node, one.speed_gbit_s, one.state, (one.name,), {}, one.mtu)
-        )
+        names = (one.name,)
+        card = Nic(one.name, one.kind, one.bdf, one.numa_node, one.speed_gbit_s, one.state, names, mtu=one.mtu)
+        cards.nics.append(replace(card, bridges=one.bridges))
         return
     for at in places[:1]:
         nic = cards.nics[at]

@@ -170,3 +170,4 @@ class Nic:
     counters: Mapping[str, int] = field(default_factory=dict)
     mtu: Fact[int] = NOT_ASKED
     firmware: Fact[str] = NOT_ASKED
+    bridges: Fact[tuple[str, ...]] = NOT_ASKED  # the PCI bridges above it, the root port first

@@ -53,6 +53,19 @@ def test_device_and_interface_of_one_card_are_joined() -> None:
     assert values == ["0000:01:00.0", None, 25.0, "up"]
 
 
+def test_the_bridges_above_a_card_are_those_of_its_device_link() -> None:
+    behind = f"{_PCI.replace('1a', '15')}/0000:19:00.0/0000:1a:02.0/0000:1c:00.0"
+    host = whole({**_TREE, f"link {_IB}/mlx5_0/device": behind, f"link {_NET}/ib0/device": behind})
+    card, ethernet = collect_network(host, tools(host))
+    assert isinstance(card.bridges, Known)
+    assert card.bridges.value == ("0000:15:00.0", "0000:19:00.0", "0000:1a:02.0")
+    assert isinstance(ethernet.bridges, Known)
+    assert ethernet.bridges.value == ()  # on the root bus itself
+    short = "../../../0000:1c:00.0"  # what a copied link shows: where it leads, not through what
+    host = whole({**_TREE, f"link {_IB}/mlx5_0/device": short, f"link {_NET}/ib0/device": short})
+    assert isinstance(collect_network(host, tools(host))[0].bridges, Unknown)
+
+
 def test_a_port_that_does_not_answer_is_unknown() -> None:
     host = excerpt({f"list {_IB}/*": f"{_IB}/mlx5_0", f"list {_IB}/*/ports/*": f"{_IB}/mlx5_0/ports/1"})
     (card,) = collect_network(host, tools(host))
