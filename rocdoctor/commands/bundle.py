@@ -6,6 +6,7 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from rocdoctor import __version__
@@ -14,7 +15,7 @@ from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, chosen_checks, open_host
 from rocdoctor.diagnose import diagnose
 from rocdoctor.facts import Machine
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.capture import CaptureError, CaptureHost, pack, parse, write
 from rocdoctor.host.new_file import write_new
 from rocdoctor.host.recorder import MaskedHost, Recorder, settled
@@ -24,30 +25,62 @@ from rocdoctor.report.bundle_text import masked_counts, masked_text, summary
 PACKED_ABOVE_BYTES = 5_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A bundle that is not written yet: the answers as they will stand in it, the part for people, and the whole text.
+
+    ``masked`` are the classes of what was masked (words, different values, places).
+    """
+
+    answers: tuple[Answer, ...]
+    summary: str
+    content: str
+    masked: tuple[tuple[str, int, int], ...]
+    identity_kept: bool = False
+
+    @property
+    def said(self) -> str:
+        """What was masked, in a sentence."""
+        return masked_text(list(self.masked), self.identity_kept)
+
+
 def run(options: argparse.Namespace) -> int:
     """Collect once, judge, write both: the report for people first, then every question with its answer."""
     question = _smoke(options)
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
-    recorder = host if isinstance(host, Recorder) else Recorder(_masked(host, options.include_identity))
+    recorder = recorder_of(host, options.include_identity)
     if question:
         progress.say("running smoke tests")
-    machine = collect(recorder, smoke=question)
-    headers = {"origin": "recorded" if host.kind == "live" else f"replayed from {host.kind}", "rocdoctor": __version__}
+    made = bundle_of(recorder, collect(recorder, smoke=question), host.kind, options.include_identity)
+    progress.done()
+    if options.show:
+        sys.stdout.write(made.content)
+        print(f"{made.said}\nnothing was written", file=sys.stderr)
+        return 0
+    _deliver(made.content, options)
+    return 0
+
+
+def recorder_of(host: Host, include_identity: bool = False) -> Recorder:
+    """The host as one that keeps every answer, masked unless the identity was asked for."""
+    if isinstance(host, Recorder) and (include_identity or isinstance(host.inner, MaskedHost)):
+        return host
+    return Recorder(_masked(host, include_identity))
+
+
+def bundle_of(recorder: Recorder, machine: Machine, kind: Kind, identity_kept: bool = False) -> Bundle:
+    """The bundle of what the recorder has kept; ``machine`` is what was collected from it.
+
+    Raises UsageError where it would hold more than a capture may.
+    """
+    headers = {"origin": "recorded" if kind == "live" else f"replayed from {kind}", "rocdoctor": __version__}
     answers, machine = _settled(recorder, machine, headers)
     checks, problems = chosen_checks((), ())
     texts = [answer.text for answer in answers]
-    text = summary(diagnose(machine, checks, problems), texts, options.include_identity)
-    progress.done()
-    content = write(answers, headers, text)
-    if options.show:
-        sys.stdout.write(content)
-        said = masked_text(masked_counts(texts), options.include_identity)
-        print(f"{said}\nnothing was written", file=sys.stderr)
-        return 0
-    _deliver(content, options)
-    return 0
+    text = summary(diagnose(machine, checks, problems), texts, identity_kept)
+    return Bundle(tuple(answers), text, write(answers, headers, text), tuple(masked_counts(texts)), identity_kept)
 
 
 def _smoke(options: argparse.Namespace) -> str:
@@ -90,25 +123,38 @@ def _settled(recorder: Recorder, machine: Machine, headers: dict[str, str]) -> t
 
 def _deliver(content: str, options: argparse.Namespace) -> None:
     """Write the file, or print it where the output is ``-``."""
-    data = content.encode()
-    packed = options.gzip or len(data) > PACKED_ABOVE_BYTES
     if options.output == "-":
         if options.gzip:
             sys.stdout.buffer.write(pack(content))
         else:
             sys.stdout.write(content)
         return
-    data = pack(content) if packed else data
-    path = _written(options.output, data, ".gz" if packed else "")
-    kib = len(data) // 1024 + 1
+    path, size, packed = write_bundle(content, options.output, options.gzip)
+    kib = size // 1024 + 1
     print(f"wrote {path} ({kib} KiB{', packed' if packed else ''}); read it before you post it", file=sys.stderr)
+
+
+def write_bundle(content: str, output: str | None, gzip: bool) -> tuple[Path, int, bool]:
+    """(path, bytes, packed) of the new file, mode 0600. Large ones are packed also where nobody asked for it.
+
+    ``output`` is a file or a folder, None for the current one. Raises UsageError; nothing is ever overwritten.
+    """
+    data = content.encode()
+    packed = gzip or len(data) > PACKED_ABOVE_BYTES
+    data = pack(content) if packed else data
+    return _written(output, data, ".gz" if packed else ""), len(data), packed
+
+
+def own_name() -> str:
+    """The name that a bundle of this second gets."""
+    return time.strftime("rocdoctor-%Y%m%d-%H%M%S") + ".txt"
 
 
 def _written(output: str | None, data: bytes, ending: str) -> Path:
     """The path of the new file; a name of our own choice is never taken already."""
     given = Path(output) if output else Path()
     chosen = output is not None and not given.is_dir()
-    stem = time.strftime("rocdoctor-%Y%m%d-%H%M%S")
+    stem = own_name().removesuffix(".txt")
     for number in range(1, 100):
         path = given if chosen else given / f"{stem}{f'-{number}' if number > 1 else ''}.txt"
         if ending and path.suffix != ending:
