@@ -21,6 +21,7 @@ COMMANDS = {
     "facts": "print what the machine is, as JSON or text",
     "read": "diagnose pasted text: a bug report, a log (- for standard input)",
     "lint": "judge the settings in scripts, profiles and job files, and the advice they follow",
+    "setup": "what to do, in order, until this machine trains: steps, commands, and what is done already",
     "smoke": "prove that distributed training computes right, mode by mode",
     "recommend": "a training configuration for this machine, with reasons",
     "estimate": "memory and speed of one training configuration",
@@ -139,6 +140,11 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         _emitting(one)
     if name in ("recommend", "emit"):
         _planning(one)
+    if name == "setup":
+        goals = ("pytorch", "rocm", "container", "cluster-node")
+        add("--goal", choices=goals, default="pytorch", help="what the machine is for (pytorch)")
+        add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
+        add("--force", action="store_true", help="write over a script that exists")
     if name == "bundle":
         add("-o", "--output", metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
         add("--with-smoke", action="store_true", help="run the quick smoke tests too and record their results")

@@ -33,14 +33,16 @@ def write_files(folder: Path, files: Sequence[File], force: bool = False) -> lis
     return paths
 
 
-def write_new(path: Path, text: str, executable: bool = False, force: bool = False) -> None:
-    """Write one file with mode 0644 (0755 for a program); raises UsageError naming it.
+def write_new(
+    path: Path, text: str, executable: bool = False, force: bool = False, mode: int | None = None
+) -> None:  # fmt: skip
+    """Write one file with mode 0644 (0755 for a program) or ``mode``; raises UsageError naming it.
 
     Symbolic links are neither followed nor replaced.
     """
     _refuse(path, force)
     try:
-        new_file.write_new(path, text.encode(), 0o755 if executable else 0o644, force)
+        new_file.write_new(path, text.encode(), mode or (0o755 if executable else 0o644), force)
     except FileExistsError:
         raise UsageError(_EXISTS.format(path)) from None
     except OSError as error:

@@ -1,0 +1,137 @@
+"""What tells a script cheaply that an action is done already, and how a command is run where nobody answers.
+
+A test is a line of shell over the functions of ``script.py``. An action that nothing can test runs again each time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocdoctor.setup.plan import Action
+from rocdoctor.setup.typed import quoted
+
+Words = tuple[str, ...]
+
+# Done twice they change nothing and prove nothing.
+_NEUTRAL = frozenset(("mkdir", "install", "ldconfig", "chmod", "update-initramfs", "dracut", "depmod"))
+_CLEAN = frozenset(("clean", "makecache"))
+_REFRESH = frozenset(("update", "refresh"))
+# They ask a person, or end the machine's session.
+_BY_HAND = frozenset(("mokutil", "newgrp", "passwd"))
+_ENDS = frozenset(("reboot", "shutdown", "poweroff", "halt"))
+_PACKAGE = re.compile(r"[a-z0-9][A-Za-z0-9.+_-]*\Z")
+_CHANGING = frozenset(("install", "remove", "purge", "autoremove", "upgrade", "full-upgrade", "dist-upgrade",
+                       "downgrade", "reinstall", "groupinstall", "swap", "distro-sync"))  # fmt: skip
+_APT, _DNF = ("apt", "apt-get"), ("dnf", "yum")
+
+
+def is_neutral(action: Action) -> bool:
+    """Whether doing it again does no harm and says nothing of the step."""
+    words = _bare(action.words)
+    if not words:
+        return not action.file
+    return words[0] in _NEUTRAL or (words[0] in (*_APT, *_DNF, "zypper") and len(words) > 1 and words[1] in _CLEAN)
+
+
+def is_refresh(action: Action) -> bool:
+    """Whether it reads the lists of packages anew, which any later installation may rest on."""
+    words = [word for word in _bare(action.words) if not word.startswith("-")]
+    return len(words) > 1 and words[0] in (*_APT, "zypper") and words[1] in _REFRESH and len(words) == 2
+
+
+def is_by_hand(action: Action) -> bool:
+    """Whether it asks a person something."""
+    words = _bare(action.words)
+    return bool(words) and words[0] in _BY_HAND
+
+
+def ends_session(action: Action) -> bool:
+    """Whether it restarts the machine, which a script leaves to the person."""
+    words = _bare(action.words)
+    return bool(words) and (words[0] in _ENDS or words[:2] == ("systemctl", "reboot"))
+
+
+def joined_groups(action: Action) -> tuple[str, Words] | None:
+    """(user, groups) of a command that adds a user to groups; None for any other."""
+    words = _bare(action.words)
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    adds = {"-aG", "-a", "--append"} & set(words) and {"-aG", "-G", "--groups"} & set(words)
+    if words[:1] != ("usermod",) or len(plain) != 2 or not adds:
+        return None
+    return plain[1], tuple(plain[0].split(","))
+
+
+def done_test(action: Action) -> str:
+    """A line of shell that succeeds when the action is done already; "" where nothing cheap tells."""
+    if action.file:
+        function = "has_lines" if action.append else "file_is"
+        return " ".join([function, quoted(action.file), *(quoted(line) for line in action.lines)])
+    words = _bare(action.words)
+    if not words:
+        return ""
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    head = words[0]
+    if head in (*_APT, *_DNF, "zypper", "pacman"):
+        return _packages(head, words)
+    joins = joined_groups(action)
+    if joins is not None:
+        return " ".join(["may_enter", quoted(joins[0]), *(quoted(group) for group in joins[1])])
+    if head == "modprobe" and len(plain) == 1:
+        return f"test -d {quoted('/sys/module/' + plain[0].replace('-', '_'))}"
+    if head == "sysctl" and len(plain) == 1 and "=" in plain[0]:
+        name, _, value = plain[0].partition("=")
+        return f'test "$(sysctl -n {quoted(name)} 2>/dev/null)" = {quoted(value)}'
+    if head == "systemctl" and plain[:1] == ["enable"] and len(plain) == 2:
+        running = f" && systemctl is-active --quiet {quoted(plain[1])}" if "--now" in words else ""
+        return f"systemctl is-enabled --quiet {quoted(plain[1])} 2>/dev/null{running}"
+    if head == "rm" and plain:
+        return " && ".join(f"test ! -e {quoted(one)}" for one in plain)
+    if head in ("curl", "gpg") and "-o" in words[:-1]:
+        return f"test -s {quoted(words[words.index('-o') + 1])}"
+    return ""
+
+
+def _packages(head: str, words: Words) -> str:
+    """Of package managers only the plain installation of packages by name can be told."""
+    if head == "pacman":
+        names = [word for word in words[1:] if not word.startswith("-")]
+        wanted = any(word.startswith("-S") for word in words[1:])
+    else:
+        rest = [word for word in words[1:] if not word.startswith("-")]
+        wanted, names = rest[:1] == ["install"], rest[1:]
+    if not wanted or not names or not all(_PACKAGE.match(name) for name in names):
+        return ""
+    function = {"pacman": "has_pacman"}.get(head, "has_deb" if head in _APT else "has_rpm")
+    return " ".join([function, *(quoted(name) for name in names)])
+
+
+def unattended(words: Sequence[str]) -> Words:
+    """The command with the option by which its program asks nothing."""
+    front, bare = _split(tuple(words))
+    if not bare:
+        return tuple(words)
+    head, rest = bare[0], bare[1:]
+    changes = any(word in _CHANGING for word in rest)
+    if head in _APT and changes:
+        yes: Words = () if {"-y", "--yes"} & set(rest) else ("-y",)
+        return (*front, "env", "DEBIAN_FRONTEND=noninteractive", head, *yes, *rest)
+    if head in _DNF and (changes or "update" in rest) and not {"-y", "--assumeyes"} & set(rest):
+        return (*front, head, "-y", *rest)
+    if head == "zypper" and not {"-n", "--non-interactive"} & set(rest):
+        return (*front, head, "--non-interactive", *rest)
+    if head == "pacman" and "--noconfirm" not in rest:
+        return (*front, head, "--noconfirm", *rest)
+    return tuple(words)
+
+
+def _bare(words: Words) -> Words:
+    """A command without ``env NAME=VALUE`` before it."""
+    return _split(words)[1]
+
+
+def _split(words: Words) -> tuple[Words, Words]:
+    if words[:1] != ("env",):
+        return (), words
+    at = next((place for place, word in enumerate(words[1:], 1) if "=" not in word), len(words))
+    return words[:at], words[at:]

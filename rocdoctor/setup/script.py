@@ -1,0 +1,253 @@
+"""A plan as a shell script: the same steps, each skipped where it is done, stopping at a restart or a new login.
+
+The script remembers nothing but a file below /run, which a restart removes. It asks nothing: its standard input is
+closed, ``sudo`` is called with ``-n``, and package managers get the option that says yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocdoctor.emit.files import comment, plain
+from rocdoctor.report.setup_words import GOAL_WORDS, RISK_WORDS, number, source_words, verify_words
+from rocdoctor.setup.guards import (
+    done_test,
+    ends_session,
+    is_by_hand,
+    is_neutral,
+    is_refresh,
+    joined_groups,
+    unattended,
+)
+from rocdoctor.setup.plan import Action, SetupPlan, Step
+from rocdoctor.setup.typed import is_ready, quoted, typed
+
+_INDENT = "    "
+
+_FUNCTIONS = {
+    "has_deb": (
+        'has_deb() { for one in "$@"; do '
+        "dpkg-query -W -f='${Status}' \"$one\" 2>/dev/null | grep -q ' installed$' || return 1; done; }"
+    ),
+    "has_rpm": 'has_rpm() { rpm -q -- "$@" >/dev/null 2>&1; }',
+    "has_pacman": 'has_pacman() { pacman -Q -- "$@" >/dev/null 2>&1; }',
+    "file_is": """file_is() { file=$1; shift; printf '%s\\n' "$@" | cmp -s -- - "$file"; }""",
+    "has_lines": (
+        'has_lines() { file=$1; shift; for one in "$@"; do grep -qsxF -- "$one" "$file" || return 1; done; }'
+    ),
+    # What the group file grants, and what this session has: they differ until the next login.
+    "may_enter": (
+        'may_enter() { who=$1; shift; for one in "$@"; do '
+        'id -nG -- "$who" | tr " " "\\n" | grep -qxF -- "$one" || return 1; done; }'
+    ),
+    "entered": 'entered() { for one in "$@"; do id -nG | tr " " "\\n" | grep -qxF -- "$one" || return 1; done; }',
+}
+
+
+def render(plan: SetupPlan, subject: str, root: bool) -> str:
+    """The script. ``subject``: what the plan was made from, in words; ``root``: it was made for the user root."""
+    body = [line for step in plan.steps for line in _step(plan, step)]
+    used = "\n".join(body)
+    lines = [*_head(plan, subject, root, "as_root " in used, '"$risky"' in used)]
+    functions = [text for name, text in _FUNCTIONS.items() if f"{name} " in used]
+    lines += ["", *functions] if functions else []
+    lines += body if '"$first"' in used else [': "$first"']
+    lines += _end(plan)
+    return "\n".join(lines) + "\n"
+
+
+def _head(plan: SetupPlan, subject: str, root: bool, privileged: bool, risky: bool) -> Iterator[str]:
+    yield "#!/usr/bin/env bash"
+    yield from comment(f"Set-up for {GOAL_WORDS[plan.goal]}, from {subject}; written by rocdoctor.")
+    yield "# Read it before you run it."
+    yield "#"
+    yield from comment(
+        "Usage: bash FILE [--with-risky] [FIRST], FIRST being the number of the step to begin with. "
+        "Steps that are done are skipped. It asks nothing; where it needs privileges it calls sudo -n, so run sudo -v "
+        "first where sudo asks for a password."
+        if not root
+        else "Usage: bash FILE [--with-risky] [FIRST], FIRST being the number of the step to begin with. "
+        "Steps that are done are skipped. It asks nothing. It was made for the user root."
+    )
+    yield from comment(
+        "Exit status: 0 all done, 1 something failed or is left to you, 10 restart first, 11 log in again first, "
+        "2 wrong usage or user."
+    )
+    yield from (f"# Note: {line.removeprefix('# ')}" for note in plan.notes for line in comment(note, width=92))
+    yield "set -eu"
+    yield "exec </dev/null"
+    yield ""
+    if risky:
+        yield "risky=no"
+    yield "first=1"
+    yield 'for word in "$@"; do'
+    yield '    case "$word" in'
+    yield f"        --with-risky) {'risky=yes ' if risky else ''};;"
+    yield "        '' | *[!0-9]*) echo \"usage: bash $0 [--with-risky] [FIRST]\" >&2; exit 2 ;;"
+    yield "        *) first=$word ;;"
+    yield "    esac"
+    yield "done"
+    if root:
+        yield 'if [ "$(id -u)" -ne 0 ]; then echo "This script was made for the user root." >&2; exit 2; fi'
+    else:
+        yield 'if [ "$(id -u)" -eq 0 ]; then'
+        yield '    echo "Run it as the user who will train, without sudo: it calls sudo itself." >&2'
+        yield "    exit 2"
+        yield "fi"
+    yield ': "${USER:=$(id -un)}" "${HOME:?}"'
+    yield "run=${ROCDOCTOR_RUN:-/run}  # a restart empties it"
+    yield "pending=''"
+    yield "left=0"
+    yield ""
+    yield from _FRAME
+    if privileged:
+        yield from (['as_root() { "$@"; }'] if root else _SUDO)
+
+
+_FRAME = (
+    "say() { printf '%s\\n' \"$*\"; }",
+    'fail() { say "$*" >&2; exit 1; }',
+    "# wait_for WHAT NUMBER: stops where a step before needs a restart or a login; NUMBER is the step to go on with.",
+    "wait_for() {",
+    '    again="Then run: bash $0"',
+    '    [ "$2" -eq 0 ] || again="$again $2"',
+    '    case "$1:$pending" in',
+    '        restart:*restart*) say "Restart the machine now. $again"; exit 10 ;;',
+    '        login:*login*) say "Log out completely and in again. $again"; exit 11 ;;',
+    "    esac",
+    "}",
+    'if [ -e "$run/rocdoctor-restart" ]; then',
+    '    fail "The machine has not been restarted since an earlier run of this script: restart it first."',
+    "fi",
+)
+
+_SUDO = (
+    "as_root() {",
+    '    sudo -n true 2>/dev/null || fail "This needs privileges: run sudo -v first, then this script again."',
+    '    sudo -n -- "$@"',
+    "}",
+)
+
+
+def _step(plan: SetupPlan, step: Step) -> Iterator[str]:
+    place = number(plan, step)
+    title = plain(step.title)
+    yield ""
+    yield from comment(f"Step {place} of {len(plan.steps)}: {title}")
+    if step.state == "done":
+        shown = "; ".join(plain(one.value) for one in step.evidence[:3])
+        yield from comment(f"Done when this was written{': ' + shown if shown else ''}.")
+        return
+    yield from comment(step.why)
+    if step.support:
+        yield from comment(f"Support: {step.support}")
+    yield from comment(f"Risk: {RISK_WORDS[step.risk]}.")
+    for told in source_words(step):
+        yield from comment(f"Source ({step.kind}): {told}")
+    for command in typed(step.undo, sudo=False):
+        yield from comment(f"Undo: {command}")
+    yield from (f"wait_for {what} {place}" for what in _waits(plan, step))
+    yield f'if [ "$first" -le {place} ]; then'
+    yield from (f"{_INDENT}{line}" for line in _inside(plan, step, place, title))
+    yield "fi"
+
+
+def _waits(plan: SetupPlan, step: Step) -> list[str]:
+    """What has to happen before a step if one that it needs was changed: a restart, a login."""
+    if _is_restart(step):
+        return []
+    before = plan.steps[: plan.steps.index(step)]
+    needed = [one for one in before if {one.id, one.layer} & set(step.needs) and one.state in ("todo", "waiting")]
+    asked = {one.effective for one in needed}
+    return [what for effect, what in (("reboot", "restart"), ("new-login", "login")) if effect in asked]
+
+
+def _is_restart(step: Step) -> bool:
+    return bool(step.actions) and all(ends_session(one) for one in step.actions)
+
+
+def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str]:
+    yield f"say {quoted(f'[{place}/{len(plan.steps)}] {title}')}"
+    if _is_restart(step):
+        if step.state == "todo":
+            yield from _effect(step)
+        yield f"wait_for restart {place + 1 if place < len(plan.steps) else 0}"
+        return
+    if step.state == "impossible":
+        yield f"fail {quoted('No source names a way: ' + plain(step.why))}"
+        return
+    by_hand = step.risk == "manual" or not all(is_ready(one) and not is_by_hand(one) for one in step.actions)
+    if by_hand or not step.actions or step.state == "unknown":
+        yield from _told(step)
+        return
+    if step.risk == "risky":
+        stop = f"Step {place} is risky and was left alone: read it, then add --with-risky."
+        yield f'[ "$risky" = yes ] || fail {quoted(stop)}'
+    actions = [one for one in step.actions if not ends_session(one)]
+    tests = [done_test(one) for one in actions if not is_neutral(one) and not is_refresh(one)]
+    doing = [line for one in actions for line in _action(one)]
+    doing += _effect(step)
+    if tests and all(tests):
+        yield f"if {' && '.join(tests)}; then"
+        yield f"{_INDENT}say '  done already'"
+        yield from (f"{_INDENT}{line}" for one in actions if is_refresh(one) for line in _action(one))
+        yield "else"
+        yield from (f"{_INDENT}{line}" for line in doing)
+        yield "fi"
+    else:
+        yield from doing
+    yield from _login_test(step)
+    command, about = verify_words(step)
+    if command:
+        about = f", {plain(about)}" if about else ""
+        yield f"say {quoted(f'  to verify{about}: {plain(command)}')}"
+
+
+def _told(step: Step) -> Iterator[str]:
+    """A step that is left to the person: its reason and its commands in words."""
+    yield f"say {quoted('  left to you: ' + plain(step.why))}"
+    for line in typed(step.actions, sudo=True):
+        yield f"say {quoted('    ' + plain(line))}"
+    yield "left=1"
+
+
+def _effect(step: Step) -> Iterator[str]:
+    if step.effective == "reboot" or any(ends_session(one) for one in step.actions):
+        yield 'as_root touch "$run/rocdoctor-restart"'
+        yield 'pending="$pending restart"'
+    elif step.effective == "new-login":
+        yield 'pending="$pending login"'
+
+
+def _login_test(step: Step) -> Iterator[str]:
+    """Groups are a matter of the session: joined before, they still need a login."""
+    for action in step.actions:
+        joins = joined_groups(action)
+        if joins is not None:
+            yield f'entered {" ".join(quoted(one) for one in joins[1])} || pending="$pending login"'
+
+
+def _action(action: Action) -> Iterator[str]:
+    front = "as_root " if action.root else ""
+    if action.words:
+        words = unattended(action.words)
+        if words[0] == "rm" and not any(one.startswith("-") and "f" in one for one in words[1:]):
+            words = (words[0], "-f", *words[1:])
+        yield front + " ".join(quoted(word) for word in words)
+        return
+    file = quoted(action.file)
+    if not action.append:
+        told = " ".join(quoted(line) for line in action.lines)
+        yield f"printf '%s\\n' {told} | {front}tee {file} >/dev/null"
+        return
+    for line in action.lines:
+        text = quoted(line)
+        yield f"{front}grep -qsxF -- {text} {file} || printf '%s\\n' {text} | {front}tee -a {file} >/dev/null"
+
+
+def _end(plan: SetupPlan) -> Iterator[str]:
+    yield ""
+    yield "wait_for restart 0"
+    yield "wait_for login 0"
+    yield '[ "$left" -eq 0 ] || fail "Some steps are left to you: see above."'
+    yield f"say {quoted(f'All steps are done. See: rocdoctor setup --goal {plan.goal}')}"

@@ -1,0 +1,102 @@
+"""``rocdoctor setup`` on the command line."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.cli import parser, run
+from rocdoctor.commands import setup
+from rocdoctor.setup.plan import GOALS, SetupPlan
+from tests.kit import ROOT
+from tests.setup.plan_kit import PLANS
+
+_FIXTURE = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> dict[str, SetupPlan]:
+    """The plan that the command gets, whatever the machine."""
+    chosen = {"plan": PLANS["full"]}
+    monkeypatch.setattr(setup, "plan_of", lambda diagnosis, goal: chosen["plan"])
+    return chosen
+
+
+def test_the_goals_of_the_command_are_those_of_the_planner() -> None:
+    for goal in GOALS:
+        assert parser().parse_args(["setup", "--goal", goal]).goal == goal
+    assert run(["setup", "--goal", "gaming"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [("full", 1), ("risky", 1), ("done", 0), ("empty", 0), ("optional", 0), ("impossible", 0), ("unknown", 1)],
+)
+def test_the_exit_status_says_whether_something_is_left(
+    name: str, status: int, planned: dict[str, SetupPlan], capsys: pytest.CaptureFixture[str]
+) -> None:
+    planned["plan"] = PLANS[name]
+    assert run(["setup", "--from", _FIXTURE]) == status
+    assert capsys.readouterr().out
+
+
+def test_the_formats(planned: dict[str, SetupPlan], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["setup", "--from", _FIXTURE]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("Step 2 of 8, now: ")
+    assert "AMD Radeon RX 7900 XTX" in text
+    assert run(["setup", "--from", _FIXTURE, "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["schema"] == "rocdoctor.setup/1"
+    assert data["subject"]["kind"] == "bundle"
+    assert run(["setup", "--from", _FIXTURE, "--format", "markdown"]) == 1
+    assert capsys.readouterr().out.startswith("## Set-up")
+    assert run(["setup", "--from", _FIXTURE, "--format", "junit"]) == 2
+    assert "text, json or markdown" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("planned")
+def test_the_script_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "setup.sh"
+    assert run(["setup", "--from", _FIXTURE, "--script", str(path)]) == 1
+    assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    said = capsys.readouterr()
+    assert said.out.startswith("Step 2 of 8"), "the plan is printed as without a script"
+    assert str(path) in said.err
+    path.write_text("mine")
+    assert run(["setup", "--from", _FIXTURE, "--script", str(path)]) == 2
+    assert path.read_text() == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert run(["setup", "--from", _FIXTURE, "--script", str(path), "--force"]) == 1
+    assert path.read_text().startswith("#!/usr/bin/env bash")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    assert run(["setup", "--from", _FIXTURE, "--script", str(link), "--force"]) == 2
+    assert run(["setup", "--from", _FIXTURE, "--force"]) == 2
+
+
+def test_pasted_text_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "issue.txt"
+    text.write_text("I have an RX 7900 XTX on Ubuntu 24.04 and want to train.\n")
+    assert run(["setup", "--from", str(text), "--json"]) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["subject"]["kind"] == "text"
+
+
+@pytest.mark.parametrize("capture", sorted((ROOT / "fixtures").glob("*.capture")), ids=lambda path: path.stem)
+def test_the_script_of_every_machine_is_clean(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    path = tmp_path / "setup.sh"
+    assert run(["setup", "--from", str(capture), "--script", str(path)]) in (0, 1)
+    text = capsys.readouterr().out
+    wide = [line.removesuffix(" \\") for line in text.splitlines() if len(line) > 100]
+    assert all(len(shlex.split(line)) == 1 for line in wide), "only one word, which cannot be broken, is longer"
+    if shutil.which("shellcheck"):
+        done = subprocess.run(["shellcheck", str(path)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout

@@ -1,0 +1,303 @@
+"""A plan as a shell script: clean for shellcheck, idempotent, stopping where a restart or a login is due."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.setup.guards import done_test, is_refresh, unattended
+from rocdoctor.setup.plan import Action, SetupPlan, Step
+from rocdoctor.setup.script import render
+from rocdoctor.setup.typed import broken, commands, is_ready, quoted
+from tests.setup.plan_kit import GROUPS, PLANS, RESTART, RISKY, TORCH
+
+BASH = shutil.which("bash")
+needs_bash = pytest.mark.skipif(BASH is None, reason="no bash here")
+needs_shellcheck = pytest.mark.skipif(shutil.which("shellcheck") is None, reason="no shellcheck here")
+
+_RECORD = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+"""
+_FAKES = {
+    "sudo": """#!/bin/sh
+[ "$1" = -n ] && shift
+[ "$1" = -- ] && shift
+[ "$1" = true ] && exit "${SUDO_FAILS:-0}"
+exec "$@"
+""",
+    # Groups of the session stand in one file, those of the next login in another.
+    "id": """#!/bin/sh
+case "$*" in
+    -u) echo "${FAKE_UID:-1000}" ;;
+    -un) echo alice ;;
+    -nG) cat "$WORLD/session" ;;
+    *) cat "$WORLD/session" "$WORLD/joined" 2>/dev/null | tr '\\n' ' ' ;;
+esac
+""",
+    "usermod": _RECORD + 'echo render video > "$WORLD/joined"\n',
+    "dpkg-query": """#!/bin/sh
+for one; do :; done
+grep -qx "$one" "$WORLD/packages" 2>/dev/null && echo "install ok installed"
+""",
+    "apt": _RECORD + '[ "$2" = install ] || exit 0\nshift 2\nfor one; do echo "$one" >> "$WORLD/packages"; done\n',
+    "curl": _RECORD + 'echo key > "$3"\n',
+    "pip": _RECORD,
+}  # fmt: skip
+
+
+class World:
+    """A folder of programs that record how they are called, and what they changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "bin").mkdir()
+        (folder / "run").mkdir()
+        (folder / "session").write_text("alice\n")
+        for name, text in _FAKES.items():
+            (folder / "bin" / name).write_text(text)
+            (folder / "bin" / name).chmod(0o755)
+
+    def run(self, script: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        assert BASH is not None
+        file = self.folder / "setup.sh"
+        file.write_text(script)
+        environment = {
+            "PATH": f"{self.folder}/bin:/usr/bin:/bin", "HOME": str(self.folder), "USER": "alice", "LC_ALL": "C",
+            "CALLS": str(self.folder / "calls"), "WORLD": str(self.folder),
+            "ROCDOCTOR_RUN": str(self.folder / "run"), **more,
+        }  # fmt: skip
+        return subprocess.run(
+            [BASH, str(file), *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+
+    def calls(self) -> list[str]:
+        """The calls since the last look."""
+        file = self.folder / "calls"
+        lines = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return lines
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def _plan(folder: Path) -> SetupPlan:
+    """Repository, driver, restart, groups, torch: as on a new machine."""
+    repository = Step(
+        "repository", "Register the repository", "todo", "It holds the driver.",
+        actions=(
+            Action(("curl", "-fsSL", "-o", f"{folder}/key", "https://repo.example.org/key"), root=True),
+            Action(file=f"{folder}/list", lines=("deb x", "it's $a `b` \\ \"c\"!"), root=True),
+            Action(("apt", "update"), root=True),
+        ),
+        layer="driver",
+    )  # fmt: skip
+    driver = Step(
+        "driver", "Install the driver", "todo", "There is none.",
+        actions=(Action(("apt", "install", "amdgpu-dkms"), root=True),), risk="reboots", effective="reboot",
+        layer="driver",
+    )  # fmt: skip
+    limits = Step(
+        "limits", "Raise a limit", "waiting", "It is low.",
+        actions=(Action(file=f"{folder}/limits", lines=("a b", "c"), append=True, root=True),), layer="limits",
+    )  # fmt: skip
+    torch = replace(TORCH, actions=(Action(("pip", "install", "torch")),))
+    return SetupPlan("pytorch", (repository, driver, RESTART, GROUPS, limits, torch))
+
+
+@needs_bash
+def test_run_after_run_it_gets_to_the_end(world: World) -> None:
+    script = render(_plan(world.folder), "a test", root=False)
+    first = world.run(script)
+    assert first.returncode == 10, first.stderr
+    assert "Restart the machine now. Then run: bash" in first.stdout
+    assert first.stdout.rstrip().endswith("setup.sh 4")
+    assert [line.split("/")[0] for line in world.calls()] == [
+        "curl -fsSL -o ", "apt update", "apt -y install amdgpu-dkms"
+    ]  # fmt: skip
+    assert (world.folder / "list").read_text() == 'deb x\nit\'s $a `b` \\ "c"!\n'
+
+    early = world.run(script)
+    assert early.returncode == 1
+    assert "has not been restarted" in early.stderr
+    assert world.calls() == []
+
+    (world.folder / "run" / "rocdoctor-restart").unlink()  # as a restart does
+    second = world.run(script)
+    assert second.returncode == 11, second.stdout
+    assert second.stdout.count("done already") == 2
+    # The lists of packages are read again, since somebody may have stopped the first run after the file was written.
+    assert world.calls() == ["apt update", "usermod -a -G render,video alice"]
+    assert (world.folder / "limits").read_text() == "a b\nc\n"
+
+    still = world.run(script)
+    assert still.returncode == 11, "joined, but the session is the old one"
+    (world.folder / "session").write_text("alice render video\n")
+    world.calls()
+    third = world.run(script)
+    assert third.returncode == 0, third.stderr
+    assert world.calls() == ["apt update", "pip install torch"]
+    assert (world.folder / "limits").read_text() == "a b\nc\n"
+
+
+@needs_bash
+def test_a_number_begins_later(world: World) -> None:
+    (world.folder / "session").write_text("alice render video\n")
+    assert world.run(render(_plan(world.folder), "a test", root=False), "5").returncode == 0
+    assert world.calls() == ["pip install torch"]
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("root", "uid", "words"), [(False, "0", "as the user who will train"), (True, "1000", "for the user root")]
+)
+def test_the_wrong_user_is_refused(world: World, root: bool, uid: str, words: str) -> None:
+    done = world.run(render(_plan(world.folder), "a test", root=root), FAKE_UID=uid)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert world.calls() == []
+
+
+@needs_bash
+def test_root_needs_no_sudo(world: World) -> None:
+    (world.folder / "bin" / "sudo").write_text("#!/bin/sh\nexit 9\n")
+    assert world.run(render(_plan(world.folder), "a test", root=True), FAKE_UID="0").returncode == 10
+
+
+@needs_bash
+def test_it_never_asks_for_a_password(world: World) -> None:
+    done = world.run(render(_plan(world.folder), "a test", root=False), SUDO_FAILS="1")
+    assert done.returncode == 1
+    assert "run sudo -v first" in done.stderr
+    assert world.calls() == []
+
+
+@needs_bash
+def test_what_is_risky_waits_for_its_option(world: World) -> None:
+    script = render(RISKY, "a test", root=False)
+    done = world.run(script)
+    assert done.returncode == 1
+    assert "--with-risky" in done.stderr
+    assert world.calls() == []
+    assert world.run(script, "--with-risky").returncode == 0
+    assert world.calls() == ["apt -y purge rocm-dkms"]
+
+
+@needs_bash
+def test_a_failing_command_ends_it(world: World) -> None:
+    (world.folder / "bin" / "curl").write_text("#!/bin/sh\nexit 22\n")
+    done = world.run(render(_plan(world.folder), "a test", root=False))
+    assert done.returncode == 22
+    assert world.calls() == []
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("impossible", 1, "No source names a way"), ("unknown", 1, "left to you: This text does not show"),
+        ("done", 0, "All steps are done"), ("empty", 0, "All steps are done"),
+    ],
+)  # fmt: skip
+def test_what_no_script_can_do_is_said(world: World, name: str, status: int, words: str) -> None:
+    (world.folder / "env" / "bin").mkdir(parents=True)
+    (world.folder / "env" / "bin" / "python").symlink_to(world.folder / "bin" / "pip")
+    done = world.run(render(PLANS[name], "a test", root=False))
+    assert done.returncode == status, done.stderr
+    assert words in done.stdout + done.stderr
+
+
+@needs_bash
+def test_words_of_the_machine_stay_words(world: World) -> None:
+    evil = 'x\'; touch "$WORLD/owned"; `touch $WORLD/owned`\n touch $WORLD/owned #'
+    step = Step("a", evil, "todo", evil, actions=(Action(("pip", evil.replace("\n", " "))),), support=evil)
+    by_hand = replace(step, id="b", risk="manual")
+    unseen = replace(step, id="c", actions=(Action(("pip", "a\x1b[2J\n")),))
+    done = world.run(render(SetupPlan("rocm", (step, by_hand, unseen), (evil,)), evil, root=False))
+    assert done.returncode == 1
+    assert not (world.folder / "owned").exists()
+    assert len(world.calls()) == 1, "what cannot be seen is not run"
+
+
+@needs_shellcheck
+@pytest.mark.parametrize("root", [False, True], ids=["user", "root"])
+@pytest.mark.parametrize("name", PLANS)
+def test_shellcheck_finds_nothing(name: str, root: bool, tmp_path: Path) -> None:
+    file = tmp_path / "setup.sh"
+    file.write_text(render(PLANS[name], "a test", root))
+    done = subprocess.run(["shellcheck", str(file)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("word", ["a b", "it's", "$HOMEX $PATH `id`", 'q"q\\', "x!y$z", "", "é", "-n", "{a}*?"])
+@needs_bash
+def test_quoted_words_come_back(word: str) -> None:
+    assert BASH is not None
+    done = subprocess.run(
+        [BASH, "-c", f"printf '%s' {quoted(word)}"], capture_output=True, text=True, check=True, env={**os.environ}
+    )
+    assert done.stdout == word
+
+
+def test_user_and_home_are_left_to_the_shell() -> None:
+    assert quoted("$USER") == '"$USER"'
+    assert quoted("~/x y") == '"$HOME/x y"'
+    assert quoted("a~/b") == "'a~/b'"
+    assert quoted("$HOME/$PATH") == '"$HOME/\\$PATH"'
+
+
+def test_long_commands_are_broken_between_words() -> None:
+    (tokens,) = commands(Action(("apt", "install", "one", "two", "three"), root=True), sudo=True)
+    lines = broken(tokens, 20, "  ", "    ")
+    assert max(map(len, lines)) <= 20
+    assert " ".join(line.removesuffix("\\").strip() for line in lines) == "sudo apt install one two three"
+    assert all(line.endswith(" \\") for line in lines[:-1])
+
+
+def test_what_is_left_to_fill_in_is_not_run() -> None:
+    assert is_ready(Action(("apt", "install", "x")))
+    assert not is_ready(Action(("apt", "install", "{rocm_packages}")))
+    assert not is_ready(Action(("docker", "run", "...")))
+    assert not is_ready(Action(("usermod", "-aG", "render", "<user>")))
+
+
+@pytest.mark.parametrize(
+    ("words", "test"),
+    [
+        ("apt install a b", "has_deb a b"), ("dnf -y install a", "has_rpm a"), ("pacman -Syu a", "has_pacman a"),
+        ("dnf install https://repo.example.org/a.rpm", ""), ("apt purge a", ""),
+        ("modprobe amd-x", "test -d /sys/module/amd_x"), ("usermod -aG render alice", "may_enter alice render"),
+        ("usermod -G render alice", ""), ("rm -f /a /b", "test ! -e /a && test ! -e /b"),
+        ("sysctl -w kernel.x=0", 'test "$(sysctl -n kernel.x 2>/dev/null)" = 0'),
+        ("systemctl enable --now a",
+         "systemctl is-enabled --quiet a 2>/dev/null && systemctl is-active --quiet a"),
+        ("env A=1 apt install a", "has_deb a"), ("update-grub", ""),
+    ],
+)  # fmt: skip
+def test_what_tells_that_a_command_was_run(words: str, test: str) -> None:
+    assert done_test(Action(tuple(words.split()))) == test
+
+
+@pytest.mark.parametrize(
+    ("words", "asks_nothing"),
+    [
+        ("apt install a", "env DEBIAN_FRONTEND=noninteractive apt -y install a"), ("apt update", "apt update"),
+        ("dnf install a", "dnf -y install a"), ("dnf -y install a", "dnf -y install a"),
+        ("zypper install a", "zypper --non-interactive install a"), ("pacman -S a", "pacman --noconfirm -S a"),
+        ("pip install a", "pip install a"),
+    ],
+)  # fmt: skip
+def test_package_managers_are_told_to_ask_nothing(words: str, asks_nothing: str) -> None:
+    assert " ".join(unattended(tuple(words.split()))) == asks_nothing
+
+
+def test_refreshing_is_no_installation() -> None:
+    assert is_refresh(Action(("apt", "update")))
+    assert not is_refresh(Action(("apt", "install", "update")))
