@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rocdoctor.host import live
+from rocdoctor.host import link, live
 
 # The screens look the same whatever the person who runs the tests prefers; Textual reads some of these when imported.
 for _name in [name for name in os.environ if name == "NO_COLOR" or name.startswith("TEXTUAL_")]:
@@ -34,4 +34,5 @@ def _hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
             raise AssertionError("a test without the mark 'live' asked this machine")
 
         monkeypatch.setattr(live.LiveHost, "__init__", refuse)
+        monkeypatch.setattr(link.Link, "__init__", refuse)
     yield

@@ -65,7 +65,7 @@ def run_apart(work: Callable[[], int]) -> NoReturn:
         _work(work, said, alive, mask)
     os.close(said)
     os.close(alive)
-    _adopt()
+    adopt()
     code = _wait(child, status, heard)
     _end_orphans(child)
     if code < 0:
@@ -122,7 +122,7 @@ def _work(work: Callable[[], int], said: int, alive: int, mask: set[int | signal
 def _end_with_parent(alive: int, alone: list[bool]) -> None:
     with contextlib.suppress(OSError):
         os.read(alive, 1)
-    _adopt()
+    adopt()
     alone.append(True)
     os.kill(os.getpid(), signal.SIGTERM)
 
@@ -130,7 +130,7 @@ def _end_with_parent(alive: int, alone: list[bool]) -> None:
 # -- the parent
 
 
-def _adopt() -> None:
+def adopt() -> None:
     """Processes that lose their parent become children of this one, not of init."""
     with contextlib.suppress(Exception):
         import ctypes

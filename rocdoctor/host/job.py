@@ -14,9 +14,13 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.processes import family, stat_lines
+
+if TYPE_CHECKING:
+    from rocdoctor.host.live import LiveHost
 
 JOB = "/proc/job"
 STATUS = f"read {JOB}/status"
@@ -141,6 +145,22 @@ def _python_of(pid: int, environment: dict[str, str] | None) -> str | None:
 
 
 _PREFIXES = ("VIRTUAL_ENV", "CONDA_PREFIX")
+
+
+def hidden_of(job: JobProcess) -> str:
+    """What cannot be seen of another user's job, as a sentence; empty for an own one."""
+    if job.environment is not None:
+        return ""
+    return f"process {job.pid} is another user's: its environment, devices and interpreter cannot be read"
+
+
+def live_for(job: JobProcess, timeout_s: float, python: str | None) -> LiveHost:
+    """The live host that a job's host asks: its interpreter is the job's unless another one was chosen."""
+    from rocdoctor.host.live import LiveHost
+
+    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH).
+    environment = job.environment if job.uid == os.geteuid() else None
+    return LiveHost(timeout_s, python or job.python, environment)
 
 
 class JobHost:

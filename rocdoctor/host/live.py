@@ -142,7 +142,7 @@ class LiveHost:
                 return pending
             pending = self._pending[question] = _Pending()
         if question.startswith(_SLOW):
-            target = {"run": self._run, "python": self._probe, "smoke": self._smoke}[question.split(" ", 1)[0]]
+            target = {"run": self._run, "python": self._probe, "smoke": self.smoke}[question.split(" ", 1)[0]]
             if not _start(self._slot, target, question, pending):  # one after the other then
                 self._slot(target, question, pending)
         else:
@@ -233,7 +233,8 @@ class LiveHost:
         limit = self.timeout_s * (3 if "--import" in words else 1)
         return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit, self.environment)
 
-    def _smoke(self, question: str) -> Answer:
+    def smoke(self, question: str) -> Answer:
+        """Run smoke tests in this thread."""
         from rocdoctor.smoke.live import perform, request_of
         from rocdoctor.smoke.plan import PlanError
         from rocdoctor.smoke.pool import PoolError

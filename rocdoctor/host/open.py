@@ -27,15 +27,41 @@ class InputError(Exception):
     """An input that cannot be read; the message names it and says why."""
 
 
-def open_live(timeout_s: float, python: str | None, include_identity: bool = False, pid: int | None = None) -> Host:
-    """This machine, masked unless the identity was asked for, and recorded; with ``pid`` as that process sees it."""
-    from rocdoctor.host.live import LiveHost
+def open_live(
+    timeout_s: float, python: str | None, include_identity: bool = False, pid: int | None = None, far: bool = False
+) -> Host:
+    """This machine, masked unless the identity was asked for, and recorded; with ``pid`` as that process sees it.
+
+    ``far``: it is asked by another process, so that nothing it does can keep this one from ending.
+    """
     from rocdoctor.host.recorder import MaskedHost, Recorder
 
-    host: Host = LiveHost(timeout_s, python) if pid is None else _open_job(timeout_s, python, pid)
+    host: Host
+    if far:
+        host = _open_far(timeout_s, python, pid)
+    elif pid is not None:
+        host = _open_job(timeout_s, python, pid)
+    else:
+        from rocdoctor.host.live import LiveHost
+
+        host = LiveHost(timeout_s, python)
     if not include_identity:
         host = MaskedHost(host, own_masker())
     return Recorder(host)
+
+
+def _open_far(timeout_s: float, python: str | None, pid: int | None) -> Host:
+    from rocdoctor.host.far import FarHost
+
+    host = FarHost(timeout_s, python, pid)
+    if pid is not None:
+        problem, note = host.hello(timeout_s)
+        if problem:
+            host.close()
+            raise InputError(problem)
+        if note:
+            print(f"rocdoctor: {note}", file=sys.stderr)
+    return host
 
 
 def own_masker() -> Masker:
@@ -54,19 +80,15 @@ def own_masker() -> Masker:
 
 
 def _open_job(timeout_s: float, python: str | None, pid: int) -> Host:
-    from rocdoctor.host.job import JobError, JobHost, find_job
-    from rocdoctor.host.live import LiveHost
+    from rocdoctor.host.job import JobError, JobHost, find_job, hidden_of, live_for
 
     try:
         job = find_job(pid)
     except JobError as error:
         raise InputError(str(error)) from None
-    if job.environment is None:
-        hidden = "its environment, devices and interpreter cannot be read"
-        print(f"rocdoctor: process {job.pid} is another user's: {hidden}", file=sys.stderr)
-    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH).
-    environment = job.environment if job.uid == os.geteuid() else None
-    return JobHost(LiveHost(timeout_s, python or job.python, environment), job, python is not None)
+    if note := hidden_of(job):
+        print(f"rocdoctor: {note}", file=sys.stderr)
+    return JobHost(live_for(job, timeout_s, python), job, python is not None)
 
 
 def open_evidence(argument: str) -> Host:

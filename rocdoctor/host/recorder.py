@@ -35,6 +35,14 @@ class MaskedHost:
             self._learned.setdefault(question, self.masker.learned())
             return self._answers.setdefault(question, answer)
 
+    def keep(self, answer: Answer) -> Answer:
+        """Mask an answer that came another way, and keep it in place of an earlier one."""
+        masked = mask_answer(answer, self.masker)
+        with self._lock:
+            self._learned[answer.question] = self.masker.learned()
+            self._answers[answer.question] = masked
+        return masked
+
     def settled(self, question: str) -> Answer:
         """The answer, masked again where something was learned since that could stand in it."""
         answer = self.ask(question)

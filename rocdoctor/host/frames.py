@@ -1,0 +1,104 @@
+"""How the screens and their service talk: frames of a small JSON header and raw bytes, over two pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import struct
+import threading
+from typing import Any
+
+from rocdoctor.host.base import Answer
+
+_LENGTHS = struct.Struct("<II")
+_PIECE_BYTES = 256 * 1024
+
+
+def packed(header: Any, data: bytes = b"") -> bytes:
+    """One frame."""
+    words = json.dumps(header, separators=(",", ":")).encode()
+    return _LENGTHS.pack(len(words), len(data)) + words + data
+
+
+class Frames:
+    """The frames that come through a pipe."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._buffer = bytearray()
+
+    def next(self) -> tuple[Any, bytes] | None:
+        """The next frame; None at the end. Blocks until there is one."""
+        while (found := self._whole()) is None:
+            try:
+                piece = os.read(self.descriptor, _PIECE_BYTES)
+            except OSError:
+                return None
+            if not piece:
+                return None
+            self._buffer += piece
+        return found
+
+    def wait(self, seconds: float) -> bool:
+        """Whether something has come, or the end."""
+        if len(self._buffer) >= _LENGTHS.size and self._length() <= len(self._buffer):
+            return True
+        poll = select.poll()
+        poll.register(self.descriptor, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def _length(self) -> int:
+        words, data = _LENGTHS.unpack_from(self._buffer)
+        return _LENGTHS.size + int(words) + int(data)
+
+    def _whole(self) -> tuple[Any, bytes] | None:
+        if len(self._buffer) < _LENGTHS.size or len(self._buffer) < self._length():
+            return None
+        words, data = _LENGTHS.unpack_from(self._buffer)
+        start = _LENGTHS.size + words
+        header = json.loads(self._buffer[_LENGTHS.size : start])
+        rest = bytes(self._buffer[start : start + data])
+        del self._buffer[: start + data]
+        return header, rest
+
+
+class Outlet:
+    """Sends frames from several threads; small ones may wait for the next that does not."""
+
+    def __init__(self, descriptor: int, flush_bytes: int = 32 * 1024) -> None:
+        self.descriptor = descriptor
+        self._flush_bytes = flush_bytes
+        self._buffer = bytearray()
+        self._lock = threading.Lock()
+
+    def send(self, frame: bytes, now: bool = True) -> None:
+        """Send a frame, with all that wait; raises OSError where nobody is at the other end."""
+        with self._lock:
+            self._buffer += frame
+            if now or len(self._buffer) >= self._flush_bytes:
+                self._write()
+
+    def flush(self) -> None:
+        """Send what waits."""
+        with self._lock:
+            if self._buffer:
+                self._write()
+
+    def _write(self) -> None:
+        data, self._buffer = memoryview(bytes(self._buffer)), bytearray()
+        while data:
+            data = data[os.write(self.descriptor, data) :]
+
+
+def answer_header(number: int, answer: Answer) -> list[Any]:
+    """What is said of an answer beside its bytes."""
+    return [
+        number, answer.status, answer.exit_code, answer.seconds, answer.note, answer.truncated, answer.complete,
+    ]  # fmt: skip
+
+
+def answer_of(question: str, header: list[Any], data: bytes) -> Answer:
+    """The answer that a frame holds."""
+    _, status, exit_code, seconds, note, truncated, complete = header
+    return Answer(question, status, data, exit_code, seconds, note, truncated, complete)
