@@ -1,0 +1,98 @@
+"""An environment of one's own for torch: packages of the system's interpreter are never replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rocdoctor.evidence import Unknown, value_or
+from rocdoctor.knowledge import install
+from rocdoctor.setup.deriving import actions_of, sentence, sources_of
+from rocdoctor.setup.installed_torch import judged
+from rocdoctor.setup.interpreter import NEW, Interpreter, fresh, under_test
+from rocdoctor.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.wanted import Wanted, pythons, pythons_for, wanted
+
+LAYER: Layer = "python"
+
+_ID = "python-environment"
+_TITLE = "Python environment"
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """The interpreter that torch goes into; nothing where the goal needs no torch here."""
+    if not concerns_torch(situation):
+        return ()
+    here, want = under_test(situation), wanted(situation)
+    if isinstance(here, Unknown):
+        why = f"{sentence(here.why)} rocdoctor --python PATH names the interpreter of the job."
+        return (Step(_ID, _TITLE, "unknown", why, verify=Verify(command="python3 --version")),)
+    if isinstance(want, Wanted) and judged(situation, want).state == "good":
+        why = f"{here.path} is {here.words} with Python {here.series}, and the torch that serves this machine is in it."
+        return (Step(_ID, _TITLE, "done", why, here.evidence),)
+    fits = pythons_for(situation, want) if isinstance(want, Wanted) else pythons()
+    if here.own and (here.series in fits or not fits):
+        return (Step(_ID, _TITLE, "done", f"{here.path} is {here.words} with Python {here.series}.", here.evidence),)
+    return (_new(situation, here, fits),)
+
+
+def concerns_torch(situation: Situation) -> bool:
+    """Whether the goal needs torch in this place: on the machine of a container goal the image brings it."""
+    if situation.goal == "rocm":
+        return False
+    return situation.goal != "container" or situation.enclosed is not None
+
+
+def place(situation: Situation, fits: Sequence[str]) -> Interpreter | None:
+    """Where torch goes: the environment that is there, else the one that this step makes."""
+    here = under_test(situation)
+    if isinstance(here, Interpreter) and here.own and (here.series in fits or not fits):
+        return here
+    made = fresh(situation)
+    return made if made is not None and (made.series in fits or not fits) else None
+
+
+def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
+    why = _reason(here, fits)
+    found, made = situation.distribution, fresh(situation)
+    if made is None or (fits and made.series not in fits):
+        which = f"Python {fits[0]} to {fits[-1]}" if fits else "an older Python"
+        gap = f"The tables have no wheel for Python {made.series}." if made is not None and fits else ""
+        more = f"An environment with {which} is needed; which package of {situation.os_words} brings it is not known."
+        return Step(
+            _ID, "Make a Python environment", "unknown", " ".join(one for one in (why, gap, more) if one),
+            here.evidence, verify=Verify(command=f"{NEW}/bin/python --version", shows=which),
+            notes=("conda and uv can make an environment with a Python of their own.",),
+        )  # fmt: skip
+    wanted_steps: tuple[install.Step, ...] = ()
+    if found is not None:
+        wanted_steps = install.environment_steps(found, NEW)
+    actions = actions_of(wanted_steps) or (Action(words=("python3", "-m", "venv", NEW)),)
+    if value_or(situation.machine.user.uid, 1) == 0 and situation.enclosed:
+        actions = tuple(replace(one, root=False) for one in actions)
+    packages = tuple(one.words[-1] for one in actions if one.words[-1] != NEW)
+    sources = sources_of(wanted_steps[:1]) if packages else ()
+    return Step(
+        _ID, f"Make a virtual environment with Python {made.series}", "todo", why, here.evidence, actions,
+        (*packages, NEW), "safe", "now",
+        Verify(command=f"{NEW}/bin/python --version", shows=f"Python {made.series}"),
+        (Action(words=("rm", "-r", NEW)),),
+        notes=(
+            f"Activate it in each new shell (. {NEW}/bin/activate), or name it: rocdoctor --python {NEW}/bin/python. "
+            "Then run rocdoctor setup again.",
+        ),
+        sources=sources, table=wanted_steps[0].table if packages else "",
+        kind=install.weakest(wanted_steps[0].table, sources) if packages else "primary",
+    )  # fmt: skip
+
+
+def _reason(here: Interpreter, fits: Sequence[str]) -> str:
+    """Why the interpreter that was examined is not the place."""
+    if here.own:
+        return f"{here.path} is Python {here.series}, and the tables have wheels for {', '.join(fits)}."
+    managed = " and pip refuses to change it (PEP 668)" if here.managed else ""
+    return (
+        f"{here.path} is {here.words}{managed}: torch belongs in an environment of its own, so that nothing else "
+        "breaks with it."
+    )

@@ -1,0 +1,112 @@
+"""Variables without which torch does not run on the GPU to train on: an override of the target, the hidden iGPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocdoctor import gfx_override
+from rocdoctor.access import container_words
+from rocdoctor.check import Evidence, cite, quote
+from rocdoctor.evidence import Known, Unknown
+from rocdoctor.knowledge.gfx import override_gfx_name, same_isa_group
+from rocdoctor.presence import VISIBLE_AMD, chosen_by
+from rocdoctor.setup.interpreter import Interpreter
+from rocdoctor.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.steps.python_environment import concerns_torch, place
+from rocdoctor.setup.wanted import Wanted, pythons_for, wanted, wheel_for
+
+LAYER: Layer = "torch"
+
+_IGPU = "igpu-in-front"
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """Only what these GPUs need; most machines need none of it."""
+    if not concerns_torch(situation):
+        return ()
+    want = wanted(situation)
+    if isinstance(want, Unknown) or want.backend != "rocm":
+        return ()
+    found = (_override(situation, want), _hidden(situation, want))
+    return tuple(step for step in found if step is not None)
+
+
+def _override(situation: Situation, want: Wanted) -> Step | None:
+    """The target whose code a GPU runs that no wheel has code for."""
+    into = place(situation, pythons_for(situation, want))
+    wheel = wheel_for(situation, want, into.series) if into is not None else None
+    value = (wheel.environment or {}).get(gfx_override.NAME) if wheel is not None else None
+    if into is None or wheel is None or value is None or not want.gpus:
+        return None
+    gfx, stand_in, name = want.gfx[0], override_gfx_name(value) or value, f"{gfx_override.NAME}={value}"
+    title, support = f"Run {gfx} as {stand_in}", wheel.risk or ""
+    set_now = gfx_override.override_of(situation.machine, want.gpus[0])
+    if isinstance(set_now, Known) and set_now.value is not None:
+        variable, target = set_now.value.variable, set_now.value.target
+        if target is not None and same_isa_group(gfx, target):
+            shown = quote(variable.source, f"{variable.name}={variable.value}", variable.line)
+            return Step(
+                "gfx-override", title, "done", f"{variable.name}={variable.value} is set.", (shown,), support=support
+            )
+    elif not situation.machine.environment.complete:
+        why = f"Whether {gfx_override.NAME} is set is not in this evidence; the wheel needs {name} on {gfx}."
+        return Step("gfx-override", title, "unknown", why, verify=Verify("torch-wheel-lacks-gfx"), support=support)
+    why = f"No wheel has code for {gfx}, and that of {stand_in} has the same instructions: {name} selects it."
+    evidence = tuple(cite(gpu.gfx, gfx) for gpu in want.gpus[:1])
+    return _variable(
+        situation, "gfx-override", title, why, evidence, name, into, "torch-wheel-lacks-gfx", support,
+        risky=True, note="The way without risk is a torch for the CPU.",
+    )  # fmt: skip
+
+
+def _hidden(situation: Situation, want: Wanted) -> Step | None:
+    """The integrated GPU beside a discrete one: hidden where it stands in front."""
+    title = "Hide the integrated GPU from torch"
+    found = situation.finding(_IGPU)
+    into = place(situation, pythons_for(situation, want))
+    if found is not None and found.fix is not None and into is not None:
+        setting = re.fullmatch(r"export (\w+=[\d,]+)", found.fix.command)
+        if setting is None:
+            note = f"{found.fix.text}."
+            return Step(
+                "hide-igpu", title, "todo", found.message, found.evidence, risk="manual", effective="new-login",
+                verify=Verify(_IGPU), notes=(note,), needs=("torch",),
+            )  # fmt: skip
+        note = "The firmware setup (BIOS) can switch it off instead, if no display is connected to it."
+        return _variable(
+            situation, "hide-igpu", title, found.message, found.evidence, setting[1], into, _IGPU, "", risky=False,
+            note=note,
+        )  # fmt: skip
+    if not situation.passed(_IGPU):
+        return None
+    name = chosen_by(situation.machine, VISIBLE_AMD)
+    variable = situation.machine.environment.variables.get(name or "")
+    if variable is None:
+        return Step("hide-igpu", title, "done", "The discrete card is HIP device 0, so nothing needs to be hidden.")
+    shown = quote(variable.source, f"{variable.name}={variable.value}", variable.line)
+    why = f"{variable.name}={variable.value} leaves torch the discrete card."
+    return Step("hide-igpu", title, "done", why, (shown,), verify=Verify(_IGPU))
+
+
+def _variable(
+    situation: Situation, step_id: str, title: str, why: str, evidence: tuple[Evidence, ...], setting: str,
+    into: Interpreter, check: str, support: str, *, risky: bool, note: str,
+) -> Step:  # fmt: skip
+    """A variable that is set where the environment is activated, else at every start of the shell."""
+    if situation.enclosed:
+        inside = container_words(situation.enclosed)
+        return Step(
+            step_id, title, "todo", why, evidence, risk="manual", effective="new-login", verify=Verify(check),
+            support=support, notes=(f"Start the {inside} with -e {setting}.", note), needs=("torch",),
+        )  # fmt: skip
+    file = into.path.rpartition("/")[0] + "/activate" if into.kind == "venv" else "~/.bashrc"
+    line = f"export {setting}"
+    undo = Action(words=("sed", "-i", f"/^{re.escape(line)}$/d", file))
+    when = "Activate the environment again" if into.kind == "venv" else "Open a new shell"
+    return Step(
+        step_id, title, "todo", why, evidence, (Action(file=file, lines=(line,), append=True),), (file,),
+        "risky" if risky else "safe", "new-login", Verify(check), (undo,), support,
+        (f"{when}, so that it counts.", note), needs=("torch",),
+    )  # fmt: skip
