@@ -18,11 +18,12 @@ from rocdoctor.knowledge.install_others import (
     toolkit_steps,
     training_targets,
 )
-from rocdoctor.knowledge.install_packages import package_exists
+from rocdoctor.knowledge.install_packages import gone_packages, package_exists
 from rocdoctor.knowledge.install_routes import kind_of, rocm_route, rocm_routes
 from rocdoctor.knowledge.install_steps import Host, Step, fill, hosts, missing_names, steps_of, weakest
 from rocdoctor.knowledge.install_system import (
     DriverRoute,
+    Firmware,
     Route,
     Stream,
     Support,
@@ -52,6 +53,7 @@ __all__ = [
     "Companion",
     "Distribution",
     "DriverRoute",
+    "Firmware",
     "Host",
     "NodeNeeds",
     "Route",
@@ -73,6 +75,7 @@ __all__ = [
     "environment_steps",
     "fill",
     "firmware_package",
+    "gone_packages",
     "groups_step",
     "hosts",
     "initramfs",

@@ -36,7 +36,8 @@ def kernel_parameter(found: Distribution | None, word: str, *, remove: bool = Fa
     row = None if found is None else _row(load_table(_TABLE)["parameters"], found)
     if row is None:
         return Unknown("the tables do not say how this distribution keeps kernel parameters")
-    values = {"word": word, "slug": _slug(word), "pattern": re.sub(r"([.*\[\]\\/^$])", r"\\\1", word)}
+    end = r"\b" if word[-1:].isalnum() else ""  # a longer value of the same parameter stays
+    values = {"word": word, "slug": _slug(word), "pattern": re.sub(r"([.*\[\]\\/^$])", r"\\\1", word) + end}
     names = ("remove", "restore") if remove else ("set", "undo")
     return steps_of(_TABLE, row[names[0]], values), steps_of(_TABLE, row[names[1]], values)
 

@@ -41,3 +41,12 @@ def package_exists(found: Distribution, package: str) -> bool | None:
     if package in table["vendor"]["has"]:
         return True
     return False if package in archive["lacks"] or package in table["vendor"]["gone"] else None
+
+
+@cache
+def gone_packages() -> frozenset[str]:
+    """Packages that older guides install and no release has any more."""
+    gone = set(words(load_table("install_packages")["vendor"]["gone"]))
+    for raw in load_table("install_rocm")["streams"]:
+        gone |= set(words(raw.get("gone")))
+    return frozenset(gone)

@@ -32,7 +32,24 @@ def plan(diagnosis: Diagnosis, goal: Goal = "pytorch") -> SetupPlan:
     found: list[Step] = []
     for module in _modules():
         found += [replace(step, layer=module.LAYER) for step in module.steps(situation)]
-    return SetupPlan(goal, tuple(_with_states(_with_restart(found))), remarks(situation))
+    return SetupPlan(goal, tuple(_with_states(_with_restart(_in_order(found)))), remarks(situation))
+
+
+def _in_order(found: list[Step]) -> list[Step]:
+    """The steps by layer, and within a layer each behind those that it needs."""
+    ordered: list[Step] = []
+    waiting = list(found)
+    while waiting:
+        open_ids = {step.id for step in waiting}
+        ready = next((step for step in waiting if not open_ids & _needed_here(step, waiting)), waiting[0])
+        waiting.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _needed_here(step: Step, others: list[Step]) -> set[str]:
+    """The ids of its own layer that a step needs."""
+    return {one.id for one in others if one.layer == step.layer and one is not step} & set(step.needs)
 
 
 def _with_restart(found: list[Step]) -> list[Step]:

@@ -13,6 +13,7 @@ from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.profiles import gpu_profile
 from rocdoctor.presence import kfd_path
 from rocdoctor.setup.plan import Goal
 
@@ -157,7 +158,14 @@ class Situation:
     @cached_property
     def rocm(self) -> install.Route | Unknown:
         """The ROCm packages that the tables propose for all AMD GPUs that can compute."""
-        return install.rocm_route(self.distribution, self.gfx, container=self.place, arch=self.arch)
+        container = "wsl" if self.wsl else "none"  # packages inside a container are those of its own distribution
+        return install.rocm_route(self.distribution, self.gfx, listed=self.listed, container=container, arch=self.arch)
+
+    @property
+    def listed(self) -> bool | None:
+        """False where a card that training would use is in no list of AMD that was read; None where nobody knows."""
+        found = [_listed(gpu) for gpu in self.amd_able]
+        return False if False in found else None if None in found or not found else True
 
     @property
     def stream(self) -> str:
@@ -192,3 +200,11 @@ class Situation:
         """The first finding of a check that is at least this severe."""
         severities = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info")}[least]
         return next((found for _, found in self.findings([check]) if found.severity in severities), None)
+
+
+def _listed(gpu: Gpu) -> bool | None:
+    device = value_or(gpu.pci_id, "").split(":")[-1]
+    if not device:
+        return None
+    profile = gpu_profile("amd", device, value_or(gpu.revision, None), value_or(gpu.compute_units, None))
+    return profile.rocm.listed if profile is not None and profile.rocm is not None else None

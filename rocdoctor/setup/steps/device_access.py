@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocdoctor.access import KFD, node_at, opens, render_nodes
-from rocdoctor.check import Finding, cite
+from rocdoctor.check import Evidence, Finding, cite
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import sentence
@@ -54,9 +54,29 @@ def _open(situation: Situation) -> Step:
     reason = verdict.why if verdict is not None and verdict.why else "nobody tried to open /dev/kfd"
     node = node_at(machine, KFD)
     if node is not None and isinstance(node.exists, Known) and not node.exists.value:
-        why = "There is no /dev/kfd yet: it comes with the driver, and then shows which group owns it."
-        return Step(_ID, _TITLE, "waiting", why, (cite(node.exists, "no /dev/kfd"),), verify=_VERIFY, needs=("driver",))
+        return _ahead(situation, cite(node.exists, "no /dev/kfd"))
     return Step(_ID, _TITLE, "unknown", f"Whether this user may open the GPU is not known: {reason}.", verify=_VERIFY)
+
+
+def _ahead(situation: Situation, gone: Evidence) -> Step:
+    """The groups before the driver brings the nodes: one restart then serves both."""
+    groups, user = situation.machine.user.login_groups, situation.user
+    found = situation.distribution
+    table = install.groups_step(user)
+    wanted = table.run[0][3] if table.run and not table.missing else ""
+    missing = [name for name in wanted.split(",") if isinstance(groups, Known) and name and name not in groups.value]
+    if situation.enclosed or situation.in_job or found is None or not isinstance(groups, Known) or not missing:
+        why = "There is no /dev/kfd yet: it comes with the driver, and then shows which group owns it."
+        member = (cite(groups, f"member of {wanted}"),) if isinstance(groups, Known) and wanted and not missing else ()
+        return Step(_ID, _TITLE, "waiting", why, (gone, *member), verify=_VERIFY, needs=("driver",))
+    why = f"There is no /dev/kfd yet; udev gives it to the group render, and this user is not in {', '.join(missing)}."
+    return Step(
+        _ID, _TITLE, "todo", why, (gone, cite(groups, f"at the next login: {', '.join(groups.value)}")),
+        (Action(words=("usermod", "-a", "-G", ",".join(missing), user), root=True),), ("/etc/group",), "safe",
+        "new-login", _VERIFY, tuple(Action(words=("gpasswd", "-d", user, name), root=True) for name in missing),
+        notes=("It takes effect at the next login; a restart is one.",), sources=table.sources, table=table.table,
+        kind=table.kind,
+    )  # fmt: skip
 
 
 def _join(situation: Situation, denied: Finding) -> Step:

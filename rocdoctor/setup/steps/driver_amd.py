@@ -16,11 +16,13 @@ from rocdoctor.setup.situation import Situation
 LAYER: Layer = "driver"
 
 _ID = "driver-amd"
+_TITLE = "Kernel driver of the AMD GPU"
 # What other steps of the plan repair; the driver then waits for them.
 _ELSEWHERE = {
     "secure-boot-refuses-module": "secure-boot-key", "driver-module-blacklisted": "driver-unblock",
     "gpu-firmware-missing": "gpu-firmware", "wrong-kernel-driver": "driver-unblock", "kfd-missing": "kernel",
 }  # fmt: skip
+_OTHER_DRIVER = ("kernel-too-old-for-gpu", "kfd-skipped-unsupported-gpu")  # a packaged driver knows more GPUs
 # What is wrong although the driver is bound, in the order in which it is asked.
 _NO_COMPUTE = (
     "kfd-missing", "kernel-too-old-for-gpu", "pcie-atomics-missing", "kfd-skipped-unsupported-gpu",
@@ -42,19 +44,24 @@ def _driver(situation: Situation) -> Step:
         return _bound(situation, gpus)
     if None in driven and False not in driven:
         why = "Which driver is bound to the GPU is not in this evidence; lspci -k tells it."
-        return Step(_ID, "Kernel driver of the AMD GPU", "unknown", why, verify=Verify("gpu-without-driver"))
+        return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
     for check, step_id in _ELSEWHERE.items():
         found = situation.finding(check, "warning")
         if found is not None:
-            return Step(
-                _ID, "Kernel driver of the AMD GPU", "waiting", sentence(found.message), found.evidence,
-                verify=Verify("gpu-without-driver"), needs=(step_id,),
-                notes=("It is loaded at the start after that is repaired.",),
-            )  # fmt: skip
+            return _waits(found, step_id)
     failed = situation.finding("driver-probe-failed")
     if failed is not None:
         return _by_hand(situation, failed, "driver-probe-failed")
     return _missing(situation)
+
+
+def _waits(found: Finding, step_id: str) -> Step:
+    """What another step of the plan repairs."""
+    note = "It is loaded at the start after that is repaired."
+    return Step(
+        _ID, _TITLE, "waiting", sentence(found.message), found.evidence,
+        verify=Verify("gpu-without-driver"), needs=(step_id,), notes=(note,),
+    )  # fmt: skip
 
 
 # -- a driver is bound
@@ -65,8 +72,10 @@ def _bound(situation: Situation, gpus: Sequence[Gpu]) -> Step:
         found = situation.finding(check, "warning")
         if found is None:
             continue
-        if check == "kernel-too-old-for-gpu" or (check == "kfd-skipped-unsupported-gpu" and _packaged(situation)):
+        if check in _OTHER_DRIVER and _packaged(situation):
             return _install(situation, found.message, found.evidence)
+        if check in ("kernel-too-old-for-gpu", "kfd-missing"):
+            return _waits(found, "kernel")
         return _by_hand(situation, found, check)
     late = situation.finding("amdgpu-driver-window", "warning")
     if late is not None and _packaged(situation):
@@ -92,7 +101,7 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
             "its lists of supported combinations name only that."
         )
     return Step(
-        _ID, "Kernel driver of the AMD GPU", "done", why, tuple(evidence), verify=Verify("gpu-without-driver"),
+        _ID, _TITLE, "done", why, tuple(evidence), verify=Verify("gpu-without-driver"),
         support=support,
     )  # fmt: skip
 
@@ -121,11 +130,34 @@ def _missing(situation: Situation) -> Step:
     if release and any(f", {release}," in entry and entry.endswith("installed") for entry in mine):
         entry = next(entry for entry in mine if f", {release}," in entry)
         return Step(
-            _ID, "Kernel driver of the AMD GPU", "waiting",
+            _ID, _TITLE, "waiting",
             f"amdgpu-dkms is installed for this kernel, and is not loaded yet: {entry}.",
             (cite(machine.kernel.dkms, entry), *evidence), effective="reboot", verify=Verify("gpu-without-driver"),
+            notes=("Where it is still not loaded after a restart, modprobe amdgpu and the kernel log tell why.",),
         )  # fmt: skip
+    if release and mine and _packaged(situation):
+        return _build(situation, mine, evidence)
     return _install(situation, message, evidence)
+
+
+def _build(situation: Situation, mine: list[str], evidence: tuple[Evidence, ...]) -> Step:
+    """AMD's driver is here, and was not built for the kernel that runs: its headers were missing."""
+    route = situation.driver
+    headers = (
+        [one for one in route.steps if one.id.endswith("headers")] if isinstance(route, install.DriverRoute) else []
+    )
+    actions = (*actions_of(headers), Action(words=("dkms", "autoinstall"), root=True))
+    why = f"amdgpu-dkms is installed, and has no module for Linux {situation.kernel}: {'; '.join(mine[:3])}."
+    verify = Verify("gpu-without-driver")
+    if not headers or open_in(actions):
+        return Step(_ID, _TITLE, "unknown", f"{why} The package with its headers is not known here.", evidence,
+                    verify=verify)  # fmt: skip
+    return Step(
+        _ID, "Build AMD's driver for the kernel that runs", "todo", why,
+        (cite(situation.machine.kernel.dkms, mine[0]), *evidence), actions, changes_of(actions), "reboots", "reboot",
+        verify, (Action(words=("dkms", "remove", "amdgpu", "--all"), root=True),), sources=sources_of(headers),
+        table="install", kind=install.weakest("install", sources_of(headers)),
+    )  # fmt: skip
 
 
 def _install(
@@ -134,7 +166,7 @@ def _install(
     route = situation.driver
     if isinstance(route, install.DriverRoute) and route.kind == "oem-kernel":
         return Step(
-            _ID, "Kernel driver of the AMD GPU", "waiting", sentence(message), evidence, verify=Verify(check),
+            _ID, _TITLE, "waiting", sentence(message), evidence, verify=Verify(check),
             needs=("kernel",), notes=(sentence(route.why),),
         )  # fmt: skip
     if isinstance(route, install.DriverRoute) and route.kind == "dkms":
@@ -143,7 +175,7 @@ def _install(
         return _load(situation, route, message, evidence)
     gap = route.why if isinstance(route, Unknown) else "no other driver is in the tables"
     return Step(
-        _ID, "Kernel driver of the AMD GPU", "unknown", f"{sentence(message)} {sentence(gap)}", evidence,
+        _ID, _TITLE, "unknown", f"{sentence(message)} {sentence(gap)}", evidence,
         verify=Verify(check), notes=(f"AMD's page: {VENDOR_PAGE}",),
     )  # fmt: skip
 
@@ -168,16 +200,21 @@ def _packages(
 def _load(situation: Situation, route: install.DriverRoute, message: str, evidence: tuple[Evidence, ...]) -> Step:
     """The kernel has the driver, and it is not loaded: extra modules where the distribution keeps it there."""
     first = list(actions_of(route.steps))
+    notes: list[str] = []
     found = situation.distribution
+    package = install.firmware_package(found) if found is not None and first else None
+    if package is not None and package.section:
+        notes.append(f"{package.package} stands in the section {package.section} of the archive.")
     extra = f"linux-modules-extra-{situation.kernel}"
     if found is not None and found.id == "ubuntu" and situation.kernel.endswith("-generic"):
         first = [Action(words=("apt", "install", extra), root=True), *first]
+        notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
     actions = (*first, Action(words=("modprobe", "amdgpu"), root=True))
     return Step(
         _ID, "Load the kernel's own amdgpu driver", "todo", f"{sentence(message)} {sentence(route.why)}", evidence,
         actions, changes_of(actions), "safe", "now", Verify("gpu-without-driver"),
         (Action(words=("modprobe", "-r", "amdgpu"), root=True),), route.risk or "",
-        ("Servers and clouds install kernels without it: the extra modules bring it.",) if len(first) > 0 else (),
+        tuple(notes),
         route.sources, route.table, install.weakest(route.table, route.sources),
     )  # fmt: skip
 

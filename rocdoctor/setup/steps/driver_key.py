@@ -8,7 +8,7 @@ from rocdoctor.check import cite
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.presence import has_node, is_driven
-from rocdoctor.setup.deriving import actions_of, for_caretaker, open_in, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, open_in, sentence, sources_of
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -57,12 +57,13 @@ def _step(situation: Situation) -> Step | None:
     why = sentence(refused.message) if refused is not None else why
     found = situation.distribution
     enrol = tuple(one for one in install.secure_boot_steps(found) if one.after) if found is not None else ()
-    actions = actions_of(enrol)
-    if not actions or open_in(actions):
+    tool = {"apt": ("apt", "install", "mokutil"), "dnf": ("dnf", "install", "mokutil")}.get(situation.manager)
+    actions = (*([Action(words=tool, root=True)] if tool is not None and enrol else []), *actions_of(enrol))
+    if not enrol or open_in(actions):
         gap = "The tables do not say where its key lies on this distribution."
         return Step(_ID, _TITLE, "unknown", f"{why} {gap}", tuple(dict.fromkeys(evidence)), verify=_VERIFY)
     return Step(
-        _ID, _TITLE, "todo", why, tuple(dict.fromkeys(evidence)), actions, (), "reboots", "reboot", _VERIFY,
-        (Action(words=("mokutil", "--delete", actions[0].words[-1]), root=True),), notes=_BY_HAND,
+        _ID, _TITLE, "todo", why, tuple(dict.fromkeys(evidence)), actions, changes_of(actions), "reboots", "reboot", _VERIFY,
+        (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),), notes=_BY_HAND,
         sources=sources_of(enrol), table="install", kind=install.weakest("install", sources_of(enrol)),
     )  # fmt: skip

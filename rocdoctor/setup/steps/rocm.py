@@ -8,7 +8,8 @@ from rocdoctor.check import Evidence, cite
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import RocmInstall
 from rocdoctor.knowledge import install
-from rocdoctor.knowledge.gfx import gfx_target
+from rocdoctor.knowledge.compat import rocm_release, rocm_releases
+from rocdoctor.knowledge.gfx import gfx_target, same_isa_group
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.presence import kfd_path
 from rocdoctor.rocm_roots import package_summary
@@ -113,11 +114,18 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         why = f"{sentence(message)} {sentence(route.why)}".strip()
         notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
         return Step(_ID, "ROCm packages", "unknown", why, evidence, verify=_VERIFY, notes=notes, optional=optional)
+    late = _too_old(situation, route)
+    if late:
+        notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
+        return Step(_ID, "ROCm packages", "impossible", late, evidence, verify=_VERIFY, notes=notes, optional=optional)
     first, undo_first = _removal(situation, route)
     actions = (*first, *actions_of(route.steps))
     undo = (*actions_of(route.undo), *undo_first)
     release = f"ROCm {route.rocm}" if route.rocm else "ROCm of the distribution"
     why = f"{sentence(message)} {release} has packages for {gfx} on {where}.".strip()
+    if route.environment:
+        relative = ", ".join(name for name in route.packages)
+        why = f"{sentence(message)} {release} has no code for {gfx}; {relative} has that of a relative.".strip()
     if route.stream == "distribution":
         why = f"{sentence(message)} {where} has {release} in its own archive.".strip()
     missing = open_in(actions)
@@ -132,11 +140,37 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         notes = (f"Programs must be started with {shown}.", *notes)
     return Step(
         _ID, f"Install {release}", "todo", why, evidence, actions, changes_of(actions),
-        "risky" if first else "safe", "now",
+        "risky" if first or route.environment else "safe", "now",
         Verify(command=_verify(route), shows=f"{situation.gfx[0]} among the agents"),
-        undo, route.risk or "", notes, route.sources, "install_rocm", install.kind_of(route),
+        undo, _risk(situation, route), notes, route.sources, "install_rocm", install.kind_of(route),
         optional=optional,
     )  # fmt: skip
+
+
+def _too_old(situation: Situation, route: install.Route) -> str:
+    """Why a distribution's own release is none for these GPUs: its list has neither a target nor a relative of it."""
+    row = rocm_release(route.rocm) if route.stream == "distribution" and route.rocm else None
+    if row is None or not row.complete or row.gfx is None:
+        return ""
+    for gfx in situation.gfx:
+        listing = [one.series[0] for one in rocm_releases() if gfx in (one.gfx or ())]
+        later = min(listing, key=numbers, default=None)
+        if later is None or numbers(later) <= numbers(row.series[-1]):
+            continue
+        if not any(same_isa_group(gfx, one) for one in (*row.gfx, *row.gfx_deprecated)):
+            return (
+                f"{situation.os_words} has ROCm {route.rocm} in its archive, whose list has neither {gfx} nor a "
+                f"relative of it (that of {later} has it). A newer release of the distribution has a newer ROCm."
+            )
+    return ""
+
+
+def _risk(situation: Situation, route: install.Route) -> str:
+    """What speaks against a route; of a distribution's release also that its list lacks a target."""
+    risk = route.risk or ""
+    row = rocm_release(route.rocm) if route.stream == "distribution" and route.rocm else None
+    lacks = [gfx for gfx in situation.gfx if row is not None and row.complete and row.gfx and gfx not in row.gfx]
+    return f"{risk} AMD's list for ROCm {route.rocm} does not have {', '.join(lacks)}." if lacks else risk
 
 
 def _verify(route: install.Route) -> str:
