@@ -47,28 +47,28 @@ class State:
     next_kernel: str = ""
     driver: bool = True
     driver_release: str = ""
-    blacklisted: bool = False
+    built: dict[str, str] = field(default_factory=dict)  # modules of DKMS with their release
+    built_for: str = ""  # the kernel that they were built for
     rocm: str = ""
     member: frozenset[str] = frozenset({"sudo"})
     session: frozenset[str] = frozenset({"sudo"})
     packages: dict[str, str] = field(default_factory=dict)
     venv: str = ""
+    python: str = ""  # of the environment, where it is another one than the distribution's
     torch: Torch | None = None
     secure_boot: bool = False
     key_enrolled: bool = False
     cmdline: str = ""
     next_cmdline: str = ""
     env: dict[str, str] = field(default_factory=dict)
-    login_env: dict[str, str] | None = None  # the environment of the next login, where it differs
     texts: dict[str, str] = field(default_factory=dict)
     memlock: str = "8388608"
 
     def copy(self) -> State:
         """Another state, independent of this one."""
-        return replace(
-            self, packages=dict(self.packages), env=dict(self.env), texts=dict(self.texts),
-            login_env=None if self.login_env is None else dict(self.login_env),
-        )  # fmt: skip
+        parts = (self.packages, self.built, self.env, self.texts)
+        packages, built, env, texts = (dict(part) for part in parts)
+        return replace(self, packages=packages, built=built, env=env, texts=texts)
 
 
 def evidence(box: Box, state: State) -> Files:
@@ -84,8 +84,10 @@ def evidence(box: Box, state: State) -> Files:
         files.put("/sys/kernel/security/lockdown", "none [integrity] confidentiality")
     else:
         files.put(_EFI, b"\x06\x00\x00\x00\x00")
-    if state.blacklisted:
-        files.put("/etc/modprobe.d/blacklist-amdgpu.conf", "blacklist amdgpu\n")
+    for kernel in {state.kernel, state.next_kernel or state.kernel}:
+        files.put(f"/lib/modules/{kernel}/modules.dep", "")
+        files.put(f"/boot/vmlinuz-{kernel}", "")
+    _dkms(files, state)
     works = _gpus(files, box, state)
     if state.rocm:
         tools.rocm(files, state.rocm)
@@ -97,6 +99,20 @@ def evidence(box: Box, state: State) -> Files:
         files.put(path, text)
     files.env |= state.env
     return files
+
+
+def kept_out(state: State, module: str) -> bool:
+    """Whether the module is not loaded by itself: by a rule of modprobe or a parameter of the kernel."""
+    rules = "\n".join(text for path, text in state.texts.items() if path.startswith("/etc/modprobe.d/"))
+    return f"\nblacklist {module}\n" in f"\n{rules}\n" or "nomodeset" in state.cmdline
+
+
+def _dkms(files: Files, state: State) -> None:
+    for module, release in state.built.items():
+        folder = f"/var/lib/dkms/{module}"
+        files.link(f"{folder}/{release}/source", f"/usr/src/{module}-{release}")
+        files.put(f"{folder}/{release}/{state.built_for}/x86_64/module/{module}.ko.zst", "")
+        files.link(f"{folder}/kernel-{state.built_for}-x86_64", f"{release}/{state.built_for}/x86_64")
 
 
 def _account(files: Files, state: State) -> None:
@@ -118,7 +134,7 @@ def _gpus(files: Files, box: Box, state: State) -> bool:
             folder = pcie.device(files, one.slot, one.card.pci_class, ids, one.card.subsystem, None, "A1")
             pcie.links(files, folder, one.card.link, one.card.link)
         return False
-    loaded = state.driver and not state.blacklisted and "nomodeset" not in state.cmdline
+    loaded = state.driver and not kept_out(state, "amdgpu")
     if not loaded:
         for gpu in box.amd:
             card = gpu.card
@@ -163,7 +179,7 @@ def _interpreter(files: Files, box: Box, state: State, works: bool) -> None:
         mine = [gpu for at, gpu in enumerate(box.amd) if hidden is None or str(at) in hidden.split(",")]
         devices = amd_devices([gpu for gpu in mine if _runs_as(gpu, state) in torch.arches]) if torch.hip else []
         devices = nvidia.devices(list(box.nvidia)) if torch.cuda and box.nvidia else devices
-    python(files, torch, devices, box.python, state.venv or "/usr")
+    python(files, torch, devices, state.python or box.python, state.venv or "/usr")
     if not state.venv:
         files.env.pop("VIRTUAL_ENV", None)
 

@@ -1,0 +1,51 @@
+"""For each machine of the catalogue the plan that was read and found right; ``--update-golden`` writes them anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.check import check_files, checks_folder, name_of
+from rocdoctor.report.setup_text import render
+from tests.setup.world.catalogue import CASES
+from tests.setup.world.judge import plan_of
+
+PLANS = Path(__file__).parent / "plans"
+NAMES = [case.name for case in CASES]
+CHECKS = {name_of(path) for path in check_files(checks_folder())}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_plan_is_the_one_that_was_read(name: str, update_golden: bool) -> None:
+    path = PLANS / f"{name}.txt"
+    text = render(plan_of(name), width=100)
+    if update_golden:
+        PLANS.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, f"{path.name}; --update-golden writes it anew"
+
+
+def test_no_plan_is_kept_of_a_machine_that_is_not_there() -> None:
+    assert {path.stem for path in PLANS.glob("*.txt")} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_step_can_be_verified_by_something_that_exists(name: str) -> None:
+    for step in plan_of(name).steps:
+        assert step.verify is not None, step.id
+        assert bool(step.verify.check) != bool(step.verify.command), step.id
+        assert not step.verify.check or step.verify.check in CHECKS, step.id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_step_says_why_and_what_it_changes(name: str) -> None:
+    for step in plan_of(name).steps:
+        assert step.why.strip()
+        assert step.title.strip()
+        if step.state == "done":
+            assert step.evidence, f"{step.id} is said to be done without evidence"
+        if step.state == "todo" and step.risk != "manual":
+            assert step.actions, f"{step.id} is to be done, but nothing says how"
+        if step.changes:
+            assert step.undo or step.risk == "manual", f"{step.id} cannot be undone"
