@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.collect import gpus
 from rocdoctor.collect.ask import names_in, read_text, whole
+from rocdoctor.collect.sleep import sleeping
 from rocdoctor.collect.sources import Tools
 from rocdoctor.facts import Gpu
 from rocdoctor.host.base import Host
@@ -35,10 +36,10 @@ class GpuSensors:
 
 
 def gpu_sensors(host: Host) -> GpuSensors:
-    """All GPUs; NVIDIA's through one call of nvidia-smi. Sleeping ones are left asleep."""
+    """All GPUs; NVIDIA's through one call of nvidia-smi, unless one of them sleeps: it would wake it."""
     view = gpus.from_sysfs(host)
     tools = Tools()
-    if any(record.vendor == "nvidia" for record in view.records):
+    if any(record.vendor == "nvidia" for record in view.records) and "nvidia" not in sleeping(view.records):
         from rocdoctor.parsers.nvidia_smi import parse_nvidia_smi
 
         answer = host.ask("run nvidia-smi -q -x")
@@ -48,7 +49,7 @@ def gpu_sensors(host: Host) -> GpuSensors:
     found, _, _ = gpus.build(view, tools)
     counters: dict[str, Mapping[str, int]] = {}
     for record in view.records:
-        if record.vendor == "amd" and record.drm_card:
+        if record.vendor == "amd" and record.drm_card and not sleeping([record]):
             answer = host.ask(f"read /sys/class/drm/{record.drm_card}/device/gpu_metrics")
             metrics = parse_gpu_metrics(answer.data) if answer.ok else None
             if metrics is not None and metrics.residencies:
