@@ -11,11 +11,11 @@ import pytest
 from rocdoctor.setup.plan import SetupPlan, Step
 from rocdoctor.setup.planner import plan
 from tests.setup.world.box import evidence
-from tests.setup.world.catalogue import CASES, Case
+from tests.setup.world.catalogue import CASES, FRESH, Case
 from tests.setup.world.follow import Person
 from tests.setup.world.judge import judged
 
-FOLLOWED = [case for case in CASES if case.box is not None]
+FOLLOWED = [case for case in (*CASES, *FRESH) if case.box is not None]
 _MOST_ROUNDS = 20
 # Steps that are never over: they are run again whenever one likes.
 _AGAIN = ("checks", "smoke")
@@ -51,6 +51,13 @@ def test_following_the_plan_ends_with_nothing_to_do(case: Case) -> None:
         assert _state(found, step) != "todo", f"{step.id} was done and is still to do"
     left = {step.id: step.state for step in found.steps if step.state == "waiting" and step.id not in _AGAIN}
     assert not left, f"nothing can be done, yet these wait: {left}; done: {did}"
+
+
+@pytest.mark.parametrize("case", FRESH, ids=[case.name for case in FRESH])
+def test_driver_rocm_and_torch_are_known_for_the_usual_distributions(case: Case) -> None:
+    assert case.box is not None and case.state is not None
+    unknown = {step.id: step.why for step in _plan(case, Person(case.box, case.state)).steps if step.state == "unknown"}
+    assert not unknown
 
 
 def _state(found: SetupPlan, step: Step) -> str:

@@ -153,3 +153,16 @@ CASES: tuple[Case, ...] = (
     Case("slurm-2-of-8-mi210", "cluster-node", None, None, enclosed.slurm_2_of_8),
     Case("r7-240-display", "pytorch", None, None, radeon.r7_240),
 )  # fmt: skip
+
+# The distributions for which driver, ROCm and torch must be known, with cards of each kind and nothing installed.
+WHOLE = (UBUNTU_2204, UBUNTU_2404, DEBIAN_12, DEBIAN_13, RHEL_9, RHEL_10)
+FRESH: tuple[Case, ...] = tuple(
+    case
+    for os in WHOLE
+    for case in (
+        _case(f"xtx-{os.id}{os.version}-nothing", os, XTX, driver=False),
+        _case(f"rx9070xt-{os.id}{os.version}-nothing", os, _radeon(cards.RX_9070_XT), driver=False),
+        _server(f"mi300x-8-{os.id}{os.version}-nothing", os, _MI300X, driver=False),
+        _nvidia(f"rtx4090-{os.id}{os.version}-nothing", os, radeon.RYZEN_9, _ADA, driver=False),
+    )
+)
