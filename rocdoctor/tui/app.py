@@ -87,6 +87,11 @@ class RocdoctorApp(App[None]):
         self.host, self._again = host, lambda: host
         self.examine()
 
+    def again_host(self) -> Host | None:
+        """A host that asks this live machine anew, beside the one that is open; None for other evidence."""
+        host = self._again() if self.host.kind == "live" else self.host
+        return None if host is self.host else host
+
     async def action_area(self, module: str) -> None:
         """Go to a screen."""
         await self.switch_mode(module)

@@ -46,7 +46,7 @@ async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
     """Wait until the looking is over and the screen is drawn."""
     for _ in range(_MOST_PAUSES):
         await pilot.pause(_PAUSE_S)
-        if not app.look.busy:
+        if not app.look.busy and not getattr(app.screen, "at_work", False):
             break
     await pilot.pause()
     await pilot.wait_for_scheduled_animations()
