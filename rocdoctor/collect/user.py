@@ -170,6 +170,7 @@ def _node(host: Host, path: str, names: Mapping[int, str], opened: bool) -> Devi
         Known(words[1], answer.source(1)),
         Known(names.get(gid, str(gid)), answer.source(1)),
         bdf,
+        Known(gid, answer.source(1)),
     )
 
 

@@ -130,6 +130,7 @@ class DeviceNode:
     mode: Fact[str] = NOT_ASKED
     group: Fact[str] = NOT_ASKED  # name, or the number when it has none
     bdf: Fact[str] = NOT_ASKED
+    gid: Fact[int] = NOT_ASKED  # the number of the group, which counts in a container
 
 
 @dataclass(frozen=True, slots=True)

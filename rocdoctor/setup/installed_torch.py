@@ -49,7 +49,8 @@ def judged(situation: Situation, want: Wanted) -> Judgement:
     if found is not None:
         return found
     if want.backend == "cpu":
-        return Judgement("good", want.why, (cite(torch.version, f"torch {torch.version.value}"), *want.evidence))
+        why = f"torch {torch.version.value} is installed. {want.why}"
+        return Judgement("good", why, (cite(torch.version, f"torch {torch.version.value}"), *want.evidence))
     kind = backend(torch)
     if not isinstance(kind, Known):
         return Judgement("unknown", sentence(kind.why), (cite(torch.version),))

@@ -110,12 +110,9 @@ def _repair(situation: Situation, check: str, found: Finding) -> Step:
     release = situation.kernel
     here = next((one for one in built if release and f", {release}," in one and one.endswith("installed")), None)
     if here is not None and check == "driver-module-not-loaded":
-        actions = (Action(words=("modprobe", "nvidia"), root=True),)
-        evidence = (*found.evidence, cite(situation.machine.kernel.dkms, here))
-        return Step(
-            _ID, "Load the NVIDIA module", "todo", found.message, evidence, actions, (), "safe", "now",
-            Verify("driver-module-not-loaded"), (Action(words=("modprobe", "-r", "nvidia"), root=True),),
-        )  # fmt: skip
+        why = f"The driver is installed for this kernel, and is not loaded yet: {here}."
+        evidence = (cite(situation.machine.kernel.dkms, here), *found.evidence)
+        return Step(_ID, _TITLE, "waiting", why, evidence, effective="reboot", verify=Verify(check))
     return _install(situation, found.message, found.evidence, check)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.knowledge import install
+from rocdoctor.presence import is_driven
 from rocdoctor.setup.deriving import sentence
 from rocdoctor.setup.installed_torch import Judgement, judged
 from rocdoctor.setup.interpreter import Interpreter, under_test
@@ -60,8 +61,7 @@ def _install(situation: Situation, want: Wanted, told: Judgement) -> Step:
     if told.finding is not None and told.finding.cause in ("libc-or-abi-mismatch", "missing-shared-library"):
         return _by_hand(told)
     if want.backend == "cuda" and want.capability is None:
-        why = f"{told.why} Its compute capability decides which wheel fits, and the driver tells it once it runs."
-        return Step(_ID, "Install torch", "waiting", why, told.evidence, verify=Verify(told.check), needs=("driver",))
+        return _capability(want, told)
     if situation.arch != "x86_64":
         return _unknown(told, f"The tables have wheels for x86_64 only, not for {situation.arch}.", SELECTOR_PAGE)
     wheel = wheel_for(situation, want, into.series) if into is not None else None
@@ -81,6 +81,19 @@ def _by_hand(told: Judgement) -> Step:
         _ID, "Make torch importable", "todo", told.why, told.evidence, risk="manual", verify=Verify(told.check),
         notes=notes,
     )  # fmt: skip
+
+
+def _capability(want: Wanted, told: Judgement) -> Step:
+    """Which wheel fits is decided by the compute capability, and the driver tells that once it runs."""
+    why = f"{told.why} Its compute capability decides which wheel fits"
+    asks = "nvidia-smi --query-gpu=compute_cap --format=csv"
+    if any(is_driven(gpu) for gpu in want.gpus):
+        return Step(
+            _ID, "Install torch", "unknown", f"{why}; {asks} tells it.", told.evidence,
+            verify=Verify(command=asks, shows="7.5 or more: CUDA 12.8 and later builds have code for it"),
+        )  # fmt: skip
+    why = f"{why}, and the driver tells it once it runs."
+    return Step(_ID, "Install torch", "waiting", why, told.evidence, verify=Verify(told.check), needs=("driver",))
 
 
 def _unknown(told: Judgement, why: str, *pages: str) -> Step:
@@ -154,6 +167,10 @@ def _notes(
         newer = ", ".join(wheel.newer)
         found.append(
             f"Newer: torch {newer}. Whether their {wheel.flavour} builds have code for {_for(want)} is not known."
+        )
+    if situation.wsl and want.backend == "rocm":
+        found.append(
+            "Whether the runtime inside this wheel reaches the GPU of Windows is not known; AMD's pages on WSL say."
         )
     installed = [value_or(one.version, "") for one in situation.machine.rocm]
     series_of = [one for one in installed if one and not one.startswith(wheel.flavour.removeprefix("rocm"))]

@@ -1,0 +1,71 @@
+"""WSL: the driver is that of Windows, and few things are to be installed inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rocdoctor.check import cite
+from rocdoctor.evidence import NOT_ASKED, Known, value_or
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.setup.deriving import sentence
+from rocdoctor.setup.plan import Layer, Step, Verify
+from rocdoctor.setup.situation import Situation
+from rocdoctor.torch_stack import works
+
+LAYER: Layer = "driver"
+
+_ID, _TITLE = "driver-windows", "GPU driver of Windows"
+_AMD_LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
+_INSIDE = (
+    "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the GPU of Windows "
+    "through /dev/dxg, and /dev/kfd does not exist.",
+    "rocm-smi and amd-smi do not work here; rocminfo, nvidia-smi and torch do.",
+)
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """One step, under WSL alone."""
+    if not situation.wsl:
+        return ()
+    step, raw = _step(situation), load_table("install")["driver"]["elsewhere"]["wsl"]
+    sources = words(raw["s"])
+    return (
+        replace(
+            step, notes=(*step.notes, *_INSIDE), sources=sources, table="install",
+            kind=install.weakest("install", sources),
+        ),
+    )  # fmt: skip
+
+
+def _step(situation: Situation) -> Step:
+    """Done where anything reaches the GPU: torch, nvidia-smi, or the runtime."""
+    machine = situation.machine
+    if works(machine):
+        count = value_or(machine.torch.device_count, 0)
+        why = f"torch counts {count} GPU{'' if count == 1 else 's'} of Windows, so its driver serves WSL."
+        return Step(_ID, _TITLE, "done", why, (cite(machine.torch.device_count, f"{count} devices"),))
+    driver = machine.drivers.get("nvidia", {}).get("version", NOT_ASKED)
+    if isinstance(driver, Known) and value_or(machine.nvidia_failure, None) is None:
+        return Step(_ID, _TITLE, "done", f"nvidia-smi reaches driver {driver.value} of Windows.", (cite(driver),))
+    for gpu in machine.gpus:
+        if isinstance(gpu.gfx, Known):
+            why = f"The runtime lists a GPU of Windows ({gpu.gfx.value}), so its driver serves WSL."
+            return Step(_ID, _TITLE, "done", why, (cite(gpu.gfx),))
+    found = situation.finding("wsl-limits", "warning") or situation.finding("nvidia-smi-failed", "warning")
+    if found is not None:
+        return Step(
+            _ID, _TITLE, "todo", found.message, found.evidence, risk="manual",
+            verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
+            notes=(sentence(found.fix.text),) if found.fix is not None else (),
+        )  # fmt: skip
+    why = "Whether the driver of Windows serves WSL is not in this evidence: no tool and no torch lists a GPU."
+    return Step(
+        _ID, _TITLE, "unknown", why,
+        verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
+        notes=(
+            f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
+            "ROCm inside WSL needs a bridge library to the driver of Windows, whose address was not read.",
+        ),
+    )  # fmt: skip
