@@ -1,0 +1,29 @@
+"""Text in lines of at most so many cells, so that it can be drawn line by line."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, chop_cells
+
+
+def cut(text: str, width: int) -> list[str]:
+    """The lines of a text; longer ones go on in the next line, broken at a blank where there is one."""
+    width = max(1, width)
+    lines: list[str] = []
+    for line in text.expandtabs(8).split("\n"):
+        if len(line) <= width and (line.isascii() or cell_len(line) <= width):
+            lines.append(line)
+        elif line.isascii():
+            lines += _broken(line, width)
+        else:
+            lines += chop_cells(line, width)
+    return lines
+
+
+def _broken(line: str, width: int) -> list[str]:
+    lines: list[str] = []
+    while len(line) > width:
+        at = line.rfind(" ", width // 2, width + 1)
+        end = at if at > 0 and line[:at].strip() else width
+        lines.append(line[:end].rstrip())
+        line = line[end + 1 :] if at == end else line[end:]
+    return [*lines, line]

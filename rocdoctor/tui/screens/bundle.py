@@ -1,0 +1,258 @@
+"""The evidence as a file that is safe to post: what will be in it, what was masked, where it was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import Resize
+from textual.widgets import Input, Static
+
+from rocdoctor.host.base import Host
+from rocdoctor.report.clean import one_line
+from rocdoctor.tui.background import Background
+from rocdoctor.tui.draw.lines import cut
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.page import Page
+from rocdoctor.tui.widgets.ask import Ask
+from rocdoctor.tui.widgets.rows import Rows
+from rocdoctor.units import binary_size
+
+if TYPE_CHECKING:
+    from rocdoctor.diagnose import Diagnosis
+    from rocdoctor.tui.bundling import Contents
+
+_WIDE = 130
+_NOTE = "Give a new file or a folder. Only you can read it; nothing is overwritten. Read it before you post it."
+
+
+class BundlePage(Page):
+    """Every question with its answer, to look through, and one key to write them."""
+
+    AREA = "bundle"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "read", "Read", tooltip="read the answer, as it will stand in the file"),
+        Binding("w", "write", "Write", tooltip="write the file; asks where"),
+        Binding("slash", "search", "Search", key_display="/", tooltip="search the questions"),
+        Binding("g", "pack", "Pack", tooltip="write it packed (gzip), or as text"),
+        Binding("c", "copy", "Copy path", show=False, tooltip="the path of the written file, to the clipboard"),
+        Binding("escape", "back", "Back", show=False),
+    ]
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("c", "copy the path of the written file"),
+        ("escape", "from the answer to the questions, then to the overview"),
+    )
+    CSS = """
+    BundlePage #head { height: auto; max-height: 9; padding: 0 1; }
+    BundlePage #search-line { height: 1; }
+    BundlePage #search-label { width: 9; padding: 0 1; }
+    BundlePage Input { height: 1; border: none; width: 1fr; background: $boost; padding: 0; }
+    BundlePage #hits { width: auto; padding: 0 1; }
+    BundlePage #view { display: none; }
+    BundlePage #view-title { height: 1; background: $panel; padding: 0 1; }
+    BundlePage #answer { padding: 0 1; height: 1fr; }
+    BundlePage.reading #questions, BundlePage.reading #head, BundlePage.reading #search-line { display: none; }
+    BundlePage.wide #head, BundlePage.wide #search-line { display: block; }
+    BundlePage.reading #view { display: block; }
+    BundlePage.wide #questions { display: block; width: 1fr; }
+    BundlePage.wide #view { display: block; width: 1fr; border-left: solid $panel; }
+    """
+    AUTO_FOCUS = "#questions"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._work: Background[Contents] | None = None
+        self._contents: Contents | None = None
+        self._of: tuple[Host, Diagnosis | None] | None = None
+        self._hits: list[int] = []
+        self._lines: list[str] = []
+        self._path: Path | None = None
+        self._written = ""
+        self._packs = False
+
+    def body(self) -> ComposeResult:
+        """What it holds; the questions; an answer."""
+        yield Static("", id="head", markup=False)
+        with Horizontal(id="search-line"):
+            yield Static("search", id="search-label")
+            yield Input(id="search")
+            yield Static("", id="hits")
+        with Horizontal():
+            yield Rows(id="questions")
+            with Vertical(id="view"):
+                yield Static("", id="view-title", markup=False)
+                yield Rows(id="answer", readonly=True)
+
+    def show(self, look: Look) -> None:
+        """Put the bundle together once all has been answered."""
+        host = self.rocdoctor.host
+        if self._of is not None and self._of[0] is not host:
+            self._forget()
+        if look.busy:
+            if self._contents is None:
+                self._say("Waiting until all questions are answered; then this screen shows what a bundle holds.")
+            return
+        if self._of == (host, look.diagnosis):
+            return
+        self._of = (host, look.diagnosis)
+        if self._work is not None:
+            self._work.cancel()
+        machine = look.diagnosis.machine if look.diagnosis is not None else None
+
+        def work(task: Background[Contents]) -> Contents:
+            from rocdoctor.tui.bundling import gather
+
+            return gather(host, machine)
+
+        if self._contents is None:
+            self._say("Putting the bundle together: masking, judging, counting ...")
+        self._work = Background(self.app, work, done=self._gathered, failed=self._failed)
+
+    def _forget(self) -> None:
+        self._contents, self._of, self._path, self._written, self._hits = None, None, None, "", []
+        self.query_one("#search", Input).value = ""
+        self.query_one("#questions", Rows).set(0, lambda index, width: Text())
+        self.query_one("#answer", Rows).set(0, lambda index, width: Text())
+        self.remove_class("reading")
+
+    def _say(self, words: str) -> None:
+        self.query_one("#head", Static).update(Text(words))
+
+    def _failed(self, error: Exception) -> None:
+        self._say(f"No bundle can be made: {one_line(str(error)) or type(error).__name__}")
+
+    def _gathered(self, contents: Contents) -> None:
+        self._contents = contents
+        self._draw_head()
+        self._find(self.query_one("#questions", Rows).cursor)
+
+    def _draw_head(self) -> None:
+        if self._contents is not None:
+            from rocdoctor.tui.draw.bundle import head
+
+            self.query_one("#head", Static).update(head(self._contents, self._packs, self._written))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the questions that the words are in."""
+        self._find(0)
+
+    def _find(self, cursor: int) -> None:
+        contents = self._contents
+        if contents is None:
+            return
+        from rocdoctor.tui.bundling import search
+        from rocdoctor.tui.draw.bundle import row
+
+        self._hits = hits = search(contents, self.query_one("#search", Input).value)
+        rows = self.query_one("#questions", Rows)
+        rows.set(len(hits), lambda index, width: row(contents.rows[hits[index]], width, index == rows.cursor), cursor)
+        self.query_one("#hits", Static).update(f"{len(hits)} of {len(contents.rows)}")
+        self._draw_answer()
+
+    def on_input_submitted(self) -> None:
+        """From the words to the questions."""
+        self.query_one("#questions").focus()
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """Show the answer beside the question."""
+        if event.rows.id == "questions":
+            self._draw_answer()
+
+    def on_rows_chosen(self) -> None:
+        """A click reads."""
+        self.action_read()
+
+    def _draw_answer(self) -> None:
+        answer, index = self.query_one("#answer", Rows), self.query_one("#questions", Rows).cursor
+        if self._contents is None or not self.query_one("#view").display:
+            return
+        if index >= len(self._hits):
+            answer.set(0, lambda index, width: Text())
+            self.query_one("#view-title", Static).update("no question holds these words")
+            return
+        from rocdoctor.tui.bundling import text_of
+
+        row = self._contents.rows[self._hits[index]]
+        back = "" if self.has_class("wide") else "Escape: back to the list  "
+        title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes)})", row.state)))
+        self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
+        width = answer.scrollable_content_region.width or self.app.size.width - 4
+        self._lines = lines = cut(text_of(self._contents, self._hits[index]), width)
+        answer.set(len(lines), lambda index, width: Text(lines[index]))
+
+    def on_resize(self, event: Resize | None = None) -> None:
+        """Both beside each other where there is room."""
+        super().on_resize()
+        self.set_class(self.app.size.width >= _WIDE, "wide")
+        self.call_after_refresh(self._draw_answer)
+
+    def action_read(self) -> None:
+        """The answer in place of the list."""
+        self.add_class("reading")
+        self.query_one("#answer").focus()
+        self.call_after_refresh(self._draw_answer)
+
+    def action_search(self) -> None:
+        """Type words."""
+        self.remove_class("reading")
+        self.query_one("#search").focus()
+
+    def action_back(self) -> None:
+        """One step back: from the answer, from the words, from the screen."""
+        if self.has_class("reading") or isinstance(self.focused, Input):
+            self.remove_class("reading")
+            self.query_one("#questions").focus()
+        else:
+            self.app.run_worker(self.rocdoctor.action_area("overview"))
+
+    def action_pack(self) -> None:
+        """Packed or as text."""
+        self._packs = not self._packs
+        self._draw_head()
+
+    def action_copy(self) -> None:
+        """The path of the written file."""
+        if self._path is None:
+            self.notify("nothing is written yet (w writes)")
+        else:
+            self.app.copy_to_clipboard(str(self._path))
+            self.notify(f"copied: {one_line(str(self._path))}", markup=False)
+
+    def action_write(self) -> None:
+        """Ask where, and write."""
+        contents = self._contents
+        if contents is None:
+            self.notify("the bundle is not put together yet")
+            return
+        from rocdoctor.commands.bundle import own_name
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                self._store(contents, path)
+
+        self.app.push_screen(Ask("write the bundle: file", own_name(), _NOTE, "Write"), answered)
+
+    def _store(self, contents: Contents, path: str) -> None:
+        packs = self._packs
+
+        def work(task: Background[tuple[Path, int, bool]]) -> tuple[Path, int, bool]:
+            from rocdoctor.tui.bundling import store
+
+            return store(contents, path, packs)
+
+        def failed(error: Exception) -> None:
+            self._written = f"Not written: {one_line(str(error))}"
+            self._draw_head()
+            self.notify(self._written, severity="error", timeout=10, markup=False)
+
+        Background(self.app, work, done=self._stored, failed=failed)
+
+    def _stored(self, result: tuple[Path, int, bool]) -> None:
+        self._path, size, packed = result
+        self._written = f"Written: {self._path} ({binary_size(size)}{', packed' if packed else ''}; c copies the path)"
+        self._draw_head()
+        self.notify(self._written, markup=False)
