@@ -1,0 +1,176 @@
+"""The machine drawn: NUMA nodes, PCIe tree, links between GPUs; one GPU in full beside it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.widgets import Static
+
+from rocdoctor.diagnose import Diagnosis
+from rocdoctor.facts import Gpu
+from rocdoctor.host.base import Host
+from rocdoctor.report.clean import one_line
+from rocdoctor.tui.draw.gpu_details import gpu_details
+from rocdoctor.tui.draw.topology import Drawing, topology
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.page import Page
+from rocdoctor.tui.widgets.drawn import Drawn
+
+_WIDE = 120  # columns from which the details stand beside the drawing
+_FRAME = 6  # cells of the details that border, padding and scrollbar take
+_STEP = 3  # lines that the arrow keys scroll where there is no GPU to go to
+
+
+class TopologyPage(Page):
+    """The drawing, and the details of the selected GPU."""
+
+    AREA = "topology"
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "go(1)", "GPU", key_display="↑↓", tooltip="the next GPU or the one before; then scroll"),
+        Binding("up,k", "go(-1)", "Previous GPU", show=False),
+        Binding("m", "links", "Links", tooltip="to the links between GPUs"),
+        Binding("d", "details", "Details", tooltip="show or hide the details of the GPU"),
+        Binding("enter", "app.area('findings')", "Findings"),
+        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("home", "end(-1)", "Top", show=False),
+        Binding("end", "end(1)", "Bottom", show=False),
+    ]
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("page up, down", "scroll the drawing"), ("home, end", "its top, its bottom"),
+        ("tab", "into the details, where the arrows scroll"), ("mouse", "a click selects a GPU"),
+    )  # fmt: skip
+    CSS = """
+    TopologyPage #topology { layout: vertical; height: 1fr; }
+    TopologyPage #drawing { height: 3fr; width: 1fr; padding: 0; }
+    TopologyPage #details { height: 2fr; width: 1fr; border-top: solid $accent; padding: 0 1; }
+    TopologyPage #details:focus { border-top: heavy $accent; }
+    TopologyPage.wide #topology { layout: horizontal; }
+    TopologyPage.wide #drawing { height: 1fr; width: 3fr; }
+    TopologyPage.wide #details { height: 1fr; width: 2fr; border: none; border-left: solid $accent; }
+    TopologyPage.wide #details:focus { border-left: heavy $accent; }
+    TopologyPage.closed #details { display: none; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._host: Host | None = None
+        self._diagnosis: Diagnosis | None = None
+        self._drawn: tuple[Diagnosis, int] | None = None
+        self._drawing = Drawing((), (), 0)
+        self._gpu: int | None = None
+
+    def body(self) -> ComposeResult:
+        """Two panes."""
+        with Container(id="topology"):
+            yield Drawn(id="drawing")
+            with VerticalScroll(id="details") as details:
+                details.border_title = "details"
+                yield Static(id="gpu")
+
+    def show(self, look: Look) -> None:
+        """Draw what is known; the selected GPU and the place in the drawing stay while the evidence is the same."""
+        host = self.rocdoctor.host
+        other = self._host is None or self._host.origin != host.origin
+        self._host = host
+        if look.diagnosis is None:
+            if other or look.phase == "failed":
+                self._say("Asking the machine." if look.busy else f"rocdoctor itself failed: {one_line(look.problem)}")
+            return
+        self._diagnosis = look.diagnosis
+        if other:
+            self._gpu = None
+        indices = [gpu.index for gpu in look.diagnosis.machine.gpus]
+        if self._gpu not in indices:
+            self._gpu = indices[0] if indices else None
+        self.set_class(not indices, "closed")
+        self.call_after_refresh(self._draw, other)
+
+    def _say(self, words: str) -> None:
+        self._diagnosis, self._drawn, self._gpu = None, None, None
+        self._drawing = Drawing((Text(words),), (None,), 0)
+        self.query_one(Drawn).put(self._drawing.lines, self._drawing.gpus)
+        self.set_class(True, "closed")
+
+    def _draw(self, fresh: bool = False) -> None:
+        """Lines for the width that there is now."""
+        pane = self.query_one(Drawn)
+        if self._diagnosis is None or pane.outer_size.width == 0:
+            return
+        if self._drawn is None or self._drawn[0] is not self._diagnosis or self._drawn[1] != pane.room:
+            self._drawn = (self._diagnosis, pane.room)
+            self._drawing = topology(self._diagnosis.machine, self._diagnosis.verdicts, pane.room)
+            pane.put(self._drawing.lines, self._drawing.gpus)
+        if fresh:
+            pane.scroll_home(animate=False)
+        pane.select(self._gpu, seen=False)
+        self._fill_details()
+
+    def _selected(self) -> Gpu | None:
+        gpus = self._diagnosis.machine.gpus if self._diagnosis is not None else ()
+        return next((gpu for gpu in gpus if gpu.index == self._gpu), None)
+
+    def _fill_details(self) -> None:
+        gpu, pane = self._selected(), self.query_one("#details", VerticalScroll)
+        if gpu is None or self._diagnosis is None:
+            return
+        wide = self.has_class("wide")
+        width = max(30, pane.outer_size.width - _FRAME)
+        lines = gpu_details(self._diagnosis.machine, self._diagnosis.verdicts, gpu, width, airy=wide)
+        pane.border_title = gpu.label
+        self.query_one("#gpu", Static).update(Text("\n").join(lines))
+
+    def on_resize(self) -> None:
+        """Beside the drawing or below it, whatever the width allows."""
+        self.set_class(self.app.size.width >= _WIDE, "wide")
+
+    def on_drawn_measured(self) -> None:
+        """Draw for another width."""
+        self._draw()
+
+    def _select(self, gpu: int) -> None:
+        self._gpu = gpu
+        self.query_one(Drawn).select(gpu)
+        self._fill_details()
+        self.query_one("#details", VerticalScroll).scroll_home(animate=False)
+
+    def on_drawn_picked(self, message: Drawn.Picked) -> None:
+        """Select the GPU that was clicked on."""
+        self._select(message.part)
+
+    def action_go(self, by: int) -> None:
+        """The next GPU, or the one before; where there is none, scroll. A selection out of sight is brought back."""
+        pane = self.query_one(Drawn)
+        order = list(dict.fromkeys(gpu for gpu in self._drawing.gpus if gpu is not None))
+        at = order.index(self._gpu) + by if self._gpu in order else -1
+        line = self._drawing.line_of(self._gpu) if self._gpu is not None else None
+        if line is not None and not pane.in_sight(self._gpu) and (line < pane.scroll_y) == (by < 0):
+            pane.select(self._gpu)
+        elif 0 <= at < len(order) and pane.in_sight(self._gpu):
+            self._select(order[at])
+        else:
+            pane.scroll_relative(y=by * _STEP, animate=False)
+
+    def action_page(self, by: int) -> None:
+        """A height of the drawing."""
+        pane = self.query_one(Drawn)
+        pane.scroll_relative(y=by * max(1, pane.size.height - 1), animate=False)
+
+    def action_end(self, by: int) -> None:
+        """The top or the bottom of the drawing."""
+        pane = self.query_one(Drawn)
+        pane.scroll_to(y=0 if by < 0 else pane.max_scroll_y, animate=False)
+
+    def action_links(self) -> None:
+        """To the links between GPUs."""
+        self.query_one(Drawn).scroll_to(y=self._drawing.links, animate=False)
+
+    def action_details(self) -> None:
+        """Give the whole room to the drawing, or not."""
+        if self._gpu is not None:
+            self.toggle_class("closed")
