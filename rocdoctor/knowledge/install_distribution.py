@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -43,7 +44,7 @@ def _rows() -> Mapping[tuple[str, str | None], Any]:
 
 def _distribution(raw: Any, version: str, own_id: str) -> Distribution:
     values = {key: raw[key] for key in ("codename", "suite", "osdir", "el", "eldir") if key in raw}
-    if "el" in values and "." in version:
+    if "el" in values and re.fullmatch(r"\d{1,3}\.\d{1,3}", version):
         values["elver"] = version
     key = raw["id"] if raw["release"] is None else f"{raw['id']} {raw['release']}"
     return Distribution(

@@ -37,6 +37,8 @@ def kernel_parameter(found: Distribution | None, word: str, *, remove: bool = Fa
     if row is None:
         return Unknown("the tables do not say how this distribution keeps kernel parameters")
     end = r"\b" if word[-1:].isalnum() else ""  # a longer value of the same parameter stays
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/+@-]{0,200}", word):  # it gets into files that a shell reads
+        return Unknown("this parameter has signs that no file of a boot loader should be given by a program")
     values = {"word": word, "slug": _slug(word), "pattern": re.sub(r"([.*\[\]\\/^$])", r"\\\1", word) + end}
     names = ("remove", "restore") if remove else ("set", "undo")
     return steps_of(_TABLE, row[names[0]], values), steps_of(_TABLE, row[names[1]], values)

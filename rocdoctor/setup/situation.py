@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,14 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.profiles import gpu_profile
 from rocdoctor.presence import kfd_path
+from rocdoctor.report.clean import one_line
 from rocdoctor.setup.plan import Goal
+
+
+def safe_word(text: str) -> str:
+    """Text of the evidence that may stand in a command as it is; "" for anything that a shell or an option parser
+    could read otherwise, and for what was masked."""
+    return text if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+~@-]{0,120}", text) else ""
 
 
 @dataclass(frozen=True)
@@ -45,12 +53,12 @@ class Situation:
         """The distribution as findings name it."""
         os = self.machine.os
         named = f"{value_or(os.id, '')} {value_or(os.version_id, '')}".strip()
-        return value_or(os.pretty_name, named or "this distribution")
+        return one_line(value_or(os.pretty_name, named or "this distribution"))[:80]
 
     @property
     def kernel(self) -> str:
-        """The release of the running kernel; "" where it is not known."""
-        return value_or(self.machine.kernel.release, "")
+        """The release of the running kernel; "" where it is not known, or is no word for a command."""
+        return safe_word(value_or(self.machine.kernel.release, ""))
 
     @property
     def arch(self) -> str:
@@ -68,7 +76,7 @@ class Situation:
         """The login name; "" where it is not in the evidence (or was masked)."""
         variables = self.machine.environment.variables
         found = next((variables[name].value for name in ("SUDO_USER", "USER", "LOGNAME") if name in variables), "")
-        return "" if found.startswith("<") else found
+        return safe_word(found)
 
     def gpus(self, vendor: str) -> tuple[Gpu, ...]:
         """The GPUs of a vendor, integrated ones too."""

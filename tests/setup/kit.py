@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.setup.plan import Goal, SetupPlan, Step
@@ -11,6 +13,9 @@ from rocdoctor.setup.planner import plan
 from rocdoctor.setup.situation import Situation
 from tests.golden.edits import Broken
 from tests.golden.replay import judged, judged_fixture
+from tests.machines.files import Files, MachineHost
+from tests.setup.world.box import evidence
+from tests.setup.world.catalogue import CASES
 
 Edit = Callable[[Broken], object]
 
@@ -41,6 +46,18 @@ def _whole(fixture: str, goal: Goal) -> SetupPlan:
 def plan_of(fixture: str, *edits: Edit, goal: Goal = "pytorch") -> SetupPlan:
     """The plan of a fixture after edits."""
     return plan(diagnosis_of(fixture, *edits), goal) if edits else _whole(fixture, goal)
+
+
+def plan_in(
+    case: str, goal: Goal | None = None, files: Callable[[Files], object] | None = None, **state: Any
+) -> SetupPlan:
+    """The plan of a machine of the catalogue, with another goal, more files or more that was done so far."""
+    one = next(found for found in CASES if found.name == case)
+    assert one.box is not None and one.state is not None
+    tree = evidence(one.box, replace(one.state, **state))
+    if files is not None:
+        files(tree)
+    return plan(judged(MachineHost(tree)), goal or one.goal)
 
 
 def step_of(found: SetupPlan, step_id: str) -> Step:

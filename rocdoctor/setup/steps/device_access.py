@@ -10,7 +10,7 @@ from rocdoctor.evidence import Known, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import sentence
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.situation import Situation, safe_word
 
 LAYER: Layer = "access"
 
@@ -86,7 +86,7 @@ def _join(situation: Situation, denied: Finding) -> Step:
     user = situation.user
     text = denied.fix.text if denied.fix is not None else ""
     note = "It takes effect at the next login: log out completely (also tmux, screen and notebook servers)."
-    if not groups or not user:
+    if not user or not all(safe_word(name) for name in groups.split(",")):
         why = sentence(denied.message)
         notes = (sentence(text), note)
         return Step(

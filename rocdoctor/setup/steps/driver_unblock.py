@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rocdoctor.check import Evidence, Finding
@@ -47,7 +48,7 @@ def _blacklist(situation: Situation, found: Finding) -> Step:
     file = place.rpartition(":")[0]
     disk = install.initramfs(situation.distribution)
     title, verify = "Let the amdgpu driver load", Verify("driver-module-blacklisted")
-    if not file.startswith("/etc/modprobe.d/") or isinstance(disk, Unknown):
+    if not re.fullmatch(r"/etc/modprobe\.d/[A-Za-z0-9_.+-]{1,120}", file) or isinstance(disk, Unknown):
         text = sentence(found.fix.text) if found.fix is not None else ""
         return Step(
             _ID, title, "todo", sentence(found.message), found.evidence, risk="manual", effective="reboot",

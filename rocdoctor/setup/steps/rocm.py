@@ -88,9 +88,9 @@ def _packages(situation: Situation) -> Sequence[Step]:
 def _installed(situation: Situation, installed: Sequence[RocmInstall], optional: bool) -> Step:
     newest = max(installed, key=lambda one: numbers(value_or(one.version, "")))
     evidence = (cite(newest.version, f"ROCm {value_or(newest.version, '?')} in {newest.root}"),)
-    old = situation.finding("rocm-gpu-support-window", "warning")
+    old = situation.finding("rocm-gpu-support-window")
     gfx = ", ".join(situation.gfx)
-    if old is not None:
+    if old is not None and old.fix is not None:  # without a fix it is only said that a list lacks the card
         return _install(situation, old.message, old.evidence, optional)
     version = value_or(newest.version, "")
     support = _said_of(situation, version)
