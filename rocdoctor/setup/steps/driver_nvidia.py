@@ -138,13 +138,16 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         why = f"{message} The evidence does not tell {', '.join(missing)}, which the commands need."
         return Step(_ID, title, "unknown", why, evidence, verify=Verify(check), notes=(f"See {_PAGE}",))
     branch = f" {route.driver}" if route.driver else ""
+    sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
     notes = [*_flavour(situation), *(one for one in route.notes if one not in install.boot_notes(route.secure_boot))]
+    if situation.manager == "apt" and situation.secure_boot is not False and not route.secure_boot:
+        notes.append("Ubuntu signs this module, so that Secure Boot accepts it as it is.")
     if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):
         notes.append("nouveau drives the GPU until the restart; the package keeps it from loading afterwards.")
     return Step(
-        _ID, f"{title}{branch}", "todo", f"{message} {route.why}", evidence, actions, changes_of(actions), "reboots",
-        "reboot", Verify(check), undo, route.risk or "", tuple(notes), (*route.sources, *sources_of(route.steps)),
-        route.table, install.weakest(route.table, (*route.sources, *sources_of(route.steps))),
+        _ID, f"{title}{branch}", "todo", f"{message} {sentence(route.why)}", evidence, actions, changes_of(actions),
+        "reboots", "reboot", Verify(check), undo, route.risk or "", tuple(notes), sources, route.table,
+        install.weakest(route.table, sources),
     )  # fmt: skip
 
 
@@ -164,6 +167,7 @@ def _flavour(situation: Situation) -> tuple[str, ...]:
 
 def _key(situation: Situation, driver: Step) -> Step | None:
     """The key for a module that is built here, where Secure Boot is known to be on."""
+    secure = situation.machine.kernel.secure_boot
     refused = next(
         (one for _, one in situation.findings(["secure-boot-refuses-module"]) if "nvidia" in one.message), None
     )
@@ -178,7 +182,8 @@ def _key(situation: Situation, driver: Step) -> Step | None:
         "Secure Boot is on: a module that is built here is loaded only when its key is enrolled."
     )  # fmt: skip
     evidence = (
-        *(refused.evidence if refused is not None else ()), cite(situation.machine.kernel.secure_boot, "Secure Boot")
+        *(refused.evidence if refused is not None else ()),
+        *([cite(secure, "Secure Boot is on")] if situation.secure_boot else []),
     )  # fmt: skip
     check = Verify("secure-boot-refuses-module")
     if not keys:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 from rocdoctor.evidence import Known, Unknown, value_or
+from rocdoctor.gfx_override import NAME
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.gfx import override_gfx_name
 from rocdoctor.presence import is_driven
 from rocdoctor.setup.deriving import sentence
 from rocdoctor.setup.installed_torch import Judgement, judged
@@ -132,10 +134,12 @@ def _todo(
     undo = bring_back(into, old, names) if "torch" in old else (uninstall(into, names),)
     verb = "Replace torch by" if "torch" in old else "Install"
     version, back_end = (wheel.torch or "").partition("+")[0], "the CPU" if want.backend == "cpu" else want.words
-    why = f"{told.why} {_INDEX[wheel.kind]} has a build for {_for(want)}, Python {into.series}: {wheel.flavour}."
+    build = f"a build for {_code_of(want, wheel)}, Python {into.series}: {wheel.flavour}"
+    why = f"{told.why} {_INDEX[wheel.kind]} has {build}."
+    folder = into.path.removesuffix("/bin/python")
     return Step(
         _ID, f"{verb} torch{f' {version}' if version else ''} for {back_end} ({wheel.flavour})", "todo", why,
-        told.evidence, tuple(actions), tuple(f"{one} in {into.path}" for one in packages), "safe", "now",
+        told.evidence, tuple(actions), tuple(f"{one} in {folder}" for one in packages), "safe", "now",
         Verify(told.check), undo, wheel.risk or "", _notes(situation, want, wheel, into, old, bool(undo)),
         wheel.sources, "install_torch", install.weakest("install_torch", wheel.sources), needs=("python-environment",),
     )  # fmt: skip
@@ -145,6 +149,12 @@ def _for(want: Wanted) -> str:
     if want.backend == "rocm":
         return ", ".join(want.gfx)
     return "the CPU" if want.backend == "cpu" else f"compute capability {want.capability}"
+
+
+def _code_of(want: Wanted, wheel: install.WheelIndex) -> str:
+    """What the build has code for: the target itself, or the one that the GPU is run as."""
+    value = (wheel.environment or {}).get(NAME)
+    return _for(want) if value is None else f"{override_gfx_name(value)}, which {_for(want)} can be run as"
 
 
 def _notes(
@@ -160,6 +170,8 @@ def _notes(
         found.append(f"torch {situation.machine.torch.version.value} of the other interpreter stays as it is.")
     if into.kind == "conda":
         found.append("Where conda itself installed torch, remove it with conda first: pip does not see all of it.")
+    if want.backend == "rocm" and wheel.support == "official":
+        found.append(f"Supported: a current ROCm release of AMD lists {_for(want)}.")
     found += wheel.notes
     if wheel.kind == "amd":
         found.append("It brings packages rocm-sdk-*, which pip uninstall of torch leaves in the environment.")

@@ -67,8 +67,8 @@ def _hidden(situation: Situation, want: Wanted) -> Step | None:
     found = situation.finding(_IGPU)
     into = place(situation, pythons_for(situation, want))
     if found is not None and found.fix is not None and into is not None:
-        setting = re.fullmatch(r"export (\w+=[\d,]+)", found.fix.command)
-        if setting is None:
+        command = re.fullmatch(r"export (\w+=[\d,]+)", found.fix.command)
+        if command is None:
             note = f"{found.fix.text}."
             return Step(
                 "hide-igpu", title, "todo", found.message, found.evidence, risk="manual", effective="new-login",
@@ -76,7 +76,7 @@ def _hidden(situation: Situation, want: Wanted) -> Step | None:
             )  # fmt: skip
         note = "The firmware setup (BIOS) can switch it off instead, if no display is connected to it."
         return _variable(
-            situation, "hide-igpu", title, found.message, found.evidence, setting[1], into, _IGPU, "", risky=False,
+            situation, "hide-igpu", title, found.message, found.evidence, command[1], into, _IGPU, "", risky=False,
             note=note,
         )  # fmt: skip
     if not situation.passed(_IGPU):
@@ -84,10 +84,14 @@ def _hidden(situation: Situation, want: Wanted) -> Step | None:
     name = chosen_by(situation.machine, VISIBLE_AMD)
     variable = situation.machine.environment.variables.get(name or "")
     if variable is None:
-        return Step("hide-igpu", title, "done", "The discrete card is HIP device 0, so nothing needs to be hidden.")
-    shown = quote(variable.source, f"{variable.name}={variable.value}", variable.line)
-    why = f"{variable.name}={variable.value} leaves torch the discrete card."
-    return Step("hide-igpu", title, "done", why, (shown,), verify=Verify(_IGPU))
+        why = "The discrete card is HIP device 0, so nothing needs to be hidden."
+        place_of = next((gpu.kfd_node for gpu in want.gpus if isinstance(gpu.kfd_node, Known)), None)
+        shown = (cite(place_of, f"compute node {place_of.value}"),) if place_of is not None else ()
+        return Step("hide-igpu", title, "done", why, shown, verify=Verify(_IGPU))
+    setting = f"{variable.name}={variable.value}"
+    why = f"{setting} leaves torch the discrete card."
+    set_by = (quote(variable.source, setting, variable.line),)
+    return Step("hide-igpu", title, "done", why, set_by, verify=Verify(_IGPU))
 
 
 def _variable(
@@ -103,7 +107,8 @@ def _variable(
         )  # fmt: skip
     file = into.path.rpartition("/")[0] + "/activate" if into.kind == "venv" else "~/.bashrc"
     line = f"export {setting}"
-    undo = Action(words=("sed", "-i", f"/^{re.escape(line)}$/d", file))
+    pattern = line.replace(".", r"\.")
+    undo = Action(words=("sed", "-i", f"/^{pattern}$/d", file))
     when = "Activate the environment again" if into.kind == "venv" else "Open a new shell"
     return Step(
         step_id, title, "todo", why, evidence, (Action(file=file, lines=(line,), append=True),), (file,),
