@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rocdoctor.collect.sensors import gpu_sensors
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Gpu, Power, Temperature
@@ -140,7 +142,7 @@ def test_a_sleeping_gpu_is_left_asleep() -> None:
 # -- history and events
 
 
-def hot(input_c: float, **changes: object) -> Gpu:
+def hot(input_c: float, **changes: Any) -> Gpu:
     temps = (Temperature("junction", k(input_c), k(110.0), k(115.0)),)
     return amd_gpu(temps=temps, drm_card="card0", power=Power(now_w=k(300.0), cap_w=k(300.0)), **changes)
 
