@@ -18,7 +18,7 @@ from tests.setup.world.judge import judged
 FOLLOWED = [case for case in (*CASES, *FRESH) if case.box is not None]
 _MOST_ROUNDS = 20
 # Steps that are never over: they are run again whenever one likes.
-_AGAIN = ("checks", "smoke")
+_AGAIN = ("checks", "smoke", "container-run", "same-software")
 
 
 def _plan(case: Case, person: Person) -> SetupPlan:

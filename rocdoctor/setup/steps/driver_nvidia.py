@@ -171,7 +171,10 @@ def _key(situation: Situation, driver: Step) -> Step | None:
     refused = next(
         (one for _, one in situation.findings(["secure-boot-refuses-module"]) if "nvidia" in one.message), None
     )
-    if refused is None and (situation.secure_boot is not True or driver.state == "done" or not driver.actions):
+    built = any(one.startswith("nvidia") for one in value_or(situation.machine.kernel.dkms, ()))
+    if refused is None and (situation.secure_boot is not True or driver.state == "done"):
+        return None
+    if refused is None and not built and not driver.actions:
         return None
     route = _route(situation)
     keys = route.secure_boot if isinstance(route, install.DriverRoute) else ()

@@ -27,6 +27,11 @@ _KERNELS = {
     "linux-oem-24.04c": "6.14.0-1010-oem",
     "linux-image-generic-hwe-24.04": "6.14.0-29-generic",
 }  # fmt: skip
+# Packages whose program is what a plan looks for.
+_PROGRAMS = {
+    "podman": "/usr/bin/podman", "docker.io": "/usr/bin/docker", "nvidia-container-toolkit": "/usr/bin/nvidia-ctk",
+    "ibverbs-utils": "/usr/bin/ibv_devinfo", "libibverbs-utils": "/usr/bin/ibv_devinfo",
+}  # fmt: skip
 
 
 class Person:
@@ -154,6 +159,8 @@ class Person:
         verb, *names = [word for word in words if not word.startswith("-")]
         if verb == "refresh":
             return
+        if verb == "module":  # dnf: a stream of a module names its packages
+            verb, *names = names
         if verb == "install":
             for name in names:
                 self._installed(name)
@@ -173,6 +180,8 @@ class Person:
     def _installed(self, name: str) -> None:
         state = self.state
         state.packages[name] = "1.0-1"
+        if name in _PROGRAMS:
+            state.texts[_PROGRAMS[name]] = ""
         if name in _KERNELS:
             state.next_kernel = _KERNELS[name]
         elif name == "amdgpu-dkms":
