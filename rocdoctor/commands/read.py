@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             )
         )  # fmt: skip
         if not options.quiet:
-            sys.stdout.write(_listing(parts))
+            sys.stdout.write(listing(parts))
     else:
         show(options, host, shown, seconds, titles)
     return exit_code(diagnosis, options.fail_on)
@@ -125,7 +125,7 @@ def _words(part: dict[str, object]) -> str:
     return _NAMES.get(question, question.removeprefix("run ").removeprefix("read "))
 
 
-def _listing(parts: list[dict[str, object]]) -> str:
+def listing(parts: list[dict[str, object]]) -> str:
     """The parts for people; of a long text the first ones."""
     if not parts:
         return "\nNothing in this text was recognised as evidence of a machine.\n"

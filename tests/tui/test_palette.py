@@ -46,8 +46,8 @@ async def _offered(app: RocdoctorApp, query: str = "") -> list[str]:
 
 def test_the_palette_goes_to_a_screen() -> None:
     async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await _command(app, pilot, "go to overview")
-        assert app.current_mode == "overview"
+        await _command(app, pilot, "go to paste")
+        await until(pilot, lambda: app.current_mode == "paste")
 
     driven(fixture_host("rx6700xt-override"), go)
 
