@@ -168,7 +168,7 @@ def _others(page: _Page, machine: Machine, gpu: Gpu) -> None:
             said += _meeting(machine, gpu, other)
         ways.setdefault(said, []).append(other.index)
     for said, indices in ways.items():
-        page.say(f"{said}", f"  gpu {number_ranges(indices)}: ")
+        page.say([Atom(f"gpu {number_ranges(indices)}:"), *phrases(said)])
 
 
 _WORDS = {NONE: "no direct link is listed", OPEN: "no link in this evidence"}
@@ -206,4 +206,4 @@ def _cards(page: _Page, machine: Machine, gpu: Gpu) -> None:
         return int("same" not in said), said
 
     for nic in sorted(machine.network, key=lambda one: way(one)[0]):
-        page.say(naming.nic_facts(nic) + way(nic)[1], f"  {one_line(nic.name)}: ")
+        page.say([Atom(f"{one_line(nic.name)}:"), *phrases(naming.nic_facts(nic) + way(nic)[1])])

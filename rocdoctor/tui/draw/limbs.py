@@ -55,10 +55,19 @@ def now_words(link: PathLink) -> str:
     if isinstance(speed, Known) and isinstance(width, Known):
         return words(speed.value, width.value)
     if isinstance(speed, Known):
-        return f"{speed.value:g} GT/s, lanes not known"
+        return f"{speed.value:g} GT/s, {_missing(link, 'lanes')}"
     if isinstance(width, Known):
-        return f"x{width.value}, speed not known"
+        return f"x{width.value}, {_missing(link, 'speed')}"
     return "link not known"
+
+
+def _missing(link: PathLink, what: str) -> str:
+    """Why a figure is not there: nobody says it, or the two ends say different ones."""
+    upper = link.upper.link if link.upper else LinkState()
+    ends: tuple[Fact[float] | Fact[int], ...] = (link.lower.speed_gt_s, upper.speed_gt_s)
+    if what == "lanes":
+        ends = (link.lower.width, upper.width)
+    return f"ends disagree on the {what}" if all(isinstance(end, Known) for end in ends) else f"{what} not known"
 
 
 def could_words(link: PathLink) -> str:

@@ -74,7 +74,7 @@ def memory_words(node: NumaNode) -> str:
 
 def address(gpu: Gpu) -> str:
     """The PCI address."""
-    return one_line(gpu.bdf.value) if isinstance(gpu.bdf, Known) else "address not known"
+    return one_line(gpu.bdf.value) if isinstance(gpu.bdf, Known) else "(address not known)"
 
 
 def gpu_facts(machine: Machine, gpu: Gpu) -> str:

@@ -202,6 +202,6 @@ def _gpu(drawer: _Drawer, gpu: Gpu) -> list[Atom]:
 
 def _nic(drawer: _Drawer, prefix: str, nic: Nic, last: bool) -> None:
     first, rest = prefix + ("└─ " if last else "├─ "), prefix + ("   " if last else "│  ")
-    where = one_line(nic.bdf.value) if not isinstance(nic.bdf, Unknown) else "address not known"
+    where = one_line(nic.bdf.value) if not isinstance(nic.bdf, Unknown) else "(address not known)"
     parts = [Atom("nic"), Atom(one_line(nic.name)), Atom(where), *phrases(naming.nic_facts(nic))]
     drawer.put(first, rest + "  ", parts + _findings(drawer.notes.nics.get(nic.name, [])))
