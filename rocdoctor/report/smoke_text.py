@@ -14,7 +14,7 @@ from rocdoctor.smoke_modes import LAYERS
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}
 # A rank that is only hit by another one's fault.
 _HIT = {"fail": "off", "crashed": "lost"}
-_LEGEND = {
+LEGEND = {
     "FAIL": "FAIL wrong numbers, or far too late", "DEAD": "DEAD died, hung or raised an error",
     "off": "off: got wrong numbers from others", "lost": "lost another rank", "-": "- not tested",
 }  # fmt: skip
@@ -44,7 +44,7 @@ def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
     right = sum(one.state == "pass" for one in modes)
     if bad:
         layer = f"; look first at {LAYERS[bad[0].layer]}" if bad[0].layer else ""
-        return f"{len(bad)} of {len(bad) + right} modes went wrong, first {_name(bad[0])}{layer}."
+        return f"{len(bad)} of {len(bad) + right} modes went wrong, first {name_of(bad[0])}{layer}."
     many = "One measured figure is" if len(low) == 1 else f"{len(low)} measured figures are"
     slow = f" {many} far too low." if low else ""
     if not right:
@@ -53,15 +53,20 @@ def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
     return f"All {right} modes that this machine can run compute the right numbers.{slow}"
 
 
-def _run(run: SmokeRun, width: int) -> list[str]:
+def run_words(run: SmokeRun) -> str:
+    """Which ranks ran, where, and how long."""
     where = "on the CPU" if run.device == "cpu" else "on GPUs"
     ranks = f"{run.world} rank" + ("s" if run.world != 1 else "")
     torch = one_line(run.torch or "unknown")[:40]
-    lines = [f"{ranks} {where}, back end {one_line(run.backend)[:20]}, torch {torch}, {run.wall_s:.1f} s"]
+    return f"{ranks} {where}, back end {one_line(run.backend)[:20]}, torch {torch}, {run.wall_s:.1f} s"
+
+
+def _run(run: SmokeRun, width: int) -> list[str]:
+    lines = [run_words(run)]
     lines += [line for note in run.notes for line in textwrap.wrap(f"note: {one_line(note)}", width)]
     if not run.modes:
         return [*lines, "", *section(run, width)]
-    wide = max((len(_name(one)) for one in run.modes), default=4)
+    wide = max((len(name_of(one)) for one in run.modes), default=4)
     crowded = wide + 16 + 5 * run.world > width
     header = "rank " + " ".join(f"{rank:>4}" for rank in range(run.world)) if not crowded else "ranks    "
     room = width - wide - len(header) - 12
@@ -71,21 +76,21 @@ def _run(run: SmokeRun, width: int) -> list[str]:
     ]
     shown: set[str] = set()
     for one in run.modes:
-        signs = _signs(one)
+        signs = signs_of(one)
         shown |= set(signs)
         cells = (
             f"{signs.count('ok'):>3} of {len(signs)} ok"
             if crowded
             else "     " + " ".join(f"{sign:>4}" for sign in signs)
         )
-        numbers = _numbers(one) if room >= 28 else ""
-        lines.append(f"{_name(one):<{wide}}  {cells:<{len(header)}} {one.wall_s:6.2f} s  {numbers}".rstrip())
-    words = [text for sign, text in _LEGEND.items() if sign in shown]
+        numbers = largest(one) if room >= 28 else ""
+        lines.append(f"{name_of(one):<{wide}}  {cells:<{len(header)}} {one.wall_s:6.2f} s  {numbers}".rstrip())
+    words = [text for sign, text in LEGEND.items() if sign in shown]
     lines += ["", *textwrap.wrap("; ".join(words), width)] if words else []
     lines.append("")
     for one in run.modes:
         if one.state in ("not-applicable", "unknown"):
-            words_of = f"{_name(one)}: not tested: {one_line(one.message)}"
+            words_of = f"{name_of(one)}: not tested: {one_line(one.message)}"
             lines += textwrap.wrap(words_of, width, subsequent_indent="  ")
     if run.untested:
         lines += textwrap.wrap(f"This run says nothing of: {', '.join(map(one_line, run.untested))}.", width)
@@ -93,11 +98,12 @@ def _run(run: SmokeRun, width: int) -> list[str]:
     return lines
 
 
-def _name(one: ModeResult) -> str:
+def name_of(one: ModeResult) -> str:
+    """The mode's name, safe to print."""
     return one_line(one.mode)[:32]
 
 
-def _signs(one: ModeResult) -> list[str]:
+def signs_of(one: ModeResult) -> list[str]:
     """A word for each rank; ranks that only suffer from another's fault have their own."""
     if not one.ranks:
         return [_SIGNS[one.state]]
@@ -105,7 +111,8 @@ def _signs(one: ModeResult) -> list[str]:
     return [(_HIT if blamed and not rank.named else _SIGNS).get(rank.state, _SIGNS[rank.state]) for rank in one.ranks]
 
 
-def _numbers(one: ModeResult) -> str:
+def largest(one: ModeResult) -> str:
+    """The difference that tells most, and what is allowed; empty where nothing was compared."""
     if one.state in ("crashed", "not-applicable", "unknown"):
         return ""
     shown = ("grad", "value", "param", "loss", "local")
@@ -114,7 +121,9 @@ def _numbers(one: ModeResult) -> str:
 
 
 def _fault(one: ModeResult, width: int) -> list[str]:
-    lines = textwrap.wrap(f"{_SIGNS[one.state]}  {_name(one)}: {one_line(one.message)}", width, subsequent_indent="  ")
+    lines = textwrap.wrap(
+        f"{_SIGNS[one.state]}  {name_of(one)}: {one_line(one.message)}", width, subsequent_indent="  "
+    )
     if one.layer:
         lines.append(f"  likely layer: {LAYERS[one.layer]}")
     return [*lines, ""]

@@ -56,6 +56,7 @@ class RocdoctorApp(App[None]):
         self.host = host
         self._again = again or (lambda: self.host)
         self._before: list[tuple[Host, Callable[[], Host]]] = []
+        self._smoke: tuple[Host, str] | None = None
         self._work: Background[None] | None = None
 
     def on_mount(self) -> None:
@@ -72,14 +73,20 @@ class RocdoctorApp(App[None]):
             self._work.cancel()
         self.look = Look()
         host = self.host
+        smoke = self._smoke[1] if self._smoke is not None and self._smoke[0] is host else ""
 
         def work(task: Background[None]) -> None:
-            examine(host, lambda look: task.tell(self._seen, look), lambda: task.cancelled)
+            examine(host, lambda look: task.tell(self._seen, look), lambda: task.cancelled, smoke)
 
         self._work = Background(self, work)
 
     def _seen(self, look: Look) -> None:
         self.look = look
+
+    def with_smoke(self, question: str) -> None:
+        """Judge the machine again together with smoke tests that were run; the host keeps their results."""
+        self._smoke = (self.host, question)
+        self.examine()
 
     def open(self, host: Host) -> None:
         """Look at other evidence; ``action_earlier`` returns to what was open before."""
