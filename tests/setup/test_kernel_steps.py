@@ -95,7 +95,8 @@ def test_addresses_pass_the_iommu_after_a_restart() -> None:
     assert (found.state, found.risk, found.effective) == ("todo", "reboots", "reboot")
     files = {action.file: action.lines for action in found.actions if action.file}
     assert files == {
-        "/etc/default/grub.d/90-rocdoctor-iommu.cfg": ('GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"',)
+        "/etc/default/grub.d/90-rocdoctor-iommu.cfg": (
+            'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"',)
     }  # fmt: skip
     assert commands(found) == ["update-grub"]
     assert [one.command for one in found.undo] == ["rm -f /etc/default/grub.d/90-rocdoctor-iommu.cfg", "update-grub"]

@@ -127,8 +127,7 @@ def test_rules_of_plans(name: str, goal: Goal) -> None:
             assert not open_in((*one.actions, *one.undo)), one.id
         if one.state == "done":
             assert not one.actions, f"{one.id} is done and has commands"
-            shown = one.evidence or one.id == "checks" or LAYERS.index(one.layer) > LAYERS.index("limits")
-            assert shown, f"{one.id} is done and does not show it"
+            assert one.evidence, f"{one.id} is done and does not show it"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,12 +10,15 @@ from tests.golden.edits import Broken
 from tests.setup.kit import commands, ids, no_rocm, plan_in, plan_of, set_os, step_of
 
 PACKAGES = {
-    "xtx-ubuntu2204-fresh": "apt install amdrocm7.14-gfx1100", "xtx-ubuntu2404-fresh": "apt install amdrocm7.14-gfx1100",
-    "xtx-debian12-fresh": "apt install amdrocm7.14-gfx1100", "xtx-debian13-fresh": "apt install amdrocm7.14-gfx1100",
-    "xtx-rhel9-fresh": "dnf install amdrocm7.14-gfx1100", "xtx-rhel10-fresh": "dnf install amdrocm7.14-gfx1100",
+    "xtx-ubuntu2204-fresh": "apt install amdrocm7.14-gfx1100",
+    "xtx-ubuntu2404-fresh": "apt install amdrocm7.14-gfx1100",
+    "xtx-debian12-fresh": "apt install amdrocm7.14-gfx1100",
+    "xtx-debian13-fresh": "apt install amdrocm7.14-gfx1100",
+    "xtx-rhel9-fresh": "dnf install amdrocm7.14-gfx1100",
+    "xtx-rhel10-fresh": "dnf install amdrocm7.14-gfx1100",
     "mi300x-8-ubuntu2204-fresh": "apt install amdrocm7.14-gfx942",
     "xtx-arch-fresh": "pacman -Syu rocm-hip-sdk rocminfo rocm-smi-lib",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -23,6 +23,7 @@ _ELSEWHERE = {
     "gpu-firmware-missing": "gpu-firmware", "wrong-kernel-driver": "driver-unblock", "kfd-missing": "kernel",
 }  # fmt: skip
 _OTHER_DRIVER = ("kernel-too-old-for-gpu", "kfd-skipped-unsupported-gpu")  # a packaged driver knows more GPUs
+_EPEL = ("epel", "crb-rhel", "crb-clone")
 # What is wrong although the driver is bound, in the order in which it is asked.
 _NO_COMPUTE = (
     "kfd-missing", "kernel-too-old-for-gpu", "pcie-atomics-missing", "kfd-skipped-unsupported-gpu",
@@ -183,7 +184,10 @@ def _install(
 def _packages(
     situation: Situation, route: install.DriverRoute, message: str, evidence: tuple[Evidence, ...], check: str
 ) -> Step:
-    actions, undo = actions_of(route.steps), actions_of(route.undo)
+    # On Red Hat and its rebuilds dkms itself comes from EPEL, which the vendor's prerequisites enable.
+    rocm = situation.rocm
+    extra = [one for one in rocm.steps if one.id in _EPEL] if isinstance(rocm, install.Route) else []
+    actions, undo = (*actions_of(extra), *actions_of(route.steps)), actions_of(route.undo)
     missing = open_in(actions)
     why = f"{sentence(message)} {sentence(route.why)}"
     notes = tuple(note for note in route.notes if note not in install.boot_notes(route.secure_boot))

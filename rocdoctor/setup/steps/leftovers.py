@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from rocdoctor.access import container_words
 from rocdoctor.check import Finding, Verdict, cite
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.knowledge import install
@@ -23,9 +24,6 @@ _VARIABLES = (
 # Checks whose findings are cured by a parameter of the amdgpu module that is given no more.
 _PARAMETERS = ("ppfeaturemask-overdrive", "amdgpu-parameter-risky", "amdgpu-parameter-unknown", "gtt-larger-than-ttm")
 _REMOVE = {"apt": ("apt", "remove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
-_WHERE = (
-    "~/.profile ~/.bash_profile ~/.bashrc ~/.zshenv ~/.zshrc ~/.config/environment.d /etc/environment /etc/profile.d"
-)
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -55,11 +53,14 @@ def _names(found: Finding) -> list[str]:
 
 def _variable(situation: Situation, verdict: Verdict, found: Finding, names: list[str]) -> Step:
     text = sentence(found.fix.text) if found.fix is not None else ""
-    pattern = "|".join(names)
+    where = f"rocdoctor fix {verdict.check} finds the file and the line; with --apply it changes them, with a backup."
+    if situation.enclosed:
+        inside = container_words(situation.enclosed)
+        where = f"In a {inside} the image or the command that starts it sets variables (-e, --env-file, ENV)."
     return Step(
         f"unset-{names[0].lower().replace('_', '-')}", f"Set {' and '.join(names)} no more", "todo",
         sentence(found.message), found.evidence, risk="manual", effective="new-login", verify=Verify(verdict.check),
-        notes=(text, f"To find the file: grep -rnsE '{pattern}' {_WHERE}"), optional=found.severity == "info",
+        notes=(text, where), optional=found.severity == "info",
     )  # fmt: skip
 
 

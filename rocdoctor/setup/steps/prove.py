@@ -30,9 +30,9 @@ def _checks(situation: Situation) -> Step:
     verify = Verify(command="rocdoctor check", shows="no error")
     if not causes:
         notes = tuple(f"Worth a look: {sentence(cause.message)}" for cause in diagnosis.causes[:3])
-        passed = f"{diagnosis.count('pass')} verdicts pass"
-        why = f"No check finds an error: {passed}, {diagnosis.count('unknown')} lack evidence."
-        return Step("checks", "Check the whole machine", "done", why, verify=verify, notes=notes)
+        evidence = (Evidence("no finding of severity error", "rocdoctor check"),)
+        why = "No check of ours finds an error in this evidence."
+        return Step("checks", "Check the whole machine", "done", why, evidence, verify=verify, notes=notes)
     first = causes[0]
     why = (
         f"{count_words(len(causes), 'error')} stand{'s' if len(causes) == 1 else ''}, first: {sentence(first.message)}"
