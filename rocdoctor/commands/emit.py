@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rocdoctor.cli import EXIT_FINDINGS, UsageError, suggestion
@@ -12,38 +14,66 @@ from rocdoctor.emit.files import File
 from rocdoctor.emit.targets import TARGETS, Order, Target, target
 from rocdoctor.recommend.layout import Framework
 from rocdoctor.recommend.plan import Plan
+from rocdoctor.recommend.search import Refuses
 
 
 def run(options: argparse.Namespace) -> int:
     """Plan once for all targets, then print one file or write them all."""
     if wants(options) != "text":
         raise UsageError("emit writes files of its targets' own formats; recommend --json prints the plan")
-    named = list(dict.fromkeys(options.targets))
-    for name in named:
-        if name not in TARGETS:
-            raise UsageError(f"no target '{name}'{suggestion(name, list(TARGETS))}; there are: {', '.join(TARGETS)}")
-    if "accelerate" in named and "deepspeed" in named:
-        raise UsageError("accelerate brings the ds_config.json that goes with it (its script makes the optimizer); "
-                         "leave deepspeed out, and --framework deepspeed asks for it")  # fmt: skip
+    named = checked(options.targets)
     if options.model is None:
         if named != ["env"]:
             raise UsageError("emit needs --model (env alone can do without: what helps on this machine in general)")
         return _bare(options)
     from rocdoctor.commands.planning import recommendation
 
-    modules = [target(name) for name in named]
-    refuses = [one.refuses for one in modules]
-    hugging = any(getattr(one, "TRANSFORMERS", False) for one in modules)
-    answer = recommendation(options, refuses, _common(modules, named), hugging)
+    limits = limits_of(named)
+    answer = recommendation(options, limits.refuses, limits.only, limits.transformers)
     if answer.plan is None:
         from rocdoctor.report.recommend_text import render
 
         sys.stderr.write(render(answer, width()))
         return EXIT_FINDINGS
-    return _deliver(options, [file for one in modules for file in one.files(answer.plan, _order(options))], answer.plan)
+    return _deliver(options, files_of(named, answer.plan, _order(options)), answer.plan)
 
 
-def _common(modules: list[Target], named: list[str]) -> tuple[Framework, ...]:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What some targets together leave to a plan, as ``recommend`` takes it."""
+
+    refuses: tuple[Refuses, ...]
+    only: tuple[Framework, ...]
+    transformers: bool
+
+
+def checked(targets: Sequence[str]) -> list[str]:
+    """The targets, each once; UsageError for a name that is none and for targets that exclude each other."""
+    named = list(dict.fromkeys(targets))
+    for name in named:
+        if name not in TARGETS:
+            raise UsageError(f"no target '{name}'{suggestion(name, list(TARGETS))}; there are: {', '.join(TARGETS)}")
+    if "accelerate" in named and "deepspeed" in named:
+        raise UsageError("accelerate brings the ds_config.json that goes with it (its script makes the optimizer); "
+                         "leave deepspeed out, and --framework deepspeed asks for it")  # fmt: skip
+    return named
+
+
+def limits_of(named: Sequence[str]) -> Limits:
+    """The limits of these targets; UsageError where no framework serves all of them."""
+    modules = [target(name) for name in named]
+    return Limits(
+        tuple(one.refuses for one in modules), _common(modules, named),
+        any(getattr(one, "TRANSFORMERS", False) for one in modules),
+    )  # fmt: skip
+
+
+def files_of(named: Sequence[str], plan: Plan, order: Order) -> list[File]:
+    """The files of all these targets."""
+    return [file for name in named for file in target(name).files(plan, order)]
+
+
+def _common(modules: Sequence[Target], named: Sequence[str]) -> tuple[Framework, ...]:
     """The frameworks that all targets can express, in the order of the first."""
     common: list[Framework] = [
         one for one in modules[0].FRAMEWORKS if all(one in other.FRAMEWORKS for other in modules)

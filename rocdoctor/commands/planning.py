@@ -11,6 +11,7 @@ from typing import Any
 from rocdoctor.cli import UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, open_host
+from rocdoctor.facts import Machine
 from rocdoctor.host.regular import read_regular
 from rocdoctor.recommend.advise import recommend
 from rocdoctor.recommend.errors import SpecError
@@ -28,9 +29,7 @@ _MOST_BYTES = 4_000_000
 
 def fleet_of(options: argparse.Namespace) -> Fleet:
     """The fleet that the options name: a described one, or the machine (this one or that of the evidence)."""
-    nodes = options.nodes
-    if nodes is not None and not 1 <= nodes <= 100_000:
-        raise UsageError(f"--nodes must be between 1 and 100000, not {nodes}")
+    nodes = nodes_of(options.nodes)
     if options.gpus is not None:
         if options.source is not None:
             raise UsageError("--gpus describes a fleet; it does not go with --from")
@@ -38,7 +37,7 @@ def fleet_of(options: argparse.Namespace) -> Fleet:
             raise UsageError("--measure measures this machine; it does not go with --gpus")
         if options.ram is not None and not 0 < options.ram <= 1_000_000:
             raise UsageError(f"--ram must be between 1 and 1000000 GiB, not {options.ram:g}")
-        return described(options.gpus, nodes or 1, options.ram)
+        return described(options.gpus, nodes, options.ram)
     if options.ram is not None:
         raise UsageError("--ram belongs to --gpus; the machine's own memory is known")
     progress = Progress(options.quiet)
@@ -46,7 +45,19 @@ def fleet_of(options: argparse.Namespace) -> Fleet:
     machine = collect(open_host(options), smoke=_measuring(options))
     options.machine = machine  # for files that note more of it than a fleet holds
     progress.done()
-    return with_measured(machine_fleet(machine, nodes or 1), machine)
+    return fleet_on(machine, nodes)
+
+
+def nodes_of(given: int | None) -> int:
+    """The number of nodes; one where none is given."""
+    if given is not None and not 1 <= given <= 100_000:
+        raise UsageError(f"--nodes must be between 1 and 100000, not {given}")
+    return given or 1
+
+
+def fleet_on(machine: Machine, nodes: int) -> Fleet:
+    """So many nodes like this machine, with the rates that were measured on it."""
+    return with_measured(machine_fleet(machine, nodes), machine)
 
 
 def _measuring(options: argparse.Namespace) -> str:
@@ -66,15 +77,15 @@ def workload_of(options: argparse.Namespace) -> Workload:
         raise UsageError("--lora-rank is the rank of adapters; it goes with --method lora or qlora")
     try:
         return read_workload(
-            _model(options.model), options.method, options.seq, options.global_batch, options.goal,
+            model_field(options.model), options.method, options.seq, options.global_batch, options.goal,
             options.framework, options.lora_rank,
         )  # fmt: skip
     except SpecError as error:
         raise UsageError(str(error)) from None
 
 
-def _model(name: str) -> Any:
-    """A name or sizes as they are; a file is read."""
+def model_field(name: str) -> Any:
+    """A name or sizes as they are; a file is read. Raises UsageError."""
     if not name.strip():
         raise UsageError("--model needs a name, a config.json, or sizes such as layers=32,hidden=4096")
     path = Path(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rocdoctor.recommend.environment import settings
 from rocdoctor.recommend.errors import SpecError
@@ -103,18 +103,18 @@ def unsupported(fleet: Fleet, workload: Workload) -> str | None:
 
 def recommend(
     fleet: Fleet, workload: Workload, refuses: Sequence[Refuses] = (), only: Sequence[Framework] = (),
-    transformers: bool = False,
+    transformers: bool = False, seen: Callable[[], None] | None = None,
 ) -> Recommendation:  # fmt: skip
     """The plan for a workload on a fleet, or what would be needed.
 
     ``refuses`` are the limits of the formats that the plan is to be written in, ``only`` the frameworks that these can
-    express, ``transformers`` says that they are for the model code of Hugging Face. Raises SpecError for a workload
-    that is impossible anywhere.
+    express, ``transformers`` says that they are for the model code of Hugging Face; ``seen`` as for ``Search``. Raises
+    SpecError for a workload that is impossible anywhere.
     """
     reason = unsupported(fleet, workload)
     if reason is not None:
         return Recommendation(fleet, workload, None, needed=(reason,), notes=fleet.notes)
-    search = Search(fleet, workload, refuses, transformers)
+    search = Search(fleet, workload, refuses, transformers, seen)
     asked = frameworks_of(workload.framework) if workload.framework else usual_frameworks(fleet)
     frameworks: tuple[Framework, ...] = tuple(one for one in asked if not only or one in only)
     if only and not frameworks:

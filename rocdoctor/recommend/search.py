@@ -117,16 +117,19 @@ def base_work(fleet: Fleet, workload: Workload, framework: Framework, transforme
 class Search:
     """Estimates configurations of one workload on one fleet; ``considered`` counts them.
 
-    ``refuses`` are the limits of the files that are wanted, ``transformers`` as for ``base_work``.
+    ``refuses`` are the limits of the files that are wanted, ``transformers`` as for ``base_work``; ``seen`` is called
+    with each configuration that was estimated, and ends the search by raising.
     """
 
     def __init__(
-        self, fleet: Fleet, workload: Workload, refuses: Sequence[Refuses] = (), transformers: bool = False
-    ) -> None:
+        self, fleet: Fleet, workload: Workload, refuses: Sequence[Refuses] = (), transformers: bool = False,
+        seen: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
         self.fleet = fleet
         self.workload = workload
         self.refuses = refuses
         self.transformers = transformers
+        self.seen = seen
         self.rows: Mapping[str, Any] = efficiency()
         self.speed_rows = {**self.rows["speed"], "generations": self.rows["generations"]}
         self.considered = 0
@@ -134,7 +137,7 @@ class Search:
 
     def like(self, fleet: Fleet | None = None, workload: Workload | None = None) -> Search:
         """The same search for another fleet or workload."""
-        return Search(fleet or self.fleet, workload or self.workload, self.refuses, self.transformers)
+        return Search(fleet or self.fleet, workload or self.workload, self.refuses, self.transformers, self.seen)
 
     def base(self, framework: Framework) -> Work:
         """The configuration of a framework whose sizes are still to be chosen."""
@@ -147,6 +150,8 @@ class Search:
         found = memory(work, plan, self.rows["memory"])
         told = speed(work, plan, self.speed_rows)
         self.considered += 1
+        if self.seen is not None:
+            self.seen()
         return Candidate(work, plan, found, told, fits(found, work.gpu), level, saver)
 
     def candidates(self, frameworks: Sequence[Framework], saver: Saver = PLAIN) -> Iterator[Candidate]:
