@@ -42,6 +42,12 @@ def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def fetched_by(actions: Iterable[Action]) -> tuple[str, ...]:
+    """Files that actions fetch from the network or make out of what they fetched (``-o``)."""
+    found = [action.words for action in actions if action.words[:1] in (("curl",), ("gpg",)) and "-o" in action.words]
+    return tuple(dict.fromkeys(words[words.index("-o") + 1] for words in found))
+
+
 def sources_of(steps: Iterable[install.Step]) -> tuple[str, ...]:
     """The sources behind steps of one table, each once."""
     return tuple(dict.fromkeys(source for step in steps for source in step.sources))

@@ -61,7 +61,8 @@ def judged(situation: Situation, want: Wanted) -> Judgement:
     if state == "good" or (state == "unknown" and works(machine, want.backend)):
         return Judgement("good", _good_words(situation, want), _proof(situation, want))
     if state == "unknown":
-        return Judgement("unknown", sentence(gap), (cite(torch.version), *want.evidence))
+        check = _LACKS_GFX if want.backend == "rocm" else _LACKS_SM
+        return Judgement("unknown", sentence(gap), (cite(torch.version), *want.evidence), check)
     return Judgement("wrong", gap, (cite(torch.version), *want.evidence), _LACKS_GFX)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from rocdoctor.check import Evidence, cite
@@ -33,6 +34,11 @@ class Interpreter:
     def words(self) -> str:
         """What it is, in words."""
         return _KINDS.get(self.kind, "an interpreter of its own")
+
+    @property
+    def folder(self) -> str:
+        """The folder of the environment."""
+        return re.sub(r"/bin/python[\d.]*$", "", self.path)
 
     @property
     def pip(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from rocdoctor.evidence import Known
 from rocdoctor.facts import TorchBuild
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.compat import torch_release
 from rocdoctor.setup.interpreter import Interpreter
 from rocdoctor.setup.plan import Action
 from rocdoctor.torch_stack import local_part, preliminary
@@ -36,13 +37,28 @@ def uninstall(into: Interpreter, names: Sequence[str]) -> Action:
 
 
 def index_of(version: str) -> tuple[str, ...] | None:
-    """The option that leads pip to the index from which a version of torch came; () is PyPI, None is not known."""
-    label = local_part(version)
+    """The option that leads pip to the index from which torch or torchvision came; () is PyPI, None is not known."""
+    label, row = local_part(version), torch_release(version)
+    if preliminary(version):
+        return None
     if not label:
-        return None if preliminary(version) else ()
-    if preliminary(version) or re.fullmatch(r"rocm\d+\.\d+|cu\d{2,3}|cpu", label) is None:
+        return ()
+    named = row is not None and (row.flavour is not None or label in (row.cuda or ()))
+    if not named and re.fullmatch(r"rocm\d+\.\d+|cu\d{2,3}|cpu", label) is None:
         return None
     return ("--index-url", f"{install.hosts()['pytorch_whl'].base}/{label}")
+
+
+def bring_back_alone(into: Interpreter, old: Mapping[str, str]) -> tuple[Action, ...]:
+    """Packages as they were, each from its own index and without what it asks for; () where one's is not known."""
+    by_index: dict[tuple[str, ...], list[str]] = {}
+    for name, version in old.items():
+        index = index_of(version)
+        if index is None:
+            return ()
+        by_index.setdefault(index, []).append(f"{name}=={version}")
+    back = [Action(words=(*into.pip, "install", "--no-deps", *names, *index)) for index, names in by_index.items()]
+    return (uninstall(into, tuple(old)), *back)
 
 
 def bring_back(into: Interpreter, old: Mapping[str, str], new: Sequence[str] = ()) -> tuple[Action, ...]:

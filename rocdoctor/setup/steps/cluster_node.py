@@ -91,7 +91,9 @@ def _network(situation: Situation) -> Step:
     for nic in up:
         alike.setdefault(_figures(nic), []).append(nic.name)
     why = f"Up: {'; '.join(f'{_few(names)} ({figures})' for figures, names in alike.items())}."
-    return Step("cluster-network", title, "done", why, evidence, verify=verify, notes=_advice(machine.network))
+    down = [nic.name for nic in machine.network if nic not in up and isinstance(nic.state, Known)]
+    notes = (*((f"Not up: {', '.join(down)}.",) if down else ()), *_advice(machine.network))
+    return Step("cluster-network", title, "done", why, evidence, verify=verify, notes=notes)
 
 
 def _source(nic: Nic) -> str:

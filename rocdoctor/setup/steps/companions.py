@@ -10,7 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import at_least, evidence_of
 from rocdoctor.setup.installed_torch import judged
 from rocdoctor.setup.interpreter import Interpreter, under_test
-from rocdoctor.setup.pip import TRITONS, bring_back, family, index_of, uninstall
+from rocdoctor.setup.pip import TRITONS, bring_back_alone, family, index_of, uninstall
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 from rocdoctor.setup.steps.python_environment import concerns_torch
@@ -49,7 +49,7 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
         first = (about or found)[0][1]
         notes = (first.fix.text + ".",) if first.fix is not None else ()
         return Step(
-            "triton", "Leave one copy of each package", "todo", first.message, evidence, risk="manual",
+            "duplicates", "Leave one copy of each package", "todo", first.message, evidence, risk="manual",
             verify=Verify(_TWICE), notes=notes,
         )  # fmt: skip
     old = {name: value_or(torch.packages, {})[name] for name in both}
@@ -58,7 +58,7 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
     undo = (Action(words=(*here.pip, "install", "--no-deps", *plain)),) if plain else ()
     return Step(
         "triton", "Leave the triton that belongs to torch", "todo", about[0][1].message, evidence, actions,
-        tuple(f"{name} in {here.path}" for name in both), "safe", "now", Verify(_TWICE),
+        tuple(f"{name} in {here.folder}" for name in both), "safe", "now", Verify(_TWICE),
         undo,
         notes=("The second command installs nothing but the triton that this torch asks for.",),
         sources=("triton-dep",), table="install_torch", kind=install.weakest("install_torch", ("triton-dep",)),
@@ -84,26 +84,26 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
         return Step(
             "companions", title, "todo", messages, evidence, risk="manual", verify=Verify(_MISMATCH), notes=notes
         )
-    old = {name: own[name] for name in ("torch", *wrong)}
     actions = (
         uninstall(here, wrong), Action(words=(*here.pip, "install", f"torch=={version}", *wrong, *index)),
     )  # fmt: skip
     return Step(
-        "companions", title, "todo", messages, evidence, actions, tuple(f"{name} in {here.path}" for name in wrong),
-        "safe", "now", Verify(_MISMATCH), bring_back(here, old, wrong),
+        "companions", title, "todo", messages, evidence, actions, tuple(f"{name} in {here.folder}" for name in wrong),
+        "safe", "now", Verify(_MISMATCH), bring_back_alone(here, {name: own[name] for name in wrong}),
         notes=(f"torch=={version} stands in the command so that pip takes the companions of this torch.",),
     )  # fmt: skip
 
 
 def _numpy(situation: Situation, here: Interpreter) -> Step | None:
-    found = situation.finding(_NUMPY, "warning")
+    found = situation.finding(_NUMPY)
     if found is None:
         return None
     have = value_or(situation.machine.torch.packages, {}).get("numpy", "")
     return Step(
         "numpy", "Install NumPy 1 beside this old torch", "todo", found.message, found.evidence,
-        (Action(words=(*here.pip, "install", "numpy<2")),), (f"numpy in {here.path}",), "safe", "now", Verify(_NUMPY),
+        (Action(words=(*here.pip, "install", "numpy<2")),), (f"numpy in {here.folder}",), "safe", "now", Verify(_NUMPY),
         (Action(words=(*here.pip, "install", f"numpy=={have}")),) if have else (),
+        optional=found.severity == "info",
     )  # fmt: skip
 
 

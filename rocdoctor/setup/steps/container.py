@@ -8,7 +8,7 @@ from rocdoctor.access import KFD, is_rootless, node_at, opens, render_nodes
 from rocdoctor.check import Evidence, cite
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, value_or
 from rocdoctor.knowledge import install
-from rocdoctor.setup.deriving import actions_of, changes_of, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, fetched_by, sentence, sources_of
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -99,12 +99,13 @@ def _toolkit(situation: Situation) -> Step:
     if "docker" not in _engines(situation):
         route = tuple(one for one in route if one.id != "nv-ctk-docker")
     actions = actions_of(route)
-    files = tuple(action.file for action in actions if action.file)
+    files = (*(action.file for action in actions if action.file), *fetched_by(actions))
     undo = [Action(words=(situation.manager, "remove", _TOOLKIT), root=True)]
     undo += [Action(words=("rm", "-f", file), root=True) for file in files]
     return Step(
-        _TOOLKIT, f"Install the {title}", "todo", why, (cite(here, "no nvidia-ctk"),), actions, changes_of(actions),
-        "safe", "now", verify, tuple(undo), notes=notes, sources=sources_of(route), table="install_cluster",
+        _TOOLKIT, f"Install the {title}", "todo", why, (cite(here, "no nvidia-ctk"),), actions,
+        tuple(dict.fromkeys((*files, *changes_of(actions)))), "safe", "now", verify, tuple(undo),
+        notes=notes, sources=sources_of(route), table="install_cluster",
         kind=install.weakest("install_cluster", sources_of(route)), needs=(_ENGINE,),
     )  # fmt: skip
 
@@ -165,17 +166,21 @@ def _numbers(situation: Situation, vendor: str) -> tuple[dict[str, str], tuple[E
 
 
 def _start_notes(situation: Situation, vendor: str) -> tuple[str, ...]:
-    texts = [install.container_runtime(vendor, engine) for engine in ("docker", "podman")]
+    engines = _engines(situation) or ["docker", "podman"]
+    texts = [install.container_runtime(vendor, engine) for engine in engines]
     found = [one.text for one in texts if one is not None]
     found += ["--ipc=host gives the container the machine's /dev/shm; --shm-size=8g gives it one of its own. Without "
              "either it has 64 MB, on which data loaders and collectives fail."]  # fmt: skip
     if vendor == "amd":
         found += [
             "The nodes are /dev/kfd and /dev/dri/renderD*; to hand on one GPU name its render node alone.",
-            "docker takes the number of the group that owns them (stat -c %g /dev/kfd): names are looked up in the "
-            "image, where the group is missing or has another number.",
-            "Rootless docker does not map the groups of the machine: use its daemon of root, or podman.",
         ]
+        if "docker" in engines:
+            found += [
+                "docker takes the number of the group that owns them (stat -c %g /dev/kfd): names are looked up in the "
+                "image, where the group is missing or has another number.",
+                "Rootless docker does not map the groups of the machine: use its daemon of root, or podman.",
+            ]
         if situation.manager == "dnf":
             found.append(
                 "Where SELinux forbids /dev/kfd: getsebool container_use_devices, and setsebool -P "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rocdoctor.check import Evidence, Finding, cite
 from rocdoctor.evidence import NOT_ASKED, Known, Unknown, value_or
@@ -11,9 +12,10 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import load_table, numbers
 from rocdoctor.nvidia import works_in_torch
 from rocdoctor.presence import count_words, is_driven, is_reserved
-from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, open_in, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, fetched_by, for_caretaker, open_in, sentence, sources_of
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.wanted import Wanted, wanted
 
 LAYER: Layer = "driver"
 
@@ -33,7 +35,9 @@ def steps(situation: Situation) -> Sequence[Step]:
     gpus = [gpu for gpu in situation.gpus("nvidia") if not is_reserved(gpu)]
     if not gpus or situation.wsl or not any(one.vendor == "nvidia" for one in situation.targets):
         return ()
-    driver = _driver(situation, gpus)
+    driver, want = _driver(situation, gpus), wanted(situation)
+    # Where torch uses other GPUs, or none, the goal is reached without it.
+    driver = replace(driver, optional=isinstance(want, Wanted) and want.backend != "cuda")
     key = _key(situation, driver)
     # The key is made when the module is built; a module that was refused waits for it.
     first = [key, driver] if _KEY in driver.needs else [driver, key]
@@ -55,7 +59,8 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     if all(driven) or works_in_torch(situation.machine):
         if isinstance(version, Known) and numbers(version.value) and numbers(version.value) < _FLOOR:
             why = f"Driver {version.value} is older than every CUDA 12 build of torch asks for ({_FLOOR[0]})."
-            return _install(situation, why, (cite(version),), "cuda-driver-too-old-for-wheel")
+            newer = Verify(command="nvidia-smi", shows=f"driver {_FLOOR[0]} or newer")
+            return _install(situation, why, (cite(version),), newer)
         if reason is None or reason[0] in ("gpu-without-driver", "wrong-kernel-driver"):
             return _done(situation, gpus)
         return _by_hand(situation, *reason)
@@ -101,8 +106,8 @@ def _by_hand(situation: Situation, check: str, found: Finding) -> Step:
 def _repair(situation: Situation, check: str, found: Finding) -> Step:
     if check == "secure-boot-refuses-module":
         return Step(
-            _ID, _TITLE, "waiting", found.message, found.evidence, effective="reboot", verify=Verify(check),
-            needs=(_KEY,), notes=("It is loaded at the start after its key is enrolled.",),
+            _ID, "Load the NVIDIA driver", "waiting", found.message, found.evidence, effective="reboot",
+            verify=Verify(check), needs=(_KEY,), notes=("It is loaded at the start after its key is enrolled.",),
         )  # fmt: skip
     if check == "driver-module-blacklisted":
         return _by_hand(situation, check, found)
@@ -112,8 +117,8 @@ def _repair(situation: Situation, check: str, found: Finding) -> Step:
     if here is not None and check == "driver-module-not-loaded":
         why = f"The driver is installed for this kernel, and is not loaded yet: {here}."
         evidence = (cite(situation.machine.kernel.dkms, here), *found.evidence)
-        return Step(_ID, _TITLE, "waiting", why, evidence, effective="reboot", verify=Verify(check))
-    return _install(situation, found.message, found.evidence, check)
+        return Step(_ID, "Load the NVIDIA driver", "waiting", why, evidence, effective="reboot", verify=Verify(check))
+    return _install(situation, found.message, found.evidence, Verify(check))
 
 
 def _route(situation: Situation) -> install.DriverRoute | Unknown:
@@ -124,19 +129,21 @@ def _route(situation: Situation) -> install.DriverRoute | Unknown:
     )  # fmt: skip
 
 
-def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], check: str) -> Step:
+def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
     route = _route(situation)
     title = "Install the NVIDIA driver"
     if isinstance(route, Unknown):
         why = f"{message} {sentence(route.why)}"
         return Step(
-            _ID, title, "unknown", why, evidence, verify=Verify(check), notes=(f"NVIDIA's page: {_PAGE}",),
+            _ID, title, "unknown", why, evidence, verify=verify, notes=(f"NVIDIA's page: {_PAGE}",),
         )  # fmt: skip
     actions, undo = actions_of(route.steps), actions_of(route.undo)
+    fetched = fetched_by(actions)
+    undo = (*undo, *(Action(words=("rm", "-f", path), root=True) for path in fetched))
     missing = open_in(actions)
     if missing:
         why = f"{message} The evidence does not tell {', '.join(missing)}, which the commands need."
-        return Step(_ID, title, "unknown", why, evidence, verify=Verify(check), notes=(f"See {_PAGE}",))
+        return Step(_ID, title, "unknown", why, evidence, verify=verify, notes=(f"See {_PAGE}",))
     branch = f" {route.driver}" if route.driver else ""
     sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
     notes = [*_flavour(situation), *(one for one in route.notes if one not in install.boot_notes(route.secure_boot))]
@@ -145,8 +152,9 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):
         notes.append("nouveau drives the GPU until the restart; the package keeps it from loading afterwards.")
     return Step(
-        _ID, f"{title}{branch}", "todo", f"{message} {sentence(route.why)}", evidence, actions, changes_of(actions),
-        "reboots", "reboot", Verify(check), undo, route.risk or "", tuple(notes), sources, route.table,
+        _ID, f"{title}{branch}", "todo", f"{message} {sentence(route.why)}", evidence, actions,
+        tuple(dict.fromkeys((*fetched, *changes_of(actions)))),
+        "reboots", "reboot", verify, undo, route.risk or "", tuple(notes), sources, route.table,
         install.weakest(route.table, sources),
     )  # fmt: skip
 

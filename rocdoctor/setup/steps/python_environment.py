@@ -57,7 +57,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     why = _reason(here, fits)
     found, made = situation.distribution, fresh(situation)
     if made is None or (fits and made.series not in fits):
-        which = f"Python {fits[0]} to {fits[-1]}" if fits else "an older Python"
+        which = f"Python {fits[-1]} or older" if fits else "another Python"
         gap = f"The tables have no wheel for Python {made.series}." if made is not None and fits else ""
         more = f"An environment with {which} is needed; which package of {situation.os_words} brings it is not known."
         return Step(

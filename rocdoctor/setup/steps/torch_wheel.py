@@ -38,8 +38,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     if told.state == "good":
         return (_good(situation, want, told),)
     if told.state == "unknown":
-        check = "torch-wheel-lacks-gfx" if want.backend == "rocm" else "torch-not-installed"
-        return (Step(_ID, "torch", "unknown", told.why, told.evidence, verify=Verify(check), notes=want.notes),)
+        return (Step(_ID, "torch", "unknown", told.why, told.evidence, verify=Verify(told.check), notes=want.notes),)
     return (_install(situation, want, told),)
 
 
@@ -60,7 +59,7 @@ def _good(situation: Situation, want: Wanted, told: Judgement) -> Step:
 def _install(situation: Situation, want: Wanted, told: Judgement) -> Step:
     fits = pythons_for(situation, want)
     into, here = place(situation, fits), under_test(situation)
-    if told.finding is not None and told.finding.cause in ("libc-or-abi-mismatch", "missing-shared-library"):
+    if _not_of_the_wheel(told):
         return _by_hand(told)
     if want.backend == "cuda" and want.capability is None:
         return _capability(want, told)
@@ -74,6 +73,14 @@ def _install(situation: Situation, want: Wanted, told: Judgement) -> Step:
         return _unknown(told, sentence(why), *wheel.pages)
     same = isinstance(here, Interpreter) and here.path == into.path
     return _todo(situation, want, told, wheel, into, family(situation.machine.torch) if same else {})
+
+
+def _not_of_the_wheel(told: Judgement) -> bool:
+    """What keeps torch from being imported is the system or a variable: the same wheel again would fail again."""
+    if told.finding is None:
+        return False
+    command = told.finding.fix.command if told.finding.fix is not None else ""
+    return told.finding.cause in ("libc-or-abi-mismatch", "missing-shared-library") or command.startswith("unset ")
 
 
 def _by_hand(told: Judgement) -> Step:
@@ -132,14 +139,14 @@ def _todo(
         actions.append(uninstall(into, tuple(old)))
     actions.append(Action(words=(*into.pip, "install", *args)))
     undo = bring_back(into, old, names) if "torch" in old else (uninstall(into, names),)
-    verb = "Replace torch by" if "torch" in old else "Install"
+    verb = f"Replace torch {old['torch']} by" if "torch" in old else "Install"
     version, back_end = (wheel.torch or "").partition("+")[0], "the CPU" if want.backend == "cpu" else want.words
+    title = f"{verb} torch{f' {version}' if version else ''} for {back_end} ({wheel.flavour})"
     build = f"a build for {_code_of(want, wheel)}, Python {into.series}: {wheel.flavour}"
     why = f"{told.why} {_INDEX[wheel.kind]} has {build}."
-    folder = into.path.removesuffix("/bin/python")
     return Step(
-        _ID, f"{verb} torch{f' {version}' if version else ''} for {back_end} ({wheel.flavour})", "todo", why,
-        told.evidence, tuple(actions), tuple(f"{one} in {folder}" for one in packages), "safe", "now",
+        _ID, title, "todo", why,
+        told.evidence, tuple(actions), tuple(f"{one} in {into.folder}" for one in packages), "safe", "now",
         Verify(told.check), undo, wheel.risk or "", _notes(situation, want, wheel, into, old, bool(undo)),
         wheel.sources, "install_torch", install.weakest("install_torch", wheel.sources), needs=("python-environment",),
     )  # fmt: skip
@@ -165,7 +172,7 @@ def _notes(
         gone = ", ".join(f"{name} {version}" for name, version in old.items())
         found.append(f"What goes: {gone}.")
         if not undo:
-            found.append("From which index it came is not known, so keep the file if it is to come back.")
+            found.append("From which index it came is not known, so no command here brings it back.")
     elif isinstance(situation.machine.torch.version, Known) and situation.machine.torch.version.value:
         found.append(f"torch {situation.machine.torch.version.value} of the other interpreter stays as it is.")
     if into.kind == "conda":
