@@ -81,6 +81,18 @@ def _commands(actions: Iterable[Action], width: int, sudo: bool, indent: str, ha
     ]
 
 
+def step_lines(plan: SetupPlan, step: Step, width: int, sudo: bool) -> list[str]:
+    """One step in full, evidence and sources too."""
+    lines = _step(plan, step, len(str(len(plan.steps))), width, sudo, True, Style(False))
+    if step.state != "done":
+        return lines
+    indent = " " * (len(str(len(plan.steps))) + 2)
+    rows = [row for row in _details(plan, step, True) if row[0] in ("why", "support", "note", "verify", "source")]
+    for label, text in rows:
+        lines += wrap(text, width, f"{indent}{label:<{_LABEL}}", indent + " " * _LABEL)
+    return lines
+
+
 def _step(
     plan: SetupPlan, step: Step, figures: int, width: int, sudo: bool, verbose: bool, style: Style
 ) -> list[str]:  # fmt: skip

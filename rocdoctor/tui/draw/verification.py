@@ -62,7 +62,7 @@ def result(found: Result) -> Text:
         if state == "pass":
             text.append("\n  r asks everything again, so that the list follows.", style="dim")
     if found.output is not None:
-        text.append_text(_output(found.plan.command, found.output))
+        text.append_text(output_text(found.plan.command, found.output))
     return text
 
 
@@ -112,7 +112,8 @@ def by_state(verdicts: Iterable[Verdict]) -> str:
     return "; ".join(parts) or "no verdict"
 
 
-def _output(command: str, answer: Answer) -> Text:
+def output_text(command: str, answer: Answer) -> Text:
+    """A command and what it said."""
     text = Text(f"\n  $ {clean(command)}", style="bold")
     if not answer.ok:
         text.append(f"\n    {one_line(answer.unknown().why.removeprefix(f'{answer.question}: '))}", style="none")
