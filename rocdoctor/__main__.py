@@ -63,11 +63,9 @@ def asks_machine(arguments: Sequence[str]) -> bool:
     """Whether a command line reads this machine, so that a sick driver could hold us."""
     if any(one.split("=")[0] in ("--from", "--help", "-h", "--version") for one in arguments):
         return False
-    first = arguments[0] if arguments else ""
-    if first and not first.startswith("-"):
-        return first in _ASKING
-    screens = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
-    return not screens or "--json" in arguments
+    from rocdoctor.terminal import screens_or_report
+
+    return screens_or_report(arguments)[0][0] in _ASKING
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -209,14 +209,14 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: list[str]) -> int:
     from rocdoctor.host.open import InputError
 
-    interactive = sys.stdout.isatty() and sys.stdin is not None and sys.stdin.isatty()
+    from rocdoctor.terminal import screens_or_report
+
     try:
-        if not arguments:
-            arguments = ["tui"] if interactive else ["check"]
-        elif not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        arguments, why = screens_or_report(arguments)
+        if why:
+            _say(f"{why}: the report as text instead of the screens")
+        if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
             raise UsageError(f"no command '{arguments[0]}'{suggestion(arguments[0], COMMANDS)}; see rocdoctor --help")
-        elif arguments[0].startswith("-") and arguments[0] not in ("--version", "--help", "-h"):
-            arguments.insert(0, "tui" if interactive and "--json" not in arguments else "check")
         options = parser().parse_args(arguments)
         if options.command is None:
             parser().print_help()

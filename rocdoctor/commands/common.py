@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from rocdoctor.check import Check
 
 
-def open_host(options: argparse.Namespace) -> Host:
-    """The host that the options name."""
+def open_host(options: argparse.Namespace, far: bool = False) -> Host:
+    """The host that the options name; ``far``: this machine is asked by another process."""
     pid = getattr(options, "pid", None)
     if options.source is not None and pid is not None:
         raise UsageError("--pid names a process of this machine; it does not go with --from")
     if options.source is not None:
         host = open_evidence(options.source)
     else:
-        host = open_live(options.timeout, options.python, options.include_identity, pid)
+        host = open_live(options.timeout, options.python, options.include_identity, pid, far)
     for note in getattr(host, "notes", ())[:3]:
         print(f"rocdoctor: {host.origin}: {note}".translate(_VISIBLE), file=sys.stderr)
     return add_answers(host, options.add)

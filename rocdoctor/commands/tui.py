@@ -2,14 +2,136 @@
 
 from __future__ import annotations
 
+import _thread
 import argparse
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
 
 from rocdoctor.commands.common import open_host
+from rocdoctor.host.apart import children
+from rocdoctor.host.far import far_of, fresh
+from rocdoctor.terminal import Terminal
+
+if TYPE_CHECKING:
+    from rocdoctor.host.base import Host
+    from rocdoctor.tui.app import RocdoctorApp
+
+_STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+# After a request to end: so long the screens may take to end themselves, and threads that they have left behind.
+_SOON_S = 0.5
+_BROKEN = 3
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the app on the host that the options name."""
+    host = open_host(options, far=True)  # its process starts while Textual is imported
+    end = _End(host, Terminal())
     from rocdoctor.tui.app import RocdoctorApp
 
-    RocdoctorApp(open_host(options)).run()
+    app = RocdoctorApp(host, lambda: fresh(host))
+    try:
+        with end.terminal.drawn_on():
+            _show(app, end)
+    except BaseException:
+        end.leave(_BROKEN)
+        raise
+    end.leave(0)
     return 0
+
+
+def _show(app: RocdoctorApp, end: _End) -> None:
+    """Run the app to its end; what broke it is raised."""
+    debug = bool(os.environ.get("ROCDOCTOR_DEBUG"))
+    with open(os.devnull, "w", encoding="utf-8") as nothing:
+        if not debug:  # one line says it afterwards
+            app.error_console.file = nothing
+        # Not asyncio.run, which waits for every thread that still does something.
+        loop = asyncio.new_event_loop()
+        end.install(loop, app)
+        loop.run_until_complete(app.run_async())
+    end.host_closed()
+    error: BaseException | None = getattr(app, "_exception", None)
+    if error is not None:
+        raise error
+    if app.return_code:
+        raise RuntimeError(f"the screens ended with status {app.return_code}")
+
+
+class _End:
+    """How it ends where somebody asks for it, or the terminal is gone: at once, whatever the screens are doing."""
+
+    def __init__(self, host: Host, terminal: Terminal) -> None:
+        self.code = 0
+        self.terminal = terminal
+        self._far = far_of(host)
+        self._loop: Any = None
+        self._app: Any = None
+
+    def install(self, loop: asyncio.AbstractEventLoop, app: RocdoctorApp) -> None:
+        """Hear signals and the terminal. What is ignored (as nohup wants it) stays ignored."""
+        self._loop, self._app = loop, app
+        for name in _STOPPING:
+            with contextlib.suppress(AttributeError, ValueError, OSError):
+                number = getattr(signal, name)
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    signal.signal(number, self)
+        if os.name == "posix":  # where the kernel gives a signal to another thread, the loop is woken too
+            heard, woken = os.pipe()
+            os.set_blocking(woken, False)
+            signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+            loop.add_reader(heard, self._woken, heard)
+        with contextlib.suppress(RuntimeError):
+            _thread.start_new_thread(self.terminal.when_lost, (lambda: self.now(128 + signal.SIGHUP),))
+
+    def __call__(self, number: int, _: object) -> None:
+        if not self.code:
+            self.code = 128 + number
+            self.soon(self.code, self.terminal)
+            self._loop.call_soon_threadsafe(self._app.exit)
+
+    def leave(self, code: int) -> None:
+        """The screens have ended: at once where that was asked for, whatever broke on the way, and soon otherwise."""
+        if not self.code and self.terminal.lost():
+            self.code = 128 + signal.SIGHUP
+        if self.code:
+            self.now(self.code)
+        self.soon(code)
+
+    def _woken(self, heard: int) -> None:
+        if signal.SIGCONT in os.read(heard, 4096):  # the numbers; after a stop the terminal shows nothing of us
+            self._app.refresh(layout=True)
+
+    def soon(self, code: int, terminal: Terminal | None = None) -> None:
+        """End the process for certain, soon: threads that still wait for something would keep it."""
+
+        def wait() -> None:
+            time.sleep(_SOON_S)
+            self.now(code, terminal)
+
+        try:
+            _thread.start_new_thread(wait, ())
+        except (RuntimeError, MemoryError):  # no more threads for this user
+            self.now(code, terminal)
+
+    def now(self, code: int, terminal: Terminal | None = None) -> None:
+        """End the process, with everything it has started."""
+        self.host_closed()
+        for child in children():  # a pager, say; the host's have been told already
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGTERM)
+        if terminal is not None:
+            terminal.restore()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(Exception):
+                stream.flush()
+        os._exit(code)
+
+    def host_closed(self) -> None:
+        """Ask no more: who waits for an answer gets one now."""
+        if self._far is not None:
+            self._far.close()

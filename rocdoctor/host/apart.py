@@ -205,7 +205,7 @@ def _end_orphans(child: int) -> None:
     """End what became our child; its own children then become ours, so several looks."""
     until = time.monotonic() + _ORPHANS_S
     stuck: set[int] = set()
-    while found := [pid for pid in _children() if pid != child and pid not in stuck]:
+    while found := [pid for pid in children() if pid != child and pid not in stuck]:
         for pid in found:
             _send(pid, signal.SIGKILL)
         while found and time.monotonic() < until:
@@ -223,7 +223,8 @@ def _reaped(pid: int) -> bool:
         return True
 
 
-def _children() -> list[int]:
+def children() -> list[int]:
+    """The processes that the main thread has started, or adopted, and that are not waited for."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", "rb") as stream:
             return [int(word) for word in stream.read().split()]

@@ -69,6 +69,7 @@ def _private(number: int) -> int:
 
 
 def _end(*_: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one would only break the clearing up
     raise SystemExit(0)
 
 

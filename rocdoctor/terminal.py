@@ -1,0 +1,104 @@
+"""The terminal of the screens: whether it can show them, what they draw on, its loss, and leaving it as it was."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import select
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+# Kitty keys, mouse, focus, pasting, resizing and synchronised output off; line wrap on; normal screen; cursor; colours.
+_AS_BEFORE = (
+    b"\x1b[?2026l\x1b[<u\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?7h"
+    b"\x1b[?1049l\x1b[?25h\x1b[0m"
+)
+_BUFFER_BYTES = 64 * 1024
+
+
+def no_screens() -> str:
+    """Why the screens cannot be shown here, in words; empty where they can."""
+    for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
+        if stream is None or not stream.isatty():
+            return f"standard {name} is no terminal"
+    if os.name == "posix" and os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return f"TERM is {os.environ.get('TERM') or 'not set'}"
+    encoding = sys.stdout.encoding or "unknown"
+    try:
+        fits = codecs.lookup(encoding).name == "utf-8"
+    except LookupError:
+        fits = False
+    return "" if fits else f"the output's encoding is {encoding}, not UTF-8"
+
+
+def screens_or_report(arguments: Sequence[str]) -> tuple[list[str], str]:
+    """The command line with its command, and why that is the report where somebody expects screens."""
+    first = arguments[0] if arguments else ""
+    chosen = first == "tui"
+    if not chosen and first and (not first.startswith("-") or first in ("--version", "--help", "-h")):
+        return list(arguments), ""
+    rest = list(arguments[1:] if chosen else arguments)
+    if not chosen and "--json" in rest:
+        return ["check", *rest], ""
+    why = "" if {"-h", "--help"} & set(rest) else no_screens()
+    if not why:
+        return ["tui", *rest], ""
+    return ["check", *rest], why if chosen or "no terminal" not in why else ""
+
+
+class Terminal:
+    """The terminal of standard input and output, as it was found."""
+
+    def __init__(self) -> None:
+        # As numbers: while the screens run, the streams of ``sys`` are other ones.
+        self._in, self._out = sys.stdin.fileno(), sys.stdout.fileno()
+        self._attributes: list[Any] | None = None
+        with contextlib.suppress(ImportError, OSError):
+            import termios
+
+            with contextlib.suppress(termios.error):
+                self._attributes = termios.tcgetattr(self._in)
+
+    @contextlib.contextmanager
+    def drawn_on(self) -> Iterator[None]:
+        """Textual draws on what standard error was at the start: here that is standard output, a terminal."""
+        before = sys.__stderr__
+        with open(os.dup(self._out), "w", _BUFFER_BYTES, encoding="utf-8", errors="replace", newline="") as stream:
+            sys.__dict__["__stderr__"] = stream
+            try:
+                yield
+            finally:
+                sys.__dict__["__stderr__"] = before
+
+    def restore(self) -> None:
+        """Leave it as it was found, whoever writes to it still; never waits for a terminal that takes nothing."""
+        import termios
+
+        with contextlib.suppress(OSError):
+            # Opened anew, so that not waiting is no property of the shell's terminal.
+            flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+            device = os.open(os.ttyname(self._out), flags)
+            os.write(device, _AS_BEFORE)
+            os.close(device)
+        if self._attributes is not None:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})  # in the background it would stop us
+            with contextlib.suppress(termios.error, OSError):
+                termios.tcsetattr(self._in, termios.TCSANOW, self._attributes)
+
+    def when_lost(self, call: Callable[[], None]) -> None:
+        """Call when the terminal is gone; blocks until then, for ever where that cannot be seen."""
+        if sys.platform.startswith("linux"):
+            while not self.lost(None):
+                pass
+            call()
+
+    def lost(self, wait_s: float | None = 0.0) -> bool:
+        """Whether the terminal is gone (on Linux); None waits for it."""
+        if not sys.platform.startswith("linux"):
+            return False
+        poll = select.poll()
+        poll.register(self._in, 0)  # a hang-up alone
+        return bool(poll.poll(None if wait_s is None else wait_s * 1000))
