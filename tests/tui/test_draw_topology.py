@@ -64,7 +64,8 @@ def test_no_line_is_longer_than_the_width_and_every_width_says_the_same(name: st
 def test_every_gpu_and_network_card_stands_once_in_the_section_of_its_numa_node(name: str) -> None:
     of = judged_fixture(name).machine
     lines = facts_drawn(of)
-    for one in [*of.gpus, *of.network]:
+    devices: list[Gpu | Nic] = [*of.gpus, *of.network]
+    for one in devices:
         named = f"gpu {one.index} " if isinstance(one, Gpu) else f"nic {one.name} "
         (at,) = [number for number, line in enumerate(lines) if f" {named}{value_or(one.bdf, '?')} " in line]
         head = next(line for line in reversed(lines[:at]) if not line.startswith(("├", "└", "│", " ")))
@@ -288,7 +289,7 @@ def test_a_finding_stands_beside_the_limb_that_it_is_about_and_nowhere_else() ->
     diagnosis = _narrow()
     lines = drawn(diagnosis, 200)
     (at,) = [number for number, line in enumerate(lines) if "warning: pcie-link-narrow" in line]
-    assert lines[at].endswith("─[32 GT/s x4, could 32 GT/s x16]─ narrowest warning: pcie-link-narrow")
+    assert lines[at].endswith("─[32 GT/s x4, could 32 GT/s x16]─ narrowest; warning: pcie-link-narrow")
     assert "gpu 3 0000:6a:00.0" in lines[at + 1]
     assert limbs_drawn(lines) == Counter({"32 GT/s x16": 15, "32 GT/s x4, could 32 GT/s x16": 1})
     page = "\n".join(details(diagnosis, 3))

@@ -56,7 +56,7 @@ def big(uplink: LinkState | None = None) -> Machine:
     )  # fmt: skip
     return machine(
         *gpus, numa_nodes=nodes, links=tuple(links), links_complete=True, network=tuple(nics),
-        cpus=Cpus(model=k("AMD EPYC"), packages=k(4), cores=k(96), threads=k(192)),
+        drivers={"amdgpu": {}}, cpus=Cpus(model=k("AMD EPYC"), packages=k(4), cores=k(96), threads=k(192)),
     )  # fmt: skip
 
 

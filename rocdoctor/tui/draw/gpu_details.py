@@ -17,7 +17,7 @@ from rocdoctor.report.subjects import number_ranges
 from rocdoctor.tui.draw import naming
 from rocdoctor.tui.draw.filling import Atom, atoms, filled, phrases
 from rocdoctor.tui.draw.limbs import Limb, could_words, limbs, narrowest_limb, now_words, rate_gb_s
-from rocdoctor.tui.draw.link_matrix import NONE, OPEN, cell
+from rocdoctor.tui.draw.link_matrix import NONE, OPEN, cell, meaning
 from rocdoctor.tui.draw.naming import distance, place_of
 from rocdoctor.tui.draw.noted import about
 from rocdoctor.tui.style import SEVERITY_STYLE
@@ -159,9 +159,7 @@ def _others(page: _Page, machine: Machine, gpu: Gpu) -> None:
     for other in others:
         link = by_pair.get(frozenset((gpu.index, other.index)))
         word = cell(link, machine.links_complete)
-        said = _WORDS.get(word, word)
-        if link is not None and link.type == "xgmi":
-            said = f"XGMI, {word}" if word != "XGMI" else word
+        said = _WORDS.get(word) or meaning(word)
         if link is not None and isinstance(link.weight, Known):
             said += f", weight {link.weight.value}"
         if word in _WITHOUT_FABRIC:
@@ -171,7 +169,7 @@ def _others(page: _Page, machine: Machine, gpu: Gpu) -> None:
         page.say([Atom(f"gpu {number_ranges(indices)}:"), *phrases(said)])
 
 
-_WORDS = {NONE: "no direct link is listed", OPEN: "no link in this evidence"}
+_WORDS = {"PCIe": "PCIe", OPEN: "no link in this evidence"}
 
 
 def _meeting(machine: Machine, gpu: Gpu, other: Gpu) -> str:

@@ -130,11 +130,12 @@ def _legend(machine: Machine, kinds: set[str], width: int) -> list[Text]:
     for kind in sorted(kinds):
         of = sorted(weights.get(kind, ()))
         weight = f" (weight {' or '.join(str(one) for one in of)})" if of else ""
-        lines += filled("", "  ", [Atom(f"{kind}:", "bold"), *atoms(_meaning(kind) + weight)], width)
+        lines += filled("", "  ", [Atom(f"{kind}:", "bold"), *atoms(meaning(kind) + weight)], width)
     return lines
 
 
-def _meaning(kind: str) -> str:
+def meaning(kind: str) -> str:
+    """A cell in words."""
     number = kind.removesuffix(" hops")
     if number != kind:
         return f"XGMI over {number} links in a row"

@@ -176,11 +176,12 @@ def _link(drawer: _Drawer, branch: Branch) -> tuple[list[Atom], list[Atom]]:
     parts = [Atom(text + ("," if at < len(said) else "]"), "cyan") for at, text in enumerate(said, start=1)]
     parts = [Atom("─[", "dim"), replace(parts[0], tight=True), *parts[1:], Atom("─", "dim", tight=True)]
     noted: list[Atom] = []
+    found = drawer.notes.limbs.get(limb.key, [])
     behind = {gpu.index for gpu in branch.gpus()}
     for word, indices in drawer.marks.get(limb.key, {}).items():
         whose = "" if set(indices) == behind else f" for gpu {number_ranges(indices)}"
-        noted += [*atoms(word + whose, "bold")]
-    return parts, noted + _findings(drawer.notes.limbs.get(limb.key, []))
+        noted += atoms(word + whose + (";" if found else ""), "bold")
+    return parts, noted + _findings(found)
 
 
 def _findings(found: Sequence[Note]) -> list[Atom]:

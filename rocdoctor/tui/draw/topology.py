@@ -14,7 +14,7 @@ from rocdoctor.pcie import generation
 from rocdoctor.pcie_path import hypervisor_sign
 from rocdoctor.report.clean import one_line
 from rocdoctor.tui.draw.filling import Atom, atoms, filled, phrases
-from rocdoctor.tui.draw.limbs import limbs, narrowest_limb, slower_than_it_could
+from rocdoctor.tui.draw.limbs import could_words, limbs, narrowest_limb, slower_than_it_could
 from rocdoctor.tui.draw.link_matrix import matrix_lines
 from rocdoctor.tui.draw.noted import notes
 from rocdoctor.tui.draw.pcie_tree import numa_rows
@@ -88,8 +88,8 @@ def _reading(machine: Machine, width: int) -> list[Text]:
         named = [f"{speed:g} GT/s = {generation(speed)}" for speed in sorted(speeds) if generation(speed)]
         said.append(
             "[16 GT/s x8] is a PCIe link as it runs now: the rate of a lane, and how many lanes. "
-            + (f"{', '.join(named)}. " if named else "")
-            + '"could" is what both of its ends are able to do.'
+            + (f"{', '.join(named)}." if named else "")
+            + (' "could" is what both of its ends are able to do.' if any(could_words(link) for link in links) else "")
         )
     if any(slower_than_it_could(link) for link in links):
         said.append("An idle GPU lowers the rate of its link and raises it at work: a low rate alone is no fault.")

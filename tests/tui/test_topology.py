@@ -1,0 +1,309 @@
+"""The topology screen, driven: what it shows at both sizes, the selection, and what stays when the evidence changes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from rocdoctor.diagnose import Diagnosis
+from rocdoctor.facts import Machine
+from rocdoctor.host.base import Host
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.screens.topology import TopologyPage
+from rocdoctor.tui.widgets.drawn import Drawn
+from tests.golden.edits import Broken
+from tests.tui.kit import SIZES, Drive, T, driven, fixture_host, same_picture, shown
+from tests.tui.topology_kit import big
+
+
+def narrow_link() -> Host:
+    """The fourth GPU has four lanes of sixteen."""
+    broken = Broken("mi300x-8gpu")
+    for folder in ("bus/pci/devices/0000:68:00.0", "bus/pci/devices/0000:6a:00.0", "class/drm/card4/device"):
+        broken.set(f"read /sys/{folder}/current_link_width", "4")
+    return broken.host
+
+
+def on_topology(host: Host, drive: Drive[T], size: tuple[int, int] = (80, 24), keys: tuple[str, ...] = ()) -> T:
+    async def there(app: RocdoctorApp, pilot: Pilot[Any]) -> T:
+        await pilot.press("3")
+        await drawn(app, pilot)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+        return await drive(app, pilot)
+
+    return driven(host, there, size)
+
+
+async def drawn(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+    """Wait until the screen has its drawing."""
+    for _ in range(500):
+        await pilot.pause(0.02)
+        if isinstance(app.screen, TopologyPage) and app.screen.query_one(Drawn).virtual_size.height > 3:
+            break
+    await pilot.pause()
+
+
+async def screen(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+    return shown(app)
+
+
+def selected(text: str) -> list[str]:
+    """The GPUs on the lines with the mark."""
+    return [found[1] for line in text.splitlines() if line.startswith("▸") if (found := re.search(r"(gpu \d+) ", line))]
+
+
+def page(app: RocdoctorApp) -> TopologyPage:
+    assert isinstance(app.screen, TopologyPage)
+    return app.screen
+
+
+def details(app: RocdoctorApp) -> str:
+    return str(page(app).query_one("#gpu", Static).render())
+
+
+# -- pictures
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("rx6700xt-override", ()), ("strix-halo", ()), ("mi300x-8gpu", ("down", "down")), ("mi300x-8gpu-cpx", ()),
+        ("mi250-4module", ("m",)), ("h100-8gpu", ("m",)), ("recorded-cpu-vm", ()),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)  # fmt: skip
+def test_the_topology_looks_as_it_should(
+    request: pytest.FixtureRequest, name: str, keys: tuple[str, ...], size: tuple[int, int]
+) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        same_picture(request, app, f"topology-{name}")
+
+    on_topology(fixture_host(name), look, size, keys)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_narrow_link_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        same_picture(request, app, "topology-narrow-link")
+
+    on_topology(narrow_link(), look, size, ("down", "down", "down"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_32_gpus_look_as_they_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        app.look = Look("done", Diagnosis(big(), (), ()))
+        await pilot.pause()
+        for _ in range(5):
+            await pilot.press("down")
+        await pilot.pause()
+        same_picture(request, app, "topology-32gpu")
+
+    on_topology(fixture_host("mi300x-8gpu"), look, size)
+
+
+# -- selection
+
+
+def test_the_arrows_go_from_gpu_to_gpu_and_the_details_follow() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "root port 0000:00:01.1 (1022:14ab)" in details(app)
+        for number in (1, 2, 3, 4, 5, 6, 7):
+            await pilot.press("down")
+            await pilot.pause()
+            assert selected(shown(app)) == [f"gpu {number}"]
+            assert f"gpu {number} (0000:" in shown(app)
+        assert "root port 0000:e0:01.1 (1022:14ab)" in details(app)
+        assert "gpu 0-6: XGMI, a direct link, weight 15" in details(app)
+        await pilot.press("up")
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 6"]
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_arrows_alone_reach_the_end_of_the_drawing_and_come_back() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        for _ in range(40):
+            await pilot.press("down")
+        await pilot.pause()
+        assert "the higher, the slower" in shown(app)
+        assert "gpu 7 (0000:ea:00.0)" in shown(app)
+        await pilot.press("up")
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 7"]
+        for _ in range(20):
+            await pilot.press("up")
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "CPU AMD EPYC 9354" in shown(app)
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_click_selects_the_gpu_under_the_pointer(size: tuple[int, int]) -> None:
+    async def click(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("pagedown")
+        await pilot.pause()
+        rows = shown(app).splitlines()
+        lines = [number for number, line in enumerate(rows) if "gpu 2 " in line]
+        line = lines[0] + (0 if size[0] > 100 else 1)  # on a narrow screen its second line
+        await pilot.click(offset=(12, line))
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 2"]
+        assert "0000:47:00.0" in details(app)
+        await pilot.click(offset=(12, lines[0] - 1))  # the switch above: no GPU
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 2"]
+
+    on_topology(fixture_host("mi300x-8gpu"), click, size)
+
+
+def test_enter_goes_to_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def area(self: RocdoctorApp, module: str) -> None:
+        asked.append(module)
+
+    async def press(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert "warning: pcie-link-narrow" in details(app)
+        monkeypatch.setattr(RocdoctorApp, "action_area", area)
+        await pilot.press("enter")
+        await pilot.pause()
+
+    on_topology(narrow_link(), press, keys=("down", "down", "down"))
+    assert asked == ["findings"]
+
+
+def test_m_shows_the_links_and_d_gives_their_room_to_the_drawing() -> None:
+    async def press(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("m", "d")
+        await pilot.pause()
+        text = shown(app)
+        assert "GPU to GPU" in text
+        assert len(re.findall(r"^  gpu \d +(?:-|NV18) ", text, re.MULTILINE)) == 8
+        assert "NV18: 18 NVLinks side by side" in text
+        assert "path from the CPU" not in text
+        await pilot.press("d")
+        await pilot.pause()
+        assert "path from the CPU" in shown(app)
+
+    on_topology(fixture_host("h100-8gpu"), press)
+
+
+def test_a_machine_without_gpus_scrolls_with_the_arrows() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert not page(app).query_one("#details").display
+        assert "NUMA node 0 " in shown(app)
+        for _ in range(8):
+            await pilot.press("down")
+        await pilot.press("end")
+        await pilot.pause()
+        assert "No GPU is on the PCI bus." in shown(app)
+        await pilot.press("home")
+        await pilot.pause()
+        assert "CPU AMD EPYC 9654" in shown(app)
+
+    on_topology(fixture_host("epyc-cpu-only"), go, (80, 16))
+
+
+def test_the_tab_key_scrolls_the_details() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("tab")
+        for _ in range(30):
+            await pilot.press("down")
+        await pilot.pause()
+        assert "HIP 0, torch 0, smi 0" in shown(app)
+        assert selected(shown(app)) == ["gpu 0"]
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+# -- what stays
+
+
+def test_selection_and_place_stay_through_resize_other_screens_and_a_later_look() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "down", "down", "down")
+        await pilot.pause()
+        before = page(app).query_one(Drawn).scroll_y
+        assert before > 0
+        await pilot.press("1")
+        await pilot.pause()
+        app.look = Look("done", app.look.diagnosis)
+        await pilot.press("3")
+        await drawn(app, pilot)
+        assert selected(shown(app)) == ["gpu 4"]
+        assert page(app).query_one(Drawn).scroll_y == before
+        await pilot.resize_terminal(200, 60)
+        await pilot.pause(0.1)
+        assert selected(shown(app)) == ["gpu 4"]
+        assert "NUMA node 0 CPUs" in shown(app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause(0.1)
+        app.look = Look("done", app.look.diagnosis)
+        await pilot.pause(0.1)
+        assert "gpu 4 (0000:8a:00.0)" in shown(app)
+        assert "root port 0000:80:01.1" in details(app)
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_other_evidence_starts_anew() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "down", "down")
+        app.open(fixture_host("h100-8gpu"))
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if "H100" in shown(app):
+                break
+        await pilot.pause(0.1)
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "CPU Intel(R) Xeon(R)" in shown(app)
+        assert "8086:352a" in details(app)
+        app.open(fixture_host("recorded-cpu-vm"))
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if "No GPU" in shown(app):
+                break
+        assert "0000:1b:00.0" not in shown(app)
+        assert not page(app).query_one("#details").display
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_it_says_that_it_asks_and_that_the_looking_failed() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str]:
+        app.host = fixture_host("h100-8gpu")
+        app.look = Look()
+        await pilot.pause(0.1)
+        asking = shown(app)
+        app.look = Look("failed", problem="ValueError: [b]odd[/b]")
+        await pilot.pause(0.1)
+        return asking, shown(app)
+
+    asking, failed = on_topology(fixture_host("mi300x-8gpu"), go)
+    assert "Asking the machine." in asking
+    assert "0000:0a:00.0" not in asking
+    assert "rocdoctor itself failed: ValueError: [b]odd[/b]" in failed
+
+
+def test_an_empty_machine_is_shown() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        app.look = Look("done", Diagnosis(Machine(), (), ()))
+        await pilot.pause(0.1)
+        return shown(app)
+
+    text = on_topology(fixture_host("mi300x-8gpu"), go)
+    assert "NUMA nodes: not in this evidence" in text
+    assert "0000:0a:00.0" not in text
