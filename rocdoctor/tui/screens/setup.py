@@ -51,7 +51,7 @@ class SetupPage(Page):
     SetupPage.-wide #setup-parts { layout: horizontal; }
     SetupPage.-wide #setup-list { width: 45%; height: 1fr; border-bottom: none; border-right: solid $panel; }
     """
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-narrow"), (130, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (130, "-wide")]  # noqa: RUF012 - Textual declares it so
 
     def __init__(self) -> None:
         super().__init__()
