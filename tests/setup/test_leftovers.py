@@ -38,6 +38,11 @@ def test_a_variable_named_by_two_checks_is_one_step() -> None:
     assert step_of(plan_of("rx9070xt", edit), "unset-nccl-debugg").optional  # a note, no more
 
 
+def test_eight_gpus_with_one_variable_are_one_step() -> None:
+    found = plan_of("mi300x-8gpu", lambda machine: machine.env(HSA_OVERRIDE_GFX_VERSION="11.0.0"))
+    assert [name for name in ids(found) if name.startswith("unset-")] == ["unset-hsa-override-gfx-version"]
+
+
 def test_a_parameter_of_the_driver_goes_off_the_command_line() -> None:
     def edit(machine: Broken) -> None:
         line = machine.text("read /proc/cmdline")

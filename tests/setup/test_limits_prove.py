@@ -48,6 +48,8 @@ def test_shared_memory_of_a_machine_is_made_larger_and_that_of_a_container_at_it
     inside = step_of(plan_of("mi300x-docker", small), "shm")
     assert (inside.state, inside.risk, inside.actions) == ("todo", "manual", ())
     assert any("--shm-size" in note for note in inside.notes)
+    job = step_of(plan_of("mi210-slurm-2of8", small), "shm")
+    assert (job.risk, job.actions) == ("manual", ())
 
 
 def test_few_open_files_are_the_matter_of_the_job() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -156,31 +157,58 @@ def test_where_somebody_else_looks_after_the_kernel_there_are_no_commands_for_it
 
     found = plan_of("rx7900xtx-podman", without_driver)
     driver = step_of(found, "driver-amd")
-    assert driver.state != "done"
-    assert not driver.actions
+    assert (driver.state, driver.actions, driver.effective) == ("waiting", (), "now")
+    assert "restart" not in ids(found)
     assert any("host" in note for note in found.notes)
 
 
 # -- hostile evidence
 
 
-@pytest.mark.parametrize(
-    "name", ["$(reboot)", "--help", "a b", "x;reboot", "x\ny", "`id`", "<dropped>", "../../etc", "x'y", 'x"y']
-)
-def test_no_word_of_the_evidence_gets_into_a_command_that_could_do_more(name: str) -> None:
-    def hostile(files: Files) -> None:
-        for variable in ("USER", "LOGNAME"):
-            files.env[variable] = name.replace("\n", " ")
-        files.put("/proc/sys/kernel/osrelease", name)
-        files.put("/proc/cmdline", f"ro amdgpu.dpm=0{name} nomodeset")
-        files.put(f"/etc/modprobe.d/a{name.replace('/', '')}.conf", "blacklist amdgpu\n")
+HOSTILE = ["$(reboot)", "--help", "a b", "x;reboot", "`id`", "<dropped>", "../../etc", "x'y", 'x"y']
 
-    for case in ("xtx-ubuntu2204-fresh", "xtx-ubuntu2404-blacklisted", "xtx-rhel9-fresh", "xtx-ubuntu2404-old-guide"):
-        found = plan_in(case, files=hostile)
-        for one in found.steps:
-            for action in (*one.actions, *one.undo):
-                texts = (*action.words, action.file, *action.lines)
-                assert not any(name.strip() in text for text in texts), (one.id, texts)
+
+def _user(files: Files, name: str) -> None:
+    for variable in ("USER", "LOGNAME"):
+        files.env[variable] = name
+
+
+def _kernel(files: Files, name: str) -> None:
+    files.put("/proc/sys/kernel/osrelease", name)
+
+
+def _parameter(files: Files, name: str) -> None:
+    files.put("/proc/cmdline", f"ro amdgpu.ppfeaturemask=0x1{name} modprobe.blacklist=amdgpu,{name}")
+
+
+def _blacklist(files: Files, name: str) -> None:
+    files.put(f"/etc/modprobe.d/a {name.replace('/', '')}.conf", "blacklist amdgpu\n")
+
+
+def _group(files: Files, name: str) -> None:
+    text = files.texts[("etc", "group")].decode()
+    files.put("/etc/group", re.sub(r"(?m)^render:", f"{name}:", text))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    ("case", "put"),
+    [
+        ("xtx-ubuntu2404-fresh", _user), ("xtx-ubuntu2204-fresh", _kernel), ("xtx-rhel9-fresh", _kernel),
+        ("xtx-ubuntu2404-fresh", _parameter), ("rx9070xt-fedora42", _parameter),
+        ("xtx-ubuntu2204-fresh", _blacklist), ("xtx-ubuntu2404-fresh", _group),
+    ],
+    ids=["user", "kernel on Ubuntu", "kernel on Red Hat", "command line on Ubuntu", "command line on Fedora",
+         "file name", "group"],
+)  # fmt: skip
+def test_no_word_of_the_evidence_gets_into_a_command_that_could_do_more(
+    case: str, put: Callable[[Files, str], None], name: str
+) -> None:
+    found = plan_in(case, files=lambda files: put(files, name))
+    for one in found.steps:
+        for action in (*one.actions, *one.undo):
+            texts = (*action.words, action.file, *action.lines)
+            assert not any(name in text for text in texts), (one.id, texts)
 
 
 @pytest.mark.parametrize("word", ["a=$(id)", "a=`id`", 'a="b', "a=b;c", "-a", "a=b\nc", "a=\\"])

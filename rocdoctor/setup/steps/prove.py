@@ -37,14 +37,14 @@ def _checks(situation: Situation) -> Step:
     why = (
         f"{count_words(len(causes), 'error')} stand{'s' if len(causes) == 1 else ''}, first: {sentence(first.message)}"
     )
-    evidence = first.finding.evidence if first.finding is not None else ()
+    shown = first.finding.evidence if first.finding is not None else ()
     remedies = tuple(
         f"{subjects_text(cause.subjects)}: {sentence(cause.finding.fix.text)}"
         for cause in causes
         if cause.finding is not None and cause.finding.fix is not None
     )
     return Step(
-        "checks", "Check the whole machine", "todo", why[0].upper() + why[1:], evidence,
+        "checks", "Check the whole machine", "todo", why[0].upper() + why[1:], shown,
         (Action(words=("rocdoctor", "check")),), risk="manual", verify=verify, notes=remedies[:5],
         needs=("clean", "firmware", "kernel", "driver", "access", "limits", "torch"),
     )  # fmt: skip
