@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import KernelValue
 from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
@@ -43,5 +44,6 @@ def cpu_governor_powersave(machine: Machine) -> Outcome:
             command="sudo cpupower frequency-set -g performance",
             safety="safe",
             verify="cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            changes=(KernelValue("/sys/devices/system/cpu/cpufreq/policy*/scaling_governor", "performance"),),
         ),
     )

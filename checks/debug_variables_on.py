@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rocdoctor.change import Unset
 from rocdoctor.check import Finding, Fix, Outcome, check, info, not_applicable, quote, warning, whole_machine
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
@@ -91,6 +92,7 @@ def _judge(variable: Variable, vendors: set[str]) -> Finding | None:
         safety="safe",
         effective="now",
         verify=f"printenv {name}",
+        changes=(Unset(name),),
     )
     if serialises and not (name in _CUDA_ONLY and "nvidia" not in vendors):
         return warning(message, evidence=evidence, fix=fix)

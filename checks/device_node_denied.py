@@ -35,6 +35,7 @@ from rocdoctor.access import (
     render_nodes,
     ruled_out,
 )
+from rocdoctor.change import Change, joining
 from rocdoctor.check import Evidence, Finding, Fix, Outcome, Severity, check, cite, info, not_applicable, whole_machine
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import DeviceNode, Machine
@@ -163,7 +164,18 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         safety="safe",
         effective="new-login",
         verify=verify,
+        changes=_joining(machine, nodes, names),
     )
+
+
+def _joining(machine: Machine, nodes: Sequence[DeviceNode], names: Sequence[str]) -> tuple[Change, ...]:
+    """Joining the groups, where each is known by its name, and what the user has at the next login is known."""
+    held = machine.user.login_groups
+    owners = [node.group for node in nodes if opens(node) is False]
+    named = all(isinstance(one, Known) and not one.value.isdecimal() for one in owners)
+    if not named or not isinstance(held, Known) or {"root", *OVERFLOW} & set(names):
+        return ()
+    return (joining(names, held.value),)
 
 
 def _container_fix(machine: Machine, kind: str) -> Fix:

@@ -16,6 +16,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import Unset
 from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, warning, whole_machine
 from rocdoctor.env_values import is_plain
 from rocdoctor.evidence import Unknown, known
@@ -69,6 +70,7 @@ def _both(new: Variable, old: Variable) -> Finding:
             command=f"unset {old.name}",
             safety="safe",
             verify=f"printenv {new.name}",
+            changes=(Unset(old.name),),
         ),
     )
 

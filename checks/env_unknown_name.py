@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import Unset
 from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, whole_machine
 from rocdoctor.env_values import meant
 from rocdoctor.evidence import Unknown, known
@@ -66,4 +67,5 @@ def _fix(variable: Variable, instead: str) -> Fix:
         command=f"unset {variable.name}",
         safety="safe",
         verify=f"printenv {instead or variable.name}",
+        changes=() if instead else (Unset(variable.name),),
     )

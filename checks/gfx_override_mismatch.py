@@ -19,6 +19,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import Unset
 from rocdoctor.check import (
     Evidence,
     Finding,
@@ -190,6 +191,7 @@ def _unset(variable: Variable) -> Fix:
         command=f"unset {variable.name}",
         safety="safe",
         verify="rocdoctor check gfx-override-mismatch",
+        changes=(Unset(variable.name),),
     )
 
 

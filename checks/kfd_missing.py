@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import Command
 from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machine_with_amd, not_applicable
 from rocdoctor.evidence import NotKnown, Unknown, known, value_or
 from rocdoctor.facts import Machine
@@ -56,6 +57,7 @@ def kfd_missing(machine: Machine) -> Outcome:
         "The compute driver (KFD) runs, but its device node /dev/kfd is not there.",
         (cite(node.exists, "no /dev/kfd"), cite(machine.kfd_present, "KFD topology")),
         Fix("Let udev create the device node again", command="sudo udevadm trigger --subsystem-match=kfd",
-            safety="safe", verify="ls -l /dev/kfd"),
+            safety="safe", verify="ls -l /dev/kfd",
+            changes=(Command(("udevadm", "trigger", "--subsystem-match=kfd")),)),
         explains=("device-permission", "torch-gpu-count-mismatch"),
     )  # fmt: skip

@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import KernelValue
 from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, not_applicable
 from rocdoctor.evidence import known, value_or
 from rocdoctor.fabric import cpu_nodes, training_gpus
@@ -38,5 +39,6 @@ def numa_balancing_on(machine: Machine) -> Outcome:
             command="sudo sysctl kernel.numa_balancing=0",
             safety="safe",
             verify="sysctl kernel.numa_balancing",
+            changes=(KernelValue("/proc/sys/kernel/numa_balancing", "0"),),
         ),
     )

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 
 from rocdoctor.access import local_ranks
+from rocdoctor.change import Unset
 from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, warning, whole_machine
 from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Machine, Variable
@@ -62,6 +63,7 @@ def _pinned(variable: Variable | None) -> Finding | None:
             command=f"unset {variable.name}",
             safety="safe",
             verify=f"printenv {variable.name}",
+            changes=(Unset(variable.name),),
         ),
     )
 

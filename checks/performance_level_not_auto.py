@@ -16,8 +16,11 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rocdoctor.change import KernelValue
 from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, info, warning
-from rocdoctor.evidence import known, value_or
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gpu_health import is_laptop
 
@@ -47,10 +50,19 @@ def performance_level_not_auto(machine: Machine, gpu: Gpu) -> Outcome:
         return make(
             f"The performance level is {level}: the GPU keeps its lowest compute clocks, also under load.",
             evidence=evidence,
-            fix=_FIX,
+            fix=_FIX if saving else replace(_FIX, changes=_automatic(gpu)),
             cause="" if saving else "thermal-or-power-limit",
         )
+    # The clock states of "manual" are gone once it is left, so only its owner leaves it.
+    fix = _FIX if level == "manual" else replace(_FIX, changes=_automatic(gpu))
     meaning = _LEVELS.get(level, "clocks are fixed as for measuring" if level.startswith("profile") else "")
     if not meaning:
         return None
-    return info(f"The performance level is {level}, not auto: {meaning}.", evidence=evidence, fix=_FIX)
+    return info(f"The performance level is {level}, not auto: {meaning}.", evidence=evidence, fix=fix)
+
+
+def _automatic(gpu: Gpu) -> tuple[KernelValue, ...]:
+    """The level of this GPU alone, by its address."""
+    if not isinstance(gpu.bdf, Known):
+        return ()
+    return (KernelValue(f"/sys/bus/pci/devices/{gpu.bdf.value}/power_dpm_force_performance_level", "auto"),)

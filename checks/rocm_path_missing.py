@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import Unset
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
 from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Machine
@@ -48,6 +49,7 @@ def rocm_path_missing(machine: Machine) -> Outcome:
                     f"Unset {name} and remove it from {where_set(variable)}",
                     command=f"unset {name}",
                     safety="safe",
+                    changes=(Unset(name),),
                 ),
             )
         )

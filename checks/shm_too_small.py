@@ -18,6 +18,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.access import container_words, enclosure, local_ranks
+from rocdoctor.change import Command
 from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machine_with_gpus
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
@@ -57,11 +58,11 @@ def shm_too_small(machine: Machine) -> Outcome:
         severity,
         f"{where}/dev/shm holds only {binary_size(size)}: {who} may fail with bus errors or 'no space left'.",
         (cite(machine.memory.shm_bytes, binary_size(size)),),
-        _fix(inside),
+        _fix(inside, size),
     )
 
 
-def _fix(inside: str | None) -> Fix:
+def _fix(inside: str | None, size: int) -> Fix:
     verify = "df -h /dev/shm"
     if inside == "kubernetes":
         return Fix(
@@ -69,7 +70,12 @@ def _fix(inside: str | None) -> Fix:
             verify=verify,
         )
     if inside is None:
-        return Fix("Enlarge /dev/shm", command="sudo mount -o remount,size=8G /dev/shm", safety="safe", verify=verify)
+        remount = ("mount", "-o", "remount,size={}", "/dev/shm")
+        larger, before = (tuple(word.format(value) for word in remount) for value in ("8G", size))
+        return Fix(
+            "Enlarge /dev/shm", command="sudo mount -o remount,size=8G /dev/shm", safety="safe", verify=verify,
+            changes=(Command(larger, (before,)),),
+        )  # fmt: skip
     program = "podman" if inside == "podman" else "docker"
     return Fix(
         "Start the container with more shared memory, or with --ipc=host",

@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.change import KernelValue
 from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_several_gpus
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
@@ -32,5 +33,6 @@ def transparent_hugepages_never(machine: Machine) -> Outcome:
             command="echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
             safety="safe",
             verify="cat /sys/kernel/mm/transparent_hugepage/enabled",
+            changes=(KernelValue("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"),),
         ),
     )

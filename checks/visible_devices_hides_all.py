@@ -15,6 +15,9 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from rocdoctor.change import Unset
 from rocdoctor.check import (
     Finding,
     Fix,
@@ -77,8 +80,8 @@ def _finding(machine: Machine, step: Selection, count: int | None) -> Finding | 
         # An empty list or -1 is how a person hides GPUs on purpose; a list of GPUs that are not there is a mistake.
         meant = variable.value.strip() in ("", "-1", "none", "NoDevFiles", "void")
         return finding(
-            "warning" if meant else "error",
-            f"{shown}, which hides every GPU from training{there}.", evidence=evidence, fix=fix, confidence=sure,
+            "warning" if meant else "error", f"{shown}, which hides every GPU from training{there}.", evidence=evidence,
+            fix=fix if meant else replace(fix, changes=(Unset(variable.name),)), confidence=sure,
             explains=("torch-gpu-count-mismatch",),
         )  # fmt: skip
     return warning(

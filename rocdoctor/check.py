@@ -27,6 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+from rocdoctor.change import Change
 from rocdoctor.evidence import Fact, Known, NotKnown, Source, Unknown
 from rocdoctor.facts import Gpu, Machine
 
@@ -51,13 +52,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to do: words, a command where there is one, how safe it is, when it takes effect, and how to verify it."""
+    """What to do: words, a command where there is one, how safe it is, when it takes effect, and how to verify it.
+
+    ``changes``: the whole of it as changes that ``rocdoctor fix --apply`` can make; empty where a person has to judge.
+    """
 
     text: str
     command: str = ""
     safety: Safety = "manual"
     effective: Effective = "now"
     verify: str = ""  # empty: running the check again
+    changes: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

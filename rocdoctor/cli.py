@@ -22,6 +22,7 @@ COMMANDS = {
     "read": "diagnose pasted text: a bug report, a log (- for standard input)",
     "lint": "judge the settings in scripts, profiles and job files, and the advice they follow",
     "setup": "what to do, in order, until this machine trains: steps, commands, and what is done already",
+    "fix": "the commands that repair what check finds; --apply runs those that are safe",
     "smoke": "prove that distributed training computes right, mode by mode",
     "recommend": "a training configuration for this machine, with reasons",
     "estimate": "memory and speed of one training configuration",
@@ -145,6 +146,8 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         add("--goal", choices=goals, default="pytorch", help="what the machine is for (pytorch)")
         add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
         add("--force", action="store_true", help="write over a script that exists")
+    if name == "fix":
+        _fixing(one)
     if name == "bundle":
         add("-o", "--output", metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
         add("--with-smoke", action="store_true", help="run the quick smoke tests too and record their results")
@@ -168,6 +171,14 @@ def _planning(one: argparse.ArgumentParser) -> None:
     more("--nodes", type=int, metavar="N", help="that many such nodes (1)")
     more("--ram", type=float, metavar="GIB", help="main memory of a described node")
     more("--measure", action="store_true", help="measure this machine's rates first (about a minute)")
+
+
+def _fixing(one: argparse.ArgumentParser) -> None:
+    add = one.add_argument
+    add("names", nargs="*", metavar="NAME", help="fixes of the findings of these checks (of all)")
+    add("--apply", action="store_true", help="run the safe ones that a program can run, each after a question")
+    add("--yes", action="store_true", help="apply without questions")
+    add("--undo", metavar="FOLDER", help="undo what an earlier --apply did (it printed the folder)")
 
 
 def _emitting(one: argparse.ArgumentParser) -> None:
@@ -208,7 +219,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def _run(arguments: list[str]) -> int:
     from rocdoctor.host.open import InputError
-
     from rocdoctor.terminal import screens_or_report
 
     try:
