@@ -73,10 +73,12 @@ class Situation:
 
     @property
     def user(self) -> str:
-        """The login name; "" where it is not in the evidence (or was masked)."""
+        """The login name as a word of a command: ``$USER`` where it was masked or is not in the evidence, since the
+        shell knows it then; "" for root, whose shell does not know the person."""
         variables = self.machine.environment.variables
         found = next((variables[name].value for name in ("SUDO_USER", "USER", "LOGNAME") if name in variables), "")
-        return safe_word(found)
+        name = "" if re.fullmatch(r"user-\d+|root", found) else safe_word(found)
+        return name or ("" if value_or(self.machine.user.uid, 1) == 0 else "$USER")
 
     def gpus(self, vendor: str) -> tuple[Gpu, ...]:
         """The GPUs of a vendor, integrated ones too."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rocdoctor.setup.plan import Verify
 from tests.golden.edits import Broken
+from tests.machines.files import Files
 from tests.setup.kit import commands, plan_in, plan_of, states, step_of
 
 
@@ -40,14 +43,25 @@ def test_groups_before_the_driver_save_a_login() -> None:
     assert commands(half) == ["usermod -a -G render user"]
 
 
-def test_an_unknown_name_of_the_user_is_for_a_person() -> None:
-    def nameless(files: object) -> None:
-        for name in ("USER", "LOGNAME"):
-            files.env.pop(name, None)  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", ["", "<dropped>", "user-1"], ids=["not there", "dropped", "masked"])
+def test_the_shell_knows_a_name_that_the_evidence_does_not_tell(name: str) -> None:
+    def nameless(files: Files) -> None:
+        for variable in ("USER", "LOGNAME"):
+            files.env.pop(variable, None)
+            files.env |= {variable: name} if name else {}
 
     found = step_of(plan_in("xtx-ubuntu2404-fresh", files=nameless), "device-access")
-    assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
-    assert "render" in found.notes[0]
+    assert found.actions[0].words == ("usermod", "-a", "-G", "render", "$USER")
+
+
+def test_the_shell_of_root_does_not_know_the_person() -> None:
+    def root(files: Files) -> None:
+        files.env |= {"USER": "root", "LOGNAME": "root"}
+        status = files.texts[("proc", "self", "status")].decode()
+        files.put("/proc/self/status", status.replace("1000\t1000\t1000\t1000", "0\t0\t0\t0"))
+
+    found = step_of(plan_in("xtx-ubuntu2204-fresh", files=root), "device-access")
+    assert (found.state, found.actions) == ("waiting", ())
 
 
 def test_a_container_without_devices_is_started_again_with_them() -> None:

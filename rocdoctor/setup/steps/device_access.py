@@ -65,7 +65,7 @@ def _ahead(situation: Situation, gone: Evidence) -> Step:
     table = install.groups_step(user)
     wanted = table.run[0][3] if table.run and not table.missing else ""
     missing = [name for name in wanted.split(",") if isinstance(groups, Known) and name and name not in groups.value]
-    if situation.enclosed or situation.in_job or found is None or not isinstance(groups, Known) or not missing:
+    if situation.caretaker or found is None or not isinstance(groups, Known) or not missing:
         why = "There is no /dev/kfd yet: it comes with the driver, and then shows which group owns it."
         member = (cite(groups, f"member of {wanted}"),) if isinstance(groups, Known) and wanted and not missing else ()
         return Step(_ID, _TITLE, "waiting", why, (gone, *member), verify=_VERIFY, needs=("driver",))
