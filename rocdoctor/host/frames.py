@@ -13,11 +13,13 @@ from rocdoctor.host.base import Answer
 
 _LENGTHS = struct.Struct("<II")
 _PIECE_BYTES = 256 * 1024
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_decode = json.JSONDecoder().decode
 
 
 def packed(header: Any, data: bytes = b"") -> bytes:
     """One frame."""
-    words = json.dumps(header, separators=(",", ":")).encode()
+    words = _encode(header).encode()
     return _LENGTHS.pack(len(words), len(data)) + words + data
 
 
@@ -27,10 +29,13 @@ class Frames:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         self._buffer = bytearray()
+        self._at = 0  # where the next frame begins
 
     def next(self) -> tuple[Any, bytes] | None:
         """The next frame; None at the end. Blocks until there is one."""
-        while (found := self._whole()) is None:
+        while not self._whole():
+            del self._buffer[: self._at]
+            self._at = 0
             try:
                 piece = os.read(self.descriptor, _PIECE_BYTES)
             except OSError:
@@ -38,29 +43,22 @@ class Frames:
             if not piece:
                 return None
             self._buffer += piece
-        return found
+        words, data = _LENGTHS.unpack_from(self._buffer, self._at)
+        start = self._at + _LENGTHS.size
+        self._at = start + words + data
+        return _decode(self._buffer[start : start + words].decode()), bytes(self._buffer[start + words : self._at])
 
     def wait(self, seconds: float) -> bool:
         """Whether something has come, or the end."""
-        if len(self._buffer) >= _LENGTHS.size and self._length() <= len(self._buffer):
+        if self._whole():
             return True
         poll = select.poll()
         poll.register(self.descriptor, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
 
-    def _length(self) -> int:
-        words, data = _LENGTHS.unpack_from(self._buffer)
-        return _LENGTHS.size + int(words) + int(data)
-
-    def _whole(self) -> tuple[Any, bytes] | None:
-        if len(self._buffer) < _LENGTHS.size or len(self._buffer) < self._length():
-            return None
-        words, data = _LENGTHS.unpack_from(self._buffer)
-        start = _LENGTHS.size + words
-        header = json.loads(self._buffer[_LENGTHS.size : start])
-        rest = bytes(self._buffer[start : start + data])
-        del self._buffer[: start + data]
-        return header, rest
+    def _whole(self) -> bool:
+        there = len(self._buffer) - self._at
+        return there >= _LENGTHS.size and there >= _LENGTHS.size + sum(_LENGTHS.unpack_from(self._buffer, self._at))
 
 
 class Outlet:

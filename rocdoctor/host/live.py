@@ -93,7 +93,7 @@ class LiveHost:
     def ask(self, question: str) -> Answer:
         pending = self._begin(question)
         slow = question.startswith(_SLOW)
-        limit = self._deadline_s(question)
+        limit = self.deadline_s(question)
         waited = 0
         while not pending.done.wait(limit):
             began = pending.began
@@ -101,7 +101,7 @@ class LiveHost:
             if began is not None and time.monotonic() - began >= limit:
                 pending.finish(Answer(question, "timeout", note=f"{limit:g}s", seconds=limit))
                 if not slow:
-                    self._stuck.append(question.rpartition("/")[0])
+                    self.hung(question)
             if slow and not pending.taken and waited > 1:
                 pending.finish(Answer(question, "failed", note="MemoryError: its thread did not start"))
             if not slow and waited > 1 and not self._lived:
@@ -117,7 +117,11 @@ class LiveHost:
 
     # -- how it works
 
-    def _deadline_s(self, question: str) -> float:
+    def hung(self, question: str) -> None:
+        """Keep in mind that a read gave no answer."""
+        self._stuck.append(question.rpartition("/")[0])
+
+    def deadline_s(self, question: str) -> float:
         """How long to wait. Programs keep their own deadline, so they get a little longer here.
 
         After one stuck read the device is known to be sick: the next ones get little time, least in the same folder
@@ -205,9 +209,7 @@ class LiveHost:
         question, pending = job
         try:
             pending.began = time.monotonic()
-            pending.finish(_QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question))
-        except Exception as error:  # a question never breaks the tool
-            pending.finish(Answer(question, "failed", note=f"{type(error).__name__}: {error}"))
+            pending.finish(look(question))
         finally:
             pending.done.set()  # also where memory is too short for words
 
@@ -250,6 +252,14 @@ class LiveHost:
         except (PlanError, ValueError) as problem:
             return Answer(question, "failed", note=str(problem))
         return Answer(question, "ok", normalise(to_text(runs).encode()), 0)
+
+
+def look(question: str) -> Answer:
+    """Answer a question that needs no program, in this thread and without a deadline."""
+    try:
+        return _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
+    except Exception as error:  # a question never breaks the tool
+        return Answer(question, "failed", note=f"{type(error).__name__}: {error}")
 
 
 def _start(function: Callable[..., None], *arguments: object) -> bool:

@@ -24,23 +24,20 @@ import sys
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterable
+from typing import Any, NoReturn
 
 from rocdoctor.host.apart import adopt, possible, run_apart
-from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.frames import Frames, Outlet, answer_header, packed
-from rocdoctor.host.live import LiveHost
+from rocdoctor.host.live import LiveHost, look
 from rocdoctor.host.running import end_all
-
-if TYPE_CHECKING:
-    from rocdoctor.host.job import JobProcess
 
 # So long one question may keep the others waiting; then another thread goes on with them.
 _PATIENCE_S = 0.02
 _IDLE_LOOK_S = 0.2
-_MOST_HANDS = 64
-# From the request to end smoke tests until they are ended without being asked.
-_END_S = 0.7
+# Two looks at threads, with a pause between them.
+_AGAIN_S = 1.0
 _SLOW = ("run ", "python ")
 
 
@@ -50,8 +47,12 @@ def main() -> NoReturn:
     source, sink = _private(0), _private(1)
 
     def work() -> int:
-        serve = _serve_smoke if settings["folder"] else _serve
-        return serve(settings, source, sink)
+        signal.signal(signal.SIGTERM, _end)
+        if not settings["folder"]:
+            return _serve(settings, source, sink)
+        from rocdoctor.host.service_smoke import serve_smoke
+
+        return serve_smoke(settings, source, sink)
 
     if possible():
         adopt()  # before the first tool may leave something behind
@@ -74,7 +75,6 @@ def _end(*_: object) -> None:
 
 
 def _serve(settings: dict[str, Any], source: int, sink: int) -> int:
-    signal.signal(signal.SIGTERM, _end)
     service = Service(settings, source, sink)
     try:
         service.start()
@@ -85,103 +85,113 @@ def _serve(settings: dict[str, Any], source: int, sink: int) -> int:
     return 0
 
 
-class _Hand:
-    """A thread that reads and answers quick questions while it is its turn, with a live host of its own."""
+class _Quick:
+    """This machine without programs and without deadlines: the answer is given in the thread that asks."""
 
-    __slots__ = ("host", "live", "since", "turn")
-
-    def __init__(self, live: LiveHost, host: Host) -> None:
-        self.live, self.host = live, host
-        self.since: float | None = None  # when the question began that it is at
-        self.turn = _thread.allocate_lock()
-        self.turn.acquire()
+    kind: Kind = "live"
+    origin = "this machine"
 
     def ask(self, question: str) -> Answer:
-        self.live.forget()  # who asks again wants to know it anew
-        try:
-            return self.host.ask(question)
-        except Exception as error:  # a question never breaks the rest
-            return Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+        return look(question)
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        pass
+
+    def available(self) -> tuple[str, ...]:
+        return ()
+
+
+class _Hand:
+    """A thread that reads questions and answers quick ones while it is its turn."""
+
+    __slots__ = ("job", "limit_s", "since", "turn")
+
+    def __init__(self) -> None:
+        self.turn = _thread.allocate_lock()
+        self.turn.acquire()
+        self.job: tuple[int, str] | None = None  # what it is at; None where somebody else has answered that
+        self.since = 0.0
+        self.limit_s = 0.0
 
 
 class Service:
     """Answers questions side by side.
 
     Programs have a thread each. Quick questions are answered one after the other by the thread that reads them, which
-    costs no change of threads; where one hangs, another thread goes on.
+    costs no change of threads. Where one hangs, another thread goes on at once; at the deadline its question is
+    answered for it, and it is left where it is.
     """
 
     def __init__(self, settings: dict[str, Any], source: int, sink: int) -> None:
         self.settings = settings
         self.ended = _thread.allocate_lock()
         self.ended.acquire()
-        self._job: JobProcess | None = None
         self._frames = Frames(source)
         self._out = Outlet(sink)
         self._lock = threading.Lock()
         self._queue: deque[tuple[int, str]] = deque()
+        self._leader = _Hand()
+        self._late: list[_Hand] = []
         self._spare: list[_Hand] = []
-        self._hands = 0
         self._count = 0  # of quick questions begun
 
     def start(self) -> None:
         """Say hello and begin."""
-        problem, note = self._find_job()
-        self._programs = self._new_hand()
-        self._leader = self._new_hand()
+        problem, note = self._open()
         self._out.send(packed({"pid": os.getpid(), "problem": problem, "note": note}))
-        self._leader.turn.release()
         _thread.start_new_thread(self._work, (self._leader,))
+        self._leader.turn.release()
         _thread.start_new_thread(self._watch, ())
 
-    def _find_job(self) -> tuple[str, str]:
-        """(why the job cannot be judged, what cannot be seen of it), each empty where there is nothing to say."""
-        if self.settings["pid"] is None:
+    def _open(self) -> tuple[str, str]:
+        """(why a job cannot be judged, what cannot be seen of it), each empty where there is nothing to say."""
+        timeout_s, python, pid = (self.settings[name] for name in ("timeout_s", "python", "pid"))
+        self._quick: Host = _Quick()
+        self._live = LiveHost(timeout_s, python)
+        self._programs: Host = self._live
+        if pid is None:
             return "", ""
-        from rocdoctor.host.job import JobError, find_job, hidden_of
+        from rocdoctor.host.job import JobError, JobHost, find_job, hidden_of, live_for
 
         try:
-            self._job = find_job(self.settings["pid"])
+            job = find_job(pid)
         except JobError as error:
             return str(error), ""
-        return "", hidden_of(self._job)
-
-    def _new_hand(self) -> _Hand:
-        timeout_s, python = self.settings["timeout_s"], self.settings["python"]
-        if self._job is None:
-            live = LiveHost(timeout_s, python)
-            return _Hand(live, live)
-        from rocdoctor.host.job import JobHost, live_for
-
-        live = live_for(self._job, timeout_s, python)
-        return _Hand(live, JobHost(live, self._job, python is not None))
+        self._live = live_for(job, timeout_s, python)
+        self._programs, self._quick = (JobHost(one, job, python is not None) for one in (self._live, self._quick))
+        return "", hidden_of(job)
 
     # -- quick questions
 
     def _work(self, hand: _Hand) -> None:
         with contextlib.suppress(OSError):  # nobody hears the answer
-            while True:
-                hand.turn.acquire()
-                while self._leader is hand:
-                    job = self._next()
-                    if job is None:
-                        break
-                    hand.since = time.monotonic()
-                    self._count += 1
-                    answer = hand.ask(job[1])
-                    with self._lock:
-                        hand.since = None
-                    self._send(job[0], answer, not self._queue)
-                else:
-                    with self._lock:
-                        self._spare.append(hand)
-                    continue
-                break
-        self._stop()
-
-    def _stop(self) -> None:
+            while (more := self._turn(hand)) is True:
+                with self._lock:
+                    self._spare.append(hand)
+            if more is None:
+                return
         with contextlib.suppress(RuntimeError):
             self.ended.release()
+
+    def _turn(self, hand: _Hand) -> bool | None:
+        """Read and answer until another hand does; False at the end, None where it came too late with an answer."""
+        hand.turn.acquire()
+        while self._leader is hand:
+            job = self._next()
+            if job is None:
+                return False
+            hand.since = time.monotonic()
+            hand.job = job
+            self._count += 1
+            answer = _asked(self._quick, job[1])
+            with self._lock:
+                if hand.job is None:
+                    return None
+                hand.job = None
+                if hand in self._late:
+                    self._late.remove(hand)
+            self._send(job[0], answer, not self._queue)
+        return True
 
     def _next(self) -> tuple[int, str] | None:
         """The next quick question; programs are started on the way."""
@@ -200,28 +210,49 @@ class Service:
         self._out.send(packed(answer_header(number, answer), answer.data), now)
 
     def _watch(self) -> None:
-        """Let another thread go on where one hangs."""
+        """Let another hand go on where one hangs, and keep the deadlines."""
         seen = 0
         while True:
-            busy = self._leader.since is not None or self._count != seen
+            busy = self._late or self._leader.job is not None or self._count != seen
             seen = self._count
             time.sleep(_PATIENCE_S if busy else _IDLE_LOOK_S)
             with contextlib.suppress(OSError):
                 self._out.flush()
-            with self._lock:
-                since = self._leader.since
-                if since is None or time.monotonic() - since < _PATIENCE_S or self._hands >= _MOST_HANDS:
-                    continue
-                hand = self._spare.pop() if self._spare else None
-                if hand is None:
-                    hand = self._new_hand()
-                    try:
-                        _thread.start_new_thread(self._work, (hand,))
-                    except (RuntimeError, MemoryError):  # this user may start no more: then they wait
-                        continue
-                    self._hands += 1
-                self._leader = hand
-                hand.turn.release()
+                for number, question, limit_s in self._overdue():
+                    self._live.hung(question)
+                    answer = Answer(question, "timeout", note=f"{limit_s:g}s", seconds=limit_s)
+                    self._send(number, answer)
+
+    def _overdue(self) -> list[tuple[int, str, float]]:
+        """The questions, with their deadlines, that are given up now."""
+        found: list[tuple[int, str, float]] = []
+        now = time.monotonic()
+        with self._lock:
+            leader = self._leader
+            if leader.job is not None and now - leader.since >= _PATIENCE_S:
+                leader.limit_s = self._live.deadline_s(leader.job[1])
+                leader.limit_s += _AGAIN_S if leader.job[1].endswith(" again") else 0.0
+                if (hand := self._another()) is not None:
+                    self._late.append(leader)
+                    self._leader = hand
+                    hand.turn.release()
+            for hand in [one for one in self._late if now - one.since >= one.limit_s]:
+                self._late.remove(hand)
+                if hand.job is not None:
+                    found.append((*hand.job, hand.limit_s))
+                hand.job = None
+        return found
+
+    def _another(self) -> _Hand | None:
+        """A hand that is free; None where there can be no more."""
+        if self._spare:
+            return self._spare.pop()
+        hand = _Hand()
+        try:
+            _thread.start_new_thread(self._work, (hand,))
+        except (RuntimeError, MemoryError):
+            return None
+        return hand
 
     # -- programs
 
@@ -232,42 +263,13 @@ class Service:
             self._run(number, question)
 
     def _run(self, number: int, question: str) -> None:
+        self._live.forget()  # who asks again wants to know it anew
         with contextlib.suppress(OSError):
-            self._send(number, self._programs.ask(question))
+            self._send(number, _asked(self._programs, question))
 
 
-# -- smoke tests: in a process of their own, so that ending it ends them and nothing else
-
-
-def _serve_smoke(settings: dict[str, Any], source: int, sink: int) -> int:
-    """One run of smoke tests, in the main thread, so that a request to end reaches it wherever it is."""
-    import tempfile
-
-    from rocdoctor.smoke.live import Aside
-
-    signal.signal(signal.SIGTERM, _end)
-    tempfile.tempdir = settings["folder"]
-    frames, out = Frames(source), Outlet(sink)
-    out.send(packed({"pid": os.getpid(), "problem": "", "note": ""}))
-    found = frames.next()
-    if found is None:
-        return 0
-    host = LiveHost(settings["timeout_s"], settings["python"])
-    host.smoke_aside = Aside(found[0]["trace"])
-    host.told = lambda *words: out.send(packed({"told": words}))
-    _thread.start_new_thread(_hear, (frames, host.smoke_aside.stop, settings["folder"]))
-    answer = host.smoke(found[0]["question"])
-    out.send(packed(answer_header(0, answer), answer.data))
-    return 0
-
-
-def _hear(frames: Frames, stop: threading.Event, folder: str) -> None:
-    """Until the screens are gone or want no more: then end, for certain."""
-    while frames.next() is not None:
-        stop.set()
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(_END_S)
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
-    os._exit(1)  # the parent ends what is left
+def _asked(host: Host, question: str) -> Answer:
+    try:
+        return host.ask(question)
+    except Exception as error:  # a question never breaks the rest
+        return Answer(question, "failed", note=f"{type(error).__name__}: {error}")
