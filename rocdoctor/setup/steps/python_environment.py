@@ -65,14 +65,13 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
             here.evidence, verify=Verify(command=f"{NEW}/bin/python --version", shows=which),
             notes=("conda and uv can make an environment with a Python of their own.",),
         )  # fmt: skip
-    wanted_steps: tuple[install.Step, ...] = ()
-    if found is not None:
-        wanted_steps = install.environment_steps(found, NEW)
-    actions = actions_of(wanted_steps) or (Action(words=("python3", "-m", "venv", NEW)),)
+    ways = list(install.environment_steps(found, NEW)) if found is not None else []
+    actions = actions_of(ways) or (Action(words=("python3", "-m", "venv", NEW)),)
     if value_or(situation.machine.user.uid, 1) == 0 and situation.enclosed:
         actions = tuple(replace(one, root=False) for one in actions)
     packages = tuple(one.words[-1] for one in actions if one.words[-1] != NEW)
-    sources = sources_of(wanted_steps[:1]) if packages else ()
+    about = ways[:1] if packages else []
+    sources, table = sources_of(about), about[0].table if about else ""
     return Step(
         _ID, f"Make a virtual environment with Python {made.series}", "todo", why, here.evidence, actions,
         (*packages, NEW), "safe", "now",
@@ -82,8 +81,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
             f"Activate it in each new shell (. {NEW}/bin/activate), or name it: rocdoctor --python {NEW}/bin/python. "
             "Then run rocdoctor setup again.",
         ),
-        sources=sources, table=wanted_steps[0].table if packages else "",
-        kind=install.weakest(wanted_steps[0].table, sources) if packages else "primary",
+        sources=sources, table=table, kind=install.weakest(table, sources) if table else "primary",
     )  # fmt: skip
 
 
