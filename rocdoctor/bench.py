@@ -1,9 +1,9 @@
 """Measures what the design budgets: medians of whole runs, the interpreter's own start included.
 
-``python -m rocdoctor.bench [start|read|masking] [--runs N]`` prints a table: the seconds that passed, those of the
-processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands and the
-screens, ``read`` pasted texts of 10 MB, ``masking`` its share of bundles and hostile texts of 10 MB. Nothing is
-asserted.
+``python -m rocdoctor.bench [start|screens|read|masking] [--runs N]`` prints a table: the seconds that passed, those of
+the processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands and the
+screens, ``screens`` these alone, ``read`` pasted texts of 10 MB, ``masking`` its share of bundles and hostile texts of
+10 MB. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import NamedTuple
 _TOOL = [sys.executable, "-m", "rocdoctor"]
 _STUCK = "#!/bin/sh\nexec sleep 600\n"
 _TEXT_BYTES = 10_000_000
+_IDLE_S = 5.0
 
 # Constructed lines; {a} is a digit, {b} a number, {t} a time stamp, {h} 32 hexadecimal digits.
 _LOG = (
@@ -121,20 +122,6 @@ def measure(command: list[str], runs: int, environment: dict[str, str] | None = 
     return Figures(statistics.median(seconds), statistics.median(busy), max(peaks))
 
 
-def _first_frame(runs: int) -> Figures:
-    program = (
-        "import asyncio, os\n"
-        "from rocdoctor.cli import parser\n"
-        "from rocdoctor.commands.common import open_host\n"
-        "from rocdoctor.tui.app import RocdoctorApp\n"
-        "async def go():\n"
-        "    async with RocdoctorApp(open_host(parser().parse_args(['tui']))).run_test(size=(80, 24)):\n"
-        "        os._exit(0)\n"  # the frame is there; what is asked after it is another figure
-        "asyncio.run(go())\n"
-    )
-    return measure([sys.executable, "-c", program], runs)
-
-
 def _row(what: str, budget: str, found: Figures) -> None:
     print(f"{what:<52} {budget:>16}  {found.wall_s:6.2f} s {found.cpu_s:6.2f} s  {found.memory_mib:5.0f} MiB")
 
@@ -142,13 +129,15 @@ def _row(what: str, budget: str, found: Figures) -> None:
 def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("what", nargs="?", choices=("start", "read", "masking"))
+    options.add_argument("what", nargs="?", choices=("start", "screens", "read", "masking"))
     options.add_argument("--runs", type=int, default=5)
     chosen = options.parse_args()
-    if chosen.what in (None, "start", "read"):
+    if chosen.what != "masking":
         print(f"{'medians of ' + str(chosen.runs) + ' runs':<52} {'budget':>16}    passed  busy")
     if chosen.what in (None, "start"):
         _start(chosen.runs)
+    if chosen.what == "screens":
+        _screens(chosen.runs)
     if chosen.what in (None, "read"):
         _read(chosen.runs)
     if chosen.what in (None, "masking"):
@@ -222,7 +211,7 @@ def _start(runs: int) -> None:
     big = sorted(Path(__file__).parents[1].glob("fixtures/*8gpu*.capture"))
     for capture in big[:3]:
         _row(f"replay of {capture.stem}", "0.3 s", measure([*_TOOL, "check", "--from", str(capture)], runs))
-    _row("first frame of the screens", "0.4 s", _first_frame(runs))
+    _screens(runs)
     with tempfile.TemporaryDirectory() as folder:
         stuck = Path(folder) / "dmesg"
         stuck.write_text(_STUCK)
@@ -234,6 +223,14 @@ def _start(runs: int) -> None:
             "deadline + 0.7 s",
             measure([*_TOOL, "check", "--timeout", "2"], 1, environment),
         )
+
+
+def _screens(runs: int) -> None:
+    from rocdoctor import bench_screens
+
+    _row("first frame of the screens", "0.4 s", Figures(*bench_screens.first_frame(runs)))
+    share = bench_screens.idle_share(_IDLE_S)
+    print(f"{f'screens at rest, {_IDLE_S:g} s':<52} {'2 % of a core':>16}  {share:8.1%}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _thread
 import argparse
-import asyncio
 import contextlib
 import os
 import signal
@@ -18,6 +17,8 @@ from rocdoctor.host.far import far_of, fresh
 from rocdoctor.terminal import Terminal
 
 if TYPE_CHECKING:
+    import asyncio
+
     from rocdoctor.host.base import Host
     from rocdoctor.tui.app import RocdoctorApp
 
@@ -46,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _show(app: RocdoctorApp, end: _End) -> None:
     """Run the app to its end; what broke it is raised."""
+    import asyncio
+
     debug = bool(os.environ.get("ROCDOCTOR_DEBUG"))
     with open(os.devnull, "w", encoding="utf-8") as nothing:
         if not debug:  # one line says it afterwards

@@ -46,7 +46,7 @@ def open_live(
 
         host = LiveHost(timeout_s, python)
     if not include_identity:
-        host = MaskedHost(host, own_masker())
+        host = MaskedHost(host, own_masker if far else own_masker())
     return Recorder(host)
 
 

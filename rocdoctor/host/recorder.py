@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.job import as_lines
-from rocdoctor.host.masking import Masker
+
+if TYPE_CHECKING:
+    from rocdoctor.host.masking import Masker
 
 _CLEAN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -17,29 +20,39 @@ _CLEAN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 class MaskedHost:
     """A host whose every answer is masked before anybody sees it; questions speak of ``~``, never of a home folder."""
 
-    def __init__(self, inner: Host, masker: Masker) -> None:
+    def __init__(self, inner: Host, masker: Masker | Callable[[], Masker]) -> None:
+        """A masker that takes a while to make is made for the first answer: the first frame does not wait for it."""
         self.inner = inner
-        self.masker = masker
+        self._masker = masker
         self.kind: Kind = inner.kind
         self.origin = inner.origin
         self._answers: dict[str, Answer] = {}
         self._learned: dict[str, int] = {}
         self._lock = threading.Lock()
 
+    @property
+    def masker(self) -> Masker:
+        with self._lock:
+            if callable(self._masker):
+                self._masker = self._masker()
+            return self._masker
+
     def ask(self, question: str) -> Answer:
         with self._lock:
             if question in self._answers:
                 return self._answers[question]
-        answer = mask_answer(self.inner.ask(question), self.masker)
+        masker = self.masker
+        answer = mask_answer(self.inner.ask(question), masker)
         with self._lock:
-            self._learned.setdefault(question, self.masker.learned())
+            self._learned.setdefault(question, masker.learned())
             return self._answers.setdefault(question, answer)
 
     def keep(self, answer: Answer) -> Answer:
         """Mask an answer that came another way, and keep it in place of an earlier one."""
-        masked = mask_answer(answer, self.masker)
+        masker = self.masker
+        masked = mask_answer(answer, masker)
         with self._lock:
-            self._learned[answer.question] = self.masker.learned()
+            self._learned[answer.question] = masker.learned()
             self._answers[answer.question] = masked
         return masked
 
