@@ -11,6 +11,7 @@ from rocdoctor.collect import (
     indices,
     job,
     kernel,
+    later,
     log,
     memory,
     network,
@@ -50,6 +51,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
     for subject in (cpus, kernel, network, memory, system, user, container):
         subject.prefetch(seen)
     programs.prefetch(host)
+    later.prefetch(host)
     host.prefetch([software.question(False)])
     view = gpus.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
@@ -120,6 +122,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         slurm_nodes=collect_slurm_nodes(host),
         job=job.collect_job(host, running.uptime_s),
         run=collect_run(host),
+        later=later.collect_later(host),
         programs=programs.collect_programs(host),
     )
     machine = with_voices(host, stated.filled(host, machine))

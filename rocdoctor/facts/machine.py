@@ -23,7 +23,18 @@ from rocdoctor.facts.software import (
     TorchBuild,
     Unanswered,
 )
-from rocdoctor.facts.system import Container, Cpus, DeviceNode, Kernel, Memory, Nic, NumaNode, OperatingSystem, User
+from rocdoctor.facts.system import (
+    Container,
+    Cpus,
+    DeviceNode,
+    Kernel,
+    Later,
+    Memory,
+    Nic,
+    NumaNode,
+    OperatingSystem,
+    User,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +83,5 @@ class Machine:
     smoke_question: str = ""
     run: JobRun = field(default_factory=JobRun)  # a job that logs and dumps tell of
     expected: Expected | None = None  # what a profile says that the machine was, where one was given
+    later: Later = field(default_factory=Later)
     programs: Mapping[str, Fact[str | None]] = field(default_factory=dict)  # name -> path; Known(None): not installed

@@ -111,6 +111,15 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """What was configured and takes effect at the next start or login."""
+
+    kernels: Fact[tuple[str, ...]] = NOT_ASKED  # releases whose modules are installed
+    boot_words: Fact[tuple[str, ...]] = NOT_ASKED  # of the command line, as GRUB's settings have them
+    limits: Fact[Mapping[str, str]] = NOT_ASKED  # for everybody: memlock -> unlimited
+
+
+@dataclass(frozen=True, slots=True)
 class OperatingSystem:
     """The distribution."""
 

@@ -82,6 +82,14 @@ def at_least(findings: Iterable[tuple[Verdict, Finding]], severity: Severity) ->
     return [(verdict, found) for verdict, found in findings if SEVERITIES.index(found.severity) <= most]
 
 
+def set_for_next_start(step: Step, shown: Evidence) -> Step:
+    """A step whose commands were given: its settings are there, and the next start takes them."""
+    return replace(
+        step, state="waiting", actions=(), evidence=(*step.evidence, shown),
+        notes=("It is set, and takes effect at the next start.", *step.notes),
+    )  # fmt: skip
+
+
 def for_caretaker(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Steps of the kernel and the driver as seen from where they cannot be done: whose job they are, and no commands.
 

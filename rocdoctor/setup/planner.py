@@ -58,7 +58,7 @@ def _with_restart(found: list[Step]) -> list[Step]:
     asking = [
         step for step in found
         if step.effective == "reboot" and step.state in ("todo", "waiting") and LAYERS.index(step.layer) <= last
-        and not step.optional
+        and (not step.optional or step.state == "waiting")  # advice that was followed
     ]  # fmt: skip
     if not asking:
         return found
@@ -69,6 +69,7 @@ def _with_restart(found: list[Step]) -> list[Step]:
         f"What was changed takes effect at the next start: {reasons}.",
         actions=(Action(words=("systemctl", "reboot"), root=True),), risk="reboots", effective="reboot",
         verify=Verify(command="uname -r", shows="the kernel that was started"), layer=_RESTART_AFTER,
+        optional=all(step.optional for step in asking),
     )  # fmt: skip
     at = next((number for number, step in enumerate(found) if LAYERS.index(step.layer) > last), len(found))
     return [*found[:at], restart, *found[at:]]

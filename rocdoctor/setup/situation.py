@@ -80,6 +80,22 @@ class Situation:
         name = "" if re.fullmatch(r"user-\d+|root", found) else safe_word(found)
         return name or ("" if value_or(self.machine.user.uid, 1) == 0 else "$USER")
 
+    def boots_with(self, word: str) -> Known[tuple[str, ...]] | None:
+        """The settings of the boot loader where they hold this word, so that the next start has it; else None."""
+        words = self.machine.later.boot_words
+        return words if self._grub and isinstance(words, Known) and word in words.value else None
+
+    def boots_without(self, word: str) -> Known[tuple[str, ...]] | None:
+        """The settings of the boot loader where they lack a word that the running kernel was given; else None."""
+        words = self.machine.later.boot_words
+        return words if self._grub and isinstance(words, Known) and word not in words.value else None
+
+    @property
+    def _grub(self) -> bool:
+        """Whether the next command line is made of GRUB's settings: Red Hat and Pop keep it elsewhere."""
+        found = self.distribution
+        return found is not None and found.manager in ("apt", "zypper") and found.id != "pop" and not self.enclosed
+
     def gpus(self, vendor: str) -> tuple[Gpu, ...]:
         """The GPUs of a vendor, integrated ones too."""
         return tuple(gpu for gpu in self.machine.gpus if gpu.vendor == vendor)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, Finding
+from rocdoctor.check import Evidence, Finding, cite
 from rocdoctor.evidence import Unknown, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.presence import command_line_block
-from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, set_for_next_start, sources_of
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -76,8 +76,10 @@ def _parameter(situation: Situation, message: str, evidence: tuple[Evidence, ...
         )  # fmt: skip
     do, undo = change
     actions = actions_of(do)
-    return Step(
+    step = Step(
         _ID, title, "todo", sentence(message), evidence, actions, changes_of(actions) or ("the boot menu",), "reboots",
         "reboot", verify, actions_of(undo), sources=sources_of(do), table="install_kernel",
         kind=install.weakest("install_kernel", sources_of(do)),
     )  # fmt: skip
+    later = situation.boots_without(word)
+    return step if later is None else set_for_next_start(step, cite(later, f"without {word}"))

@@ -6,12 +6,20 @@ import re
 from collections.abc import Sequence
 
 from rocdoctor.check import cite
-from rocdoctor.evidence import Known, Unknown
+from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gfx import gfx_target, kernel_knows
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.presence import has_node
-from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, for_caretaker, sentence, sources_of
+from rocdoctor.setup.deriving import (
+    VENDOR_PAGE,
+    actions_of,
+    changes_of,
+    for_caretaker,
+    sentence,
+    set_for_next_start,
+    sources_of,
+)
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -87,7 +95,7 @@ def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
     why = f"{sentence(route.why)} Linux {situation.kernel} runs" + (
         ", and offers the GPU for compute." if works else "."
     )
-    return Step(
+    step = Step(
         _ID, "Install the kernel that AMD asks for", "todo", why,
         (cite(release),) if isinstance(release, Known) else (), actions, packages, "reboots", "reboot",
         Verify(command="uname -r", shows="a release that ends in -oem"),
@@ -95,3 +103,6 @@ def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
         support=_risk(situation, route), sources=(*route.sources, *sources_of(route.steps)), table=route.table,
         kind=install.weakest(route.table, route.sources), optional=works,
     )  # fmt: skip
+    kernels = situation.machine.later.kernels
+    there = [one for one in value_or(kernels, ()) if one.endswith("-oem")]
+    return set_for_next_start(step, cite(kernels, ", ".join(there))) if there else step

@@ -8,7 +8,7 @@ from rocdoctor.check import Evidence, Finding, cite
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge import install
-from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, set_for_next_start, sources_of
 from rocdoctor.setup.plan import Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -38,13 +38,15 @@ def _iommu(situation: Situation) -> Step | None:
         return _by_hand("iommu", title, found, check, optional, change.why)
     do, undo = change
     actions = actions_of(do)
+    later = situation.boots_with("iommu=pt")
     notes = ("On processors of Intel the IOMMU itself must be on too: intel_iommu=on.",) if _intel(situation) else ()
-    return Step(
+    step = Step(
         "iommu", title, "todo", sentence(found.message), found.evidence, actions,
         changes_of(actions) or ("the boot menu",), "reboots", "reboot", Verify(check), actions_of(undo), notes=notes,
         sources=sources_of(do), table="install_kernel", kind=install.weakest("install_kernel", sources_of(do)),
         optional=optional,
     )  # fmt: skip
+    return step if later is None else set_for_next_start(step, cite(later, "iommu=pt"))
 
 
 def _intel(situation: Situation) -> bool:

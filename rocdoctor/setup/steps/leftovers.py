@@ -9,7 +9,7 @@ from rocdoctor.access import container_words
 from rocdoctor.check import Finding, Verdict, cite
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.knowledge import install
-from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, set_for_next_start, sources_of
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -108,12 +108,14 @@ def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str
         )  # fmt: skip
     do, undo = change
     actions = actions_of(do)
-    return Step(
+    step = Step(
         step_id, title, "todo", sentence(found.message), found.evidence, actions,
         changes_of(actions) or ("the kernel command line",), "reboots", "reboot", Verify(verdict.check),
         actions_of(undo), sources=sources_of(do), table="install_kernel",
         kind=install.weakest("install_kernel", sources_of(do)), optional=optional,
     )  # fmt: skip
+    later = situation.boots_without(word or "")
+    return step if later is None else set_for_next_start(step, cite(later, f"without {word}"))
 
 
 # -- packages

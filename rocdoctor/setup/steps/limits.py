@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rocdoctor.check import Evidence, Finding, cite
-from rocdoctor.evidence import Known
+from rocdoctor.evidence import Known, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import actions_of, changes_of, sentence
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
@@ -37,12 +38,18 @@ def _memlock(situation: Situation) -> Step | None:
         return _by_hand(situation, "memlock", title, found, check)
     limits = install.node_needs(situation.distribution).limits
     actions = actions_of([limits])
-    return Step(
+    step = Step(
         "memlock", title, "todo", sentence(found.message), found.evidence, actions, changes_of(actions), "safe",
         "new-login", Verify(check), (Action(words=("rm", "-f", limits.file or ""), root=True),),
         notes=("A service that starts jobs (Slurm) takes its own limit: LimitMEMLOCK=infinity in its unit.",),
         sources=limits.sources, table=limits.table, kind=limits.kind, optional=found.severity == "info",
     )  # fmt: skip
+    later = situation.machine.later.limits
+    if value_or(later, {}).get("memlock") not in ("unlimited", "-1", "infinity"):
+        return step
+    note = "It is set, and takes effect at the next login."
+    return replace(step, state="waiting", actions=(), evidence=(*step.evidence, cite(later, "memlock unlimited")),
+                   notes=(note, *step.notes))  # fmt: skip
 
 
 def _nofile(situation: Situation) -> Step | None:
