@@ -101,8 +101,7 @@ def _step(
     indent = " " * (figures + 2)
     title = one_line(step.title)
     if step.state == "done":
-        known = "; ".join(_evidence(step))
-        lines = wrap(f"{title}: {known}" if known else title, width, front, " " * len(front))
+        lines = wrap(_fulfilled(step, title, width - len(front), verbose), width, front, " " * len(front))
         return [_marked(lines[0], state, style), *lines[1:]]
     lines = wrap(title, width, front, " " * len(front))
     lines = [_marked(lines[0], state, style), *lines[1:]]
@@ -113,6 +112,16 @@ def _step(
         lines += wrap(text, width, f"{indent}{label:<{_LABEL}}", indent + " " * _LABEL)
     lines += _labelled("undo", step.undo, indent, width, sudo)
     return lines
+
+
+def _fulfilled(step: Step, title: str, room: int, verbose: bool) -> str:
+    """A step that is done, in one line: its values and places as far as they fit; all of them when asked."""
+    placed, values = _evidence(step), [one_line(one.value) for one in step.evidence]
+    if verbose or not placed:
+        return ": ".join(part for part in (title, "; ".join(placed)) if part)
+    shorter = ([placed, values] if len(values) <= _MAX_EVIDENCE else []) + [values[:count] for count in (3, 2, 1)]
+    texts = [f"{title}: {'; '.join(part)}" for part in shorter]
+    return next((text for text in texts if len(text) <= room), title)
 
 
 def _labelled(label: str, actions: Iterable[Action], indent: str, width: int, sudo: bool) -> list[str]:

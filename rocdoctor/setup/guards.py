@@ -13,14 +13,18 @@ from rocdoctor.setup.typed import quoted
 
 Words = tuple[str, ...]
 
-# Done twice they change nothing and prove nothing.
-_NEUTRAL = frozenset(("mkdir", "install", "ldconfig", "chmod", "update-initramfs", "dracut", "depmod"))
+# Done twice they change nothing and prove nothing: they prepare what can be told, or follow from it.
+_PREPARING = frozenset(("mkdir", "install", "chmod", "rpm", "subscription-manager", "crb", "udevadm"))
+_REBUILDING = frozenset(("ldconfig", "update-initramfs", "dracut", "depmod", "update-grub", "grub2-mkconfig"))
 _CLEAN = frozenset(("clean", "makecache"))
 _REFRESH = frozenset(("update", "refresh"))
 # They ask a person, or end the machine's session.
 _BY_HAND = frozenset(("mokutil", "newgrp", "passwd"))
 _ENDS = frozenset(("reboot", "shutdown", "poweroff", "halt"))
 _PACKAGE = re.compile(r"[a-z0-9][A-Za-z0-9.+_-]*\Z")
+_PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!_-]+\Z")
+_LABELLED = ("torch", "torchvision", "torchaudio")
+_LABEL = re.compile(r"/((?:rocm|cu|xpu|cpu)[0-9.]*)/?\Z")
 _CHANGING = frozenset(("install", "remove", "purge", "autoremove", "upgrade", "full-upgrade", "dist-upgrade",
                        "downgrade", "reinstall", "groupinstall", "swap", "distro-sync"))  # fmt: skip
 _APT, _DNF = ("apt", "apt-get"), ("dnf", "yum")
@@ -31,7 +35,19 @@ def is_neutral(action: Action) -> bool:
     words = _bare(action.words)
     if not words:
         return not action.file
-    return words[0] in _NEUTRAL or (words[0] in (*_APT, *_DNF, "zypper") and len(words) > 1 and words[1] in _CLEAN)
+    head, two = words[0], " ".join(words[:2])
+    if head in _PREPARING or is_rebuild(action) or two in ("systemctl restart", "systemctl daemon-reload"):
+        return True
+    if head in (*_APT, *_DNF, "zypper"):
+        # A package by its address registers a repository, from which the step then installs.
+        return words[1:2] in [(one,) for one in _CLEAN] or ("install" in words and words[-1].startswith("https://"))
+    return _pip(words)[1:2] == ("uninstall",) or words[1:3] == ("-m", "ensurepip")
+
+
+def is_rebuild(action: Action) -> bool:
+    """Whether it makes something anew from files, which an interrupted run may have left undone."""
+    words = _bare(action.words)
+    return bool(words) and words[0] in _REBUILDING
 
 
 def is_refresh(action: Action) -> bool:
@@ -77,6 +93,12 @@ def done_test(action: Action) -> str:
     joins = joined_groups(action)
     if joins is not None:
         return " ".join(["may_enter", quoted(joins[0]), *(quoted(group) for group in joins[1])])
+    if _pip(words)[1:2] == ("install",):
+        return _wheels(words)
+    if words[1:3] == ("-m", "venv") and len(words) == 4:
+        return f"test -x {quoted(words[3] + '/bin/python')}"
+    if head == "sed" and words[1:2] == ("-i",) and len(words) >= 4:
+        return " ".join(["sed_is_done", *(quoted(word) for word in words[2:])])
     if head == "modprobe" and len(plain) == 1:
         return f"test -d {quoted('/sys/module/' + plain[0].replace('-', '_'))}"
     if head == "sysctl" and len(plain) == 1 and "=" in plain[0]:
@@ -104,6 +126,37 @@ def _packages(head: str, words: Words) -> str:
         return ""
     function = {"pacman": "has_pacman"}.get(head, "has_deb" if head in _APT else "has_rpm")
     return " ".join([function, *(quoted(name) for name in names)])
+
+
+def _pip(words: Words) -> Words:
+    """``PYTHON -m pip ...`` without what stands between the interpreter and pip: (interpreter, verb, ...)."""
+    return (words[0], *words[3:]) if words[1:3] == ("-m", "pip") else ()
+
+
+def _wheels(words: Words) -> str:
+    """Packages with their versions; builds of torch have the name of their index behind the version."""
+    python, _, *rest = _pip(words)
+    label = ""
+    named: list[str] = []
+    while rest:
+        word = rest.pop(0)
+        if word == "--index-url" and rest:
+            found = _LABEL.search(rest.pop(0))
+            label = f"+{found[1]}" if found else ""
+        elif _PINNED.match(word):
+            named.append(word)
+        elif word != "--no-deps":
+            return ""
+    if not named:
+        return ""
+    own = ("torch", "torchvision", "torchaudio")
+    wanted = [
+        f"{one}{label}"
+        if "+" in one or one.split("==")[0] in own or not label
+        else f"{one}|{one.split('==')[1]}{label}"
+        for one in named
+    ]
+    return " ".join(["has_wheels", quoted(python), *(quoted(one) for one in wanted)])
 
 
 def unattended(words: Sequence[str]) -> Words:

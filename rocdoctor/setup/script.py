@@ -15,6 +15,7 @@ from rocdoctor.setup.guards import (
     ends_session,
     is_by_hand,
     is_neutral,
+    is_rebuild,
     is_refresh,
     joined_groups,
     unattended,
@@ -23,6 +24,15 @@ from rocdoctor.setup.plan import Action, SetupPlan, Step
 from rocdoctor.setup.typed import is_ready, quoted, typed
 
 _INDENT = "    "
+
+_WHEELS = """
+import sys
+from importlib.metadata import version
+for one in sys.argv[1:]:
+    name, _, wanted = one.partition("==")
+    if version(name) not in wanted.split("|"):
+        sys.exit(1)
+"""
 
 _FUNCTIONS = {
     "has_deb": (
@@ -35,6 +45,11 @@ _FUNCTIONS = {
     "has_lines": (
         'has_lines() { file=$1; shift; for one in "$@"; do grep -qsxF -- "$one" "$file" || return 1; done; }'
     ),
+    "sed_is_done": (
+        'sed_is_done() { how=$1; shift; for one in "$@"; do sed -e "$how" -- "$one" | cmp -s -- - "$one" || return 1; '
+        "done; }"
+    ),
+    "has_wheels": f'has_wheels() {{ python=$1; shift; "$python" -c \'{_WHEELS}\' "$@" 2>/dev/null; }}',
     # What the group file grants, and what this session has: they differ until the next login.
     "may_enter": (
         'may_enter() { who=$1; shift; for one in "$@"; do '
@@ -180,6 +195,9 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     if by_hand or not step.actions or step.state == "unknown":
         yield from _told(step)
         return
+    if step.optional:
+        yield from _tried(step)
+        return
     if step.risk == "risky":
         stop = f"Step {place} is risky and was left alone: read it, then add --with-risky."
         yield f'[ "$risky" = yes ] || fail {quoted(stop)}'
@@ -190,7 +208,9 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     if tests and all(tests):
         yield f"if {' && '.join(tests)}; then"
         yield f"{_INDENT}say '  done already'"
-        yield from (f"{_INDENT}{line}" for one in actions if is_refresh(one) for line in _action(one))
+        yield from (
+            f"{_INDENT}{line}" for one in actions if is_refresh(one) or is_rebuild(one) for line in _action(one)
+        )
         yield "else"
         yield from (f"{_INDENT}{line}" for line in doing)
         yield "fi"
@@ -199,16 +219,28 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     yield from _login_test(step)
     command, about = verify_words(step)
     if command:
-        about = f", {plain(about)}" if about else ""
-        yield f"say {quoted(f'  to verify{about}: {plain(command)}')}"
+        about = f"   ({plain(about)})" if about else ""
+        yield f"say {quoted(f'  to verify: {plain(command)}{about}')}"
 
 
 def _told(step: Step) -> Iterator[str]:
-    """A step that is left to the person: its reason and its commands in words."""
+    """A step that is left to the person: its reason and its commands in words; one that waits is judged anew later."""
+    if step.state == "waiting":
+        yield f"say {quoted('  after the steps before it, see: rocdoctor setup')}"
+        return
     yield f"say {quoted('  left to you: ' + plain(step.why))}"
     for line in typed(step.actions, sudo=True):
         yield f"say {quoted('    ' + plain(line))}"
-    yield "left=1"
+    if not step.optional:
+        yield "left=1"
+
+
+def _tried(step: Step) -> Iterator[str]:
+    """A step that the goal does not need: that it fails is said, and ends nothing."""
+    yield "if ! {"
+    yield from (f"{_INDENT}{line} &&" for one in step.actions for line in _action(one))
+    yield f"{_INDENT}true"
+    yield "}; then say '  it failed; the goal does not need it'; fi"
 
 
 def _effect(step: Step) -> Iterator[str]:
@@ -249,5 +281,6 @@ def _end(plan: SetupPlan) -> Iterator[str]:
     yield ""
     yield "wait_for restart 0"
     yield "wait_for login 0"
+    again = f"rocdoctor setup --goal {plan.goal}"
     yield '[ "$left" -eq 0 ] || fail "Some steps are left to you: see above."'
-    yield f"say {quoted(f'All steps are done. See: rocdoctor setup --goal {plan.goal}')}"
+    yield f"say {quoted(f'All that this script can do is done. What is left, if anything: {again}')}"

@@ -74,6 +74,19 @@ def test_every_step_says_all_that_it_knows() -> None:
     assert "Waits for:" not in text
 
 
+def test_what_is_done_takes_one_line() -> None:
+    found = tuple(Evidence("value " * 5, "read /sys/" + "a" * 30, number) for number in range(3))
+    plan = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=found),))
+    for width, count in ((60, 1), (80, 2), (100, 2)):
+        last = setup_text.render(plan, width=width).splitlines()[-1]
+        assert last.startswith("1  done     Title: value value")
+        assert last.count("value value value value value") == count
+        assert "read" not in last
+    assert setup_text.render(plan, width=60, verbose=True).count("/sys/") == 3
+    long = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=(Evidence("v" * 99, "read /x"),)),))
+    assert setup_text.render(long, width=60).splitlines()[-1] == "1  done     Title"
+
+
 def test_quiet_is_what_to_do_next() -> None:
     assert setup_text.render(FULL, quiet=True).count("\n") == 5
 
