@@ -164,18 +164,15 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         safety="safe",
         effective="new-login",
         verify=verify,
-        changes=_joining(machine, nodes, names),
+        changes=_joining(nodes, names),
     )
 
 
-def _joining(machine: Machine, nodes: Sequence[DeviceNode], names: Sequence[str]) -> tuple[Change, ...]:
-    """Joining the groups, where each is known by its name, and what the user has at the next login is known."""
-    held = machine.user.login_groups
+def _joining(nodes: Sequence[DeviceNode], names: Sequence[str]) -> tuple[Change, ...]:
+    """Joining the groups, where each is known by its name."""
     owners = [node.group for node in nodes if opens(node) is False]
     named = all(isinstance(one, Known) and not one.value.isdecimal() for one in owners)
-    if not named or not isinstance(held, Known) or {"root", *OVERFLOW} & set(names):
-        return ()
-    return (joining(names, held.value),)
+    return (joining(names),) if named and not {"root", *OVERFLOW} & set(names) else ()
 
 
 def _container_fix(machine: Machine, kind: str) -> Fix:

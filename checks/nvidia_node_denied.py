@@ -19,7 +19,7 @@ from __future__ import annotations
 from rocdoctor.access import OVERFLOW, container_words, enclosure, in_job, is_there, node_at, opens, ruled_out
 from rocdoctor.change import joining
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
-from rocdoctor.evidence import Known, known, value_or
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import is_driven, of_vendor
 
@@ -63,7 +63,6 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         group = value_or(refused[0].group, None)
         named = group is not None and not group.isdecimal() and group not in ("root", *OVERFLOW)
         where = "" if inside is None else f" in this {container_words(inside)}"
-        held = machine.user.login_groups
         return Finding(
             "error",
             f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
@@ -74,9 +73,7 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                 safety="safe",
                 effective="new-login",
                 verify="nvidia-smi",
-                changes=(joining((group,), held.value),)
-                if named and group and inside is None and isinstance(held, Known)
-                else (),
+                changes=(joining((group,)),) if named and group and inside is None else (),
             ),
             cause="container-device-access" if inside else "",
             explains=(*_EXPLAINS, "device-permission") if inside else _EXPLAINS,

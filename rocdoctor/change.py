@@ -6,7 +6,7 @@ What depends on a condition that only a person can judge ("if nothing else needs
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -47,10 +47,10 @@ class Command:
 Change: TypeAlias = Unset | KernelValue | Command
 
 
-def joining(groups: Sequence[str], held: Collection[str]) -> Command:
-    """The person joins groups; ``held`` are those that the next login has anyway, which undoing must not take away."""
+def joining(groups: Sequence[str]) -> Command:
+    """The person joins groups. Undoing leaves those that the group file had before (``fixes.steps`` looks)."""
     return Command(
         ("usermod", "-aG", ",".join(groups), USER),
-        tuple(("gpasswd", "-d", USER, group) for group in groups if group not in held),
+        tuple(("gpasswd", "-d", USER, group) for group in groups),
         ("/etc/group", "/etc/gshadow"),
     )

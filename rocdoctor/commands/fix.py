@@ -122,8 +122,9 @@ class _Run:
         return True
 
     def _agreed(self) -> bool:
+        print("   Do this? [y/N] ", end="", flush=True)  # input() would write it to standard error
         try:
-            return input("   Do this? [y/N] ").strip().lower() in ("y", "yes")
+            return input().strip().lower() in ("y", "yes")
         except EOFError:
             print()
             return False

@@ -174,7 +174,16 @@ def _run(change: Command, place: Place) -> Run:
     )
     for command in (words, *undo):
         check_command(command)
-    return Run(words, tuple(undo), change.changes)
+    return Run(words, tuple(command for command in undo if not _held(command, place)), change.changes)
+
+
+def _held(command: tuple[str, ...], place: Place) -> bool:
+    """Whether a command that takes a person out of a group would take away what was there before."""
+    if command[:2] != ("gpasswd", "-d"):
+        return False
+    _, _, user, group = command
+    rows = [line.split(":") for line in (_text(place.real("/etc/group")) or "").splitlines()]
+    return any(row[0] == group and user in row[3].strip().split(",") for row in rows if len(row) > 3)
 
 
 def check_command(words: tuple[str, ...]) -> None:

@@ -33,7 +33,7 @@ def render(
 def headline(found: Sequence[Offer], works: Sequence[Work | None]) -> str:
     """How many fixes there are, and how many of them can be applied."""
     if not found:
-        return "Nothing to fix: no finding of these checks has a remedy that it could name, or nothing was found."
+        return "Nothing to fix: these checks found nothing that has a remedy."
     count = f"{len(found)} fix{'' if len(found) == 1 else 'es'}, the main cause first."
     able = sum(1 for work in works if work is not None and work.steps)
     return f"{count} rocdoctor can apply {able} of them: rocdoctor fix --apply" if able else count

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.change import USER, Command, KernelValue, joining
+from rocdoctor.change import Command, KernelValue, joining
 from rocdoctor.fixes.apply import Done
 from rocdoctor.fixes.place import Outcome
 from rocdoctor.fixes.steps import Write
@@ -58,7 +58,7 @@ def test_every_file_that_matches_gets_the_word(scratch: Scratch) -> None:
 
 
 def test_without_the_rights_of_root_the_command_is_shown(scratch: Scratch) -> None:
-    for changes in (_BALANCING, (joining(("render",), ()),)):
+    for changes in (_BALANCING, (joining(("render",)),)):
         made = work(changes, scratch.place())
         assert made.steps == ()
         assert "needs root" in made.left[0]
@@ -93,7 +93,7 @@ def test_joining_groups(scratch: Scratch) -> None:
     scratch.groups()
     place = scratch.place(privileged=True)
     before = tree(scratch.root)
-    results, journal = done([joining(("render", "video"), ())], place)
+    results, journal = done([joining(("render", "video"))], place)
     assert results == [Done(True, "ran usermod -aG render,video alice")]
     assert changed(before, tree(scratch.root)) == {"etc/group", "etc/gshadow"}
     assert "video:x:44:bob,alice" in (scratch.root / "etc/group").read_text()
@@ -112,21 +112,26 @@ def test_a_file_that_nobody_may_write_is_copied_too(scratch: Scratch) -> None:
     place = scratch.place(privileged=True)
     before = tree(scratch.root)
     scratch.programs["usermod"] = lambda words: Outcome(True, "")
-    results, journal = done([joining(("render",), ())], place)
+    results, journal = done([joining(("render",))], place)
     assert results[0].ok
     assert (journal.folder / "copy-2").read_bytes() == before["etc/gshadow"][4]
 
 
 def test_groups_that_were_held_before_stay(scratch: Scratch) -> None:
-    change = joining(("render", "video"), ("video", "alice"))
-    assert change.words == ("usermod", "-aG", "render,video", USER)
-    assert change.undo == (("gpasswd", "-d", USER, "render"),)
+    scratch.groups()
+    scratch.file("etc/group", "render:x:992:bob\nvideo:x:44:bob,alice\n")
+    scratch.file("etc/gshadow", "render:!::bob\nvideo:!::bob,alice\n", 0o640)
+    place = scratch.place(privileged=True)
+    before = tree(scratch.root)
+    _, journal = done([joining(("render", "video"))], place)
+    assert undone(journal.folder, place) == [Done(True, "ran gpasswd -d alice render")]
+    assert tree(scratch.root) == before
 
 
 def test_a_command_that_fails_is_said(scratch: Scratch) -> None:
     scratch.programs["usermod"] = lambda words: Outcome(False, "usermod: group 'render' does not exist\n")
     place = scratch.place(privileged=True)
-    results, journal = done([joining(("render",), ())], place)
+    results, journal = done([joining(("render",))], place)
     assert results == [Done(False, "usermod -aG render alice failed: usermod: group 'render' does not exist")]
     assert undone(journal.folder, place) == [Done(True, "usermod -aG render alice had failed and changed nothing")]
 
@@ -134,7 +139,7 @@ def test_a_command_that_fails_is_said(scratch: Scratch) -> None:
 def test_undoing_says_what_is_not_as_before(scratch: Scratch) -> None:
     scratch.groups()
     place = scratch.place(privileged=True)
-    _, journal = done([joining(("render",), ())], place)
+    _, journal = done([joining(("render",))], place)
     with (scratch.root / "etc/group").open("a") as stream:
         stream.write("new:x:1001:\n")
     (result,) = undone(journal.folder, place)
@@ -154,5 +159,5 @@ def test_no_other_command_is_run(scratch: Scratch, words: tuple[str, ...]) -> No
 
 
 def test_an_unknown_user_joins_nothing(scratch: Scratch) -> None:
-    made = work([joining(("render",), ())], replace(scratch.place(privileged=True), user=""))
+    made = work([joining(("render",))], replace(scratch.place(privileged=True), user=""))
     assert made.left == ("the name of the user is not known here",)

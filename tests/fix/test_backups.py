@@ -73,7 +73,7 @@ def test_a_damaged_list_is_refused(scratch: Scratch, key: str, value: object, wo
 def test_a_list_with_another_command_runs_nothing(scratch: Scratch) -> None:
     scratch.groups()
     place = scratch.place(privileged=True)
-    _, journal = done([joining(("render",), ())], place)
+    _, journal = done([joining(("render",))], place)
     file = journal.folder / "list.json"
     data = json.loads(file.read_text())
     data["entries"][0]["undo"] = [["rm", "-rf", "/"]]

@@ -12,7 +12,7 @@ from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, u
 
 _TWO = (amd_gpu(0), amd_gpu(1))
 _BARE = Container(kind=k("none"))
-_ALICE = User(uid=k(1000), groups=k(("people",)), login_groups=k(("people", "video")))
+_ALICE = User(uid=k(1000), groups=k(("people",)), login_groups=k(("people",)))
 
 
 def _node(path: str = "/dev/kfd", access: str = "denied", group: str = "render") -> DeviceNode:
@@ -54,11 +54,11 @@ _LISTED: list[tuple[str, Machine, tuple[Change, ...]]] = [
     ("shm-too-small", machine(amd_gpu(), memory=Memory(shm_bytes=k(64 << 20))),
      (Command(_MOUNT, (("mount", "-o", "remount,size=67108864", "/dev/shm"),)),)),
     ("kfd-missing", machine(amd_gpu(kfd_node=u()), kfd_present=k(True), nodes=_KFD_GONE, container=_BARE), (_UDEV,)),
-    # In video at the next login already, so undoing takes away render alone.
     ("device-node-denied", _denied(),
-     (Command(("usermod", "-aG", "render,video", USER), (("gpasswd", "-d", USER, "render"),), _FILES),)),
+     (Command(("usermod", "-aG", "render,video", USER),
+              (("gpasswd", "-d", USER, "render"), ("gpasswd", "-d", USER, "video")), _FILES),)),
     ("nvidia-node-denied", machine(nvidia_gpu(), nodes=_NVIDIA, container=_BARE, user=_ALICE),
-     (Command(("usermod", "-aG", "video", USER), (), _FILES),)),
+     (Command(("usermod", "-aG", "video", USER), (("gpasswd", "-d", USER, "video"),), _FILES),)),
     ("gfx-override-mismatch", _with(HSA_OVERRIDE_GFX_VERSION="10.3.0"), (Unset("HSA_OVERRIDE_GFX_VERSION"),)),
     ("gfx-override-mismatch", _with(HSA_OVERRIDE_GFX_VERSION="x"), (Unset("HSA_OVERRIDE_GFX_VERSION"),)),
     ("rocm-path-missing", _with(ROCM_PATH="/opt/rocm-0.0.1"), (Unset("ROCM_PATH"),)),
@@ -75,8 +75,7 @@ _JUDGED: list[tuple[str, Machine]] = [
     ("performance-level-not-auto", machine(amd_gpu(performance_level="manual"))),
     ("performance-level-not-auto", machine(amd_gpu(performance_level="low"), laptop=k(True))),
     ("performance-level-not-auto", machine(amd_gpu(performance_level="low", bdf=u()))),
-    # Which group, or which of them the user has, is not known; a container has the host's.
-    ("device-node-denied", _denied(user=User(uid=k(1000), groups=k(("people",))))),
+    # Which group it is, is not known; a container has the host's.
     ("device-node-denied", _denied(nodes=(DeviceNode("/dev/kfd", k(True), k("denied")),))),
     ("device-node-denied", _denied(nodes=(_node(group="992"),))),
     ("device-node-denied", _denied(nodes=(_node(), _node("/dev/dri/renderD128", group="44")))),

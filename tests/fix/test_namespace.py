@@ -6,6 +6,8 @@ What stands there is real: the files, the programs that change groups, the progr
 from __future__ import annotations
 
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.fix.fix_kit import changed, tree
+from tests.kit import ROOT
 
 _UNSHARE = ("unshare", "--mount", "--propagation", "private")
 
@@ -54,13 +57,46 @@ class Box:
             path.write_text(_BASHRC if path.name == ".bashrc" else "LANG=C\nROCM_PATH=/opt/rocm-0.0.1\n")
             os.utime(path, ns=(1_600_000_000_000_000_007, 1_600_000_000_000_000_007))
 
-    def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "ROCM_PATH": "/opt/rocm-0.0.1", "COLUMNS": "100"}
-        environment |= {"PYTHONPATH": os.getcwd(), **more}
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ.get("PATH", os.defpath), "ROCM_PATH": "/opt/rocm-0.0.1", "COLUMNS": "100",
+            "PYTHONPATH": str(ROOT), "TERM": "dumb",
+        }  # fmt: skip
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*_UNSHARE, "sh", "-c", _ENTER, "sh", str(self.folder), *words], env=environment,
+            [*_UNSHARE, "sh", "-c", _ENTER, "sh", str(self.folder), *words], env=self.environment(),
             capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
+
+    def ask(self, answer: str, *arguments: str) -> str:
+        """Run the command at a terminal where somebody types an answer to its question; what the terminal showed."""
+        ours, theirs = pty.openpty()
+        words = [*_UNSHARE, "sh", "-c", _ENTER, "sh", str(self.folder), sys.executable, "-m", "rocdoctor", "fix"]
+        child = subprocess.Popen(
+            [*words, *arguments], env=self.environment(), stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        shown = ""
+        asked = False
+        try:
+            while select.select([ours], [], [], 60)[0]:
+                try:
+                    shown += os.read(ours, 65536).decode()
+                except OSError:  # the other end is closed
+                    break
+                if "Do this? [y/N]" in shown and not asked:
+                    asked = True
+                    os.write(ours, f"{answer}\n".encode())
+        finally:
+            os.close(ours)
+            try:
+                child.wait(30)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait(30)
+        return shown
 
     def fix(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.run(sys.executable, "-m", "rocdoctor", "fix", *arguments)
@@ -105,6 +141,21 @@ def test_the_whole_command_changes_what_it_declares_and_undoes_it(box: Box) -> N
     assert {name for name in changed(before, final) if not name.startswith("home/.local")} == set()
 
 
+@pytest.mark.live
+def test_at_a_terminal_it_asks(box: Box) -> None:
+    before = tree(box.folder)
+    shown = box.ask("n", "rocm-path-missing", "--apply")
+    if "rocm-path-missing" not in shown:
+        pytest.skip("this machine does not show its ROCm folders")
+    assert "Left to you: 1 of 1." in shown
+    assert {name for name in changed(before, tree(box.folder)) if not name.startswith("home/.local")} == set()
+    shown = box.ask("y", "rocm-path-missing", "--apply")
+    assert "changed ~/.bashrc" in shown
+    assert shown.index("switch off line 2 of ~/.bashrc") < shown.index("Do this?") < shown.index("changed ~/.bashrc")
+    ours = {name for name in changed(before, tree(box.folder)) if not name.startswith("home/.local")}
+    assert ours == {"home/.bashrc", "etc/environment"}
+
+
 _GROUPS = """
 from rocdoctor.change import joining
 from rocdoctor.check import Fix
@@ -116,7 +167,7 @@ import sys, dataclasses
 place = dataclasses.replace(this_machine(), user="daemon")
 with alone(place.state, place.uid):
     if sys.argv[1] == "apply":
-        change = joining(("video", "users"), ())
+        change = joining(("video", "users"))
         made = work_of(Fix("t", "c", "safe"), (change,), "a-check", place)
         journal = Journal.make(place.state, place.root)
         results = apply(made.steps, "a-check", place, journal)
