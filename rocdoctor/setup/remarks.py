@@ -24,7 +24,7 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         found.append("Which GPUs this machine has is not in the evidence, so no step speaks of them.")
     elif machine.gpus_complete and not situation.wsl and not _gpus_for_training(situation):
         found.append("No GPU of AMD or NVIDIA is here: training runs on the CPU.")
-    old = [gpu for gpu in situation.amd if kfd_path(gpu) is False]
+    old = [gpu for gpu in situation.amd if situation.refused or kfd_path(gpu) is False]
     if old:
         name = value_or(old[0].name, value_or(old[0].pci_id, "this card"))
         found.append(f"No ROCm release computes on {name}: pictures work, training runs on the CPU.")

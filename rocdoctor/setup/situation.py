@@ -15,7 +15,7 @@ from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.profiles import gpu_profile
-from rocdoctor.presence import kfd_path
+from rocdoctor.presence import has_node, kfd_path
 from rocdoctor.report.clean import one_line
 from rocdoctor.setup.plan import Goal
 
@@ -119,7 +119,15 @@ class Situation:
     @cached_property
     def amd_able(self) -> tuple[Gpu, ...]:
         """Those of them whose chip the compute driver handles, or may handle."""
-        return tuple(gpu for gpu in self.amd if kfd_path(gpu) is not False)
+        return () if self.refused else tuple(gpu for gpu in self.amd if kfd_path(gpu) is not False)
+
+    @cached_property
+    def refused(self) -> Finding | None:
+        """That the compute driver skips all of them for good: no newer kernel or driver would take their chip."""
+        found = self.finding("kfd-skipped-unsupported-gpu")
+        if found is None or any(has_node(gpu) for gpu in self.amd):
+            return None
+        return None if found.fix is not None and found.fix.effective == "reboot" else found
 
     @cached_property
     def gfx(self) -> tuple[str, ...]:

@@ -21,12 +21,12 @@ _VERIFY = Verify("device-node-denied")
 
 def steps(situation: Situation) -> Sequence[Step]:
     """One step; nothing without an AMD GPU that could compute, or under WSL."""
-    if not situation.amd_able or situation.wsl:
+    denied = situation.finding("device-node-denied")
+    if situation.wsl or not (situation.amd_able or (denied is not None and not situation.amd)):
         return ()
     missing = situation.finding("device-node-missing")
     if missing is not None:
         return (_outside(situation, missing),)
-    denied = situation.finding("device-node-denied")
     if denied is None:
         return (_open(situation),)
     if situation.enclosed or (denied.fix is not None and not denied.fix.command):

@@ -43,6 +43,9 @@ def _driver(situation: Situation) -> Step:
     driven = [True if has_node(gpu) else is_driven(gpu) for gpu in gpus]
     if all(driven):
         return _bound(situation, gpus)
+    said = _no_compute(situation) if False not in driven else None
+    if said is not None:
+        return said
     if None in driven and False not in driven:
         why = "Which driver is bound to the GPU is not in this evidence; lspci -k tells it."
         return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
@@ -52,7 +55,7 @@ def _driver(situation: Situation) -> Step:
             return _waits(found, step_id)
     failed = situation.finding("driver-probe-failed")
     if failed is not None:
-        return _by_hand(situation, failed, "driver-probe-failed")
+        return _by_hand(failed, "driver-probe-failed")
     return _missing(situation)
 
 
@@ -69,6 +72,17 @@ def _waits(found: Finding, step_id: str) -> Step:
 
 
 def _bound(situation: Situation, gpus: Sequence[Gpu]) -> Step:
+    said = _no_compute(situation)
+    if said is not None:
+        return said
+    late = situation.finding("amdgpu-driver-window", "warning")
+    if late is not None and _packaged(situation):
+        return _install(situation, late.message, late.evidence, "amdgpu-driver-window")
+    return _done(situation, gpus)
+
+
+def _no_compute(situation: Situation) -> Step | None:
+    """Why the compute part of the driver does not take the GPU; None where no check says so."""
     for check in _NO_COMPUTE:
         found = situation.finding(check, "warning")
         if found is None:
@@ -77,11 +91,8 @@ def _bound(situation: Situation, gpus: Sequence[Gpu]) -> Step:
             return _install(situation, found.message, found.evidence)
         if check in ("kernel-too-old-for-gpu", "kfd-missing"):
             return _waits(found, "kernel")
-        return _by_hand(situation, found, check)
-    late = situation.finding("amdgpu-driver-window", "warning")
-    if late is not None and _packaged(situation):
-        return _install(situation, late.message, late.evidence, "amdgpu-driver-window")
-    return _done(situation, gpus)
+        return _by_hand(found, check)
+    return None
 
 
 def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
@@ -107,12 +118,15 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     )  # fmt: skip
 
 
-def _by_hand(situation: Situation, found: Finding, check: str) -> Step:
-    """What a finding says, where no command repairs it (a slot, a cold start, a kernel log to read)."""
+def _by_hand(found: Finding, check: str) -> Step:
+    """What a finding says, where no command repairs it (a slot, a cold start, a kernel log to read).
+
+    The person decides how the machine is started again: some of it needs the power off.
+    """
     fix = found.fix
     return Step(
         _ID, "Make the GPU usable for compute", "todo", sentence(found.message), found.evidence, risk="manual",
-        effective=fix.effective if fix is not None else "now", verify=Verify(check),
+        verify=Verify(check),
         notes=(sentence(fix.text),) if fix is not None else (),
     )  # fmt: skip
 

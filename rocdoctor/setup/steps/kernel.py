@@ -10,7 +10,7 @@ from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gfx import gfx_target, kernel_knows
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.presence import has_node
+from rocdoctor.presence import has_node, is_driven
 from rocdoctor.setup.deriving import (
     VENDOR_PAGE,
     actions_of,
@@ -61,6 +61,9 @@ def _step(situation: Situation) -> Step | None:
         return Step(_ID, _TITLE, "done", why, (*evidence, *nodes), verify=_VERIFY, support=risk)
     if isinstance(route, install.DriverRoute):
         return None  # the driver's own step: it is loaded or installed for the kernel that runs
+    told = situation.finding("kernel-too-old-for-gpu") is not None
+    if not told and all(is_driven(gpu) is not False for gpu in situation.amd_able):
+        return None  # a driver is bound, or nobody knows: nothing points to the kernel
     too_old = [gfx for gfx in situation.gfx if kernel_knows(gfx, situation.kernel) is False]
     if not too_old or not isinstance(route, Unknown):
         return None

@@ -71,7 +71,7 @@ def _parameters(situation: Situation) -> Iterator[Step]:
     given = value_or(situation.machine.kernel.parameters, {})
     seen: set[str] = set()
     for verdict, found in situation.findings(_PARAMETERS):
-        name = _parameter_name(situation, found)
+        name = _parameter_name(found)
         if name in seen:
             continue
         seen.add(name)
@@ -80,16 +80,12 @@ def _parameters(situation: Situation) -> Iterator[Step]:
         yield _parameter(situation, verdict, found, name, word)
 
 
-def _parameter_name(situation: Situation, found: Finding) -> str:
+def _parameter_name(found: Finding) -> str:
     """The parameter of the module that a finding speaks of."""
-    known = {*situation.machine.kernel.module_parameters.get("amdgpu", {})}
-    known |= {
-        name.removeprefix("amdgpu.")
-        for name in value_or(situation.machine.kernel.parameters, {})
-        if name.startswith("amdgpu.")
-    }
-    words = re.findall(r"[a-z][a-z0-9_]+", found.message)
-    return next((word for word in words if word in known), "gttsize" if "GTT" in found.message else "")
+    named = re.search(r"amdgpu\.([a-z][a-z0-9_]+)|parameter ([a-z][a-z0-9_]+)", found.message)
+    if named is not None:
+        return named[1] or named[2]
+    return "gttsize" if "GTT" in found.message else "ppfeaturemask"
 
 
 def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str, word: str | None) -> Step:

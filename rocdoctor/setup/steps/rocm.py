@@ -49,6 +49,11 @@ def steps(situation: Situation) -> Sequence[Step]:
 def _hopeless(situation: Situation) -> Step | None:
     """That no ROCm release computes on these GPUs: their chip has no compute path, or no list has their target."""
     chips = [gpu for gpu in situation.amd if kfd_path(gpu) is False]
+    if situation.refused is not None and not chips:
+        return Step(
+            _ID, "ROCm for this GPU", "impossible", sentence(situation.refused.message), situation.refused.evidence,
+            verify=_VERIFY, notes=(_INSTEAD,),
+        )  # fmt: skip
     if chips and not situation.amd_able:
         gpu = chips[0]
         shown = value_or(gpu.name, value_or(gpu.pci_id, "this card"))
