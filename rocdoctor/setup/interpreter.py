@@ -16,6 +16,8 @@ _KINDS = {
     "venv": "a virtual environment", "conda": "a conda environment", "system": "the system's interpreter",
     "uv": "an interpreter of uv", "pyenv": "an interpreter of pyenv", "nix": "an interpreter of Nix",
 }  # fmt: skip
+# What a path of the evidence may hold to stand in a command (home folders may have any letters).
+_PATH = re.compile(r"(?:/|~/)[\w./+@~ -]{1,400}")
 _SYSTEM = ("/usr/bin/", "/bin/", "/usr/local/bin/", "/run/current-system/")
 
 
@@ -54,6 +56,10 @@ def under_test(situation: Situation) -> Interpreter | Unknown:
     if not isinstance(torch.python, Known):
         return Unknown("the version of Python is not known", torch.python.reason, torch.python.source)
     path, kind = torch.interpreter.value, _kind(situation)
+    if not _PATH.fullmatch(path) or "/../" in path or not series(torch.python.value):
+        return Unknown(
+            "the path or the version of the interpreter makes no sense", "unparsable", torch.interpreter.source
+        )
     managed = value_or(torch.externally_managed, False)
     # The interpreter of an image serves that image alone, unless its distribution keeps pip away from it.
     own = kind in ("venv", "conda") or (situation.enclosed is not None and not managed)

@@ -11,6 +11,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.compat import torch_release
 from rocdoctor.setup.interpreter import Interpreter
 from rocdoctor.setup.plan import Action
+from rocdoctor.setup.situation import safe_word
 from rocdoctor.torch_stack import local_part, preliminary
 
 TRITONS = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
@@ -23,6 +24,11 @@ def family(torch: TorchBuild) -> dict[str, str]:
     """The installed packages of the build: name -> version."""
     packages = torch.packages.value if isinstance(torch.packages, Known) else {}
     return {name: packages[name] for name in FAMILY if name in packages}
+
+
+def pinned(name: str, version: str) -> str:
+    """A package with its version, where the version of the evidence may stand in a command."""
+    return f"{name}=={version}" if safe_word(version) else name
 
 
 def with_pip(into: Interpreter, torch: TorchBuild, here: bool) -> tuple[Action, ...]:
@@ -39,7 +45,7 @@ def uninstall(into: Interpreter, names: Sequence[str]) -> Action:
 def index_of(version: str) -> tuple[str, ...] | None:
     """The option that leads pip to the index from which torch or torchvision came; () is PyPI, None is not known."""
     label, row = local_part(version), torch_release(version)
-    if preliminary(version):
+    if not safe_word(version) or preliminary(version):
         return None
     if not label:
         return ()
@@ -56,14 +62,14 @@ def bring_back_alone(into: Interpreter, old: Mapping[str, str]) -> tuple[Action,
         index = index_of(version)
         if index is None:
             return ()
-        by_index.setdefault(index, []).append(f"{name}=={version}")
+        by_index.setdefault(index, []).append(pinned(name, version))
     back = [Action(words=(*into.pip, "install", "--no-deps", *names, *index)) for index, names in by_index.items()]
     return (uninstall(into, tuple(old)), *back)
 
 
 def bring_back(into: Interpreter, old: Mapping[str, str], new: Sequence[str] = ()) -> tuple[Action, ...]:
     """Exactly the packages that were there, in place of new ones; () where nobody knows the index they came from."""
-    named = [f"{name}=={old[name]}" for name in _NAMED if name in old]
+    named = [pinned(name, old[name]) for name in _NAMED if name in old]
     index = index_of(old.get("torch", ""))
     if not named or index is None or "torch" not in old:
         return ()

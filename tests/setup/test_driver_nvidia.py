@@ -8,7 +8,7 @@ import pytest
 
 from rocdoctor.facts import DeviceNode, Machine, ToolFailure
 from rocdoctor.setup.plan import SetupPlan, Step
-from tests.kit import amd_gpu, event, k, log, nvidia_gpu
+from tests.kit import amd_gpu, event, k, log, nvidia_gpu, u
 from tests.setup.desk import desk, gpu, planned, torch
 from tests.setup.kit import commands, ids, states, step_of
 
@@ -92,7 +92,7 @@ def test_nouveau_is_replaced() -> None:
 
 def test_a_module_that_does_not_fit_the_libraries_needs_a_restart_alone() -> None:
     failure = ToolFailure("run nvidia-smi", "failed", "Driver/library version mismatch", 1, "version-mismatch")
-    plan = planned(desk(gpu("ada"), **_WORKS | {"nvidia_failure": k(failure)}))
+    plan = planned(desk(gpu("ada"), drivers=_WORKS["drivers"], nvidia_failure=k(failure)))
     found = _driver(plan)
     assert (found.state, found.effective) == ("todo", "reboot") and not found.actions
     assert "restart" in ids(plan)
@@ -118,6 +118,12 @@ def test_ubuntu_signs_its_module_so_no_key_is_needed() -> None:
 
 def test_without_secure_boot_there_is_no_key() -> None:
     assert _KEY not in ids(planned(desk(gpu("ada", driver=None), os="debian 13")))
+
+
+def test_where_nobody_knows_of_secure_boot_the_key_is_a_note() -> None:
+    plan = planned(desk(gpu("ada", driver=None), os="debian 13", kernel={"secure_boot": u()}))
+    assert _KEY not in ids(plan)
+    assert any("Secure Boot is on is not known" in note for note in _driver(plan).notes)
 
 
 def test_a_refused_module_waits_for_its_key() -> None:

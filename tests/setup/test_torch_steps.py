@@ -235,3 +235,32 @@ def test_a_driver_older_than_every_wheel_comes_first() -> None:
     )
     assert step_of(found, "torch").state == "waiting"
     assert step_of(found, "driver-nvidia").state == "todo" and "470.256.02" in step_of(found, "driver-nvidia").why
+
+
+def test_gpus_that_are_kept_for_guests_train_nothing() -> None:
+    for card in (gpu("ada", driver="vfio-pci"), xtx(driver="vfio-pci")):
+        found = _torch(card)
+        assert commands(found)[-1].endswith(f"{_INDEX}/cpu") and "virtual machines" in found.why
+
+
+# -- hostile evidence
+
+
+@pytest.mark.parametrize(
+    "path", ["rm", "/tmp/$(id)/python", "/tmp/`id`", "/a;b/python", "-x", "/a\nb", "/a/../../python"]
+)
+def test_a_path_that_could_do_more_is_in_no_command(path: str) -> None:
+    found = planned(desk(xtx(), build=torch("2.9.1+cpu", path=path)))
+    assert step_of(found, "python-environment").state == "unknown"
+    for step in found.steps:
+        for action in (*step.actions, *step.undo):
+            assert not any(path in word for word in (*action.words, action.file, *action.lines))
+
+
+@pytest.mark.parametrize("version", ["2.9.1 --index-url=https://x", "2.9.1;x", "2.9.1+$(id)", "-r x", "2.9.1\nx"])
+def test_a_version_that_could_do_more_is_in_no_command(version: str) -> None:
+    packages = {"pip": "25.2", "torch": version, "torchvision": version, "numpy": version, "triton": version}
+    for build in (torch(version, packages=packages), torch("2.11.0+rocm7.2", packages=packages | {"triton-rocm": "1"})):
+        for step in planned(desk(xtx(), build=build)).steps:
+            for action in (*step.actions, *step.undo):
+                assert not any(version in word for word in action.words)

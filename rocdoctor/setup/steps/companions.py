@@ -10,7 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import at_least, evidence_of
 from rocdoctor.setup.installed_torch import judged
 from rocdoctor.setup.interpreter import Interpreter, under_test
-from rocdoctor.setup.pip import TRITONS, bring_back_alone, family, index_of, uninstall
+from rocdoctor.setup.pip import TRITONS, bring_back_alone, family, index_of, pinned, uninstall
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 from rocdoctor.setup.steps.python_environment import concerns_torch
@@ -54,7 +54,7 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
         )  # fmt: skip
     old = {name: value_or(torch.packages, {})[name] for name in both}
     actions = (uninstall(here, both), Action(words=(*here.pip, "install", f"torch=={version}", *index)))
-    plain = [f"{name}=={old[name]}" for name in both if name == "triton"]
+    plain = [pinned(name, old[name]) for name in both if name == "triton"]
     undo = (Action(words=(*here.pip, "install", "--no-deps", *plain)),) if plain else ()
     return Step(
         "triton", "Leave the triton that belongs to torch", "todo", about[0][1].message, evidence, actions,
@@ -102,7 +102,7 @@ def _numpy(situation: Situation, here: Interpreter) -> Step | None:
     return Step(
         "numpy", "Install NumPy 1 beside this old torch", "todo", found.message, found.evidence,
         (Action(words=(*here.pip, "install", "numpy<2")),), (f"numpy in {here.folder}",), "safe", "now", Verify(_NUMPY),
-        (Action(words=(*here.pip, "install", f"numpy=={have}")),) if have else (),
+        (Action(words=(*here.pip, "install", pinned("numpy", have))),) if have else (),
         optional=found.severity == "info",
     )  # fmt: skip
 

@@ -38,10 +38,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     driver, want = _driver(situation, gpus), wanted(situation)
     # Where torch uses other GPUs, or none, the goal is reached without it.
     driver = replace(driver, optional=isinstance(want, Wanted) and want.backend != "cuda")
-    key = _key(situation, driver)
-    # The key is made when the module is built; a module that was refused waits for it.
-    first = [key, driver] if _KEY in driver.needs else [driver, key]
-    found = [*first, _persistence(situation), _fabric(situation)]
+    found = [driver, _key(situation, driver), _persistence(situation), _fabric(situation)]
     return for_caretaker(situation, [one for one in found if one is not None])
 
 
@@ -147,6 +144,8 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     branch = f" {route.driver}" if route.driver else ""
     sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
     notes = [*_flavour(situation), *(one for one in route.notes if one not in install.boot_notes(route.secure_boot))]
+    if situation.secure_boot is None and route.secure_boot:
+        notes.append(f"Whether Secure Boot is on is not known. {install.boot_notes(route.secure_boot)[0]}")
     if situation.manager == "apt" and situation.secure_boot is not False and not route.secure_boot:
         notes.append("Ubuntu signs this module, so that Secure Boot accepts it as it is.")
     if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):
