@@ -18,8 +18,11 @@ from rocdoctor.knowledge import install, load, tables
 from rocdoctor.knowledge.install_steps import fill_text, table_steps
 from tests.install_kit import KERNELS, TARGETS, WHOLE, every_route, found, system, whole
 
-NAMES = ("install", "install_rocm", "install_torch", "install_nvidia", "install_cluster", "install_packages")
-WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_cluster")
+NAMES = (
+    "install", "install_rocm", "install_torch", "install_nvidia", "install_cluster", "install_packages",
+    "install_kernel",
+)  # fmt: skip
+WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.
 OFFICIAL = {
     "repo.radeon.com", "repo.amd.com", "rocm.docs.amd.com", "download.pytorch.org", "pytorch.org",
@@ -111,7 +114,8 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "kernel",
         "user",
     }
-    known |= {"drv", "cert", "install", "firmware", "mm", "ver", "dir", "rocm_packages", "nvdir"}
+    known |= {"drv", "cert", "install", "firmware", "mm", "ver", "dir", "rocm_packages", "nvdir",
+              "word", "slug", "pattern"}  # fmt: skip
     for table in WITH_STEPS:
         for step in table_steps(table).values():
             assert set(step.missing) <= known, step.id
