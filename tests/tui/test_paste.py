@@ -158,7 +158,7 @@ def test_escape_stops_a_diagnosis(monkeypatch: pytest.MonkeyPatch) -> None:
         go.set()
         await pilot.pause(0.2)
         assert page._read is None
-        assert not page.has_class("result")
+        assert not page.reading
 
     driven(fixture_host(HOST), stop)
 

@@ -52,14 +52,10 @@ class BundlePage(Page):
     BundlePage #search-label { width: 9; padding: 0 1; }
     BundlePage Input { height: 1; border: none; width: 1fr; background: $boost; padding: 0; }
     BundlePage #hits { width: auto; padding: 0 1; }
-    BundlePage #view { display: none; }
+    BundlePage #view, BundlePage #questions { width: 1fr; }
     BundlePage #view-title { height: 1; background: $panel; padding: 0 1; }
     BundlePage #answer { padding: 0 1; height: 1fr; }
-    BundlePage.reading #questions, BundlePage.reading #head, BundlePage.reading #search-line { display: none; }
-    BundlePage.wide #head, BundlePage.wide #search-line { display: block; }
-    BundlePage.reading #view { display: block; }
-    BundlePage.wide #questions { display: block; width: 1fr; }
-    BundlePage.wide #view { display: block; width: 1fr; border-left: solid $panel; }
+    BundlePage.wide #view { border-left: solid $panel; }
     """
     AUTO_FOCUS = "#questions"
 
@@ -73,6 +69,7 @@ class BundlePage(Page):
         self._path: Path | None = None
         self._written = ""
         self._packs = False
+        self.reading = False
 
     def body(self) -> ComposeResult:
         """What it holds; the questions; an answer."""
@@ -117,7 +114,7 @@ class BundlePage(Page):
         self.query_one("#search", Input).value = ""
         self.query_one("#questions", Rows).set(0, lambda index, width: Text())
         self.query_one("#answer", Rows).set(0, lambda index, width: Text())
-        self.remove_class("reading")
+        self._see(False)
 
     def _say(self, words: str) -> None:
         self.query_one("#head", Static).update(Text(words))
@@ -188,23 +185,32 @@ class BundlePage(Page):
         """Both beside each other where there is room."""
         super().on_resize()
         self.set_class(self.app.size.width >= _WIDE, "wide")
+        self._see(self.reading)
         self.call_after_refresh(self._draw_answer)
+
+    def _see(self, reading: bool) -> None:
+        """The answer or the questions, or both. Displays alone change: a class would style all widgets anew."""
+        self.reading = reading
+        wide = self.has_class("wide")
+        for name in ("head", "search-line", "questions"):
+            self.query_one(f"#{name}").display = wide or not reading
+        self.query_one("#view").display = wide or reading
 
     def action_read(self) -> None:
         """The answer in place of the list."""
-        self.add_class("reading")
+        self._see(True)
         self.query_one("#answer").focus()
         self.call_after_refresh(self._draw_answer)
 
     def action_search(self) -> None:
         """Type words."""
-        self.remove_class("reading")
+        self._see(False)
         self.query_one("#search").focus()
 
     def action_back(self) -> None:
         """One step back: from the answer, from the words, from the screen."""
-        if self.has_class("reading") or isinstance(self.focused, Input):
-            self.remove_class("reading")
+        if self.reading or isinstance(self.focused, Input):
+            self._see(False)
             self.query_one("#questions").focus()
         else:
             self.app.run_worker(self.rocdoctor.action_area("overview"))

@@ -56,12 +56,8 @@ class PastePage(Page):
     PastePage #state { height: auto; max-height: 4; padding: 0 1; }
     PastePage #buttons { height: 1; }
     PastePage Button { height: 1; border: none; min-width: 10; margin: 0 0 0 1; }
-    PastePage #result { display: none; }
     PastePage #result-title { height: 1; background: $panel; padding: 0 1; }
     PastePage #report { height: auto; padding: 0 1; }
-    PastePage.result #editor { display: none; }
-    PastePage.result #result { display: block; }
-    PastePage.wide #editor { display: block; }
     """
     AUTO_FOCUS = "PasteArea"
 
@@ -70,6 +66,7 @@ class PastePage(Page):
         self._asides: list[Aside] = []
         self._work: Background[Read] | None = None
         self._read: Read | None = None
+        self.reading = False
 
     def body(self) -> ComposeResult:
         """The text, then its diagnosis."""
@@ -94,7 +91,17 @@ class PastePage(Page):
     def on_resize(self) -> None:
         """Both beside each other where there is room."""
         super().on_resize()
-        self.set_class(self.app.size.width >= _WIDE, "wide")
+        self._see(self.reading)
+
+    @property
+    def _wide(self) -> bool:
+        return self.app.size.width >= _WIDE
+
+    def _see(self, reading: bool) -> None:
+        """The text or its diagnosis, or both."""
+        self.reading = reading
+        self.query_one("#editor").display = self._wide or not reading
+        self.query_one("#result").display = reading or (self._wide and self._read is not None)
 
     @property
     def _area(self) -> PasteArea:
@@ -125,7 +132,7 @@ class PastePage(Page):
         count = "A large paste is" if len(self._asides) == 1 else f"{len(self._asides)} large pastes are"
         text = Text(f"{count} kept beside this text: {binary_size(size)}, {lines} lines (F8 takes it away). ")
         text.append("It begins:" if len(self._asides) == 1 else "The last one begins:")
-        width = max(20, self.app.size.width // (2 if self.has_class("wide") else 1) - 4)
+        width = max(20, self.app.size.width // (2 if self._wide else 1) - 4)
         for line in self._asides[-1].head.split("\n"):
             first = Text("\n  " + line, style="dim", no_wrap=True)
             first.truncate(width, overflow="ellipsis")
@@ -185,7 +192,7 @@ class PastePage(Page):
     def _done(self, read: Read) -> None:
         self._read = read
         self._say("")
-        self.add_class("result")
+        self._see(True)
         title = f"diagnosis of {one_line(read.host.origin)}   o: all screens   Escape: back to the text"
         self.query_one("#result-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
         self.query_one("#report", Flow).set(lambda width: Text(report(read, width)))
@@ -194,7 +201,7 @@ class PastePage(Page):
         scroll.focus()
 
     def _edit(self) -> None:
-        self.remove_class("result")
+        self._see(False)
         self._area.focus()
 
     def action_back(self) -> None:
@@ -203,7 +210,7 @@ class PastePage(Page):
             self._work.cancel()
             self._say("Stopped.")
         elif self.query_one("#result").has_focus_within:
-            if self.has_class("wide"):
+            if self._wide:
                 self._area.focus()
             else:
                 self._edit()
