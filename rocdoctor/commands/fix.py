@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -149,7 +150,8 @@ def _apply(options: argparse.Namespace, found: list[Offer], checks: Sequence[Che
     left: list[tuple[Offer, Work | None]] = []
     made: set[object] = set()
     try:
-        with alone(place.state, place.uid):
+        # Where nothing can be applied, no folder is made either.
+        with alone(place.state, place.uid) if any(offer.changes for offer in found) else contextlib.nullcontext():
             for number, offer in enumerate(found, 1):
                 work = _work(offer, place)  # looked at now: a fix before may have changed the file
                 if work is None or not work.steps:

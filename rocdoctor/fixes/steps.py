@@ -124,6 +124,20 @@ def _unset(change: Unset, check: str, place: Place) -> tuple[list[Step], list[st
     return edits, left, typed
 
 
+def set_in(fix: Fix, place: Place) -> tuple[str, ...]:
+    """Files with lines that set the variables which a fix unsets (``unset NAME ...``), as a person would write them."""
+    words = fix.command.split(";")[0].split()
+    found: list[str] = []
+    for name in words[1:] if words[:1] == ["unset"] else ():
+        value = place.environment.get(name)
+        for path, kind in place.startup_files() if value is not None else ():
+            text = _text(place.real(path))
+            if value is not None and text is not None and name in text:
+                where = places(text, kind, name, value)
+                found += [f"{place.shown(path)}:{number}" for number in sorted((*where.plain, *where.mixed))]
+    return tuple(dict.fromkeys(found))
+
+
 def _typed(place: Place, path: str, number: int, kind: Kind) -> str:
     """The command by which a person switches a line off."""
     front = "" if place.privileged or path.startswith(f"{place.home}/") else "sudo "

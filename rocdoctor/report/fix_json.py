@@ -8,7 +8,7 @@ from typing import Any
 from rocdoctor import __version__
 from rocdoctor.fixes.offers import Offer
 from rocdoctor.fixes.place import Place
-from rocdoctor.fixes.steps import Work, told
+from rocdoctor.fixes.steps import Work, set_in, told
 from rocdoctor.report.clean import clean
 
 SCHEMA = "rocdoctor.fix/1"
@@ -40,6 +40,7 @@ def _offer(offer: Offer, work: Work | None, place: Place | None) -> dict[str, An
         "safety": fix.safety,
         "effective": work.effective if work is not None and steps else fix.effective,
         "verify": clean(offer.verify),
+        "set_in": [clean(one) for one in set_in(fix, place)] if place is not None else [],
         "does": [clean(told(step, place)) for step in steps if place is not None],
         "left": [clean(one) for one in ([offer.refusal] if offer.refusal else work.left if work is not None else ())],
     }

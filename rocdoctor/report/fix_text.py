@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rocdoctor.check import Effective
 from rocdoctor.fixes.offers import Offer
 from rocdoctor.fixes.place import Place
-from rocdoctor.fixes.steps import Work, told
+from rocdoctor.fixes.steps import Work, set_in, told
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.subjects import subject_parts
 from rocdoctor.report.text import Style, wrap
@@ -51,6 +51,7 @@ def offer_lines(
     rows = [("fix", one_line(offer.fix.text)), ("run", clean(offer.fix.command))]
     rows.append(("safety", f"{offer.fix.safety}; {EFFECT[offer.fix.effective]}"))
     rows.append(("verify", clean(offer.verify)))
+    rows.append(("set in", ", ".join(one_line(one) for one in set_in(offer.fix, place)) if place is not None else ""))
     rows += _apply_rows(offer, work, place)
     for label, text in rows:
         lines += wrap(text, width, f"   {label:<{_LABEL}}", " " * (_LABEL + 3)) if text else []

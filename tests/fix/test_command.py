@@ -81,6 +81,20 @@ def test_with_names_only_those(box: Box, capsys: pytest.CaptureFixture[str]) -> 
     assert "did you mean 'numa-balancing-on'?" in capsys.readouterr().err
 
 
+def test_where_a_variable_is_set_is_shown_also_where_a_person_has_to_judge(
+    box: Box, capsys: pytest.CaptureFixture[str]
+) -> None:
+    box.variables = {"NCCL_DEBUG": "LOUD", "HIP_VISIBLE_DEVICES": "-1"}
+    box.scratch.file("home/alice/.profile", "x=1\nexport NCCL_DEBUG=LOUD HIP_VISIBLE_DEVICES=-1\n")
+    box.scratch.file("etc/environment", "NCCL_DEBUG=LOUD\n")
+    run(["fix", "env-wrong-value"])
+    text = capsys.readouterr().out
+    assert "set in   ~/.profile:2, /etc/environment:1\n" in text
+    assert "apply    no: it shows something to you, or needs your judgement" in text
+    run(["fix", "visible-devices-hides-all", "--json"])
+    assert json.loads(capsys.readouterr().out)["fixes"][0]["set_in"] == ["~/.profile:2"]
+
+
 def test_json(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fix", *_NAMES, "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
@@ -161,6 +175,7 @@ def test_nothing_to_fix(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
     box.variables = {}
     assert run(["fix", "gfx-override-mismatch", "--apply", "--yes"]) == 0
     assert capsys.readouterr().out.startswith("Nothing to fix")
+    assert not box.scratch.state.exists()
 
 
 @pytest.mark.parametrize(

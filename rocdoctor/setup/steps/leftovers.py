@@ -53,7 +53,10 @@ def _names(found: Finding) -> list[str]:
 
 def _variable(situation: Situation, verdict: Verdict, found: Finding, names: list[str]) -> Step:
     text = sentence(found.fix.text) if found.fix is not None else ""
-    where = f"rocdoctor fix {verdict.check} finds the file and the line; with --apply it changes them, with a backup."
+    able = found.fix is not None and bool(found.fix.changes)
+    where = f"rocdoctor fix {verdict.check} looks for the file and the line" + (
+        "; with --apply it changes them, with a backup." if able else "."
+    )
     if situation.enclosed:
         inside = container_words(situation.enclosed)
         where = f"In a {inside} the image or the command that starts it sets variables (-e, --env-file, ENV)."
