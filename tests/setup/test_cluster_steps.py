@@ -71,6 +71,15 @@ def test_an_interface_that_is_not_there_is_to_be_named_right() -> None:
     assert found.verify is not None and found.verify.check == "network-interface-missing"
 
 
+def test_interfaces_without_a_known_card_are_better_than_nothing() -> None:
+    names = k({"lo": "unknown", "docker0": "up", "eth0": "up", "wlan0": "down"})
+    inside = {"kind": "docker", "rootless": False}
+    found = _step(desk(gpu("xtx"), interfaces=names, container=inside), "cluster-network")
+    assert found.state == "done" and found.why.startswith("Up: eth0;")
+    assert any("--network=host" in note for note in found.notes)
+    assert _step(desk(gpu("xtx"), interfaces=k({"docker0": "up", "lo": "up"})), "cluster-network").state == "unknown"
+
+
 def test_no_card_that_is_up_leaves_it_unknown() -> None:
     assert _step(desk(gpu("xtx")), "cluster-network").state == "unknown"
 

@@ -18,6 +18,8 @@ LAYER: Layer = "cluster"
 _RDMA = ("infiniband", "roce", "omnipath")
 _CHECKS = ("network-interface-missing", "infiniband-port-down", "network-link-flaps")
 _TOOL = "ibv_devinfo"
+# Names of interfaces that end on this machine: loopback, bridges and ends of containers and guests.
+_LOCAL = ("docker", "veth", "br-", "virbr", "podman", "cni", "lxc", "tap", "tun")
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -80,9 +82,13 @@ def _network(situation: Situation) -> Step:
         messages = " ".join(dict.fromkeys(one.message for _, one in found))
         return Step(
             "cluster-network", title, "todo", messages, evidence_of([verdict for verdict, _ in found]), risk="manual",
-            verify=Verify(found[0][0].check), notes=(*notes, *_advice(machine.network)),
+            verify=Verify(found[0][0].check), notes=(*notes, *_notes(situation)),
         )  # fmt: skip
     up = [nic for nic in machine.network if value_or(nic.state, "").strip().lower() in ("up", "active", "linkup")]
+    if not up and (there := _interfaces(situation)):
+        why = f"Up: {', '.join(there)}; their speed and MTU are not in this evidence."
+        shown = cite(machine.interfaces, ", ".join(f"{name} is up" for name in there))
+        return Step("cluster-network", title, "done", why, (shown,), verify=verify, notes=_notes(situation))
     if not up:
         why = "No network card that is up is in this evidence, so which interface joins the nodes is not known."
         return Step("cluster-network", title, "unknown", why, verify=Verify(command="ip -br link"))
@@ -92,7 +98,7 @@ def _network(situation: Situation) -> Step:
         alike.setdefault(_figures(nic), []).append(nic.name)
     why = f"Up: {'; '.join(f'{_few(names)} ({figures})' for figures, names in alike.items())}."
     down = [nic.name for nic in machine.network if nic not in up and isinstance(nic.state, Known)]
-    notes = (*((f"Not up: {', '.join(down)}.",) if down else ()), *_advice(machine.network))
+    notes = (*((f"Not up: {', '.join(down)}.",) if down else ()), *_notes(situation))
     return Step("cluster-network", title, "done", why, evidence, verify=verify, notes=notes)
 
 
@@ -110,7 +116,14 @@ def _figures(nic: Nic) -> str:
     return ", ".join(word for word in words if word)
 
 
-def _advice(network: Sequence[Nic]) -> tuple[str, ...]:
+def _interfaces(situation: Situation) -> list[str]:
+    """Interfaces that are up and could lead to another machine, where no card is known that they belong to."""
+    known = value_or(situation.machine.interfaces, {})
+    up = (name for name, state in known.items() if state == "up")
+    return sorted(name for name in up if name != "lo" and not name.startswith(_LOCAL))[:8]
+
+
+def _notes(situation: Situation) -> tuple[str, ...]:
     """What one node cannot show of itself."""
     found = [
         "All nodes and the switches between them need the same MTU; one that is smaller on the way stalls large "
@@ -120,7 +133,9 @@ def _advice(network: Sequence[Nic]) -> tuple[str, ...]:
         "Where a node has several interfaces, name the one that joins the nodes: NCCL_SOCKET_IFNAME and "
         "GLOO_SOCKET_IFNAME.",
     ]
-    if any(nic.kind == "infiniband" for nic in network):
+    if situation.enclosed:
+        found.append("A container reaches other machines as its host does only with --network=host.")
+    if any(nic.kind == "infiniband" for nic in situation.machine.network):
         found.append("InfiniBand ports become active only while a subnet manager runs in the fabric.")
     return tuple(found)
 
