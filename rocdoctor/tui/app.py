@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
@@ -61,6 +62,8 @@ class RocdoctorApp(App[None]):
 
     def on_mount(self) -> None:
         """Ask after the first frame."""
+        # A full collection of garbage holds up the keys for 0.1 s and more on a large machine: rarely, then.
+        gc.set_threshold(5000, 10, 20)
         self.call_after_refresh(self.examine)
 
     def on_call(self, message: Call) -> None:
@@ -82,6 +85,8 @@ class RocdoctorApp(App[None]):
 
     def _seen(self, look: Look) -> None:
         self.look = look
+        if not look.busy:
+            gc.freeze()  # facts and verdicts hold no cycles: collections need not walk over them
 
     def with_smoke(self, question: str) -> None:
         """Judge the machine again together with smoke tests that were run; the host keeps their results."""
