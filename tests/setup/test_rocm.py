@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.install import package_exists
+from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.steps.rocm import _removal
 from tests.golden.edits import Broken
+from tests.golden.replay import judged
+from tests.machines.files import MachineHost
 from tests.setup.kit import commands, ids, no_rocm, plan_in, plan_of, set_os, step_of
+from tests.setup.world.box import evidence
+from tests.setup.world.catalogue import CASES
 
 PACKAGES = {
     "xtx-ubuntu2204-fresh": "apt install amdrocm7.14-gfx1100",
@@ -139,3 +147,19 @@ def test_every_package_of_every_plan_exists_for_its_release() -> None:
                             seen += 1
                             assert package_exists(found, package) is True, f"{package} on {release}"
     assert seen > 20
+
+
+def test_generations_that_cannot_stand_side_by_side_are_removed_by_their_names() -> None:
+    case = next(one for one in CASES if one.name == "xtx-ubuntu2404-fresh")
+    assert case.box is not None and case.state is not None
+    packages = {"rocm-core": "7.2.0.70200-43~24.04", "rccl": "2.27.7.70200-43~24.04",
+                "amdrocm10.0-gfx1100": "10.0.0-1"}  # fmt: skip
+    files = evidence(case.box, replace(case.state, packages=packages, rocm="7.2.0"))
+    situation = Situation(judged(MachineHost(files)), "rocm")
+    route = install.rocm_routes(install.distributions()[1], "gfx1100")[0]
+    do, undo = _removal(situation, replace(route, remove_first=("classic", "classic_61")))
+    assert [one.words for one in do] == [("apt", "autoremove", "rccl", "rocm-core")]
+    assert [one.words for one in undo] == [("apt", "install", "rccl", "rocm-core")]
+    do, _ = _removal(situation, replace(route, remove_first=("newgen_10",)))
+    assert [one.words for one in do] == [("apt", "autoremove", "amdrocm10.0-gfx1100")]
+    assert _removal(situation, replace(route, remove_first=())) == ((), ())

@@ -11,11 +11,12 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.compat import rocm_release, rocm_releases
 from rocdoctor.knowledge.gfx import gfx_target, same_isa_group
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.parsers.rocm_packages import RocmPackage
 from rocdoctor.presence import kfd_path
 from rocdoctor.rocm_roots import package_summary
 from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, open_in, sentence
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.situation import Situation, safe_word
 
 LAYER: Layer = "rocm"
 
@@ -132,7 +133,8 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         relative = ", ".join(name for name in route.packages)
         why = f"{sentence(message)} {release} has no code for {gfx}; {relative} has that of a relative.".strip()
     if route.stream == "distribution":
-        why = f"{sentence(message)} {where} has {release} in its own archive.".strip()
+        which = release if route.rocm else "ROCm, of a release that the tables do not tell,"
+        why = f"{sentence(message)} {where} has {which} in its own archive.".strip()
     missing = open_in(actions)
     if missing:
         pages = " ".join(route.pages) or VENDOR_PAGE
@@ -183,13 +185,25 @@ def _verify(route: install.Route) -> str:
 
 
 def _removal(situation: Situation, route: install.Route) -> tuple[tuple[Action, ...], tuple[Action, ...]]:
-    """What must go before: packages of a generation that the new one does not stand beside."""
+    """What must go before, and what brings it back: packages of generations that cannot stand beside the new one."""
     summary = package_summary(situation.machine)
-    if summary is None or not route.remove_first:
+    words = {"apt": ("apt", "autoremove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
+    if summary is None or situation.manager not in words:
         return (), ()
-    names = sorted({one.name for one in summary.packages if one.stream == "classic"})
-    if not names or not {"classic", "classic_61"} & set(route.remove_first):
+    names = sorted({
+        one.name for one in summary.packages if _generation(one) in route.remove_first and safe_word(one.name)
+    })  # fmt: skip
+    if not names:
         return (), ()
-    remove = {"apt": ("apt", "autoremove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
-    words = remove.get(situation.manager)
-    return ((Action(words=(*words, "rocm-core"), root=True),), ()) if words is not None else ((), ())
+    back = (situation.manager, "install", *names)
+    return (Action(words=(*words[situation.manager], *names), root=True),), (Action(words=back, root=True),)
+
+
+def _generation(package: RocmPackage) -> str:
+    """The stream of the tables that a package is of: classic, or that of its release; "" for a distribution's own."""
+    have = numbers(package.release or "")[:2]
+    if package.stream == "classic":
+        return "classic_61" if have == numbers("6.1") else "classic"
+    if package.stream != "core":
+        return ""
+    return next((one.id for one in install.streams() if numbers(one.rocm)[:2] == have), "")
