@@ -16,8 +16,6 @@ _MOST_MATCHES = 4
 _SHORT_ANSWER = 6
 # A line of JSON may be as long as a file: so much is kept on each side of the value.
 _KEPT = 400
-# Words of a value stand in many lines; numbers and names with digits are telling.
-_TOKEN = re.compile(r"[A-Za-z_]*\d[\w.]*(?<!\.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +95,19 @@ def _find(text: str, value: str) -> list[tuple[int, int]]:
     squeezed = one_line(text)
     if len(squeezed) > 3 and (squeezed in wanted or wanted.rstrip(".") in squeezed):
         return [(len(text) - len(text.lstrip()), len(text.rstrip()))]  # the value is the line, or several of them
-    for token in _TOKEN.findall(wanted):
+    for token in _telling(wanted):
         bare = token[1:] if re.fullmatch(r"x\d+", token) else token  # a width is written x4 and 4
         whole = rf"(?<![0-9A-Za-z.])x?{re.escape(bare)}(?![0-9A-Za-z])"
         spans = [(one.start(), one.end()) for one in re.finditer(whole, text, re.IGNORECASE)]
         if spans:
             return spans[:_MOST_MATCHES]
     return []
+
+
+def _telling(value: str) -> list[str]:
+    """The numbers and the names with digits; words of a value stand in many lines."""
+    words = re.split(r"[\s,;:=()]", value)
+    return [word.strip(".'\"") for word in words if any(letter.isdigit() for letter in word)]
 
 
 def merged(parts: list[Excerpt]) -> Excerpt:

@@ -83,6 +83,8 @@ def steps_for(host: Host, row: Row, diagnosis: Diagnosis) -> tuple[NextStep, ...
         steps += [step for step in diagnosis.next if "dmesg" in step.command]
     if re.search(r"torch|python|interpreter", why):
         steps += [step for step in diagnosis.next if "--python" in step.command]
+    if host.kind == "live" and "torch was not imported" in why:
+        steps.append(NextStep(f"rocdoctor check {row.check} --import-torch", "it imports torch, and then it is known"))
     if re.search(r"sleep|suspend", why):
         steps += [step for step in diagnosis.next if "--wake" in step.command]
     asked = _ASKED.match(why)

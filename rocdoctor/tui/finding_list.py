@@ -171,16 +171,19 @@ def _parents(rows: Sequence[Row], causes: Sequence[Cause]) -> dict[tuple[str, st
     left = [row for row in rows if _grave(row) and row.cause not in standing]
     parents: dict[tuple[str, str, str], str] = {}
     for cause in causes:
-        explained = set(cause.explains)
+        # What the diagnosis names are findings with causes of their own; those without one follow just as well.
+        explained = set(cause.explains) | _explained(row for row in rows if row.cause == cause.cause and _grave(row))
         more = True
         while more:
             reached = [row for row in left if row.key not in parents and {row.check, row.cause} & explained]
             parents.update((row.key, cause.cause) for row in reached)
-            explained |= {
-                what for row in reached for one in row.members if one.finding for what in one.finding.explains
-            }
+            explained |= _explained(reached)
             more = bool(reached)
     return parents
+
+
+def _explained(rows: Iterable[Row]) -> set[str]:
+    return {what for row in rows for one in row.members if one.finding for what in one.finding.explains}
 
 
 def _silent(verdicts: Iterable[Verdict], state: State) -> list[Row]:

@@ -22,6 +22,8 @@ from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 WIDEST = 110
 _MOST_OTHERS = 12
 _MOST_VALUE = 240
+_MOST_ROWS = 4
+_COPIED = 2000
 _RISK = {
     "safe": "safe", "manual": "by hand: you decide or edit something", "reboots": "needs a reboot",
     "risky": "risky: read it before you do it",
@@ -73,8 +75,10 @@ class _Page:
     def title(self, words: str, more: str = "") -> None:
         self.line("")
         self.line(words, "bold underline")
-        if more:
-            self.text.append("  " + more, style="dim")
+        if len(words) + len(more) + 2 <= self.width:
+            self.text.append(f"  {more}" if more else "", style="dim")
+        else:
+            self.say(more, "  ", "dim")
 
 
 def _head(out: _Page, row: Row, diagnosis: Diagnosis) -> None:
@@ -127,7 +131,7 @@ def _evidence(out: _Page, row: Row, details: Details | None, everything: bool) -
         out.line("  reading the lines ...", "dim")
     for shown in details.shown if details is not None else ():
         _values(out, shown.evidence)
-        _excerpt(out, shown.excerpt)
+        _excerpt(out, shown.excerpt, everything)
     if several:
         _others(out, row, everything)
 
@@ -140,7 +144,7 @@ def _values(out: _Page, evidence: Sequence[Evidence]) -> None:
     for whole, where in places.items():
         value = whole if len(whole) <= _MOST_VALUE else whole[: _MOST_VALUE - 4] + " ..."
         place = ", ".join(filter(None, dict.fromkeys(where)))
-        if len(value) + len(place) + 8 <= out.width:
+        if len(value) + len(place) + len("    from ") <= out.width:
             out.line(f"  {value}", "bold")
             out.text.append(f"  from {place}" if place else "")
         else:
@@ -148,15 +152,22 @@ def _values(out: _Page, evidence: Sequence[Evidence]) -> None:
             out.say(f"from {place}" if place else "", "    ", hang="      ")
 
 
-def _excerpt(out: _Page, found: Excerpt) -> None:
+def _excerpt(out: _Page, found: Excerpt, everything: bool) -> None:
+    """The lines with their numbers; a marked one may take several rows."""
     digits = len(str(found.lines[-1].number)) if found.lines else 0
+    room = max(10, out.width - digits - len("  > ") - len(" | "))
     before = 0
     for line in found.lines:
         if before and line.number > before + 1:
             out.line(f"    {'...':>{digits + 2}}", "dim")
         before = line.number
-        out.line(f"  {'>' if line.marked else ' '} {line.number:>{digits}} | ", "bold" if line.marked else "dim")
-        out.text.append_text(clipped(line, out.width - digits - 7))
+        text = clipped(line, _COPIED if everything else room * (_MOST_ROWS if line.marked else 1))
+        style = "bold" if line.marked else "dim"
+        out.line(f"  {'>' if line.marked else ' '} {line.number:>{digits}} | ", style)
+        for at in range(0, max(1, len(text)), _COPIED if everything else room):
+            if at:
+                out.line(f"    {'':>{digits}} | ", style)
+            out.text.append_text(text[at : at + (_COPIED if everything else room)])
     if found.note:
         out.say(f"({found.note})", "    ", "dim")
 
@@ -169,13 +180,13 @@ def clipped(line: Line, room: int) -> Text:
     if text.cell_len <= room:
         return text
     first, last = line.spans[0] if line.spans else (0, 0)
-    begin = 0 if last <= room - 4 else max(0, min(first, last - room // 2) - 8)
-    end = begin + room - (4 if begin else 0) - 4
-    if end >= len(line.text):
-        begin, end = max(0, len(line.text) - room + 4), len(line.text)
-    part = text[begin:end]
+    inner = max(1, room - len("... ") - len(" ..."))
+    begin = max(0, first - max(0, inner - (last - first)) // 2) if last > room - len(" ...") else 0
+    end = min(len(line.text), begin + (inner if begin else inner + len("... ")))
     head, tail = "... " if begin else "", " ..." if end < len(line.text) else ""
-    return Text.assemble((head, "dim"), part, (tail, "dim"), no_wrap=True)
+    cut = Text.assemble((head, "dim"), text[begin:end], (tail, "dim"), no_wrap=True)
+    cut.truncate(room)  # characters that are two columns wide
+    return cut
 
 
 def _others(out: _Page, row: Row, everything: bool) -> None:

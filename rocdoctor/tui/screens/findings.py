@@ -59,10 +59,9 @@ class FindingsPage(Page):
     )
     CSS = """
     FindingsPage #both { layout: vertical; height: 1fr; }
-    FindingsPage FindingOptions { height: auto; max-height: 45%; border: none; padding: 0;
-        text-wrap: nowrap; text-overflow: ellipsis; }
-    FindingsPage FindingOptions > .option-list--option-disabled { color: $foreground; text-style: bold; }
-    FindingsPage #detail { height: 1fr; border-top: solid $accent; padding: 0 1; }
+    FindingsPage FindingOptions { height: auto; max-height: 45%; }
+    FindingsPage #detail { height: 1fr; border-top: solid $accent; padding: 0 1;
+        scrollbar-gutter: stable; }
     FindingsPage #detail:focus { border-top: heavy $accent; }
     FindingsPage #verification { display: none; height: auto; border: round $accent; padding: 0 1; margin-bottom: 1; }
     FindingsPage #verification.open { display: block; }
@@ -102,7 +101,7 @@ class FindingsPage(Page):
     # -- what is known
 
     def show(self, look: Look) -> None:
-        """Another step of the looking: the same filter and the same row as far as they are still there."""
+        """Another step of the looking; the filter and the row stay as far as they can."""
         host = self.rocdoctor.host
         if self._host is not None and host is not self._host:
             self._verifying.forget()
@@ -131,13 +130,15 @@ class FindingsPage(Page):
         if not shown:
             self.query_one("#empty", Static).update(no_rows(self.look, panel.filter, bool(self._sections)))
         self.query_one(FindingOptions).fill(shown)
+        if shown and self.focused is None:  # it was hidden until now
+            self.call_after_refresh(self.query_one("#list").focus)
         self._chosen()
 
     # -- the chosen row
 
     @property
     def row(self) -> Row | None:
-        """The row that is chosen."""
+        """The chosen row."""
         return self.query_one(FindingOptions).row
 
     @property
@@ -156,6 +157,7 @@ class FindingsPage(Page):
         if not self.has_class("wide"):
             self.add_class("alone")
         self.query_one("#detail").focus()
+        self._draw()
 
     def _chosen(self) -> None:
         row = self.row
@@ -191,7 +193,9 @@ class FindingsPage(Page):
         if row is None or self._diagnosis is None:
             return
         detail = self.query_one("#detail")
-        width = (detail.size.width or self.size.width) - 4
+        words = "Escape: back to the list" if self.has_class("alone") else "Enter: this page alone"
+        detail.border_title = None if self.has_class("wide") else f"{words}, space: more"
+        width = detail.scrollable_content_region.width
         self.query_one("#page", Static).update(page(row, self._diagnosis, self._details.get(row.key), width))
         self.draw_verification()
 
@@ -208,9 +212,6 @@ class FindingsPage(Page):
         self.set_class(self.app.size.width >= _WIDE, "wide")
         if self.has_class("wide"):
             self.remove_class("alone")
-        self.query_one("#detail").border_title = (
-            None if self.has_class("wide") else "Enter: this page alone, space: more"
-        )
         self.call_after_refresh(self._draw)
 
     # -- moving
@@ -235,8 +236,8 @@ class FindingsPage(Page):
         """One step back: from the search, a verification, the page alone, the filter, this screen."""
         panel = self.query_one(FilterPanel)
         if panel.leave_search():
-            pass
-        elif self._verifying.cancel():
+            return
+        if self._verifying.cancel():
             self.notify("cancelled")
         elif self.has_class("alone"):
             self.remove_class("alone")
@@ -279,10 +280,8 @@ class FindingsPage(Page):
         fix = self.row.finding.fix if self.row is not None and self.row.finding is not None else None
         if fix is not None and fix.command:
             self.copy(clean(fix.command), clean(fix.command))
-        elif fix is not None:
-            self.notify("this fix has no command; y copies the whole finding")
         else:
-            self.notify("there is no fix here; y copies the whole text")
+            self.notify(f"{'this fix has no command' if fix else 'there is no fix here'}; y copies the whole page")
 
     def action_copy_all(self) -> None:
         """The page as text."""

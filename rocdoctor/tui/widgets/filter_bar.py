@@ -52,8 +52,8 @@ class FilterPanel(Vertical):
     DEFAULT_CSS: ClassVar[str] = """
     FilterPanel { height: auto; }
     FilterPanel FilterBar { height: auto; max-height: 2; }
-    FilterPanel Input { display: none; height: 1; border: none; padding: 0 1; }
-    FilterPanel Input.open { display: block; }
+    FilterPanel Input, FilterPanel Input:focus { display: none; height: 1; border: none; padding: 0 1; }
+    FilterPanel Input.open, FilterPanel Input.open:focus { display: block; }
     """
 
     class Changed(Message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from rich.text import Text
 from textual.widgets import OptionList
@@ -15,6 +16,14 @@ from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 
 class FindingOptions(OptionList):
     """Rows below headings. ``row`` is the one under the cursor."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    FindingOptions { border: none; padding: 0; text-wrap: nowrap; text-overflow: ellipsis; }
+    FindingOptions:focus { border: none; }
+    FindingOptions > .option-list--option-disabled { color: $foreground; text-style: bold; }
+    FindingOptions > .option-list--option-highlighted, FindingOptions:focus > .option-list--option-highlighted {
+        background: $primary-darken-3; color: $text; text-style: bold; }
+    """
 
     def __init__(self) -> None:
         super().__init__(id="list")
