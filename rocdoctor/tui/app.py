@@ -59,12 +59,18 @@ class RocdoctorApp(App[None]):
         self._before: list[tuple[Host, Callable[[], Host]]] = []
         self._smoke: tuple[Host, str] | None = None
         self._work: Background[None] | None = None
+        self._collections = gc.get_threshold()
 
     def on_mount(self) -> None:
         """Ask after the first frame."""
         # A full collection of garbage holds up the keys for 0.1 s and more on a large machine: rarely, then.
         gc.set_threshold(5000, 10, 20)
         self.call_after_refresh(self.examine)
+
+    def on_unmount(self) -> None:
+        """Leave the collection of garbage as it was found."""
+        gc.unfreeze()
+        gc.set_threshold(*self._collections)
 
     def on_call(self, message: Call) -> None:
         """Do what a thread wants done."""
