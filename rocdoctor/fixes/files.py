@@ -134,7 +134,9 @@ def _judge_folders(path: Path, uid: int, top: Path) -> None:
     for folder in (real, *real.parents):
         status = os.stat(folder)
         sticky = bool(status.st_mode & stat.S_ISVTX)
-        if status.st_uid not in (0, uid) or (status.st_mode & stat.S_IWOTH and not sticky):
+        # What lies above may belong to anybody: in a container the host's root has another number.
+        foreign = folder == real and status.st_uid not in (0, uid)
+        if foreign or (status.st_mode & stat.S_IWOTH and not sticky):
             raise Refused(f"others can change the folder {folder}")
         if folder == Path(os.path.realpath(top)):
             return

@@ -91,6 +91,10 @@ def _dangling(scratch: Scratch) -> None:
     os.link(scratch.home / ".bashrc", scratch.home / "second-name")
 
 
+def _open_above(scratch: Scratch) -> None:
+    (scratch.root / "home").chmod(0o777)
+
+
 def _open_folder(scratch: Scratch) -> None:
     scratch.home.chmod(0o777)
 
@@ -100,7 +104,7 @@ def _open_folder(scratch: Scratch) -> None:
     [
         (_link, "symbolic link"), (_dangling, "several names (hard links)"),
         (lambda scratch: (scratch.home / ".bashrc").chmod(0o444), "read-only"),
-        (_open_folder, "others can change the folder"),
+        (_open_folder, "others can change the folder"), (_open_above, "others can change the folder"),
     ],
 )  # fmt: skip
 def test_an_unusual_file_is_left_alone(scratch: Scratch, prepare: object, words: str) -> None:
