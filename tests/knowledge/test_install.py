@@ -20,7 +20,7 @@ from tests.install_kit import KERNELS, TARGETS, WHOLE, every_route, found, syste
 
 NAMES = (
     "install", "install_rocm", "install_torch", "install_nvidia", "install_cluster", "install_packages",
-    "install_kernel",
+    "install_kernel", "install_wsl",
 )  # fmt: skip
 WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.

@@ -119,7 +119,15 @@ def test_which_gpu_windows_has_is_unknown_without_a_sign_of_it() -> None:
     found = planned(desk(build=torch(), **_WSL))
     assert step_of(found, "driver-windows").state == step_of(found, "torch").state == "unknown"
     assert "Windows" in step_of(found, "torch").why
-    assert any("wsl_compatibility" in note for note in step_of(found, "driver-windows").notes)
+    notes = step_of(found, "driver-windows").notes
+    assert any("wsl_compatibility" in note for note in notes)
+    assert any("26.6.4 for ROCm 7.14" in note for note in notes) and any("librocdxg" in note for note in notes)
+
+
+def test_an_override_is_not_set_under_wsl() -> None:
+    card = gpu("navi22", driver=u(), bdf=u())
+    assert "gfx-override" not in ids(planned(desk(card, build=torch(), **_WSL)))
+    assert "gfx-override" in ids(planned(desk(card, build=torch())))
 
 
 def test_a_runtime_that_finds_nothing_is_told_by_the_check() -> None:

@@ -83,6 +83,12 @@ def test_the_wheel_is_that_of_the_gpu_and_the_index_is_named() -> None:
     assert found.verify is not None and found.verify.check == "torch-not-installed"
 
 
+def test_what_is_known_of_the_release_is_said() -> None:
+    eight = [amd_gpu(index, gfx="gfx942", pci_id="1002:74a1", name="AMD Instinct MI300X") for index in range(8)]
+    assert any("ResNet-50" in note and "slower" in note for note in _torch(*eight).notes)
+    assert not any("ResNet-50" in note for note in _torch(xtx()).notes)
+
+
 @pytest.mark.parametrize(
     ("version", "more", "back"),
     [

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.gfx_override import NAME
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.compat import known_issues
 from rocdoctor.knowledge.gfx import override_gfx_name
 from rocdoctor.presence import is_driven
 from rocdoctor.setup.deriving import sentence
@@ -187,6 +188,13 @@ def _notes(
         found.append(
             f"Newer: torch {newer}. Whether their {wheel.flavour} builds have code for {_for(want)} is not known."
         )
+    if want.backend == "rocm" and wheel.torch is not None:
+        release = wheel.flavour.removeprefix("rocm")
+        for issue in known_issues(torch=wheel.torch, rocm=release, gfx=want.gfx, gpus=len(want.gpus)):
+            if not issue.open_keys:
+                found.append(
+                    f"Known since {issue.seen}, {issue.workload}: {issue.symptom} {issue.workaround or ''}".rstrip()
+                )
     if situation.wsl and want.backend == "rocm":
         found.append(
             "Whether the runtime inside this wheel reaches the GPU of Windows is not known; AMD's pages on WSL say."

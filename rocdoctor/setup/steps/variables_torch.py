@@ -40,6 +40,8 @@ def _override(situation: Situation, want: Wanted) -> Step | None:
     value = (wheel.environment or {}).get(gfx_override.NAME) if wheel is not None else None
     if into is None or wheel is None or value is None or not want.gpus:
         return None
+    if situation.wsl:
+        return None  # there it hides the GPU (install_wsl.yaml)
     gfx, stand_in, name = want.gfx[0], override_gfx_name(value) or value, f"{gfx_override.NAME}={value}"
     title, support = f"Run {gfx} as {stand_in}", wheel.risk or ""
     set_now = gfx_override.override_of(situation.machine, want.gpus[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from rocdoctor.check import cite
 from rocdoctor.evidence import NOT_ASKED, Known, value_or
@@ -29,14 +30,26 @@ def steps(situation: Situation) -> Sequence[Step]:
     """One step, under WSL alone."""
     if not situation.wsl:
         return ()
-    step, raw = _step(situation), load_table("install")["driver"]["elsewhere"]["wsl"]
-    sources = words(raw["s"])
+    step = _step(situation)
+    rows = [] if step.state == "done" else _advice(situation)
+    sources = tuple(dict.fromkeys(source for row in rows for source in words(row["s"]))) or ("docs10-inst",)
     return (
         replace(
-            step, notes=(*step.notes, *_INSIDE), sources=sources, table="install",
-            kind=install.weakest("install", sources),
+            step, notes=(*step.notes, *(row["text"] for row in rows), *_INSIDE), sources=sources, table="install_wsl",
+            kind=install.weakest("install_wsl", sources),
         ),
     )  # fmt: skip
+
+
+def _advice(situation: Situation) -> list[Any]:
+    """What AMD cards ask for under WSL; nothing where the GPU is known to be of NVIDIA."""
+    if situation.gpus("nvidia"):
+        return []
+    table = load_table("install_wsl")
+    pairs = ", ".join(f"{row['adrenalin']} for ROCm {row['rocm']}" for row in table["windows"])
+    sources = tuple(dict.fromkeys(source for row in table["windows"] for source in words(row["s"])))
+    driver = {"text": f"AMD Software (Adrenalin) for Windows, at least: {pairs}.", "s": list(sources)}
+    return [driver, table["systems"], *table["inside"], *table["harm"]]
 
 
 def _step(situation: Situation) -> Step:
@@ -66,6 +79,5 @@ def _step(situation: Situation) -> Step:
         verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
         notes=(
             f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
-            "ROCm inside WSL needs a bridge library to the driver of Windows, whose address was not read.",
         ),
     )  # fmt: skip
