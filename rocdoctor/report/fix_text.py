@@ -11,8 +11,10 @@ from rocdoctor.fixes.steps import Work, set_in, told
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.subjects import subject_parts
 from rocdoctor.report.text import Style, wrap
+from rocdoctor.setup.typed import broken, tokens_of
 
 _LABEL = 9
+_COMMANDS = ("run", "verify", "type")  # a long one goes on after a backslash, so that it can be copied
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 EFFECT: dict[Effective, str] = {
     "now": "takes effect at once", "new-login": "takes effect at the next login", "reboot": "takes effect at a restart"
@@ -48,13 +50,17 @@ def offer_lines(
     first, *rest = wrap(head, width, "", "   ")
     lines = [first.replace(severity, style(severity, _COLOURS[severity]), 1), *rest]
     lines += wrap(one_line(offer.finding.message), width, "   ")
-    rows = [("fix", one_line(offer.fix.text)), ("run", clean(offer.fix.command))]
+    rows = [("fix", one_line(offer.fix.text)), ("run", offer.fix.command)]
     rows.append(("safety", f"{offer.fix.safety}; {EFFECT[offer.fix.effective]}"))
-    rows.append(("verify", clean(offer.verify)))
+    rows.append(("verify", offer.verify))
     rows.append(("set in", ", ".join(one_line(one) for one in set_in(offer.fix, place)) if place is not None else ""))
     rows += _apply_rows(offer, work, place)
     for label, text in rows:
-        lines += wrap(text, width, f"   {label:<{_LABEL}}", " " * (_LABEL + 3)) if text else []
+        front, inner = f"   {label:<{_LABEL}}", " " * (_LABEL + 3)
+        if text and label in _COMMANDS:
+            lines += broken(tokens_of(clean(text)), width, front, f"{inner}  ")
+        elif text:
+            lines += wrap(text, width, front, inner)
     return lines
 
 
@@ -71,4 +77,4 @@ def _apply_rows(offer: Offer, work: Work | None, place: Place | None) -> Iterabl
         yield "apply", f"no: {'; '.join(one_line(one) for one in work.left) or 'it is done already'}"
         for command in work.typed:
             if command != offer.fix.command:
-                yield "type", clean(command)
+                yield "type", command

@@ -66,7 +66,8 @@ def _head(plan: SetupPlan, width: int, sudo: bool, style: Style) -> list[str]:
     if said.step is not None and said.step.state == "todo":
         lines += _commands(said.step.actions, width, sudo, "    ", "      ")
         if not said.step.actions:
-            lines += wrap(one_line(said.step.why), width, "    ")
+            for one in notes(said.step) or [one_line(said.step.why)]:
+                lines += wrap(one, width, "    ", "      ")
     for one in said.more:
         lines += wrap(one_line(one), width, "  ")
     return lines

@@ -72,6 +72,25 @@ def broken(tokens: Tokens, width: int, indent: str, hang: str) -> list[str]:
     return [*lines, current]
 
 
+def tokens_of(command: str) -> Tokens:
+    """A command as somebody wrote it, cut at the blanks where a backslash may stand: not in quotes, not in ``$( )``."""
+    found: list[str] = []
+    current, quote, depth = "", "", 0
+    for sign in " ".join(command.split("\n")):
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        elif sign in "()":
+            depth = max(0, depth + (1 if sign == "(" else -1))
+        elif sign == " " and not depth:
+            found += [current] if current else []
+            current = ""
+            continue
+        current += sign
+    return tuple([*found, current] if current else found)
+
+
 def is_ready(action: Action) -> bool:
     """Whether a program may run it: nothing in it is left to fill in, and every sign of it can be seen."""
     texts = (*action.words, action.file, *action.lines)

@@ -171,6 +171,25 @@ def test_without_privileges_the_command_is_printed(box: Box, capsys: pytest.Capt
     assert tree(box.scratch.root) == before
 
 
+def test_a_long_command_can_be_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    text = tmp_path / "issue.txt"
+    names = "  Marketing Name:          AMD Instinct MI300X\n  Name:                    gfx942\n"
+    failed = ">>> torch.__version__\n'2.5.1+cu124'\nRuntimeError: Found no NVIDIA driver on your system.\n"
+    text.write_text(names + failed)
+    run(["fix", "--from", str(text)])
+    lines = capsys.readouterr().out.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.strip().startswith("run      pip uninstall"))
+    end = next(number for number, line in enumerate(lines) if number > begin and not line.endswith("\\"))
+    words = " ".join(line.removesuffix("\\").strip() for line in lines[begin : end + 1])
+    assert words.startswith("run      pip uninstall -y torch torchvision torchaudio; pip install torch")
+    assert words.endswith("/rocm7.2")
+    assert end > begin
+    assert all(len(line) <= 70 for line in lines[begin : end + 1])
+
+
 def test_nothing_to_fix(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
     box.variables = {}
     assert run(["fix", "gfx-override-mismatch", "--apply", "--yes"]) == 0

@@ -10,7 +10,7 @@ import pytest
 
 from rocdoctor.setup.guards import done_test, is_neutral, is_rebuild, is_refresh, unattended
 from rocdoctor.setup.plan import Action
-from rocdoctor.setup.typed import broken, commands, is_ready, quoted
+from rocdoctor.setup.typed import broken, commands, is_ready, quoted, tokens_of
 
 BASH = shutil.which("bash")
 needs_bash = pytest.mark.skipif(BASH is None, reason="no bash here")
@@ -39,6 +39,19 @@ def test_long_commands_are_broken_between_words() -> None:
     assert max(map(len, lines)) <= 20
     assert " ".join(line.removesuffix("\\").strip() for line in lines) == "sudo apt install one two three"
     assert all(line.endswith(" \\") for line in lines[:-1])
+
+
+@pytest.mark.parametrize(
+    ("command", "tokens"),
+    [
+        ("a 'b c' | d", ("a", "'b c'", "|", "d")), ('a "b  c"; d', ("a", '"b  c";', "d")),
+        ("docker run --group-add $(getent group render | cut -d: -f3) x",
+         ("docker", "run", "--group-add", "$(getent group render | cut -d: -f3)", "x")),
+        ("a  b\nc ", ("a", "b", "c")), ("", ()), ("'a b", ("'a b",)), (") a", (")", "a")),
+    ],
+)  # fmt: skip
+def test_a_written_command_is_cut_where_a_backslash_may_stand(command: str, tokens: tuple[str, ...]) -> None:
+    assert tokens_of(command) == tokens
 
 
 def test_what_is_left_to_fill_in_is_not_run() -> None:

@@ -41,6 +41,13 @@ def test_the_next_step_comes_with_its_commands() -> None:
     assert not any("sudo" in line for line in setup_text.render(FULL, sudo=False).splitlines())
 
 
+def test_what_is_done_by_hand_begins_with_how() -> None:
+    step = Step("a", "Do it", "todo", "Why it is.", risk="manual", notes=("Do this first.", "Then that."))
+    lines = setup_text.render(SetupPlan("rocm", (step,))).splitlines()
+    assert lines[:3] == ["Step 1 of 1, now: Do it.", "    Do this first.", "    Then that."]
+    assert setup_text.render(SetupPlan("rocm", (replace(step, notes=()),))).splitlines()[1] == "    Why it is."
+
+
 def test_a_plan_of_waiting_steps_says_for_what() -> None:
     late = SetupPlan("pytorch", (replace(GROUPS, needs=()),))
     assert headline(late).text.startswith("Step 1 of 1 waits")
