@@ -30,6 +30,14 @@ def actions_of(steps: Iterable[install.Step]) -> tuple[Action, ...]:
     return tuple(found)
 
 
+def with_fresh_lists(actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Actions that begin with reading apt's lists of packages: old lists name packages that are gone."""
+    found = tuple(actions)
+    update = Action(words=("apt", "update"), root=True)
+    first = next((one for one in found if one.words[:1] == ("apt",)), None)
+    return found if first is None or first == update else (update, *found)
+
+
 def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
     """Files and packages that actions write or install, each once."""
     found: list[str] = []
@@ -37,6 +45,8 @@ def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
         if action.file:
             found.append(action.file)
         words = action.words
+        if words[:1] in (("curl",), ("gpg",)) and "-o" in words[:-1]:
+            found.append(words[words.index("-o") + 1])
         if words and _INSTALLS.get(words[0]) in words:
             found += [word for word in words[words.index(_INSTALLS[words[0]]) + 1 :] if not word.startswith("-")]
     return tuple(dict.fromkeys(found))

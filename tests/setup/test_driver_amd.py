@@ -46,7 +46,9 @@ def test_an_old_kernel_gets_the_packaged_driver_for_exactly_this_release() -> No
     assert list(files) == ["/etc/apt/sources.list.d/amdgpu.list"]
     assert " jammy main" in files["/etc/apt/sources.list.d/amdgpu.list"][0]
     assert f"apt install linux-headers-{KERNEL} linux-modules-extra-{KERNEL}" in commands(found)
+    assert commands(found)[0] == "apt update"  # old lists name headers that are gone
     assert commands(found)[-1] == "apt install amdgpu-dkms"
+    assert "/etc/apt/keyrings/rocm.gpg" in found.changes
     assert "amdgpu-dkms" in found.changes
     assert "apt autoremove amdgpu-dkms" in [action.command for action in found.undo]
     assert found.verify == Verify("gpu-without-driver")
@@ -70,11 +72,11 @@ def test_red_hat_gets_its_own_repository_and_headers() -> None:
 
 def test_a_kernel_that_knows_the_gpu_only_loads_its_module() -> None:
     debian = step_of(plan_in("xtx-debian12-fresh"), "driver-amd")
-    assert commands(debian) == ["apt install firmware-amd-graphics", "modprobe amdgpu"]
+    assert commands(debian) == ["apt update", "apt install firmware-amd-graphics", "modprobe amdgpu"]
     assert "non-free-firmware" in debian.notes[0]
     assert [action.command for action in debian.undo] == ["modprobe -r amdgpu"]
     ubuntu = step_of(plan_in("xtx-ubuntu2404-fresh", driver=False), "driver-amd")
-    assert commands(ubuntu) == ["apt install linux-modules-extra-6.14.0-29-generic", "modprobe amdgpu"]
+    assert commands(ubuntu) == ["apt update", "apt install linux-modules-extra-6.14.0-29-generic", "modprobe amdgpu"]
     assert commands(step_of(plan_in("rx9070xt-rhel10"), "driver-amd")) == ["modprobe amdgpu"]
 
 
@@ -93,7 +95,7 @@ def test_a_driver_that_was_built_for_another_kernel_is_built_again() -> None:
     driver = step_of(found, "driver-amd")
     assert driver.state == "todo"
     assert commands(driver) == [
-        f"apt install linux-headers-{KERNEL} linux-modules-extra-{KERNEL}", "dkms autoinstall",
+        "apt update", f"apt install linux-headers-{KERNEL} linux-modules-extra-{KERNEL}", "dkms autoinstall",
     ]  # fmt: skip
 
 

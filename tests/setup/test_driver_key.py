@@ -10,6 +10,7 @@ def test_the_key_goes_in_between_the_driver_and_the_restart() -> None:
     found = plan_in("xtx-ubuntu2204-secure-boot")
     order = [name for name in ids(found) if name in ("driver-amd", "secure-boot-key", "restart")]
     assert order == ["driver-amd", "secure-boot-key", "restart"]
+    assert "before the restart" in step_of(found, "driver-amd").notes[0]
     key = step_of(found, "secure-boot-key")
     assert commands(key)[-1] == "mokutil --import /var/lib/shim-signed/mok/MOK.der"
     assert any("Enroll MOK" in note and "console" in note for note in key.notes)

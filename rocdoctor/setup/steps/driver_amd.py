@@ -9,7 +9,16 @@ from rocdoctor.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.facts import Gpu
 from rocdoctor.knowledge import install
 from rocdoctor.presence import count_words, has_node, is_driven
-from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, for_caretaker, open_in, sentence, sources_of
+from rocdoctor.setup.deriving import (
+    VENDOR_PAGE,
+    actions_of,
+    changes_of,
+    for_caretaker,
+    open_in,
+    sentence,
+    sources_of,
+    with_fresh_lists,
+)
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -161,7 +170,7 @@ def _build(situation: Situation, mine: list[str], evidence: tuple[Evidence, ...]
     headers = (
         [one for one in route.steps if one.id.endswith("headers")] if isinstance(route, install.DriverRoute) else []
     )
-    actions = (*actions_of(headers), Action(words=("dkms", "autoinstall"), root=True))
+    actions = with_fresh_lists((*actions_of(headers), Action(words=("dkms", "autoinstall"), root=True)))
     why = f"amdgpu-dkms is installed, and has no module for Linux {situation.kernel}: {'; '.join(mine[:3])}."
     verify = Verify("gpu-without-driver")
     if not headers or open_in(actions):
@@ -201,16 +210,18 @@ def _packages(
     # On Red Hat and its rebuilds dkms itself comes from EPEL, which the vendor's prerequisites enable.
     rocm = situation.rocm
     extra = [one for one in rocm.steps if one.id in _EPEL] if isinstance(rocm, install.Route) else []
-    actions, undo = (*actions_of(extra), *actions_of(route.steps)), actions_of(route.undo)
+    actions, undo = with_fresh_lists((*actions_of(extra), *actions_of(route.steps))), actions_of(route.undo)
     missing = open_in(actions)
     why = f"{sentence(message)} {sentence(route.why)}"
-    notes = tuple(note for note in route.notes if note not in install.boot_notes(route.secure_boot))
+    notes = [note for note in route.notes if note not in install.boot_notes(route.secure_boot)]
+    if situation.secure_boot:
+        notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
     if missing:
         gap = f"The evidence does not tell {', '.join(missing)}, which the commands need; see {VENDOR_PAGE}."
         return Step(_ID, "Install AMD's kernel driver", "unknown", f"{why} {gap}", evidence, verify=Verify(check))
     return Step(
         _ID, f"Install AMD's kernel driver {route.driver} (amdgpu-dkms)", "todo", why, evidence, actions,
-        changes_of(actions), "reboots", "reboot", Verify(check), undo, route.risk or "", notes,
+        changes_of(actions), "reboots", "reboot", Verify(check), undo, route.risk or "", tuple(notes),
         (*route.sources, *sources_of(route.steps)), route.table, install.weakest(route.table, route.sources),
     )  # fmt: skip
 
@@ -227,7 +238,7 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
     if found is not None and found.id == "ubuntu" and situation.kernel.endswith("-generic"):
         first = [Action(words=("apt", "install", extra), root=True), *first]
         notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
-    actions = (*first, Action(words=("modprobe", "amdgpu"), root=True))
+    actions = with_fresh_lists((*first, Action(words=("modprobe", "amdgpu"), root=True)))
     return Step(
         _ID, "Load the kernel's own amdgpu driver", "todo", f"{sentence(message)} {sentence(route.why)}", evidence,
         actions, changes_of(actions), "safe", "now", Verify("gpu-without-driver"),

@@ -14,7 +14,7 @@ from rocdoctor.knowledge.load import numbers
 from rocdoctor.parsers.rocm_packages import RocmPackage
 from rocdoctor.presence import kfd_path
 from rocdoctor.rocm_roots import package_summary
-from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, open_in, sentence
+from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, open_in, sentence, with_fresh_lists
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation, safe_word
 
@@ -125,7 +125,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
         return Step(_ID, "ROCm packages", "impossible", late, evidence, verify=_VERIFY, notes=notes, optional=optional)
     first, undo_first = _removal(situation, route)
-    actions = (*first, *actions_of(route.steps))
+    actions = with_fresh_lists((*first, *actions_of(route.steps)))
     undo = (*actions_of(route.undo), *undo_first)
     release = f"ROCm {route.rocm}" if route.rocm else "ROCm of the distribution"
     why = f"{sentence(message)} {release} has packages for {gfx} on {where}.".strip()
