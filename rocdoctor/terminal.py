@@ -55,6 +55,9 @@ class Terminal:
     def __init__(self) -> None:
         # As numbers: while the screens run, the streams of ``sys`` are other ones.
         self._in, self._out = sys.stdin.fileno(), sys.stdout.fileno()
+        self._name = "/dev/tty"
+        with contextlib.suppress(AttributeError, OSError):
+            self._name = os.ttyname(self._out)
         self._attributes: list[Any] | None = None
         with contextlib.suppress(ImportError, OSError):
             import termios
@@ -75,18 +78,23 @@ class Terminal:
 
     def restore(self) -> None:
         """Leave it as it was found, whoever writes to it still; never waits for a terminal that takes nothing."""
-        import termios
-
         with contextlib.suppress(OSError):
-            # Opened anew, so that not waiting is no property of the shell's terminal.
-            flags = os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
-            device = os.open(os.ttyname(self._out), flags)
-            os.write(device, _AS_BEFORE)
-            os.close(device)
+            device = self._opened_anew()
+            if select.select([], [device], [], 0.0)[1]:
+                os.write(device, _AS_BEFORE)
         if self._attributes is not None:
+            import termios
+
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})  # in the background it would stop us
             with contextlib.suppress(termios.error, OSError):
                 termios.tcsetattr(self._in, termios.TCSANOW, self._attributes)
+
+    def _opened_anew(self) -> int:
+        """Its descriptor, of which not waiting is no property of the shell's; in some containers only our own."""
+        for name in (f"/proc/self/fd/{self._out}", self._name):
+            with contextlib.suppress(OSError):
+                return os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return self._out
 
     def when_lost(self, call: Callable[[], None]) -> None:
         """Call when the terminal is gone; blocks until then, for ever where that cannot be seen."""

@@ -20,28 +20,37 @@ if TYPE_CHECKING:
     import asyncio
 
     from rocdoctor.host.base import Host
+    from rocdoctor.host.far import FarHost
     from rocdoctor.tui.app import RocdoctorApp
 
 _STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-# After a request to end: so long the screens may take to end themselves, and threads that they have left behind.
+# So long the screens may take to end when asked, and afterwards threads that they have left behind.
 _SOON_S = 0.5
+# And so long what broke them may take to be said.
+_SAID_S = 2.0
 _BROKEN = 3
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the app on the host that the options name."""
-    host = open_host(options, far=True)  # its process starts while Textual is imported
-    end = _End(host, Terminal())
+    host = open_host(options, far=os.name == "posix")  # its process starts while Textual is imported
+    far = far_of(host)
+    end = _End(far, Terminal())
     from rocdoctor.tui.app import RocdoctorApp
 
-    app = RocdoctorApp(host, lambda: fresh(host))
+    def again() -> Host:
+        if far is not None:
+            far.retry()
+        return fresh(host)
+
+    app = RocdoctorApp(host, again)
     try:
         with end.terminal.drawn_on():
             _show(app, end)
-    except BaseException:
-        end.leave(_BROKEN)
+    except Exception:
+        end.leave(_BROKEN, _SAID_S)
         raise
-    end.leave(0)
+    end.leave(0, _SOON_S)
     return 0
 
 
@@ -68,10 +77,10 @@ def _show(app: RocdoctorApp, end: _End) -> None:
 class _End:
     """How it ends where somebody asks for it, or the terminal is gone: at once, whatever the screens are doing."""
 
-    def __init__(self, host: Host, terminal: Terminal) -> None:
+    def __init__(self, far: FarHost | None, terminal: Terminal) -> None:
         self.code = 0
         self.terminal = terminal
-        self._far = far_of(host)
+        self._far = far
         self._loop: Any = None
         self._app: Any = None
 
@@ -94,26 +103,26 @@ class _End:
     def __call__(self, number: int, _: object) -> None:
         if not self.code:
             self.code = 128 + number
-            self.soon(self.code, self.terminal)
+            self.soon(self.code, _SOON_S, self.terminal)
             self._loop.call_soon_threadsafe(self._app.exit)
 
-    def leave(self, code: int) -> None:
+    def leave(self, code: int, after_s: float) -> None:
         """The screens have ended: at once where that was asked for, whatever broke on the way, and soon otherwise."""
         if not self.code and self.terminal.lost():
             self.code = 128 + signal.SIGHUP
         if self.code:
             self.now(self.code)
-        self.soon(code)
+        self.soon(code, after_s)
 
     def _woken(self, heard: int) -> None:
         if signal.SIGCONT in os.read(heard, 4096):  # the numbers; after a stop the terminal shows nothing of us
             self._app.refresh(layout=True)
 
-    def soon(self, code: int, terminal: Terminal | None = None) -> None:
+    def soon(self, code: int, after_s: float, terminal: Terminal | None = None) -> None:
         """End the process for certain, soon: threads that still wait for something would keep it."""
 
         def wait() -> None:
-            time.sleep(_SOON_S)
+            time.sleep(after_s)
             self.now(code, terminal)
 
         try:

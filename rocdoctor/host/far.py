@@ -109,6 +109,11 @@ class FarHost:
         """A host that asks every question anew, once."""
         return FreshHost(self)
 
+    def retry(self) -> None:
+        """Let the next fresh view ask also what was not answered in time a moment ago."""
+        with self._lock:
+            self._rests.clear()
+
     def waiting(self) -> tuple[Waiting, ...]:
         """The questions that were sent and are not yet answered, in the order sent."""
         now = time.monotonic()
@@ -212,6 +217,7 @@ class FarHost:
     def _hear(self, link: Link) -> None:
         first = link.frames.next()
         if first is not None:
+            link.worker = first[0]["pid"]
             self._hello = (first[0]["problem"], first[0]["note"])
         self._greeted.set()
         while (found := link.frames.next()) is not None:

@@ -53,6 +53,7 @@ class Link:
         os.set_blocking(self._to.fileno(), False)
         self.frames = Frames(self.process.stdout.fileno())
         self.heard_at = time.monotonic()
+        self.worker = 0  # the process that does the work, known when it says hello
         self._lock = threading.Lock()
 
     def send(self, frame: bytes, limit_s: float) -> None:
@@ -78,12 +79,14 @@ class Link:
             finally:
                 self._lock.release()
         else:  # somebody waits for it to take a question
-            self.kill(signal.SIGTERM)
+            self.kill()
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
-        """End the child by a signal; what it has started notices."""
-        with contextlib.suppress(OSError):
-            self.process.send_signal(number)
+    def kill(self) -> None:
+        """End the child for certain, with all that it has started."""
+        if self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                # The one that does the work, which may be stopped; its parent then ends the rest.
+                os.kill(self.worker or self.process.pid, signal.SIGKILL)
 
     def wait(self, seconds: float) -> bool:
         """Whether the child has ended, within so long."""

@@ -31,8 +31,11 @@ def serve_smoke(settings: dict[str, Any], source: int, sink: int) -> int:
     host.smoke_aside = Aside(found[0]["trace"])
     host.told = lambda *words: out.send(packed({"told": words}))
     _thread.start_new_thread(_hear, (frames, host.smoke_aside.stop, settings["folder"]))
-    answer = host.smoke(found[0]["question"])
-    out.send(packed(answer_header(0, answer), answer.data))
+    try:
+        answer = host.smoke(found[0]["question"])
+        out.send(packed(answer_header(0, answer), answer.data))
+    finally:  # the screens may be gone, which would do it otherwise
+        shutil.rmtree(settings["folder"], ignore_errors=True)
     return 0
 
 

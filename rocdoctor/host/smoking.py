@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
-import signal
 import tempfile
 import threading
 import time
@@ -64,7 +62,8 @@ class SmokeChild:
         with self._lock:
             link = self._link
         if link is not None:
-            link.send(packed({"stop": True}), _SEND_S)
+            with contextlib.suppress(OSError):
+                link.send(packed({"stop": True}), _SEND_S)
 
     def _perform(
         self, question: str, told: Callable[[str, str, int, str], None] | None, trace: str, folder: str
@@ -77,48 +76,41 @@ class SmokeChild:
         try:
             if not cancelled:
                 link.send(packed({"question": question, "trace": trace}), _SEND_S)
-            worker, answer = self._listen(link, question, told)
+            answer = self._listen(link, question, told)
         finally:
             link.close()
-        self._see_end(link, worker)
+            self._see_end(link)
         if answer is not None:
             return replace(answer, seconds=time.monotonic() - began)
         note = "cancelled" if self._cancelled else f"the process that runs smoke tests ended {link.end()}"
         return Answer(question, "failed", note=note)
 
-    def _listen(
-        self, link: Link, question: str, told: Callable[[str, str, int, str], None] | None
-    ) -> tuple[int, Answer | None]:
-        """(the process id of the worker, its answer; None where it ended or was cancelled before)."""
-        worker = 0
+    def _listen(self, link: Link, question: str, told: Callable[[str, str, int, str], None] | None) -> Answer | None:
+        """The answer; None where it ended or was cancelled before."""
         asked_at: float | None = None
         while True:
             if self._cancelled:
                 asked_at = asked_at or time.monotonic()
                 if time.monotonic() - asked_at > _KILL_S:
-                    return worker, None
+                    link.kill()
+                    return None
             if not link.frames.wait(_LOOK_S):
                 continue
             found = link.frames.next()
             if found is None:
-                return worker, None
+                return None
             header, data = found
             if isinstance(header, list):
-                return worker, answer_of(question, header, data)
+                return answer_of(question, header, data)
             if "pid" in header:
-                worker = header["pid"]
+                link.worker = header["pid"]
             elif told is not None:
                 what, mode, rank, state = header["told"]
                 told(what, mode, rank, state)
 
     @staticmethod
-    def _see_end(link: Link, worker: int) -> None:
+    def _see_end(link: Link) -> None:
         """Wait until the child, which waits for all of its own, is gone."""
-        if link.wait(_KILL_S):
-            return
-        if worker:
-            with contextlib.suppress(OSError):
-                os.kill(worker, signal.SIGKILL)  # its parent then ends all that it has started
-        else:
+        if not link.wait(_KILL_S):
             link.kill()
-        link.wait(_GIVE_UP_S)
+            link.wait(_GIVE_UP_S)

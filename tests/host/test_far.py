@@ -145,6 +145,18 @@ def test_close_ends_a_stubborn_tool_and_its_daemon(far: FarHost, made: Place, ma
     _nothing_is_left(mark)
 
 
+def test_a_tool_is_asked_to_end_before_it_is_killed(far: FarHost, made: Place, mark: str) -> None:
+    ended = made.folder / "ended"
+    made.tool(
+        "dmesg", f"trap 'echo x > {ended}; exit' TERM\necho $$ > {made.folder}/pid\nwhile :; do sleep 0.05; done\n"
+    )
+    far.prefetch(["run dmesg"])
+    wait_until((made.folder / "pid").exists)
+    far.close()
+    _nothing_is_left(mark)
+    assert ended.exists()
+
+
 def test_a_child_that_breaks_fails_its_questions_and_is_replaced_a_few_times(
     far: FarHost, made: Place, mark: str
 ) -> None:
@@ -161,14 +173,16 @@ def test_a_child_that_breaks_fails_its_questions_and_is_replaced_a_few_times(
     _nothing_is_left(mark)
 
 
-def test_a_child_that_is_silent_too_long_is_replaced(far: FarHost) -> None:
+def test_a_child_that_is_silent_too_long_is_replaced(far: FarHost, mark: str) -> None:
     assert far.ask("read /proc/version").ok
     far._silence_s = 0.3
-    os.kill(_worker(far), signal.SIGSTOP)
+    worker = _worker(far)
+    os.kill(worker, signal.SIGSTOP)
     answer = far.ask("read /proc/uptime")
     assert (answer.status, answer.note) == ("failed", "the process that asks this machine said nothing for 0.3 s")
     far._silence_s = GIVE_UP_S
     assert far.ask("read /proc/loadavg").ok
+    wait_until(lambda: worker not in marked(mark))
 
 
 _PARENT = """
@@ -300,8 +314,7 @@ def test_cancelled_smoke_tests_leave_nothing(how: str, mark: str, made: Place, m
     if how == "silent":  # the worker hears nothing
         link = found._smoke._link
         assert link is not None
-        parent = link.process.pid
-        os.kill(int(Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0]), signal.SIGSTOP)
+        os.kill(link.worker, signal.SIGSTOP)
     (found.close if how == "close" else found.cancel)()
     thread.join(GIVE_UP_S)
     assert [(one.status, one.note) for one in answers] == [("failed", "cancelled")]
@@ -311,6 +324,33 @@ def test_cancelled_smoke_tests_leave_nothing(how: str, mark: str, made: Place, m
         found.close()
     _nothing_is_left(mark)
     assert not list((made.folder / "home").iterdir())
+
+
+def test_smoke_tests_end_with_the_screens_however_these_end(
+    mark: str, made: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(made.folder / "home"))
+    python = made.tool("stuck-python", _STUCK_PYTHON.format(made.folder))
+    program = f"from rocdoctor.host.far import FarHost\nFarHost(5.0, {str(python)!r}).perform('smoke quick')"
+    parent = subprocess.Popen([sys.executable, "-c", program])
+    wait_until((made.folder / "pid").exists, parent)
+    parent.kill()
+    parent.wait()
+    _nothing_is_left(mark)
+    assert not list((made.folder / "home").iterdir())
+
+
+def test_progress_that_breaks_ends_the_smoke_tests(mark: str) -> None:
+    pytest.importorskip("torch")
+    far = FarHost(5.0, sys.executable)
+
+    def told(*_: object) -> None:
+        raise RuntimeError("the screens are gone")
+
+    with pytest.raises(RuntimeError, match="the screens are gone"):
+        far.perform("smoke quick modes=ddp world=2 device=cpu", told)
+    far.close()
+    _nothing_is_left(mark)
 
 
 def test_the_limits_of_a_cancelled_run_are_about_a_second() -> None:

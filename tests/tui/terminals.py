@@ -88,6 +88,13 @@ class Screen:
         if process.poll() == CANNOT:
             pytest.skip(self.drawn.decode(errors="replace").strip())
 
+    def wait_for_rest(self) -> None:
+        """Until it has drawn nothing for a second."""
+        length = -1
+        while length != len(self.drawn):
+            length = len(self.drawn)
+            time.sleep(1.0)
+
     def attributes(self) -> list[Any]:
         """The terminal's settings now."""
         return termios.tcgetattr(self._kept_open)

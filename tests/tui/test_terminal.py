@@ -132,6 +132,7 @@ def test_a_signal_at_any_moment(stuck: Place, after_s: float) -> None:
 def test_a_stop_gives_the_terminal_back_and_going_on_draws_anew(made: Place) -> None:
     with Screen(made) as screen:
         screen.wait_for(b"rocdoctor")
+        screen.wait_for_rest()  # nothing else will draw it anew
         process = screen.run.process
         process.send_signal(signal.SIGTSTP)
         wait_until(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
