@@ -90,6 +90,12 @@ def test_the_interpreter_of_an_image_is_that_of_the_image() -> None:
     assert _python(desk(gpu("xtx"), container=inside, build=_system())).state == "todo"
 
 
+def test_in_a_job_nothing_asks_for_root() -> None:
+    found = _python(desk(gpu("xtx"), build=_system(), variables={"SLURM_JOB_ID": "7"}))
+    assert commands(found) == [f"python3 -m venv '{_NEW}'"]
+    assert any("administrator" in note and "apt install python3-venv" in note for note in found.notes)
+
+
 def test_older_evidence_is_read_by_path_and_active_environment() -> None:
     old: dict[str, Any] = {"environment": u(), "externally_managed": u()}
     active = desk(gpu("xtx"), build=torch(**old), variables={"VIRTUAL_ENV": VENV.removesuffix("/bin/python")})

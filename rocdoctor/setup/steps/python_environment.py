@@ -67,7 +67,15 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         )  # fmt: skip
     ways = list(install.environment_steps(found, NEW)) if found is not None else []
     actions = actions_of(ways) or (Action(words=("python3", "-m", "venv", NEW)),)
-    if value_or(situation.machine.user.uid, 1) == 0 and situation.enclosed:
+    notes = [
+        f"Activate it in each new shell (. {NEW}/bin/activate), or name it: rocdoctor --python {NEW}/bin/python. Then "
+        "run rocdoctor setup again."
+    ]
+    if situation.in_job:
+        asked = ", ".join(one.command for one in actions if one.root)
+        actions = tuple(one for one in actions if not one.root)
+        notes += [f"If that fails, ask {situation.caretaker} for: {asked}."] if asked else []
+    elif value_or(situation.machine.user.uid, 1) == 0 and situation.enclosed:
         actions = tuple(replace(one, root=False) for one in actions)
     packages = tuple(one.words[-1] for one in actions if one.words[-1] != NEW)
     about = ways[:1] if packages else []
@@ -77,10 +85,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         (*packages, NEW), "safe", "now",
         Verify(command=f"{NEW}/bin/python --version", shows=f"Python {made.series}"),
         (Action(words=("rm", "-r", NEW)),),
-        notes=(
-            f"Activate it in each new shell (. {NEW}/bin/activate), or name it: rocdoctor --python {NEW}/bin/python. "
-            "Then run rocdoctor setup again.",
-        ),
+        notes=tuple(notes),
         sources=sources, table=table, kind=install.weakest(table, sources) if table else "primary",
     )  # fmt: skip
 

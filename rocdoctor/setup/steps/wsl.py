@@ -10,7 +10,7 @@ from rocdoctor.check import cite
 from rocdoctor.evidence import NOT_ASKED, Known, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import load_table, words
-from rocdoctor.setup.deriving import sentence
+from rocdoctor.setup.deriving import VENDOR_PAGE, sentence
 from rocdoctor.setup.plan import Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 from rocdoctor.torch_stack import works
@@ -49,7 +49,8 @@ def _advice(situation: Situation) -> list[Any]:
     pairs = ", ".join(f"{row['adrenalin']} for ROCm {row['rocm']}" for row in table["windows"])
     sources = tuple(dict.fromkeys(source for row in table["windows"] for source in words(row["s"])))
     driver = {"text": f"AMD Software (Adrenalin) for Windows, at least: {pairs}.", "s": list(sources)}
-    return [driver, table["systems"], *table["inside"], *table["harm"]]
+    page = {"text": f"AMD's page: {VENDOR_PAGE} (with WSL selected).", "s": ["docs10-inst"]}
+    return [driver, table["systems"], *table["inside"], page, *table["harm"]]
 
 
 def _step(situation: Situation) -> Step:
