@@ -68,3 +68,8 @@ def test_nvidia_machines_get_no_notes_of_rocm() -> None:
     build = torch("2.9.1+cu128", arch_list=("sm_80", "sm_90"), device_count=1)
     found = step_of(planned(desk(gpu("ada"), build=build)), "companions")
     assert found.state == "done" and not found.notes
+
+
+def test_with_torch_alone_nothing_can_clash() -> None:
+    found = _companions("companions")
+    assert found.state == "done" and found.evidence

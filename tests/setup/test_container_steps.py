@@ -125,6 +125,13 @@ def test_inside_without_devices_it_waits_for_them() -> None:
     assert step_of(plan, "device-access").state == "todo"
 
 
+def test_inside_without_a_gpu_nothing_has_to_arrive() -> None:
+    found = step_of(
+        _plan(desk(container={"kind": "docker", "rootless": False}, build=torch("2.9.1+cpu"))), "container-run"
+    )
+    assert found.state == "done" and "needs no devices" in found.why and found.evidence
+
+
 def test_wsl_is_not_in_the_tables() -> None:
     found = step_of(plan_of("wsl2-rx7900xtx", goal="container"), "container-run")
     assert found.state == "unknown" and not found.actions

@@ -113,7 +113,7 @@ def _fine(situation: Situation, want: Wanted) -> Step:
     packages = value_or(torch.packages, {})
     there = [f"{name} {packages[name]}" for name in _BESIDE if name in packages]
     question = torch.packages.source.question if isinstance(torch.packages, Known) else ""
-    evidence = tuple(quote(question, one) for one in there)
+    evidence = tuple(quote(question, one) for one in there or ["none of torchvision, triton and their like"])
     why = (
         f"{', '.join(there)} fit the installed torch."
         if there

@@ -200,6 +200,9 @@ def _inside(situation: Situation) -> Step:
     opened = [node for node in nodes if node is not None and opens(node)]
     kind = f"{'rootless ' if is_rootless(machine) else ''}{situation.enclosed} container"
     evidence = [cite(machine.container.kind)] if isinstance(machine.container.kind, Known) else []
+    if machine.gpus_complete and not any(one.vendor for one in situation.targets):
+        why = f"No GPU is in this machine, so this {kind} needs no devices."
+        return Step(_RUN, "Start the container", "done", why, tuple(evidence))
     if not opened:
         why = f"No node of a GPU could be opened in this {kind}."
         return Step(_RUN, "Start the container with the GPU", "waiting", why, tuple(evidence), needs=("access",))
