@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Machine
@@ -15,7 +14,7 @@ from rocdoctor.host.base import Host
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.screens.topology import TopologyPage
-from rocdoctor.tui.widgets.drawn import Drawn
+from rocdoctor.tui.widgets.drawn import Drawn, DrawnPane
 from tests.golden.edits import Broken
 from tests.tui.kit import SIZES, Drive, T, driven, fixture_host, same_picture, shown
 from tests.tui.topology_kit import big
@@ -45,7 +44,7 @@ async def drawn(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
     """Wait until the screen has its drawing."""
     for _ in range(500):
         await pilot.pause(0.02)
-        if isinstance(app.screen, TopologyPage) and app.screen.query_one(Drawn).virtual_size.height > 3:
+        if isinstance(app.screen, TopologyPage) and app.screen.query_one("#drawing", Drawn).virtual_size.height > 3:
             break
     await pilot.pause()
 
@@ -65,7 +64,7 @@ def page(app: RocdoctorApp) -> TopologyPage:
 
 
 def details(app: RocdoctorApp) -> str:
-    return str(page(app).query_one("#gpu", Static).render())
+    return "\n".join(line.plain for line in page(app).query_one(DrawnPane)._lines)
 
 
 # -- pictures
@@ -187,13 +186,17 @@ def test_enter_goes_to_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_m_shows_the_links_and_d_gives_their_room_to_the_drawing() -> None:
     async def press(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("m", "d")
+        await pilot.press("m")
         await pilot.pause()
         text = shown(app)
-        assert "GPU to GPU" in text
+        assert text.splitlines()[2].strip() == "GPU to GPU"
         assert len(re.findall(r"^  gpu \d +(?:-|NV18) ", text, re.MULTILINE)) == 8
         assert "NV18: 18 NVLinks side by side" in text
-        assert "path from the CPU" not in text
+        assert "path from the CPU" in text
+        await pilot.press("d")
+        await pilot.pause()
+        assert "path from the CPU" not in shown(app)
+        assert page(app).query_one("#drawing", Drawn).size.height == 21
         await pilot.press("d")
         await pilot.pause()
         assert "path from the CPU" in shown(app)
@@ -236,7 +239,7 @@ def test_selection_and_place_stay_through_resize_other_screens_and_a_later_look(
     async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await pilot.press("down", "down", "down", "down")
         await pilot.pause()
-        before = page(app).query_one(Drawn).scroll_y
+        before = page(app).query_one("#drawing", Drawn).scroll_y
         assert before > 0
         await pilot.press("1")
         await pilot.pause()
@@ -244,7 +247,7 @@ def test_selection_and_place_stay_through_resize_other_screens_and_a_later_look(
         await pilot.press("3")
         await drawn(app, pilot)
         assert selected(shown(app)) == ["gpu 4"]
-        assert page(app).query_one(Drawn).scroll_y == before
+        assert page(app).query_one("#drawing", Drawn).scroll_y == before
         await pilot.resize_terminal(200, 60)
         await pilot.pause(0.1)
         assert selected(shown(app)) == ["gpu 4"]

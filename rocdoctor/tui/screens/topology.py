@@ -7,8 +7,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container, VerticalScroll
-from textual.widgets import Static
+from textual.containers import Container
 
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Gpu
@@ -18,10 +17,9 @@ from rocdoctor.tui.draw.gpu_details import gpu_details
 from rocdoctor.tui.draw.topology import Drawing, topology
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.widgets.drawn import Drawn
+from rocdoctor.tui.widgets.drawn import Drawn, DrawnPane
 
 _WIDE = 120  # columns from which the details stand beside the drawing
-_FRAME = 6  # cells of the details that border, padding and scrollbar take
 _STEP = 3  # lines that the arrow keys scroll where there is no GPU to go to
 
 
@@ -69,9 +67,7 @@ class TopologyPage(Page):
         """Two panes."""
         with Container(id="topology"):
             yield Drawn(id="drawing")
-            with VerticalScroll(id="details") as details:
-                details.border_title = "details"
-                yield Static(id="gpu")
+            yield DrawnPane(id="details")
 
     def show(self, look: Look) -> None:
         """Draw what is known; the selected GPU and the place in the drawing stay while the evidence is the same."""
@@ -94,12 +90,12 @@ class TopologyPage(Page):
     def _say(self, words: str) -> None:
         self._diagnosis, self._drawn, self._gpu = None, None, None
         self._drawing = Drawing((Text(words),), (None,), 0)
-        self.query_one(Drawn).put(self._drawing.lines, self._drawing.gpus)
+        self.query_one("#drawing", Drawn).put(self._drawing.lines, self._drawing.gpus)
         self.set_class(True, "closed")
 
     def _draw(self, fresh: bool = False) -> None:
         """Lines for the width that there is now."""
-        pane = self.query_one(Drawn)
+        pane = self.query_one("#drawing", Drawn)
         if self._diagnosis is None or pane.outer_size.width == 0:
             return
         if self._drawn is None or self._drawn[0] is not self._diagnosis or self._drawn[1] != pane.room:
@@ -116,14 +112,12 @@ class TopologyPage(Page):
         return next((gpu for gpu in gpus if gpu.index == self._gpu), None)
 
     def _fill_details(self) -> None:
-        gpu, pane = self._selected(), self.query_one("#details", VerticalScroll)
-        if gpu is None or self._diagnosis is None:
+        gpu, pane = self._selected(), self.query_one(DrawnPane)
+        if gpu is None or self._diagnosis is None or pane.outer_size.width == 0:
             return
-        wide = self.has_class("wide")
-        width = max(30, pane.outer_size.width - _FRAME)
-        lines = gpu_details(self._diagnosis.machine, self._diagnosis.verdicts, gpu, width, airy=wide)
+        machine, verdicts = self._diagnosis.machine, self._diagnosis.verdicts
+        pane.put(gpu_details(machine, verdicts, gpu, pane.room, airy=self.has_class("wide")))
         pane.border_title = gpu.label
-        self.query_one("#gpu", Static).update(Text("\n").join(lines))
 
     def on_resize(self) -> None:
         """Beside the drawing or below it, whatever the width allows."""
@@ -135,9 +129,9 @@ class TopologyPage(Page):
 
     def _select(self, gpu: int) -> None:
         self._gpu = gpu
-        self.query_one(Drawn).select(gpu)
+        self.query_one("#drawing", Drawn).select(gpu)
         self._fill_details()
-        self.query_one("#details", VerticalScroll).scroll_home(animate=False)
+        self.query_one(DrawnPane).scroll_home(animate=False)
 
     def on_drawn_picked(self, message: Drawn.Picked) -> None:
         """Select the GPU that was clicked on."""
@@ -145,7 +139,7 @@ class TopologyPage(Page):
 
     def action_go(self, by: int) -> None:
         """The next GPU, or the one before; where there is none, scroll. A selection out of sight is brought back."""
-        pane = self.query_one(Drawn)
+        pane = self.query_one("#drawing", Drawn)
         order = list(dict.fromkeys(gpu for gpu in self._drawing.gpus if gpu is not None))
         at = order.index(self._gpu) + by if self._gpu in order else -1
         line = self._drawing.line_of(self._gpu) if self._gpu is not None else None
@@ -158,17 +152,17 @@ class TopologyPage(Page):
 
     def action_page(self, by: int) -> None:
         """A height of the drawing."""
-        pane = self.query_one(Drawn)
+        pane = self.query_one("#drawing", Drawn)
         pane.scroll_relative(y=by * max(1, pane.size.height - 1), animate=False)
 
     def action_end(self, by: int) -> None:
         """The top or the bottom of the drawing."""
-        pane = self.query_one(Drawn)
+        pane = self.query_one("#drawing", Drawn)
         pane.scroll_to(y=0 if by < 0 else pane.max_scroll_y, animate=False)
 
     def action_links(self) -> None:
         """To the links between GPUs."""
-        self.query_one(Drawn).scroll_to(y=self._drawing.links, animate=False)
+        self.query_one("#drawing", Drawn).scroll_to(y=self._drawing.links, animate=False)
 
     def action_details(self) -> None:
         """Give the whole room to the drawing, or not."""

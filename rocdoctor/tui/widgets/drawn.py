@@ -29,28 +29,36 @@ class Drawn(ScrollView, can_focus=False):
         """The drawing has another width."""
 
     DEFAULT_CSS = "Drawn { overflow-x: hidden; overflow-y: auto; }"
+    MARKED = True
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._lines: Sequence[Text] = ()
         self._parts: Sequence[int | None] = ()
         self._selected: int | None = None
+        self._strips: dict[int, Strip] = {}
 
     @property
     def room(self) -> int:
-        """The cells that a line may take."""
-        return max(1, self.outer_size.width - len(_MARK) - self.styles.scrollbar_size_vertical)
+        """The cells that a line may take, a scrollbar beside it or not."""
+        taken = self.gutter.width + self.styles.scrollbar_size_vertical + (len(_MARK) if self.MARKED else 0)
+        return max(1, self.outer_size.width - taken)
 
-    def put(self, lines: Sequence[Text], parts: Sequence[int | None]) -> None:
+    def put(self, lines: Sequence[Text], parts: Sequence[int | None] = ()) -> None:
         """Show other lines; how far they are scrolled stays."""
         self._lines, self._parts = lines, parts
+        self._strips.clear()
         self.virtual_size = Size(self.scrollable_content_region.width, len(lines))
         self.refresh()
 
     def select(self, part: int | None, seen: bool = True) -> None:
         """Mark a part, and bring it into sight where ``seen``."""
-        self._selected = part
-        self.refresh()
+        before, self._selected = self._selected, part
+        for one in {before, part}:
+            if one in self._parts:
+                at = self._parts.index(one)
+                self._strips.pop(at, None)
+                self.refresh(Region(0, at - round(self.scroll_y), self.size.width, 1))
         if seen and part in self._parts:
             first = max(0, self._parts.index(part) - _ABOVE)
             self.scroll_to_region(Region(0, first, 1, _ABOVE + self._parts.count(part)), animate=False)
@@ -64,19 +72,21 @@ class Drawn(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         """One line with its mark."""
-        at = y + round(self.scroll_y)
-        width = self.size.width
+        at, width = y + round(self.scroll_y), self.size.width
         if at >= len(self._lines):
             return Strip.blank(width, self.rich_style)
-        part = self._parts[at]
-        chosen = part is not None and part == self._selected
-        first = chosen and (at == 0 or self._parts[at - 1] != part)
-        if first:
-            line = Text(no_wrap=True, end="").append(_MARK + self._lines[at].plain, style="bold reverse")
-        else:
-            line = Text(_NO_MARK, no_wrap=True, end="").append_text(self._lines[at])
-        strip = Strip(list(line.render(self.app.console)))
+        strip = self._strips.get(at)
+        if strip is None:
+            strip = self._strips[at] = Strip(list(self._marked(at).render(self.app.console)))
         return strip.adjust_cell_length(width).apply_style(self.rich_style)
+
+    def _marked(self, at: int) -> Text:
+        if not self.MARKED:
+            return self._lines[at]
+        part = self._parts[at]
+        if part is not None and part == self._selected and self._parts.index(part) == at:
+            return Text(no_wrap=True, end="").append(_MARK + self._lines[at].plain, style="bold reverse")
+        return Text(_NO_MARK, no_wrap=True, end="").append_text(self._lines[at])
 
     def on_resize(self) -> None:
         """Say so: lines are made for a width."""
@@ -84,7 +94,14 @@ class Drawn(ScrollView, can_focus=False):
 
     def on_click(self, event: Click) -> None:
         """Pick what stands under the pointer."""
-        at = event.y + round(self.scroll_y)
+        place = event.get_content_offset(self)
+        at = place.y + round(self.scroll_y) if place is not None else len(self._parts)
         part = self._parts[at] if at < len(self._parts) else None
         if part is not None:
             self.post_message(self.Picked(part))
+
+
+class DrawnPane(Drawn, can_focus=True):
+    """Lines without a selection, which the keys scroll where it has the focus."""
+
+    MARKED = False
