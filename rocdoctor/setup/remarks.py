@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rocdoctor import access
 from rocdoctor.evidence import Known, value_or
-from rocdoctor.presence import kfd_path
 from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.without_rocm import without_rocm
 
 
 def remarks(situation: Situation) -> tuple[str, ...]:
@@ -24,10 +24,12 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         found.append("Which GPUs this machine has is not in the evidence, so no step speaks of them.")
     elif machine.gpus_complete and not situation.wsl and not _gpus_for_training(situation):
         found.append("No GPU of AMD or NVIDIA is here: training runs on the CPU.")
-    old = [gpu for gpu in situation.amd if situation.refused or kfd_path(gpu) is False]
-    if old:
-        name = value_or(old[0].name, value_or(old[0].pci_id, "this card"))
-        found.append(f"No ROCm release computes on {name}: pictures work, training runs on the CPU.")
+    told = without_rocm(situation)
+    if told is not None:
+        gpu = situation.amd[0]
+        name = value_or(gpu.name, value_or(gpu.gfx, value_or(gpu.pci_id, "this card")))
+        end = "torch wheels still carry code for it" if told.wheel else "training runs on the CPU"
+        found.append(f"No ROCm release has packages for {name}: {end}.")
     if situation.distribution is None and isinstance(machine.os.id, Known):
         found.append(f"The tables have no row for {situation.os_words}: steps that need its packages say so.")
     return tuple(found)

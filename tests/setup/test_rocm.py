@@ -80,6 +80,23 @@ def test_a_card_without_rocm_is_told_the_truth(name: str, goal: object) -> None:
     found = step_of(plan_of(name, goal=goal), "rocm")  # type: ignore[arg-type]
     assert (found.state, found.actions) == ("impossible", ())
     assert "CPU wheel" in found.notes[0] and "nobody answers" in found.notes[0]
+    assert found.optional == (goal in ("pytorch", "cluster-node"))  # the CPU trains all the same
+    assert any("training runs on the CPU" in note for note in plan_of(name).notes)
+
+
+def test_a_card_that_only_the_wheels_remember_is_told_so() -> None:
+    def vega(machine: Broken) -> None:
+        for question in machine.host.available():
+            answer = machine.host.ask(question)
+            if answer.ok and question.endswith("/properties") and "gfx_target_version 90006" in answer.text:
+                machine.replace(question, "gfx_target_version 90006", "gfx_target_version 90000")
+
+    found = plan_of("radeon-vii-old-board", no_rocm(), vega)
+    step = step_of(found, "rocm")
+    assert (step.state, step.optional) == ("impossible", True)
+    assert "gfx900" in step.why
+    assert "still carry code" in step.notes[0]
+    assert not any("CPU" in note for note in found.notes)
 
 
 def test_a_target_that_no_list_names_runs_as_its_relative_at_a_risk() -> None:

@@ -9,14 +9,14 @@ from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import RocmInstall
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.compat import rocm_release, rocm_releases
-from rocdoctor.knowledge.gfx import gfx_target, same_isa_group
+from rocdoctor.knowledge.gfx import same_isa_group
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.parsers.rocm_packages import RocmPackage
-from rocdoctor.presence import kfd_path
 from rocdoctor.rocm_roots import package_summary
 from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, open_in, sentence, with_fresh_lists
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation, safe_word
+from rocdoctor.setup.without_rocm import without_rocm
 
 LAYER: Layer = "rocm"
 
@@ -26,6 +26,11 @@ _INSTEAD = (
     "What works: torch's CPU wheel on this machine, or another card. Builds of torch that volunteers make for such "
     "cards exist; nobody answers for their numbers, and each update of kernel or ROCm may end them."
 )
+_OLD_WHEEL = (
+    "What works: official torch wheels still carry code for it. Parts of their libraries may lack kernels, nobody "
+    "tests it, and a later release may drop it; the CPU wheel is the way without risk."
+)
+_BY_WHEEL = ("pytorch", "cluster-node")  # goals that a torch wheel reaches without ROCm's packages
 _WHEEL = (
     "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo, amd-smi and the compilers "
     "for extensions."
@@ -48,37 +53,22 @@ def steps(situation: Situation) -> Sequence[Step]:
 
 
 def _hopeless(situation: Situation) -> Step | None:
-    """That no ROCm release computes on these GPUs: their chip has no compute path, or no list has their target."""
-    chips = [gpu for gpu in situation.amd if kfd_path(gpu) is False]
-    if situation.refused is not None and not chips:
-        return Step(
-            _ID, "ROCm for this GPU", "impossible", sentence(situation.refused.message), situation.refused.evidence,
-            verify=_VERIFY, notes=(_INSTEAD,),
-        )  # fmt: skip
-    if chips and not situation.amd_able:
-        gpu = chips[0]
-        shown = value_or(gpu.name, value_or(gpu.pci_id, "this card"))
-        why = f"The compute driver has no path for {shown}: no ROCm release, no setting and no torch build uses it."
-        evidence: tuple[Evidence, ...] = (cite(gpu.pci_id),)
-    elif situation.gfx and not any(_has_packages(gfx) for gfx in situation.gfx):
-        gfx = ", ".join(situation.gfx)
-        why = f"No ROCm release in the tables has packages for {gfx}."
-        evidence = tuple(cite(gpu.gfx) for gpu in situation.amd_able if isinstance(gpu.gfx, Known))[:1]
-    else:
+    """That no ROCm release has packages for these GPUs, and what works instead."""
+    told = without_rocm(situation)
+    if told is None:
         return None
-    return Step(_ID, "ROCm for this GPU", "impossible", why, evidence, verify=_VERIFY, notes=(_INSTEAD,))
-
-
-def _has_packages(gfx: str) -> bool:
-    listed = any(gfx in (*stream.gfx, *stream.deprecated) for stream in install.streams())
-    return listed or gfx_target(gfx) is None or install.override_of(gfx) is not None
+    note = _OLD_WHEEL if told.wheel else _INSTEAD
+    return Step(
+        _ID, "ROCm for this GPU", "impossible", told.why, told.evidence, verify=_VERIFY, notes=(note,),
+        optional=situation.goal in _BY_WHEEL,
+    )  # fmt: skip
 
 
 # -- packages
 
 
 def _packages(situation: Situation) -> Sequence[Step]:
-    optional = situation.goal in ("pytorch", "cluster-node")
+    optional = situation.goal in _BY_WHEEL
     installed = [one for one in situation.machine.rocm if one.kind != "wheel"]
     if installed:
         return (_installed(situation, installed, optional),)
