@@ -22,8 +22,9 @@ LAYER: Layer = "rocm"
 
 _ID = "rocm"
 _VERIFY = Verify("rocm-gpu-support-window")
+_CPU = "What works: torch's CPU wheel on this machine, or another card."
 _INSTEAD = (
-    "What works: torch's CPU wheel on this machine, or another card. Builds of torch that volunteers make for such "
+    f"{_CPU} Builds of torch that volunteers make for such "
     "cards exist; nobody answers for their numbers, and each update of kernel or ROCm may end them."
 )
 _OLD_WHEEL = (
@@ -57,7 +58,7 @@ def _hopeless(situation: Situation) -> Step | None:
     told = without_rocm(situation)
     if told is None:
         return None
-    note = _OLD_WHEEL if told.wheel else _INSTEAD
+    note = _OLD_WHEEL if told.wheel else _INSTEAD if situation.amd_able else _CPU
     return Step(
         _ID, "ROCm for this GPU", "impossible", told.why, told.evidence, verify=_VERIFY, notes=(note,),
         optional=situation.goal in _BY_WHEEL,
