@@ -191,9 +191,19 @@ class Situation:
 
     @cached_property
     def rocm(self) -> install.Route | Unknown:
-        """The ROCm packages that the tables propose for all AMD GPUs that can compute."""
+        """The ROCm packages that the tables propose for ``rocm_targets``."""
         container = "wsl" if self.wsl else "none"  # packages inside a container are those of its own distribution
-        return install.rocm_route(self.distribution, self.gfx, listed=self.listed, container=container, arch=self.arch)
+        return install.rocm_route(
+            self.distribution, self.rocm_targets, listed=self.listed, container=container, arch=self.arch
+        )
+
+    @cached_property
+    def rocm_targets(self) -> tuple[str, ...]:
+        """The targets to install ROCm for: all of them, or among unlike GPUs those that some release has."""
+        found = self.distribution
+        if found is None or len(self.gfx) < 2 or install.rocm_routes(found, self.gfx):
+            return self.gfx
+        return tuple(gfx for gfx in self.gfx if gfx in install.current_targets()) or self.gfx
 
     @property
     def listed(self) -> bool | None:

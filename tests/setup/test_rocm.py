@@ -8,10 +8,13 @@ import pytest
 
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.install import package_exists
+from rocdoctor.setup.planner import plan
 from rocdoctor.setup.situation import Situation
 from rocdoctor.setup.steps.rocm import _removal
 from tests.golden.edits import Broken
 from tests.golden.replay import judged
+from tests.machines import cards
+from tests.machines.amd import Gpu, behind_switch
 from tests.machines.files import MachineHost
 from tests.setup.kit import commands, ids, no_rocm, plan_in, plan_of, set_os, step_of
 from tests.setup.world.box import evidence
@@ -110,6 +113,22 @@ def test_a_target_that_no_list_names_runs_as_its_relative_at_a_risk() -> None:
     assert found.notes[0] == "Programs must be started with HSA_OVERRIDE_GFX_VERSION=10.3.0."
 
 
+def test_of_unlike_cards_those_with_packages_get_them_and_the_others_are_named() -> None:
+    case = next(one for one in CASES if one.name == "xtx-ubuntu2404-fresh")
+    assert case.box is not None and case.state is not None
+    other = Gpu(cards.RX_6600, behind_switch(0x41, "00:03.1", cards.RX_6600))
+    files = evidence(replace(case.box, amd=(*case.box.amd, other)), case.state)
+    found = step_of(plan(judged(MachineHost(files))), "rocm")
+    assert commands(found)[-1] == "apt install amdrocm7.14-gfx1100"
+    assert "None has packages for gfx1032" in found.notes[0]
+    assert "gfx1032" not in found.why
+    both = Gpu(cards.RX_9070_XT, behind_switch(0x41, "00:03.1", cards.RX_9070_XT))
+    files = evidence(replace(case.box, amd=(*case.box.amd, both)), case.state)
+    found = step_of(plan(judged(MachineHost(files))), "rocm")
+    assert commands(found)[-1] == "apt install amdrocm7.14-gfx1100 amdrocm7.14-gfx1201"
+    assert not any("None has packages" in note for note in found.notes)
+
+
 def test_a_card_in_no_list_is_said_to_be_in_none() -> None:
     found = step_of(plan_of("rx7600s-laptop", set_os("ubuntu", "24.04")), "rocm")
     assert "no list of AMD that was read names this card" in found.support
@@ -153,12 +172,12 @@ def test_every_package_of_every_plan_exists_for_its_release() -> None:
     for name in PACKAGES:
         if "arch" in name:
             continue
-        plan = plan_in(name)
+        whole = plan_in(name)
         key = name.split("-")[1] if not name.startswith("mi300x") else "ubuntu2204"
         release = {"ubuntu2204": "ubuntu 22.04", "ubuntu2404": "ubuntu 24.04", "debian12": "debian 12",
                    "debian13": "debian 13", "rhel9": "rhel 9", "rhel10": "rhel 10"}[key]  # fmt: skip
         found = next(one for one in install.distributions() if one.key == release)
-        for step in plan.steps:
+        for step in whole.steps:
             for action in step.actions:
                 if action.words[:2] in (("apt", "install"), ("dnf", "install")):
                     for package in action.words[2:]:

@@ -105,7 +105,7 @@ def _said_of(situation: Situation, version: str) -> str:
 
 def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], optional: bool) -> Step:
     route = situation.rocm
-    gfx, where = ", ".join(situation.gfx), situation.os_words
+    gfx, where = ", ".join(situation.rocm_targets), situation.os_words
     evidence = evidence or tuple(cite(gpu.gfx) for gpu in situation.amd_able if isinstance(gpu.gfx, Known))[:1]
     if isinstance(route, Unknown):
         why = f"{sentence(message)} {sentence(route.why)}".strip()
@@ -132,14 +132,16 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         gap = f"The commands need {', '.join(missing)}, which is not known here; see {pages}."
         return Step(_ID, "ROCm packages", "unknown", f"{why} {gap}", evidence, verify=_VERIFY, optional=optional)
     size = f"It takes about {route.disk_gb:g} GB of disk." if route.disk_gb else ""
-    notes = (*([_WHEEL] if optional else []), *([size] if size else []), *route.notes)
+    left = [one for one in situation.gfx if one not in situation.rocm_targets]
+    alone = f"None has packages for {', '.join(left)}: keep it out of jobs with HIP_VISIBLE_DEVICES." if left else ""
+    notes = (*([alone] if alone else []), *([_WHEEL] if optional else []), *([size] if size else []), *route.notes)
     if route.environment:
         shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
         notes = (f"Programs must be started with {shown}.", *notes)
     return Step(
         _ID, f"Install {release}", "todo", why, evidence, actions, changes_of(actions),
         "risky" if first or route.environment else "safe", "now",
-        Verify(command=_verify(route), shows=f"{situation.gfx[0]} among the agents"),
+        Verify(command=_verify(route), shows=f"{situation.rocm_targets[0]} among the agents"),
         undo, _risk(situation, route), notes, route.sources, "install_rocm", install.kind_of(route),
         optional=optional,
     )  # fmt: skip
