@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.frames import answer_of, packed
 from rocdoctor.host.link import Link, LinkError, Settings
+from rocdoctor.host.pending import Pending
 from rocdoctor.host.smoking import SmokeChild
 
 _MOST_STARTS = 4
@@ -34,31 +35,7 @@ class Waiting:
     seconds: float
 
 
-class _Pending:
-    """An answer on its way."""
-
-    __slots__ = ("_open", "answer", "link", "question", "sent")
-
-    def __init__(self, question: str, sent: float) -> None:
-        self.question = question
-        self.sent = sent
-        self.link: Link | None = None
-        self.answer: Answer | None = None
-        self._open = _thread.allocate_lock()  # an event of ``threading`` costs five times as much
-        self._open.acquire()
-
-    def finish(self, answer: Answer) -> None:
-        """Called once."""
-        self.answer = answer
-        self._open.release()
-
-    def wait(self, seconds: float) -> Answer | None:
-        if self.answer is None and self._open.acquire(timeout=seconds):
-            self._open.release()  # for the next one who waits
-        return self.answer
-
-
-_Book = dict[str, _Pending]
+_Book = dict[str, Pending]
 
 
 class FarHost:
@@ -75,7 +52,7 @@ class FarHost:
         self._silence_s = 4 * timeout_s + 10.0
         self._lock = threading.Lock()
         self._book: _Book = {}
-        self._sent: dict[int, _Pending] = {}
+        self._sent: dict[int, Pending] = {}
         self._number = 0
         self._rests: dict[str, tuple[float, Answer]] = {}
         self._starts = 0
@@ -85,6 +62,7 @@ class FarHost:
         self._greeted = threading.Event()
         self._hello = ("", "")
         self._smoke = SmokeChild(self._settings)
+        self._smoked: dict[str, Answer] = {}
         atexit.register(self.close)
         self._start()
 
@@ -102,8 +80,6 @@ class FarHost:
 
     def ask(self, question: str) -> Answer:
         return self._ask(self._book, question)
-
-    # -- more than a host
 
     def fresh(self) -> FreshHost:
         """A host that asks every question anew, once."""
@@ -127,10 +103,13 @@ class FarHost:
         return self._hello
 
     def perform(self, question: str, told: Told | None = None, trace: str = "") -> Answer:
-        """Run smoke tests, not masked and not kept; ``told`` hears how far they are, in this thread."""
+        """Run smoke tests anew, not masked; ``told`` hears how far they are, in this thread. Results are kept."""
         if self._closed:
             return Answer(question, "failed", note="rocdoctor is ending")
-        return self._smoke.perform(question, told, trace)
+        answer = self._smoke.perform(question, told, trace)
+        if answer.ok:
+            self._smoked[question] = answer
+        return answer
 
     def cancel(self) -> None:
         """End the smoke tests that run, with all their processes; ``perform`` returns when they are gone."""
@@ -161,7 +140,7 @@ class FarHost:
 
     def _ask(self, book: _Book, question: str) -> Answer:
         if question.startswith("smoke "):
-            return self.perform(question)
+            return self._smoked.get(question) or self.perform(question)
         pending = book.get(question) or self._begin(book, [question])[0]
         while (answer := pending.wait(self._silence_s)) is None:
             link = pending.link
@@ -170,9 +149,9 @@ class FarHost:
                 self._lost(link, f"the process that asks this machine said nothing for {self._silence_s:g} s")
         return answer
 
-    def _begin(self, book: _Book, questions: list[str]) -> list[_Pending]:
+    def _begin(self, book: _Book, questions: list[str]) -> list[Pending]:
         """The answers on their way; those that are not yet are sent for, together."""
-        found: list[_Pending] = []
+        found: list[Pending] = []
         batch: list[tuple[int, str]] = []
         now = time.monotonic()
         with self._lock:
@@ -182,7 +161,7 @@ class FarHost:
             for question in questions:
                 pending = book.get(question)
                 if pending is None:
-                    pending = book[question] = _Pending(question, now)
+                    pending = book[question] = Pending(question, now)
                     rest = self._rests.get(question)
                     if rest is not None and now < rest[0]:
                         pending.finish(rest[1])
@@ -267,9 +246,6 @@ class FreshHost:
 
     def ask(self, question: str) -> Answer:
         return self.far._ask(self._book, question)
-
-
-# -- of hosts that stand in front of it
 
 
 def far_of(host: Host) -> FarHost | None:

@@ -131,6 +131,9 @@ def test_a_question_that_timed_out_rests_before_it_is_asked_anew(mark: str, made
     assert host.ask("run dmesg").status == "timeout"
     assert host.fresh().ask("run dmesg").status == "timeout"
     assert (made.folder / "calls").read_text() == "x\n"
+    host.retry()
+    assert host.fresh().ask("run dmesg").status == "timeout"
+    assert (made.folder / "calls").read_text() == "x\nx\n"
     host.close()
 
 
@@ -289,6 +292,7 @@ def test_smoke_tests_tell_how_far_they_are_and_are_recorded_masked(mark: str) ->
     assert b'"ddp"' in answer.data
     assert "mode" in told and "done" in told
     assert host.answers[question] == host.ask(question) == answer
+    assert fresh(host).ask(question) == answer  # asking does not run them again
     found.close()
     _nothing_is_left(mark)
 

@@ -178,7 +178,13 @@ def test_a_fault_of_the_screens_is_one_line_outside_of_them(made: Place) -> None
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("action", ["time.sleep(3600)", "while True: pass", "threading.Event().wait()"])
+_PAGER = "import subprocess\nwith self.suspend():\n    subprocess.run(['sleep', '3600'])"
+
+
+@pytest.mark.parametrize(
+    "action", ["time.sleep(3600)", "while True: pass", "threading.Event().wait()", _PAGER],
+    ids=["sleep", "loop", "wait", "pager"],
+)  # fmt: skip
 def test_screens_that_hear_nothing_are_ended(made: Place, action: str) -> None:
     with Screen(_broken(made, f"open({str(made.folder / 'there')!r}, 'w')\n{action}")) as screen:
         screen.wait_for(b"rocdoctor")
