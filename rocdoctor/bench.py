@@ -1,9 +1,9 @@
 """Measures what the design budgets: medians of whole runs, the interpreter's own start included.
 
-``python -m rocdoctor.bench [start|screens|read|masking] [--runs N]`` prints a table: the seconds that passed, those of
-the processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands and the
-screens, ``screens`` these alone, ``read`` pasted texts of 10 MB, ``masking`` its share of bundles and hostile texts of
-10 MB. Nothing is asserted.
+``python -m rocdoctor.bench [start|screens|read|masking|tui] [--runs N]`` prints a table: the seconds that passed, those
+of the processor (other programs on the machine spoil only the first), and the memory. ``start`` has the commands and
+the screens, ``screens`` these alone, ``read`` pasted texts of 10 MB, ``masking`` its share of bundles and hostile texts
+of 10 MB, ``tui`` how long handlers hold up the screens of a machine of 32 GPUs. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -129,10 +129,10 @@ def _row(what: str, budget: str, found: Figures) -> None:
 def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("what", nargs="?", choices=("start", "screens", "read", "masking"))
+    options.add_argument("what", nargs="?", choices=("start", "screens", "read", "masking", "tui"))
     options.add_argument("--runs", type=int, default=5)
     chosen = options.parse_args()
-    if chosen.what != "masking":
+    if chosen.what not in ("masking", "tui"):
         print(f"{'medians of ' + str(chosen.runs) + ' runs':<52} {'budget':>16}    passed  busy")
     if chosen.what in (None, "start"):
         _start(chosen.runs)
@@ -142,6 +142,8 @@ def main() -> None:
         _read(chosen.runs)
     if chosen.what in (None, "masking"):
         _masking(chosen.runs)
+    if chosen.what in (None, "tui"):
+        _tui()
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"(this benchmark itself: {own:.0f} MiB)")
 
@@ -231,6 +233,12 @@ def _screens(runs: int) -> None:
     _row("first frame of the screens", "0.4 s", Figures(*bench_screens.first_frame(runs)))
     share = bench_screens.idle_share(_IDLE_S)
     print(f"{f'screens at rest, {_IDLE_S:g} s':<52} {'2 % of a core':>16}  {share:8.1%}")
+
+
+def _tui() -> None:
+    from rocdoctor import bench_handlers
+
+    bench_handlers.report()
 
 
 if __name__ == "__main__":
