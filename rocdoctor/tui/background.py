@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from textual.app import App
 from textual.message import Message
@@ -21,6 +22,11 @@ class Call(Message):
     def __init__(self, function: Callable[[], object]) -> None:
         super().__init__()
         self.function = function
+
+
+def working(app: App[Any]) -> bool:
+    """Whether some work of an app has not ended."""
+    return any(one.running and one.app is app for one in tuple(_all))
 
 
 class Background(Generic[T]):
@@ -37,6 +43,7 @@ class Background(Generic[T]):
         self.cancelled = False
         self.running = True
         self._work, self._done, self._failed = work, done, failed
+        _all.add(self)
         threading.Thread(target=self._run, daemon=True, name="rocdoctor-work").start()
 
     def cancel(self) -> None:
@@ -64,3 +71,6 @@ class Background(Generic[T]):
     @staticmethod
     def _raise(error: Exception) -> None:
         raise error
+
+
+_all: WeakSet[Background[Any]] = WeakSet()

@@ -15,6 +15,7 @@ from textual.pilot import Pilot
 
 from rocdoctor.host.open import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.background import working
 
 # A picture loads nothing when it is looked at: the reader's own font of fixed width serves.
 _FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
@@ -32,9 +33,17 @@ class Picture:
     size: tuple[int, int] = (110, 34)
 
 
+_DESKTOP, _SERVER = "faulty/rx7900xtx-2gpu-old-guide", "faulty/mi300x-8gpu-tired"
 PICTURES = (
-    Picture("overview", "rx6700xt-override"),
-)  # fmt: skip
+    Picture("overview", _DESKTOP),
+    Picture("findings", _DESKTOP, ("2", "down")),
+    Picture("topology", _SERVER, ("3", "down", "down", "down"), (120, 42)),
+    Picture("thermals", "mi300x-8gpu", ("4",)),
+    Picture("smoke", "faulty/epyc-cpu-only-proven", ("5",)),
+    Picture("plan", "rx7900xtx-2gpu", ("6", "enter"), (120, 42)),
+    Picture("setup", "phoenix-laptop", ("7",), (120, 42)),
+    Picture("bundle", _DESKTOP, ("8",)),
+)
 
 
 def svg(app: App[Any]) -> str:
@@ -43,10 +52,10 @@ def svg(app: App[Any]) -> str:
 
 
 async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-    """Wait until the looking is over and the screen is drawn."""
+    """Wait until the looking and all other work is over and the screen is drawn."""
     for _ in range(_MOST_PAUSES):
         await pilot.pause(_PAUSE_S)
-        if not app.look.busy and not getattr(app.screen, "at_work", False):
+        if not (app.look.busy or working(app) or getattr(app.screen, "at_work", False)):
             break
     await pilot.pause()
     await pilot.wait_for_scheduled_animations()

@@ -1,11 +1,13 @@
-"""Machines with several faults at once, as edits of healthy ones: ``python -m tests.golden.faulty`` writes them.
+"""Machines with several faults, or with results of tests: ``python -m tests.golden.faulty`` writes them.
 
-They lie in ``fixtures/faulty/``; the pictures of the documentation show them, and their reports are kept.
+They are edits of healthy ones and lie in ``fixtures/faulty/``; the pictures of the documentation show them, and their
+reports are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from rocdoctor.host.capture import write
 from tests.golden.edits import Broken
@@ -37,9 +39,16 @@ def tired_server() -> Broken:
     return broken.set("read /proc/sys/kernel/numa_balancing", "1")
 
 
+def proven_server() -> Broken:
+    """A server without a GPU, with smoke results that were recorded on another machine of two cores."""
+    results = (Path(__file__).parent / "smoke_2_ranks.json").read_text(encoding="utf-8")
+    return Broken("epyc-cpu-only").set("smoke quick world=2", results.rstrip("\n"), 0)
+
+
 MACHINES: dict[str, Callable[[], Broken]] = {
     "rx7900xtx-2gpu-old-guide": old_guide_desktop,
     "mi300x-8gpu-tired": tired_server,
+    "epyc-cpu-only-proven": proven_server,
 }
 
 

@@ -1,0 +1,39 @@
+"""The pictures of the documentation show what the screens show now, and every screen has its place there."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.pictures import PICTURES, Picture, draw
+from tests.kit import ROOT
+
+FOLDER = ROOT / "docs" / "pictures"
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=[one.name for one in PICTURES])
+def test_the_picture_is_the_one_in_the_documentation(picture: Picture, update_golden: bool) -> None:
+    drawn = asyncio.run(draw(ROOT / "fixtures" / f"{picture.fixture}.capture", picture.keys, picture.size))
+    path = FOLDER / f"{picture.name}.svg"
+    if update_golden:
+        path.write_text(drawn, encoding="utf-8")
+    words = "python -m rocdoctor.tui.pictures fixtures docs/pictures draws it anew"
+    assert path.read_text(encoding="utf-8") == drawn, f"{path.name}: {words}"
+
+
+def test_a_picture_loads_nothing_from_elsewhere() -> None:
+    for path in FOLDER.glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"<script|@import|@font-face|url\(\s*[\"']?http|href=[\"']?http", text), path.name
+
+
+def test_the_documentation_shows_every_screen_and_every_picture() -> None:
+    text = (ROOT / "docs" / "screens.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\d) (\w+)$", text, re.MULTILINE) == [
+        (str(number), area.name) for number, area in enumerate(AREAS, start=1)
+    ]
+    shown = set(re.findall(r"\(pictures/([\w-]+)\.svg\)", text))
+    assert shown == {one.name for one in PICTURES} == {path.stem for path in FOLDER.glob("*.svg")}
