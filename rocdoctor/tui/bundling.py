@@ -53,7 +53,11 @@ def gather(host: Host, machine: Machine | None) -> Contents:
         from rocdoctor.collect import collect
 
         machine = collect(recorder)
-    made = bundle_of(recorder, machine, host.kind)
+    return contents_of(bundle_of(recorder, machine, host.kind))
+
+
+def contents_of(made: Bundle) -> Contents:
+    """A bundle as rows."""
     rows = [Row(REPORT, len(made.summary.encode()), "")]
     rows += [Row(one_line(one.question), len(one.data), state(one)) for one in made.answers]
     states = Counter(_group(row.state) for row in rows[1:])

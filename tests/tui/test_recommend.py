@@ -85,6 +85,7 @@ def test_from_the_form_to_written_files(tmp_path: Path, capsys: pytest.CaptureFi
         page.query_one("#batch", Input).focus()
         await pilot.press(*"32")
         assert "The form has changed" in _state(page)
+        page.query_one("#script", Input).value = "tune.py"
         before = page._answer
         await pilot.press("enter")
         await until(pilot, lambda: page._answer is not before)
@@ -101,7 +102,10 @@ def test_from_the_form_to_written_files(tmp_path: Path, capsys: pytest.CaptureFi
 
     form, targets = driven(fixture_host("rx7900xtx-2gpu"), write)
     assert form.batch == "32"
-    assert run(["emit", *targets, *planning.arguments(form), "--from", fixture, "-o", str(tmp_path / "command")]) == 0
+    words = shlex.split(planning.command(form, fixture, targets, str(tmp_path / "command")))
+    assert words[:4] == ["rocdoctor", "emit", "env", "torchrun"]
+    assert run(words[1:]) == 0
+    assert "tune.py" in (tmp_path / "screen" / "train.sh").read_text()
     capsys.readouterr()
     ours, theirs = sorted((tmp_path / "screen").iterdir()), sorted((tmp_path / "command").iterdir())
     assert [path.name for path in ours] == [path.name for path in theirs]
@@ -130,6 +134,15 @@ def test_files_that_exist_are_written_over_only_after_a_yes(tmp_path: Path) -> N
             assert text in (tmp_path / "train.sh").read_text()
 
     driven(fixture_host("rx7900xtx-2gpu"), write)
+
+
+def test_what_came_between_the_question_and_the_writing_stays(tmp_path: Path) -> None:
+    made = planning.emission(Form("smollm2-135m"), _machine("recorded-cpu-vm"), ("torchrun",), _never)
+    (tmp_path / "train.sh").write_text("mine")
+    with pytest.raises(UsageError, match="exists already"):
+        planning.store(str(tmp_path), made.files, force=False)
+    assert (tmp_path / "train.sh").read_text() == "mine"
+    assert planning.standing(str(tmp_path), made.files) == [tmp_path / "train.sh"]
 
 
 FORMS = (

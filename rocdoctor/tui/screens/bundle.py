@@ -76,7 +76,7 @@ class BundlePage(Page):
         yield Static("", id="head", markup=False)
         with Horizontal(id="search-line"):
             yield Static("search", id="search-label")
-            yield Input(id="search")
+            yield Input(id="search", placeholder="key /")
             yield Static("", id="hits")
         with Horizontal():
             yield Rows(id="questions")

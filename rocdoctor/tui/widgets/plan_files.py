@@ -33,9 +33,9 @@ class PlanFiles(Horizontal):
     DEFAULT_CSS = """
     PlanFiles #lists { width: 26; border-right: solid $panel; }
     PlanFiles .title { height: 1; background: $panel; padding: 0 1; }
-    PlanFiles #targets { height: 11; }
-    PlanFiles #about { height: 3; padding: 0 1; color: $text-muted; }
-    PlanFiles #files { height: 1fr; min-height: 3; }
+    PlanFiles #targets { height: 3fr; max-height: 11; }
+    PlanFiles #about { height: auto; max-height: 3; padding: 0 1; color: $text-muted; }
+    PlanFiles #files { height: 1fr; min-height: 2; }
     PlanFiles #content-box { width: 1fr; }
     PlanFiles #said { height: auto; max-height: 6; padding: 0 1; }
     PlanFiles #content { height: 1fr; padding: 0 1; }
