@@ -80,12 +80,7 @@ def _commands(actions: Iterable[Action], sudo: bool) -> list[str]:
 
 
 def _fence(lines: list[str], language: str) -> list[str]:
-    """A block of code, closed by a fence that nothing inside can be."""
+    """A block of code. In commands backquotes are escaped, elsewhere replaced, so nothing inside ends it."""
     if not lines:
         return []
-    ticks = "`" * 3
-    # A command may hold backquotes inside quotes, where another sign would change it.
-    text = [clean(line) if language == "sh" else code(line) for line in lines]
-    while any(ticks in line for line in text):
-        ticks += "`"
-    return [f"{ticks}{language}", *text, ticks, ""]
+    return [f"```{language}", *(clean(line) if language == "sh" else code(line) for line in lines), "```", ""]

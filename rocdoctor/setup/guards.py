@@ -149,14 +149,15 @@ def _wheels(words: Words) -> str:
             return ""
     if not named:
         return ""
-    own = ("torch", "torchvision", "torchaudio")
-    wanted = [
-        f"{one}{label}"
-        if "+" in one or one.split("==")[0] in own or not label
-        else f"{one}|{one.split('==')[1]}{label}"
-        for one in named
-    ]
-    return " ".join(["has_wheels", quoted(python), *(quoted(one) for one in wanted)])
+    return " ".join(["has_wheels", quoted(python), *(quoted(_installed(one, label)) for one in named)])
+
+
+def _installed(pinned: str, label: str) -> str:
+    """``name==version`` as it is installed; builds of torch carry the label, what comes with them may."""
+    name, _, version = pinned.partition("==")
+    if not label or "+" in version:
+        return pinned
+    return f"{pinned}{label}" if name in _LABELLED else f"{pinned}|{version}{label}"
 
 
 def unattended(words: Sequence[str]) -> Words:

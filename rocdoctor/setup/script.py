@@ -208,9 +208,8 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     if tests and all(tests):
         yield f"if {' && '.join(tests)}; then"
         yield f"{_INDENT}say '  done already'"
-        yield from (
-            f"{_INDENT}{line}" for one in actions if is_refresh(one) or is_rebuild(one) for line in _action(one)
-        )
+        again = [one for one in actions if is_refresh(one) or is_rebuild(one)]
+        yield from (f"{_INDENT}{line}" for one in again for line in _action(one))
         yield "else"
         yield from (f"{_INDENT}{line}" for line in doing)
         yield "fi"

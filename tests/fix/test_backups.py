@@ -128,6 +128,17 @@ def test_backups_go_where_others_cannot_write(scratch: Scratch) -> None:
         pass
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_folder_of_somebody_else_is_not_written_in(scratch: Scratch) -> None:
+    path = scratch.file("home/alice/x", "a")
+    os.chown(scratch.home, 12345, -1)
+    with pytest.raises(Refused, match="others can change the folder"):
+        look(path, os.geteuid(), scratch.root)
+    os.chown(scratch.home, 0, -1)
+    os.chown(scratch.root / "home", 12345, -1)
+    assert look(path, os.geteuid(), scratch.root).data == b"a", "what lies above may belong to anybody"
+
+
 def test_a_file_keeps_mode_and_group(scratch: Scratch) -> None:
     path = scratch.file("home/alice/x", "a", 0o640)
     seen = look(path, os.geteuid(), scratch.root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 
 from rocdoctor.cli import run
 from rocdoctor.commands import fix
+from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Machine, Memory, NumaNode
+from rocdoctor.fixes.offers import Offer, offers
 from tests.fix.fix_kit import Scratch, changed, tree
 from tests.kit import amd_gpu, environment, k, machine
 
@@ -28,6 +31,7 @@ class Box:
         self.answers: list[str] = []
         self.asked: list[str] = []
         self.privileged = False
+        self.seen: list[argparse.Namespace] = []
 
     def machine(self) -> Machine:
         on = (self.scratch.root / "proc/sys/kernel/numa_balancing").read_text().strip() != "0"
@@ -42,7 +46,12 @@ class Box:
 def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
     made = Box(Scratch(tmp_path))
     host = argparse.Namespace(kind="live", origin="here")
-    monkeypatch.setattr(fix, "open_host", lambda options: host)
+
+    def open_host(options: argparse.Namespace) -> argparse.Namespace:
+        made.seen.append(options)
+        return host
+
+    monkeypatch.setattr(fix, "open_host", open_host)
     monkeypatch.setattr(fix, "collect", lambda host: made.machine())
     monkeypatch.setattr(
         fix, "this_machine", lambda: made.scratch.place(made.variables, privileged=made.privileged)
@@ -72,6 +81,7 @@ def test_the_commands_are_shown_in_the_order_of_the_causes(box: Box, capsys: pyt
         assert words in text
     assert tree(box.scratch.root) == before
     assert not box.scratch.state.exists()
+    assert box.seen[0].include_identity, "a masked path or name would be wrong in a command"
 
 
 def test_with_names_only_those(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,6 +162,18 @@ def test_without_questions_and_back_again(box: Box, capsys: pytest.CaptureFixtur
     assert after["proc/sys/kernel/numa_balancing"][:5] == before["proc/sys/kernel/numa_balancing"][:5]
     assert run(["fix", "--undo", folder[0]]) == 0
     assert "Nothing is left to undo." in capsys.readouterr().out
+
+
+def test_what_one_fix_has_done_is_not_left_to_the_person_by_the_next(
+    box: Box, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def twice(diagnosis: Diagnosis, names: Sequence[str] = ()) -> list[Offer]:
+        (one,) = offers(diagnosis, ["gfx-override-mismatch"])
+        return [one, replace(one, check="env-wrong-value")]
+
+    monkeypatch.setattr(fix, "offers", twice)
+    assert run(["fix", "--apply", "--yes"]) == 0
+    assert "Nothing is left to you." in capsys.readouterr().out
 
 
 def test_a_fix_that_does_not_help_is_said(box: Box, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,6 +77,8 @@ def test_what_is_left_to_fill_in_is_not_run() -> None:
         ("python -m pip install torch==2.1 --index-url https://h/rocm7.2", "has_wheels python torch==2.1+rocm7.2"),
         ("python -m pip install a==2.1 --index-url https://h/whl/cpu", "has_wheels python 'a==2.1|2.1+cpu'"),
         ("python -m pip install torch==2.1+cu128 --no-deps", "has_wheels python torch==2.1+cu128"),
+        ("python -m pip install torch==2.1+cpu --index-url https://h/cpu", "has_wheels python torch==2.1+cpu"),
+        ("python -m pip install torch==2.1 --index-url https://h/simple", "has_wheels python torch==2.1"),
         ("python -m pip install torch", ""), ("python -m pip install numpy<2", ""),
         ("python -m pip install torch==2.1 --pre", ""), ("python -m pip uninstall -y torch", ""),
     ],

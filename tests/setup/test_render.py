@@ -152,6 +152,13 @@ def test_markdown_is_a_guide() -> None:
     assert text.count("```") % 2 == 0
 
 
+def test_no_word_ends_a_block_of_commands() -> None:
+    step = Step("a", "A", "todo", "W", actions=(Action(("echo", "x\n```\n# H")),))
+    lines = setup_markdown.render(SetupPlan("rocm", (step,))).splitlines()
+    begin = lines.index("```sh")
+    assert lines[begin : begin + 5] == ["```sh", 'echo "x', "\\`\\`\\`", '# H"', "```"]
+
+
 _EVIL = "x\x1b]0;t\x07 \x1b[2J| `q` <b> \u202e ``` \n# H"
 
 

@@ -62,7 +62,7 @@ class World:
             (folder / "bin" / name).write_text(text)
             (folder / "bin" / name).chmod(0o755)
 
-    def run(self, script: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def run(self, script: str, *arguments: str, typed: str = "", **more: str) -> subprocess.CompletedProcess[str]:
         assert BASH is not None
         file = self.folder / "setup.sh"
         file.write_text(script)
@@ -72,7 +72,13 @@ class World:
             "ROCDOCTOR_RUN": str(self.folder / "run"), **more,
         }  # fmt: skip
         return subprocess.run(
-            [BASH, str(file), *arguments], env=environment, capture_output=True, text=True, check=False, timeout=60
+            [BASH, str(file), *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            input=typed,
         )
 
     def calls(self) -> list[str]:
@@ -265,6 +271,16 @@ def test_a_file_is_edited_once(world: World) -> None:
     assert world.calls() == ["update-grub "]
     assert "done already" in world.run(script).stdout
     assert world.calls() == ["update-grub "], "the first run may have been cut off before it"
+
+
+@needs_bash
+def test_what_is_gone_is_no_failure_and_nobody_is_asked(world: World) -> None:
+    (world.folder / "bin" / "pip").write_text(_RECORD + 'cat >> "$CALLS"\n')
+    gone = Action(("rm", f"{world.folder}/gone"), root=True)
+    step = Step("a", "A", "todo", "W", actions=(gone, Action(("pip", "x"))))
+    done = world.run(render(SetupPlan("rocm", (step,)), "a test", root=False), typed="yes\n")
+    assert done.returncode == 0, done.stderr
+    assert world.calls() == ["pip x"], "its input is closed"
 
 
 @needs_bash
