@@ -239,6 +239,7 @@ def test_a_live_machine_is_not_asked_for_the_lines_of_its_evidence() -> None:
     details = look_up(host, row, diagnosis)
     assert any(line.marked for one in details.shown for line in one.excerpt.lines)
     assert recorded(host, "run never-asked") is None
+    assert recorded(inner, "run rocminfo") is None  # also one that keeps no record
     assert len(inner.asked) == before
 
 

@@ -166,6 +166,24 @@ def test_the_row_the_filter_and_the_place_survive_what_happens() -> None:
     _driven(fixture_host("mi300x-8gpu"), look)
 
 
+def test_findings_that_come_later_leave_the_cursor_and_the_list_where_they_are() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
+        app.look = Look(phase="done", diagnosis=many(60), preliminary=True)
+        await settled(app, pilot)
+        await _press(app, pilot, "pagedown", "pagedown", "pagedown")
+        row, place = page.row, page.query_one(FindingOptions).scroll_offset
+        assert row is not None
+        assert place.y > 0
+        late = failed("late", "It answered at last.", "info")
+        app.look = Look(phase="done", diagnosis=diagnosis_of([*many(60).verdicts, late]))
+        await settled(app, pilot)
+        assert len(page.query_one(FindingOptions).rows) == 61
+        assert page.row is not None
+        assert (page.row.key, page.query_one(FindingOptions).scroll_offset) == (row.key, place)
+
+    _driven(fixture_host("h100-8gpu"), look)
+
+
 def test_other_evidence_begins_anew() -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
         await _press(app, pilot, "f", "slash", "g", "p", "u", "enter")
@@ -366,6 +384,15 @@ def test_other_evidence_cannot_be_verified_and_says_where_it_can() -> None:
     _driven(BROKEN[OVERRIDE](), look)
 
 
+def test_only_a_live_machine_is_asked_anew() -> None:
+    bundle, live = fixture_host("h100-8gpu"), LiveCapture(host_of("h100-8gpu"))
+    fresh = LiveCapture(host_of("h100-8gpu"))
+    assert RocdoctorApp(bundle).again_host() is None
+    assert RocdoctorApp(bundle, lambda: fixture_host("h100-8gpu")).again_host() is None
+    assert RocdoctorApp(live).again_host() is None
+    assert RocdoctorApp(live, lambda: fresh).again_host() is fresh
+
+
 class _Hanging(LiveCapture):
     """A machine on which one question hangs until it is closed."""
 
@@ -376,7 +403,7 @@ class _Hanging(LiveCapture):
     def ask(self, question: str) -> Answer:
         if question == "run rocminfo":
             self.asked.append(question)
-            assert self.ended.wait(60)
+            assert self.ended.wait(600)  # longer than the test waits for the end
             return Answer(question, "failed")
         assert not self.ended.is_set() or question not in self.asked
         return super().ask(question)
