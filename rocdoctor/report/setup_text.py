@@ -116,13 +116,13 @@ def _step(
 
 
 def _fulfilled(step: Step, title: str, room: int, verbose: bool) -> str:
-    """A step that is done, in one line: its values and places as far as they fit; all of them when asked."""
+    """A step that is done: its values and places as far as one line holds them, one at least; all when asked."""
     placed, values = _evidence(step), [one_line(one.value) for one in step.evidence]
     if verbose or not placed:
         return ": ".join(part for part in (title, "; ".join(placed)) if part)
     shorter = ([placed, values] if len(values) <= _MAX_EVIDENCE else []) + [values[:count] for count in (3, 2, 1)]
     texts = [f"{title}: {'; '.join(part)}" for part in shorter]
-    return next((text for text in texts if len(text) <= room), title)
+    return next((text for text in texts if len(text) <= room), texts[-1])
 
 
 def _labelled(label: str, actions: Iterable[Action], indent: str, width: int, sudo: bool) -> list[str]:
