@@ -13,7 +13,8 @@ from textual.command import Provider
 from textual.reactive import reactive
 from textual.screen import Screen
 
-from rocdoctor.host.base import Host
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.areas import AREAS, load
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.look import Look, examine
@@ -57,7 +58,7 @@ class RocdoctorApp(App[None]):
         self.host = host
         self._again = again or (lambda: self.host)
         self._before: list[tuple[Host, Callable[[], Host]]] = []
-        self._smoke: tuple[Host, str] | None = None
+        self._smoke: tuple[Host, Answer] | None = None
         self._work: Background[None] | None = None
         self._collections = gc.get_threshold()
 
@@ -81,8 +82,9 @@ class RocdoctorApp(App[None]):
         if self._work is not None:
             self._work.cancel()
         self.look = Look()
-        host = self.host
-        smoke = self._smoke[1] if self._smoke is not None and self._smoke[0] is host else ""
+        host, smoke = self.host, ""
+        if self._smoke is not None and self._smoke[0] is host:
+            host, smoke = OverlayHost(host, {self._smoke[1].question: self._smoke[1]}), self._smoke[1].question
 
         def work(task: Background[None]) -> None:
             examine(host, lambda look: task.tell(self._seen, look), lambda: task.cancelled, smoke)
@@ -94,9 +96,9 @@ class RocdoctorApp(App[None]):
         if not look.busy:
             gc.freeze()  # facts and verdicts hold no cycles: collections need not walk over them
 
-    def with_smoke(self, question: str) -> None:
-        """Judge the machine again together with smoke tests that were run; the host keeps their results."""
-        self._smoke = (self.host, question)
+    def with_smoke(self, answer: Answer) -> None:
+        """Judge the machine again together with the results of smoke tests."""
+        self._smoke = (self.host, answer)
         self.examine()
 
     def open(self, host: Host) -> None:
