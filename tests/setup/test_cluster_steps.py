@@ -33,7 +33,7 @@ def test_only_a_node_of_a_cluster_has_these_steps() -> None:
 
 def test_rdma_tools_come_where_an_adapter_is() -> None:
     found = _step(desk(gpu("xtx"), network=(_nic("mlx5_0"),), programs=_NONE), "rdma-tools")
-    assert commands(found) == ["apt install rdma-core ibverbs-utils perftest infiniband-diags"]
+    assert commands(found) == ["apt update", "apt install rdma-core ibverbs-utils perftest infiniband-diags"]
     assert not found.optional and "one InfiniBand adapter" in found.why
     rhel = _step(desk(gpu("xtx"), os="rhel 9.6", network=(_nic("mlx5_0"),), programs=_NONE), "rdma-tools")
     assert commands(rhel)[0].startswith("dnf install rdma-core libibverbs-utils")

@@ -56,8 +56,8 @@ def test_the_mark_of_an_externally_managed_interpreter_is_named() -> None:
 @pytest.mark.parametrize(
     ("os", "python", "wanted"),
     [
-        ("ubuntu 24.04", "3.12.3", ["apt install python3-venv", f"python3 -m venv '{_NEW}'"]),
-        ("debian 12", "3.11.2", ["apt install python3-venv", f"python3 -m venv '{_NEW}'"]),
+        ("ubuntu 24.04", "3.12.3", ["apt update", "apt install python3-venv", f"python3 -m venv '{_NEW}'"]),
+        ("debian 12", "3.11.2", ["apt update", "apt install python3-venv", f"python3 -m venv '{_NEW}'"]),
         ("rhel 9.6", "3.9.21", ["dnf install python3.11", f"python3.11 -m venv '{_NEW}'"]),
         ("rhel 10.0", "3.12.9", [f"python3 -m venv '{_NEW}'"]),
         ("fedora 42", "3.13.7", [f"python3 -m venv '{_NEW}'"]),

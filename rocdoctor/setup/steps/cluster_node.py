@@ -9,7 +9,7 @@ from rocdoctor.evidence import NOT_ASKED, Known, value_or
 from rocdoctor.facts import Nic
 from rocdoctor.knowledge import install
 from rocdoctor.presence import count_words
-from rocdoctor.setup.deriving import at_least, evidence_of, sentence
+from rocdoctor.setup.deriving import at_least, evidence_of, sentence, with_fresh_lists
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -58,8 +58,8 @@ def _tools(situation: Situation) -> Step | None:
         )  # fmt: skip
     return Step(
         "rdma-tools", f"Install {title}", "todo", why, evidence,
-        (Action(words=(situation.manager, "install", *needs.packages), root=True),), needs.packages, "safe", "now",
-        verify, (Action(words=(situation.manager, "remove", *needs.packages), root=True),),
+        with_fresh_lists([Action(words=(situation.manager, "install", *needs.packages), root=True)]), needs.packages,
+        "safe", "now", verify, (Action(words=(situation.manager, "remove", *needs.packages), root=True),),
         sources=needs.sources, table="install_cluster", kind=install.weakest("install_cluster", needs.sources),
         optional=optional,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from rocdoctor.access import KFD, is_rootless, node_at, opens, render_nodes
 from rocdoctor.check import Evidence, cite
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, value_or
 from rocdoctor.knowledge import install
-from rocdoctor.setup.deriving import actions_of, changes_of, fetched_by, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, fetched_by, sentence, sources_of, with_fresh_lists
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -72,7 +72,7 @@ def _engine(situation: Situation) -> Step:
     remove = "-R" if situation.manager == "pacman" else "remove"
     return Step(
         _ENGINE, f"Install {program}", "todo", why, evidence,
-        (Action(words=(situation.manager, verb, package), root=True),), (package,), "safe", "now",
+        with_fresh_lists([Action(words=(situation.manager, verb, package), root=True)]), (package,), "safe", "now",
         Verify(command=f"{program} --version", shows="a version"),
         (Action(words=(situation.manager, remove, package), root=True),),
     )  # fmt: skip

@@ -12,7 +12,16 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import load_table, numbers
 from rocdoctor.nvidia import works_in_torch
 from rocdoctor.presence import count_words, is_driven, is_reserved
-from rocdoctor.setup.deriving import actions_of, changes_of, fetched_by, for_caretaker, open_in, sentence, sources_of
+from rocdoctor.setup.deriving import (
+    actions_of,
+    changes_of,
+    fetched_by,
+    for_caretaker,
+    open_in,
+    sentence,
+    sources_of,
+    with_fresh_lists,
+)
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 from rocdoctor.setup.wanted import Wanted, wanted
@@ -134,7 +143,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         return Step(
             _ID, title, "unknown", why, evidence, verify=verify, notes=(f"NVIDIA's page: {_PAGE}",),
         )  # fmt: skip
-    actions, undo = actions_of(route.steps), actions_of(route.undo)
+    actions, undo = with_fresh_lists(actions_of(route.steps)), actions_of(route.undo)
     fetched = fetched_by(actions)
     undo = (*undo, *(Action(words=("rm", "-f", path), root=True) for path in fetched))
     missing = open_in(actions)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rocdoctor.evidence import Unknown, value_or
 from rocdoctor.knowledge import install
-from rocdoctor.setup.deriving import actions_of, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, sentence, sources_of, with_fresh_lists
 from rocdoctor.setup.installed_torch import judged
 from rocdoctor.setup.interpreter import NEW, Interpreter, fresh, under_test
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
@@ -66,18 +66,18 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
             notes=("conda and uv can make an environment with a Python of their own.",),
         )  # fmt: skip
     ways = list(install.environment_steps(found, NEW)) if found is not None else []
-    actions = actions_of(ways) or (Action(words=("python3", "-m", "venv", NEW)),)
+    actions = with_fresh_lists(actions_of(ways)) or (Action(words=("python3", "-m", "venv", NEW)),)
     notes = [
         f"Activate it in each new shell (. {NEW}/bin/activate), or name it: rocdoctor --python {NEW}/bin/python. Then "
         "run rocdoctor setup again."
     ]
     if situation.in_job:
-        asked = ", ".join(one.command for one in actions if one.root)
+        asked = ", ".join(one.command for one in actions if one.root and "update" not in one.words)
         actions = tuple(one for one in actions if not one.root)
         notes += [f"If that fails, ask {situation.caretaker} for: {asked}."] if asked else []
     elif value_or(situation.machine.user.uid, 1) == 0 and situation.enclosed:
         actions = tuple(replace(one, root=False) for one in actions)
-    packages = tuple(one.words[-1] for one in actions if one.words[-1] != NEW)
+    packages = changes_of(actions)
     about = ways[:1] if packages else []
     sources, table = sources_of(about), about[0].table if about else ""
     return Step(
