@@ -15,7 +15,7 @@ from rocdoctor.tui.finding_areas import AREAS, OTHER, area_of
 
 # What can be looked at, with the words for it; "" is all.
 STATES: tuple[tuple[str, str], ...] = (
-    ("fail", "failed"), ("unknown", "unknown"), ("crashed", "crashed"), ("not-applicable", "not applicable"),
+    ("fail", "found"), ("unknown", "unknown"), ("crashed", "crashed"), ("not-applicable", "not applicable"),
     ("pass", "passed"), ("", "all"),
 )  # fmt: skip
 _SURE = {"certain": "", "likely": " (likely)", "possible": " (possible)"}

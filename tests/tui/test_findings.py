@@ -184,6 +184,27 @@ def test_findings_that_come_later_leave_the_cursor_and_the_list_where_they_are()
     _driven(fixture_host("h100-8gpu"), look)
 
 
+def test_asking_everything_again_returns_to_the_same_row() -> None:
+    broken = BROKEN["GPU fell off the bus"]()
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
+        await _press(app, pilot, "s", "n", "n")
+        row = page.row
+        assert row is not None
+        assert row.check == "nvidia-xid"
+        app.look = Look()
+        await pilot.pause()
+        assert page.row is None
+        await _press(app, pilot, "r")
+        await until(pilot, lambda: page.row is not None)
+        assert page.row is not None
+        assert page.row.key == row.key
+        assert page.query_one(FilterPanel).filter == Filter(severity="error")
+        assert page.focused is page.query_one(FindingOptions)
+
+    _driven(recorded(broken), look, again=lambda: recorded(broken))
+
+
 def test_other_evidence_begins_anew() -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
         await _press(app, pilot, "f", "slash", "g", "p", "u", "enter")
@@ -214,7 +235,7 @@ def test_a_row_that_goes_leaves_the_cursor_on_the_first() -> None:
 
 def test_the_filter_goes_through_states_severities_and_areas() -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
-        assert "state: failed 2" in shown(app)
+        assert "state: found 2" in shown(app)
         assert "also 21 unknown" in shown(app)
         text = await _press(app, pilot, "s")
         assert "severity: warning" in text
@@ -233,7 +254,7 @@ def test_the_filter_goes_through_states_severities_and_areas() -> None:
             text = await _press(app, pilot, "f")
         assert "state: all" in text
         text = await _press(app, pilot, "escape")
-        assert "state: failed 2" in text
+        assert "state: found 2" in text
         assert app.current_mode == "findings"
 
     _driven(BROKEN["link x4"](), look)
@@ -249,7 +270,7 @@ def test_words_are_searched_while_they_are_typed_and_kept_or_cleared() -> None:
         assert not page.query_one(Input).has_class("open")
         assert "text: 'xid'" in shown(app)
         text = await _press(app, pilot, "slash", *"qq")  # the line is selected, so that typing begins anew
-        assert "Nothing matches the filter: state failed, text 'qq'." in text
+        assert "Nothing matches the filter: state found, text 'qq'." in text
         text = await _press(app, pilot, "escape")
         assert "text: any" in text
         assert "gpu-fell-off-bus" in text

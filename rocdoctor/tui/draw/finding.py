@@ -45,7 +45,7 @@ def page(row: Row, diagnosis: Diagnosis, details: Details | None, width: int, ev
         out.say(found.message, style="bold")
         _sure(out, found.confidence, found.evidence)
         _evidence(out, row, details, everything)
-        _fix(out, row.check, found.fix)
+        _fix(out, row.check, found.fix, everything)
     _manual(out, found, details)
     return out.text
 
@@ -210,14 +210,14 @@ def _others(out: _Page, row: Row, everything: bool) -> None:
 # -- the way out
 
 
-def _fix(out: _Page, check: str, fix: Fix | None) -> None:
+def _fix(out: _Page, check: str, fix: Fix | None, everything: bool) -> None:
     if fix is None:
         return
     out.title("Fix", _RISK[fix.safety] + _effect(fix))
     out.say(fix.text, "  ")
     if fix.command:
         _command(out, fix.command)
-    out.title("Verify", "key v")
+    out.title("Verify", "" if everything else "key v")
     _command(out, fix.verify or f"rocdoctor check {check}")
 
 

@@ -39,7 +39,7 @@ class FindingsPage(Page):
         Binding("v", "verify", "Verify", tooltip="verify the fix here"),
         Binding("c", "copy_fix", "Copy", tooltip="copy the command of the fix"),
         Binding("slash", "search", "Search", key_display="/", tooltip="show only findings with some words"),
-        Binding("f", "filter('state')", "Filter", tooltip="failed, unknown, crashed, not applicable, passed, all"),
+        Binding("f", "filter('state')", "Filter", tooltip="found, unknown, crashed, not applicable, passed, all"),
         Binding("s", "filter('severity')", "Severity", show=False),
         Binding("a", "filter('area')", "Area", show=False),
         Binding("y", "copy_all", "Copy all", show=False),
@@ -50,12 +50,13 @@ class FindingsPage(Page):
         Binding("escape", "leave", "Back", show=False),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("s, a", "filter by severity, by area (GPU, driver, links, software ...)"),
-        ("y", "copy the whole finding as text"),
+        ("s, a", "filter by severity, by area (GPU, driver, links ...)"),
+        ("y", "copy the whole page as text"),
         ("Enter", "the page alone; Escape returns to the list"),
-        ("n, p", "next and previous finding; the arrow keys do so in the list"),
-        ("space", "scroll the page down, backspace up; Tab goes there for the arrow keys"),
-        ("Escape", "leaves the search, cancels a verification, clears the filter, then the overview"),
+        ("n, p", "next and previous finding; in the list also arrows"),
+        ("space", "scroll the page down, backspace up"),
+        ("Tab", "from the list to the page and back, for the arrows"),
+        ("Escape", "out of the search, a verification, a filter"),
     )
     CSS = """
     FindingsPage #both { layout: vertical; height: 1fr; }
@@ -118,7 +119,7 @@ class FindingsPage(Page):
         self.query_one(FilterPanel).clear()
         self._details.clear()
         self._seen = None
-        self.query_one(FindingOptions).fill(())
+        self.query_one(FindingOptions).forget()
         self.remove_class("alone")
 
     def _fill(self) -> None:

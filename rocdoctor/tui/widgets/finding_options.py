@@ -29,6 +29,7 @@ class FindingOptions(OptionList):
         super().__init__(id="list")
         self._rows: dict[int, Row] = {}
         self._shown: list[tuple[str, str]] = []
+        self._last: Row | None = None
 
     @property
     def rows(self) -> list[Row]:
@@ -41,8 +42,8 @@ class FindingOptions(OptionList):
         return None if self.highlighted is None else self._rows.get(self.highlighted)
 
     def fill(self, sections: Iterable[Section]) -> None:
-        """Show these rows, and stay on the row that was chosen where it is still there."""
-        before = self.row
+        """Show these rows, and stay on the row that was chosen last where it is there (again)."""
+        self._last = before = self.row or self._last
         prompts: list[tuple[Text, Row | None]] = []
         for section in sections:
             prompts.append((Text(section.heading, style="bold"), None))
@@ -59,6 +60,11 @@ class FindingOptions(OptionList):
         self.highlighted = wanted
         if before is not None and wanted is not None and self._rows[wanted].key == before.key:
             self.scroll_to(y=place.y, animate=False)
+
+    def forget(self) -> None:
+        """Begin with the first row of what is shown next."""
+        self.fill(())
+        self._last = None
 
     def _where(self, before: Row | None) -> int | None:
         """The same row, else one of the same check, else the first."""
