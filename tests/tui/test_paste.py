@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ async def _diagnosed(page: PastePage, pilot: Pilot[Any], text: str, key: str = "
     await pilot.press(key)
     await until(pilot, lambda: page._read is not None)
     await pilot.pause()
+
+
+def _says(page: PastePage, words: str) -> bool:
+    return words in str(page.query_one("#state", Static).render())
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -189,7 +194,7 @@ def test_a_file_is_diagnosed_and_what_is_none_is_said_in_words(tmp_path: Path) -
             await until(pilot, lambda: isinstance(app.screen, Ask))
             app.screen.query_one(Input).value = str(name)
             await pilot.press("enter")
-            await until(pilot, lambda words=words: words in str(page.query_one("#state", Static).render()))
+            await until(pilot, partial(_says, page, words))
             await until(pilot, lambda: app.screen is page)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: isinstance(app.screen, Ask))

@@ -37,7 +37,7 @@ class RecommendPage(Page):
 
     AREA = "recommend"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "plan", "Plan", tooltip="make the plan of the form; from the plan on to its files"),
+        Binding("enter", "plan", "Plan", tooltip="make the plan; from the plan on to its files"),
         Binding("f", "files", "Files", tooltip="the files of the plan"),
         Binding("w", "write", "Write", tooltip="write the files; asks for a folder"),
         Binding("c", "copy", "Copy", tooltip="copy the command line that gives the same"),
