@@ -67,7 +67,8 @@ def distribution(os: OperatingSystem) -> Distribution | None:
     for raw in load_table("install")["derived"]:
         if raw["id"] == own_id and version in raw["releases"]:
             base = raw["of"]
-    for release in (version, version.split(".")[0], None):
+    parts = version.split(".")
+    for release in (version, ".".join(parts[:2]), parts[0], None):  # texts name point releases too: 24.04.1
         raw = _rows().get((base, release))
         if raw is not None and (release is not None or raw["release"] is None):
             return _distribution(raw, version, own_id)

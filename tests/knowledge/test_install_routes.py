@@ -163,3 +163,9 @@ def test_sles_has_packages_by_target_for_instinct_only() -> None:
 def test_a_rocm_without_a_driver_release_keeps_the_kernels_own() -> None:
     driver = install.driver_route(found("ubuntu 24.04"), "gfx942", kernel="6.8.0-45-generic", stream="classic_61")
     assert isinstance(driver, install.DriverRoute) and driver.kind == "in-tree"
+
+
+def test_a_point_release_is_its_release() -> None:
+    one = install.distribution(system("ubuntu", "24.04.1"))
+    assert one is not None and one.key == "ubuntu 24.04"
+    assert install.distribution(system("ubuntu", "24.10.1")) is None

@@ -32,6 +32,20 @@ def test_a_chip_that_the_kernel_refuses_is_not_repaired() -> None:
     assert "driver-amd" not in ids(found)
 
 
+def test_a_chip_that_a_newer_kernel_takes_is_not_given_up() -> None:
+    found = _read(
+        "OS: Ubuntu 24.04.1 LTS\nKernel: 6.8.0-45-generic\n$ dmesg\n"
+        "[    5.100000] [drm] amdgpu kernel modesetting enabled.\n"
+        "[    5.150000] amdgpu 0000:03:00.0: enabling device (0006 -> 0007)\n"
+        "[    5.200000] kfd kfd: amdgpu: GC IP 0c0001 not supported in kfd\n\n$ lspci -nn\n"
+        "03:00.0 VGA compatible controller [0300]: Advanced Micro Devices, Inc. [AMD/ATI] Navi 48 [1002:7550]\n"
+    )
+    assert states(found)["rocm"] == "unknown"  # whether it is installed was not pasted
+    driver = step_of(found, "driver-amd")
+    assert "GC IP 0c0001" in driver.why
+    assert "amdgpu-dkms" in driver.title
+
+
 def test_a_slot_without_atomics_is_for_a_person_and_no_warm_restart() -> None:
     found = _read(
         "$ dmesg\n[    5.100000] [drm] amdgpu kernel modesetting enabled.\n"
