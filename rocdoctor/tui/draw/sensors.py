@@ -33,7 +33,8 @@ _STYLES = {
     "asleep": "cyan", "too hot": "bold red",
 }  # fmt: skip
 _HEAD = 12
-_BLOCK = 90  # columns that a block of details needs beside another
+# Columns that a block of details needs beside another, and the least lines that it has.
+_BLOCK, _LEAST_LINES = 90, 5
 # Changes below these do not fill the height of a history.
 _SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0}
 _GIB = 2**30
@@ -118,23 +119,24 @@ def asleep(gpu: Gpu) -> bool:
 def detail(now: GpuNow, width: int) -> Text:
     """All of one GPU: each value beside its limit, the history, and why something is unknown."""
     gpu = now.gpu
-    text = Text(f"{gpu.label}  ", style="bold")
-    text.append(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))) + "\n", style="not bold")
+    text = Text()
+    text.append(f"{gpu.label}  ", style="bold")
+    text.append(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))) + "\n")
     if asleep(gpu):
-        text.append("It sleeps and was left asleep: a question to its driver would wake it.\n", style="not bold")
+        text.append("It sleeps and was left asleep: a question to its driver would wake it.\n")
         return text
     if now.silent_s is not None:
         text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style="bold red")
     unknown: dict[str, list[str]] = {}
     for name, share, words in _values(gpu, unknown):
-        text.append(f"{name:<{_HEAD}}", style="not bold")
-        text.append(f"{bar(share, _bar_width(width))} ", style="not bold cyan")
-        text.append(f"{words}\n", style="not bold")
-    text.append(f"{'slowed by':<{_HEAD + _bar_width(width) + 1}}{_held_words(now)}\n", style="not bold")
+        text.append(f"{name:<{_HEAD}}")
+        text.append(f"{bar(share, _bar_width(width))} ", style="cyan")
+        text.append(f"{words}\n")
+    text.append(f"{'slowed by':<{_HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
     for line in _history(now.series, width):
-        text.append(line + "\n", style="not bold")
+        text.append(line + "\n")
     for why, names in unknown.items():
-        text.append(f"unknown: {', '.join(names)}\n  {why}\n", style="not bold magenta")
+        text.append(f"unknown: {', '.join(names)}\n  {why}\n", style="magenta")
     text.rstrip()
     return text
 
@@ -143,11 +145,12 @@ def details(views: Sequence[GpuNow], at: int, width: int, height: int) -> Text |
     """All of each GPU, side by side and below each other, where that fits; else of the one at ``at``."""
     columns = max(1, width // _BLOCK)
     one = detail(views[at], width)
-    if len(views) == 1 or width < WIDE - 20:
+    deep = -(-len(views) // columns)
+    if len(views) == 1 or width < _BLOCK or deep * _LEAST_LINES > height:
         return one
     blocks = [detail(each, width // columns) for each in views]
     lines = max(len(each.plain.splitlines()) for each in blocks) + 1
-    if -(-len(blocks) // columns) * lines > height:
+    if deep * lines > height:
         return one
     grid = Table.grid(expand=True, padding=(0, 2, 1, 0))
     for _ in range(columns):
@@ -159,7 +162,8 @@ def details(views: Sequence[GpuNow], at: int, width: int, height: int) -> Text |
 
 def cpu_line(cpu: CpuSensors, recorded: bool) -> Text:
     """The processors in one line."""
-    text = Text("CPU  ", style="bold")
+    text = Text()
+    text.append("CPU  ", style="bold")
     known: list[str] = []
     if cpu.temp_c is not None:
         known.append(f"{cpu.temp_c:.0f} °C (hottest sensor)")
@@ -169,7 +173,7 @@ def cpu_line(cpu: CpuSensors, recorded: bool) -> Text:
     if cpu.temp_c is None:
         why = "not in this evidence" if recorded else "no sensor shows it; virtual machines have none"
         known.append(f"temperature unknown ({why})")
-    text.append(", ".join(known), style="not bold")
+    text.append(", ".join(known))
     return text
 
 

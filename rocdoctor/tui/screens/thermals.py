@@ -65,7 +65,6 @@ class ThermalsPage(Page):
     ThermalsPage.two #lower { layout: horizontal; }
     ThermalsPage.two #events { width: 2fr; height: 1fr; }
     ThermalsPage.two #detail { width: 3fr; }
-    ThermalsPage.recorded #events { display: none; }
     """
 
     def __init__(self) -> None:
@@ -123,7 +122,6 @@ class ThermalsPage(Page):
             self._asking = None
         self.query_one("#gpus", OptionList).clear_options()
         self._gpus = ()
-        self.set_class(self._watch is None, "recorded")
         self.refresh_bindings()
         if self._watch is None:
             Background[CpuSensors](self.app, lambda task: cpu_sensors(host), done=lambda cpu: self._recorded(host, cpu))
@@ -185,7 +183,7 @@ class ThermalsPage(Page):
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """All of the selected GPU."""
-        self._draw_detail()
+        self._draw_detail(self._views())
 
     def _silence(self) -> dict[str, float]:
         """Who has not answered, and for how many seconds."""
@@ -229,6 +227,7 @@ class ThermalsPage(Page):
             for at, line in enumerate(rows):
                 gpus.replace_option_prompt_at_index(at, line)
         gpus.display = bool(rows)
+        self.query_one("#events", VerticalScroll).display = bool(rows) and self._watch is not None
         self.query_one("#heads", Static).update(header(width) if rows else self._none())
         cpu = self._cpu if sample is None else sample.cpu
         asked = self._watch is None or sample is not None
@@ -236,15 +235,15 @@ class ThermalsPage(Page):
         self.query_one("#cpu", Static).update(line)
         names = {key(one): one.label for one in self._gpus}
         self.query_one("#log", Static).update(self._events(self._history.events, names))
-        self._draw_detail()
+        self._draw_detail(views)
         self._draw_state()
 
     @staticmethod
     def _events(events: Sequence[Event], names: dict[str, str]) -> Text:
         return event_lines(events, names) if events else Text("nothing since this screen was opened")
 
-    def _draw_detail(self) -> None:
-        views, at = self._views(), self.query_one("#gpus", OptionList).highlighted or 0
+    def _draw_detail(self, views: Sequence[GpuNow]) -> None:
+        at = self.query_one("#gpus", OptionList).highlighted or 0
         frame, one = self.query_one("#detail", VerticalScroll), self.query_one("#one", Static)
         frame.display = bool(views)
         if views:
