@@ -45,7 +45,7 @@ def uninstall(into: Interpreter, names: Sequence[str]) -> Action:
 def index_of(version: str) -> tuple[str, ...] | None:
     """The option that leads pip to the index from which torch or torchvision came; () is PyPI, None is not known."""
     label, row = local_part(version), torch_release(version)
-    if not safe_word(version) or preliminary(version):
+    if preliminary(version):  # also what is no version at all
         return None
     if not label:
         return ()

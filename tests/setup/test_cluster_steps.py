@@ -124,6 +124,12 @@ def test_which_gpu_windows_has_is_unknown_without_a_sign_of_it() -> None:
     assert any("26.6.4 for ROCm 7.14" in note for note in notes) and any("librocdxg" in note for note in notes)
 
 
+def test_nvidia_under_wsl_hears_nothing_of_amd() -> None:
+    found = _windows(desk(gpu("ada", driver=u()), build=torch(), **_WSL))
+    assert found.state == "unknown" and any("docs.nvidia.com" in note for note in found.notes)
+    assert not any("Adrenalin" in note or "librocdxg" in note or "AMD lists" in note for note in found.notes)
+
+
 def test_an_override_is_not_set_under_wsl() -> None:
     card = gpu("navi22", driver=u(), bdf=u())
     assert "gfx-override" not in ids(planned(desk(card, build=torch(), **_WSL)))

@@ -19,6 +19,7 @@ LAYER: Layer = "driver"
 
 _ID, _TITLE = "driver-windows", "GPU driver of Windows"
 _AMD_LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
+_NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
 _INSIDE = (
     "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the GPU of Windows "
     "through /dev/dxg, and /dev/kfd does not exist.",
@@ -79,6 +80,7 @@ def _step(situation: Situation) -> Step:
         _ID, _TITLE, "unknown", why,
         verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
         notes=(
-            f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
+            f"NVIDIA's page: {_NVIDIA_PAGE}" if situation.gpus("nvidia")
+            else f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
         ),
     )  # fmt: skip
