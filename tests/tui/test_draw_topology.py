@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from rocdoctor.check import Verdict, finding, quote
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Container, Gpu, GpuLink, LinkState, Machine, Nic, NumaNode, Pcie
 from rocdoctor.tui.draw.gpu_details import gpu_details
 from rocdoctor.tui.draw.limbs import limbs, narrowest_limb
 from rocdoctor.tui.draw.link_matrix import alike, cells, matrix_lines
+from rocdoctor.tui.draw.noted import about
 from rocdoctor.tui.draw.topology import topology
 from tests.golden.edits import Broken
 from tests.golden.replay import NAMES, judged, judged_fixture
@@ -306,6 +308,13 @@ def test_a_finding_about_a_gpu_stands_beside_the_gpu() -> None:
     assert line.endswith(" error: ras-uncorrectable")
 
 
+def test_findings_of_gpus_without_an_address_are_told_apart_by_number() -> None:
+    said = finding("warning", "gpu 12 is far from gpu 3.", evidence=[quote("run x", "gpu 12")])
+    verdicts = [Verdict("far-gpu", "machine", "fail", said)]
+    gpus = [amd_gpu(index, bdf=u()) for index in (1, 3, 12)]
+    assert [about(verdicts, gpu) != [] for gpu in gpus] == [False, True, True]
+
+
 # -- numbers and partitions
 
 
@@ -320,6 +329,7 @@ def test_partitions_are_one_line_with_their_numbers() -> None:
 def test_numbers_of_tools_stand_there_where_they_differ() -> None:
     lines = drawn(judged_fixture("mi210-slurm-2of8"), 200)
     assert [line.split(" (")[-1] for line in lines if "HIP" in line] == ["HIP 0, torch 0)", "HIP 1, torch 1)"]
+    assert "HIP" not in "".join(drawn(judged_fixture("mi300x-8gpu"), 200))
 
 
 def test_hip_numbers_of_partitions_are_left_out_where_hip_is_renumbered() -> None:
@@ -342,6 +352,16 @@ def test_network_cards_hang_at_the_switch_that_they_share_with_a_gpu() -> None:
     assert [line.split(";")[1].strip() for line in cards] == [
         "both behind 0000:4b:00.0", "same NUMA node 0", "NUMA node 1, distance 21", "NUMA node 1, distance 21",
     ]  # fmt: skip
+
+
+def test_a_card_hangs_at_the_lowest_of_several_switches() -> None:
+    above = [hop(f"0000:0{at}:00.0", vendor="1000") for at in range(5)]
+    cards = tuple(
+        Nic(f"mlx5_{at}", "roce", bridges=k((*(one.bdf for one in above[:at]), "0000:09:00.0"))) for at in (1, 2, 3, 4)
+    )
+    lines = facts_drawn(replace(machine(amd_gpu(pcie=path(link(), *above))), network=cards))
+    places = {found[1]: line.index("nic") for line in lines if (found := re.search(r"nic (mlx5_\d)", line))}
+    assert places == {"mlx5_1": 3, "mlx5_2": 6, "mlx5_3": 6, "mlx5_4": 9}
 
 
 def test_a_card_whose_bridges_are_not_known_stands_at_its_numa_node() -> None:
