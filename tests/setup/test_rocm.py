@@ -201,3 +201,12 @@ def test_generations_that_cannot_stand_side_by_side_are_removed_by_their_names()
     do, _ = _removal(situation, replace(route, remove_first=("newgen_10",)))
     assert [one.words for one in do] == [("apt", "autoremove", "amdrocm10.0-gfx1100")]
     assert _removal(situation, replace(route, remove_first=())) == ((), ())
+
+
+def test_a_card_without_its_driver_is_known_by_its_chip() -> None:
+    def unbound(machine: Broken) -> None:
+        machine.unbind("0000:0a:00.0", "card0", 1)
+
+    found = step_of(plan_of("rx580", unbound), "rocm")
+    assert (found.state, found.evidence[0].value) == ("impossible", "1002:67df")
+    assert "gfx803" in found.why
