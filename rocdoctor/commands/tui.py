@@ -133,14 +133,15 @@ class _End:
     def now(self, code: int, terminal: Terminal | None = None) -> None:
         """End the process, with everything it has started."""
         self.host_closed()
-        for child in children():  # a pager, say; the host's have been told already
-            with contextlib.suppress(OSError):
-                os.kill(child, signal.SIGTERM)
         if terminal is not None:
             terminal.restore()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
                 stream.flush()
+        # A pager, say; the host's have been told already. Last, since who waits for it would draw on.
+        for child in children():
+            with contextlib.suppress(OSError):
+                os.kill(child, signal.SIGTERM)
         os._exit(code)
 
     def host_closed(self) -> None:

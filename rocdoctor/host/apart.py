@@ -224,13 +224,17 @@ def _reaped(pid: int) -> bool:
 
 
 def children() -> list[int]:
-    """The processes that the main thread has started, or adopted, and that are not waited for."""
+    """The processes that any thread of this one has started, or that it has adopted, and that are not waited for."""
+    found: list[int] = []
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as stream:
-            return [int(word) for word in stream.read().split()]
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/children", "rb") as stream:
+                found += [int(word) for word in stream.read().split()]
     except OSError:
         pass
-    try:  # a kernel without that file
+    else:
+        return found
+    try:  # a kernel without that file, or a thread that has just ended
         from rocdoctor.host.processes import stat_lines
 
         return [pid for pid, (parent, _) in stat_lines().items() if parent == os.getpid()]

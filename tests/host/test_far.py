@@ -344,6 +344,7 @@ def test_smoke_tests_end_with_the_screens_however_these_end(
     assert not list((made.folder / "home").iterdir())
 
 
+@pytest.mark.heavy
 def test_progress_that_breaks_ends_the_smoke_tests(mark: str) -> None:
     pytest.importorskip("torch")
     far = FarHost(5.0, sys.executable)

@@ -119,7 +119,7 @@ def test_a_lost_terminal_ends_the_screens(stuck: Place, hangs_up: bool) -> None:
         _nothing_is_left(screen)
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6])
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.25, 0.5])
 def test_a_signal_at_any_moment(stuck: Place, after_s: float) -> None:
     with Screen(stuck, *_NEVER) as screen:
         time.sleep(after_s)
@@ -178,7 +178,8 @@ def test_a_fault_of_the_screens_is_one_line_outside_of_them(made: Place) -> None
     assert said.count("\n") == 1
 
 
-_PAGER = "import subprocess\nwith self.suspend():\n    subprocess.run(['sleep', '3600'])"
+# The hang-up comes where a session's leader ends, which is a shell otherwise.
+_PAGER = "import subprocess\nwith self.suspend():\n    subprocess.run(['sh', '-c', 'trap \"\" HUP; exec sleep 3600'])"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +228,7 @@ def test_they_are_drawn_on_the_terminal_where_errors_go_to_a_file(made: Place) -
     assert (made.folder / "errors").read_bytes() == b""
 
 
-@pytest.mark.parametrize("size", [(20, 5), (1, 1), (0, 0)], ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("size", [(20, 5), (0, 0)], ids=lambda size: f"{size[0]}x{size[1]}")
 def test_a_small_terminal_breaks_nothing(made: Place, size: tuple[int, int]) -> None:
     with Screen(made, size=size) as screen:
         screen.wait_for(ALTERNATE)
