@@ -115,6 +115,9 @@ def sections(diagnosis: Diagnosis) -> tuple[Section, ...]:
     for number, cause in enumerate(causes):
         own = [row for row in rows if row.cause == cause.cause and _grave(row)]
         own.sort(key=lambda row: row.check != cause.check)
+        explained = {row.check for row in own} & set(cause.explains) - {cause.check}
+        own = [replace(row, follows=cause.cause) if row.check in explained else row for row in own]
+        own.sort(key=lambda row: bool(row.follows))
         below = [replace(row, follows=cause.cause) for row in rows if parents.get(row.key) == cause.cause]
         result.append(Section(_heading(number, cause), (*own, *below)))
     standing = {cause.cause for cause in causes}

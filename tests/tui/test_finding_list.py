@@ -64,6 +64,19 @@ def test_findings_without_a_cause_are_a_list_of_their_own() -> None:
     assert [one.heading for one in notes] == ["nothing to fix; worth knowing"]
 
 
+def test_a_finding_of_the_same_cause_may_follow_too() -> None:
+    found = sections(
+        diagnosis_of(
+            [
+                failed("smi", "The tool fails.", "error", "gpu-not-supported"),
+                failed("legacy", "An old card.", "error", "gpu-not-supported", ("smi",)),
+            ]
+        )
+    )
+    # The first of the alphabet stands for the cause; what it explains comes after it.
+    assert _shape(found)[0][1] == [("legacy", ""), ("smi", "gpu-not-supported")]
+
+
 def test_a_finding_on_eight_gpus_is_one_row() -> None:
     found = sections(
         diagnosis_of(failed("hot", "Too hot.", "error", subject=f"gpu {n} (0000:0{n}:00.0)") for n in range(8))

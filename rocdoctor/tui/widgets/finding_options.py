@@ -82,7 +82,7 @@ class FindingOptions(OptionList):
 def row_text(row: Row) -> Text:
     """One row: how grave, the check, the subjects, and the beginning of what it says."""
     text = Text("  ", no_wrap=True, overflow="ellipsis")
-    text.append(f"{row.word:<8}", style=SEVERITY_STYLE.get(row.word) or STATE_STYLE.get(row.state, ""))
+    text.append(f"{row.word:<7} ", style=SEVERITY_STYLE.get(row.word) or STATE_STYLE.get(row.state, ""))
     text.append(row.check)
     if row.where:
         text.append(f"  {row.where}")
