@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
@@ -27,23 +22,11 @@ def report_text(app: RocdoctorApp, columns: int) -> str:
 
 def show_text(app: RocdoctorApp) -> None:
     """Leave the screens, show the report (in ``$PAGER``, else ``less``, else as it is), and come back."""
+    from rocdoctor.host.pager import page
+
     text = report_text(app, app.size.width)
     try:
         with app.suspend():
-            _page(text)
+            page(text)
     except SuspendNotSupported:
         app.notify("this terminal cannot leave the screens; run: rocdoctor check")
-
-
-def _page(text: str) -> None:
-    chosen = os.environ.get("PAGER", "").split() or ["less"]
-    program = shutil.which(chosen[0])
-    if program is not None:
-        with contextlib.suppress(OSError):
-            # -X and no colours: what was read stays on the terminal.
-            environment = {**os.environ, "LESS": "-X", "LESSSECURE": "1"}
-            subprocess.run([program, *chosen[1:]], input=text.encode(), env=environment, check=False)
-            return
-    sys.stdout.write(text + "\nPress Enter to return to the screens.")
-    sys.stdout.flush()
-    sys.stdin.readline()

@@ -1,0 +1,24 @@
+"""The user's pager, for text that is read outside the screens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+
+
+def page(text: str) -> None:
+    """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter."""
+    chosen = os.environ.get("PAGER", "").split() or ["less"]
+    program = shutil.which(chosen[0])
+    if program is not None:
+        with contextlib.suppress(OSError):
+            # -X: what was read stays on the terminal.
+            environment = {**os.environ, "LESS": "-X", "LESSSECURE": "1"}
+            subprocess.run([program, *chosen[1:]], input=text.encode(), env=environment, check=False)
+            return
+    sys.stdout.write(text + "\nPress Enter to return to the screens.")
+    sys.stdout.flush()
+    sys.stdin.readline()
