@@ -251,9 +251,11 @@ def test_selection_and_place_stay_through_resize_other_screens_and_a_later_look(
         await pilot.resize_terminal(200, 60)
         await pilot.pause(0.1)
         assert selected(shown(app)) == ["gpu 4"]
+        assert "gpu 4 0000:8a:00.0 AMD Instinct MI300X, gfx942, 192 GiB, SPX/NPS1" in shown(app)
         assert "NUMA node 0 CPUs" in shown(app)
         await pilot.resize_terminal(80, 24)
         await pilot.pause(0.1)
+        assert max(len(line.plain) for line in page(app).query_one("#drawing", Drawn)._lines) <= 76
         app.look = Look("done", app.look.diagnosis)
         await pilot.pause(0.1)
         assert "gpu 4 (0000:8a:00.0)" in shown(app)
@@ -281,6 +283,24 @@ def test_other_evidence_starts_anew() -> None:
                 break
         assert "0000:1b:00.0" not in shown(app)
         assert not page(app).query_one("#details").display
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_other_evidence_that_was_opened_elsewhere_starts_anew() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "down", "down", "down", "down")
+        await pilot.press("1")
+        app.open(fixture_host("h100-8gpu"))
+        await pilot.pause()
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if not app.look.busy:
+                break
+        await pilot.press("3")
+        await pilot.pause(0.2)
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "CPU Intel(R) Xeon(R)" in shown(app)
 
     on_topology(fixture_host("mi300x-8gpu"), go)
 
