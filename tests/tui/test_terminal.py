@@ -266,8 +266,40 @@ def test_without_a_terminal_it_is_the_report_and_who_asked_for_screens_hears_why
     assert chosen.err == "rocdoctor: standard input is no terminal: the report as text instead of the screens\n"
 
 
+@pytest.mark.parametrize("form", ["--json", "--format=json"])
+def test_who_asks_for_a_format_gets_the_report(made: Place, form: str) -> None:
+    (made.work / "log.txt").write_text("RuntimeError: HIP error: invalid device function\n")
+    with Screen(made, form, "--from", "log.txt") as screen:
+        assert screen.run.process.wait(GIVE_UP_S) == 1
+        screen.wait_for(b'"schema": "rocdoctor.report/1"')
+        assert not screen.shown()
+
+
 def test_evidence_that_cannot_be_read_is_said_before_any_screen(made: Place) -> None:
     with Screen(made, "--from", "none.txt") as screen:
         assert screen.run.process.wait(GIVE_UP_S) == 2
         assert screen.restored()
         assert screen.drawn == b"rocdoctor: none.txt: no such file or folder\r\n"
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["pager", "no pager"])
+def test_the_report_as_text_is_a_key_away_and_the_screens_come_back(made: Place, there: bool) -> None:
+    (made.work / "log.txt").write_text("RuntimeError: HIP error: invalid device function\n")
+    pager = made.folder / "pager"
+    pager.write_text(f"#!/bin/sh\ncat > {made.folder}/read\necho PAGED\n")
+    pager.chmod(0o755)
+    program = str(pager) if there else str(made.folder / "none")
+    with Screen(made, "--from", "log.txt", env={"PAGER": program}) as screen:
+        screen.wait_for(b"no-kernel-image-message")
+        screen.type(b"t")
+        screen.wait_for(b"PAGED" if there else b"Press Enter to return to the screens.")
+        if not there:
+            assert b"more: rocdoctor explain no-kernel-image-message" in screen.drawn
+            screen.type(b"\r")
+        wait_until(lambda: screen.drawn.count(ALTERNATE) == 2, screen.run.process)
+        screen.wait_for_rest()
+        screen.type(b"q")
+        assert screen.run.process.wait(GIVE_UP_S) == 0
+        assert screen.restored()
+    if there:
+        assert "more: rocdoctor explain no-kernel-image-message" in (made.folder / "read").read_text()
