@@ -40,7 +40,7 @@ class TopologyPage(Page):
         Binding("end", "end(1)", "Bottom", show=False),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("page up, down", "scroll the drawing"), ("home, end", "its top, its bottom"),
+        ("page up/down", "scroll the drawing"), ("home, end", "its top, its bottom"),
         ("tab", "into the details, where the arrows scroll"), ("mouse", "a click selects a GPU"),
     )  # fmt: skip
     CSS = """
