@@ -41,7 +41,7 @@ def screens_or_report(arguments: Sequence[str]) -> tuple[list[str], str]:
     if not chosen and first and (not first.startswith("-") or first in ("--version", "--help", "-h")):
         return list(arguments), ""
     rest = list(arguments[1:] if chosen else arguments)
-    if not chosen and "--json" in rest:
+    if not chosen and any(one.split("=")[0] in ("--json", "--format") for one in rest):
         return ["check", *rest], ""
     why = "" if {"-h", "--help"} & set(rest) else no_screens()
     if not why:

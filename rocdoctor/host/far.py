@@ -121,13 +121,17 @@ class FarHost:
 
     def close(self) -> None:
         """End the child and all it has started, without waiting for it to be done; what is asked now fails."""
-        with self._lock:
+        locked = self._lock.acquire(timeout=_CLOSE_S)  # somebody may be starting another child on a sick file system
+        try:
             if self._closed:
                 return
             self._closed = True
             link, self._link = self._link, None
             left = list(self._sent.values())
             self._sent.clear()
+        finally:
+            if locked:
+                self._lock.release()
         atexit.unregister(self.close)
         self._smoke.cancel()
         for one in left:
@@ -135,8 +139,6 @@ class FarHost:
         if link is not None:
             link.close()
             link.wait(_CLOSE_S)
-
-    # -- how it works
 
     def _ask(self, book: _Book, question: str) -> Answer:
         if question.startswith("smoke "):
