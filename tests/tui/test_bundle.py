@@ -182,6 +182,27 @@ def test_search_and_read() -> None:
     assert "> read /etc/os-release" in after
 
 
+def test_no_end_of_a_line_is_hidden_where_an_answer_needs_a_scrollbar() -> None:
+    words = " ".join(f"word{number:04}" for number in range(2000))
+    host = OverlayHost(fixture_host("recorded-cpu-vm"), {"read /proc/cmdline": Answer("read /proc/cmdline", "ok",
+                                                                                      words.encode())})  # fmt: skip
+
+    async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        page = await _open(app, pilot)
+        await pilot.press("slash", *"cmdline")
+        await until(pilot, lambda: len(page._hits) == 1)
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: "word0000" in shown(app))
+        await pilot.pause()
+        return shown(app)
+
+    text = driven(host, read)
+    seen = [word for word in text.split() if word.startswith("word")]
+    assert len(seen) > 100
+    assert seen == [f"word{number:04}" for number in range(len(seen))]
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+
+
 def test_the_search_and_the_place_outlast_another_screen_and_a_resize() -> None:
     async def leave(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot)
@@ -291,6 +312,9 @@ def test_rows_and_lines_keep_to_the_width(width: int) -> None:
         lines = cut(text, width)
         assert all(Text(line).cell_len <= width for line in lines)
         assert "".join("".join(lines).split()) == "".join(text.split())
+        again = cut(text, width, "... ")
+        assert all(Text(line).cell_len <= width for line in again)
+        assert all(line.startswith("... ") for line in again[1:])
 
 
 def test_long_answers_are_shown_in_part_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -285,6 +285,20 @@ def test_other_targets_may_need_another_plan_which_is_said() -> None:
     assert "DeepSpeed" in said
 
 
+def test_a_file_is_wrapped_and_never_cut_off() -> None:
+    async def choose(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        files = await _files(page, pilot)
+        first = files.emission
+        await pilot.press("down", "down", "down", "down", "space")
+        await until(pilot, lambda: files.emission is not first)
+        await pilot.pause(0.1)
+        assert "NCCL_DEBUG=WARN" in shown(app)
+        assert "\N{HORIZONTAL ELLIPSIS}" not in shown(app)
+
+    driven(fixture_host("h100-8gpu"), choose)
+
+
 def test_targets_that_exclude_each_other_are_said() -> None:
     made = planning.emission(Form(), _machine("mi300x-8gpu"), ("accelerate", "deepspeed"), _never)
     assert made.files == ()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from rich.cells import cell_len, chop_cells
 
 
-def cut(text: str, width: int) -> list[str]:
-    """The lines of a text; longer ones go on in the next line, broken at a blank where there is one."""
+def cut(text: str, width: int, again: str = "") -> list[str]:
+    """The lines of a text; longer ones are broken, at a blank where there is one, and go on behind ``again``."""
     width = max(1, width)
     lines: list[str] = []
     for line in text.expandtabs(8).split("\n"):
         if len(line) <= width and (line.isascii() or cell_len(line) <= width):
             lines.append(line)
-        elif line.isascii():
-            lines += _broken(line, width)
-        else:
-            lines += chop_cells(line, width)
+            continue
+        room = max(1, width - len(again))
+        first, *rest = _broken(line, room) if line.isascii() else chop_cells(line, room)
+        lines += [first, *(again + one for one in rest)]
     return lines
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from rocdoctor.recommend.plan import Recommendation
 
 _NAMES = tuple(TARGETS)
+# Stands before the rest of a line that is longer than the room: what follows is no line of the file.
+_AGAIN = "    ... "
 
 
 class PlanFiles(Horizontal):
@@ -154,7 +156,7 @@ class PlanFiles(Horizontal):
         self._shown = one.name
         program = " (a program to run)" if one.executable else ""
         self.query_one("#name", Static).update(f"{one_line(one.name)}{program}")
-        lines = cut(clean(one.text).rstrip("\n"), content.scrollable_content_region.width or 40)
+        lines = cut(clean(one.text).rstrip("\n"), content.scrollable_content_region.width or 40, _AGAIN)
         content.set(len(lines), lambda index, width: Text(lines[index]))
 
     def on_resize(self) -> None:

@@ -29,6 +29,8 @@ class Rows(ScrollView, can_focus=True):
         Binding("home", "end(0)", "First", show=False),
         Binding("end", "end(1)", "Last", show=False),
     ]
+    # The width is the same with and without a scrollbar, so that lines cut for it stay whole.
+    DEFAULT_CSS = "Rows { scrollbar-gutter: stable; }"
     cursor: reactive[int] = reactive(0, init=False)
 
     class Moved(Message):
