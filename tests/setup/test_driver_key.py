@@ -18,6 +18,20 @@ def test_the_key_goes_in_between_the_driver_and_the_restart() -> None:
     assert (key.risk, key.effective) == ("reboots", "reboot")
 
 
+def test_where_secure_boot_is_not_known_the_driver_says_what_would_tell() -> None:
+    def closed(files: Files) -> None:
+        files.refuse("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c")
+
+    def old_firmware(files: Files) -> None:
+        files.remove("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c")
+
+    unknown = plan_in("xtx-ubuntu2204-fresh", files=closed)
+    assert any("mokutil --sb-state" in note for note in step_of(unknown, "driver-amd").notes)
+    assert "secure-boot-key" not in ids(unknown)
+    none = plan_in("xtx-ubuntu2204-fresh", files=old_firmware)
+    assert not any("Secure Boot" in note for note in step_of(none, "driver-amd").notes)
+
+
 def test_other_distributions_keep_the_key_of_dkms() -> None:
     found = step_of(plan_in("xtx-rhel9-fresh", secure_boot=True), "secure-boot-key")
     assert commands(found)[-1] == "mokutil --import /var/lib/dkms/mok.pub"

@@ -214,6 +214,11 @@ def _packages(
     missing = open_in(actions)
     why = f"{sentence(message)} {sentence(route.why)}"
     notes = [note for note in route.notes if note not in install.boot_notes(route.secure_boot)]
+    secure = situation.machine.kernel.secure_boot
+    if isinstance(secure, Unknown) and secure.reason != "absent":  # without EFI variables there is no Secure Boot
+        notes.append(
+            "Whether Secure Boot is on is not known here (mokutil --sb-state tells): then its key comes first."
+        )
     if situation.secure_boot:
         notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
     if missing:
