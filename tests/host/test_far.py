@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from rocdoctor.host import smoking
 from rocdoctor.host.base import Answer
-from rocdoctor.host.far import FarHost, far_of, fresh, perform
+from rocdoctor.host.far import FarHost, far_of, fresh
 from rocdoctor.host.masking import Masker
 from rocdoctor.host.open import InputError, open_live
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import MaskedHost, Recorder
-from tests.sick.kit import GIVE_UP_S, MARK, Place, marked, place, wait_until
+from tests.host.far_kit import nothing_is_left
+from tests.sick.kit import GIVE_UP_S, Place, marked, wait_until
 
 pytestmark = pytest.mark.live
 
@@ -29,35 +28,6 @@ pytestmark = pytest.mark.live
 STUBBORN = (
     "echo $$ > {}/pid\ntrap '' TERM INT HUP QUIT\nsetsid sleep 621 >/dev/null 2>&1 &\nwhile :; do sleep 622; done\n"
 )
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Place:
-    return place(tmp_path)
-
-
-@pytest.fixture
-def mark(made: Place, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """What is started carries it; whatever is left at the end is ended."""
-    mark = f"far-{os.getpid()}-{time.monotonic_ns()}"
-    monkeypatch.setenv(MARK, mark)
-    monkeypatch.setenv("PATH", f"{made.tools}:{os.environ['PATH']}")
-    yield mark
-    for pid in marked(mark):
-        if pid != os.getpid():
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-
-
-@pytest.fixture
-def far(mark: str) -> Iterator[FarHost]:
-    host = FarHost(timeout_s=GIVE_UP_S)
-    yield host
-    host.close()
-
-
-def _nothing_is_left(mark: str) -> None:
-    wait_until(lambda: not [pid for pid in marked(mark) if pid != os.getpid()])
 
 
 def _worker(host: FarHost) -> int:
@@ -145,7 +115,7 @@ def test_close_ends_a_stubborn_tool_and_its_daemon(far: FarHost, made: Place, ma
     wait_until((made.folder / "pid").exists)
     assert len(marked(mark)) >= 5
     far.close()
-    _nothing_is_left(mark)
+    nothing_is_left(mark)
 
 
 def test_a_tool_is_asked_to_end_before_it_is_killed(far: FarHost, made: Place, mark: str) -> None:
@@ -156,7 +126,7 @@ def test_a_tool_is_asked_to_end_before_it_is_killed(far: FarHost, made: Place, m
     far.prefetch(["run dmesg"])
     wait_until((made.folder / "pid").exists)
     far.close()
-    _nothing_is_left(mark)
+    nothing_is_left(mark)
     assert ended.exists()
 
 
@@ -173,7 +143,7 @@ def test_a_child_that_breaks_fails_its_questions_and_is_replaced_a_few_times(
         assert (answer.status, answer.note) == ("failed", "the process that asks this machine ended with status 3")
     answer = far.ask("read /proc/version")
     assert (answer.status, answer.note) == ("failed", "the process that asks this machine ended with status 3")
-    _nothing_is_left(mark)
+    nothing_is_left(mark)
 
 
 def test_a_child_that_is_silent_too_long_is_replaced(far: FarHost, mark: str) -> None:
@@ -209,7 +179,7 @@ def test_the_child_ends_with_its_parent_however_that_ends(made: Place, mark: str
     if "sleep" in then:
         parent.kill()
     parent.wait(GIVE_UP_S)
-    _nothing_is_left(mark)
+    nothing_is_left(mark)
 
 
 def test_many_questions_at_once(far: FarHost, tmp_path: Path) -> None:
@@ -275,88 +245,3 @@ def test_a_job_is_judged_in_the_child(mark: str) -> None:
         job.wait()
     with pytest.raises(InputError, match=f"no process {job.pid} here"):
         open_live(GIVE_UP_S, None, pid=job.pid, far=True)
-
-
-# -- smoke tests
-
-
-def test_smoke_tests_tell_how_far_they_are_and_are_recorded_masked(mark: str) -> None:
-    pytest.importorskip("torch")
-    host = open_live(5.0, sys.executable, far=True)
-    found = far_of(host)
-    assert found is not None and isinstance(host, Recorder)
-    told: list[str] = []
-    question = "smoke quick modes=ddp world=2 device=cpu"
-    answer = perform(host, question, lambda what, mode, rank, state: told.append(what))
-    assert answer.ok, answer.note
-    assert b'"ddp"' in answer.data
-    assert "mode" in told and "done" in told
-    assert host.answers[question] == host.ask(question) == answer
-    assert fresh(host).ask(question) == answer  # asking does not run them again
-    found.close()
-    _nothing_is_left(mark)
-
-
-_STUCK_PYTHON = (
-    "echo $$ > {}/pid\ntrap '' TERM INT HUP QUIT\nsetsid sleep 627 >/dev/null 2>&1 &\nwhile :; do sleep 628; done\n"
-)
-
-
-@pytest.mark.parametrize("how", ["cancel", "close", "silent"])
-def test_cancelled_smoke_tests_leave_nothing(how: str, mark: str, made: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(made.folder / "home"))
-    monkeypatch.setattr("tempfile.tempdir", str(made.folder / "home"))
-    python = made.tool("stuck-python", _STUCK_PYTHON.format(made.folder))
-    host = open_live(5.0, str(python), far=True)
-    found = far_of(host)
-    assert found is not None and isinstance(host, Recorder)
-    answers: list[Answer] = []
-    thread = threading.Thread(target=lambda: answers.append(perform(host, "smoke quick")))
-    thread.start()
-    wait_until((made.folder / "pid").exists)
-    assert perform(host, "smoke quick").note == "smoke tests are running already"
-    if how == "silent":  # the worker hears nothing
-        link = found._smoke._link
-        assert link is not None
-        os.kill(link.worker, signal.SIGSTOP)
-    (found.close if how == "close" else found.cancel)()
-    thread.join(GIVE_UP_S)
-    assert [(one.status, one.note) for one in answers] == [("failed", "cancelled")]
-    assert host.answers == {}
-    if how != "close":  # the rest goes on
-        assert host.ask("read /proc/version").ok
-        found.close()
-    _nothing_is_left(mark)
-    assert not list((made.folder / "home").iterdir())
-
-
-def test_smoke_tests_end_with_the_screens_however_these_end(
-    mark: str, made: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TMPDIR", str(made.folder / "home"))
-    python = made.tool("stuck-python", _STUCK_PYTHON.format(made.folder))
-    program = f"from rocdoctor.host.far import FarHost\nFarHost(5.0, {str(python)!r}).perform('smoke quick')"
-    parent = subprocess.Popen([sys.executable, "-c", program])
-    wait_until((made.folder / "pid").exists, parent)
-    parent.kill()
-    parent.wait()
-    _nothing_is_left(mark)
-    assert not list((made.folder / "home").iterdir())
-
-
-@pytest.mark.heavy
-def test_progress_that_breaks_ends_the_smoke_tests(mark: str) -> None:
-    pytest.importorskip("torch")
-    far = FarHost(5.0, sys.executable)
-
-    def told(*_: object) -> None:
-        raise RuntimeError("the screens are gone")
-
-    with pytest.raises(RuntimeError, match="the screens are gone"):
-        far.perform("smoke quick modes=ddp world=2 device=cpu", told)
-    far.close()
-    _nothing_is_left(mark)
-
-
-def test_the_limits_of_a_cancelled_run_are_about_a_second() -> None:
-    assert smoking._KILL_S <= 1.0

@@ -8,9 +8,11 @@ import os
 import pty
 import select
 import struct
+import sys
 import termios
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +114,21 @@ class Screen:
     def shown(self) -> bool:
         """Whether there were ever screens on it."""
         return ALTERNATE in self.drawn
+
+
+class _Broken(Place):
+    """Runs rocdoctor with the statements of the file ``action`` behind the key of the help."""
+
+    __slots__ = ()
+
+    def command(self, arguments: Sequence[str], words: Sequence[str] = ()) -> list[str]:
+        begin = "import sys, threading, time\nfrom rocdoctor.tui.app import RocdoctorApp\ndef action_help(self):\n"
+        end = "RocdoctorApp.action_help = action_help\nfrom rocdoctor.__main__ import main\nmain()\n"
+        action = (self.folder / "action").read_text()
+        return [sys.executable, "-c", f"{begin}{action}\n{end}", *arguments]
+
+
+def broken(made: Place, action: str) -> Place:
+    """The place with other statements behind the key of the help."""
+    (made.folder / "action").write_text("".join(f"    {line}\n" for line in action.splitlines()))
+    return _Broken(made.folder)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.sick.kit import GIVE_UP_S, UNSET, Place, marked, place, wait_until
-from tests.tui.terminals import ALTERNATE, Screen, take_terminal
+from tests.tui.terminals import ALTERNATE, Screen, broken, take_terminal
 
 pytestmark = pytest.mark.live
 
@@ -149,26 +147,9 @@ def test_a_stop_gives_the_terminal_back_and_going_on_draws_anew(made: Place) -> 
 # -- what breaks
 
 
-class _Broken(Place):
-    """Runs rocdoctor with another action behind the key of the help."""
-
-    __slots__ = ()
-
-    def command(self, arguments: Sequence[str], words: Sequence[str] = ()) -> list[str]:
-        begin = "import sys, threading, time\nfrom rocdoctor.tui.app import RocdoctorApp\ndef action_help(self):\n"
-        end = "RocdoctorApp.action_help = action_help\nfrom rocdoctor.__main__ import main\nmain()\n"
-        action = (self.folder / "action").read_text()
-        return [sys.executable, "-c", f"{begin}{action}\n{end}", *arguments]
-
-
-def _broken(made: Place, action: str) -> Place:
-    (made.folder / "action").write_text("".join(f"    {line}\n" for line in action.splitlines()))
-    return _Broken(made.folder)
-
-
 def test_a_fault_of_the_screens_is_one_line_outside_of_them(made: Place) -> None:
     action = "raise ValueError('a fault \\x1b[31m' + str(sys.stderr.write('unseen')))"
-    with (made.folder / "errors").open("wb") as errors, Screen(_broken(made, action), stderr=errors) as screen:
+    with (made.folder / "errors").open("wb") as errors, Screen(broken(made, action), stderr=errors) as screen:
         screen.wait_for(b"rocdoctor")
         screen.type(b"?")
         assert screen.run.process.wait(GIVE_UP_S) == 3
@@ -187,7 +168,7 @@ _PAGER = "import subprocess\nwith self.suspend():\n    subprocess.run(['sh', '-c
     ids=["sleep", "loop", "wait", "pager"],
 )  # fmt: skip
 def test_screens_that_hear_nothing_are_ended(made: Place, action: str) -> None:
-    with Screen(_broken(made, f"open({str(made.folder / 'there')!r}, 'w')\n{action}")) as screen:
+    with Screen(broken(made, f"open({str(made.folder / 'there')!r}, 'w')\n{action}")) as screen:
         screen.wait_for(b"rocdoctor")
         screen.type(b"?")
         wait_until((made.folder / "there").exists, screen.run.process)
@@ -199,7 +180,7 @@ def test_screens_that_hear_nothing_are_ended(made: Place, action: str) -> None:
 
 def test_threads_that_never_end_do_not_keep_the_process(made: Place) -> None:
     action = "threading.Thread(target=time.sleep, args=(3600,)).start()\nself.exit()"
-    with Screen(_broken(made, action)) as screen:
+    with Screen(broken(made, action)) as screen:
         screen.wait_for(b"rocdoctor")
         screen.type(b"?")
         assert screen.run.process.wait(GIVE_UP_S) == 0
