@@ -14,6 +14,7 @@ from rocdoctor.setup import steps as folder
 from rocdoctor.setup.plan import LAYERS, Action, Goal, Layer, SetupPlan, Step, Verify
 from rocdoctor.setup.remarks import remarks
 from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.without_rocm import needless_marked
 
 # One restart for all that needs one: after kernel, driver and key, before what looks at the driver.
 _RESTART_AFTER: Layer = "driver"
@@ -32,6 +33,7 @@ def plan(diagnosis: Diagnosis, goal: Goal = "pytorch") -> SetupPlan:
     found: list[Step] = []
     for module in _modules():
         found += [replace(step, layer=module.LAYER) for step in module.steps(situation)]
+    found = needless_marked(situation, found)
     return SetupPlan(goal, tuple(_with_states(_with_restart(_in_order(found)))), remarks(situation))
 
 

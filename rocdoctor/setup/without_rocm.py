@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from rocdoctor.check import Evidence, cite
 from rocdoctor.evidence import Known, value_or
@@ -10,7 +11,14 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gfx import chip_of_device, gfx_target
 from rocdoctor.presence import kfd_path
 from rocdoctor.setup.deriving import sentence
+from rocdoctor.setup.plan import Step
 from rocdoctor.setup.situation import Situation
+
+# Steps that only serve computing on the GPU, and causes of findings that only matter for it.
+_FOR_COMPUTE = ("gpu-firmware", "kernel", "driver-unblock", "driver-amd", "secure-boot-key", "device-access")
+OF_COMPUTE = ("device-permission", "container-device-access", "gpu-not-supported", "kernel-module-not-loaded",
+              "wrong-backend-build")  # fmt: skip
+_NOTE = "It changes nothing for training: no ROCm computes on this GPU."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +47,23 @@ def without_rocm(situation: Situation) -> WithoutRocm | None:
     evidence = tuple(cite(fact) for fact in facts if isinstance(fact, Known))[:1]
     wheel = all((target := gfx_target(gfx)) is not None and target.wheel_native for gfx in targets)
     return WithoutRocm(f"No ROCm release in the tables has packages for {', '.join(targets)}.", evidence, wheel)
+
+
+def trains_without_gpu(situation: Situation) -> bool:
+    """Whether the CPU is all that trains here although AMD GPUs are there, and none of another vendor is."""
+    told = without_rocm(situation)
+    return told is not None and not told.wheel and not situation.gpus("nvidia")
+
+
+def needless_marked(situation: Situation, found: Iterable[Step]) -> list[Step]:
+    """Steps with those marked as optional that would serve a GPU on which nothing computes."""
+    if not trains_without_gpu(situation):
+        return list(found)
+    return [
+        replace(step, optional=True, notes=(_NOTE, *step.notes))
+        if step.id in _FOR_COMPUTE and step.state != "done" else step
+        for step in found
+    ]  # fmt: skip
 
 
 def _by_chip(situation: Situation) -> tuple[str, ...]:

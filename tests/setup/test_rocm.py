@@ -203,6 +203,16 @@ def test_generations_that_cannot_stand_side_by_side_are_removed_by_their_names()
     assert _removal(situation, replace(route, remove_first=())) == ((), ())
 
 
+def test_nothing_is_asked_for_a_gpu_that_trains_nothing() -> None:
+    found = plan_in("rx580-debian12")
+    access, checks = step_of(found, "device-access"), step_of(found, "checks")
+    assert (access.state, access.optional) == ("todo", True)
+    assert "changes nothing for training" in access.notes[0]
+    assert (checks.state, checks.evidence != ()) == ("done", True)
+    assert found.next is not None and found.next.id == "python-environment"
+    assert not step_of(plan_in("xtx-ubuntu2404-fresh"), "device-access").optional
+
+
 def test_a_card_without_its_driver_is_known_by_its_chip() -> None:
     def unbound(machine: Broken) -> None:
         machine.unbind("0000:0a:00.0", "card0", 1)

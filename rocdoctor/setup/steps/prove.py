@@ -11,6 +11,7 @@ from rocdoctor.report.subjects import subjects_text
 from rocdoctor.setup.deriving import sentence
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
+from rocdoctor.setup.without_rocm import OF_COMPUTE, trains_without_gpu
 from rocdoctor.torch_stack import works
 
 LAYER: Layer = "prove"
@@ -26,12 +27,16 @@ def steps(situation: Situation) -> Sequence[Step]:
 
 def _checks(situation: Situation) -> Step:
     diagnosis = situation.diagnosis
-    causes = [cause for cause in diagnosis.causes if cause.severity == "error"]
+    beside = OF_COMPUTE if trains_without_gpu(situation) else ()
+    causes = [cause for cause in diagnosis.causes if cause.severity == "error" and cause.cause not in beside]
     verify = Verify(command="rocdoctor check", shows="no error")
     if not causes:
         notes = tuple(f"Worth a look: {sentence(cause.message)}" for cause in diagnosis.causes[:3])
         evidence = (Evidence("no finding of severity error", "rocdoctor check"),)
         why = "No check of ours finds an error in this evidence."
+        if diagnosis.worst == "error":
+            evidence = (Evidence("errors of a GPU that trains nothing alone", "rocdoctor check"),)
+            why = "No check finds an error that touches training: what is left is of a GPU without ROCm."
         return Step("checks", "Check the whole machine", "done", why, evidence, verify=verify, notes=notes)
     first = causes[0]
     why = (
