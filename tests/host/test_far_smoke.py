@@ -10,7 +10,6 @@ import threading
 
 import pytest
 
-from rocdoctor.host import smoking
 from rocdoctor.host.base import Answer
 from rocdoctor.host.far import FarHost, far_of, fresh, perform
 from rocdoctor.host.open import open_live
@@ -21,7 +20,7 @@ from tests.sick.kit import GIVE_UP_S, Place, wait_until
 pytestmark = pytest.mark.live
 
 
-def test_smoke_tests_tell_how_far_they_are_and_are_recorded_masked(mark: str) -> None:
+def test_smoke_tests_tell_how_far_they_are_and_are_recorded(mark: str) -> None:
     pytest.importorskip("torch")
     host = open_live(5.0, sys.executable, far=True)
     found = far_of(host)
@@ -97,7 +96,3 @@ def test_progress_that_breaks_ends_the_smoke_tests(mark: str) -> None:
         far.perform("smoke quick modes=ddp world=2 device=cpu", told)
     far.close()
     nothing_is_left(mark)
-
-
-def test_the_limits_of_a_cancelled_run_are_about_a_second() -> None:
-    assert smoking._KILL_S <= 1.0
