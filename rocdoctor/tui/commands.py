@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.markup import escape
 from rich.text import Text
-from textual.binding import ActiveBinding
+from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
-from textual.screen import Screen
 
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.tui.areas import AREAS
@@ -68,19 +67,14 @@ def _actions(app: RocdoctorApp, page: Page) -> Iterator[Command]:
     """What can be done on this screen: its own keys, with their words."""
     here = next(area.name for area in AREAS if area.module == page.AREA)
     seen: set[str] = set()
-    for active in page.active_bindings.values():
-        one = active.binding
-        if active.node is page and active.enabled and one.description and one.action not in seen:
+    # Its own list, not what is bound at the moment: a text that has the focus takes letters away, and of two keys for
+    # one action the one of the key bar is named.
+    own = [one for one in type(page).BINDINGS if isinstance(one, Binding) and one.description]
+    for one in sorted(own, key=lambda one: not one.show):
+        if one.action not in seen and not one.action.startswith("app.") and page.check_action(one.action, ()):
             seen.add(one.action)
-            if one.action != "app.area('overview')":
-                key = one.key_display or one.key
-                yield Command(
-                    f"{here}: {one.description} (key {key})", one.tooltip or "on this screen", _run(app, page, active)
-                )
-
-
-def _run(app: RocdoctorApp, page: Screen[Any], active: ActiveBinding) -> Callable[[], Any]:
-    return partial(app.run_action, active.binding.action, page)
+            words = f"{here}: {one.description} (key {one.key_display or one.key})"
+            yield Command(words, one.tooltip or "on this screen", partial(app.run_action, one.action, page))
 
 
 def _everywhere(app: RocdoctorApp) -> Iterator[Command]:

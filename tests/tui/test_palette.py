@@ -18,6 +18,7 @@ from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.areas import AREAS
 from rocdoctor.tui.commands import Commands
 from rocdoctor.tui.screens.help import HelpPanel
+from rocdoctor.tui.screens.paste import PastePage
 from rocdoctor.tui.widgets.ask import Ask
 from rocdoctor.tui.widgets.reader import Reader
 from tests.kit import ROOT
@@ -66,18 +67,39 @@ def test_the_palette_shows_a_manual_page() -> None:
 
 
 def test_the_palette_offers_every_screen_every_action_and_every_manual_page() -> None:
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[list[str], list[str]]:
-        return await _offered(app), await _offered(app, "explain")
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[list[str], list[str], list[str]]:
+        first, pages = await _offered(app), await _offered(app, "explain")
+        await pilot.press("9")
+        await until(pilot, lambda: isinstance(app.screen, PastePage))
+        return first, pages, await _offered(app)
 
-    first, pages = driven(fixture_host("rx6700xt-override"), look)
+    first, pages, of_paste = driven(fixture_host("rx6700xt-override"), look)
     for number, area in enumerate(AREAS, start=1):
         assert f"Go to {area.name} (key {number})" in first
     for words in ("Overview: Copy command (key c)", "Open evidence...", "Copy the first command", "Change theme..."):
         assert words in first
     assert not [one for one in first if one.startswith("Explain")]
+    paste = [one for one in of_paste if one.startswith("Paste: ")]
+    assert sorted(paste) == sorted([
+        "Paste: Diagnose (key f5)", "Paste: File (key ^o)", "Paste: Open (key o)", "Paste: Clear (key f8)",
+        "Paste: Back (key escape)",
+    ])  # fmt: skip
     assert {one.removeprefix("Explain ") for one in pages if one.startswith("Explain ")} == {
         name_of(path) for path in check_files(checks_folder())
     }
+
+
+def test_the_palette_runs_an_action_of_the_screen_below() -> None:
+    async def clear(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("9")
+        await until(pilot, lambda: isinstance(app.screen, PastePage))
+        page = app.screen
+        assert isinstance(page, PastePage)
+        page._area.text = "something"
+        await _command(app, pilot, "paste: clear")
+        await until(pilot, lambda: page._area.text == "")
+
+    driven(fixture_host("rx6700xt-override"), clear)
 
 
 def test_the_palette_opens_other_evidence_and_b_returns() -> None:
