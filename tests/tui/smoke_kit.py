@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
+
+from textual.pilot import Pilot
 
 from rocdoctor.facts import ModeResult, RankResult, SmokeRun
 from rocdoctor.facts.smoke import Layer, SmokeState
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.smoke.results import to_text
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.screens.smoke import SmokePage
 from rocdoctor.tui.smoke_session import Told
+from tests.tui.kit import until
 
 GPUS = [f"0000:{number:x}a:00.0" for number in range(0, 16, 2)]
 
@@ -118,3 +124,39 @@ class ScriptedRunner:
             Answer(question, "ok", to_text(runs).encode(), 0) if runs else Answer(question, "failed", note=note)
         )
         self._over.set()
+
+
+# -- the screen
+
+
+def page(app: RocdoctorApp) -> SmokePage:
+    """The screen."""
+    assert isinstance(app.screen, SmokePage)
+    return app.screen
+
+
+def state(app: RocdoctorApp) -> str:
+    """Where it says that it stands."""
+    return " ".join(str(page(app).query_one("#state").render()).split())
+
+
+def one(app: RocdoctorApp) -> str:
+    """The details."""
+    return str(page(app).query_one("#one").render())
+
+
+def form(app: RocdoctorApp) -> str:
+    """The choice."""
+    return str(page(app).query_one("#form").render()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def notices(app: RocdoctorApp) -> list[str]:
+    """What was announced; pilots show no notices."""
+    return [one.message for one in app._notifications]
+
+
+async def opened(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+    """Go to the screen."""
+    await pilot.press("5")
+    await until(pilot, lambda: isinstance(app.screen, SmokePage) and "Looking" not in state(app))
+    await until(pilot, lambda: page(app)._choice.titles and page(app)._grid.option_count)

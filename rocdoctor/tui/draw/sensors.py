@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from rocdoctor.collect.sensors import CpuSensors
-from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
-from rocdoctor.facts import Gpu, Temperature
+from rocdoctor.evidence import Known, NotKnown, value_or
+from rocdoctor.facts import Gpu
 from rocdoctor.gpu_health import Reading as Heat
 from rocdoctor.gpu_health import readings
 from rocdoctor.report.clean import one_line
 from rocdoctor.report.summary import gpu_words
 from rocdoctor.smoke.sampler import Reading, reading_of
+from rocdoctor.tui.draw.gpu_values import HEAD, number, of_limit, share_of, values
 from rocdoctor.tui.draw.sparkline import bar, sparkline
 from rocdoctor.tui.live_values import Event, held_down
-from rocdoctor.units import binary_size
 
 WIDE, VERY_WIDE = 110, 150
 _WHOLE, _TEMP = 77, 18
@@ -32,7 +31,6 @@ _STYLES = {
     "heat": "bold red", "outside": "bold red", "power cap": "yellow", "no answer": "bold red", "unknown": "magenta",
     "asleep": "cyan", "too hot": "bold red",
 }  # fmt: skip
-_HEAD = 12
 # Columns that a block of details needs beside another, and the least lines that it has.
 _BLOCK, _LEAST_LINES = 90, 5
 # Changes below these do not fill the height of a history.
@@ -70,15 +68,15 @@ def row(now: GpuNow, width: int) -> Text:
     busy = value_or(gpu.busy_percent, None)
     temp_cell = "unknown"
     if hottest is not None:
-        degrees = _of(hottest.input_c, hottest.crit_c)
+        degrees = of_limit(hottest.input_c, hottest.crit_c)
         temp_cell = f"{one_line(hottest.sensor.label)[: _TEMP - 1 - len(degrees)]} {degrees}"
     cells = (
-        str(gpu.index), temp_cell, _of(power, cap), _of(clock, most), "unknown" if busy is None else f"{busy} %",
-        _of(_gib(used), _gib(total)), state(now),
+        str(gpu.index), temp_cell, of_limit(power, cap), of_limit(clock, most),
+        "unknown" if busy is None else f"{busy} %", of_limit(_gib(used), _gib(total)), state(now),
     )  # fmt: skip
     bars = (
-        bar(_share(hottest.input_c, hottest.crit_c) if hottest is not None else None, 10),
-        bar(_share(power, cap), 10),
+        bar(share_of(hottest.input_c, hottest.crit_c) if hottest is not None else None, 10),
+        bar(share_of(power, cap), 10),
         bar(None if busy is None else busy / 100, 10),
     )
     text = _cells(cells, width, bars)
@@ -128,11 +126,11 @@ def detail(now: GpuNow, width: int) -> Text:
     if now.silent_s is not None:
         text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style="bold red")
     unknown: dict[str, list[str]] = {}
-    for name, share, words in _values(gpu, unknown):
-        text.append(f"{name:<{_HEAD}}")
+    for name, share, words in values(gpu, unknown):
+        text.append(f"{name:<{HEAD}}")
         text.append(f"{bar(share, _bar_width(width))} ", style="cyan")
         text.append(f"{words}\n")
-    text.append(f"{'slowed by':<{_HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
+    text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
     for line in _history(now.series, width):
         text.append(line + "\n")
     for why, names in unknown.items():
@@ -152,7 +150,9 @@ def details(views: Sequence[GpuNow], at: int, width: int, height: int) -> Text |
     lines = max(len(each.plain.splitlines()) for each in blocks) + 1
     if deep * lines > height:
         return one
-    grid = Table.grid(expand=True, padding=(0, 2, 1, 0))
+    for each in blocks[:-columns]:
+        each.append("\n")  # a blank line between the rows
+    grid = Table.grid(expand=True, padding=(0, 2))
     for _ in range(columns):
         grid.add_column(ratio=1)
     for first in range(0, len(blocks), columns):
@@ -227,120 +227,12 @@ def _nearest(gpu: Gpu) -> Heat | None:
     return max(found, key=lambda one: one.input_c)
 
 
-def _of(value: float | None, limit: float | None) -> str:
-    if value is None:
-        return "unknown"
-    return _short(value) + (f" of {_short(limit)}" if limit else "")
-
-
-def _short(value: float) -> str:
-    return f"{value:.1f}" if 0 < abs(value) < 9.95 and not float(value).is_integer() else f"{value:.0f}"
-
-
 def _gib(size: int | None) -> float | None:
     return None if size is None else size / _GIB
 
 
-def _share(value: float | None, limit: float | None) -> float | None:
-    return value / limit if value is not None and limit else None
-
-
 def _bar_width(width: int) -> int:
     return 16 if width < 100 else 30
-
-
-Value = tuple[str, float | None, str]
-
-
-def _values(gpu: Gpu, unknown: dict[str, list[str]]) -> Iterable[Value]:
-    """(name, share of the limit, words) of everything known; the reasons for the rest go into ``unknown``."""
-
-    def missing(name: str, fact: Known[Any] | Unknown) -> None:
-        if isinstance(fact, Unknown):
-            unknown.setdefault(one_line(fact.why), []).append(name)
-
-    if not gpu.temps:
-        missing("temperature", Unknown(_why(gpu)))
-    for sensor in gpu.temps:
-        name = one_line(sensor.label)[: _HEAD - 1]
-        if isinstance(sensor.input_c, Known):
-            yield name, _share(sensor.input_c.value, value_or(sensor.crit_c, None)), _temperature(gpu, sensor)
-        else:
-            missing(f"temperature {name}", sensor.input_c)
-    if isinstance(gpu.power.now_w, Known):
-        now = gpu.power.now_w.value
-        yield "power", _share(now, value_or(gpu.power.cap_w, None)), _power(gpu, now)
-    missing("power", gpu.power.now_w)
-    missing("power cap", gpu.power.cap_w)
-    for clock, fact in gpu.clocks_mhz.items():
-        if isinstance(fact, Known):
-            most = value_or(gpu.max_clocks_mhz[clock], None) if clock in gpu.max_clocks_mhz else None
-            yield one_line(clock)[: _HEAD - 1], _share(fact.value, most), f"{_of(fact.value, most)} MHz"
-        else:
-            missing(f"clock {clock}", fact)
-    if not gpu.clocks_mhz:
-        missing("clocks", Unknown(_why(gpu)))
-    if isinstance(gpu.busy_percent, Known):
-        yield "use", gpu.busy_percent.value / 100, f"{gpu.busy_percent.value} %"
-    missing("use", gpu.busy_percent)
-    yield from _memory(gpu, missing)
-    yield from _fan(gpu)
-    missing("throttling", gpu.throttle)
-    if isinstance(gpu.performance_level, Known):
-        yield "level", None, f"performance level {one_line(gpu.performance_level.value)}"
-
-
-def _why(gpu: Gpu) -> str:
-    driver = value_or(gpu.driver, "")
-    return "no driver is bound to it" if driver is None else "no source in this evidence tells"
-
-
-def _temperature(gpu: Gpu, sensor: Temperature) -> str:
-    value = value_or(sensor.input_c, 0.0)
-    try:
-        seen = next((one for one in readings(gpu) if one.sensor is sensor), None)
-    except NotKnown:
-        seen = None
-    if seen is None:
-        return f"unknown: reads {value:g} °C, which no chip has"
-    if seen.crit_c is None:
-        return f"{_short(value)} °C; the card states no limit"
-    words = f"{_of(value, seen.crit_c)} °C"
-    return words + (f", emergency at {seen.emergency_c:g} °C" if seen.emergency_c is not None else "")
-
-
-def _power(gpu: Gpu, now: float) -> str:
-    cap, default = value_or(gpu.power.cap_w, None), value_or(gpu.power.cap_default_w, None)
-    words = f"{_of(now, cap)} W" + (" cap" if cap else "; its cap is unknown")
-    if cap and default and cap != default:
-        words += f", {'lowered' if cap < default else 'raised'} from {default:.0f} W"
-    most = value_or(gpu.power.cap_max_w, None)
-    return words + (f", at most {most:.0f} W" if most and most != cap else "")
-
-
-def _memory(gpu: Gpu, missing: Callable[[str, Known[Any] | Unknown], None]) -> Iterable[Value]:
-    for name, used, total in (
-        ("memory", gpu.vram_used_bytes, gpu.vram_bytes),
-        *((("GTT memory", gpu.gtt_used_bytes, gpu.gtt_bytes),) if value_or(gpu.shared_memory, False) else ()),
-    ):
-        size = value_or(total, None)
-        if isinstance(used, Known):
-            of = f" of {binary_size(size)}" if size else ""
-            yield name, _share(used.value, size), binary_size(used.value) + of
-        elif isinstance(gpu.vram_used_percent, Known) and name == "memory":
-            percent = gpu.vram_used_percent.value
-            yield name, percent / 100, f"{percent} %" + (f" of {binary_size(size)}" if size else "")
-        else:
-            missing(f"{name} used", used)
-
-
-def _fan(gpu: Gpu) -> Iterable[Value]:
-    rpm, pwm = value_or(gpu.fan.rpm, None), value_or(gpu.fan.pwm, None)
-    most = value_or(gpu.fan.max_rpm, None)
-    parts = [f"{_of(rpm, most)} rpm" if rpm is not None else "", f"{pwm / 2.55:.0f} % drive" if pwm is not None else "",
-             one_line(value_or(gpu.fan.mode, ""))]  # fmt: skip
-    words = ", ".join(part for part in parts if part)
-    yield "fan", _share(rpm, most), words or "no speed reported (many boards have none)"
 
 
 def _held_words(now: GpuNow) -> str:
@@ -363,12 +255,12 @@ def _history(series: Sequence[Reading], width: int) -> list[str]:
         ("temperature", "°C", lambda one: one.temp_c), ("power", "W", lambda one: one.power_w),
         ("clock", "MHz", lambda one: one.clock_mhz), ("use", "%", lambda one: one.busy_percent),
     )  # fmt: skip
-    room = max(10, min(60, width - _HEAD - 22))
+    room = max(10, min(60, width - HEAD - 22))
     lines = [f"the last {min(len(series), room)} looks, the newest at the right:"]
     for name, unit, value in rows:
         values = [value(one) for one in series][-room:]
         known = [one for one in values if one is not None]
         if known:
-            ends = f"{_short(min(known))} to {_short(max(known))} {unit}"
-            lines.append(f"{name:<{_HEAD}}{sparkline(values, room, _SPANS[name]):<{room}}  {ends}")
+            ends = f"{number(min(known))} to {number(max(known))} {unit}"
+            lines.append(f"{name:<{HEAD}}{sparkline(values, room, _SPANS[name]):<{room}}  {ends}")
     return lines if len(lines) > 1 else []

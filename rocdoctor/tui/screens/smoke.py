@@ -105,8 +105,7 @@ class SmokePage(Page):
 
     def on_unmount(self) -> None:
         """Nothing goes on when the app ends."""
-        if self._session is not None:
-            self._session.cancel()
+        self.action_cancel()
 
     def on_resize(self) -> None:
         """Columns as wide as there is room."""
