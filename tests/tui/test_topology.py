@@ -1,4 +1,4 @@
-"""The topology screen, driven: what it shows at both sizes, the selection, and what stays when the evidence changes."""
+"""The topology screen, driven: the selection, and what stays when the evidence changes."""
 
 from __future__ import annotations
 
@@ -10,104 +10,11 @@ from textual.pilot import Pilot
 
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Machine
-from rocdoctor.host.base import Host
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.look import Look
-from rocdoctor.tui.screens.topology import TopologyPage
-from rocdoctor.tui.widgets.drawn import Drawn, DrawnPane
-from tests.golden.edits import Broken
-from tests.tui.kit import SIZES, Drive, T, driven, fixture_host, same_picture, shown
-from tests.tui.topology_kit import big
-
-
-def narrow_link() -> Host:
-    """The fourth GPU has four lanes of sixteen."""
-    broken = Broken("mi300x-8gpu")
-    for folder in ("bus/pci/devices/0000:68:00.0", "bus/pci/devices/0000:6a:00.0", "class/drm/card4/device"):
-        broken.set(f"read /sys/{folder}/current_link_width", "4")
-    return broken.host
-
-
-def on_topology(host: Host, drive: Drive[T], size: tuple[int, int] = (80, 24), keys: tuple[str, ...] = ()) -> T:
-    async def there(app: RocdoctorApp, pilot: Pilot[Any]) -> T:
-        await pilot.press("3")
-        await drawn(app, pilot)
-        for key in keys:
-            await pilot.press(key)
-            await pilot.pause()
-        return await drive(app, pilot)
-
-    return driven(host, there, size)
-
-
-async def drawn(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-    """Wait until the screen has its drawing."""
-    for _ in range(500):
-        await pilot.pause(0.02)
-        if isinstance(app.screen, TopologyPage) and app.screen.query_one("#drawing", Drawn).virtual_size.height > 3:
-            break
-    await pilot.pause()
-
-
-async def screen(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
-    return shown(app)
-
-
-def selected(text: str) -> list[str]:
-    """The GPUs on the lines with the mark."""
-    return [found[1] for line in text.splitlines() if line.startswith("▸") if (found := re.search(r"(gpu \d+) ", line))]
-
-
-def page(app: RocdoctorApp) -> TopologyPage:
-    assert isinstance(app.screen, TopologyPage)
-    return app.screen
-
-
-def details(app: RocdoctorApp) -> str:
-    return "\n".join(line.plain for line in page(app).query_one(DrawnPane)._lines)
-
-
-# -- pictures
-
-
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(
-    ("name", "keys"),
-    [
-        ("rx6700xt-override", ()), ("strix-halo", ()), ("mi300x-8gpu", ("down", "down")), ("mi300x-8gpu-cpx", ()),
-        ("mi250-4module", ("m",)), ("h100-8gpu", ("m",)), ("recorded-cpu-vm", ()),
-    ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)  # fmt: skip
-def test_the_topology_looks_as_it_should(
-    request: pytest.FixtureRequest, name: str, keys: tuple[str, ...], size: tuple[int, int]
-) -> None:
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        same_picture(request, app, f"topology-{name}")
-
-    on_topology(fixture_host(name), look, size, keys)
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_narrow_link_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        same_picture(request, app, "topology-narrow-link")
-
-    on_topology(narrow_link(), look, size, ("down", "down", "down"))
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_32_gpus_look_as_they_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        app.look = Look("done", Diagnosis(big(), (), ()))
-        await pilot.pause()
-        for _ in range(5):
-            await pilot.press("down")
-        await pilot.pause()
-        same_picture(request, app, "topology-32gpu")
-
-    on_topology(fixture_host("mi300x-8gpu"), look, size)
-
+from rocdoctor.tui.widgets.drawn import Drawn
+from tests.tui.kit import SIZES, fixture_host, shown
+from tests.tui.topology_screen_kit import details, drawn, narrow_link, on_topology, page, selected
 
 # -- selection
 

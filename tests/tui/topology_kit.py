@@ -9,11 +9,15 @@ from itertools import combinations
 
 from rich.text import Text
 
+from rocdoctor.diagnose import Diagnosis
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Cpus, Gpu, GpuLink, LinkState, Machine, Nic, NumaNode, PcieHop
+from rocdoctor.tui.draw.gpu_details import gpu_details
+from rocdoctor.tui.draw.topology import topology
 from tests.kit import amd_gpu, k, machine
 from tests.pcie_kit import hop, link, path
 
+WIDTHS = (60, 80, 120, 200)
 _TREE = re.compile(r"[│├└─]")
 _LIMB = re.compile(r"─\[(.*?)\]─")
 
@@ -63,6 +67,19 @@ def big(uplink: LinkState | None = None) -> Machine:
 def plain(lines: Sequence[Text]) -> list[str]:
     """The characters of lines."""
     return [line.plain for line in lines]
+
+
+def drawn(diagnosis: Diagnosis, width: int) -> list[str]:
+    return plain(topology(diagnosis.machine, diagnosis.verdicts, width).lines)
+
+
+def details(diagnosis: Diagnosis, index: int, width: int = 100) -> list[str]:
+    gpu = next(one for one in diagnosis.machine.gpus if one.index == index)
+    return plain(gpu_details(diagnosis.machine, diagnosis.verdicts, gpu, width))
+
+
+def facts_drawn(of: Machine, width: int = 200) -> list[str]:
+    return plain(topology(of, (), width).lines)
 
 
 def words_of(lines: Sequence[str]) -> str:
