@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rocdoctor.commands.common import open_host
 from rocdoctor.host.apart import children
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from rocdoctor.tui.app import RocdoctorApp
 
 _STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-# So long the screens may take to end when asked, and afterwards threads that they have left behind.
+# So long the screens may take to end when asked.
 _SOON_S = 0.5
 # And so long what broke them may take to be said.
 _SAID_S = 2.0
 _BROKEN = 3
 
 
-def run(options: argparse.Namespace) -> int:
-    """Open the app on the host that the options name."""
+def run(options: argparse.Namespace) -> NoReturn:
+    """Open the app on the host that the options name, and end the process with it: threads may still wait."""
     host = open_host(options, far=os.name == "posix")  # its process starts while Textual is imported
     far = far_of(host)
     end = _End(far, Terminal())
@@ -48,10 +48,11 @@ def run(options: argparse.Namespace) -> int:
         with end.terminal.drawn_on():
             _show(app, end)
     except Exception:
-        end.leave(_BROKEN, _SAID_S)
+        end.leave()
+        end.soon(_BROKEN, _SAID_S)
         raise
-    end.leave(0, _SOON_S)
-    return 0
+    end.leave()
+    end.now(0)
 
 
 def _show(app: RocdoctorApp, end: _End) -> None:
@@ -106,20 +107,19 @@ class _End:
             self.soon(self.code, _SOON_S, self.terminal)
             self._loop.call_soon_threadsafe(self._app.exit)
 
-    def leave(self, code: int, after_s: float) -> None:
-        """The screens have ended: at once where that was asked for, whatever broke on the way, and soon otherwise."""
+    def leave(self) -> None:
+        """End at once where that was asked for, whatever broke on the way."""
         if not self.code and self.terminal.lost():
             self.code = 128 + signal.SIGHUP
         if self.code:
             self.now(self.code)
-        self.soon(code, after_s)
 
     def _woken(self, heard: int) -> None:
         if signal.SIGCONT in os.read(heard, 4096):  # the numbers; after a stop the terminal shows nothing of us
             self._app.refresh(layout=True)
 
     def soon(self, code: int, after_s: float, terminal: Terminal | None = None) -> None:
-        """End the process for certain, soon: threads that still wait for something would keep it."""
+        """End the process for certain, soon: the screens, or threads that still wait, would keep it."""
 
         def wait() -> None:
             time.sleep(after_s)
@@ -130,7 +130,7 @@ class _End:
         except (RuntimeError, MemoryError):  # no more threads for this user
             self.now(code, terminal)
 
-    def now(self, code: int, terminal: Terminal | None = None) -> None:
+    def now(self, code: int, terminal: Terminal | None = None) -> NoReturn:
         """End the process, with everything it has started."""
         self.host_closed()
         if terminal is not None:
