@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,11 +13,12 @@ from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Gpu
 from rocdoctor.host.base import Host
 from rocdoctor.report.clean import one_line
-from rocdoctor.tui.draw.gpu_details import gpu_details
-from rocdoctor.tui.draw.topology import Drawing, topology
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.widgets.drawn import Drawn, DrawnPane
+
+if TYPE_CHECKING:
+    from rocdoctor.tui.draw.topology import Drawing
 
 _WIDE = 120  # columns from which the details stand beside the drawing
 _STEP = 3  # lines that the arrow keys scroll where there is no GPU to go to
@@ -60,7 +61,7 @@ class TopologyPage(Page):
         self._host: Host | None = None
         self._diagnosis: Diagnosis | None = None
         self._drawn: tuple[Diagnosis, int] | None = None
-        self._drawing = Drawing((), (), 0)
+        self._drawing: Drawing | None = None
         self._gpu: int | None = None
 
     def body(self) -> ComposeResult:
@@ -89,12 +90,14 @@ class TopologyPage(Page):
 
     def _say(self, words: str) -> None:
         self._diagnosis, self._drawn, self._gpu = None, None, None
-        self._drawing = Drawing((Text(words),), (None,), 0)
-        self.query_one("#drawing", Drawn).put(self._drawing.lines, self._drawing.gpus)
+        self._drawing = None
+        self.query_one("#drawing", Drawn).put((Text(words),), (None,))
         self.set_class(True, "closed")
 
     def _draw(self, fresh: bool = False) -> None:
         """Lines for the width that there is now."""
+        from rocdoctor.tui.draw.topology import topology  # read in after the screen is there
+
         pane = self.query_one("#drawing", Drawn)
         if self._diagnosis is None or pane.outer_size.width == 0:
             return
@@ -112,6 +115,8 @@ class TopologyPage(Page):
         return next((gpu for gpu in gpus if gpu.index == self._gpu), None)
 
     def _fill_details(self) -> None:
+        from rocdoctor.tui.draw.gpu_details import gpu_details
+
         gpu, pane = self._selected(), self.query_one(DrawnPane)
         if gpu is None or self._diagnosis is None or pane.outer_size.width == 0:
             return
@@ -140,9 +145,9 @@ class TopologyPage(Page):
     def action_go(self, by: int) -> None:
         """The next GPU, or the one before; where there is none, scroll. A selection out of sight is brought back."""
         pane = self.query_one("#drawing", Drawn)
-        order = list(dict.fromkeys(gpu for gpu in self._drawing.gpus if gpu is not None))
+        order = list(dict.fromkeys(gpu for gpu in (self._drawing.gpus if self._drawing else ()) if gpu is not None))
         at = order.index(self._gpu) + by if self._gpu in order else -1
-        line = self._drawing.line_of(self._gpu) if self._gpu is not None else None
+        line = self._drawing.line_of(self._gpu) if self._drawing and self._gpu is not None else None
         if line is not None and not pane.in_sight(self._gpu) and (line < pane.scroll_y) == (by < 0):
             pane.select(self._gpu)
         elif 0 <= at < len(order) and pane.in_sight(self._gpu):
@@ -162,7 +167,8 @@ class TopologyPage(Page):
 
     def action_links(self) -> None:
         """To the links between GPUs."""
-        self.query_one("#drawing", Drawn).scroll_to(y=self._drawing.links, animate=False)
+        if self._drawing is not None:
+            self.query_one("#drawing", Drawn).scroll_to(y=self._drawing.links, animate=False)
 
     def action_details(self) -> None:
         """Give the whole room to the drawing, or not."""
