@@ -147,6 +147,10 @@ def _gpus(files: Files, box: Box, state: State) -> bool:
     if not box.amd:
         return False
     amd.put_gpus(files, list(box.amd), release=state.driver_release)
+    for word in state.cmdline.split():
+        if word.startswith("amdgpu.") and "=" in word:
+            name, _, value = word.removeprefix("amdgpu.").partition("=")
+            files.put(f"/sys/module/amdgpu/parameters/{name}", value)
     if any(gpu.card.kfd for gpu in box.amd):
         kfd.put_topology(files, list(box.amd), box.cpu.packages, box.cpu.packages * box.cpu.cores * box.cpu.threads)
     for node in files.nodes.values():

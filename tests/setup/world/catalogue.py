@@ -105,7 +105,7 @@ CASES: tuple[Case, ...] = (
           texts={"/etc/default/grub": 'GRUB_CMDLINE_LINUX_DEFAULT="quiet splash nomodeset"\n'}),
     _case("xtx-ubuntu2404-old-guide", UBUNTU_2404_HWE, XTX, rocm="7.2.0", member=_ALL, session=_ALL, venv=_VENV,
           torch=ROCM7_TORCH, env={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"},
-          texts={"/home/user/.bashrc": "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n"},
+          texts={"/home/user/.bashrc": "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n", "/proc/sys/kernel/tainted": "4"},
           cmdline="quiet splash amdgpu.ppfeaturemask=0xffffffff"),
     _case("xtx-ubuntu2404-container-goal", UBUNTU_2404_HWE, XTX, goal="container"),
     _case("xtx-ubuntu2404-rocm-goal", UBUNTU_2404_HWE, XTX, goal="rocm", member=_ALL, session=_ALL),

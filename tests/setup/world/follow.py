@@ -76,6 +76,8 @@ class Person:
         """The next start: its kernel, its parameters, the modules that it finds, and a new session."""
         state = self.state
         self.restarted = True
+        if "ppfeaturemask" not in (state.next_cmdline or state.cmdline):  # for which newer kernels mark themselves
+            state.texts.pop("/proc/sys/kernel/tainted", None)
         state.kernel = state.next_kernel or state.kernel
         state.cmdline = state.next_cmdline or state.cmdline
         state.key_enrolled = state.key_enrolled or self._key_asked
