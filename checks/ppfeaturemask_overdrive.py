@@ -51,7 +51,8 @@ def ppfeaturemask_overdrive(machine: Machine) -> Outcome:
     if off:
         found.append(
             info(
-                f"The power-feature mask {mask:#x} (ppfeaturemask) switches the driver's management of {', '.join(off)} off.",
+                f"The power-feature mask {mask:#x} (ppfeaturemask) switches the driver's management of "
+                f"{', '.join(off)} off.",
                 evidence=[evidence],
                 fix=fix,
             )
@@ -60,8 +61,8 @@ def ppfeaturemask_overdrive(machine: Machine) -> Outcome:
     if mask & _OVERDRIVE and isinstance(taint, Known) and taint.value & _TAINT_OUT_OF_SPEC:
         found.append(
             info(
-                f"The power-feature mask {mask:#x} (ppfeaturemask) opens clock and voltage control (overdrive), and the "
-                "kernel marks itself for it.",
+                f"The power-feature mask {mask:#x} (ppfeaturemask) opens clock and voltage control (overdrive), and "
+                "the kernel marks itself for it.",
                 evidence=[evidence, cite(taint, f"taint {taint.value}")],
                 fix=fix,
             )
