@@ -16,6 +16,7 @@ from rocdoctor.smoke.results import to_text
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.screens.smoke import SmokePage
 from rocdoctor.tui.smoke_session import Told
+from rocdoctor.tui.widgets.smoke_grid import SmokeGrid
 from tests.tui.kit import until
 
 GPUS = [f"0000:{number:x}a:00.0" for number in range(0, 16, 2)]
@@ -159,4 +160,4 @@ async def opened(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
     """Go to the screen."""
     await pilot.press("5")
     await until(pilot, lambda: isinstance(app.screen, SmokePage) and "Looking" not in state(app))
-    await until(pilot, lambda: page(app)._choice.titles and page(app)._grid.option_count)
+    await until(pilot, lambda: page(app)._choice.titles and page(app).query_one(SmokeGrid).option_count)

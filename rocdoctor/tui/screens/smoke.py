@@ -70,13 +70,14 @@ class SmokePage(Page):
     )  # fmt: skip
     CSS = """
     SmokePage #smoke { layout: vertical; height: 1fr; }
-    SmokePage #form, SmokePage #state { height: auto; padding: 0 1; max-height: 30%; }
+    SmokePage #form, SmokePage #state { height: auto; padding: 0 1; }
     SmokePage #parts { layout: vertical; height: 1fr; }
     SmokePage #grid { height: 1fr; border: none; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
-    SmokePage #detail { height: 7; padding: 0 1; border-top: solid $panel; scrollbar-size-vertical: 1; }
+    SmokePage #detail { height: 7; max-height: 45%; padding: 0 1; border-top: solid $panel;
+        scrollbar-size-vertical: 1; }
     SmokePage.two #parts { layout: horizontal; }
     SmokePage.two #grid { width: 5fr; height: 1fr; }
-    SmokePage.two #detail { width: 4fr; height: 1fr; border-top: none; border-left: solid $panel; }
+    SmokePage.two #detail { width: 4fr; height: 1fr; max-height: 100%; border-top: none; border-left: solid $panel; }
     SmokePage.recorded #form { display: none; }
     """
 
@@ -122,7 +123,9 @@ class SmokePage(Page):
         host = self.rocdoctor.host
         if host is not self._host:
             if self._session is not None and not same_machine(host, self._session):
-                self._session.cancel()
+                if self._going_on:
+                    self.notify("other evidence was opened: the smoke tests of this machine were ended")
+                self.action_cancel()
                 self._session = None
             self._host = host
             self._follows = True
@@ -196,7 +199,7 @@ class SmokePage(Page):
             self.rocdoctor.with_smoke(answer)
         self._draw()
         if self._follows and self.query(SmokeGrid):
-            self._grid.lead(to_fault=True)
+            self.query_one(SmokeGrid).lead(to_result=True)
 
     # -- the choice
 
@@ -209,7 +212,7 @@ class SmokePage(Page):
         self._choose(self._choice.only)
 
     def _choose(self, how: Callable[[str], bool]) -> None:
-        row = self._grid.selected
+        row = self.query_one(SmokeGrid).selected
         if row is not None and row.mode in self._choice.titles and not how(row.mode):
             self.notify("one mode at least must be left")
         self._draw()
@@ -221,13 +224,9 @@ class SmokePage(Page):
 
     # -- showing
 
-    @property
-    def _grid(self) -> SmokeGrid:
-        return self.query_one(SmokeGrid)
-
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         """All of the selected mode."""
-        if self._grid.chosen_by_hand(event):
+        if self.query_one(SmokeGrid).chosen_by_hand(event):
             self._follows = False
         self._draw_detail()
 
@@ -255,12 +254,12 @@ class SmokePage(Page):
         return recorded(runs, self._choice.titles) if runs else untried((), self._choice.titles, 0)
 
     def _draw(self) -> None:
-        if self._host is None or not self.query(SmokeGrid):
-            return  # nothing is known yet, or the screens are being taken down
+        if self._host is None or not self.query(SmokeGrid):  # not yet, or no longer
+            return
         runs, _ = self._results()
-        self._grid.put(self._sections(runs), set(self._choice.wanted) if self._live else None)
+        self.query_one(SmokeGrid).put(self._sections(runs), set(self._choice.wanted) if self._live else None)
         if self._going_on and self._follows:
-            self._grid.lead()
+            self.query_one(SmokeGrid).lead()
         self.query_one("#form", Static).update(
             form_text(self._choice.request, len(self._choice.wanted), self._going_on)
         )
@@ -268,7 +267,7 @@ class SmokePage(Page):
         self._draw_detail()
 
     def _draw_detail(self) -> None:
-        row, one = self._grid.selected, self.query_one("#one", Static)
+        row, one = self.query_one(SmokeGrid).selected, self.query_one("#one", Static)
         if row is None:
             one.update("")
             return
@@ -292,7 +291,8 @@ class SmokePage(Page):
         text = state_text(self._session, self._live, self._trouble(), bool(runs), deadline, self.look.busy)
         if runs:
             skipped = sum(one.state in ("not-applicable", "unknown") for run in runs for one in run.modes)
-            text.append("\n" + headline(runs, low), style="bold")
+            text.append("\n" if self._session is None else " ")
+            text.append(headline(runs, low), style="bold")
             text.append(f" {skipped} could not be tested." if skipped else "", style="bold")
             words = untested(runs)
             text.append(f"\n{words}" if words else "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from rich.text import Text
 from textual.widgets import OptionList
@@ -54,23 +54,20 @@ class SmokeGrid(OptionList):
         self.highlighted = self._place_of(before)
         self._led = self.highlighted
 
-    def lead(self, to_fault: bool = False) -> None:
-        """Move the cursor to the mode that runs, or to the first fault."""
-        for at, one in enumerate(self._rows):
-            if one is not None and (_bad(one) if to_fault else one.running):
-                if self.highlighted != at:
-                    self._led = at
-                    self.highlighted = at
-                return
+    def lead(self, to_result: bool = False) -> None:
+        """Move the cursor to the mode that runs, or to the first fault (without one, to the first mode)."""
+        at = self._place_of(None) if to_result else self._first(lambda one: one.running)
+        if at is not None and self.highlighted != at:
+            self._led = at
+            self.highlighted = at
 
     def _place_of(self, row: Row | None) -> int | None:
         """Where a mode of before is now; without one the first fault, else the first mode."""
-        modes = [(at, one) for at, one in enumerate(self._rows) if one is not None]
-        for is_it in (lambda one: row is not None and one.mode == row.mode, _bad, lambda one: True):
-            found = next((at for at, one in modes if is_it(one)), None)
-            if found is not None:
-                return found
-        return None
+        places = (self._first(lambda one: row is not None and one.mode == row.mode), self._first(_bad))
+        return next((at for at in places if at is not None), self._first(lambda one: True))
+
+    def _first(self, is_it: Callable[[Row], bool]) -> int | None:
+        return next((at for at, one in enumerate(self._rows) if one is not None and is_it(one)), None)
 
 
 def _keys(rows: Sequence[Row | None]) -> list[tuple[int, str] | None]:
