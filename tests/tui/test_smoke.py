@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from rocdoctor.facts import SmokeRun
+from rocdoctor.facts import ModeResult, SmokeRun
 from rocdoctor.host.base import Host
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.screens.smoke import SmokePage
@@ -90,6 +90,19 @@ def test_several_sets_of_ranks_and_what_was_not_run() -> None:
         await until(pilot, lambda: "not run in this evidence" in one(app))
 
     driven(with_results(fixture_host("strix-halo"), *SHARED), look)
+
+
+@pytest.mark.parametrize("modes", [(), (passed("ddp"),)], ids=["figures-alone", "with-modes"])
+def test_measured_figures_stand_in_the_details(modes: tuple[ModeResult, ...]) -> None:
+    figures = {"memory_copy_gb_s": [{"rank": 0, "gpu": None, "pci": None, "value": 12.5}]}
+    run = SmokeRun(2, "gloo", "cpu", "2.13.0", 4.0, modes, figures=figures)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        assert "measured figures" in one(app)
+        assert "12.5 GB/s" in one(app).replace("\N{NO-BREAK SPACE}", " ")
+
+    driven(with_results(fixture_host("recorded-cpu-vm"), run), look)
 
 
 def test_hostile_results_are_text() -> None:

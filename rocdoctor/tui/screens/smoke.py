@@ -14,9 +14,8 @@ from textual.widgets import OptionList, Static
 
 from rocdoctor.facts import SmokeRun
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.report import figures_text
 from rocdoctor.report.clean import one_line
-from rocdoctor.report.figures_text import finding_lines
-from rocdoctor.report.figures_text import section as figures_section
 from rocdoctor.report.smoke_text import headline
 from rocdoctor.smoke.judge_figures import LowFigure
 from rocdoctor.smoke.worker.mode import Mode, all_modes
@@ -273,12 +272,13 @@ class SmokePage(Page):
             return
         text = detail(row, self._live)
         runs, low = self._results()
-        if row.result is not None and row.section < len(runs):
-            run = runs[row.section]
+        # A run that only measured figures has no row of its own.
+        mine = runs[row.section :][:1] if row.result is not None else tuple(run for run in runs if not run.modes)
+        width = max(50, (self.query_one("#detail").size.width or self.app.size.width) - 3)
+        for run in mine:
             for words in about(run):
                 text.append(f"\n{words}", style="dim")
-            width = max(50, (self.query_one("#detail").size.width or self.app.size.width) - 3)
-            lines = [*finding_lines(low, width), *figures_section(run, width)]
+            lines = [*figures_text.finding_lines(low, width), *figures_text.section(run, width)]
             text.append("\n\n" + "\n".join(lines) if lines else "")
         one.update(text)
 

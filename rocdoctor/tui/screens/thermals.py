@@ -47,7 +47,7 @@ class ThermalsPage(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus", "rate(1)", "Faster", key_display="+", tooltip="look more often"),
         Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, at last not at all"),
-        Binding("n", "now", "Now", tooltip="look now, also at what did not answer"),
+        Binding("n", "now", "Now", tooltip="look now"),
         Binding("equals_sign", "rate(1)", show=False),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
