@@ -176,6 +176,8 @@ def test_heads_stand_over_their_columns() -> None:
         head, line = header(width).plain, row(GpuNow(card()), width).plain
         assert head.index("power, W") + 8 == line.index("of 300") + 6
         assert head.index("slowed by") == line.index("nothing")
+    watched, series = header(197, True).plain, tuple(reading_of(card(), at) for at in range(5))
+    assert watched.index("temperature") == row(GpuNow(card(), series), 197).plain.index("▅▅▅▅▅")
     assert "clock" not in header(57).plain, "few columns where there is little room"
     long = card(temps=(Temperature("a long name of a sensor", k(101.0), k(110.0)),))
     assert row(GpuNow(long), 77).plain.index("250 of 300") == row(GpuNow(card()), 77).plain.index("250 of 300")

@@ -52,10 +52,11 @@ class GpuNow:
     counted: bool = False
 
 
-def header(width: int) -> Text:
-    """The heads of the columns of ``row``."""
+def header(width: int, watched: bool = False) -> Text:
+    """The heads of the columns of ``row``; ``watched``: there is a history."""
     heads = ("gpu", "hottest, °C", "power, W", "clock, MHz", "use", "mem., GiB", "slowed by")
-    return _cells(heads, width, ("", "", ""))
+    text = _cells(heads, width, ("", "", ""))
+    return text.append("  temperature before") if watched and width >= VERY_WIDE else text
 
 
 def row(now: GpuNow, width: int) -> Text:

@@ -61,7 +61,8 @@ class ThermalsPage(Page):
         scrollbar-size-vertical: 1; }
     ThermalsPage #lower { layout: vertical; height: 1fr; }
     ThermalsPage #detail { height: 1fr; padding: 0 1; border-top: solid $panel; scrollbar-size-vertical: 1; }
-    ThermalsPage #events { height: 4; padding: 0 1; border-top: solid $panel; scrollbar-size-vertical: 1; }
+    ThermalsPage #events { height: 4; padding: 0 1; border-top: solid $panel; border-title-color: $text;
+        scrollbar-size-vertical: 1; }
     ThermalsPage.two #lower { layout: horizontal; }
     ThermalsPage.two #events { width: 2fr; height: 1fr; }
     ThermalsPage.two #detail { width: 3fr; }
@@ -228,7 +229,7 @@ class ThermalsPage(Page):
                 gpus.replace_option_prompt_at_index(at, line)
         gpus.display = bool(rows)
         self.query_one("#events", VerticalScroll).display = bool(rows) and self._watch is not None
-        self.query_one("#heads", Static).update(header(width) if rows else self._none())
+        self.query_one("#heads", Static).update(header(width, sample is not None) if rows else self._none())
         cpu = self._cpu if sample is None else sample.cpu
         asked = self._watch is None or sample is not None
         line = cpu_line(cpu, self._watch is None) if asked else Text("CPU  not asked yet")
