@@ -179,6 +179,13 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
     numbers = "--group-add $(stat -c %g /dev/kfd) --group-add $(stat -c %g /dev/dri/renderD128)"
     devices = "--device=/dev/kfd --device=/dev/dri"
     verify = "rocminfo"
+    if kind in ("lxc", "systemd-nspawn"):
+        return Fix(
+            "Map the number of the host's render group into the container, or give the nodes to a group of it "
+            "(gid= "
+            "of the container's device entry)",
+            verify=verify,
+        )
     if is_rootless(machine):
         return Fix(
             "Your groups on the host are not mapped into this rootless container: join the host's render "
@@ -194,13 +201,6 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
         return Fix(
             "Set securityContext.supplementalGroups of the pod to the number of the host's render group "
             "(stat -c %g /dev/kfd on the node), and request the GPU as amd.com/gpu",
-            verify=verify,
-        )
-    if kind in ("lxc", "systemd-nspawn"):
-        return Fix(
-            "Map the number of the host's render group into the container, or give the nodes to a group of it "
-            "(gid= "
-            "of the container's device entry)",
             verify=verify,
         )
     if kind in ("singularity", "apptainer"):

@@ -33,6 +33,10 @@ LIVE_QUESTIONS: dict[str, tuple[str, ...]] = {
     "nvidia": ("run nvidia-smi -q -x", "run nvidia-smi nvlink --status", "run nvidia-smi topo -m"),
 }
 
+# Inside WSL no GPU is on the bus, and of the tools only these work: they alone tell whose GPU Windows has.
+_UNDER_WSL = ("run rocminfo", "run nvidia-smi -q -x")
+_RELEASE = "read /proc/sys/kernel/osrelease"
+
 
 @dataclass(slots=True)
 class Tools:
@@ -55,6 +59,8 @@ def questions(host: Host, vendors: Sequence[str], several: bool) -> list[str]:
     if host.kind != "live":
         return [question for question in host.available() if _is_ours(question)]
     wanted = [question for vendor in vendors for question in LIVE_QUESTIONS.get(vendor, ())]
+    if not vendors and "microsoft" in host.ask(_RELEASE).text.lower():
+        return list(_UNDER_WSL)
     # Between several GPUs the access control of the switches matters, which only lspci shows (to root).
     return [*wanted, "run lspci -D -nn -vv"] if several and wanted else wanted
 

@@ -38,6 +38,14 @@ def with_fresh_lists(actions: Iterable[Action]) -> tuple[Action, ...]:
     return found if first is None or first == update else (update, *found)
 
 
+def with_key_tool(situation: Situation, actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Actions of ``mokutil`` that begin with its installation: not every distribution has it from the start."""
+    found = tuple(actions)
+    if not found or situation.manager not in ("apt", "dnf"):
+        return found
+    return with_fresh_lists((Action(words=(situation.manager, "install", "mokutil"), root=True), *found))
+
+
 def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
     """Files and packages that actions write or install, each once."""
     found: list[str] = []

@@ -18,6 +18,7 @@ _KINDS = {
 }  # fmt: skip
 # What a path of the evidence may hold to stand in a command (home folders may have any letters).
 _PATH = re.compile(r"(?:/|~/)[\w./+@~ -]{1,400}")
+_SYSTEMS = ("lxc", "systemd-nspawn")
 _SYSTEM = ("/usr/bin/", "/bin/", "/usr/local/bin/", "/run/current-system/")
 
 
@@ -61,8 +62,10 @@ def under_test(situation: Situation) -> Interpreter | Unknown:
             "the path or the version of the interpreter makes no sense", "unparsable", torch.interpreter.source
         )
     managed = value_or(torch.externally_managed, False)
-    # The interpreter of an image serves that image alone, unless its distribution keeps pip away from it.
-    own = kind in ("venv", "conda") or (situation.enclosed is not None and not managed)
+    # The interpreter of an image serves that image alone, unless its distribution keeps pip away from it; a container
+    # that boots a whole system has the system's.
+    image = situation.enclosed is not None and not (situation.enclosed in _SYSTEMS and kind == "system")
+    own = kind in ("venv", "conda") or (image and not managed)
     evidence = (cite(torch.interpreter, path), cite(torch.python, f"Python {torch.python.value}"))
     return Interpreter(path, series(torch.python.value), kind, own, managed, evidence)
 

@@ -24,7 +24,7 @@ def test_a_kernel_that_computes_is_done() -> None:
 def test_the_vendor_asks_for_another_kernel_with_its_processors() -> None:
     advice = step_of(plan_in("strix-halo-ubuntu2404"), "kernel")
     assert (advice.state, advice.optional, advice.risk) == ("todo", True, "reboots")
-    assert commands(advice) == ["apt install linux-oem-24.04c"]
+    assert commands(advice) == ["apt update", "apt install linux-oem-24.04c"]
     assert "6.18.4" in advice.support
     needed = plan_in("strix-halo-ubuntu2404", driver=False)
     assert not step_of(needed, "kernel").optional

@@ -18,8 +18,9 @@ _ENGINE, _RUN = "container-engine", "container-run"
 _TOOLKIT = "nvidia-container-toolkit"
 # The engine to propose: podman runs without a service and without root, and it is in most archives.
 _PACKAGES = ("podman", "docker.io", "docker")
-# Images by which the vendors' own pages show that the GPUs arrive, and the program that shows it.
-_IMAGE = {"amd": "rocm/pytorch", "nvidia": "ubuntu"}
+# Images by which the vendors' own pages show that the GPUs arrive, and the program that shows it. With their registry:
+# podman looks up short names nowhere until somebody configures it.
+_IMAGE = {"amd": "docker.io/rocm/pytorch", "nvidia": "docker.io/library/ubuntu"}
 _SHOWS = {"amd": "rocminfo", "nvidia": "nvidia-smi"}
 _PAGE = install.hosts()["nvidia_ctk"].page
 
@@ -98,7 +99,7 @@ def _toolkit(situation: Situation) -> Step:
                     verify=verify, notes=(f"See {_PAGE}",))  # fmt: skip
     if "docker" not in _engines(situation):
         route = tuple(one for one in route if one.id != "nv-ctk-docker")
-    actions = actions_of(route)
+    actions = with_fresh_lists(actions_of(route))
     files = (*(action.file for action in actions if action.file), *fetched_by(actions))
     undo = [Action(words=(situation.manager, "remove", _TOOLKIT), root=True)]
     undo += [Action(words=("rm", "-f", file), root=True) for file in files]

@@ -8,7 +8,7 @@ from rocdoctor.check import cite
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.knowledge import install
 from rocdoctor.presence import has_node, is_driven
-from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, open_in, sentence, sources_of
+from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, open_in, sentence, sources_of, with_key_tool
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -57,8 +57,7 @@ def _step(situation: Situation) -> Step | None:
     why = sentence(refused.message) if refused is not None else why
     found = situation.distribution
     enrol = tuple(one for one in install.secure_boot_steps(found) if one.after) if found is not None else ()
-    tool = {"apt": ("apt", "install", "mokutil"), "dnf": ("dnf", "install", "mokutil")}.get(situation.manager)
-    actions = (*([Action(words=tool, root=True)] if tool is not None and enrol else []), *actions_of(enrol))
+    actions = with_key_tool(situation, actions_of(enrol))
     if not enrol or open_in(actions):
         gap = "The tables do not say where its key lies on this distribution."
         return Step(_ID, _TITLE, "unknown", f"{why} {gap}", tuple(dict.fromkeys(evidence)), verify=_VERIFY)

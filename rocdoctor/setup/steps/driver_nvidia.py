@@ -21,6 +21,7 @@ from rocdoctor.setup.deriving import (
     sentence,
     sources_of,
     with_fresh_lists,
+    with_key_tool,
 )
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
@@ -209,10 +210,10 @@ def _key(situation: Situation, driver: Step) -> Step | None:
         fix = refused.fix.text if refused is not None and refused.fix is not None else ""
         return Step(_KEY, title, "todo", why, evidence, risk="manual", effective="reboot", verify=check,
                     notes=(sentence(fix),))  # fmt: skip
-    actions = actions_of(keys)
+    actions = with_key_tool(situation, actions_of(keys))
     return Step(
-        _KEY, title, "todo", why, evidence, actions, (), "reboots", "reboot", check,
-        (Action(words=("mokutil", "--delete", actions[0].words[-1]), root=True),), notes=install.boot_notes(keys),
+        _KEY, title, "todo", why, evidence, actions, changes_of(actions), "reboots", "reboot", check,
+        (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),), notes=install.boot_notes(keys),
         sources=sources_of(keys), table="install", kind=install.weakest("install", sources_of(keys)),
     )  # fmt: skip
 

@@ -19,6 +19,7 @@ from rocdoctor.setup.deriving import (
     sentence,
     set_for_next_start,
     sources_of,
+    with_fresh_lists,
 )
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
@@ -92,7 +93,7 @@ def _wanted(targets: Sequence[str]) -> str:
 
 
 def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
-    actions = actions_of(route.steps)
+    actions = with_fresh_lists(actions_of(route.steps))
     release = situation.machine.kernel.release
     packages = changes_of(actions)
     why = f"{sentence(route.why)} Linux {situation.kernel} runs" + (

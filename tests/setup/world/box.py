@@ -46,6 +46,7 @@ class State:
     kernel: str
     next_kernel: str = ""
     driver: bool = True
+    display_driver: str = ""  # of NVIDIA cards, while no driver for compute is loaded
     driver_release: str = ""
     built: dict[str, str] = field(default_factory=dict)  # modules of DKMS with their release
     built_for: str = ""  # the kernel that they were built for
@@ -131,7 +132,9 @@ def _gpus(files: Files, box: Box, state: State) -> bool:
             return True
         for one in box.nvidia:
             ids = f"10DE:{one.card.device}"
-            folder = pcie.device(files, one.slot, one.card.pci_class, ids, one.card.subsystem, None, "A1")
+            folder = pcie.device(
+                files, one.slot, one.card.pci_class, ids, one.card.subsystem, state.display_driver or None, "A1"
+            )
             pcie.links(files, folder, one.card.link, one.card.link)
         return False
     loaded = state.driver and not kept_out(state, "amdgpu")
@@ -181,7 +184,9 @@ def _interpreter(files: Files, box: Box, state: State, works: bool) -> None:
     if torch is not None and works:
         hidden = state.env.get("HIP_VISIBLE_DEVICES")
         mine = [gpu for at, gpu in enumerate(box.amd) if hidden is None or str(at) in hidden.split(",")]
-        devices = amd_devices([gpu for gpu in mine if _runs_as(gpu, state) in torch.arches]) if torch.hip else []
+        # HIP counts a processor's own GPU too, whatever torch was built for.
+        seen = [gpu for gpu in mine if _runs_as(gpu, state) in torch.arches or (gpu.card.apu and len(mine) > 1)]
+        devices = amd_devices(seen) if torch.hip else []
         devices = nvidia.devices(list(box.nvidia)) if torch.cuda and box.nvidia else devices
     python(files, torch, devices, state.python or box.python, state.venv or "/usr")
     if not state.venv:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rocdoctor.setup.plan import Goal
-from tests.machines import cards, enclosed, guests, instinct, nvidia, radeon
+from tests.machines import cards, enclosed, enclosed_without, guests, instinct, nvidia, radeon
 from tests.machines.amd import Gpu, behind_switch
 from tests.machines.files import Files
 from tests.machines.pcie import Bridge, Slot
@@ -69,9 +69,11 @@ def _server(name: str, os: Distribution, gpus: list[Gpu], goal: Goal = "pytorch"
     return Case(name, goal, box, replace(begin, **state))  # type: ignore[arg-type]
 
 
-def _nvidia(name: str, os: Distribution, cpu: Cpu, *gpus: nvidia.Gpu, chassis: int = 3, **state: object) -> Case:
+def _nvidia(
+    name: str, os: Distribution, cpu: Cpu, *gpus: nvidia.Gpu, chassis: int = 3, goal: Goal = "pytorch", **state: object
+) -> Case:
     box = Box(name, os, cpu, 64, (), gpus, chassis, python=_PYTHON.get(os.version, "3.12.3"))
-    return Case(name, "pytorch", box, replace(State(os.kernel), **state))  # type: ignore[arg-type]
+    return Case(name, goal, box, replace(State(os.kernel), **state))  # type: ignore[arg-type]
 
 
 XTX = _radeon(cards.RX_7900_XTX)
@@ -151,6 +153,19 @@ CASES: tuple[Case, ...] = (
     Case("podman-rootless", "pytorch", None, None, enclosed.podman_rootless),
     Case("docker-8-mi300x", "pytorch", None, None, enclosed.docker_8),
     Case("slurm-2-of-8-mi210", "cluster-node", None, None, enclosed.slurm_2_of_8),
+    _case("xtx-behind-raphael-ubuntu2404", UBUNTU_2404_HWE, _RAPHAEL, XTX, rocm="7.2.0", member=_ALL, session=_ALL,
+          venv=_VENV, torch=ROCM7_TORCH),
+    _case("rx9070xt-fedora42-old-rocm", FEDORA_42, _radeon(cards.RX_9070_XT), goal="rocm", rocm="6.3.1", member=_ALL,
+          session=_ALL),
+    _nvidia("rtx4090-debian12-nouveau", DEBIAN_12, radeon.RYZEN_9, _ADA, driver=False, display_driver="nouveau"),
+    _nvidia("rtx4090-ubuntu2404-container-goal", UBUNTU_2404_HWE, radeon.RYZEN_9, _ADA, goal="container",
+            driver_release="580.82.07"),
+    Case("rx7600s-laptop-asleep", "pytorch", None, None, radeon.rx7600s_laptop),
+    Case("wsl2-xtx-without-torch", "pytorch", None, None, enclosed_without.wsl2_without_torch),
+    Case("docker-8-mi300x-without-devices", "pytorch", None, None, enclosed_without.docker_8_without_devices),
+    Case("podman-rootless-without-groups", "pytorch", None, None, enclosed_without.podman_without_groups),
+    Case("lxc-xtx-without-groups", "pytorch", None, None, enclosed_without.lxc_without_groups),
+    Case("slurm-2-of-8-mi210-without-torch", "pytorch", None, None, enclosed_without.slurm_without_torch),
     Case("r7-240-display", "pytorch", None, None, radeon.r7_240),
 )  # fmt: skip
 
