@@ -80,6 +80,8 @@ def _after(step: Step) -> tuple[str, ...]:
     if step.effective == "now":
         return ("Then run rocdoctor setup again.",)
     what = "log out completely and in again" if step.effective == "new-login" else "restart"
+    if step.effective == "new-login" and step.changes and all(one.endswith("/bin/activate") for one in step.changes):
+        return ("Activate the environment again, then run rocdoctor setup again.",)
     return (f"It takes effect {EFFECT_WORDS[step.effective]}: {what}, then run rocdoctor setup again.",)
 
 

@@ -138,7 +138,10 @@ _FRAME = (
 
 _SUDO = (
     "as_root() {",
-    '    sudo -n true 2>/dev/null || fail "This needs privileges: run sudo -v first, then this script again."',
+    "    if ! sudo -n true 2>/dev/null; then",
+    '        say "This needs privileges: run sudo -v first, then this script again." >&2',
+    "        return 1  # which ends the script, unless the goal does not need the step",
+    "    fi",
     '    sudo -n -- "$@"',
     "}",
 )

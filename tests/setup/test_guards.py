@@ -73,7 +73,7 @@ def test_what_is_left_to_fill_in_is_not_run() -> None:
          "systemctl is-enabled --quiet a 2>/dev/null && systemctl is-active --quiet a"),
         ("env A=1 apt install a", "has_deb a"), ("update-grub", ""),
         ("sed -i s/a/b/ /f /g", "sed_is_done s/a/b/ /f /g"), ("sed s/a/b/ /f /g", ""),
-        ("python3 -m venv ~/e", 'test -x "$HOME/e/bin/python"'),
+        ("python3 -m venv ~/e", '"$HOME/e/bin/python" -m pip --version >/dev/null 2>&1'),
         ("python -m pip install torch==2.1 --index-url https://h/rocm7.2", "has_wheels python torch==2.1+rocm7.2"),
         ("python -m pip install a==2.1 --index-url https://h/whl/cpu", "has_wheels python 'a==2.1|2.1+cpu'"),
         ("python -m pip install torch==2.1+cu128 --no-deps", "has_wheels python torch==2.1+cu128"),

@@ -292,6 +292,33 @@ def test_what_the_goal_does_not_need_may_fail(world: World) -> None:
 
 
 @needs_bash
+def test_without_privileges_what_the_goal_does_not_need_is_passed_over(world: World) -> None:
+    extra = Step("a", "A", "todo", "W", actions=(Action(("curl", "x"), root=True),), optional=True)
+    needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "x")),))
+    done = world.run(render(SetupPlan("rocm", (extra, needed)), "a test", root=False), SUDO_FAILS="1")
+    assert done.returncode == 0
+    assert "run sudo -v first" in done.stderr
+    assert "the goal does not need it" in done.stdout
+    assert world.calls() == ["pip x"]
+
+
+@needs_bash
+def test_an_environment_without_pip_is_made_anew(world: World) -> None:
+    (world.folder / "env" / "bin").mkdir(parents=True)
+    python = world.folder / "env" / "bin" / "python"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    (world.folder / "bin" / "python3").write_text(_RECORD + f"printf '#!/bin/sh\\n' > {python}\n")
+    (world.folder / "bin" / "python3").chmod(0o755)
+    step = Step("a", "A", "todo", "W", actions=(Action(("python3", "-m", "venv", f"{world.folder}/env")),))
+    script = render(SetupPlan("pytorch", (step,)), "a test", root=False)
+    assert world.run(script).returncode == 0
+    assert len(world.calls()) == 1
+    assert "done already" in world.run(script).stdout
+    assert world.calls() == []
+
+
+@needs_bash
 def test_a_step_that_waits_for_a_look_is_no_reason_to_fail(world: World) -> None:
     look = Step("a", "A", "waiting", "W", actions=(Action(("rocdoctor", "check")),), risk="manual")
     done = world.run(render(SetupPlan("rocm", (look,)), "a test", root=False))
