@@ -50,6 +50,10 @@ _FUNCTIONS = {
         "done; }"
     ),
     "has_wheels": f'has_wheels() {{ python=$1; shift; "$python" -c \'{_WHEELS}\' "$@" 2>/dev/null; }}',
+    # A command with its mark: after a long one sudo may ask for a password, and a mark apart would be lost.
+    "as_root_until_restart": (
+        'as_root_until_restart() { as_root sh -c "\\"\\$@\\" && touch -- \\"\\$0\\"" "$run/rocdoctor-restart" "$@"; }'
+    ),
     # What the group file grants, and what this session has: they differ until the next login.
     "may_enter": (
         'may_enter() { who=$1; shift; for one in "$@"; do '
@@ -63,7 +67,7 @@ def render(plan: SetupPlan, subject: str, root: bool) -> str:
     """The script. ``subject``: what the plan was made from, in words; ``root``: it was made for the user root."""
     body = [line for step in plan.steps for line in _step(plan, step)]
     used = "\n".join(body)
-    lines = [*_head(plan, subject, root, "as_root " in used, '"$risky"' in used)]
+    lines = [*_head(plan, subject, root, "as_root" in used, '"$risky"' in used)]
     functions = [text for name, text in _FUNCTIONS.items() if f"{name} " in used]
     lines += ["", *functions] if functions else []
     lines += body if '"$first"' in used else [': "$first"']
@@ -90,8 +94,7 @@ def _head(plan: SetupPlan, subject: str, root: bool, privileged: bool, risky: bo
     )
     yield from (f"# Note: {line.removeprefix('# ')}" for note in plan.notes for line in comment(note, width=92))
     yield "set -eu"
-    yield "exec </dev/null"
-    yield ""
+    yield from ("exec </dev/null", "")
     if risky:
         yield "risky=no"
     yield "first=1"
@@ -107,8 +110,7 @@ def _head(plan: SetupPlan, subject: str, root: bool, privileged: bool, risky: bo
     else:
         yield 'if [ "$(id -u)" -eq 0 ]; then'
         yield '    echo "Run it as the user who will train, without sudo: it calls sudo itself." >&2'
-        yield "    exit 2"
-        yield "fi"
+        yield from ("    exit 2", "fi")
     yield ': "${USER:=$(id -un)}" "${HOME:?}"'
     yield "run=${ROCDOCTOR_RUN:-/run}  # a restart empties it"
     yield "pending=''"
@@ -126,6 +128,7 @@ _FRAME = (
     "wait_for() {",
     '    again="Then run: bash $0"',
     '    [ "$2" -eq 0 ] || again="$again $2"',
+    '    [ "$left" -eq 0 ] || again="Before that do what is left to you above. $again"',
     '    case "$1:$pending" in',
     '        restart:*restart*) say "Restart the machine now. $again"; exit 10 ;;',
     '        login:*login*) say "Log out completely and in again. $again"; exit 11 ;;',
@@ -198,6 +201,9 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     if by_hand or not step.actions or step.state == "unknown":
         yield from _told(step)
         return
+    if step.state == "waiting" and all(one.words[:1] == ("rocdoctor",) for one in step.actions):
+        yield from _told(step)  # it looks at the interpreter of the session, which is not yet the one that was made
+        return
     if step.optional:
         yield from _tried(step)
         return
@@ -206,8 +212,9 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
         yield f'[ "$risky" = yes ] || fail {quoted(stop)}'
     actions = [one for one in step.actions if not ends_session(one)]
     tests = [done_test(one) for one in actions if not is_neutral(one) and not is_refresh(one)]
-    doing = [line for one in actions for line in _action(one)]
-    doing += _effect(step)
+    marked = actions[-1] if actions and actions[-1].words and actions[-1].root and _restarts(step) else None
+    doing = [line for one in actions for line in _action(one, marked=one is marked)]
+    doing += ['pending="$pending restart"'] if marked is not None else _effect(step)
     if tests and all(tests):
         yield f"if {' && '.join(tests)}; then"
         yield f"{_INDENT}say '  done already'"
@@ -245,8 +252,12 @@ def _tried(step: Step) -> Iterator[str]:
     yield "}; then say '  it failed; the goal does not need it'; fi"
 
 
+def _restarts(step: Step) -> bool:
+    return step.effective == "reboot" or any(ends_session(one) for one in step.actions)
+
+
 def _effect(step: Step) -> Iterator[str]:
-    if step.effective == "reboot" or any(ends_session(one) for one in step.actions):
+    if _restarts(step):
         yield 'as_root touch "$run/rocdoctor-restart"'
         yield 'pending="$pending restart"'
     elif step.effective == "new-login":
@@ -261,8 +272,8 @@ def _login_test(step: Step) -> Iterator[str]:
             yield f'entered {" ".join(quoted(one) for one in joins[1])} || pending="$pending login"'
 
 
-def _action(action: Action) -> Iterator[str]:
-    front = "as_root " if action.root else ""
+def _action(action: Action, *, marked: bool = False) -> Iterator[str]:
+    front = "as_root_until_restart " if marked else "as_root " if action.root else ""
     if action.words:
         words = unattended(action.words)
         if words[0] == "rm" and not any(one.startswith("-") and "f" in one for one in words[1:]):

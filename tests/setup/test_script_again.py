@@ -1,0 +1,76 @@
+"""Scripts that are interrupted, run without privileges, or left half done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.setup.plan import Action, SetupPlan, Step
+from rocdoctor.setup.script import render
+from tests.setup.plan_kit import RESTART
+from tests.setup.test_script import FAKES, RECORD, World, needs_bash, whole_plan
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@needs_bash
+def test_without_privileges_what_the_goal_does_not_need_is_passed_over(world: World) -> None:
+    extra = Step("a", "A", "todo", "W", actions=(Action(("curl", "x"), root=True),), optional=True)
+    needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "x")),))
+    done = world.run(render(SetupPlan("rocm", (extra, needed)), "a test", root=False), SUDO_FAILS="1")
+    assert done.returncode == 0
+    assert "run sudo -v first" in done.stderr
+    assert "the goal does not need it" in done.stdout
+    assert world.calls() == ["pip x"]
+
+
+@needs_bash
+def test_the_restart_is_noted_with_the_command_that_needs_it(world: World) -> None:
+    """A long installation outlives the time for which sudo knows the password."""
+    (world.folder / "bin" / "apt").write_text(RECORD + 'touch "$WORLD/late"\n')
+    (world.folder / "bin" / "sudo").write_text(
+        FAKES["sudo"].replace("#!/bin/sh", '#!/bin/sh\n[ ! -e "$WORLD/late" ] || exit 1')
+    )
+    done = world.run(render(whole_plan(world.folder), "a test", root=False), "2")
+    assert done.returncode == 10, done.stdout + done.stderr
+    assert (world.folder / "run" / "rocdoctor-restart").exists()
+
+
+@needs_bash
+def test_what_is_left_to_the_person_comes_before_the_restart(world: World) -> None:
+    driver = Step("driver", "D", "todo", "W", actions=(Action(("apt", "install", "x"), root=True),), effective="reboot")
+    key = Step("key", "K", "todo", "W", actions=(Action(("mokutil", "--import", "/k"), root=True),), effective="reboot")
+    done = world.run(render(SetupPlan("rocm", (driver, key, replace(RESTART, state="waiting"))), "a test", root=False))
+    assert done.returncode == 10
+    assert "sudo mokutil --import /k" in done.stdout
+    assert "Restart the machine now. Before that do what is left to you above." in done.stdout
+
+
+@needs_bash
+def test_a_look_at_what_the_script_has_made_is_left_to_a_later_session(world: World) -> None:
+    smoke = Step("smoke", "S", "waiting", "W", actions=(Action(("rocdoctor", "smoke")),), optional=True)
+    done = world.run(render(SetupPlan("pytorch", (smoke,)), "a test", root=False))
+    assert done.returncode == 0
+    assert "see: rocdoctor setup" in done.stdout
+    assert "failed" not in done.stdout
+
+
+@needs_bash
+def test_an_environment_without_pip_is_made_anew(world: World) -> None:
+    (world.folder / "env" / "bin").mkdir(parents=True)
+    python = world.folder / "env" / "bin" / "python"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    (world.folder / "bin" / "python3").write_text(RECORD + f"printf '#!/bin/sh\\n' > {python}\n")
+    (world.folder / "bin" / "python3").chmod(0o755)
+    step = Step("a", "A", "todo", "W", actions=(Action(("python3", "-m", "venv", f"{world.folder}/env")),))
+    script = render(SetupPlan("pytorch", (step,)), "a test", root=False)
+    assert world.run(script).returncode == 0
+    assert len(world.calls()) == 1
+    assert "done already" in world.run(script).stdout
+    assert world.calls() == []
