@@ -15,7 +15,7 @@ from textual.screen import Screen
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
-from rocdoctor.tui.areas import AREAS, load
+from rocdoctor.tui.areas import AREAS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.look import Look, examine
 
@@ -56,17 +56,19 @@ class RocdoctorApp(App[None]):
         """``again`` opens the host anew, for a second look at a machine; without it the same host is judged again."""
         super().__init__()
         self.host = host
+        self.drawn = False  # the first frame is on the terminal, in the colours of the theme
         self._again = again or (lambda: self.host)
         self._before: list[tuple[Host, Callable[[], Host]]] = []
         self._smoke: tuple[Host, Answer] | None = None
         self._work: Background[None] | None = None
         self._collections = gc.get_threshold()
+        self._reading_in: Background[None] | None = None
 
     def on_mount(self) -> None:
         """Ask after the first frame."""
         # A full collection of garbage holds up the keys for 0.1 s and more on a large machine: rarely, then.
         gc.set_threshold(5000, 10, 20)
-        self.call_after_refresh(self.examine)
+        self.call_after_refresh(self._begin)
 
     def on_unmount(self) -> None:
         """Leave the collection of garbage as it was found."""
@@ -76,6 +78,10 @@ class RocdoctorApp(App[None]):
     def on_call(self, message: Call) -> None:
         """Do what a thread wants done."""
         message.function()
+
+    def _begin(self) -> None:
+        self.drawn = True
+        self.examine()
 
     def examine(self) -> None:
         """Look at the host from the beginning."""
@@ -93,8 +99,13 @@ class RocdoctorApp(App[None]):
 
     def _seen(self, look: Look) -> None:
         self.look = look
+        if look.diagnosis is not None and self._reading_in is None:  # before, it would hold up the report
+            self._reading_in = Background(self, self._read_in, lambda _: gc.freeze())
         if not look.busy:
             gc.freeze()  # facts and verdicts hold no cycles: collections need not walk over them
+
+    def _read_in(self, task: Background[None]) -> None:
+        read_in(lambda: not self.is_running)
 
     def with_smoke(self, answer: Answer) -> None:
         """Judge the machine again together with the results of smoke tests."""

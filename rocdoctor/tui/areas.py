@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -31,6 +32,21 @@ AREAS = (
     Area("bundle", "Bundle", "Bundle", "record the evidence in a file that is safe to post"),
     Area("paste", "Paste", "Paste", "diagnose a bug report or a log"),
 )
+
+
+# What the screens import when they draw, since they must not wait for it to be seen.
+_DRAWING = (
+    "tui.draw.gpu_details", "tui.draw.topology", "tui.draw.bundle", "tui.draw.verification", "tui.bundling",
+    "tui.screens.help", "tui.commands", "report.setup_text", "report.recommend_text", "recommend.plan",
+)  # fmt: skip
+
+
+def read_in(stopped: Callable[[], bool]) -> None:
+    """Import all screens, so that the key which opens one is not held up by that."""
+    for name in (*(f"tui.screens.{area.module}" for area in AREAS), *_DRAWING):
+        if stopped():
+            return
+        import_module(f"rocdoctor.{name}")
 
 
 def load(module: str) -> Page:

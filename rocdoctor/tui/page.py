@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
@@ -86,6 +88,19 @@ class Page(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._stale = True
+        if self.rocdoctor.drawn:
+            self._bring_rules()
+
+    def _bring_rules(self) -> None:
+        """Have the rules of this screen parsed alone: Textual would parse those of all screens three times to open it.
+
+        Where another version of Textual names its sources in another way, it does so, and nothing else is different.
+        """
+        own, app = type(self), self.app
+        place = (inspect.getfile(own), f"{own.__name__}.CSS")
+        scope = self._css_type_name if self.SCOPED_CSS else ""
+        app.stylesheet.add_source(self.CSS, read_from=place, is_default_css=False, scope=scope)
+        self._css_update_count = getattr(app, "_css_update_count", -1)  # styled by the rules of now
 
     @property
     def rocdoctor(self) -> RocdoctorApp:
@@ -118,8 +133,9 @@ class Page(Screen[None]):
         """Listen to what becomes known."""
         self.watch(self.app, "look", self._changed, init=False)
 
-    def on_screen_resume(self) -> None:
+    async def on_screen_resume(self) -> None:
         """Catch up with what became known meanwhile."""
+        await asyncio.sleep(0)  # Textual styles the screen next, for up to 40 ms: keys first
         if self._stale:
             self.call_after_refresh(self._update)
 

@@ -1,0 +1,76 @@
+"""Opening a screen is cheap: its module is there, its rules alone are parsed; it has the colours of the theme."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.pilot import Pilot
+
+from rocdoctor.tui import areas
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.pictures import settled, svg
+from tests.tui.kit import driven, fixture_host
+
+
+def test_opening_a_screen_parses_no_rules_of_other_screens(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    whole = Stylesheet.reparse
+
+    def reparse(self: Stylesheet) -> None:
+        parsed.append("all")
+        whole(self)
+
+    async def open_all(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        monkeypatch.setattr(Stylesheet, "reparse", reparse)
+        for area in AREAS:
+            await app.action_area(area.module)
+            await settled(app, pilot)
+            assert app.current_mode == area.module
+
+    driven(fixture_host("recorded-cpu-vm"), open_all)
+    assert parsed == []
+
+
+def test_the_modules_of_all_screens_are_read_in_behind_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(areas, "import_module", lambda name: (read.append(name), import_module(name))[1])
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
+        return [*read]
+
+    names = driven(fixture_host("recorded-cpu-vm"), look)
+    assert {f"rocdoctor.tui.screens.{area.module}" for area in AREAS} < set(names)
+    assert "rocdoctor.tui.draw.topology" in names
+
+
+def test_reading_in_stops_when_the_app_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(areas, "import_module", read.append)
+    areas.read_in(lambda: len(read) == 2)
+    assert len(read) == 2
+
+
+def test_a_screen_opened_after_a_change_of_theme_has_its_colours() -> None:
+    async def light_first(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        app.theme = "textual-light"
+        await pilot.press("7")
+        await settled(app, pilot)
+        return svg(app)
+
+    async def light_last(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str]:
+        await pilot.press("7")
+        await settled(app, pilot)
+        dark = svg(app)
+        await pilot.press("1")
+        app.theme = "textual-light"
+        await pilot.press("7")
+        await settled(app, pilot)
+        return dark, svg(app)
+
+    host = fixture_host("recorded-cpu-vm")
+    dark, later = driven(host, light_last)
+    assert driven(host, light_first) == later != dark
