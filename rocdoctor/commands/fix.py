@@ -192,6 +192,7 @@ def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, Work | None
 def _undo(options: argparse.Namespace) -> int:
     place = this_machine()
     try:
+        opened(Path(options.undo), place.uid, place.root)  # before a lock is made for nothing
         with alone(place.state, place.uid):
             journal = opened(Path(options.undo), place.uid, place.root)
             results = undo(journal, place)

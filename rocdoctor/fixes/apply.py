@@ -152,6 +152,8 @@ def _undo_run(entry: Entry, place: Place, journal: Journal) -> str:
     words = shlex.join(entry.words)
     if entry.state == "failed" and all(_as_before(copy, place) for copy in entry.copies):
         return f"{words} had failed and changed nothing"
+    if entry.state == "begun" and entry.copies and all(_as_before(copy, place) for copy in entry.copies):
+        return f"{words} was cut off and changed nothing"
     if not entry.undo:
         return f"{words} left nothing to take back"
     for command in entry.undo:

@@ -91,10 +91,14 @@ class Journal:
         return len(self.entries) - 1
 
     def end(self, number: int, state: Literal["done", "failed", "undone"], new: str | None = None) -> None:
-        """Write down how a step ended."""
+        """Write down how a step ended.
+
+        A full disk changes nothing about the step, and undoing looks at the files and not at this word alone.
+        """
         entry = self.entries[number]
         self.entries[number] = replace(entry, state=state, new=entry.new if new is None else new)
-        self._write()
+        with contextlib.suppress(Refused):
+            self._write()
 
     def copied(self, copy: Copy) -> bytes:
         """The content of a copy; raises Refused where it is gone or another."""
