@@ -6,10 +6,10 @@ closed, ``sudo`` is called with ``-n``, and package managers get the option that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rocdoctor.emit.files import comment, plain
-from rocdoctor.report.setup_words import GOAL_WORDS, RISK_WORDS, number, source_words, verify_words
+from rocdoctor.report.setup_words import EFFECT_WORDS, GOAL_WORDS, RISK_WORDS, number, source_words, verify_words
 from rocdoctor.setup.guards import (
     done_test,
     ends_session,
@@ -21,46 +21,10 @@ from rocdoctor.setup.guards import (
     unattended,
 )
 from rocdoctor.setup.plan import Action, SetupPlan, Step
+from rocdoctor.setup.script_functions import FUNCTIONS
 from rocdoctor.setup.typed import is_ready, quoted, typed
 
 _INDENT = "    "
-
-_WHEELS = """
-import sys
-from importlib.metadata import version
-for one in sys.argv[1:]:
-    name, _, wanted = one.partition("==")
-    if version(name) not in wanted.split("|"):
-        sys.exit(1)
-"""
-
-_FUNCTIONS = {
-    "has_deb": (
-        'has_deb() { for one in "$@"; do '
-        "dpkg-query -W -f='${Status}' \"$one\" 2>/dev/null | grep -q ' installed$' || return 1; done; }"
-    ),
-    "has_rpm": 'has_rpm() { rpm -q -- "$@" >/dev/null 2>&1; }',
-    "has_pacman": 'has_pacman() { pacman -Q -- "$@" >/dev/null 2>&1; }',
-    "file_is": """file_is() { file=$1; shift; printf '%s\\n' "$@" | cmp -s -- - "$file"; }""",
-    "has_lines": (
-        'has_lines() { file=$1; shift; for one in "$@"; do grep -qsxF -- "$one" "$file" || return 1; done; }'
-    ),
-    "sed_is_done": (
-        'sed_is_done() { how=$1; shift; for one in "$@"; do sed -e "$how" -- "$one" | cmp -s -- - "$one" || return 1; '
-        "done; }"
-    ),
-    "has_wheels": f'has_wheels() {{ python=$1; shift; "$python" -c \'{_WHEELS}\' "$@" 2>/dev/null; }}',
-    # A command with its mark: after a long one sudo may ask for a password, and a mark apart would be lost.
-    "as_root_until_restart": (
-        'as_root_until_restart() { as_root sh -c "\\"\\$@\\" && touch -- \\"\\$0\\"" "$run/rocdoctor-restart" "$@"; }'
-    ),
-    # What the group file grants, and what this session has: they differ until the next login.
-    "may_enter": (
-        'may_enter() { who=$1; shift; for one in "$@"; do '
-        'id -nG -- "$who" | tr " " "\\n" | grep -qxF -- "$one" || return 1; done; }'
-    ),
-    "entered": 'entered() { for one in "$@"; do id -nG | tr " " "\\n" | grep -qxF -- "$one" || return 1; done; }',
-}
 
 
 def render(plan: SetupPlan, subject: str, root: bool) -> str:
@@ -68,7 +32,7 @@ def render(plan: SetupPlan, subject: str, root: bool) -> str:
     body = [line for step in plan.steps for line in _step(plan, step)]
     used = "\n".join(body)
     lines = [*_head(plan, subject, root, "as_root" in used, '"$risky"' in used)]
-    functions = [text for name, text in _FUNCTIONS.items() if f"{name} " in used]
+    functions = [text for name, text in FUNCTIONS.items() if f"{name} " in used]
     lines += ["", *functions] if functions else []
     lines += body if '"$first"' in used else [': "$first"']
     lines += _end(plan)
@@ -204,18 +168,22 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     if step.state == "waiting" and all(one.words[:1] == ("rocdoctor",) for one in step.actions):
         yield from _told(step)  # it looks at the interpreter of the session, which is not yet the one that was made
         return
+    stop = f"Step {place} is risky and was left alone: read it, then add --with-risky."
     if step.optional:
-        yield from _tried(step)
+        tried = list(_tried(step))
+        if step.risk == "risky":
+            front = f'if [ "$risky" != yes ]; then say {quoted("  " + stop)}; else'
+            tried = [front, *(f"{_INDENT}{line}" for line in tried), "fi"]
+        yield from tried
         return
     if step.risk == "risky":
-        stop = f"Step {place} is risky and was left alone: read it, then add --with-risky."
         yield f'[ "$risky" = yes ] || fail {quoted(stop)}'
     actions = [one for one in step.actions if not ends_session(one)]
-    tests = [done_test(one) for one in actions if not is_neutral(one) and not is_refresh(one)]
+    tests = _done_tests(actions)
     marked = actions[-1] if actions and actions[-1].words and actions[-1].root and _restarts(step) else None
     doing = [line for one in actions for line in _action(one, marked=one is marked)]
     doing += ['pending="$pending restart"'] if marked is not None else _effect(step)
-    if tests and all(tests):
+    if tests:
         yield f"if {' && '.join(tests)}; then"
         yield f"{_INDENT}say '  done already'"
         again = [one for one in actions if is_refresh(one) or is_rebuild(one)]
@@ -246,10 +214,19 @@ def _told(step: Step) -> Iterator[str]:
 
 def _tried(step: Step) -> Iterator[str]:
     """A step that the goal does not need: that it fails is said, and ends nothing."""
-    yield "if ! {"
+    tests = _done_tests(step.actions)
+    yield f"if {' && '.join(tests)}; then say '  done already'; elif ! {{" if tests else "if ! {"
     yield from (f"{_INDENT}{line} &&" for one in step.actions for line in _action(one))
     yield f"{_INDENT}true"
-    yield "}; then say '  it failed; the goal does not need it'; fi"
+    after = EFFECT_WORDS[step.effective]
+    told = f"; else say {quoted('  it takes effect ' + after)}" if after else ""
+    yield f"}}; then say '  it failed; the goal does not need it'{told}; fi"
+
+
+def _done_tests(actions: Sequence[Action]) -> list[str]:
+    """What tells that all of the actions are done already; nothing where that of one cannot be told."""
+    tests = [done_test(one) for one in actions if not is_neutral(one) and not is_refresh(one)]
+    return tests if all(tests) else []
 
 
 def _restarts(step: Step) -> bool:

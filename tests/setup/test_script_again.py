@@ -74,3 +74,34 @@ def test_an_environment_without_pip_is_made_anew(world: World) -> None:
     assert len(world.calls()) == 1
     assert "done already" in world.run(script).stdout
     assert world.calls() == []
+
+
+@needs_bash
+def test_what_is_risky_is_left_alone_also_where_the_goal_does_not_need_it(world: World) -> None:
+    risky = Step("a", "A", "todo", "W", actions=(Action(("pip", "x")),), risk="risky", optional=True)
+    needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "y")),))
+    script = render(SetupPlan("rocm", (risky, needed)), "a test", root=False)
+    done = world.run(script)
+    assert done.returncode == 0, done.stderr
+    assert "risky and was left alone" in done.stdout
+    assert world.calls() == ["pip y"]
+    assert world.run(script, "--with-risky").returncode == 0
+    assert world.calls() == ["pip x", "pip y"]
+
+
+@needs_bash
+def test_a_restart_that_the_goal_does_not_need_is_said(world: World) -> None:
+    kernel = Step("a", "A", "todo", "W", actions=(Action(("pip", "x")),), effective="reboot", optional=True)
+    done = world.run(render(SetupPlan("rocm", (kernel,)), "a test", root=False))
+    assert done.returncode == 0, done.stderr
+    assert "it takes effect after a restart" in done.stdout
+
+
+@needs_bash
+def test_what_the_goal_does_not_need_is_done_once(world: World) -> None:
+    extra = Step("a", "A", "todo", "W", actions=(Action(("apt", "install", "x"), root=True),), optional=True)
+    script = render(SetupPlan("rocm", (extra,)), "a test", root=False)
+    assert world.run(script).returncode == 0
+    assert world.calls() == ["apt -y install x"]
+    assert "done already" in world.run(script).stdout
+    assert world.calls() == []

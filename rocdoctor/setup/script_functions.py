@@ -1,0 +1,40 @@
+"""Functions of shell that a script of a plan may call, by their names: tests that look, and a command with its mark."""
+
+from __future__ import annotations
+
+_WHEELS = """
+import sys
+from importlib.metadata import version
+for one in sys.argv[1:]:
+    name, _, wanted = one.partition("==")
+    if version(name) not in wanted.split("|"):
+        sys.exit(1)
+"""
+
+FUNCTIONS = {
+    "has_deb": (
+        'has_deb() { for one in "$@"; do '
+        "dpkg-query -W -f='${Status}' \"$one\" 2>/dev/null | grep -q ' installed$' || return 1; done; }"
+    ),
+    "has_rpm": 'has_rpm() { rpm -q -- "$@" >/dev/null 2>&1; }',
+    "has_pacman": 'has_pacman() { pacman -Q -- "$@" >/dev/null 2>&1; }',
+    "file_is": """file_is() { file=$1; shift; printf '%s\\n' "$@" | cmp -s -- - "$file"; }""",
+    "has_lines": (
+        'has_lines() { file=$1; shift; for one in "$@"; do grep -qsxF -- "$one" "$file" || return 1; done; }'
+    ),
+    "sed_is_done": (
+        'sed_is_done() { how=$1; shift; for one in "$@"; do sed -e "$how" -- "$one" | cmp -s -- - "$one" || return 1; '
+        "done; }"
+    ),
+    "has_wheels": f'has_wheels() {{ python=$1; shift; "$python" -c \'{_WHEELS}\' "$@" 2>/dev/null; }}',
+    # A command with its mark: after a long one sudo may ask for a password, and a mark apart would be lost.
+    "as_root_until_restart": (
+        'as_root_until_restart() { as_root sh -c "\\"\\$@\\" && touch -- \\"\\$0\\"" "$run/rocdoctor-restart" "$@"; }'
+    ),
+    # What the group file grants, and what this session has: they differ until the next login.
+    "may_enter": (
+        'may_enter() { who=$1; shift; for one in "$@"; do '
+        'id -nG -- "$who" | tr " " "\\n" | grep -qxF -- "$one" || return 1; done; }'
+    ),
+    "entered": 'entered() { for one in "$@"; do id -nG | tr " " "\\n" | grep -qxF -- "$one" || return 1; done; }',
+}
