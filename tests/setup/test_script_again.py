@@ -105,3 +105,13 @@ def test_what_the_goal_does_not_need_is_done_once(world: World) -> None:
     assert world.calls() == ["apt -y install x"]
     assert "done already" in world.run(script).stdout
     assert world.calls() == []
+
+
+@needs_bash
+def test_without_a_way_to_what_the_goal_does_not_need_it_goes_on(world: World) -> None:
+    rocm = Step("a", "A", "impossible", "No release has packages for gfx803.", optional=True)
+    needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "y")),))
+    done = world.run(render(SetupPlan("pytorch", (rocm, needed)), "a test", root=False))
+    assert done.returncode == 0, done.stderr
+    assert "No source names a way: No release has packages for gfx803." in done.stdout
+    assert world.calls() == ["pip y"]
