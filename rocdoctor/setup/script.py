@@ -7,6 +7,7 @@ closed, ``sudo`` is called with ``-n``, and package managers get the option that
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rocdoctor.emit.files import comment, plain
 from rocdoctor.report.setup_words import EFFECT_WORDS, GOAL_WORDS, RISK_WORDS, number, source_words, verify_words
@@ -165,8 +166,10 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     if by_hand or not step.actions or step.state == "unknown":
         yield from _told(step)
         return
-    if step.state == "waiting" and all(one.words[:1] == ("rocdoctor",) for one in step.actions):
-        yield from _told(step)  # it looks at the interpreter of the session, which is not yet the one that was made
+    before = [one for one in plan.steps[: place - 1] if one.state in ("todo", "waiting") and not one.optional]
+    if before and all(one.words[:1] == ("rocdoctor",) for one in step.actions):
+        # It looks at the interpreter of the session, which is not yet the one that was made.
+        yield from _told(replace(step, state="waiting"))
         return
     stop = f"Step {place} is risky and was left alone: read it, then add --with-risky."
     if step.optional:
