@@ -9,6 +9,8 @@ from rocdoctor.diagnose import Diagnosis
 from rocdoctor.evidence import value_or
 from rocdoctor.report.subjects import grouped, subject_parts
 
+DO_FIRST = "Do first: "
+
 
 @dataclass(frozen=True, slots=True)
 class Headline:
@@ -25,7 +27,7 @@ def headline(diagnosis: Diagnosis) -> Headline:
         main = diagnosis.causes[0]
         if main.finding is not None and main.finding.fix is not None:
             return _from(main.finding, main.check, list(main.subjects))
-        return Headline(f"Do first: {main.remedy or main.message}", because=_because(main.check, list(main.subjects)))
+        return Headline(f"{DO_FIRST}{main.remedy or main.message}", because=_because(main.check, list(main.subjects)))
     grave = [one for one in grouped(diagnosis.verdicts) if one[0].severity != "info"]
     if grave:
         return _from(*grave[0])
@@ -40,9 +42,9 @@ def first_line(diagnosis: Diagnosis) -> str:
 
 def _from(found: Finding, name: str, subjects: list[str]) -> Headline:
     if found.fix is None:
-        return Headline(f"Do first: {found.message}")
+        return Headline(f"{DO_FIRST}{found.message}")
     command = "" if found.fix.command in found.fix.text else found.fix.command
-    return Headline(f"Do first: {found.fix.text}", command, _because(name, subjects))
+    return Headline(f"{DO_FIRST}{found.fix.text}", command, _because(name, subjects))
 
 
 def _because(name: str, subjects: list[str]) -> str:

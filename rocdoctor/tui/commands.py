@@ -71,7 +71,7 @@ def _actions(app: RocdoctorApp, page: Page) -> Iterator[Command]:
     # one action the one of the key bar is named.
     own = [one for one in type(page).BINDINGS if isinstance(one, Binding) and one.description]
     for one in sorted(own, key=lambda one: not one.show):
-        if one.action not in seen and not one.action.startswith("app.") and page.check_action(one.action, ()):
+        if one.action not in seen and not one.action.startswith("app.") and page.offers(one):
             seen.add(one.action)
             words = f"{here}: {one.description} (key {one.key_display or one.key})"
             yield Command(words, one.tooltip or "on this screen", partial(app.run_action, one.action, page))

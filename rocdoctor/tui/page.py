@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SMALLEST = (60, 16)
 _NARROW = 100
+_USUAL = 80  # columns for which the bars are made; with fewer they are closer
 
 
 class StateLine(Static):
@@ -58,14 +59,21 @@ class AreaBar(Static):
     def draw(self) -> None:
         """Names as long as the width allows."""
         text, self._ends = Text(no_wrap=True), []
+        width = self.app.size.width
+        longest = next((most for most in range(_USUAL, 1, -1) if self._wide(most) <= width), 1)
         for number, area in enumerate(AREAS, start=1):
-            name = area.short if self.app.size.width < _NARROW else area.name
             here = area.module == self.current
+            name = area.name if width >= _NARROW else area.short if here else area.short[:longest]
             text.append(f"{number} ", style="bold" if here else "dim")
             text.append(f"{name}", style="bold reverse" if here else "")
-            text.append(" " if self.app.size.width < _NARROW else "  ")
+            text.append(" " if width < _NARROW else "  ")
             self._ends.append((text.cell_len, area.module))
         self.update(text)
+
+    def _wide(self, longest: int) -> int:
+        """Columns of all short names, those of other screens cut to a length."""
+        kept = (area.short if area.module == self.current else area.short[:longest] for area in AREAS)
+        return sum(len(f"{number} {name} ") for number, name in enumerate(kept, start=1)) - 1
 
     def on_click(self, event: Click) -> None:
         """Open the screen under the pointer."""
@@ -139,6 +147,10 @@ class Page(Screen[None]):
         if self._stale:
             self.call_after_refresh(self._update)
 
+    def offers(self, binding: Binding) -> bool:
+        """Whether a key does something on this screen now."""
+        return bool(self.check_action(binding.action.partition("(")[0], ()))
+
     def _changed(self) -> None:
         self._stale = True
         if self.is_current:
@@ -154,6 +166,7 @@ class Page(Screen[None]):
         size = self.app.size
         small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
         self.set_class(small, "small")
+        self.query_one(Footer).compact = size.width < _USUAL
         if small:
             words = f"This terminal has {size.width} x {size.height} characters; the screens need "
             words += f"{SMALLEST[0]} x {SMALLEST[1]}. Make it larger, or press t for the report as text, q to leave."

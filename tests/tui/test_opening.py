@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -37,7 +38,12 @@ def test_opening_a_screen_parses_no_rules_of_other_screens(monkeypatch: pytest.M
 
 def test_the_modules_of_all_screens_are_read_in_behind_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    monkeypatch.setattr(areas, "import_module", lambda name: (read.append(name), import_module(name))[1])
+
+    def importing(name: str) -> ModuleType:
+        read.append(name)
+        return import_module(name)
+
+    monkeypatch.setattr(areas, "import_module", importing)
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
         return [*read]

@@ -73,7 +73,7 @@ def test_the_palette_offers_every_screen_every_action_and_every_manual_page() ->
         await until(pilot, lambda: isinstance(app.screen, PastePage))
         return first, pages, await _offered(app)
 
-    first, pages, of_paste = driven(fixture_host("rx6700xt-override"), look)
+    first, pages, of_paste = driven(fixture_host("faulty/rx7900xtx-2gpu-old-guide"), look)
     for number, area in enumerate(AREAS, start=1):
         assert f"Go to {area.name} (key {number})" in first
     for words in ("Overview: Copy command (key c)", "Open evidence...", "Copy the first command", "Change theme..."):
@@ -174,7 +174,7 @@ def test_help_names_the_keys_of_the_screen_below() -> None:
         await until(pilot, lambda: isinstance(app.screen, HelpPanel))
         return str(app.screen.query_one(Static).render())
 
-    text = driven(fixture_host("rx6700xt-override"), read)
+    text = driven(fixture_host("faulty/rx7900xtx-2gpu-old-guide"), read)
     assert re.search(r"^  c +Copy command$", text, re.MULTILINE)
     assert text.index("Copy command") < text.index("Everywhere")
     assert re.search(r"^  b +back to the evidence", text, re.MULTILINE)

@@ -9,7 +9,7 @@ from rich.text import Text
 from rocdoctor.check import SEVERITIES
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.report.clean import clean, one_line
-from rocdoctor.report.headline import headline
+from rocdoctor.report.headline import DO_FIRST, headline
 from rocdoctor.report.subjects import grouped, subject_parts
 from rocdoctor.report.summary import HEAD, machine_lines
 from rocdoctor.report.text import wrap
@@ -19,10 +19,15 @@ from rocdoctor.tui.style import SEVERITY_STYLE
 _MOST = 8
 
 
+def first_title(diagnosis: Diagnosis | None) -> str:
+    """The heading of the first part: whether there is something to do."""
+    return "do first" if diagnosis is not None and headline(diagnosis).text.startswith(DO_FIRST) else "in short"
+
+
 def first(diagnosis: Diagnosis, preliminary: bool) -> Text:
-    """The one thing to do first."""
+    """The one thing to do first, under ``first_title``."""
     said = headline(diagnosis)
-    text = Text(one_line(said.text), style="bold")
+    text = Text(one_line(said.text.removeprefix(DO_FIRST)), style="bold")
     if said.command:
         text.append(f"\n  {clean(said.command)}", style="not bold")
     if said.because:

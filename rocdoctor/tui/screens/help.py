@@ -26,7 +26,7 @@ class HelpPanel(ModalScreen[None]):
     """What can be done here: the keys of the screen below, then those of all screens."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,enter", "dismiss", "Close"),
+        Binding("escape,q,question_mark,enter", "dismiss", "Close"),
     ]
     CSS = """
     HelpPanel { align: center middle; }
@@ -38,7 +38,7 @@ class HelpPanel(ModalScreen[None]):
         """One text."""
         below = next((one for one in reversed(self.app.screen_stack) if isinstance(one, Page)), None)
         with VerticalScroll(id="help") as panel:
-            panel.border_title = "help (Escape closes)"
+            panel.border_title = "help (Escape or q closes)"
             yield Static(help_text(below))
 
 
@@ -47,7 +47,7 @@ def page_keys(page: Page) -> list[tuple[str, str]]:
     hidden = {key for key, _ in page.HELP_KEYS}
     shown: list[tuple[str, str]] = []
     for one in type(page).BINDINGS:
-        if isinstance(one, Binding) and one.show and one.description:
+        if isinstance(one, Binding) and one.show and one.description and page.offers(one):
             key = one.key_display or one.key.partition(",")[0]
             if key not in hidden:
                 shown.append((key, one.tooltip or one.description))

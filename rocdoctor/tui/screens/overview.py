@@ -34,7 +34,7 @@ class OverviewPage(Page):
         """Parts below each other."""
         with VerticalScroll(id="overview"):
             first = Static("Asking the machine. What is known appears at once, slow tools follow.", id="first")
-            first.border_title = "do first"
+            first.border_title = "in short"
             yield first
             yield Flow(id="card", classes="part")
             yield Flow(id="found", classes="part")
@@ -48,18 +48,26 @@ class OverviewPage(Page):
             return
         from rocdoctor.tui.draw import overview  # the first frame does not wait for what checks and reports need
 
-        self.query_one("#first", Static).update(overview.first(look.diagnosis, look.preliminary))
+        first = self.query_one("#first", Static)
+        first.border_title = overview.first_title(look.diagnosis)
+        first.update(overview.first(look.diagnosis, look.preliminary))
+        self.refresh_bindings()
         self.query_one("#card", Flow).set(partial(overview.card, look.diagnosis))
         self.query_one("#found", Flow).set(partial(overview.found_parts, look.diagnosis))
         self.query_one("#unknown", Flow).set(partial(overview.unknown, look.diagnosis))
 
-    def action_copy(self) -> None:
-        """The command to do first, to the clipboard."""
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There may be nothing to copy."""
+        return action != "copy" or bool(self._command())
+
+    def _command(self) -> str:
+        if self.look.diagnosis is None:
+            return ""
         from rocdoctor.report.headline import headline
 
-        command = headline(self.look.diagnosis).command if self.look.diagnosis else ""
-        if command:
-            self.app.copy_to_clipboard(clean(command))
-            self.notify("copied: " + clean(command), markup=False)
-        else:
-            self.notify("there is no command to copy")
+        return clean(headline(self.look.diagnosis).command)
+
+    def action_copy(self) -> None:
+        """The command to do first, to the clipboard."""
+        self.app.copy_to_clipboard(self._command())
+        self.notify("copied: " + self._command(), markup=False)

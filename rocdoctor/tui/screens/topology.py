@@ -32,6 +32,8 @@ class TopologyPage(Page):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "go(1)", "GPU", key_display="↑↓", tooltip="the next GPU or the one before; then scroll"),
         Binding("up,k", "go(-1)", "Previous GPU", show=False),
+        Binding("down,j", "scroll(1)", "Scroll", key_display="↑↓"),
+        Binding("up,k", "scroll(-1)", "Scroll up", show=False),
         Binding("m", "links", "Links", tooltip="to the links between GPUs"),
         Binding("d", "details", "Details", tooltip="show or hide the details of the GPU"),
         Binding("enter", "app.area('findings')", "Findings"),
@@ -63,6 +65,7 @@ class TopologyPage(Page):
         self._drawn: tuple[Diagnosis, int] | None = None
         self._drawing: Drawing | None = None
         self._gpu: int | None = None
+        self._shut = False  # the person wants no details
 
     def body(self) -> ComposeResult:
         """Two panes."""
@@ -85,8 +88,15 @@ class TopologyPage(Page):
         indices = [gpu.index for gpu in look.diagnosis.machine.gpus]
         if self._gpu not in indices:
             self._gpu = indices[0] if indices else None
-        self.set_class(not indices, "closed")
+        self.set_class(self._shut or not indices, "closed")
+        self.refresh_bindings()
         self.call_after_refresh(self._draw, other)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of GPUs where there are some."""
+        gpus = len(self._diagnosis.machine.gpus) if self._diagnosis is not None else 0
+        least = {"go": 1, "details": 1, "links": 2}.get(action, 0)
+        return gpus == 0 if action == "scroll" else gpus >= least
 
     def _say(self, words: str) -> None:
         self._diagnosis, self._drawn, self._gpu = None, None, None
@@ -153,7 +163,11 @@ class TopologyPage(Page):
         elif 0 <= at < len(order) and pane.in_sight(self._gpu):
             self._select(order[at])
         else:
-            pane.scroll_relative(y=by * _STEP, animate=False)
+            self.action_scroll(by)
+
+    def action_scroll(self, by: int) -> None:
+        """Some lines of the drawing."""
+        self.query_one("#drawing", Drawn).scroll_relative(y=by * _STEP, animate=False)
 
     def action_page(self, by: int) -> None:
         """A height of the drawing."""
@@ -173,4 +187,5 @@ class TopologyPage(Page):
     def action_details(self) -> None:
         """Give the whole room to the drawing, or not."""
         if self._gpu is not None:
-            self.toggle_class("closed")
+            self._shut = not self._shut
+            self.set_class(self._shut, "closed")
