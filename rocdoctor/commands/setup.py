@@ -28,6 +28,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("setup prints text, json or markdown")
     if options.script is None and options.force:
         raise UsageError("--force goes with --script FILE")
+    if options.script == "-":
+        raise UsageError("--script writes a file and needs its name; the plan goes to standard output")
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)

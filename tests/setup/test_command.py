@@ -83,6 +83,9 @@ def test_the_script_is_written_once(tmp_path: Path, capsys: pytest.CaptureFixtur
     link.symlink_to(path)
     assert run(["setup", "--from", _FIXTURE, "--script", str(link), "--force"]) == 2
     assert run(["setup", "--from", _FIXTURE, "--force"]) == 2
+    capsys.readouterr()
+    assert run(["setup", "--from", _FIXTURE, "--script", "-"]) == 2
+    assert "needs its name" in capsys.readouterr().err
 
 
 def test_pasted_text_is_enough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
