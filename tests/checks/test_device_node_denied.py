@@ -88,6 +88,14 @@ def test_in_a_container_the_number_of_the_group_counts() -> None:
     assert "--group-add $(stat -c %g /dev/kfd)" in finding.fix.command
 
 
+@pytest.mark.parametrize("kind", ["lxc", "systemd-nspawn"])
+def test_a_container_with_a_system_of_its_own_is_configured_on_its_host(kind: str) -> None:
+    fix = found(closed(container=Container(kind=k(kind), rootless=k(True)), nodes=(node(group="65534"),))).fix
+    assert fix is not None
+    assert fix.command == "", "neither podman nor docker starts it"
+    assert "gid=" in fix.text
+
+
 @pytest.mark.parametrize("changes", [{"rootless": k(True)}, {}])
 def test_a_rootless_container_keeps_its_groups(changes: dict[str, Any]) -> None:
     user = User(uid=k(0), groups=k(("root", "65534")), overflow_groups=k(True))
