@@ -104,6 +104,9 @@ def _unset(change: Unset, check: str, place: Place) -> tuple[list[Step], list[st
     found = False
     for path, kind in place.startup_files():
         text = _text(place.real(path))
+        if text is None and _too_large(place.real(path)):
+            left.append(f"{place.shown(path)} is larger than {MOST_BYTES >> 20} MiB and was not read: look whether it "
+                        f"sets {change.name}")  # fmt: skip
         if text is None or change.name not in text:
             continue
         where = places(text, kind, change.name, value)
@@ -150,6 +153,14 @@ def _text(path: Path) -> str | None:
         return read_regular(path, MOST_BYTES).decode("latin-1")
     except OSError:
         return None
+
+
+def _too_large(path: Path) -> bool:
+    """Whether it is a file that a shell reads and we do not."""
+    try:
+        return path.is_file() and path.stat().st_size > MOST_BYTES
+    except OSError:
+        return False
 
 
 def _edit(place: Place, path: str, kind: Kind, numbers: tuple[int, ...], check: str) -> Edit:

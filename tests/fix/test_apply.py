@@ -129,6 +129,15 @@ def test_somebody_elses_file_is_left_alone(scratch: Scratch) -> None:
     assert "sudo sed -i '1s/^/# /' /etc/environment" in made.typed
 
 
+def test_a_file_too_large_to_be_read_is_named_and_nothing_is_begun(scratch: Scratch) -> None:
+    scratch.file("home/alice/.profile", "export HSA_OVERRIDE_GFX_VERSION=10.3.0\n" + "#" * (1 << 20))
+    made = work(_UNSET, scratch.place())
+    assert made.steps == ()
+    assert made.left == (
+        "~/.profile is larger than 1 MiB and was not read: look whether it sets HSA_OVERRIDE_GFX_VERSION",
+    )
+
+
 def test_a_fifo_and_a_folder_are_passed_over(scratch: Scratch) -> None:
     os.mkfifo(scratch.home / ".profile")
     (scratch.home / ".zshrc").mkdir()
