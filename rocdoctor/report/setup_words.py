@@ -89,6 +89,7 @@ def waits_for(plan: SetupPlan, step: Step) -> str:
     """What a waiting step waits for: the nearest step that it needs and that is not done; "" where none is named."""
     before = plan.steps[: plan.steps.index(step)]
     needed = [one for one in before if {one.id, one.layer} & set(step.needs) and one.state != "done"]
+    needed = [one for one in needed if not one.optional] or needed  # nothing waits for what the goal does not need
     if not needed:
         told = next((note for note in step.notes if note.startswith(_WAITS)), "")
         return f"waits for {one_line(told[len(_WAITS) :]).rstrip('.')}" if told else ""
