@@ -104,3 +104,17 @@ def test_the_overview_says_do_first_once_and_offers_to_copy_what_is_there(name: 
     assert text.splitlines()[2].startswith(f"╭─ {title} ─")
     assert text.lower().count("do first") == (title == "do first")
     assert ("Copy command" in text.splitlines()[-1]) == copies
+
+
+def test_a_long_command_is_continued_below_itself() -> None:
+    from rocdoctor.host.open import open_evidence
+    from tests.kit import ROOT
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
+        return [line.strip("│").rstrip() for line in shown(app).splitlines()]
+
+    lines = driven(open_evidence(str(ROOT / "tests" / "texts" / "faulty" / "container-runtime.txt")), look)
+    at = next(number for number, line in enumerate(lines) if "sudo apt install nvidia-container-toolkit;" in line)
+    assert lines[at].startswith("   sudo apt")
+    assert lines[at + 1].startswith("     configure --runtime=docker;")
+    assert lines[at + 2] == " because of container-runtime-message"

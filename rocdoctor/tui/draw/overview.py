@@ -24,12 +24,12 @@ def first_title(diagnosis: Diagnosis | None) -> str:
     return "do first" if diagnosis is not None and headline(diagnosis).text.startswith(DO_FIRST) else "in short"
 
 
-def first(diagnosis: Diagnosis, preliminary: bool) -> Text:
+def first(diagnosis: Diagnosis, preliminary: bool, width: int) -> Text:
     """The one thing to do first, under ``first_title``."""
     said = headline(diagnosis)
     text = Text(one_line(said.text.removeprefix(DO_FIRST)), style="bold")
     if said.command:
-        text.append(f"\n  {clean(said.command)}", style="not bold")
+        text.append("\n" + "\n".join(wrap(said.command, width, "  ", "    ")), style="not bold")
     if said.because:
         text.append(f"\nbecause of {said.because}", style="not bold dim")
     if preliminary:

@@ -33,7 +33,8 @@ class OverviewPage(Page):
     def body(self) -> ComposeResult:
         """Parts below each other."""
         with VerticalScroll(id="overview"):
-            first = Static("Asking the machine. What is known appears at once, slow tools follow.", id="first")
+            first = Flow(id="first")
+            first.update("Asking the machine. What is known appears at once, slow tools follow.")
             first.border_title = "in short"
             yield first
             yield Flow(id="card", classes="part")
@@ -48,9 +49,9 @@ class OverviewPage(Page):
             return
         from rocdoctor.tui.draw import overview  # the first frame does not wait for what checks and reports need
 
-        first = self.query_one("#first", Static)
+        first = self.query_one("#first", Flow)
         first.border_title = overview.first_title(look.diagnosis)
-        first.update(overview.first(look.diagnosis, look.preliminary))
+        first.set(partial(overview.first, look.diagnosis, look.preliminary))
         self.refresh_bindings()
         self.query_one("#card", Flow).set(partial(overview.card, look.diagnosis))
         self.query_one("#found", Flow).set(partial(overview.found_parts, look.diagnosis))
