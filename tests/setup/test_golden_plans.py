@@ -64,6 +64,16 @@ def packages_of(step: Step) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_lists_are_read_before_an_installation_and_curl_is_installed_before_it_fetches(name: str) -> None:
+    for step in plan_of(name).steps:
+        words = [action.words for action in step.actions]
+        if any(one[:1] == ("apt",) for one in words):
+            assert next(one for one in words if one[:1] == ("apt",)) == ("apt", "update"), step.id
+            fetched = next((at for at, one in enumerate(words) if one[:1] == ("curl",)), 0)
+            assert not fetched or any("curl" in one[2:] for one in words[:fetched] if one[:2] == ("apt", "install"))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_each_step_says_why_and_what_it_changes(name: str) -> None:
     for step in plan_of(name).steps:
         assert step.why.strip()
