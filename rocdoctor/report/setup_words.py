@@ -19,6 +19,7 @@ RISK_WORDS = {
 }  # fmt: skip
 EFFECT_WORDS: dict[Effective, str] = {"now": "", "new-login": "at the next login", "reboot": "after a restart"}
 _LEFT = ("todo", "waiting")
+_HANDED_OVER = "This cannot be done from in here"
 _WAITS = "Waits for: "  # how the planner begins the note of a step that waits
 
 
@@ -72,7 +73,8 @@ def _next(plan: SetupPlan, step: Step) -> Headline:
     if step.state == "todo":
         return Headline(f"{head}, now: {title}.", _after(step), step)
     if step.state == "waiting":
-        return Headline(f"{head} waits: {title}.", tuple(one for one in (waits_for(plan, step), step.why) if one), step)
+        told = (waits_for(plan, step), step.why, *(one for one in step.notes if one.startswith(_HANDED_OVER)))
+        return Headline(f"{head} waits: {title}.", tuple(one for one in told if one), step)
     return Headline(f"{head} is unknown here: {title}.", (step.why,), step)
 
 

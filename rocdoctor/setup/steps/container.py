@@ -8,7 +8,15 @@ from rocdoctor.access import KFD, is_rootless, node_at, opens, render_nodes
 from rocdoctor.check import Evidence, cite
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, value_or
 from rocdoctor.knowledge import install
-from rocdoctor.setup.deriving import actions_of, changes_of, fetched_by, sentence, sources_of, with_fresh_lists
+from rocdoctor.setup.deriving import (
+    actions_of,
+    changes_of,
+    fetched_by,
+    for_caretaker,
+    sentence,
+    sources_of,
+    with_fresh_lists,
+)
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 
@@ -38,7 +46,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     found = [_engine(situation)]
     if "nvidia" in vendors:
         found.append(_toolkit(situation))
-    return (*found, *(_start(situation, vendor) for vendor in vendors[:1]))
+    return (*for_caretaker(situation, found), *(_start(situation, vendor) for vendor in vendors[:1]))
 
 
 def _program(situation: Situation, name: str) -> Fact[str | None]:

@@ -166,6 +166,7 @@ CASES: tuple[Case, ...] = (
     Case("podman-rootless-without-groups", "pytorch", None, None, enclosed_without.podman_without_groups),
     Case("lxc-xtx-without-groups", "pytorch", None, None, enclosed_without.lxc_without_groups),
     Case("slurm-2-of-8-mi210-without-torch", "pytorch", None, None, enclosed_without.slurm_without_torch),
+    Case("slurm-2-of-8-mi210-container-goal", "container", None, None, enclosed.slurm_2_of_8),
     Case("r7-240-display", "pytorch", None, None, radeon.r7_240),
 )  # fmt: skip
 
