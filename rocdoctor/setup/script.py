@@ -189,8 +189,11 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     if tests:
         yield f"if {' && '.join(tests)}; then"
         yield f"{_INDENT}say '  done already'"
-        again = [one for one in actions if is_refresh(one) or is_rebuild(one)]
-        yield from (f"{_INDENT}{line}" for one in again for line in _action(one))
+        for one in actions:
+            if is_refresh(one) or is_rebuild(one):
+                # Who lacks privileges needs no fresh lists where nothing is to be installed.
+                may_fail = " || say '  the lists of packages stay as they are'" if is_refresh(one) else ""
+                yield from (f"{_INDENT}{line}{may_fail}" for line in _action(one))
         yield "else"
         yield from (f"{_INDENT}{line}" for line in doing)
         yield "fi"

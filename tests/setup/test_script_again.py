@@ -121,3 +121,14 @@ def test_without_a_way_to_what_the_goal_does_not_need_it_goes_on(world: World) -
     assert done.returncode == 0, done.stderr
     assert "No source names a way: No release has packages for gfx803." in done.stdout
     assert world.calls() == ["pip y"]
+
+
+@needs_bash
+def test_what_is_done_needs_no_privileges(world: World) -> None:
+    actions = (Action(("apt", "update"), root=True), Action(("apt", "install", "x"), root=True))
+    script = render(SetupPlan("rocm", (Step("a", "A", "todo", "W", actions=actions),)), "a test", root=False)
+    assert world.run(script, SUDO_FAILS="1").returncode == 1
+    assert world.run(script).returncode == 0
+    done = world.run(script, SUDO_FAILS="1")
+    assert done.returncode == 0, done.stderr
+    assert "done already" in done.stdout
