@@ -67,7 +67,7 @@ class RocdoctorApp(App[None]):
     def on_mount(self) -> None:
         """Ask after the first frame."""
         # A full collection of garbage holds up the keys for 0.1 s and more on a large machine: rarely, then.
-        gc.set_threshold(5000, 10, 20)
+        gc.set_threshold(5000, 10, 100)
         self.call_after_refresh(self._begin)
 
     def on_unmount(self) -> None:
