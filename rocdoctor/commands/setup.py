@@ -13,7 +13,6 @@ from rocdoctor.commands.new_files import write_new
 from rocdoctor.diagnose import Diagnosis, diagnose
 from rocdoctor.evidence import value_or
 from rocdoctor.host.base import Host
-from rocdoctor.report.setup_words import left
 from rocdoctor.report.summary import machine_lines
 from rocdoctor.setup.plan import SetupPlan
 from rocdoctor.setup.planner import plan as plan_of
@@ -22,7 +21,7 @@ _SUBJECTS = {"live": "this machine", "bundle": "a bundle", "folder": "a folder",
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan and print, or write the script; exit status 1 while steps are left to do."""
+    """Plan and print, or write the script; exit status 1 while steps are left to do, or nobody can say."""
     form = wants(options)
     if form == "junit":
         raise UsageError("setup prints text, json or markdown")
@@ -42,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     if options.script is not None:
         _write(options, host, diagnosis, plan)
     show(options, form, host, diagnosis, plan)
-    return EXIT_FINDINGS if left(plan) else 0
+    return 0 if plan.finished else EXIT_FINDINGS
 
 
 def show(options: argparse.Namespace, form: str, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import stat
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,14 +39,26 @@ def test_the_goals_of_the_command_are_those_of_the_planner() -> None:
     assert run(["setup", "--goal", "gaming"]) == 2
 
 
+_ONLY_UNKNOWN = replace(PLANS["unknown"], steps=PLANS["unknown"].steps[:1])
+
+
 @pytest.mark.parametrize(
     ("name", "status"),
-    [("full", 1), ("risky", 1), ("done", 0), ("empty", 0), ("optional", 0), ("impossible", 0), ("unknown", 1)],
+    [
+        ("full", 1),
+        ("risky", 1),
+        ("done", 0),
+        ("empty", 0),
+        ("optional", 0),
+        ("impossible", 0),
+        ("unknown", 1),
+        ("only-unknown", 1),
+    ],
 )
 def test_the_exit_status_says_whether_something_is_left(
     name: str, status: int, planned: dict[str, SetupPlan], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    planned["plan"] = PLANS[name]
+    planned["plan"] = _ONLY_UNKNOWN if name == "only-unknown" else PLANS[name]
     assert run(["setup", "--from", _FIXTURE]) == status
     assert capsys.readouterr().out
 
