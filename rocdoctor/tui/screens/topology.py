@@ -82,6 +82,8 @@ class TopologyPage(Page):
             if other or look.phase == "failed":
                 self._say("Asking the machine." if look.busy else f"rocdoctor itself failed: {one_line(look.problem)}")
             return
+        if self._diagnosis is None or len(self._diagnosis.machine.gpus) != len(look.diagnosis.machine.gpus):
+            self.refresh_bindings()
         self._diagnosis = look.diagnosis
         if other:
             self._gpu = None
@@ -89,12 +91,12 @@ class TopologyPage(Page):
         if self._gpu not in indices:
             self._gpu = indices[0] if indices else None
         self.set_class(self._shut or not indices, "closed")
-        self.refresh_bindings()
         self.call_after_refresh(self._draw, other)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys of GPUs where there are some."""
-        gpus = len(self._diagnosis.machine.gpus) if self._diagnosis is not None else 0
+        known = self.look.diagnosis or self._diagnosis  # of the app: the first key bar is the right one
+        gpus = len(known.machine.gpus) if known is not None else 0
         least = {"go": 1, "details": 1, "links": 2}.get(action, 0)
         return gpus == 0 if action == "scroll" else gpus >= least
 
