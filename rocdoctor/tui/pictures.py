@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.background import working
 
 # A picture loads nothing when it is looked at: the reader's own font of fixed width serves.
-_FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
+_FONT_FACE = "@font-face {"
 _PAUSE_S = 0.02
 _MOST_PAUSES = 1500
 
@@ -48,7 +47,9 @@ PICTURES = (
 
 def svg(app: App[Any]) -> str:
     """The screen as SVG, the same for the same screen."""
-    return "\n".join(line.rstrip() for line in _FONT_FACE.sub("", app.export_screenshot()).splitlines()) + "\n"
+    first, *rest = app.export_screenshot().split(_FONT_FACE)
+    text = first + "".join(part.partition("}")[2].lstrip() for part in rest)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
 async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:

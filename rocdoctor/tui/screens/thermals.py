@@ -10,6 +10,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
+from textual.geometry import Size
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -79,6 +80,7 @@ class ThermalsPage(Page):
         self._asked_at = 0.0
         self._trouble = ""
         self._gpus: tuple[Gpu, ...] = ()
+        self._room = Size()
 
     def body(self) -> ComposeResult:
         """The rate, the table, the details of one GPU and the events."""
@@ -238,6 +240,12 @@ class ThermalsPage(Page):
         self.query_one("#log", Static).update(self._events(self._history.events, names))
         self._draw_detail(views)
         self._draw_state()
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Once the parts have their places: which blocks fit beside each other depends on the room that is left."""
+        if self.query_one("#detail", VerticalScroll).size != self._room:
+            self._draw_detail(self._views())
 
     @staticmethod
     def _events(events: Sequence[Event], names: dict[str, str]) -> Text:
@@ -247,6 +255,7 @@ class ThermalsPage(Page):
         at = self.query_one("#gpus", OptionList).highlighted or 0
         frame, one = self.query_one("#detail", VerticalScroll), self.query_one("#one", Static)
         frame.display = bool(views)
+        self._room = frame.size
         if views:
             room = (frame.size.width or self.app.size.width) - 3
             one.update(details(views, min(at, len(views) - 1), max(40, room), frame.size.height))
