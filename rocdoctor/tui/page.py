@@ -106,7 +106,7 @@ class Page(Screen[None]):
         """
         own, app = type(self), self.app
         place = (inspect.getfile(own), f"{own.__name__}.CSS")
-        scope = self._css_type_name if self.SCOPED_CSS else ""
+        scope = getattr(self, "_css_type_name", own.__name__) if self.SCOPED_CSS else ""
         app.stylesheet.add_source(self.CSS, read_from=place, is_default_css=False, scope=scope)
         self._css_update_count = getattr(app, "_css_update_count", -1)  # styled by the rules of now
 
