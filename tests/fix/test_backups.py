@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,24 +96,27 @@ def test_a_changed_copy_is_not_put_back(scratch: Scratch) -> None:
     assert tree(scratch.root) == before
 
 
-def _hold(state: str, ready: object, go: object) -> None:
-    with alone(Path(state), os.geteuid()):
-        ready.set()  # type: ignore[attr-defined]
-        go.wait(30)  # type: ignore[attr-defined]
+# Another run of fix: it says when it is at work, and ends when its input does.
+_OTHER = """
+import os, pathlib, sys
+from rocdoctor.fixes.journal import alone
+with alone(pathlib.Path(sys.argv[1]), os.geteuid()):
+    print("at work", flush=True)
+    sys.stdin.read()
+"""
 
 
 def test_two_runs_at_once_do_not_meet(scratch: Scratch) -> None:
-    context = multiprocessing.get_context("spawn")
-    ready, go = context.Event(), context.Event()
-    other = context.Process(target=_hold, args=(str(scratch.state), ready, go))
-    other.start()
+    command = [sys.executable, "-c", _OTHER, str(scratch.state)]
+    other = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        assert ready.wait(30)
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"at work\n"
         with pytest.raises(Refused, match="another rocdoctor fix is at work"), alone(scratch.state, os.geteuid()):
             pass
     finally:
-        go.set()
-        other.join(30)
+        other.communicate(timeout=60)
+    assert other.returncode == 0
     with alone(scratch.state, os.geteuid()):
         pass
 
