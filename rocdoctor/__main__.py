@@ -28,13 +28,14 @@ class Stop:
 
     def __init__(self) -> None:
         self.at: float | None = None
+        self.number: int | None = None
         self.ending = False
 
     def __call__(self, number: int, _: object) -> None:
         now = time.monotonic()
         if self.ending or (self.at is not None and now - self.at < _SAME_S):
             return
-        self.at = now
+        self.at, self.number = now, number
         raise KeyboardInterrupt if number == signal.SIGINT else Stopped(number)
 
     def install(self) -> None:
@@ -74,7 +75,7 @@ def _run(arguments: Sequence[str]) -> int:
         stop.install()
         from rocdoctor.cli import run
 
-        return run(arguments)
+        return run(arguments, lambda: stop.number)
     except Stopped as stopped:
         return 128 + stopped.number
     except KeyboardInterrupt:  # while modules were loaded, or where nobody else met it

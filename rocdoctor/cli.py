@@ -194,8 +194,11 @@ def _emitting(one: argparse.ArgumentParser) -> None:
     add("--time", metavar="HH:MM:SS", help="the time limit (slurm)")
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; never shows a traceback unless ROCDOCTOR_DEBUG is set."""
+def run(arguments: Sequence[str], stopped: Callable[[], int | None] = lambda: None) -> int:
+    """Run one command line and return its exit code; never shows a traceback unless ROCDOCTOR_DEBUG is set.
+
+    ``stopped`` tells the signal that asked for an end, if one did: what breaks after that broke because of it.
+    """
     _prepare_streams()
     try:
         code = _run(list(arguments))
@@ -214,7 +217,8 @@ def run(arguments: Sequence[str]) -> int:
         _say(f"cannot write: {error.strerror}")
         return EXIT_USAGE
     except Exception as error:
-        return _broke(error)
+        number = stopped()
+        return _broke(error) if number is None else 128 + number
 
 
 def _run(arguments: list[str]) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -30,11 +31,20 @@ def test_slow_expressions_are_told_from_fast_ones(text: str, slow: bool) -> None
     assert (slowness(Pattern(text, 0, False, False, "here:1")) != "") == slow
 
 
-def test_every_expression_takes_time_in_proportion_to_its_text() -> None:
+def _told() -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.pattern_speed"], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_every_expression_takes_time_in_proportion_to_its_text() -> None:
+    told = _told()
     assert told["count"] > 900
-    assert told["slow"] == []
+    slow = set(told["slow"])
+    for _ in range(2):  # a clock that jumps, or a busy machine, makes another one look slow each time
+        if slow:
+            slow &= set(_told()["slow"])
+    assert not slow

@@ -19,6 +19,7 @@ from rocdoctor.tui.background import working
 # A picture loads nothing when it is looked at: the reader's own font of fixed width serves.
 _FONT_FACE = "@font-face {"
 _PAUSE_S = 0.02
+_STILL_S = 0.2
 _MOST_PAUSES = 1500
 
 
@@ -71,7 +72,10 @@ async def draw(path: Path, keys: Sequence[str], size: tuple[int, int]) -> str:
         for key in keys:
             await pilot.press(key)
             await settled(app, pilot)
-        return svg(app)
+        drawn = ""
+        while drawn != (drawn := svg(app)):  # until nothing moves any more
+            await pilot.pause(_STILL_S)
+        return drawn
 
 
 def main() -> None:

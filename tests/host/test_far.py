@@ -151,6 +151,7 @@ def test_a_child_that_is_silent_too_long_is_replaced(far: FarHost, mark: str) ->
     far._silence_s = 0.3
     worker = _worker(far)
     os.kill(worker, signal.SIGSTOP)
+    wait_until(lambda: Path(f"/proc/{worker}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"T")
     answer = far.ask("read /proc/uptime")
     assert (answer.status, answer.note) == ("failed", "the process that asks this machine said nothing for 0.3 s")
     far._silence_s = GIVE_UP_S
