@@ -113,7 +113,7 @@ def test_close_ends_a_stubborn_tool_and_its_daemon(far: FarHost, made: Place, ma
     far.prefetch(["run dmesg"])
     far.ask("run lspci")
     wait_until((made.folder / "pid").exists)
-    assert len(marked(mark)) >= 5
+    wait_until(lambda: len(marked(mark)) >= 5)
     far.close()
     nothing_is_left(mark)
 
