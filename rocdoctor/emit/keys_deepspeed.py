@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-CHECKED_BY_DEEPSPEED = frozenset({"zero_optimization", "bf16", "fp16"})
-
 KEYS: Mapping[str, frozenset[str]] = {
     "": frozenset({
         "bf16", "checkpoint", "communication_data_type", "compile", "data_types", "dataloader_drop_last", "fp16",

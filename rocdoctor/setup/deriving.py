@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rocdoctor.check import SEVERITIES, Evidence, Finding, Safety, Severity, Verdict
+from rocdoctor.check import SEVERITIES, Evidence, Finding, Severity, Verdict
 from rocdoctor.knowledge import install
 from rocdoctor.setup.plan import Action, Step
 from rocdoctor.setup.situation import Situation
 
 # Words of package managers that install something, and how the same manager removes it.
 _INSTALLS = {"apt": "install", "apt-get": "install", "dnf": "install", "zypper": "install", "pacman": "-S"}
-_SAFETIES: tuple[Safety, ...] = ("safe", "reboots", "risky", "manual")
 # Pages of AMD that a person reads where the tables end.
 VENDOR_PAGE = install.hosts()["amd_stable"].page
 
@@ -87,11 +86,6 @@ def evidence_of(verdicts: Iterable[Verdict], most: int = 4) -> tuple[Evidence, .
     """What the findings among verdicts cite, each once."""
     cited = [one for verdict in verdicts if verdict.finding is not None for one in verdict.finding.evidence]
     return tuple(dict.fromkeys(cited))[:most]
-
-
-def worst_safety(*found: Safety) -> Safety:
-    """The worst of several risks."""
-    return _SAFETIES[max((_SAFETIES.index(one) for one in found), default=0)]
 
 
 def at_least(findings: Iterable[tuple[Verdict, Finding]], severity: Severity) -> list[tuple[Verdict, Finding]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from rocdoctor.check import Evidence
 from rocdoctor.diagnose import Diagnosis, NextStep
-from rocdoctor.evidence import value_or
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.tui.excerpt import Excerpt, excerpt, merged
 from rocdoctor.tui.finding_list import Row
@@ -117,8 +116,3 @@ def reads_itself(row: Row) -> bool:
     """
     sources = [one.source for member in row.members if member.finding for one in member.finding.evidence]
     return any(one == "env" or one.startswith(("read /proc/self/", "open ")) for one in sources)
-
-
-def torch_interpreter(diagnosis: Diagnosis) -> str:
-    """The interpreter that was examined; empty where none is known."""
-    return value_or(diagnosis.machine.torch.interpreter, None) or ""
