@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from rocdoctor import __version__
+from rocdoctor import __version__, output
 
 EXIT_FINDINGS, EXIT_USAGE, EXIT_BROKEN = 1, 2, 3
 
@@ -208,13 +208,13 @@ def run(arguments: Sequence[str], stopped: Callable[[], int | None] = lambda: No
         _drop_output()
         return 0
     except KeyboardInterrupt:
-        _say("interrupted")
+        output.note("interrupted")
         return 130
     except OSError as error:
         if error.errno != errno.ENOSPC:
             return _broke(error)
         _drop_output()
-        _say(f"cannot write: {error.strerror}")
+        output.note(f"cannot write: {error.strerror}")
         return EXIT_USAGE
     except Exception as error:
         number = stopped()
@@ -228,7 +228,7 @@ def _run(arguments: list[str]) -> int:
     try:
         arguments, why = screens_or_report(arguments)
         if why:
-            _say(f"{why}: the report as text instead of the screens")
+            output.note(f"{why}: the report as text instead of the screens")
         if not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
             raise UsageError(f"no command '{arguments[0]}'{suggestion(arguments[0], COMMANDS)}; see rocdoctor --help")
         options = parser().parse_args(arguments)
@@ -238,7 +238,7 @@ def _run(arguments: list[str]) -> int:
         command: Callable[[argparse.Namespace], int] = import_module(f"rocdoctor.commands.{options.command}").run
         return command(options)
     except (UsageError, InputError) as error:
-        _say(str(error))
+        output.note(str(error))
         return EXIT_USAGE
 
 
@@ -259,21 +259,14 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _say(words: str, name: str = "rocdoctor:") -> None:
-    """One line on standard error; what an input is called may hold anything."""
-    plain = "".join(sign if sign.isprintable() else "?" for sign in words)
-    with contextlib.suppress(OSError):
-        print(name, plain, file=sys.stderr)
-
-
 def _broke(error: Exception) -> int:
     if os.environ.get("ROCDOCTOR_DEBUG"):
         raise error
     if isinstance(error, MemoryError):
-        _say("out of memory")
+        output.note("out of memory")
     else:
         what = f"{type(error).__name__}: {error}"
-        _say(f"{what[:300]} (ROCDOCTOR_DEBUG=1 shows where; please report it)", "rocdoctor broke:")
+        output.note(f"{what[:300]} (ROCDOCTOR_DEBUG=1 shows where; please report it)", "rocdoctor broke:")
     return EXIT_BROKEN
 
 

@@ -141,6 +141,29 @@ def test_only_the_host_smoke_runner_and_writers_touch_the_machine() -> None:
             assert not touching & {name.split(".")[0] for name in _imports(path)}, path
 
 
+# The first two print for developers, these run in the user's interpreter and speak through pipes.
+_OWN_PRINTS = ("bench.py", "bench_handlers.py", "probe", "smoke/worker")
+# A look at a stream, its end and its descriptor; nothing is written to it there.
+_LOOKS = {"isatty", "encoding", "fileno", "flush", "reconfigure", "write_through"}
+
+
+def test_one_module_alone_prints() -> None:
+    for path in PACKAGE.glob("**/*.py"):
+        place = path.relative_to(PACKAGE).as_posix()
+        if place == "output.py" or place.startswith(_OWN_PRINTS):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id != "print", f"{place}:{node.lineno}"
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Attribute)
+                and node.value.attr in ("stdout", "stderr")
+            ):
+                own = isinstance(node.value.value, ast.Name) and node.value.value.id == "sys"
+                assert not own or node.attr in _LOOKS, f"{place}:{node.lineno}: {node.attr}"
+
+
 def test_an_unguarded_fact_fails_type_checking(tmp_path: Path) -> None:
     snippet = tmp_path / "snippet.py"
     snippet.write_text(

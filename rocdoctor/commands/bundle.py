@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor import __version__
+from rocdoctor import __version__, output
 from rocdoctor.cli import UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, chosen_checks, open_host
@@ -56,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
     made = bundle_of(recorder, collect(recorder, smoke=question), host.kind, options.include_identity)
     progress.done()
     if options.show:
-        sys.stdout.write(made.content)
-        print(f"{made.said}\nnothing was written", file=sys.stderr)
+        output.show(made.content)
+        output.notes(f"{made.said}\nnothing was written\n")
         return 0
     _deliver(made.content, options)
     return 0
@@ -125,13 +124,15 @@ def _deliver(content: str, options: argparse.Namespace) -> None:
     """Write the file, or print it where the output is ``-``."""
     if options.output == "-":
         if options.gzip:
-            sys.stdout.buffer.write(pack(content))
+            if output.on_terminal():
+                raise UsageError("packed data is nothing for a terminal; name a file or a pipe")
+            output.packed(pack(content))
         else:
-            sys.stdout.write(content)
+            output.exact(content)
         return
     path, size, packed = write_bundle(content, options.output, options.gzip)
     kib = size // 1024 + 1
-    print(f"wrote {path} ({kib} KiB{', packed' if packed else ''}); read it before you post it", file=sys.stderr)
+    output.note(f"wrote {path} ({kib} KiB{', packed' if packed else ''}); read it before you post it", "")
 
 
 def write_bundle(content: str, output: str | None, gzip: bool) -> tuple[Path, int, bool]:

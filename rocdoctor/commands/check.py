@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from dataclasses import replace
 
+from rocdoctor import output
 from rocdoctor.check import SEVERITIES
 from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
@@ -59,16 +59,16 @@ def show(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, seconds:
     elif form == "markdown":
         from rocdoctor.report.markdown import render as render_markdown
 
-        sys.stdout.write(render_markdown(diagnosis))
+        output.show(render_markdown(diagnosis))
     elif form == "junit":
         from rocdoctor.report.junit import render as render_junit
 
-        sys.stdout.write(render_junit(diagnosis))
+        output.show(render_junit(diagnosis))
     else:
         from rocdoctor.report.text import render
 
         colour = colour_wanted(options)
-        sys.stdout.write(render(diagnosis, width=width(), colour=colour, quiet=options.quiet, verbose=options.verbose))
+        output.show(render(diagnosis, width=width(), colour=colour, quiet=options.quiet, verbose=options.verbose))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: str) -> int:

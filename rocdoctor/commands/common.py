@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rocdoctor import output
 from rocdoctor.cli import UsageError, suggestion
 from rocdoctor.host.base import Host
 from rocdoctor.host.open import add_answers, open_evidence, open_live
@@ -30,12 +30,8 @@ def open_host(options: argparse.Namespace, far: bool = False) -> Host:
     else:
         host = open_live(options.timeout, options.python, options.include_identity, pid, far)
     for note in getattr(host, "notes", ())[:3]:
-        print(f"rocdoctor: {host.origin}: {note}".translate(_VISIBLE), file=sys.stderr)
+        output.note(f"{host.origin}: {note}")
     return add_answers(host, options.add)
-
-
-# Control characters, as an input's name or content may hold them, made visible.
-_VISIBLE = dict.fromkeys((*range(32), *range(127, 160)), "?")
 
 
 def chosen_checks(
@@ -102,8 +98,7 @@ def width() -> int:
 
 def print_json(data: Any) -> None:
     """One JSON document on standard output."""
-    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=encoding != "utf8", default=str) + "\n")
+    output.data(data)
 
 
 class Progress:
@@ -116,12 +111,10 @@ class Progress:
     def say(self, words: str) -> None:
         """Show what is going on."""
         if self.shown:
-            sys.stderr.write(f"\r\x1b[K{words} ...")
-            sys.stderr.flush()
+            output.status(words)
 
     def done(self) -> float:
         """Clear the line; seconds since the beginning."""
         if self.shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            output.status("")
         return time.monotonic() - self.began

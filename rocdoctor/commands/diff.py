@@ -7,11 +7,11 @@ import gc
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TYPE_CHECKING
 
+from rocdoctor import output
 from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, print_json, wants, width
@@ -51,11 +51,11 @@ def run(options: argparse.Namespace) -> int:
     elif form == "markdown":
         from rocdoctor.report.diff_markdown import render as render_markdown
 
-        sys.stdout.write(render_markdown(found))
+        output.show(render_markdown(found))
     else:
         from rocdoctor.report.diff_text import render
 
-        sys.stdout.write(render(found, width=width(), colour=colour_wanted(options), quiet=options.quiet))
+        output.show(render(found, width=width(), colour=colour_wanted(options), quiet=options.quiet))
     return EXIT_FINDINGS if found.drift else 0
 
 

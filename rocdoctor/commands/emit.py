@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocdoctor import output
 from rocdoctor.cli import EXIT_FINDINGS, UsageError, suggestion
 from rocdoctor.commands.common import wants, width
 from rocdoctor.emit.files import File
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     if answer.plan is None:
         from rocdoctor.report.recommend_text import render
 
-        sys.stderr.write(render(answer, width()))
+        output.notes(render(answer, width()))
         return EXIT_FINDINGS
     return _deliver(options, files_of(named, answer.plan, _order(options)), answer.plan)
 
@@ -103,16 +103,16 @@ def _deliver(options: argparse.Namespace, files: list[File], plan: Plan | None) 
     if options.output is None:
         # The pair of env is one thing in two spellings.
         if len(files) == 1 or options.targets == ["env"]:
-            sys.stdout.write(files[0].text)
+            output.exact(files[0].text)
             return 0
         names = ", ".join(file.name for file in files)
         raise UsageError(f"this makes {len(files)} files ({names}); -o DIR says where to write them")
     from rocdoctor.commands.new_files import write_files
 
     for path in write_files(Path(options.output), files, force=options.force):
-        print(f"wrote {path}", file=sys.stderr)
+        output.note(f"wrote {path}", "")
     if plan is not None:
         from rocdoctor.report.recommend_text import headline_of
 
-        print(headline_of(plan), file=sys.stderr)
+        output.note(headline_of(plan), "")
     return 0

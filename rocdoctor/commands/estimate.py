@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rocdoctor import output
 from rocdoctor.cli import UsageError
 from rocdoctor.commands.common import print_json, wants, width
 from rocdoctor.host.open import read_text
@@ -123,5 +123,5 @@ def run(options: argparse.Namespace) -> int:
     if wants(options) == "json":
         print_json(answer)
         return 0
-    sys.stdout.write("\n".join(_lines(answer)) + "\n")
+    output.show("\n".join(_lines(answer)) + "\n")
     return 0

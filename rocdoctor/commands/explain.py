@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from rocdoctor import output
 from rocdoctor.check import check_files, checks_folder, manual_of, name_of
 from rocdoctor.cli import UsageError, suggestion
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the page."""
-    sys.stdout.write(page(options.name))
+    output.show(page(options.name))
     return 0
 
 

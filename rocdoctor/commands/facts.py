@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from rocdoctor import output
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, open_host, print_json, wants
 
@@ -23,5 +23,5 @@ def run(options: argparse.Namespace) -> int:
     else:
         from rocdoctor.report.summary import machine_lines
 
-        sys.stdout.write("".join(line + "\n" for line in machine_lines(machine)))
+        output.show("".join(line + "\n" for line in machine_lines(machine)))
     return 0

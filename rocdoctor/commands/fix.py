@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rocdoctor import output
 from rocdoctor.check import Check
 from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
 
         print_json(as_json(found, works, place, {"kind": host.kind, "origin": host.origin}))
     else:
-        sys.stdout.write(render(found, works, place, width=width(), colour=colour_wanted(options)))
+        output.show(render(found, works, place, width=width(), colour=colour_wanted(options)))
     return EXIT_FINDINGS if any(_matters(offer) for offer in found) else 0
 
 
@@ -99,7 +100,7 @@ class _Run:
 
     def say(self, text: str, indent: str = "   ") -> None:
         """A sentence of the run, at once."""
-        print("\n".join(wrap(one_line(text), self.columns, indent)), flush=True)
+        output.line("\n".join(wrap(one_line(text), self.columns, indent)))
 
     def one(self, offer: Offer, work: Work) -> bool:
         """Ask for and apply one fix; whether it was applied."""
@@ -108,7 +109,7 @@ class _Run:
         if self.journal is None:
             self.journal = Journal.make(self.place.state, self.place.root)
             self.say(f"Backups and the list of changes: {self.journal.folder}")
-            print(f"   To undo: rocdoctor fix --undo {self.journal.folder}", flush=True)
+            output.line(f"   To undo: rocdoctor fix --undo {self.journal.folder}")
         results = apply(work.steps, offer.check, self.place, self.journal)
         for one in results:
             self.say(one.said if one.ok else f"FAILED: {one.said}")
@@ -119,15 +120,15 @@ class _Run:
             return self._verified(offer)
         self.say(f"It {EFFECT[work.effective]}. Then: {clean(offer.verify)}")
         for command in work.typed:
-            print(f"   In this session: {clean(command)}", flush=True)
+            output.line(f"   In this session: {clean(command)}")
         return True
 
     def _agreed(self) -> bool:
-        print("   Do this? [y/N] ", end="", flush=True)  # input() would write it to standard error
+        output.show("   Do this? [y/N] ", flush=True)  # input() would write it to standard error
         try:
             return input().strip().lower() in ("y", "yes")
         except EOFError:
-            print()
+            output.line()
             return False
 
     def _verified(self, offer: Offer) -> bool:
@@ -159,12 +160,12 @@ def _apply(options: argparse.Namespace, found: list[Offer], checks: Sequence[Che
                         left.append((offer, work))
                     continue
                 lines = offer_lines(offer, work, place, width=run_.columns, style=run_.style, number=number)
-                print("\n".join(lines), flush=True)
+                output.line("\n".join(lines))
                 if run_.one(offer, work):
                     made |= set(offer.changes)
                 else:
                     left.append((offer, work))
-                print(flush=True)
+                output.line()
     except Refused as refused:
         raise UsageError(str(refused)) from None
     _summary(run_, found, left)
@@ -179,11 +180,11 @@ def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, Work | None
         run_.say(f"Left to you: {len(left)} of {len(found)}.", "")
         for number, (offer, work) in enumerate(left, 1):
             lines = offer_lines(offer, work, run_.place, width=run_.columns, style=run_.style, number=number)
-            print("\n".join(["", *lines]))
+            output.line("\n".join(["", *lines]))
     else:
         run_.say("Nothing is left to you.", "")
     if run_.journal is not None:
-        print(f"\nTo undo what was applied: rocdoctor fix --undo {run_.journal.folder}")
+        output.line(f"\nTo undo what was applied: rocdoctor fix --undo {run_.journal.folder}")
 
 
 # -- undoing
@@ -199,7 +200,7 @@ def _undo(options: argparse.Namespace) -> int:
     except Refused as refused:
         raise UsageError(str(refused)) from None
     for one in results:
-        print("\n".join(wrap(one_line(one.said if one.ok else f"LEFT: {one.said}"), width(), "", "  ")))
+        output.line("\n".join(wrap(one_line(one.said if one.ok else f"LEFT: {one.said}"), width(), "", "  ")))
     if not results:
-        print("Nothing is left to undo.")
+        output.line("Nothing is left to undo.")
     return 0 if all(one.ok for one in results) else EXIT_FINDINGS

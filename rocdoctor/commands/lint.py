@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from rocdoctor import output
 from rocdoctor.check import Verdict
 from rocdoctor.cli import UsageError, suggestion
 from rocdoctor.collect import collect
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     if not read:
         raise UsageError(notes[0] if notes else "no file to read")
     for note in notes:
-        print(f"rocdoctor: {note}", file=sys.stderr)
+        output.note(note)
     machine = Machine()
     if not options.no_machine:
         progress = Progress(options.quiet)
@@ -70,14 +70,14 @@ def _show(
     elif form == "sarif":
         from rocdoctor.report.sarif import render as render_sarif
 
-        sys.stdout.write(render_sarif(verdicts, titles))
+        output.structured(render_sarif(verdicts, titles))
     elif form == "junit":
         from rocdoctor.report.junit import render as render_junit
 
-        sys.stdout.write(render_junit(diagnosis))
+        output.show(render_junit(diagnosis))
     else:
         colour = colour_wanted(options) and form == "text"
-        sys.stdout.write(render(verdicts, count, width=width(), colour=colour, markdown=form == "markdown"))
+        output.show(render(verdicts, count, width=width(), colour=colour, markdown=form == "markdown"))
 
 
 def _parted(names: list[str]) -> tuple[list[str], list[str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from rocdoctor import output
 from rocdoctor.check import check_files, checks_folder, manual_of, name_of
 
 
@@ -12,5 +12,5 @@ def run(options: argparse.Namespace) -> int:
     """Print names and titles."""
     rows = [(name_of(path), manual_of(path).strip().split("\n", 1)[0]) for path in check_files(checks_folder())]
     wide = max((len(name) for name, _ in rows), default=0)
-    sys.stdout.write("".join(f"{name:<{wide}}  {title}\n" for name, title in rows))
+    output.show("".join(f"{name:<{wide}}  {title}\n" for name, title in rows))
     return 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rocdoctor import output
 from rocdoctor.check import Check, Evidence, Finding
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code, show
@@ -39,18 +39,18 @@ def run(options: argparse.Namespace) -> int:
     if wants(options) == "markdown":
         from rocdoctor.report.reply import render
 
-        sys.stdout.write(render(shown, _named(parts)))
+        output.show(render(shown, _named(parts)))
     elif wants(options) == "text" and host.kind == "text":
         from rocdoctor.report.text import render as render_text
 
-        sys.stdout.write(
+        output.show(
             render_text(
                 shown, width=width(), colour=colour_wanted(options), quiet=options.quiet, verbose=options.verbose,
                 pasted=True,
             )
         )  # fmt: skip
         if not options.quiet:
-            sys.stdout.write(listing(parts))
+            output.show(listing(parts))
     else:
         show(options, host, shown, seconds, titles)
     return exit_code(diagnosis, options.fail_on)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from rocdoctor import output
 from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.commands.common import print_json, wants, width
 from rocdoctor.commands.planning import fleet_of, recommendation
@@ -24,9 +24,9 @@ def run(options: argparse.Namespace) -> int:
     if kind == "json":
         print_json(recommend_json.as_json(answer))
     elif kind == "markdown":
-        sys.stdout.write(recommend_markdown.render(answer))
+        output.show(recommend_markdown.render(answer))
     else:
-        sys.stdout.write(recommend_text.render(answer, width()))
+        output.show(recommend_text.render(answer, width()))
     return 0 if answer.plan is not None else EXIT_FINDINGS
 
 
@@ -45,7 +45,7 @@ def _overview(options: argparse.Namespace, kind: str) -> int:
     if kind == "json":
         print_json(overview_text.as_json(found))
     elif kind == "markdown":
-        sys.stdout.write(overview_text.markdown(found))
+        output.show(overview_text.markdown(found))
     else:
-        sys.stdout.write(overview_text.text(found, width()))
+        output.show(overview_text.text(found, width()))
     return 0

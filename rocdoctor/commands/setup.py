@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
+from rocdoctor import output
 from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
@@ -54,11 +54,11 @@ def show(options: argparse.Namespace, form: str, host: Host, diagnosis: Diagnosi
     elif form == "markdown":
         from rocdoctor.report.setup_markdown import render as render_markdown
 
-        sys.stdout.write(render_markdown(plan, machine_lines(diagnosis.machine), sudo))
+        output.show(render_markdown(plan, machine_lines(diagnosis.machine), sudo))
     else:
         from rocdoctor.report.setup_text import render
 
-        sys.stdout.write(
+        output.show(
             render(
                 plan, machine_lines(diagnosis.machine), width=width(), sudo=sudo, colour=colour_wanted(options),
                 quiet=options.quiet, verbose=options.verbose,
@@ -78,4 +78,4 @@ def _write(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, plan: 
     subject = _SUBJECTS.get(host.kind, "evidence")
     path = Path(options.script)
     write_new(path, render(plan, subject, made_for_root(diagnosis)), force=options.force, mode=0o700)
-    print(f"rocdoctor: wrote {path}; read it, then run it with bash", file=sys.stderr)
+    output.note(f"wrote {path}; read it, then run it with bash")

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, replace
 from typing import Any
 
+from rocdoctor import output
 from rocdoctor.cli import EXIT_FINDINGS, UsageError, suggestion
 from rocdoctor.commands.common import Progress, open_host, print_json, wants, width
 from rocdoctor.facts import SmokeRun
@@ -26,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     _known(options.modes)
     modes = modes_named(options.modes, options.full)
     if options.list:
-        sys.stdout.write("".join(f"{one.name:<24} {'full' if one.full else 'quick':<6} {one.title}\n" for one in modes))
+        output.show("".join(f"{one.name:<24} {'full' if one.full else 'quick':<6} {one.title}\n" for one in modes))
         return 0
     if options.nnodes is not None:
         from rocdoctor.commands import smoke_nodes
@@ -130,8 +131,8 @@ def _print(options: argparse.Namespace, runs: tuple[SmokeRun, ...], low: tuple[L
     if form == "junit":
         from rocdoctor.report.smoke_junit import render as render_junit
 
-        sys.stdout.write(render_junit(runs))
+        output.show(render_junit(runs))
         return
     from rocdoctor.report.smoke_text import markdown, render
 
-    sys.stdout.write(markdown(runs, low) if form == "markdown" else render(runs, width(), low))
+    output.show(markdown(runs, low) if form == "markdown" else render(runs, width(), low))

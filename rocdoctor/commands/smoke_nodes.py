@@ -8,6 +8,7 @@ import re
 import sys
 from typing import Any
 
+from rocdoctor import output
 from rocdoctor.cli import UsageError
 from rocdoctor.commands.common import Progress, print_json, wants, width
 from rocdoctor.host.programs import find_interpreter
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
 
 
 def _say(words: str) -> None:
-    print(f"rocdoctor: {words}", file=sys.stderr, flush=True)
+    output.note(words)
 
 
 def _print(options: argparse.Namespace, outcome: Outcome, here: Place) -> None:
@@ -75,6 +76,6 @@ def _print(options: argparse.Namespace, outcome: Outcome, here: Place) -> None:
         results = to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}
         print_json(shown({**results, **nodes_text.as_json(outcome)}))
         return
-    sys.stdout.write(shown(nodes_text.render(outcome, width())))
+    output.show(shown(nodes_text.render(outcome, width())))
     if runs:
-        sys.stdout.write(shown(smoke_text.render(runs, width())))
+        output.show(shown(smoke_text.render(runs, width())))

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocdoctor import output
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
 from rocdoctor.host.job_files import folder_text, is_pickle, named, pickle_advice
@@ -60,7 +61,7 @@ def _open_far(timeout_s: float, python: str | None, pid: int | None) -> Host:
             host.close()
             raise InputError(problem)
         if note:
-            print(f"rocdoctor: {note}", file=sys.stderr)
+            output.note(note)
     return host
 
 
@@ -87,7 +88,7 @@ def _open_job(timeout_s: float, python: str | None, pid: int) -> Host:
     except JobError as error:
         raise InputError(str(error)) from None
     if note := hidden_of(job):
-        print(f"rocdoctor: {note}", file=sys.stderr)
+        output.note(note)
     return JobHost(live_for(job, timeout_s, python), job, python is not None)
 
 

@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 
+from rocdoctor import output
+
 
 def page(text: str) -> None:
     """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter."""
@@ -19,6 +21,5 @@ def page(text: str) -> None:
             environment = {**os.environ, "LESS": "-X", "LESSSECURE": "1"}
             subprocess.run([program, *chosen[1:]], input=text.encode(), env=environment, check=False)
             return
-    sys.stdout.write(text + "\nPress Enter to return to the screens.")
-    sys.stdout.flush()
+    output.show(text + "\nPress Enter to return to the screens.", flush=True)
     sys.stdin.readline()

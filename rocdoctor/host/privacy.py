@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
+from rocdoctor import output
 from rocdoctor.host.masking import Masker
 from rocdoctor.host.masking_rules import example, load_tables
 from rocdoctor.knowledge.load import load_table
@@ -114,4 +114,4 @@ def _codes(words: list[Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    output.show(page())

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from rocdoctor import output
 from rocdoctor.knowledge.advice import BASES, VERDICTS, Advice, all_advice
 from rocdoctor.knowledge.env import EnvVariable, allocator_options, env_variables
 from rocdoctor.knowledge.load import load_table, source, words
@@ -207,4 +208,4 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {"environment": environment, "signa
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in DOCUMENTS:
         sys.exit(f"usage: python -m rocdoctor.knowledge.docs {'|'.join(DOCUMENTS)}")
-    sys.stdout.write(DOCUMENTS[sys.argv[1]]())
+    output.show(DOCUMENTS[sys.argv[1]]())

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from rocdoctor import output
 from rocdoctor.check import check_files, checks_folder, manual_of, name_of
 
 _SECTIONS = ("Why", "Fix", "References")
@@ -41,4 +40,4 @@ def manual() -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(manual())
+    output.show(manual())

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from rocdoctor import output
 from rocdoctor.smoke.worker.mode import Mode, all_modes
 
 _TEXT = """# Smoke tests
@@ -112,4 +111,4 @@ def _set(mode: Mode) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    output.show(page())

@@ -7,6 +7,7 @@ import statistics
 import sys
 import time
 
+from rocdoctor import output
 from rocdoctor.host.programs import find_interpreter
 from rocdoctor.smoke.live import Request, perform
 
@@ -31,11 +32,13 @@ def main() -> int:
             for one in run.modes:
                 if one.state in ("fail", "crashed"):
                     alarms += 1
-                    print(f"run {number}: {one.mode}: {one.state}: {one.message}", flush=True)
+                    output.line(f"run {number}: {one.mode}: {one.state}: {one.message}")
         seconds.append(time.monotonic() - began)
     middle = statistics.median(seconds) if seconds else 0.0
-    print(f"{options.runs} runs on {options.world} ranks, {modes} modes passed in the last: {alarms} false alarms; "
-          f"a run took {middle:.1f} s (median), {max(seconds, default=0.0):.1f} s at most")  # fmt: skip
+    output.line(
+        f"{options.runs} runs on {options.world} ranks, {modes} modes passed in the last: {alarms} false alarms; "
+        f"a run took {middle:.1f} s (median), {max(seconds, default=0.0):.1f} s at most"
+    )
     return 1 if alarms else 0
 
 

@@ -16,12 +16,15 @@ from rocdoctor.report import json_report, junit, markdown, sarif, text
 
 _HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x9b31mred\x00\x08\x7f\u202eabc\u2028",
+    "a\u061cb\u200cc\u200dd\xade\u180ef\U000e0041\u3164\ufe0f\ue000\ufdd0g",
     "[click](http://evil.example) ![x](http://evil.example/x.png)",
     "``` \n# heading\n```sh\nrm -rf ~\n```",
     "<script>alert(1)</script><img src=x onerror=y> &amp; ]]> <!-- --> \ud800\ufffe",
     "| a | b |\n|---|---|\n**bold** _under_ ~~gone~~",
 )
-_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2028\u3164\ufe0f\ue000\ufdd0\U000e0041]"
+)
 
 
 def _diagnosis(words: str) -> Diagnosis:
@@ -46,7 +49,7 @@ def _forms(words: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "links", "fences", "tags", "tables"])
+@pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "hidden", "links", "fences", "tags", "tables"])
 def test_no_form_is_driven_by_what_it_quotes(words: str) -> None:
     forms = _forms(words)
     for name, shown in forms.items():
@@ -56,7 +59,7 @@ def test_no_form_is_driven_by_what_it_quotes(words: str) -> None:
     json.loads(forms["sarif"])
 
 
-@pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "links", "fences", "tags", "tables"])
+@pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "hidden", "links", "fences", "tags", "tables"])
 def test_markdown_keeps_what_it_quotes_in_code_or_escaped(words: str) -> None:
     shown = markdown.render(_diagnosis(words))
     # What stands in a fence or in backticks is shown as it is, so only what is left can be markup.
