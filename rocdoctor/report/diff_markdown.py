@@ -18,7 +18,7 @@ def render(found: Comparison) -> str:
             lines += _row(("", "what", *(plain(name) for name in found.names)))
             lines += ["| --- | --- | --- | --- |"]
             for row in counted:
-                lines += _row((row.where, plain(row.what), *(plain(value) for value in row.values)))
+                lines += _row((plain(row.where), plain(row.what), *(plain(value) for value in row.values)))
             lines.append("")
     else:
         listed = [

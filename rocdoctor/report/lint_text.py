@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rocdoctor.check import Finding, Verdict
 from rocdoctor.report.clean import clean, one_line
-from rocdoctor.report.markdown import plain
+from rocdoctor.report.markdown import inline, plain
 from rocdoctor.report.text import Style, wrap
 
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
@@ -22,7 +22,8 @@ def render(
     for verdict, found in rows:
         lines += _markdown(verdict, found) if markdown else _text(verdict, found, width, style)
     crashed = [verdict for verdict in verdicts if verdict.state == "crashed"]
-    lines += [f"{verdict.check} crashed on {one_line(verdict.subject)}: {one_line(verdict.why)}" for verdict in crashed]
+    told = [f"{verdict.check} crashed on {one_line(verdict.subject)}: {one_line(verdict.why)}" for verdict in crashed]
+    lines += [plain(one) for one in told] if markdown else told
     read = "1 file" if files == 1 else f"{files} files"
     found_words = "1 finding" if len(rows) == 1 else f"{len(rows)} findings"
     lines.append(f"{found_words} in {read}." if rows else f"Nothing found in {read}.")
@@ -39,6 +40,6 @@ def _text(verdict: Verdict, found: Finding, width: int, style: Style) -> list[st
 
 
 def _markdown(verdict: Verdict, found: Finding) -> list[str]:
-    place = clean(one_line(verdict.subject)).replace("`", "'")
-    line = f"- **{found.severity}** `{place}`: {plain(found.message)} ({verdict.check}, {found.confidence})"
+    head = f"- **{found.severity}** {inline(verdict.subject)}"
+    line = f"{head}: {plain(found.message)} ({verdict.check}, {found.confidence})"
     return [line, *([f"  Fix: {plain(found.fix.text)}"] if found.fix is not None else []), ""]

@@ -14,11 +14,35 @@ from rocdoctor.report.unanswered import unanswered_lines
 
 _MARKUP = re.compile(r"([\\\[\]*|])")
 _MAX_VALUE = 160
+# What a page of issues turns into a notice or a link: @name, #12, GH-12, owner/name#12, addresses, long hashes.
+_LIVE = re.compile(
+    r"(?:(?:https?|ftp)://|www\.|(?:mailto|xmpp):)[^\s<>\"'`|]{1,300}|(?:[\w.-]{1,60}/[\w.-]{1,60})?#\d{1,9}\b|"
+    r"\bGH-\d{1,9}\b|@[\w/-]{1,80}|\b(?=[0-9a-f]{0,40}\d)[0-9a-f]{7,40}\b(?!:[0-9a-f]{2}\b)",
+    re.IGNORECASE,
+)
+_LOOSE = re.compile(r"(?<![^\W_])_|_(?![^\W_])|~(?=~)|\$(?=[^$]{1,80}\$)")
+# What makes a heading, a list, a quotation or a line of a text that begins with it.
+_BLOCK = re.compile(r"\s*(?:\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|[-+](?:\s|\Z)|>|-{2}|={2}|~{3}))")
 
 
 def plain(text: str) -> str:
-    """Text that cannot start markup of its own."""
-    return _MARKUP.sub(r"\\\1", one_line(text)).replace("<", "&lt;").replace("`", "'")
+    """Text in one line in which nothing is markup, and what would ping or link is code."""
+    whole = one_line(text)
+    parts: list[str] = []
+    at = 0
+    for match in _LIVE.finditer(whole):
+        found = match[0].rstrip(".,:;!?)")
+        parts += [_words(whole[at : match.start()], not at), inline(found)]
+        at = match.start() + len(found)
+    return "".join([*parts, _words(whole[at:], not at)])
+
+
+def _words(text: str, first: bool) -> str:
+    """A piece of a sentence without markup."""
+    escaped = _MARKUP.sub(r"\\\1", text.replace("&", "&amp;")).replace("<", "&lt;").replace("`", "'")
+    escaped = _LOOSE.sub(r"\\\g<0>", escaped)
+    begins = _BLOCK.match(escaped) if first else None
+    return escaped if begins is None else f"{begins[0]}\\{escaped[begins.end() :]}"
 
 
 def code(text: str) -> str:

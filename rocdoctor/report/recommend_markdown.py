@@ -14,9 +14,8 @@ def render(answer: Recommendation) -> str:
     if answer.plan is not None:
         lines += ["| setting | value | why | figure |", "| --- | --- | --- | --- |"]
         for one in answer.plan.choices:
-            lines.append(
-                f"| {plain(title(one.key))} | {inline(one.value)} | {plain(one.reason)} | {plain(one.figure)} |"
-            )
+            value = inline(one.value).replace("|", r"\|")  # also in code a bar ends the cell
+            lines.append(f"| {plain(title(one.key))} | {value} | {plain(one.reason)} | {plain(one.figure)} |")
         lines.append("")
         if answer.runner_up is not None:
             lines += [f"Next best: {plain(kind(answer.runner_up))}: {plain(answer.margin)}.", ""]

@@ -6,7 +6,6 @@ to send if it did not. Nothing in it pings a person, links an issue or brings ma
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,13 +20,6 @@ from rocdoctor.report.text import evidence_place, first_step
 _MAX_VALUE = 200
 _MAX_EVIDENCE = 4
 _MAX_OTHERS = 3
-# What a page of issues turns into a notice or a link: @name, #12, GH-12, owner/name#12, addresses, long hashes.
-_LIVE = re.compile(
-    r"(?:https?://|www\.)[^\s<>\"'`]{1,300}|(?:[\w.-]{1,60}/[\w.-]{1,60})?#\d{1,9}\b|\bGH-\d{1,9}\b|@[\w/-]{1,80}|"
-    r"\b(?=[0-9a-f]{0,40}\d)[0-9a-f]{7,40}\b(?!:)",
-    re.IGNORECASE,
-)
-_LOOSE = re.compile(r"(?<![^\W_])_|_(?![^\W_])|~(?=~)|\$(?=[^$]{1,80}\$)")
 _SURE = {
     "certain": "certain, the text says it outright",
     "likely": "likely; what the text shows fits it, though other causes remain",
@@ -53,29 +45,6 @@ class Recognised:
     aside: str = ""
 
 
-def quiet(text: str) -> str:
-    """Text in which nothing is markup, and what would ping or link is code."""
-    whole = one_line(text)
-    parts: list[str] = []
-    at = 0
-    for match in _LIVE.finditer(whole):
-        parts += [_words(whole[at : match.start()]), inline(match[0].rstrip(".,:;!?)"))]
-        at = match.start() + len(match[0].rstrip(".,:;!?)"))
-    return "".join([*parts, _words(whole[at:])])
-
-
-def _words(text: str) -> str:
-    return _LOOSE.sub(r"\\\g<0>", _escaped(text))
-
-
-def _escaped(text: str) -> str:
-    """``plain`` for a piece of a sentence, whose blanks at the ends count."""
-    if not text.strip():
-        return text
-    head, tail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
-    return head + plain(text.strip().replace("&", "&amp;")) + tail
-
-
 def render(diagnosis: Diagnosis, parts: Sequence[Recognised] = ()) -> str:
     """The whole reply."""
     main = diagnosis.causes[0] if diagnosis.causes else None
@@ -97,7 +66,7 @@ def render(diagnosis: Diagnosis, parts: Sequence[Recognised] = ()) -> str:
 
 def _cause(found: Finding, subjects: list[str], software: bool) -> list[str]:
     where = subjects_text(subjects)
-    about = [] if where in ("", "machine") else [f"Where: {quiet(where)}.", ""]
+    about = [] if where in ("", "machine") else [f"Where: {plain(where)}.", ""]
     spoken = found.confidence == "possible" and any(one.voice != "program" for one in found.evidence)
     lines = ["Thanks for the report.", ""]
     if software:
@@ -109,7 +78,7 @@ def _cause(found: Finding, subjects: list[str], software: bool) -> list[str]:
     lines += [
         f"### {'What it looks like' if software else 'Likely cause'}",
         "",
-        f"**{quiet(found.message)}**",
+        f"**{plain(found.message)}**",
         "",
         *about,
     ]
@@ -125,15 +94,15 @@ def _evidence(one: Evidence) -> str:
     value = one_line(one.value)
     short = value if len(value) <= _MAX_VALUE else value[: _MAX_VALUE - 3] + "..."
     place = evidence_place(one)
-    return f"- {inline(short or '(empty)')}" + (f" ({quiet(place)})" if place else "")
+    return f"- {inline(short or '(empty)')}" + (f" ({plain(place)})" if place else "")
 
 
 def _to_do(found: Finding, remedy: str, check: str) -> list[str]:
     fix = found.fix
     lines = ["### What to do", ""]
     if fix is None:
-        return [*lines, quiet(remedy) or "There is no known remedy.", ""]
-    lines += [f"{quiet(fix.text).rstrip('.')}.", ""]
+        return [*lines, plain(remedy) or "There is no known remedy.", ""]
+    lines += [f"{plain(fix.text).rstrip('.')}.", ""]
     if fix.command and fix.command not in fix.text:
         lines += _fence([fix.command])
     lines += [f"Risk: {_RISK[fix.safety]}{_AFTER[fix.effective] if fix.safety != 'reboots' else ''}.", ""]
@@ -155,8 +124,8 @@ def _others(causes: Sequence[Cause]) -> list[str]:
     lines = ["### Also seen", ""]
     for one in sorted(causes, key=lambda cause: SEVERITIES.index(cause.severity))[:_MAX_OTHERS]:
         where = subjects_text(one.subjects)
-        about = "" if where in ("", "machine") else f" On {quiet(where)}."
-        lines.append(f"- {quiet(one.message)}{about} ({one.confidence}) {quiet(_first_step(one))}.")
+        about = "" if where in ("", "machine") else f" On {plain(where)}."
+        lines.append(f"- {plain(one.message)}{about} ({one.confidence}) {plain(_first_step(one))}.")
     return [*lines, ""]
 
 
@@ -193,9 +162,9 @@ def _shown(diagnosis: Diagnosis, parts: Sequence[Recognised]) -> list[str]:
     if card:
         lines += ["```text", *(code(line) for line in card), "```", ""]
     if used:
-        lines += [f"Read: {quiet(_joined(used))}.", ""]
+        lines += [f"Read: {plain(_joined(used))}.", ""]
     if unused:
-        lines += [f"Not taken as this machine's state: {quiet(_joined(unused))}.", ""]
+        lines += [f"Not taken as this machine's state: {plain(_joined(unused))}.", ""]
     return lines
 
 
@@ -217,7 +186,7 @@ def _send(steps: Sequence[NextStep], named: bool) -> list[str]:
         lines += ["Please run these on that machine and post what they print, as text rather than as a picture:", ""]
         lines += _fence([line for step in rest for line in (f"# {one_line(step.why)}", step.command)])
     for step in own:
-        lines += [f"{'Or, with rocdoctor installed, ' if rest else ''}{inline(step.command)}: {quiet(step.why)}.", ""]
+        lines += [f"{'Or, with rocdoctor installed, ' if rest else ''}{inline(step.command)}: {plain(step.why)}.", ""]
     if named:
         lines += ["Please also say which of the steps above you tried and what changed.", ""]
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rocdoctor.report.clean import clean, one_line
@@ -80,7 +81,9 @@ def _commands(actions: Iterable[Action], sudo: bool) -> list[str]:
 
 
 def _fence(lines: list[str], language: str) -> list[str]:
-    """A block of code. In commands backquotes are escaped, elsewhere replaced, so nothing inside ends it."""
+    """A block of code. Commands keep their backquotes inside a longer fence, so nothing inside ends it."""
     if not lines:
         return []
-    return [f"```{language}", *(clean(line) if language == "sh" else code(line) for line in lines), "```", ""]
+    shown = [clean(line) if language == "sh" else code(line) for line in lines]
+    fence = "`" * max(3, 1 + max((len(run) for line in shown for run in re.findall("`+", line)), default=0))
+    return [f"{fence}{language}", *shown, fence, ""]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rocdoctor.facts import ModeResult, SmokeRun
 from rocdoctor.report.clean import one_line
 from rocdoctor.report.figures_text import finding_lines, section
+from rocdoctor.report.markdown import code, plain
 from rocdoctor.smoke.judge_figures import LowFigure
 from rocdoctor.smoke_modes import LAYERS
 
@@ -34,7 +35,7 @@ def render(runs: Sequence[SmokeRun], width: int, low: Sequence[LowFigure] = ()) 
 
 def markdown(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
     """The same for an issue: the sentence, then the table as it is."""
-    return f"**{headline(runs, low)}**\n\n```text\n{render(runs, 100, low)}```\n"
+    return f"**{plain(headline(runs, low))}**\n\n```text\n{code(render(runs, 100, low))}```\n"
 
 
 def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:

@@ -9,7 +9,8 @@ import pytest
 from rocdoctor.check import Evidence, Fix
 from rocdoctor.commands.read import reply_to
 from rocdoctor.diagnose import NextStep
-from rocdoctor.report.reply import Recognised, quiet, render
+from rocdoctor.report.markdown import plain
+from rocdoctor.report.reply import Recognised, render
 from tests.kit import amd_gpu, machine
 from tests.report.made import HOSTILE, OVERRIDE, diagnosis, failed
 from tests.text_kit import TEXTS, all_checks, header_and_body
@@ -83,7 +84,7 @@ def test_software_is_told_apart_from_the_machine() -> None:
     ],
 )
 def test_nothing_pings_links_or_is_markup(given: str, shown: str) -> None:
-    assert quiet(given) == shown
+    assert plain(given) == shown
 
 
 def test_hostile_text_stays_in_its_place() -> None:

@@ -1,0 +1,127 @@
+"""Words of strangers in every markdown that we print: nobody is called, nothing links, no block begins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from rocdoctor.check import Evidence, Finding, Fix, Verdict
+from rocdoctor.compare.differ import Comparison, Difference
+from rocdoctor.diagnose import Diagnosis, rank
+from rocdoctor.facts import Machine, ModeResult, SmokeRun
+from rocdoctor.recommend.overview import Overview
+from rocdoctor.recommend.plan import Recommendation
+from rocdoctor.report import (
+    diff_markdown,
+    lint_text,
+    markdown,
+    overview_text,
+    recommend_markdown,
+    reply,
+    setup_markdown,
+    smoke_text,
+)
+from rocdoctor.setup.plan import Action, SetupPlan, Step, Verify
+from tests.recommend.fleet_kit import fleet, work
+
+BAIT = (
+    "seen @torvalds, @rocm/admins, me@mail.example, #1, GH-12, rocm/rocm#3, a#4, https://evil.example/x?a=b, "
+    "www.evil.example, ftp://evil.example/f, deadbeef1234567, owner/repo@deadbeef1234567, mailto:x@y.example, "
+    "https://evil.example|@torvalds, &#64;torvalds, [a](//b) ![i](x) <img src=x> **b** __c__ ~~d~~ $x$ ``` | e"
+)
+# Each would begin a block of its own at the start of a line.
+STARTS = ("# head", "> said", "- item", "1. one", "2) two", "+ plus", "---", "===", "~~~", "    code", "| a | b |")
+_MENTION = re.compile(
+    r"(?<![\w`/])@\w|\w@\w|(?<!&)#\d|GH-\d|://|www\.|mailto:|(?<![0-9a-f:.])[0-9a-f]{7,40}(?![0-9a-f])"
+)
+
+
+def _outside_code(text: str) -> str:
+    """The text as GitHub reads it, without blocks and spans of code."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = re.match(r" {0,3}(`{3,})(.*)", line)
+        if fence:
+            fence = "" if re.fullmatch(rf" {{0,3}}`{{{len(fence)},}}\s*", line) else fence
+        elif found and "`" not in found[2]:
+            fence = found[1]
+        else:
+            lines.append(line)
+    assert not fence
+    # A table is cut into its cells first.
+    lines = [cell for line in lines for cell in (re.split(r"(?<!\\)\|", line) if line.startswith("| ") else [line])]
+    return re.sub(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", "CODE", "\n".join(lines))
+
+
+def _diagnosis(words: str) -> Diagnosis:
+    found = Finding(
+        "error", words, (Evidence(words, f"read /x/{words}", 3, "words"),), Fix(words, f"run {words}", verify=words),
+        cause="gpu-reset", confidence="possible",
+    )  # fmt: skip
+    verdicts = [Verdict("a-check", words, "fail", found), Verdict("b-check", words, "crashed", why=words)]
+    return Diagnosis(Machine(), tuple(verdicts), rank(verdicts), (), (words,))
+
+
+def _setup(words: str) -> str:
+    echo = Action(("echo", words))
+    written = Action(file="/etc/x", lines=(words, "```"))
+    step = Step(
+        "a", words, "todo", words, (Evidence(words, words, 2),), (echo, written), (words,),
+        verify=Verify(command=f"echo {words}", shows=words), undo=(echo,), support=words, notes=(words,),
+        sources=(words,),
+    )  # fmt: skip
+    return setup_markdown.render(SetupPlan("rocm", (step, replace(step, id="b", state="waiting")), (words,)), [words])
+
+
+def _diff(words: str, machines: int) -> str:
+    values = tuple(f"{words} {number}" for number in range(machines))
+    one = Difference(words, words, "finding", values, None if machines == 2 else words, tuple(range(machines)))
+    two = replace(one, majority=None)
+    return diff_markdown.render(Comparison(values, (one, two), tuple((words,) for _ in values)))
+
+
+def _smoke(words: str) -> str:
+    mode = ModeResult(words, "fail", 1.0, message=words)
+    return smoke_text.markdown([SmokeRun(2, words, "cpu", words, 1.0, (mode,), (words,), (words,))])
+
+
+def _recommend(words: str) -> str:
+    return recommend_markdown.render(Recommendation(fleet(), work(), None, None, words, (words,), (words,), 1, words))
+
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "check": lambda words: markdown.render(_diagnosis(words)),
+    "read": lambda words: reply.render(
+        _diagnosis(words), [reply.Recognised(words, 1, 2), reply.Recognised(words, 3, 3, words)]
+    ),
+    "lint": lambda words: lint_text.render(_diagnosis(words).verdicts, 1, markdown=True),
+    "setup": _setup,
+    "diff-2": lambda words: _diff(words, 2),
+    "diff-3": lambda words: _diff(words, 3),
+    "smoke": _smoke,
+    "recommend": _recommend,
+    "overview": lambda words: overview_text.markdown(Overview(replace(fleet(), name=words), {}, (), 0.0)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nobody_is_called_and_nothing_links(form: str) -> None:
+    left = _outside_code(FORMS[form](BAIT))
+    assert not _MENTION.search(left), _MENTION.search(left)
+    assert "](" not in left.replace("\\](", "")
+    assert not re.search(r"<(?!br>)|&(?!amp;|lt;)|(?<!\\)~~|\*\*b\*\*|__c__|(?<!\\)\$x", left)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("form", FORMS)
+def test_no_block_begins_with_words_of_others(form: str, start: str) -> None:
+    assert _blocks(FORMS[form](start)) == _blocks(FORMS[form]("plain words"))
+
+
+def _blocks(text: str) -> list[str]:
+    found = [re.match(r"#+ |> |- |\d+[.)] |\+ |[-=~]{3}|    ", line) for line in _outside_code(text).split("\n")]
+    return [one[0] if one else "" for one in found]
