@@ -17,6 +17,8 @@ References
 
 from __future__ import annotations
 
+import re
+
 from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, warning
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
@@ -80,7 +82,7 @@ def fabric_manager_down(machine: Machine, gpu: Gpu) -> Outcome:
 
 def _should_report(gpu: Gpu) -> bool:
     capability = value_or(gpu.compute_capability, "").split(".")[0]
-    return is_module(gpu) and capability.isdigit() and float(capability) >= _REPORTS_FABRIC
+    return is_module(gpu) and bool(re.fullmatch(r"[0-9]{1,3}", capability)) and int(capability) >= _REPORTS_FABRIC
 
 
 def _fix(machine: Machine, version: str) -> Fix:

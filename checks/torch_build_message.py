@@ -16,6 +16,8 @@ References
 
 from __future__ import annotations
 
+import re
+
 from rocdoctor.check import Finding, Fix, Outcome, check, error, not_applicable, warning
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, Message
@@ -100,7 +102,11 @@ def _old_driver(machine: Machine, messages: tuple[Message, ...]) -> Finding:
     driver = value_or(machine.drivers.get("nvidia", {}).get("version", machine.torch.version), None)
     if "nvidia" not in machine.drivers:
         driver = None
-    supports = f"{int(version) // 1000}.{int(version) % 1000 // 10}" if version and version.isdigit() else None
+    supports = (
+        f"{int(version) // 1000}.{int(version) % 1000 // 10}"
+        if version and re.fullmatch(r"[0-9]{4,6}", version)
+        else None
+    )
     least = cuda_min_driver(cuda) if cuda else None
     needs = f" needs CUDA {cuda}" if cuda else " needs a newer CUDA release"
     needs += f" (driver {least.minor_compat or least.full} or newer)" if least is not None else ""

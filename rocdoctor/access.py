@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import DeviceNode, Gpu, Machine, User
+from rocdoctor.parsers.text import whole_number
 from rocdoctor.visibility import runtime_vendors, scheduler, visible
 
 KFD = "/dev/kfd"
@@ -127,9 +128,8 @@ def usable_gpus(machine: Machine) -> int | None:
 def local_ranks(machine: Machine) -> int | None:
     """How many processes train on this machine: as the launcher says, else one per usable GPU."""
     stated = machine.environment.variables.get("LOCAL_WORLD_SIZE")
-    if stated is not None and stated.value.isdecimal() and 0 < int(stated.value) < 10_000:
-        return int(stated.value)
-    return usable_gpus(machine)
+    count = whole_number(stated.value, 9_999) if stated is not None else None
+    return count or usable_gpus(machine)
 
 
 def several_nodes(machine: Machine) -> bool | None:
@@ -138,7 +138,7 @@ def several_nodes(machine: Machine) -> bool | None:
 
     def number(*names: str) -> int | None:
         found = [variables[name].value for name in names if name in variables]
-        return next((int(text) for text in found if text.isdecimal() and len(text) < 8), None)
+        return next((one for text in found if (one := whole_number(text, 9_999_999)) is not None), None)
 
     nodes = number("NNODES", "SLURM_JOB_NUM_NODES", "SLURM_NNODES", "GROUP_WORLD_SIZE")
     if nodes is not None:

@@ -41,7 +41,7 @@ def complaint(entry: EnvVariable, value: str) -> str | None:
         numbers = text.split(",") if entry.component.startswith("OpenMP") else [text]
         if not all(_INTEGER.fullmatch(one.strip()) for one in numbers):
             return "a whole number is expected"
-        return _range(entry, [int(one, 0) if not one.strip().isdecimal() else int(one) for one in numbers])
+        return _range(entry, [int(one, 16 if "x" in one.lower() else 10) for one in numbers])
     return None
 
 

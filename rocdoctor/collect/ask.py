@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from rocdoctor.evidence import Fact, Known, Unknown
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.parsers.text import whole_number
 
 T = TypeVar("T")
 
@@ -53,5 +54,5 @@ def whole(text: str) -> int | None:
     stripped = text.strip()
     try:
         return int(stripped, 0)
-    except ValueError:
-        return int(stripped) if stripped.isdigit() else None
+    except ValueError:  # also of a number of thousands of digits
+        return whole_number(stripped)

@@ -14,6 +14,7 @@ from rocdoctor.parsers.os_release import (
     container_from_environment,
     container_from_release,
 )
+from rocdoctor.parsers.text import whole_number
 
 _FILES = (
     "read /.dockerenv", "read /run/.containerenv", "read /run/systemd/container", "read /proc/1/cgroup",
@@ -116,7 +117,7 @@ def _rootless(host: Host, told: Sequence[bool | None]) -> Fact[bool]:
         return Known(True, Source("read /run/.containerenv"))
     answer: Answer = host.ask("read /proc/self/uid_map")
     rows = [line.split() for line in answer.lines()] if answer.ok else []
-    if not rows or any(len(row) != 3 or not all(one.isdecimal() for one in row) for row in rows):
+    if not rows or any(len(row) != 3 or None in map(whole_number, row) for row in rows):
         return answer.unknown()
     first = [int(one) for one in rows[0]]
     return Known(not ((first[:2] == [0, 0] and first[2] >= 65536) or first[2] == _ALL_IDS), answer.source(1))

@@ -17,6 +17,7 @@ from rocdoctor.parsers.cpuset import list_to_set
 from rocdoctor.parsers.kernel import parse_version
 from rocdoctor.parsers.limits import parse_limit
 from rocdoctor.parsers.process import parse_status
+from rocdoctor.parsers.text import whole_number
 
 T = TypeVar("T")
 
@@ -232,7 +233,8 @@ def _quota(host: Host) -> Fact[float]:
     def parse(text: str, folder: str) -> tuple[float | None] | None:
         words = text.split()
         limit = parse_limit(words[0]) if words else None
-        period = int(words[1]) if len(words) > 1 and words[1].isdecimal() else periods.get(folder)
+        told = whole_number(words[1]) if len(words) > 1 else None
+        period = periods.get(folder) if told is None else told
         if limit is None:
             return None
         if limit.value is None:
@@ -249,8 +251,7 @@ def _quota(host: Host) -> Fact[float]:
 
 def _period(host: Host, folder: str) -> int | None:
     answer = host.ask(f"read {folder}/cpu.cfs_period_us")
-    word = answer.text.strip() if answer.ok else ""
-    return int(word) if word.isdecimal() and len(word) < 12 else None
+    return whole_number(answer.text, 10**11) if answer.ok else None
 
 
 def _governors(host: Host) -> Fact[tuple[str, ...]]:

@@ -17,6 +17,7 @@ from rocdoctor.parsers.hwmon import Hwmon, parse_hwmon
 from rocdoctor.parsers.pci import parse_bdf, parse_hex_id, parse_uevent
 from rocdoctor.parsers.pci_link import parse_numa_node
 from rocdoctor.parsers.ras import parse_bad_pages, parse_err_count, parse_fw_version
+from rocdoctor.parsers.text import whole_number
 
 T = TypeVar("T")
 
@@ -76,8 +77,9 @@ def card_record(host: Host, card: str) -> GpuRecord | None:
 
 def _fill(host: Host, record: GpuRecord, device: str) -> None:
     minors = names_in(host, f"{device}/drm/renderD*")
-    if minors and minors[0].rsplit("renderD", 1)[-1].isdigit():
-        record.render_minor = int(minors[0].rsplit("renderD", 1)[-1])
+    minor = whole_number(minors[0].rsplit("renderD", 1)[-1]) if minors else None
+    if minor is not None:
+        record.render_minor = minor
         record.put("render_minor", record.render_minor, f"list {device}/drm/renderD*")
     link = link_state(host, device)
     for key in ("speed_gt_s", "width", "max_speed_gt_s", "max_width"):

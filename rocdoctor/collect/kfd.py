@@ -12,6 +12,7 @@ from rocdoctor.facts import ComputeNode
 from rocdoctor.host.base import Host
 from rocdoctor.parsers.kfd import KfdLink, KfdNode, device_groups, device_pci, parse_link, parse_mem_bank, parse_node
 from rocdoctor.parsers.kfd import vram_bytes as bank_bytes
+from rocdoctor.parsers.text import whole_number
 
 TOPOLOGY = "/sys/class/kfd/kfd/topology"
 
@@ -66,14 +67,14 @@ def topology(host: Host) -> KfdTopology:
         # A device cgroup (containers, schedulers) refuses the properties of nodes that it hides, or leaves them empty.
         hidden += properties.status == "denied" or (properties.ok and not properties.data.strip())
         whole = whole and (properties.status == "denied" or (properties.ok and properties.complete))
-        if not number.isdigit() or not properties.ok:
+        if (place := whole_number(number, 999_999)) is None or not properties.ok:
             continue
         gpu_id, name = host.ask(f"read {folder}/gpu_id"), host.ask(f"read {folder}/name")
         node = parse_node(properties.text, gpu_id.text if gpu_id.ok else None, name.text if name.ok else None)
-        numbers.append(int(number))
+        numbers.append(place)
         nodes.append(node)
         if node.is_cpu:
-            result.cpu_nodes.append(int(number))
+            result.cpu_nodes.append(place)
     result.present = Known(True, listed.source())
     result.complete = whole
     result.hidden = Known(hidden, listed.source())

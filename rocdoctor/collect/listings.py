@@ -9,6 +9,7 @@ from rocdoctor.collect.records import GpuRecord
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source
 from rocdoctor.facts import ComputeNode, Display, LinkState, PcieHop
 from rocdoctor.parsers.pci import PciClass, is_virtual_bridge, parse_class
+from rocdoctor.parsers.text import whole_number
 
 if TYPE_CHECKING:
     from rocdoctor.parsers.lspci import PciDevice
@@ -195,8 +196,8 @@ def _lstopo_record(device: HwlocPciDevice, vendor: str, question: str, kfd_base:
     hives = [one.xgmi_hive_id for one in rsmi if one.xgmi_hive_id]
     if hives:
         record.put("hive_id", hives[0].removeprefix("0x").rjust(16, "0"), question, rsmi[0].line)
-    if rsmi and rsmi[0].name.removeprefix("rsmi").isdigit():
-        record.put("smi_index", int(rsmi[0].name.removeprefix("rsmi")), question, rsmi[0].line)
+    if rsmi and _rsmi_number(rsmi[0]) >= 0:
+        record.put("smi_index", _rsmi_number(rsmi[0]), question, rsmi[0].line)
     return record
 
 
@@ -207,8 +208,8 @@ def _partition(device: HwlocOsDevice, kfd_base: int, question: str) -> ComputeNo
 
 
 def _rsmi_number(device: HwlocOsDevice) -> int:
-    digits = device.name.removeprefix("rsmi")
-    return int(digits) if digits.isdigit() and len(digits) < 6 else -1
+    number = whole_number(device.name.removeprefix("rsmi"), 99_999)
+    return -1 if number is None else number
 
 
 def _kfd_base(topology: HwlocTopology) -> int | None:

@@ -12,7 +12,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers.limits import parse_limit
 from rocdoctor.parsers.memory import FileSystemSize, Meminfo, parse_df, parse_meminfo, parse_swaps, selected_choice
 from rocdoctor.parsers.mounts import mount_at, parse_mounts
-from rocdoctor.parsers.text import to_int
+from rocdoctor.parsers.text import to_int, whole_number
 
 T = TypeVar("T")
 
@@ -88,8 +88,9 @@ def _shm(host: Host) -> tuple[Fact[int], Fact[int]]:
     """(size, free) of /dev/shm, bytes: as the file system says, else as it was mounted, else from `df`."""
     answer = host.ask("space /dev/shm")
     words = answer.text.split() if answer.ok else []
-    if len(words) == 2 and all(one.isdecimal() for one in words):
-        return Known(int(words[0]), answer.source(1)), Known(int(words[1]), answer.source(1))
+    total, left = (whole_number(words[0]), whole_number(words[1])) if len(words) == 2 else (None, None)
+    if total is not None and left is not None:
+        return Known(total, answer.source(1)), Known(left, answer.source(1))
     sizes: list[Fact[int]] = [answer.unknown()]
     free: list[Fact[int]] = [answer.unknown()]
     for _, output in outputs(host, "df"):

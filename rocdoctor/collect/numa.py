@@ -41,7 +41,9 @@ def _merged(nodes: list[NumaNode]) -> NumaNode:
 
 def _from_sysfs(host: Host) -> list[NumaNode]:
     numbers = {
-        int(match[1]) for path in names_in(host, f"{_SYSFS}/node[0-9]*") if (match := re.search(r"/node(\d+)$", path))
+        int(match[1])
+        for path in names_in(host, f"{_SYSFS}/node[0-9]*")
+        if (match := re.search(r"/node(\d{1,6})$", path))
     }
     online = host.ask(f"read {_SYSFS}/online")
     numbers |= (list_to_set(online.text) if online.ok else None) or set()

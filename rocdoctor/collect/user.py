@@ -15,6 +15,7 @@ from rocdoctor.parsers.limits import parse_limits
 from rocdoctor.parsers.ls_long import parse_ls_long
 from rocdoctor.parsers.network import bdf_of_link
 from rocdoctor.parsers.process import group_names, groups_with_member, parse_id, parse_status
+from rocdoctor.parsers.text import whole_number
 
 # What a user name space shows for ids that it does not map (Linux include/linux/highuid.h).
 OVERFLOW_ID = 65534
@@ -155,14 +156,14 @@ def _node(host: Host, path: str, names: Mapping[int, str], opened: bool) -> Devi
         bdf = stated(bdf_of_link(link.text) if link.ok else None, link, 1) if link.ok else link.unknown()
     answer = host.ask(f"stat {path}")
     words = answer.text.split() if answer.ok else []
-    if len(words) < 4 or not words[3].isdecimal():
+    gid = whole_number(words[3]) if len(words) > 3 else None
+    if gid is None:
         listed = _listed_node(host, path)
         if listed is not None:
             return listed
         absent = answer.status == "absent" and answer.complete
         exists: Fact[bool] = Known(False, answer.source()) if absent else answer.unknown()
         return DeviceNode(path, exists, answer.unknown(), answer.unknown(), answer.unknown(), bdf)
-    gid = int(words[3])
     return DeviceNode(
         path,
         Known(True, answer.source(1)),

@@ -21,6 +21,7 @@ from rocdoctor.knowledge.advice import advice_named
 from rocdoctor.lint.advised import Advised, advice_names, is_read, read_advised, unsaid, wanted
 from rocdoctor.lint.judge import CHECKS, judge
 from rocdoctor.lint.python_source import is_python
+from rocdoctor.parsers.text import whole_number
 from rocdoctor.report.lint_text import render
 
 _MAX_FILES = 20_000
@@ -97,8 +98,8 @@ def _in_order(verdicts: list[Verdict], files: list[Advised]) -> list[Verdict]:
 
     def key(verdict: Verdict) -> tuple[int, int]:
         path, _, line = verdict.subject.rpartition(":")
-        found = verdict.finding is not None and path in places and line.isdigit()
-        return (places[path], int(line)) if found else (len(files), 0)
+        number = whole_number(line) if verdict.finding is not None and path in places else None
+        return (len(files), 0) if number is None else (places[path], number)
 
     return sorted(verdicts, key=key)
 

@@ -10,6 +10,7 @@ from rocdoctor.check import SEVERITIES
 from rocdoctor.compare.align import Aligned, align, gpu_words
 from rocdoctor.compare.numbers import same_message, same_words
 from rocdoctor.compare.snapshot import Found, Snapshot, Table
+from rocdoctor.parsers.text import whole_number
 from rocdoctor.traits import OF_GPU, OF_MACHINE, Group, Trait, same, shown
 
 Kind = Group | Literal["finding"]
@@ -233,7 +234,7 @@ def _there(machine: Snapshot, aligned: Aligned, number: int, subject: str) -> bo
     """Whether a machine has the subject of a finding; of a GPU that it has more than others nobody knows."""
     if not subject.startswith("gpu "):
         return True
-    place, row = subject.removeprefix("gpu "), aligned.rows[number]
-    if place.isdecimal() and int(place) < len(row):
-        return row[int(place)] is not None
+    place, row = whole_number(subject.removeprefix("gpu ")), aligned.rows[number]
+    if place is not None and place < len(row):
+        return row[place] is not None
     return machine.gpus_complete

@@ -10,6 +10,7 @@ from rocdoctor.lint.lexer import Command, Token
 from rocdoctor.lint.scopes import Sheet
 from rocdoctor.lint.shell import read_shell
 from rocdoctor.lint.trees import Tree, walk
+from rocdoctor.parsers.text import whole_number
 
 _PROGRAMS = frozenset(("docker", "podman", "nerdctl"))
 # Options of "docker run" that stand alone; every other takes a value.
@@ -92,7 +93,7 @@ def _service(box: Tree) -> Container:
         driver, count = device.get("driver"), device.get("count").text
         one.vendor, one.vendor_line = driver.text or one.vendor, driver.line
         ids = device.get("device_ids").items
-        one.gpus = len(ids) if ids else int(count) if count is not None and count.isdecimal() else None
+        one.gpus = len(ids) if ids else whole_number(count)
     return one
 
 
@@ -122,7 +123,7 @@ def _pod_container(kind: str, box: Tree, pod: Tree, tree: Tree) -> Container:
             match = _GPU.match(name)
             if match is not None:
                 one.vendor, one.vendor_line = match[1] or "intel", value.line
-                one.gpus = int(value.text) if value.text is not None and value.text.isdecimal() else None
+                one.gpus = whole_number(value.text)
     mounts = [mount.get("mountPath").text for mount in box.get("volumeMounts").items]
     one.shared_memory = "/dev/shm" in mounts or pod.get("hostIPC").text == "true" or not pod.mapping
     return one

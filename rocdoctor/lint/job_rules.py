@@ -11,6 +11,7 @@ from rocdoctor.lint.options import shell_text
 from rocdoctor.lint.parts import Parts, arguments, image_of
 from rocdoctor.lint.signs import Place, option, options
 from rocdoctor.lint.trees import walk
+from rocdoctor.parsers.text import whole_number
 
 _RUNNERS = ("torch.distributed.run", "torch.distributed.launch")
 _LAUNCH = frozenset(("torchrun", "deepspeed", "accelerate"))
@@ -25,7 +26,7 @@ _PLAIN_KINDS = frozenset(("Job", "Deployment", "ReplicaSet", "DaemonSet", "State
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdecimal() and len(text) < 7 else None
+    return whole_number(text, 999_999)
 
 
 def _batch(parts: Parts, *names: str) -> int | None:

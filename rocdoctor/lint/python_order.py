@@ -10,6 +10,7 @@ from typing import Any
 from rocdoctor.lint.python_index import Index, Place
 from rocdoctor.lint.python_settings import EnvSetting, settings_of
 from rocdoctor.lint.python_values import UNTOLD, constant, shown
+from rocdoctor.parsers.text import whole_number
 
 Rule = Mapping[str, Any]
 Found = Iterator[tuple[Place, str]]
@@ -83,7 +84,7 @@ def fixed_rank(index: Index, rule: Rule) -> Found:
     for one in ranks[:1]:
         for other in worlds:
             size = other.value or ""
-            if size.isdigit() and len(size) < 9 and int(size) > 1 and len(ranks) == 1:
+            if (whole_number(size) or 0) > 1 and len(ranks) == 1:
                 yield one.place, f"RANK={one.value} with WORLD_SIZE={size}"
                 return
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rocdoctor.parsers.job_lines import JobLine, Joined, job_lines, joined
+from rocdoctor.parsers.text import whole_number
 
 _MOST = 20_000
 _NUMBERS = r"\d{1,7}(?:,\s{0,4}\d{1,7}){0,4096}"
@@ -212,7 +213,7 @@ def _found(expression: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _whole(text: str | None) -> int | None:
-    return int(text) if text else None
+    return whole_number(text)
 
 
 def _ranks(text: str) -> tuple[int, ...]:
@@ -276,7 +277,7 @@ def _mismatches(flat: Joined) -> Iterator[Fingerprints]:
         yield Fingerprints(
             flat.line_at(one.start()).number,
             (int(one["a"]), int(one["b"])),
-            _whole(first.get("SequenceNumber")) if first.get("SequenceNumber", "").isdigit() else None,
+            _whole(first.get("SequenceNumber")),
             (first.get("OpType"), second.get("OpType")),
             (first.get("TensorShape"), second.get("TensorShape")),
             (first.get("TensorDtypes"), second.get("TensorDtypes")),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.parsers.cpuset import list_to_set, set_to_list
 from rocdoctor.parsers.nvidia_records import NvidiaFailure, parse_failures
-from rocdoctor.parsers.text import lines_of, to_int, value_of
+from rocdoctor.parsers.text import lines_of, to_int, value_of, whole_number
 
 _MAX_LINE = 4000
 _MAX_DEVICES = 512
@@ -92,7 +92,7 @@ def nvlink_count(kind: str | None) -> int | None:
     """4 from NV4, 0 from any other kind of path, None where nothing is known."""
     if kind is None:
         return None
-    return int(kind[2:]) if kind[:2] == "NV" and kind[2:].isdigit() else 0
+    return (whole_number(kind[2:]) or 0) if kind[:2] == "NV" else 0
 
 
 def parse_nvlink_status(text: str) -> NvLinkStatus:

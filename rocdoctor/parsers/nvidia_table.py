@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from rocdoctor.parsers.nvidia_fields import yes_no
 from rocdoctor.parsers.nvidia_gpu import base_name
 from rocdoctor.parsers.nvidia_records import MigInstance, NvidiaGpu, NvidiaProcess, NvidiaSmi, parse_failures
-from rocdoctor.parsers.text import lines_of, pci_address, to_bytes, value_of
+from rocdoctor.parsers.text import lines_of, pci_address, to_bytes, value_of, whole_number
 
 _MAX_GPUS = 512
 _MAX_ROWS = 4096
@@ -202,8 +202,8 @@ def _state_row(at: int, cells: list[str], gpu: _Gpu) -> None:
         gpu.put("performance_state", state.group(1), at)
     if power := _POWER.search(left):
         for name, word in (("power_w", power.group(1)), ("power_limit_w", power.group(2))):
-            if word.isdigit():
-                gpu.put(name, float(word), at)
+            if (watts := whole_number(word)) is not None:
+                gpu.put(name, float(watts), at)
             elif word in ("ERR!", "Unknown Error"):
                 gpu.errors[name] = word
     if len(cells) >= 2 and (memory := _MEMORY.search(cells[1])):

@@ -90,6 +90,16 @@ def to_int(text: object) -> int | None:
     return None
 
 
+def whole_number(text: str | None, limit: int = 2**63 - 1) -> int | None:
+    """A number of ASCII digits alone, up to a limit; None for anything else, also for one of thousands of digits."""
+    word = (text or "").strip()
+    if not word.isascii() or not word.isdecimal():
+        return None
+    word = word.lstrip("0") or "0"
+    value = int(word) if len(word) <= len(str(limit)) else limit + 1
+    return value if value <= limit else None
+
+
 def hex_int(text: object) -> int | None:
     """A whole number written in hexadecimal, with or without 0x."""
     if not isinstance(text, str):

@@ -103,7 +103,7 @@ def _reach(machine: Machine, device: Device, count: int, main: float | None) -> 
 
 
 def _maps_main_memory(machine: Machine) -> bool:
-    version = re.match(r"(\d+)\.(\d+)", value_or(machine.kernel.release, ""))
+    version = re.match(r"(\d{1,4})\.(\d{1,4})", value_or(machine.kernel.release, ""))
     return version is not None and (int(version.group(1)), int(version.group(2))) >= _GTT_SINCE
 
 

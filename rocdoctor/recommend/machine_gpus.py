@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import ComputeNode, Gpu, Machine
 from rocdoctor.knowledge.tables import arch_list_covers, gfx_target
+from rocdoctor.parsers.text import whole_number
 from rocdoctor.presence import has_node, is_driven, is_integrated, is_reserved, kfd_path
 from rocdoctor.recommend.gpus import GIB
 from rocdoctor.visibility import runtime_vendors, visible
@@ -202,8 +203,9 @@ def _selected(
 
 
 def _named(devices: Sequence[Device], entry: str) -> Device | None:
-    if entry.isdigit():
-        return devices[int(entry)] if int(entry) < len(devices) else None
+    if entry.isdecimal():
+        place = whole_number(entry)
+        return devices[place] if place is not None and place < len(devices) else None
     wanted = entry.lower().removeprefix("gpu-").removeprefix("0x").lstrip("0")
     for device in devices:
         own = value_or(device.gpu.unique_id, "").lower().removeprefix("gpu-").removeprefix("0x").lstrip("0")

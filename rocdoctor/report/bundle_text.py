@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import SmokeRun
+from rocdoctor.parsers.text import whole_number
 from rocdoctor.report.clean import one_line
 from rocdoctor.report.text import render
 
@@ -52,7 +53,7 @@ def masked_counts(texts: Iterable[str]) -> list[tuple[str, int, int]]:
 
 def _is_mark(word: str) -> bool:
     """Whether a long decimal number is a masked id."""
-    return not word.isdecimal() or int(word) >> 32 == _DEVICE_ID
+    return not word.isdecimal() or (whole_number(word, 2**64) or 0) >> 32 == _DEVICE_ID
 
 
 def masked_text(counts: list[tuple[str, int, int]], identity_kept: bool = False) -> str:

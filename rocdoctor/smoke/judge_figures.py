@@ -14,6 +14,7 @@ from typing import Any
 
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.parsers.text import whole_number
 from rocdoctor.smoke.expected import PER_DEVICE, gpu_of, link_between
 from rocdoctor.smoke.figure_math import usable
 from rocdoctor.smoke.figure_words import title, with_unit
@@ -194,7 +195,8 @@ def _numa_reason(name: str, entry: Mapping[str, Any], gpu: Gpu | None, machine: 
 def _holds(cpulist: str, cpu: int) -> bool:
     for part in cpulist.split(","):
         first, _, last = part.strip().partition("-")
-        if first.isdigit() and int(first) <= cpu <= int(last if last.isdigit() else first):
+        low, high = whole_number(first), whole_number(last)
+        if low is not None and low <= cpu <= (low if high is None else high):
             return True
     return False
 

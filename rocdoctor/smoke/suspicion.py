@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Sequence
 
+from rocdoctor.parsers.text import whole_number
 from rocdoctor.smoke.late import innermost_frames, waits
 from rocdoctor.smoke.pool import RankRecord
 from rocdoctor.smoke.rank_words import kind_of, ranks_text, said, state_of, where_text
@@ -111,7 +112,7 @@ def _elsewhere(waiting: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> li
         call, _, members = str(one.note.get("call", "")).partition(" among ")
         if not members:
             continue
-        numbers = {int(number) for number in members.split(",") if number.isdigit()}
+        numbers = {whole_number(number) for number in members.split(",")}
         away = [
             each for each in ranks
             if each.rank in numbers and str(each.note.get("call", "")).partition(" among ")[2] != members
