@@ -12,6 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Protocol
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, argv_of, normalise
 
 MAX_LINKS = 40
+MAX_STEPS = 4096  # parts of one path and of the links on it: a path of the kernel has 4,096 characters
 MAX_MATCHES = 10_000
 MAX_NAMES = 50_000  # of one folder
 # All answers together: many times what a machine's files amount to, and a bundle still holds it as base64.
@@ -91,36 +93,89 @@ def split(path: str) -> tuple[str, ...]:
     return tuple(part for part in path.split("/") if part not in ("", "."))
 
 
-def resolve(tree: Tree, root: tuple[str, ...], path: str) -> tuple[str, ...] | None:
-    """The parts of what a path leads to inside ``root``, links followed; None when it leads nowhere."""
-    todo = list(reversed(split(path)))
-    here: tuple[str, ...] = root
-    links = 0
-    while todo:
-        part = todo.pop()
-        if part == "..":
-            here = here[:-1] if len(here) > len(root) else root
-            continue
-        step = (*here, part)
-        kind = tree.kind(step)
-        target = ""
-        if kind == "link":
-            target = tree.target(step)
-        elif kind == "file" and todo:
-            target = _flattened(tree, step)
-            kind = "link" if target else ""
-        if kind == "link":
-            links += 1
-            if links > MAX_LINKS:
+@dataclass(frozen=True, slots=True)
+class _Led:
+    """Where a link leads (None: nowhere), and the steps and links that it takes to get there.
+
+    ``over``: not to be said, since that many steps and links did not suffice.
+    """
+
+    to: tuple[str, ...] | None
+    steps: int
+    links: int
+    over: bool = False
+
+
+# By root, place of the link, and whether the path goes on behind it: only then a one-line file may be a link.
+Links = dict[tuple[tuple[str, ...], tuple[str, ...], bool], _Led]
+
+
+class _TooFar(Exception):
+    """A path that takes more steps or links than any real one."""
+
+
+def resolve(tree: Tree, root: tuple[str, ...], path: str, known: Links | None = None) -> tuple[str, ...] | None:
+    """The parts of what a path leads to inside ``root``, links followed; None when it leads nowhere.
+
+    ``known`` keeps where links lead, for a tree that does not change. Like the kernel this follows 40 links in all.
+    """
+    try:
+        return _Walk(tree, root, {} if known is None else known).to(root, path)
+    except _TooFar:
+        return None
+
+
+class _Walk:
+    """One resolution: what is left of its steps and links."""
+
+    def __init__(self, tree: Tree, root: tuple[str, ...], known: Links) -> None:
+        self.tree, self.root, self.known = tree, root, known
+        self.steps, self.links = MAX_STEPS, MAX_LINKS
+
+    def to(self, here: tuple[str, ...], path: str, goes_on: bool = False) -> tuple[str, ...] | None:
+        todo = split(path)
+        for at, part in enumerate(todo, 1):
+            self._spend(1, 0)
+            if part == "..":
+                here = here[:-1] if len(here) > len(self.root) else self.root
+                continue
+            step = (*here, part)
+            kind = self.tree.kind(step)
+            behind = goes_on or at < len(todo)
+            if kind == "link" or (kind == "file" and behind):
+                found = self._link(here, step, kind, behind)
+                if found is None:
+                    return None
+                here = found
+            elif kind in ("dir", "file", "denied"):
+                here = step
+            else:
                 return None
-            if target.startswith("/"):
-                here = root
-            todo.extend(reversed(split(target)))
-        elif kind in ("dir", "file", "denied"):
-            here = step
-        else:
-            return None
-    return here
+        return here
+
+    def _spend(self, steps: int, links: int) -> None:
+        self.steps, self.links = self.steps - steps, self.links - links
+        if self.steps < 0 or self.links < 0:
+            raise _TooFar
+
+    def _link(self, here: tuple[str, ...], step: tuple[str, ...], kind: str, behind: bool) -> tuple[str, ...] | None:
+        key = self.root, step, behind
+        before = self.known.get(key)
+        if before is not None and before.over and self.steps <= before.steps and self.links <= before.links:
+            raise _TooFar
+        if before is not None and not before.over:
+            self._spend(before.steps, before.links)
+            return before.to
+        steps, links = self.steps, self.links
+        try:
+            self._spend(0, 1)
+            target = self.tree.target(step) if kind == "link" else _flattened(self.tree, step)
+            found = self.to(self.root if target.startswith("/") else here, target, behind) if target else None
+        except _TooFar:
+            self.known[key] = _Led(None, steps, links, over=True)
+            raise
+        self.known[key] = _Led(found, steps - self.steps, links - self.links)
+        return found
 
 
 def _flattened(tree: Tree, parts: tuple[str, ...]) -> str:
@@ -142,6 +197,7 @@ class TreeHost:
         self.origin = origin
         self.notes: tuple[str, ...] = getattr(tree, "notes", ())
         self._sizes: dict[tuple[str, ...], int] = {}
+        self._links: Links = {}
         base = self._base()
         self.root = (*base, "files") if tree.kind((*base, "files")) == "dir" else base
         self.commands = self._index_commands(base)
@@ -186,17 +242,20 @@ class TreeHost:
     def ask(self, question: str) -> Answer:
         verb, _, rest = question.partition(" ")
         if verb == "read":
-            return self._read(question, resolve(self.tree, self.root, rest))
+            return self._read(question, self._resolved(rest))
         if verb == "list":
             return Answer(question, "ok", "\n".join(self._glob(rest)).encode(), complete=False)
         if verb == "link":
-            parts = resolve(self.tree, self.root, rest)
+            parts = self._resolved(rest)
             if parts is None:
                 return Answer(question, "not-asked", complete=False)
             return Answer(question, "ok", ("/" + "/".join(parts[len(self.root) :])).encode(), complete=False)
         if verb == "run":
             return self._command(question)
         return Answer(question, "not-asked", complete=False)
+
+    def _resolved(self, path: str) -> tuple[str, ...] | None:
+        return resolve(self.tree, self.root, path, self._links)
 
     def _read(self, question: str, parts: tuple[str, ...] | None) -> Answer:
         kind = self.tree.kind(parts) if parts is not None else ""
@@ -238,10 +297,10 @@ class TreeHost:
                 if len(following) >= MAX_MATCHES:
                     break
                 if not any(sign in wanted for sign in "*?["):
-                    if resolve(self.tree, self.root, f"{prefix}/{wanted}") is not None:
+                    if self._resolved(f"{prefix}/{wanted}") is not None:
                         following.append(f"{prefix}/{wanted}")
                     continue
-                parts = resolve(self.tree, self.root, prefix)
+                parts = self._resolved(prefix)
                 names = self.tree.names(parts) if parts is not None else []
                 following += [f"{prefix}/{name}" for name in names if name.isprintable() and fnmatchcase(name, wanted)]
             found = following[:MAX_MATCHES]

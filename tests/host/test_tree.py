@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.archive import TarTree
-from rocdoctor.host.tree import DiskTree, TreeError, TreeHost
+from rocdoctor.host.tree import DiskTree, Links, TreeError, TreeHost, resolve, split
 
 
 def _write(root: Path, files: dict[str, str]) -> None:
@@ -202,3 +202,73 @@ def test_all_answers_of_a_folder_together_stay_bounded(tmp_path: Path) -> None:
     assert "larger than 40 MiB" in answers[4].note
     assert host.ask("read /proc/sparse0").status == "ok"  # asked again it is no more
     assert host.ask("read /proc/version").status == "ok"  # small ones still have room
+
+
+class _Counted:
+    """A tree in memory that counts how often it is looked at. A text is a link when it begins with ``->``."""
+
+    def __init__(self, entries: dict[str, str]) -> None:
+        self.entries = {split(name): what for name, what in entries.items()}
+        for parts in list(self.entries):
+            for depth in range(len(parts)):
+                self.entries.setdefault(parts[:depth], "dir")
+        self.looks = 0
+
+    def kind(self, parts: tuple[str, ...]) -> str:
+        self.looks += 1
+        what = self.entries.get(parts, "")
+        return "link" if what.startswith("->") else what and ("dir" if what == "dir" else "file")
+
+    def target(self, parts: tuple[str, ...]) -> str:
+        return self.entries[parts][2:]
+
+    def names(self, parts: tuple[str, ...]) -> list[str]:
+        return sorted(one[-1] for one in self.entries if len(one) == len(parts) + 1 and one[:-1] == parts)
+
+    def data(self, parts: tuple[str, ...]) -> bytes:
+        return self.entries[parts].encode()
+
+
+def _chain(links: int, target: str) -> dict[str, str]:
+    """Links that lead to each other over many detours, and 200 entries that lead to the first."""
+    entries = {f"sys/l{number}": f"->{target}l{number + 1}" for number in range(links)}
+    entries |= {f"sys/dev/e{number}": "->../l0" for number in range(200)}
+    return {**entries, "sys/d": "dir", f"sys/l{links}": "dir"}
+
+
+def test_links_follow_as_the_kernel_follows_them() -> None:
+    tree = _Counted(_chain(38, ""))
+    assert resolve(tree, (), "sys/dev/e7") == ("sys", "l38")
+    assert resolve(_Counted(_chain(40, "")), (), "sys/dev/e7") is None
+    assert resolve(_Counted({"a": "->b", "b": "->a"}), (), "a") is None
+    assert resolve(_Counted({"a": "->../../b", "b": "dir"}), (), "a") == ("b",)
+
+
+def test_a_flattened_link_may_lead_to_another() -> None:
+    tree = _Counted({"opt/rocm": "/etc/alternatives/rocm", "etc/alternatives/rocm": "/opt/rocm-6", "opt/rocm-6/v": "1"})
+    assert resolve(tree, (), "opt/rocm/v") == ("opt", "rocm-6", "v")
+    assert resolve(tree, (), "opt/rocm") == ("opt", "rocm")
+    tree = _Counted({"opt/rocm": "->/alt", "alt": "/opt/rocm-6", "opt/rocm-6/v": "1"})
+    assert resolve(tree, (), "opt/rocm/v") == ("opt", "rocm-6", "v")
+    assert resolve(tree, (), "opt/rocm") == ("alt",)
+
+
+@pytest.mark.parametrize("detour", ["d/../" * 790, "d/../" * 60, "l0/../" * 3])
+def test_what_links_lead_over_is_walked_once(detour: str) -> None:
+    tree = _Counted(_chain(36, detour))
+    host = TreeHost(tree, "made")
+    host.ask("list /sys/dev/*/x")
+    for number in range(200):
+        host.ask(f"link /sys/dev/e{number}")
+    assert tree.looks < 40_000
+
+
+def test_the_order_of_questions_decides_nothing() -> None:
+    for links in (20, 38, 39, 40, 45):
+        entries = _chain(links, "d/../")
+        known: Links = {}
+        tree = _Counted(entries)
+        paths = [f"sys/l{number}" for number in range(links)] + ["sys/dev/e3"]
+        alone = [resolve(tree, (), path) for path in paths]
+        assert [resolve(tree, (), path, known) for path in paths] == alone
+        assert [resolve(tree, (), path, known) for path in reversed(paths)] == alone[::-1]
