@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import tarfile
 import tempfile
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES
 from rocdoctor.host.tree import TreeError, split
+from rocdoctor.host.unpack import Damaged, is_packed, unpacked
 
 MAX_MEMBERS = 150_000
 MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 _MAX_DEPTH = 64
 _MAX_NAME = 4096
-_MAX_READ = 32 * 1024 * 1024
+_MAX_READ = 1024 * 1024
+# Of long names and extended headers, which are made of records as short as six bytes.
+_MAX_EXTENDED = 32 * 1024 * 1024
 _MAX_IN_MEMORY = 32 * 1024 * 1024
 
 
@@ -41,10 +39,15 @@ class _Bounded:
     def __init__(self, stream: IO[bytes]) -> None:
         self.stream = stream
         self.seek, self.tell = stream.seek, stream.tell
+        self.extended = _MAX_EXTENDED
 
     def read(self, size: int = -1) -> bytes:
         if not 0 <= size <= _MAX_READ:
             raise tarfile.ReadError(f"a header of {size} bytes")
+        if size > tarfile.BLOCKSIZE:
+            self.extended -= size
+        if self.extended < 0:
+            raise tarfile.ReadError(f"extended headers of more than {_MAX_EXTENDED // 2**20} MiB")
         return self.stream.read(size)
 
 
@@ -64,7 +67,7 @@ class TarTree:
             self.stream, problem = _unpacked(path)
             with tarfile.open(fileobj=cast("IO[bytes]", _Bounded(self.stream)), mode="r:") as archive:
                 for count, member in enumerate(archive):
-                    if count >= MAX_MEMBERS:
+                    if count >= MAX_MEMBERS or len(self.members) >= MAX_MEMBERS:
                         problem = f"only its first {MAX_MEMBERS} members were read"
                         break
                     self._add(member)
@@ -112,32 +115,26 @@ class TarTree:
 
 _DIRECTORY = _Member("dir")
 _NOTHING = _Member("")
-_DAMAGE = (tarfile.TarError, OSError, EOFError, zlib.error, lzma.LZMAError)
+_DAMAGE = (tarfile.TarError, OSError, EOFError)
 
 
 def _unpacked(path: Path) -> tuple[IO[bytes], str]:
     """(the plain archive as a file, why it is not whole or ""); raises what the unpackers raise when nothing is."""
     opened = path.open("rb")
-    head = opened.read(6)
+    packed = is_packed(opened.read(6))
     opened.seek(0)
-    unpack = next((one for begin, one in _UNPACKERS if head.startswith(begin)), None)
-    if unpack is None:
+    if not packed:
         return opened, ""
     plain = tempfile.SpooledTemporaryFile(_MAX_IN_MEMORY)  # noqa: SIM115 - stays open as long as the host
     problem = ""
-    with opened, cast("io.BufferedReader", unpack(opened, "rb")) as packed:
+    with opened:
         try:
-            while chunk := packed.read1(1 << 18):
-                plain.write(chunk)
+            for piece in unpacked(opened):
+                plain.write(piece)
                 if plain.tell() > MAX_TOTAL_BYTES:
                     problem = f"it unpacks to more than {MAX_TOTAL_BYTES // 2**20} MiB"
                     break
-        except _DAMAGE as error:
+        except Damaged as error:
             problem = f"damaged or cut off ({error})"
     plain.seek(0)
     return cast("IO[bytes]", plain), problem
-
-
-_UNPACKERS: tuple[tuple[bytes, Callable[..., object]], ...] = (
-    (b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ", lzma.open),
-)  # fmt: skip

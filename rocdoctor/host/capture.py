@@ -19,13 +19,14 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
+import io
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status
+from rocdoctor.host.unpack import Damaged, unpacked
 
 MAGIC = "rocdoctor capture 1"
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -63,21 +64,15 @@ def gunzip(data: bytes, limit: int = MAX_FILE_BYTES) -> bytes:
     """Unpacked gzip data, never more than ``limit`` bytes; raises CaptureError when damaged or larger."""
     parts: list[bytes] = []
     room = limit
-    while data[:2] == b"\x1f\x8b":  # several members in a row are one file (parallel packers, concatenated logs)
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            parts.append(unpacker.decompress(data, room + 1))
-        except zlib.error as error:
-            raise CaptureError(f"damaged gzip data: {error}") from None
-        room -= len(parts[-1])
-        if room < 0:
-            raise CaptureError(f"unpacks to more than {limit // 2**20} MiB")
-        if not unpacker.eof:
-            raise CaptureError("damaged gzip data: it ends too early (cut off on its way?)")
-        if len(parts) > _MAX_MEMBERS:
-            raise CaptureError(f"more than {_MAX_MEMBERS} gzip members")
-        data = unpacker.unused_data
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    try:
+        for part in unpacked(io.BytesIO(data), _MAX_MEMBERS):
+            room -= len(part)
+            if room < 0:
+                raise CaptureError(f"unpacks to more than {limit // 2**20} MiB")
+            parts.append(part)
+    except Damaged as problem:
+        raise CaptureError(f"damaged gzip data: {problem}") from None
+    return b"".join(parts)
 
 
 def pack(text: str) -> bytes:
