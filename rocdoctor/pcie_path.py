@@ -163,10 +163,9 @@ def equal_gpus(machine: Machine, gpu: Gpu) -> list[Gpu]:
         return value_or(one.pci_id, None) or value_or(one.name, None)
 
     mine = model(gpu)
-    return [
-        other for other in machine.gpus
-        if mine is not None and other.index != gpu.index and other.vendor == gpu.vendor and model(other) == mine
-    ]  # fmt: skip
+    if mine is None:
+        return []
+    return [one for one in machine.gpus if one.index != gpu.index and one.vendor == gpu.vendor and model(one) == mine]
 
 
 def narrowest(gpu: Gpu) -> Fact[int]:

@@ -193,9 +193,10 @@ def wants(machine: Machine, vendor: str) -> bool:
 
 def others_work(machine: Machine, gpu: Gpu) -> bool:
     """Another kind of discrete GPU that training could use has its driver."""
+    own = value_or(gpu.pci_id, None)
     return any(
-        other is not gpu and is_driven(other) and not is_integrated(other) and kfd_path(other) is not False
-        and value_or(other.pci_id, None) != value_or(gpu.pci_id, None)
+        other is not gpu and value_or(other.pci_id, None) != own
+        and is_driven(other) and not is_integrated(other) and kfd_path(other) is not False
         for other in machine.gpus
     )  # fmt: skip
 

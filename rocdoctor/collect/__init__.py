@@ -126,4 +126,4 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         programs=programs.collect_programs(host),
     )
     machine = with_voices(host, stated.filled(host, machine))
-    return replace(machine, unanswered=noting.unanswered)
+    return replace(machine, unanswered=(*noting.unanswered, *view.unread))

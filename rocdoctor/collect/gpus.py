@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -26,10 +27,13 @@ from rocdoctor.facts import (
     Pcie,
     PcieHop,
     Power,
+    Unanswered,
 )
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.tables import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
 
+# Eight GPUs of 128 functions each; the largest known have 64 partitions or virtual functions in all.
+MAX_GPUS = 1024
 # What lspci prints for a device that its table of names does not have.
 _NUMBER_FOR_NAME = re.compile(r"\bDevice [0-9a-f]{4}$")
 _SIMPLE = (
@@ -51,6 +55,14 @@ class GpuView:
         self.displays: list[Display] = []
         self.complete = False
         self.topology = kfd.KfdTopology()
+        self.listed = 0  # the most that one source lists, where that is more than is read
+
+    @property
+    def unread(self) -> tuple[Unanswered, ...]:
+        """That there were more GPUs than any machine has."""
+        if self.listed <= MAX_GPUS:
+            return ()
+        return (Unanswered("all GPUs", "cut", f"the first {MAX_GPUS} of {self.listed} count"),)
 
 
 def from_sysfs(host: Host) -> GpuView:
@@ -62,7 +74,9 @@ def from_sysfs(host: Host) -> GpuView:
         if pci.is_plain_display(device.uevent.vendor_id, device.pci_class):
             view.displays.append(pci.display(device))
         elif vendor is not None:
-            view.records.append(pci.gpu_record(host, device, vendor))
+            view.listed += 1
+            if view.listed <= MAX_GPUS:
+                view.records.append(pci.gpu_record(host, device, vendor))
     view.complete = listed.ok and listed.complete and bool(devices)
     known = {display.bdf.value for display in view.displays if isinstance(display.bdf, Known)}
     view.records += [record for record in drm.records(host) if record.bdf not in known]
@@ -145,11 +159,25 @@ def _log_vendor(text: str) -> str | None:
 
 def build(view: GpuView, tools: Tools) -> tuple[tuple[Gpu, ...], tuple[GpuLink, ...], tuple[Disagreement, ...]]:
     """Physical GPUs in the order of their PCI addresses, the links between them, and where sources disagree."""
-    devices = join(view.records)
+    devices = _bounded(view)
     gpus = tuple(_gpu(index, device) for index, device in enumerate(devices))
     links = gpu_links(gpus, devices, view.topology, tools)
     unlike = [one for gpu, device in zip(gpus, devices, strict=True) for one in disagreements(device, gpu.label)]
     return gpus, links, tuple(unlike)
+
+
+def _bounded(view: GpuView) -> list[Device]:
+    """The devices of all records, as many as a machine can have; that there are more makes the list incomplete."""
+    counts: Counter[str] = Counter()
+    kept: list[GpuRecord] = []
+    for record in view.records:
+        counts[record.source] += 1
+        if counts[record.source] <= MAX_GPUS:
+            kept.append(record)
+    devices = join(kept)
+    view.listed = max(view.listed, len(devices), *counts.values(), 0)
+    view.complete = view.complete and view.listed <= MAX_GPUS
+    return devices[:MAX_GPUS]
 
 
 def _gpu(index: int, device: Device) -> Gpu:

@@ -60,7 +60,7 @@ def topology(host: Host) -> KfdTopology:
     host.prefetch(f"read {folder}/{name}" for folder in folders for name in ("properties", "gpu_id", "name"))
     numbers: list[int] = []
     nodes: list[KfdNode] = []
-    hidden, whole = 0, listed.complete
+    hidden, whole = 0, listed.complete and len(listed.lines()) <= _MAX_NODES
     for folder in folders:
         number = folder.rsplit("/", 1)[-1]
         properties = host.ask(f"read {folder}/properties")

@@ -59,7 +59,10 @@ def gpu_vendor(vendor_id: int | None, pci_class: PciClass | None) -> str | None:
 def devices(host: Host) -> tuple[list[PciDevice], Answer]:
     """All devices of the bus and the listing's answer, which is incomplete when a device could not be read."""
     listed = host.ask("list /sys/bus/pci/devices/*")
-    folders = listed.lines()[:MAX_PATHS] if listed.ok else []
+    lines = listed.lines() if listed.ok else []
+    folders = lines[:MAX_PATHS]
+    if len(lines) > MAX_PATHS:
+        listed = replace(listed, complete=False, truncated=True)
     questions = [f"read {folder}/uevent" for folder in folders]
     host.prefetch(questions)
     found: list[PciDevice] = []

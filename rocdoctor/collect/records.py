@@ -85,6 +85,9 @@ class Device:
         return {value for record in self.records if (value := getattr(record, name)) is not None}
 
 
+_NAMES = ("unique_id", "gpu_id", "kfd_node", "drm_card", "render_minor")
+
+
 def _same_device(device: Device, record: GpuRecord) -> bool:
     if device.vendor != record.vendor and "other" not in (device.vendor, record.vendor):
         return False
@@ -98,23 +101,44 @@ def _same_device(device: Device, record: GpuRecord) -> bool:
             device.ids("unique_id") and record.unique_id is not None and record.unique_id not in device.ids("unique_id")
         )
         return same_slot and partitions and not unlike
-    names = ("unique_id", "gpu_id", "kfd_node", "drm_card", "render_minor")
-    return any(getattr(record, name) is not None and getattr(record, name) in device.ids(name) for name in names)
+    return any(getattr(record, name) is not None and getattr(record, name) in device.ids(name) for name in _NAMES)
+
+
+def _keys(record: GpuRecord) -> list[tuple[str, object]]:
+    """What records of one device share at least one of (``_same_device``): the slot, or another name."""
+    slot: list[tuple[str, object]] = [("slot", record.bdf.rsplit(".", 1)[0])] if record.bdf else []
+    return [*slot, *((name, value) for name in _NAMES if (value := getattr(record, name)) is not None)]
+
+
+class _Index:
+    """Devices by what their records are called: of a thousand only a few come into question for a record."""
+
+    def __init__(self) -> None:
+        self.devices: list[Device] = []
+        self._places: dict[tuple[str, object], dict[int, None]] = {}
+
+    def take(self, record: GpuRecord) -> bool:
+        """Give the record to the first device that it speaks of, or to a new one where it has an address."""
+        keys = _keys(record)
+        places = sorted({place for key in keys for place in self._places.get(key, ())})
+        found = next((place for place in places if _same_device(self.devices[place], record)), None)
+        if found is None and record.bdf is None:
+            return False
+        if found is None:
+            found = len(self.devices)
+            self.devices.append(Device(record.vendor))
+        self.devices[found].records.append(record)
+        for key in keys:
+            self._places.setdefault(key, {})[found] = None
+        return True
 
 
 def join(records: Iterable[GpuRecord]) -> list[Device]:
     """Physical devices from all records, ordered by PCI address (those without one last)."""
     ordered = sorted(records, key=lambda record: (record.bdf is None, record.rank))
-    devices: list[Device] = []
-    nameless: list[GpuRecord] = []
-    for record in ordered:
-        found = next((device for device in devices if _same_device(device, record)), None)
-        if found is not None:
-            found.records.append(record)
-        elif record.bdf:
-            devices.append(Device(record.vendor, [record]))
-        else:
-            nameless.append(record)
+    index = _Index()
+    nameless = [record for record in ordered if not index.take(record)]
+    devices = index.devices
     _place_nameless(devices, nameless)
     return sorted(devices, key=lambda device: (device.bdf is None, _address_key(device.bdf)))
 
