@@ -57,10 +57,11 @@ def least() -> int:
 def _times(data: bytes, number: int) -> bytes:
     """A text that many times, each with other numbers."""
 
-    def shifted(found: re.Match[bytes], by: int) -> bytes:
-        return str(int(found[0]) + by).encode() if len(found[0]) < 9 else found[0]
+    return b"\n".join(_shifted(data, by) for by in range(0, 7 * number, 7))
 
-    return b"\n".join(re.sub(rb"\d+", lambda one, by=by: shifted(one, by), data) for by in range(0, 7 * number, 7))
+
+def _shifted(data: bytes, by: int) -> bytes:
+    return re.sub(rb"\d+", lambda one: b"%d" % (int(one[0]) + by) if len(one[0]) < 9 else one[0], data)
 
 
 def _largest(start: str) -> Answer:

@@ -12,7 +12,8 @@ from rocdoctor.knowledge.load import load_table
 _BEGIN = """# What leaves the machine, and what does not
 
 Nothing is ever sent anywhere. `rocdoctor bundle` writes one text file, with mode 0600, that you can read before you
-give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and writes nothing. Reports of a live
+give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and writes nothing (without escape
+sequences and invisible characters; `-o -` prints it to the byte). Reports of a live
 machine (`rocdoctor check`, `facts`) are masked in the same way, since they get pasted too. `--include-identity` lifts
 all of it.
 

@@ -8,6 +8,7 @@ import pytest
 
 from rocdoctor.evidence import Unknown
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import load_table
 from tests.install_kit import KERNELS, WHOLE, found, system, whole
 
 
@@ -169,3 +170,11 @@ def test_a_point_release_is_its_release() -> None:
     one = install.distribution(system("ubuntu", "24.04.1"))
     assert one is not None and one.key == "ubuntu 24.04"
     assert install.distribution(system("ubuntu", "24.10.1")) is None
+
+
+@pytest.mark.parametrize("name", ["rocky 9", "almalinux 9", "rocky 10", "almalinux 10"])
+def test_rebuilds_take_epel_from_their_own_signed_repository(name: str) -> None:
+    rows = load_table("install_nvidia")["vendor"]
+    row = next(one for one in rows if name in one["distributions"])
+    steps = load_table("install_nvidia")["steps"]
+    assert [steps[one]["run"] for one in row["steps"] if one.startswith("epel")] == [["dnf install epel-release"]]
