@@ -17,9 +17,8 @@ from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, Outcome, check, not_applicable, quote, whole_machine
 from rocdoctor.facts import Machine, ToolFailure
-from rocdoctor.host.base import argv_of
 from rocdoctor.log_events import is_current, other_events
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.question_commands import command_of
 
 _GPU_TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi")
 # What a driver that no longer answers leaves in the kernel log.
@@ -53,14 +52,12 @@ def _hung(failure: ToolFailure) -> bool:
 
 def _finding(failure: ToolFailure, stuck: bool) -> Finding:
     shown = failure.question.removeprefix("run ")
-    argv = argv_of(failure.question)
-    command = shell("{argv:option}", argv=argv) if argv else ShellCommand("")
     hung = _hung(failure)
     vendor = _program(failure) in _GPU_TOOLS
     why = failure.why.removeprefix(f"{failure.question}: ")
     evidence = (quote(failure.question, failure.text[:200] or why, failure.line),)
     text = "Run it by hand; if it hangs, look for GPU resets in the kernel log first"
-    fix = Fix(text, command=command, safety="safe")
+    fix = Fix(text, command=command_of(failure.question), safety="safe")
     said = "hung" if hung else "failed"
     message = f"`{shown}` {said} ({why}); the report does without it."
     return Finding("warning" if hung and vendor and stuck else "info", message, evidence, fix)

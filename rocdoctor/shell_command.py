@@ -60,9 +60,9 @@ _GLOB = re.compile(r"/[A-Za-z0-9_./:@%+=,*?-]{0,1000}")
 _OTHER_KINDS = ("path", "glob", "option")
 # Stand-ins of the masking (docs/privacy.md): of no use in a command, and somebody's host may really be host-1.
 _MASKED = re.compile(r"(?:host|user|domain|ip|email|wwn|uuid|serial|ssid)-\d+(?:[.\[].*)?|masked-.*|<.*", re.IGNORECASE)
-# Shown by nothing, and printable for Python, which refuses control and format characters (Unicode's Default_Ignorable).
+# Shown by nothing, yet printable for Python (Unicode's Default_Ignorable); and the backtick, which no fence can hold.
 _SHAPELESS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+    "[`\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
@@ -78,6 +78,11 @@ def shell(template: LiteralString, /, **words: Word) -> ShellCommand:
             word = _in_shell(words[name], kind, inside)
             parts.append(name.upper() if word is None else word)
     return str.__new__(ShellCommand, "".join(parts))
+
+
+def words_of(template: LiteralString) -> tuple[tuple[str, str], ...]:
+    """The names and kinds of the words of a template, each once; ValueError as ``shell``."""
+    return tuple(dict.fromkeys((name, kind) for _, name, kind, _ in _parsed(template) if name))
 
 
 def fits(text: str, kind: str = "") -> bool:

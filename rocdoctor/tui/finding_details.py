@@ -5,23 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rocdoctor.check import Evidence
 from rocdoctor.diagnose import Diagnosis, NextStep
-from rocdoctor.host.base import Answer, Host, argv_of
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.question_commands import command_of
 from rocdoctor.shell_command import ShellCommand, shell
 from rocdoctor.tui.excerpt import Excerpt, excerpt, merged
 from rocdoctor.tui.finding_list import Row
 
-if TYPE_CHECKING:
-    from typing_extensions import LiteralString
-
 _ASKED = re.compile(r"((?:read|run|list|stat|space|link|open|env|python)\b[^:]{0,300}?): ")
-_COMMANDS: dict[str, LiteralString] = {
-    "read": "cat {path:path}", "list": "ls -d {path:glob}", "stat": "ls -l {path:path}", "space": "df {path:path}",
-    "link": "readlink -f {path:path}", "open": "ls -l {path:path}",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +102,6 @@ def steps_for(host: Host, row: Row, diagnosis: Diagnosis) -> tuple[NextStep, ...
     elif host.kind != "live" and re.search(r"evidence|does not cover|in this text", why):
         steps.append(NextStep("rocdoctor bundle", "on that machine: it records everything that rocdoctor asks"))
     return tuple(dict.fromkeys(steps))
-
-
-def command_of(question: str) -> ShellCommand:
-    """A command that people can type for a question; empty where there is none."""
-    verb, _, rest = question.partition(" ")
-    if verb == "env":
-        return ShellCommand("env")
-    if verb == "run":
-        return shell("{argv:option}", argv=argv_of(question))
-    return shell(_COMMANDS[verb], path=rest) if rest and verb in _COMMANDS else ShellCommand("")
 
 
 def reads_itself(row: Row) -> bool:
