@@ -16,7 +16,7 @@ Words = Callable[[str], str]
 
 
 @cache
-def _fields(kind: type[Any]) -> tuple[str, ...]:
+def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(one.name for one in fields(kind))
 
 

@@ -40,8 +40,8 @@ PROGRAMS = (
     "chronyc", "ethtool", "tc", "readlink", "tee", "sysctl", "ibstat", "journalctl", "squeue", "ibv_devinfo",
     "nvidia-ctk", "dnf", "zypper", "pacman", "rpm", "update-grub", "update-initramfs", "mount", "systemctl", "lscpu",
     "find", "rm", "sh", "torchrun", "lsblk", "numactl", "fuser", "nvidia-settings", "cpupower", "sleep", "sed",
-    "groups", "YOUR_COMMAND", "INTERFACE", "COMPILER", "lsof", "curl", "wget", "gpg", "install", "mkdir", "chmod",
-    "dd", "sort", "conda",
+    "groups", "YOUR_COMMAND", "INTERFACE", "COMPILER", "lsof", "accelerate", "deepspeed", "dirname", "basename",
+    "date", "curl", "wget", "gpg", "install", "mkdir", "chmod", "dd", "sort", "conda",
 )  # fmt: skip
 
 _NOTE = '#!/bin/sh\nprintf \'%s\\0\' "${0##*/}" "$@" >> "$CALLS"\nprintf \'\\n\\0\' >> "$CALLS"\n'
@@ -76,6 +76,7 @@ class ShellBox:
         self.path.mkdir()
         for name in (*PROGRAMS, "mark"):
             self._stand_in(name)
+        self._stand_in("scontrol", "echo node-07\n")
         self._stand_in("touch", f'for one; do :; done; : > "$HOME/{MARK}"\n')
 
     def _stand_in(self, name: str, more: str = "") -> None:
@@ -103,6 +104,22 @@ class ShellBox:
         assert not (self.folder / MARK).exists(), "a word was run"
         assert not re.search("syntax error|unexpected EOF|restricted|bad substitution", said), said
         return _told(kept, calls.read_bytes().decode("utf-8", "surrogateescape"))
+
+    def script(self, text: str, **given: str) -> list[tuple[str, ...]]:
+        """Run a whole script, whose redirections and files are its own; the words of every program that it called."""
+        assert BASH is not None
+        calls, file = self.folder / "calls", self.folder / "script.sh"
+        calls.write_bytes(b"")
+        file.write_text(text)
+        here = {"PATH": str(self.path), "HOME": str(self.folder), "CALLS": str(calls), "USER": "alice", **given}
+        done = subprocess.run(
+            [BASH, str(file)], env=here, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+            check=False,
+        )  # fmt: skip
+        said = done.stderr.decode(errors="replace")
+        assert not list(self.folder.rglob(MARK)), "a word was run"
+        assert not re.search("syntax error|unexpected EOF|command not found|bad substitution", said), said
+        return [tuple(one.split("\0")) for one in calls.read_bytes().decode(errors="replace").split("\0\n\0")[:-1]]
 
 
 def _told(commands: Sequence[str], calls: str) -> list[Ran]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from typing import Any
 
 from rocdoctor.shell_command import words_of
 from tests.kit import ROOT
 
 
 @cache
-def templates() -> tuple[str, ...]:
+def templates() -> tuple[Any, ...]:
     """Every literal that may be one: it has words of known kinds, and stands in a file that makes commands."""
     found = set()
     for folder in ("rocdoctor", "checks"):
@@ -25,8 +26,8 @@ def _literals(tree: ast.AST) -> set[str]:
     return {one.value for one in ast.walk(tree) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
 
 
-def _is_template(text: str) -> bool:
+def _is_template(text: Any) -> bool:
     try:
-        return bool(words_of(text)) and text.isprintable()  # type: ignore[arg-type]
+        return bool(words_of(text)) and text.isprintable()
     except (ValueError, IndexError):
         return False

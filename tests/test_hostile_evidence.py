@@ -22,7 +22,7 @@ from rocdoctor.setup.plan import Action
 from rocdoctor.setup.planner import plan
 from rocdoctor.setup.typed import quoted, typed
 from rocdoctor.smoke.nodes.findings import NodeFinding, local_findings
-from rocdoctor.smoke.nodes.interfaces import GLOO, Interface
+from rocdoctor.smoke.nodes.interfaces import Interface
 from rocdoctor.smoke.nodes.links import Link, Stream
 from rocdoctor.smoke.nodes.meet import explain
 from rocdoctor.smoke.nodes.path_findings import frame_findings
@@ -178,13 +178,13 @@ def test_the_reply_to_a_pasted_text_carries_no_attack(
 ) -> None:
     file = tmp_path / "post.txt"
     file.write_text(
-        f"$ env | grep MASTER\nMASTER_ADDR={word}\nMASTER_PORT=29500\n\n[W socket.cpp:464] [c10d] The client socket "
-        f"has failed to connect to [{word}]:29500 (errno: 110 - Connection timed out).\n"
-        "torch.distributed.DistNetworkError: The client socket has timed out after 60000ms while trying to connect to "
-        f"({word}, 29500).\n"
+        f"$ env\nHOME=/home/alice\nMASTER_ADDR={word}\nMASTER_PORT=29500\nWORLD_SIZE=2\n\n$ torchrun train.py\n"
+        "RendezvousConnectionError: The connection to the C10d store has failed. See inner exception for details.\n"
     )
     run(["read", str(file), "--format", "markdown"])
-    _pasted(capsys.readouterr().out, tmp_path)
+    told = capsys.readouterr().out
+    assert "getent hosts" in told
+    _pasted(told, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_group_of_the_evidence_joins_nobody_else(
 @pytest.mark.parametrize("word", HOSTILE)
 def test_nodes_of_strangers(word: str, tmp_path: Path) -> None:
     face = Interface(word, True, True, 1500, 10000, ("198.51.100.1",))
-    one = node(0, LO, face, **{GLOO: "ib7"})
+    one = node(0, LO, face, GLOO_SOCKET_IFNAME="ib7")
     link = Link(0, 1, word, frame_bytes=9000, frame_out=1500, out=Stream(0, 1.0, True))
     made: list[NodeFinding] = local_findings(one, "gloo", "198.51.100.1")
     made += local_findings(node(0, LO, face, host=("127.0.1.1",)), "gloo", "198.51.100.1")

@@ -100,7 +100,7 @@ def test_what_is_usual_passes(kind: str) -> None:
 def test_every_template_can_be_filled() -> None:
     assert len(templates()) > 80
     for template in templates():
-        made = shell(template, **{name: _WORDS[kind] for name, kind in words_of(template)})  # type: ignore[arg-type]
+        made = shell(template, **{name: _WORDS[kind] for name, kind in words_of(template)})
         assert "{" not in made.replace("${", ""), made
         # The words of these builtins are evaluated: unset 'a[$(command)]' runs it, however it is quoted.
         assert not re.search(r"\b(?:unset|printf -v|read|declare|let|test -v) (?:\{\w+\})", template), template
@@ -113,7 +113,7 @@ def test_no_template_runs_a_word(tmp_path: Path) -> None:
     for template in templates():
         named = words_of(template)
         for hostile in HOSTILE:
-            made = shell(template, **dict.fromkeys((name for name, _ in named), hostile))  # type: ignore[arg-type]
+            made = shell(template, **dict.fromkeys((name for name, _ in named), hostile))
             # Where the program itself is a word, or there is none (settings of the kernel), it is typed as words.
             program = template.split()[0]
             cases[made if "{" not in program and not program.startswith("-") else f"grep -- {made}"] = hostile
