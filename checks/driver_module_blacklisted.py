@@ -60,7 +60,7 @@ def driver_module_blacklisted(machine: Machine) -> Outcome:
             (evidence,),
             Fix(f"Remove {said} from {place if word is None else 'the boot loader configuration (/etc/default/grub)'}, "
                 "update the boot files and reboot", command=boot, safety="reboots", effective="reboot",
-                verify=shell("lsmod | grep {module:name}", module=module)),
+                verify=shell("lsmod | grep {module:module}", module=module)),
             confidence="certain" if sure else "likely",
             explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
         ))  # fmt: skip

@@ -64,9 +64,9 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
     fix = Fix(
         f"Look whether the kernel has the module (modinfo {module}; dkms status). If not, install the headers and the "
         f"{driver} for this kernel, or boot a kernel that the driver supports; then load it.{signed}",
-        command=shell("modinfo -n {module:name}; dkms status; sudo modprobe {module:name}", module=module),
+        command=shell("modinfo -n {module:module}; dkms status; sudo modprobe {module:module}", module=module),
         safety="safe",
-        verify=shell("lsmod | grep {module:name}", module=module),
+        verify=shell("lsmod | grep {module:module}", module=module),
     )  # fmt: skip
     explains = ("gpu-without-driver", "kfd-missing", "device-permission")
     if misfit is not None:

@@ -55,10 +55,11 @@ def driver_not_loaded_message(machine: Machine) -> Outcome:
             f"reinstall {package}, or boot a kernel {supported}; with the kernel's own driver load it with modprobe "
             f"{module}",
             command=shell(
-                "dkms status; sudo modprobe {module:name}; sudo dmesg | grep -i {module:name} | tail -20", module=module
+                "dkms status; sudo modprobe {module:module}; sudo dmesg | grep -i {module:module} | tail -20",
+                module=module,
             ),
             safety="reboots",
-            verify=shell("lsmod | grep {module:name}", module=module),
+            verify=shell("lsmod | grep {module:module}", module=module),
         ),
         confidence="likely",
         explains=_EXPLAINS,

@@ -65,7 +65,7 @@ def driver_probe_failed(machine: Machine, gpu: Gpu) -> Outcome:
         f"The {module} driver failed to initialise this GPU: its probe ended{number}{why}{several}.",
         tuple(evidence),
         Fix(f"{remedy}; if it fails again, update the kernel, the driver and the GPU firmware package",
-            command=shell("sudo dmesg | grep -i {module:name}", module=module), safety="reboots",
+            command=shell("sudo dmesg | grep -i {module:module}", module=module), safety="reboots",
             effective="reboot", verify="lspci -k"),
         explains=("gpu-without-driver", "gpu-without-compute-node", "kfd-gpu-count-mismatch", "device-permission"),
     )  # fmt: skip

@@ -39,7 +39,7 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
         return info(f"No kernel driver is bound to this GPU ({reason} tells why).", evidence=evidence, fix=fix)
     fix = Fix(
         f"Look at what the kernel says of {module}, then load it",
-        command=shell("sudo dmesg | grep -i {module:name}; sudo modprobe {module:name}", module=module),
+        command=shell("sudo dmesg | grep -i {module:module}; sudo modprobe {module:module}", module=module),
         safety="safe",
         verify="lspci -k",
     )

@@ -54,7 +54,7 @@ def secure_boot_refuses_module(machine: Machine) -> Outcome:
             Fix("Enrol the key that signs the module and reboot (or switch Secure Boot off in the firmware setup, or "
                 "use the signed driver of the distribution)", command="sudo mokutil --import /var/lib/dkms/mok.pub",
                 safety="reboots", effective="reboot",
-                verify=shell("mokutil --sb-state; lsmod | grep {module:name}", module=module)),
+                verify=shell("mokutil --sb-state; lsmod | grep {module:module}", module=module)),
             confidence="certain" if named else "likely" if sure else "possible",
             explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
         ))  # fmt: skip

@@ -42,7 +42,8 @@ Word: TypeAlias = str | int | Sequence[str]
 
 # What words of a kind look like: ``{iface:interface}``. No sign of theirs means anything within quotes.
 _PLAIN_KINDS = {
-    "name": r"[A-Za-z_][A-Za-z0-9_]{0,120}",  # of variables, modules of Python and of the kernel
+    "name": r"[A-Za-z_][A-Za-z0-9_]{0,120}",  # of variables, modules of Python
+    "module": r"[A-Za-z0-9_][A-Za-z0-9_-]{0,120}",  # of the kernel
     "number": r"[0-9]+(?:\.[0-9]+){0,20}",
     "numbers": r"[0-9]+(?:,[0-9]+){0,200}",
     "pci": r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}(?:\.[0-9A-Fa-f])?",

@@ -226,3 +226,18 @@ def test_nodes_of_strangers(word: str, tmp_path: Path) -> None:
     found = [one.command for one in made if one.command]
     assert len(found) >= 7
     ShellBox(tmp_path).run(found)
+
+
+@pytest.mark.parametrize("name", [f"x;touch {MARK}.sh", f"$(touch {MARK}).sh", f"a\ntouch {MARK}\n.sh"])
+def test_a_file_that_is_linted_is_one_word(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_text("#!/bin/bash\nexport HSA_OVERRIDE_GFX_VERSION=10.3\npython3 train.py\n")
+    monkeypatch.chdir(tmp_path)
+    run(["lint", "--no-machine", "--json", name])
+    told = json.loads(capsys.readouterr().out)
+    found = {one["verify"] for one in _fixes(told)}
+    assert found
+    word = "FILE" if "\n" in name else name
+    for ran in ShellBox(tmp_path).run(found):
+        assert ran.calls == (("rocdoctor", "lint", word),)
