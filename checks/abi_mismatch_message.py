@@ -19,6 +19,7 @@ from rocdoctor.check import Fix, Outcome, check, error
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import all_values, first_value, said, shown, when_said
+from rocdoctor.shell_command import shell
 
 
 @check(when_said("glibc-too-old", "cxx-abi-differs"), cause="libc-or-abi-mismatch")
@@ -70,7 +71,7 @@ def abi_mismatch_message(machine: Machine) -> Outcome:
              if conda
              else "Install a newer libstdc++ (newer distribution or gcc toolset), use a container, or build "
              "from source; inside conda: conda install -c conda-forge libstdcxx-ng"),
-            command=f"strings {path} | grep {versions[0].split('_')[0]}_",
+            command=shell("strings {path:path} | grep {symbols:name}_", path=path, symbols=versions[0].split('_')[0]),
         ),
         explains=("missing-shared-library",),
     )  # fmt: skip

@@ -23,6 +23,7 @@ from rocdoctor.facts import Machine
 from rocdoctor.knowledge.rules import FIRM
 from rocdoctor.knowledge.tables import module_parameter
 from rocdoctor.presence import is_integrated, of_vendor
+from rocdoctor.shell_command import shell
 
 _BETWEEN_GPUS = ("pcie_p2p", "use_xgmi_p2p")
 
@@ -56,9 +57,9 @@ def amdgpu_parameter_risky(machine: Machine) -> Outcome:
                 Fix(
                     f"Remove amdgpu.{name} from the kernel command line or from /etc/modprobe.d, then reboot",
                     safety="reboots",
-                    command=f"grep -rn {name} /proc/cmdline /etc/modprobe.d /etc/default/grub",
+                    command=shell("grep -rn {name:name} /proc/cmdline /etc/modprobe.d /etc/default/grub", name=name),
                     effective="reboot",
-                    verify=f"cat /sys/module/amdgpu/parameters/{name}",
+                    verify=shell("cat /sys/module/amdgpu/parameters/{name:name}", name=name),
                 ),
             )
         )

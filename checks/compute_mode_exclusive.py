@@ -18,15 +18,16 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.shell_command import ShellCommand, shell
 
 
 @check(each_nvidia_gpu, cause="visible-devices-conflict")
 def compute_mode_exclusive(machine: Machine, gpu: Gpu) -> Outcome:
     mode = known(gpu.compute_mode).strip().lower().replace(" ", "").replace(".", "_")
     number = value_or(gpu.smi_index, None)
-    only = "" if number is None else f" -i {number}"
+    only = ShellCommand("") if number is None else shell(" -i {gpu}", gpu=number)
     fix = Fix(
-        "Set the default compute mode", command=f"sudo nvidia-smi{only} -c 0", safety="manual",
+        "Set the default compute mode", command=shell("sudo nvidia-smi{only} -c 0", only=only), safety="manual",
         verify="nvidia-smi -q -d COMPUTE",
     )  # fmt: skip
     if mode == "prohibited":

@@ -22,8 +22,9 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_nvi
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
 from rocdoctor.presence import is_driven, of_vendor, wants
+from rocdoctor.shell_command import CommandText
 
-_START = {
+_START: dict[str, CommandText] = {
     "podman": "podman run --device nvidia.com/gpu=all ...",
     "singularity": "singularity exec --nv ...",
     "apptainer": "apptainer exec --nv ...",

@@ -24,6 +24,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, info, not_applicable, 
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.tables import env_variable, rules_for
+from rocdoctor.shell_command import shell
 from rocdoctor.visibility import where_set
 
 _OFF = ("", "0", "off", "false", "no", "none")
@@ -88,10 +89,10 @@ def _judge(variable: Variable, vendors: set[str]) -> Finding | None:
     evidence = [quote(variable.source, f"{name}={variable.value}"[:200], variable.line)]
     fix = Fix(
         f"Unset {name} and remove it from {where_set(variable)}",
-        command=f"unset {name}",
+        command=shell("unset {name:name}", name=name),
         safety="safe",
         effective="now",
-        verify=f"printenv {name}",
+        verify=shell("printenv {name:name}", name=name),
         changes=(Unset(name),),
     )
     if serialises and not (name in _CUDA_ONLY and "nvidia" not in vendors):

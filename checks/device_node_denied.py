@@ -40,6 +40,7 @@ from rocdoctor.check import Evidence, Finding, Fix, Outcome, Severity, check, ci
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import DeviceNode, Machine
 from rocdoctor.presence import count_words, is_driven, is_integrated, kfd_path, of_vendor, wants, worst_harm
+from rocdoctor.shell_command import ShellCommand, shell
 from rocdoctor.torch_stack import for_training
 
 _EXPLAINS = ("torch-gpu-count-mismatch", "torch-sees-no-gpu", "group-not-active")
@@ -121,11 +122,11 @@ def _group(nodes: Sequence[DeviceNode]) -> str | None:
 
 def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) -> Fix:
     verify = "id -nG; rocdoctor check device-node-denied"
-    if group in value_or(machine.user.login_groups, ()):
+    if group is not None and group in value_or(machine.user.login_groups, ()):
         return Fix(
             f"You are in the {group} group already, but this session is older: log out completely (also tmux, "
             "screen and notebook servers) and in again",
-            command=f"newgrp {group}",
+            command=shell("newgrp {group}", group=group),
             safety="safe",
             effective="new-login",
             verify=verify,
@@ -160,7 +161,7 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         owner = f"group that owns {nodes[0].path} (mostly render; ls -l shows it)"
     return Fix(
         f"Add the user to the {owner}, then log out and in again{hint}",
-        command=f"sudo usermod -aG {','.join(names)} $USER",
+        command=shell("sudo usermod -aG {groups} $USER", groups=",".join(names)),
         safety="safe",
         effective="new-login",
         verify=verify,
@@ -176,8 +177,8 @@ def _joining(nodes: Sequence[DeviceNode], names: Sequence[str]) -> tuple[Change,
 
 
 def _container_fix(machine: Machine, kind: str) -> Fix:
-    numbers = "--group-add $(stat -c %g /dev/kfd) --group-add $(stat -c %g /dev/dri/renderD128)"
-    devices = "--device=/dev/kfd --device=/dev/dri"
+    numbers = ShellCommand("--group-add $(stat -c %g /dev/kfd) --group-add $(stat -c %g /dev/dri/renderD128)")
+    devices = ShellCommand("--device=/dev/kfd --device=/dev/dri")
     verify = "rocminfo"
     if kind in ("lxc", "systemd-nspawn"):
         return Fix(
@@ -193,7 +194,7 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
             "start it with the groups kept (podman with crun; with docker use the daemon of root or map the "
             "group "
             "by userns)",
-            command=f"podman run {devices} --group-add keep-groups ...",
+            command=shell("podman run {devices} --group-add keep-groups ...", devices=devices),
             safety="safe",
             verify=verify,
         )
@@ -216,7 +217,7 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
     program = "podman" if kind == "podman" else "docker"
     return Fix(
         "Start the container with the host's group numbers; names such as render have another number inside the image",
-        command=f"{program} run {devices} {numbers} ...",
+        command=shell("{program} run {devices} {numbers} ...", program=program, devices=devices, numbers=numbers),
         safety="safe",
         verify=verify,
     )

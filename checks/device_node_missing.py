@@ -21,6 +21,7 @@ from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machin
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import DeviceNode, Machine
 from rocdoctor.presence import is_driven, kfd_path, of_vendor, wants
+from rocdoctor.shell_command import ShellCommand, shell
 
 _EXPLAINS = ("device-permission", "kfd-missing", "torch-gpu-count-mismatch", "torch-sees-no-gpu")
 
@@ -67,7 +68,7 @@ def _fix(kind: str) -> Fix:
     if kind in ("singularity", "apptainer"):
         return Fix(
             "Start the container with the GPU option",
-            command=f"{kind} exec --rocm ...",
+            command=shell("{kind} exec --rocm ...", kind=kind),
             safety="safe",
             verify="ls -l /dev/kfd /dev/dri",
         )
@@ -77,10 +78,10 @@ def _fix(kind: str) -> Fix:
             verify="ls -l /dev/kfd /dev/dri",
         )
     program = "podman" if kind == "podman" else "docker"
-    groups = "--group-add keep-groups" if program == "podman" else "--group-add $(stat -c %g /dev/kfd)"
+    groups = ShellCommand("--group-add keep-groups" if program == "podman" else "--group-add $(stat -c %g /dev/kfd)")
     return Fix(
         "Start the container with the GPU's device nodes",
-        command=f"{program} run --device=/dev/kfd --device=/dev/dri {groups} ...",
+        command=shell("{program} run --device=/dev/kfd --device=/dev/dri {groups} ...", program=program, groups=groups),
         safety="safe",
         verify="ls -l /dev/kfd /dev/dri",
     )

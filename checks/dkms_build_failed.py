@@ -20,6 +20,7 @@ from rocdoctor.check import Fix, Outcome, check, error
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import all_values, first_value, said, shown, when_said
+from rocdoctor.shell_command import ShellCommand, shell
 
 
 @check(when_said("dkms-build-failed"), cause="dkms-kernel-mismatch")
@@ -36,13 +37,15 @@ def dkms_build_failed(machine: Machine) -> Outcome:
     target = f"kernel {kernel}" if kernel else "the running kernel"
     amd = "nvidia" not in package
     if any("headers" in one.values for one in failed):
-        headers = f"linux-headers-{kernel}" if kernel else "linux-headers-$(uname -r)"
+        headers = ShellCommand("linux-headers-$(uname -r)")
+        if kernel:
+            headers = shell("linux-headers-{kernel:package}", kernel=kernel)
         return error(
             f"{named} was not built by DKMS for {target}: the headers of that kernel are not installed.",
             evidence=shown(failed),
             fix=Fix(
                 f"Install the headers ({headers}) and build again",
-                command=f"sudo apt install {headers}; sudo dkms autoinstall",
+                command=shell("sudo apt install {headers}; sudo dkms autoinstall", headers=headers),
                 safety="reboots",
                 verify="dkms status",
             ),

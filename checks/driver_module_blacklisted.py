@@ -29,6 +29,7 @@ from rocdoctor.presence import (
     of_vendor,
     worst_harm,
 )
+from rocdoctor.shell_command import shell
 
 
 @check(machine_with_gpus, cause="kernel-module-not-loaded")
@@ -59,7 +60,7 @@ def driver_module_blacklisted(machine: Machine) -> Outcome:
             (evidence,),
             Fix(f"Remove {said} from {place if word is None else 'the boot loader configuration (/etc/default/grub)'}, "
                 "update the boot files and reboot", command=boot, safety="reboots", effective="reboot",
-                verify=f"lsmod | grep {module}"),
+                verify=shell("lsmod | grep {module:module}", module=module)),
             confidence="certain" if sure else "likely",
             explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
         ))  # fmt: skip

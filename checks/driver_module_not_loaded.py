@@ -29,6 +29,7 @@ from rocdoctor.presence import (
     of_vendor,
     worst_harm,
 )
+from rocdoctor.shell_command import shell
 
 
 @check(machine_with_gpus, cause="kernel-module-not-loaded")
@@ -63,8 +64,9 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
     fix = Fix(
         f"Look whether the kernel has the module (modinfo {module}; dkms status). If not, install the headers and the "
         f"{driver} for this kernel, or boot a kernel that the driver supports; then load it.{signed}",
-        command=f"modinfo -n {module}; dkms status; sudo modprobe {module}", safety="safe",
-        verify=f"lsmod | grep {module}",
+        command=shell("modinfo -n {module:module}; dkms status; sudo modprobe {module:module}", module=module),
+        safety="safe",
+        verify=shell("lsmod | grep {module:module}", module=module),
     )  # fmt: skip
     explains = ("gpu-without-driver", "kfd-missing", "device-permission")
     if misfit is not None:

@@ -21,6 +21,7 @@ from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine, Message
 from rocdoctor.nvidia import unsupported
 from rocdoctor.pasted import first_value, in_container, in_wsl, said, shown, vendors, when_said
+from rocdoctor.shell_command import shell
 
 _KINDS = ("amdgpu-not-loaded", "nvidia-not-loaded", "module-refused", "kfd-absent")
 _EXPLAINS = ("device-permission", "wrong-backend-build", "gpu-arch-not-built", "hip-sees-no-gpu")
@@ -53,9 +54,12 @@ def driver_not_loaded_message(machine: Machine) -> Outcome:
             f"headers and "
             f"reinstall {package}, or boot a kernel {supported}; with the kernel's own driver load it with modprobe "
             f"{module}",
-            command=f"dkms status; sudo modprobe {module}; sudo dmesg | grep -i {module} | tail -20",
+            command=shell(
+                "dkms status; sudo modprobe {module:module}; sudo dmesg | grep -i {module:module} | tail -20",
+                module=module,
+            ),
             safety="reboots",
-            verify=f"lsmod | grep {module}",
+            verify=shell("lsmod | grep {module:module}", module=module),
         ),
         confidence="likely",
         explains=_EXPLAINS,

@@ -31,6 +31,7 @@ from rocdoctor.presence import (
     of_vendor,
     probe_failure,
 )
+from rocdoctor.shell_command import shell
 
 _COLD = "Power the machine off completely for a minute (a warm reboot keeps the GPU's state) and start it again"
 
@@ -64,7 +65,8 @@ def driver_probe_failed(machine: Machine, gpu: Gpu) -> Outcome:
         f"The {module} driver failed to initialise this GPU: its probe ended{number}{why}{several}.",
         tuple(evidence),
         Fix(f"{remedy}; if it fails again, update the kernel, the driver and the GPU firmware package",
-            command=f"sudo dmesg | grep -i {module}", safety="reboots", effective="reboot", verify="lspci -k"),
+            command=shell("sudo dmesg | grep -i {module:module}", module=module), safety="reboots",
+            effective="reboot", verify="lspci -k"),
         explains=("gpu-without-driver", "gpu-without-compute-node", "kfd-gpu-count-mismatch", "device-permission"),
     )  # fmt: skip
 

@@ -18,6 +18,7 @@ from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, no
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.nvidia import is_server_part
+from rocdoctor.shell_command import ShellCommand, shell
 
 _WORDS = {True: "on", False: "off"}
 
@@ -29,7 +30,7 @@ def ecc_off(machine: Machine, gpu: Gpu) -> Outcome:
     enabled = known(gpu.ecc_enabled)
     pending = value_or(gpu.ecc_pending, enabled)
     number = value_or(gpu.smi_index, None)
-    only = "" if number is None else f" -i {number}"
+    only = ShellCommand("") if number is None else shell(" -i {gpu}", gpu=number)
     if pending != enabled:
         return info(
             f"ECC is {_WORDS[enabled]} and will be {_WORDS[pending]} after the next reset of this GPU.",
@@ -47,6 +48,7 @@ def ecc_off(machine: Machine, gpu: Gpu) -> Outcome:
         evidence=[cite(gpu.ecc_enabled, "ECC off")],
         fix=Fix(
             "Turn ECC on unless somebody decided against it",
-            command=f"sudo nvidia-smi{only} -e 1", safety="reboots", effective="reboot", verify="nvidia-smi -q -d ECC",
+            command=shell("sudo nvidia-smi{only} -e 1", only=only), safety="reboots", effective="reboot",
+            verify="nvidia-smi -q -d ECC",
         ),
     )  # fmt: skip

@@ -22,6 +22,7 @@ from rocdoctor.env_values import is_plain
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.tables import env_names, env_variable
+from rocdoctor.shell_command import shell
 from rocdoctor.visibility import where_set
 
 _ALLOCATOR = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")  # the first one set counts
@@ -45,7 +46,11 @@ def env_old_name(machine: Machine) -> Outcome:
                 info(
                     f"{name} is an old name; {entry.replaced_by[0]} is the name of this setting now.",
                     evidence=[_evidence(variable)],
-                    fix=Fix(f"Use {entry.replaced_by[0]} in {where_set(variable)}", f"unset {name}", "safe"),
+                    fix=Fix(
+                        f"Use {entry.replaced_by[0]} in {where_set(variable)}",
+                        shell("unset {name:name}", name=name),
+                        "safe",
+                    ),
                 )
             )
     held = [variables[name] for name in _ALLOCATOR if name in variables]
@@ -67,9 +72,9 @@ def _both(new: Variable, old: Variable) -> Finding:
         evidence=[_evidence(old), _evidence(new)],
         fix=Fix(
             f"Set {new.name} alone, and remove {old.name} from {where_set(old)}",
-            command=f"unset {old.name}",
+            command=shell("unset {name:name}", name=old.name),
             safety="safe",
-            verify=f"printenv {new.name}",
+            verify=shell("printenv {name:name}", name=new.name),
             changes=(Unset(old.name),),
         ),
     )

@@ -21,6 +21,7 @@ from rocdoctor.env_values import meant
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.tables import EnvVariable, env_names, env_variable
+from rocdoctor.shell_command import shell
 from rocdoctor.visibility import where_set
 
 
@@ -64,8 +65,8 @@ def _fix(variable: Variable, instead: str) -> Fix:
     what = f"Use {instead} instead of {variable.name}" if instead else f"Remove {variable.name}"
     return Fix(
         f"{what} in {where_set(variable)}",
-        command=f"unset {variable.name}",
+        command=shell("unset {name:name}", name=variable.name),
         safety="safe",
-        verify=f"printenv {instead or variable.name}",
+        verify=shell("printenv {word:name}", word=instead or variable.name),
         changes=() if instead else (Unset(variable.name),),
     )

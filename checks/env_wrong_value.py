@@ -23,6 +23,7 @@ from rocdoctor.env_values import complaint, is_plain
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import env_names, env_variable, override_gfx_name
+from rocdoctor.shell_command import shell
 from rocdoctor.visibility import where_set
 
 _GRAVE = ("critical", "high", "medium")
@@ -53,9 +54,9 @@ def env_wrong_value(machine: Machine) -> Outcome:
                 (quote(variable.source, f"{name}={variable.value}"[:200], variable.line),),
                 Fix(
                     f"Correct or unset {name} in {where_set(variable)}",
-                    command=f"unset {name}",
+                    command=shell("unset {name:name}", name=name),
                     safety="safe",
-                    verify=f"printenv {name}",
+                    verify=shell("printenv {name:name}", name=name),
                 ),
             )
         )

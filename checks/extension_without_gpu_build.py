@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, error, warning
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.shell_command import ShellCommand, shell
 
 _CPU_BUILD = "extension-cpu-build"
 _KINDS = ("bitsandbytes-no-gpu", "onnxruntime-provider-missing", _CPU_BUILD)
@@ -33,17 +34,18 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
             f"The installed onnxruntime was built without {provider}.",
             evidence=shown(messages),
             fix=Fix(f"Uninstall onnxruntime and install the build with that provider ({package})",
-                    f"pip uninstall -y onnxruntime onnxruntime-gpu; pip install {package}", "safe"),
+                    shell("pip uninstall -y onnxruntime onnxruntime-gpu; pip install {package}", package=package),
+                    "safe"),
             confidence="likely",
         )  # fmt: skip
     if (plain := said(machine, _CPU_BUILD)) and len(plain) == len(messages):
         library = first_value(plain, "library") or "library"
-        package = '"jax[cuda12]"' if library == "jaxlib" else library
+        package = ShellCommand('"jax[cuda12]"') if library == "jaxlib" else library
         return warning(
             f"The installed {library} was built without GPU support.",
             evidence=shown(plain),
             fix=Fix(f"Install the build of {library} for this GPU and for the installed release of its framework",
-                    f"pip install -U {package}", "safe"),
+                    shell("pip install -U {package}", package=package), "safe"),
             confidence="likely",
         )  # fmt: skip
     kind = "ROCm" if here == {"amd"} else "CUDA" if here == {"nvidia"} else "GPU"

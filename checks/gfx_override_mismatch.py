@@ -49,6 +49,7 @@ from rocdoctor.gfx_override import (
 )
 from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, override_row
 from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_driven, is_integrated
+from rocdoctor.shell_command import ShellCommand, shell
 from rocdoctor.torch_stack import for_training
 from rocdoctor.visibility import where_set
 
@@ -152,11 +153,14 @@ def _mixed(
     evidence.insert(1, cite(other.gfx, f"{other.label}: {known(other.gfx)}"))
     built = machine.torch.arch_list
     need: list[str] = []
+    settings = ShellCommand("")
     for one in (gpu, *fits):
         real = known(physical_gfx(machine, one))
         value = best_value(real)
         if value is not None and not (isinstance(built, Known) and arch_list_covers(built.value, real)):
             need.append(f"{node_setting(one, value)} for {real}")
+            name, _, number = node_setting(one, value).partition("=")
+            settings = shell("{before}; export {name:name}={value:number}", before=settings, name=name, value=number)
     form = f"{NAME}_<KFD node>=<value>"
     per_node = (
         f"set it for the GPU that needs it alone, by its KFD node: {', '.join(need)}"
@@ -173,7 +177,7 @@ def _mixed(
         fix=Fix(
             f"Unset {NAME}, remove it from {where_set(variable)}, and {per_node}{nodes}. Or give each job GPUs of one "
             "kind with HIP_VISIBLE_DEVICES",
-            command=f"unset {NAME}" + "".join(f"; export {one.split(' ')[0]}" for one in need),
+            command=shell("unset {name:name}{settings}", name=NAME, settings=settings),
             safety="safe",
             verify="rocdoctor check gfx-override-mismatch",
         ),
@@ -188,7 +192,7 @@ _NODES = " (the nodes: grep -H gfx_target_version /sys/class/kfd/kfd/topology/no
 def _unset(variable: Variable) -> Fix:
     return Fix(
         f"Unset {variable.name} and remove it from {where_set(variable)}",
-        command=f"unset {variable.name}",
+        command=shell("unset {name:name}", name=variable.name),
         safety="safe",
         verify="rocdoctor check gfx-override-mismatch",
         changes=(Unset(variable.name),),
@@ -205,7 +209,7 @@ def _fix(machine: Machine, gpu: Gpu, gfx: str, variable: Variable) -> Fix:
     return Fix(
         f"Unset {variable.name} and remove it from {where_set(variable)}. Only if torch has no code for {gfx}, "
         f"its own group has a value to try: {name}={value}",
-        command=f"unset {variable.name}",
+        command=shell("unset {name:name}", name=variable.name),
         safety="safe",
         verify="rocdoctor check gfx-override-mismatch",
     )

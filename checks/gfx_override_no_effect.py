@@ -19,6 +19,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_amd
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
 from rocdoctor.gfx_override import NAME, node_variables
+from rocdoctor.shell_command import shell
 
 
 @check(machine_with_amd, cause="hsa-override-wrong")
@@ -42,7 +43,7 @@ def gfx_override_no_effect(machine: Machine) -> Outcome:
                 evidence=[quote(variable.source, f"{variable.name}={variable.value}", variable.line), cite(facts[0])],
                 fix=Fix(
                     f"Rename it to {NAME}_<node> with the node of the GPU that needs it, or remove it",
-                    command=f"unset {variable.name}",
+                    command=shell("unset {name:name}", name=variable.name),
                     safety="manual",
                     verify="grep -H gfx_target_version /sys/class/kfd/kfd/topology/nodes/*/properties",
                 ),

@@ -20,6 +20,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, warning
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.shell_command import ShellCommand, shell
 
 _FAULT, _HANG = "gpu-memory-fault", "gpu-hang"
 
@@ -36,7 +37,7 @@ def gpu_fault_message(machine: Machine) -> Outcome:
     text = f"A kernel on the GPU{where} touched memory that is not mapped for it{why}."
     if hang:
         text = f"The driver reset the GPU{where} because a kernel did not end."
-    serial = "CUDA_LAUNCH_BLOCKING=1" if vendors(machine) == {"nvidia"} else "AMD_SERIALIZE_KERNEL=3"
+    serial = ShellCommand("CUDA_LAUNCH_BLOCKING=1" if vendors(machine) == {"nvidia"} else "AMD_SERIALIZE_KERNEL=3")
     return warning(
         f"{text} A defect of the program or of a library is the usual reason; this text proves no fault of the "
         "hardware.",
@@ -44,7 +45,7 @@ def gpu_fault_message(machine: Machine) -> Outcome:
         fix=Fix(
             f"Run once with {serial}, so that the traceback names the call, and compare with another release of the "
             "library; if known programs fail too, look for the same moment in the kernel log",
-            command=f"{serial} python3 train.py; sudo dmesg | tail -40",
+            command=shell("{serial} python3 train.py; sudo dmesg | tail -40", serial=serial),
             safety="safe",
         ),
         confidence="possible",

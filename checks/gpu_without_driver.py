@@ -18,6 +18,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, info, 
 from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import MODULES, harm, is_integrated, kfd_path, reason_elsewhere
+from rocdoctor.shell_command import shell
 
 
 @check(each_gpu, cause="kernel-module-not-loaded")
@@ -30,11 +31,15 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
     evidence = [cite(gpu.driver, "no driver"), cite(gpu.pci_id)]
     reason = reason_elsewhere(machine, gpu)
     if reason is not None:
-        fix = Fix("The other finding says what to do", command=f"rocdoctor explain {reason}", safety="safe")
+        fix = Fix(
+            "The other finding says what to do",
+            command=shell("rocdoctor explain {reason}", reason=reason),
+            safety="safe",
+        )
         return info(f"No kernel driver is bound to this GPU ({reason} tells why).", evidence=evidence, fix=fix)
     fix = Fix(
         f"Look at what the kernel says of {module}, then load it",
-        command=f"sudo dmesg | grep -i {module}; sudo modprobe {module}",
+        command=shell("sudo dmesg | grep -i {module:module}; sudo modprobe {module:module}", module=module),
         safety="safe",
         verify="lspci -k",
     )

@@ -18,6 +18,7 @@ from rocdoctor.access import KFD, RENDER, opens, ruled_out
 from rocdoctor.check import Fix, Outcome, check, cite, not_applicable, warning, whole_machine
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
+from rocdoctor.shell_command import shell
 
 
 @check(whole_machine, cause="device-permission")
@@ -37,7 +38,7 @@ def group_not_active(machine: Machine) -> Outcome:
         evidence=[cite(machine.user.login_groups, f"next login: {name}"), cite(machine.user.groups, "now: without it")],
         fix=Fix(
             "Log out completely (also tmux, screen and notebook servers) and in again",
-            command=f"newgrp {name}",
+            command=shell("newgrp {name}", name=name),
             safety="safe",
             effective="new-login",
             verify="id -nG",

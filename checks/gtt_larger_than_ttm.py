@@ -20,6 +20,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, each_amd_gpu, quote
 from rocdoctor.evidence import NotKnown, Unknown, known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import events_of
+from rocdoctor.shell_command import shell
 
 _PAGE_BYTES = 4096
 
@@ -39,7 +40,7 @@ def gtt_larger_than_ttm(machine: Machine, gpu: Gpu) -> Outcome:
             (quote(log.source, event.text, event.line),),
             Fix("Set the TTM limit on the kernel command line instead of the amdgpu parameter (amdttm.pages_limit too "
                 "with the packaged driver), leave memory for the system, and reboot",
-                command=f"ttm.pages_limit={pages}", safety="reboots", effective="reboot",
+                command=shell("ttm.pages_limit={pages}", pages=pages), safety="reboots", effective="reboot",
                 verify="cat /sys/module/ttm/parameters/pages_limit"),
         )  # fmt: skip
     if log.complete or events_of(machine, gpu, "gtt-size"):

@@ -22,6 +22,7 @@ from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import arch_list_covers
 from rocdoctor.pasted import all_values, said, shown
 from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_integrated, of_vendor
+from rocdoctor.shell_command import CommandText, shell
 
 _IN_USE = "device-in-use"
 _EXPLAINS = ("gpu-arch-not-built", "mixed-gpu-archs", "not-environment", "kernel-lib-arch-unsupported")
@@ -60,7 +61,7 @@ def igpu_in_front(machine: Machine) -> Outcome:
         f"HIP device 0 is the integrated GPU{no_code}, in front of the discrete card, and no variable hides it.",
         (cite(front.pci_id), cite(front.kfd_node), cite(discrete[0].kfd_node)),
         Fix("Hide the integrated GPU (iGPU) from the job, or switch it off in the BIOS",
-            command=f"export HIP_VISIBLE_DEVICES={numbers}", safety="safe",
+            command=shell("export HIP_VISIBLE_DEVICES={numbers:numbers}", numbers=numbers), safety="safe",
             verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"'),
         confidence=sure, subject=front.label,
     )  # fmt: skip
@@ -84,13 +85,13 @@ def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
     )  # fmt: skip
 
 
-def _hide(machine: Machine) -> str:
+def _hide(machine: Machine) -> CommandText:
     """The setting that leaves the discrete cards, by HIP's numbers where these are known."""
     gpus = of_vendor(machine, "amd")
     if not all(isinstance(gpu.hip_index, Known) for gpu in gpus):
         return "export HIP_VISIBLE_DEVICES=NUMBER_OF_THE_CARD"
     places = sorted(value_or(gpu.hip_index, 0) for gpu in gpus if not is_integrated(gpu))
-    return f"export HIP_VISIBLE_DEVICES={','.join(map(str, places))}"
+    return shell("export HIP_VISIBLE_DEVICES={numbers:numbers}", numbers=",".join(map(str, places)))
 
 
 def _torch_order(machine: Machine, gpus: list[Gpu]) -> list[Gpu] | None:

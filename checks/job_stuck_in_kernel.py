@@ -22,6 +22,7 @@ from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobThread, Machine
 from rocdoctor.job_state import again, age_s, is_alive, owner, place, ranks_of, the_job
 from rocdoctor.log_events import is_recent
+from rocdoctor.shell_command import ShellCommand, shell
 
 # Start-up waits for the driver too: the first process initialises the GPUs while the others queue for its lock.
 _SETTLED_S = 60.0
@@ -110,8 +111,8 @@ def _count(threads: list[JobThread], every: int) -> str:
     )
 
 
-def _stack(job: Job) -> str:
-    return f"sudo sh -c 'cat /proc/{value_or(job.pid, 0)}/task/*/stack'"
+def _stack(job: Job) -> ShellCommand:
+    return shell("sudo sh -c 'cat /proc/{pid:number}/task/*/stack'", pid=value_or(job.pid, 0))
 
 
 def _evidence(job: Job, threads: list[JobThread]) -> list[Evidence]:

@@ -19,6 +19,7 @@ from rocdoctor.check import Fix, Outcome, check, error, not_applicable
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, in_container, in_wsl, said, shown, when_said
+from rocdoctor.shell_command import shell
 
 _KIND, _ROOT = "kfd-permission", "works-as-root"
 
@@ -52,7 +53,8 @@ def kfd_permission_message(machine: Machine) -> Outcome:
             f"The process in the container may not open {node}: {own}.",
             evidence=shown(messages),
             fix=Fix(how, "" if nvidia else "docker run --device=/dev/kfd --device=/dev/dri --group-add "
-                    "$(getent group render | cut -d: -f3) ...", "safe", verify=f"ls -ln {node}; id"),
+                    "$(getent group render | cut -d: -f3) ...", "safe",
+                    verify=shell("ls -ln {node:path}; id", node=node)),
             cause="container-device-access",
             confidence="likely",
             explains=("device-permission", "device-node-denied", "hip-sees-no-gpu"),
@@ -67,7 +69,7 @@ def kfd_permission_message(machine: Machine) -> Outcome:
             command="" if nvidia else "sudo usermod -aG render,video $USER",
             safety="safe",
             effective="new-login",
-            verify=f"ls -l {node}; id; rocminfo | head",
+            verify=shell("ls -l {node:path}; id; rocminfo | head", node=node),
         ),
         confidence="likely" if in_wsl(machine) or messages[0].kind == _ROOT else "certain",
         explains=("hip-sees-no-gpu",),

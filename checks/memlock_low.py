@@ -22,6 +22,7 @@ from rocdoctor.access import enclosure, several_nodes
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, not_applicable, whole_machine
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
+from rocdoctor.shell_command import shell
 from rocdoctor.units import binary_size
 
 # The kernel's default is 64 KiB, 8 MiB since Linux 5.16 (include/uapi/linux/resource.h): nobody chose such a limit.
@@ -50,7 +51,7 @@ def memlock_low(machine: Machine) -> Outcome:
     if inside in ("docker", "podman"):
         fix = Fix(
             "Start the container without that limit",
-            command=f"{inside} run --ulimit memlock=-1 ...",
+            command=shell("{inside} run --ulimit memlock=-1 ...", inside=inside),
             safety="safe",
             verify="ulimit -l",
         )

@@ -19,6 +19,7 @@ from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, no
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.nvidia import equals_of
+from rocdoctor.shell_command import shell
 
 
 @check(each_nvidia_gpu)
@@ -32,7 +33,7 @@ def mig_enabled(machine: Machine, gpu: Gpu) -> Outcome:
     if isinstance(gpu.mig_devices, Known):
         evidence.append(cite(gpu.mig_devices, f"{devices} MIG devices"))
     number = value_or(gpu.smi_index, "N")
-    off = f"sudo nvidia-smi -i {number} -mig 0"
+    off = shell("sudo nvidia-smi -i {gpu} -mig 0", gpu=number)
     if devices == 0:
         return warning(
             "This GPU is in MIG mode, but no instance has been created on it: CUDA finds no device there.",

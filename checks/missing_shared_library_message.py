@@ -23,6 +23,7 @@ from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, Message
 from rocdoctor.libraries import Library, library
 from rocdoctor.pasted import in_container, said, shown, vendors, when_said
+from rocdoctor.shell_command import shell
 
 _KIND = "missing-library"
 # NCCL and RCCL look for plugins at every start, and have their own code in place of each.
@@ -108,7 +109,7 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
 
 
 def _fix(machine: Machine, one: Library) -> Fix:
-    verify = f"ldconfig -p | grep {one.stem}"
+    verify = shell("ldconfig -p | grep {stem:library}", stem=one.stem)
     if one.owner == "driver":
         inside = " and start the container with --gpus all" if in_container(machine) else ""
         return Fix(
@@ -123,7 +124,12 @@ def _fix(machine: Machine, one: Library) -> Fix:
             f"{f' (ROCm {release} is installed)' if release else ''}, or a build of the program for the installed ROCm "
             f"release. If {one.name} lies under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
             "LD_LIBRARY_PATH)",
-            command=f"ls {root}/lib/{one.stem}.so*; sudo apt install {one.package}; sudo ldconfig",
+            command=shell(
+                "ls {root:path}/lib/{stem:library}.so*; sudo apt install {package}; sudo ldconfig",
+                root=root,
+                stem=one.stem,
+                package=one.package or "",
+            ),
             verify=verify,
         )
     if one.owner == "cuda":
@@ -134,7 +140,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
             f"(nvidia-...-cu{(one.major or '12').split('.')[0]}) "
             "or toolkit, or take a build of the program for the CUDA release that is here; add its folder to "
             "LD_LIBRARY_PATH or ldconfig",
-            command=f"pip list | grep -i nvidia; ldconfig -p | grep {one.stem}",
+            command=shell("pip list | grep -i nvidia; ldconfig -p | grep {stem:library}", stem=one.stem),
             verify=verify,
         )
     if one.package is not None:
@@ -143,7 +149,7 @@ def _fix(machine: Machine, one: Library) -> Fix:
             f"Install the package that holds it ({one.package}) in the version{major} that the binary asks for; "
             f"do not link "
             "another version under this name",
-            command=f"sudo apt install {name}; sudo ldconfig",
+            command=shell("sudo apt install {name}; sudo ldconfig", name=name),
             safety="safe",
             verify=verify,
         )
@@ -151,6 +157,10 @@ def _fix(machine: Machine, one: Library) -> Fix:
         f"Find the package that holds {one.name} (apt-file search, dnf provides) and install it; if it is "
         f"there, add its "
         "folder to the loader with ldconfig or LD_LIBRARY_PATH",
-        command=f"sudo find / -name '{one.stem}.so*' 2>/dev/null; apt-file search {one.name}",
+        command=shell(
+            "sudo find / -name '{stem:library}.so*' 2>/dev/null; apt-file search {name:library}",
+            stem=one.stem,
+            name=one.name,
+        ),
         verify=verify,
     )

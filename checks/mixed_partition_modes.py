@@ -21,6 +21,7 @@ from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, machin
 from rocdoctor.evidence import Fact, Known
 from rocdoctor.fabric import models
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.shell_command import shell
 
 
 @check(machine_with_amd)
@@ -62,7 +63,11 @@ def _finding(what: str, modes: dict[str, list[Gpu]]) -> Finding:
         evidence=evidence,
         fix=Fix(
             "Set one mode on all GPUs while no job runs",
-            command=f"sudo amd-smi set --{what}-partition {max(modes, key=lambda mode: len(modes[mode]))}",
+            command=shell(
+                "sudo amd-smi set --{what:name}-partition {mode:name}",
+                what=what,
+                mode=max(modes, key=lambda mode: len(modes[mode])),
+            ),
             safety="risky",
             verify="amd-smi static --partition",
         ),

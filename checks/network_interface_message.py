@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, error
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, when_said
+from rocdoctor.shell_command import shell
 
 _KINDS = ("interface-not-found", "collective-connection-failed")
 # Other libraries than NCCL, RCCL and gloo, and the variable with which each is told its interfaces.
@@ -65,7 +66,7 @@ def network_interface_message(machine: Machine) -> Outcome:
             f"Set {variable} on every node to the interface of the job's network, by the name that ip -br addr shows "
             "there, or exclude the virtual ones with ^lo,docker0; make sure that a firewall lets the nodes talk "
             "to each other",
-            command=f"ip -br addr; export {variable}=INTERFACE; export NCCL_DEBUG=INFO",
+            command=shell("ip -br addr; export {variable:name}=INTERFACE; export NCCL_DEBUG=INFO", variable=variable),
             safety="safe",
             verify="ip -br addr; NCCL_DEBUG=INFO python3 YOUR_PROGRAM 2>&1 | grep -i 'NET/Socket : Using'",
         ),

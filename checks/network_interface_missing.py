@@ -24,6 +24,7 @@ from rocdoctor.check import Confidence, Evidence, Finding, Fix, Outcome, Severit
 from rocdoctor.env_values import is_plain
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
+from rocdoctor.shell_command import ShellCommand, shell
 from rocdoctor.socket_interfaces import chosen, wanted
 from rocdoctor.visibility import where_set
 
@@ -84,12 +85,15 @@ def _loopback(machine: Machine, variable: Variable) -> Finding | None:
             "other "
             "machines cannot reach."
         )
-        better = ",".join([*want.names, "lo"])
+        better = shell(
+            "{name:name}={front}{interfaces:interfaces}", name=variable.name,
+            front=ShellCommand("^=" if want.exact else "^"), interfaces=",".join([*want.names, "lo"]),
+        )  # fmt: skip
         return Finding(
             severity,
             message,
             (_evidence(variable),),
-            _fix(variable, f"^{'=' if want.exact else ''}{better}"),
+            _fix(variable, better),
             confidence=confidence,
         )
     message = f"{variable.name} is lo, the loopback interface, which other machines cannot reach."
@@ -100,16 +104,12 @@ def _evidence(variable: Variable) -> Evidence:
     return quote(variable.source, f"{variable.name}={variable.value}"[:200], variable.line)
 
 
-def _fix(variable: Variable, better: str = "") -> Fix:
+def _fix(variable: Variable, setting: ShellCommand | None = None) -> Fix:
     name = variable.name
-    text = f"Set {name} to the interface of the job's network, or unset it, in {where_set(variable)}"
-    if better:
-        text = (
-            f"Exclude lo as well ({name}={better}), name the routable interface, or unset it, in {where_set(variable)}"
-        )
-    return Fix(
-        text,
-        command=f"export {name}={better}" if better else f"unset {name}; ip -br addr",
-        safety="safe",
-        verify="ip -br addr",
-    )
+    if setting is not None:
+        text = f"Exclude lo as well ({setting}), name the routable interface, or unset it, in {where_set(variable)}"
+        command = shell("export {setting}", setting=setting)
+    else:
+        text = f"Set {name} to the interface of the job's network, or unset it, in {where_set(variable)}"
+        command = shell("unset {name:name}; ip -br addr", name=name)
+    return Fix(text, command=command, safety="safe", verify="ip -br addr")

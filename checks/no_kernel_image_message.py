@@ -25,6 +25,7 @@ from rocdoctor.gfx_override import best_value
 from rocdoctor.knowledge.tables import gfx_target, override_gfx_name
 from rocdoctor.pasted import all_values, capabilities, first_value, gfx_names, said, shown, vendors, when_said
 from rocdoctor.presence import is_integrated
+from rocdoctor.shell_command import CommandText, shell
 
 _KINDS = ("arch-not-in-torch", "no-kernel-image", "tensile-library-missing")
 # The first CUDA toolkit that compiles for an architecture (CUDA release notes).
@@ -94,7 +95,7 @@ def _missing(messages: tuple[Message, ...], targets: tuple[str, ...], apu: bool)
         fix=Fix(
             f"{build}, {source}. Until then run with HSA_OVERRIDE_GFX_VERSION={value}, so that the code for {group} is "
             f"used; nobody supports it.{hide}",
-            command=f"export HSA_OVERRIDE_GFX_VERSION={value}",
+            command=shell("export HSA_OVERRIDE_GFX_VERSION={value:number}", value=value),
             safety="risky",
             verify="python3 -c \"import torch; print(torch.ones(8, device='cuda').sum())\"",
         ),
@@ -166,9 +167,18 @@ def _nvidia(machine: Machine, messages: tuple[Message, ...], level: str) -> Find
     return error(
         f"{what}{made} holds no code for sm_{number}, the architecture of this NVIDIA GPU.{has}",
         evidence=shown(messages),
-        fix=Fix(way, command="pip install -U torch torchvision torchaudio --index-url "
-                f"https://download.pytorch.org/whl/cu{first.replace('.', '')}" if first in ("11.8", "12.8", "12.9")
-                else "", verify='python3 -c "import torch; print(torch.cuda.get_arch_list())"'),
+        fix=Fix(way, command=_with_cuda(first), verify='python3 -c "import torch; print(torch.cuda.get_arch_list())"'),
         confidence="certain" if any(one.kind == "arch-not-in-torch" for one in messages) else "likely",
         explains=_EXPLAINS,
     )  # fmt: skip
+
+
+def _with_cuda(release: str | None) -> CommandText:
+    """torch of a CUDA release that has an index of its own; "" for another."""
+    index = {"11.8": "cu118", "12.8": "cu128", "12.9": "cu129"}.get(release or "")
+    if index is None:
+        return ""
+    return shell(
+        "pip install -U torch torchvision torchaudio --index-url https://download.pytorch.org/whl/{index:name}",
+        index=index,
+    )

@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, not_applicable, warning
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.shell_command import shell
 
 
 @check(each_nvidia_gpu, cause="gpu-hardware-fault")
@@ -34,7 +35,7 @@ def nvidia_gpu_needs_reset(machine: Machine, gpu: Gpu) -> Outcome:
     reboot = "reboot" in words
     fix = Fix(
         "Save the kernel log, stop all programs on this GPU, and " + ("reboot" if reboot else "reset it or reboot"),
-        command="sudo reboot" if reboot else f"sudo nvidia-smi --gpu-reset -i {number}",
+        command="sudo reboot" if reboot else shell("sudo nvidia-smi --gpu-reset -i {gpu}", gpu=number),
         safety="reboots",
         effective="reboot" if reboot else "now",
         verify="nvidia-smi -q",

@@ -22,6 +22,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_wi
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import is_driven, of_vendor
+from rocdoctor.shell_command import shell
 
 _EXPLAINS = ("torch-gpu-count-mismatch", "torch-sees-no-gpu")
 
@@ -69,7 +70,7 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
             evidence,
             Fix(
                 f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again",
-                command=f"sudo usermod -aG {group} $USER" if named else "",
+                command=shell("sudo usermod -aG {group} $USER", group=group) if named and group else "",
                 safety="safe",
                 effective="new-login",
                 verify="nvidia-smi",

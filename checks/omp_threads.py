@@ -22,6 +22,7 @@ from rocdoctor.change import Unset
 from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, warning, whole_machine
 from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Machine, Variable
+from rocdoctor.shell_command import shell
 from rocdoctor.visibility import where_set
 
 _PROCLIST = re.compile(
@@ -60,9 +61,9 @@ def _pinned(variable: Variable | None) -> Finding | None:
         evidence=[_evidence(variable)],
         fix=Fix(
             f"Unset {variable.name} and remove it from {where_set(variable)}",
-            command=f"unset {variable.name}",
+            command=shell("unset {name:name}", name=variable.name),
             safety="safe",
-            verify=f"printenv {variable.name}",
+            verify=shell("printenv {name:name}", name=variable.name),
             changes=(Unset(variable.name),),
         ),
     )
@@ -80,5 +81,9 @@ def _crowd(machine: Machine, variable: Variable) -> Finding | None:
     return info(
         f"OMP_NUM_THREADS={first} times {ranks} ranks is more than the {cpus.value} CPUs of this job.",
         evidence=[_evidence(variable), Evidence(str(cpus.value), cpus.source.question, cpus.source.line)],
-        fix=Fix("Give each rank its share of the CPUs", command=f"export OMP_NUM_THREADS={share}", safety="safe"),
+        fix=Fix(
+            "Give each rank its share of the CPUs",
+            command=shell("export OMP_NUM_THREADS={share}", share=share),
+            safety="safe",
+        ),
     )

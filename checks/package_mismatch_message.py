@@ -21,6 +21,7 @@ from rocdoctor.check import Confidence, Finding, Fix, Outcome, Severity, check, 
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine, Message
 from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.shell_command import shell
 
 _CERTAIN = (
     "companion-built-for-other-cuda", "torchvision-operator-missing", "cudnn-version-mismatch", "numpy-abi",
@@ -46,8 +47,13 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
     together = Fix(
         "Reinstall torch, torchvision and torchaudio together: matching versions, in one command, from one wheel index "
         "(the same CUDA or ROCm flavour)",
-        command="pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio --index-url "
-        + ("https://download.pytorch.org/whl/rocm6.4" if vendors(machine) == {"amd"} else "INDEX_OF_YOUR_FLAVOUR"),
+        command=shell(
+            "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
+            "--index-url {index}",
+            index="https://download.pytorch.org/whl/rocm6.4"
+            if vendors(machine) == {"amd"}
+            else "INDEX_OF_YOUR_FLAVOUR",
+        ),
         safety="safe",
         verify='python3 -c "import torch, torchvision; print(torch.__version__, torchvision.__version__)"',
     )
@@ -99,7 +105,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         text = f"Code uses {package}{main.values.get('module', '')} ({name}), which the installed one does not have."
         together = Fix(
             f"Install the release of {package} that the program asks for, or a program release for this one",
-            f"pip show {package}",
+            shell("pip show {package:package}", package=package),
         )
     elif main.values.get("wanted"):
         text = f"{library} was built for torch {main.values['wanted']}, but {main.values.get('found')} is installed."

@@ -19,6 +19,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, finding, not_applicabl
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.pcie_path import has_board_switch, hypervisor_sign, narrowest, unknown, wired_on_purpose
+from rocdoctor.shell_command import shell
 
 _KIND = "pcie-bandwidth-limited"
 # Lanes: slots with four are common, and so are external enclosures; no board has a slot for a GPU with fewer.
@@ -87,6 +88,6 @@ def _judge(machine: Machine, event: LogEvent, gpu: Gpu | None, source: str) -> F
         subject=gpu.label if gpu else f"PCI device {event.bdf}",
         fix=Fix(
             "Look at the slot, riser or adapter below the port that the line names",
-            command=f"sudo lspci -vv -s {event.values.get('limit_bdf') or event.bdf}",
+            command=shell("sudo lspci -vv -s {address:pci}", address=str(event.values.get("limit_bdf") or event.bdf)),
         ),
     )

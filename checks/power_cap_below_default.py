@@ -19,6 +19,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.shell_command import ShellCommand, shell
 
 _SHARE_OF_DEFAULT = 0.9  # smaller steps are roundings of the firmware
 
@@ -33,7 +34,9 @@ def power_cap_below_default(machine: Machine, gpu: Gpu) -> Outcome:
         return not_applicable("the driver states no usable power cap for this GPU")
     if cap >= _SHARE_OF_DEFAULT * default:
         return None
-    command = f"sudo nvidia-smi -pl {default:g}" if gpu.vendor == "nvidia" else "sudo rocm-smi --resetpoweroverdrive"
+    command = ShellCommand("sudo rocm-smi --resetpoweroverdrive")
+    if gpu.vendor == "nvidia":
+        command = shell("sudo nvidia-smi -pl {watts:number}", watts=f"{default:g}")
     fix = Fix("Set the default power cap again if nobody lowered it on purpose", command=command, safety="manual")
     return info(
         f"The power cap is {cap:g} W, {1 - cap / default:.0%} below the default of {default:g} W, so full load runs "

@@ -34,6 +34,7 @@ from rocdoctor.job_log import (
 )
 from rocdoctor.knowledge.messages import message_kinds
 from rocdoctor.log_events import other_events
+from rocdoctor.shell_command import CommandText
 
 # What victims of a lost rank say, and what would be made of it without the first failure.
 _FOLLOWS = ("network-interface-wrong", "rendezvous-name-resolution", "iommu-acs-p2p")
@@ -138,7 +139,7 @@ def _killed(machine: Machine, run: JobRun, first: Origin, follows: tuple[str, ..
             cause="out-of-memory",
             explains=(*_FOLLOWS, "oom-killer-log"),
         )
-    ways = {
+    ways: dict[int, tuple[str, CommandText]] = {
         9: ("Ask the kernel log of that machine for the OOM killer, and the scheduler for its limits",
             "sudo dmesg -T | grep -iE 'oom|killed process'"),
         7: ("Look how full /dev/shm is on that machine, then for hardware errors in its kernel log",

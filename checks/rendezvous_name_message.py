@@ -19,6 +19,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, error, info, warning
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, when_said
+from rocdoctor.shell_command import ShellCommand, shell
 
 _NAME, _FAILED, _WORDS = "name-not-resolved", "rendezvous-failed", "rendezvous-words"
 
@@ -49,7 +50,11 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
     )
     if gloo:
         how += "; for gloo name the interface with GLOO_SOCKET_IFNAME and give the own host name a line in /etc/hosts"
-    verify = f"getent hosts {host or '$MASTER_ADDR'}; nc -vz {host or '$MASTER_ADDR'} {port or '$MASTER_PORT'}"
+    verify = shell(
+        "getent hosts {host}; nc -vz {host} {port}",
+        host=host or ShellCommand("$MASTER_ADDR"),
+        port=port or ShellCommand("$MASTER_PORT"),
+    )
     weak = all("weak" in one.values for one in names)
     if names and weak and not failed:
         # Printed by sound jobs too: the name behind the address of a connection is looked up for messages only.

@@ -20,6 +20,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, war
 from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.rocm_roots import install_of, root_of
+from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import works
 from rocdoctor.visibility import where_set
 
@@ -47,7 +48,7 @@ def rocm_path_missing(machine: Machine) -> Outcome:
                 evidence=[quote(variable.source, f"{name}={variable.value}", variable.line), *there],
                 fix=Fix(
                     f"Unset {name} and remove it from {where_set(variable)}",
-                    command=f"unset {name}",
+                    command=shell("unset {name:name}", name=name),
                     safety="safe",
                     changes=(Unset(name),),
                 ),

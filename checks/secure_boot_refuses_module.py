@@ -20,6 +20,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpu
 from rocdoctor.evidence import Known, NotKnown, Unknown, known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import MODULES, capped, is_driven, module_loaded, module_refusals, of_vendor, worst_harm
+from rocdoctor.shell_command import shell
 
 
 @check(machine_with_gpus, cause="kernel-module-not-loaded")
@@ -52,7 +53,8 @@ def secure_boot_refuses_module(machine: Machine) -> Outcome:
             tuple(evidence),
             Fix("Enrol the key that signs the module and reboot (or switch Secure Boot off in the firmware setup, or "
                 "use the signed driver of the distribution)", command="sudo mokutil --import /var/lib/dkms/mok.pub",
-                safety="reboots", effective="reboot", verify=f"mokutil --sb-state; lsmod | grep {module}"),
+                safety="reboots", effective="reboot",
+                verify=shell("mokutil --sb-state; lsmod | grep {module:module}", module=module)),
             confidence="certain" if named else "likely" if sure else "possible",
             explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
         ))  # fmt: skip

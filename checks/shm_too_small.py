@@ -23,6 +23,7 @@ from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machin
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import rule
+from rocdoctor.shell_command import shell
 from rocdoctor.units import binary_size
 
 _MIB = 1 << 20
@@ -79,7 +80,7 @@ def _fix(inside: str | None, size: int) -> Fix:
     program = "podman" if inside == "podman" else "docker"
     return Fix(
         "Start the container with more shared memory, or with --ipc=host",
-        command=f"{program} run --shm-size=8g ...",
+        command=shell("{program} run --shm-size=8g ...", program=program),
         safety="safe",
         verify=verify,
     )

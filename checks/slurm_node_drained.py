@@ -19,10 +19,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rocdoctor.check import Confidence, Finding, Fix, NotApplicable, Outcome, Severity, Subject, check, finding, quote
 from rocdoctor.facts import Machine, SlurmNode
+from rocdoctor.shell_command import shell
 from rocdoctor.slurm_reasons import COUNT, GPU, PLANNED, SILENT, kind_of
+
+if TYPE_CHECKING:
+    from typing_extensions import LiteralString
 
 _OUT = frozenset(
     {"down", "drained", "drain", "draining", "drng", "fail", "failing", "failg", "error", "inval", "invalid_reg"}
@@ -56,16 +61,16 @@ def slurm_node_drained(machine: Machine, node: SlurmNode) -> Outcome:
     if GPU.search(reason) and not PLANNED.search(reason):
         return _finding(
             node, state, "error", "the note speaks of a GPU or its links", "look at its GPUs and the kernel log",
-            "ssh {node} \"sudo dmesg | grep -iE 'xid|amdgpu|ras|aer'; nvidia-smi || rocm-smi\"",
+            "ssh {node:host} \"sudo dmesg | grep -iE 'xid|amdgpu|ras|aer'; nvidia-smi || rocm-smi\"",
         )  # fmt: skip
     if reason:  # a person's note: for maintenance, or in words of their own
         words = "planned work" if PLANNED.search(reason) else "a note of the operators"
         return _finding(
-            node, state, "info", f"the reason is {words}", "ask those who set it", "scontrol show node {node}"
+            node, state, "info", f"the reason is {words}", "ask those who set it", "scontrol show node {node:host}"
         )
     severity: Severity = "info" if not (node.silent or "down" in out or "fail" in out) else "warning"
     return _finding(
-        node, state, severity, "no reason is shown", "look up the reason", "scontrol show node {node}; sinfo -R"
+        node, state, severity, "no reason is shown", "look up the reason", "scontrol show node {node:host}; sinfo -R"
     )  # fmt: skip
 
 
@@ -86,26 +91,27 @@ def _gpus(node: SlurmNode, state: str, counted: re.Match[str]) -> Finding:
         cause = "gpu-hardware-fault"
     look = "count the GPUs on the bus and in the driver, and read the kernel log to see which address is missing"
     command = (
-        'ssh {node} "lspci -d ::0302; lspci -d ::0380; lspci -d ::1200; nvidia-smi -L || rocm-smi -i; '
+        'ssh {node:host} "lspci -d ::0302; lspci -d ::0380; lspci -d ::1200; nvidia-smi -L || rocm-smi -i; '
         "sudo dmesg | grep -iE 'xid|fallen off|amdgpu|ras'\""
     )
     if what != "GPU":
-        return _finding(node, state, "error", meaning, "see which devices are missing", "ssh {node} slurmd -G")
+        return _finding(node, state, "error", meaning, "see which devices are missing", "ssh {node:host} slurmd -G")
     return _finding(node, state, "error", meaning, look, command, cause, "possible")
 
 
 def _finding(
-    node: SlurmNode, state: str, severity: Severity, meaning: str, look: str, command: str, cause: str = "",
+    node: SlurmNode, state: str, severity: Severity, meaning: str, look: str, command: LiteralString, cause: str = "",
     confidence: Confidence = "certain",
 ) -> Finding:  # fmt: skip
     first = node.names.partition(",")[0] if "[" not in node.names else node.names
     shown = quote(node.source, f"{node.names} {state}: {node.reason or 'no reason shown'}")
     by = f", set by {node.set_by}" if node.set_by and node.set_by not in ("root", "slurm") else ""
     fix = Fix(
-        f"Look at node {node.names}: {look}; when it is repaired: scontrol update NodeName={first} State=RESUME",
-        command=command.replace("{node}", first),
+        f"Look at node {node.names}: {look}; when it is repaired: "
+        + shell("scontrol update NodeName={node:host} State=RESUME", node=first),
+        command=shell(command, node=first),
         safety="manual",
-        verify=f"sinfo -N -l -n {first}",
+        verify=shell("sinfo -N -l -n {node:host}", node=first),
     )
     return finding(
         severity,

@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, not_applicable, quote, whole_machine
 from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.log_events import is_current, other_events
+from rocdoctor.question_commands import command_of
 
 _GPU_TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi")
 # What a driver that no longer answers leaves in the kernel log.
@@ -50,13 +51,13 @@ def _hung(failure: ToolFailure) -> bool:
 
 
 def _finding(failure: ToolFailure, stuck: bool) -> Finding:
-    command = failure.question.removeprefix("run ")
+    shown = failure.question.removeprefix("run ")
     hung = _hung(failure)
     vendor = _program(failure) in _GPU_TOOLS
     why = failure.why.removeprefix(f"{failure.question}: ")
     evidence = (quote(failure.question, failure.text[:200] or why, failure.line),)
     text = "Run it by hand; if it hangs, look for GPU resets in the kernel log first"
-    fix = Fix(text, command=command, safety="safe")
+    fix = Fix(text, command=command_of(failure.question), safety="safe")
     said = "hung" if hung else "failed"
-    message = f"`{command}` {said} ({why}); the report does without it."
+    message = f"`{shown}` {said} ({why}); the report does without it."
     return Finding("warning" if hung and vendor and stuck else "info", message, evidence, fix)

@@ -20,6 +20,7 @@ from rocdoctor.check import Fix, Outcome, check, error
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine
 from rocdoctor.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.shell_command import shell
 
 _DIFFERS, _MISSING = "toolkit-version-differs", "toolkit-missing"
 _COMPILER, _ARCH = "host-compiler-unfit", "arch-unknown-to-compiler"
@@ -40,7 +41,7 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
                 f"Bring both to one version: install the toolkit for {want} and set CUDA_HOME to it, or "
                 f"reinstall torch "
                 f"in a build for {have}; a ready-made wheel of the extension avoids compiling",
-                command=f"export CUDA_HOME=/usr/local/cuda-{torch or 'VERSION'}; nvcc --version",
+                command=shell("export CUDA_HOME=/usr/local/cuda-{version:number}; nvcc --version", version=torch or ""),
                 verify='nvcc --version; python3 -c "import torch; print(torch.version.cuda)"',
             ),
         )
@@ -64,7 +65,7 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             f"The host compiler is newer than the CUDA toolkit allows (gcc {gcc} at most).",
             evidence=shown(compiler),
             fix=Fix(f"Compile with gcc {gcc} (CC and CXX), or install a newer toolkit of torch's major version",
-                    f"export CC=gcc-{gcc} CXX=g++-{gcc}"),
+                    shell("export CC=gcc-{gcc:number} CXX=g++-{gcc:number}", gcc=gcc or "")),
             confidence="likely",
         )  # fmt: skip
     if none := said(machine, _NO_COMPILER):
@@ -108,8 +109,13 @@ def _missing(machine: Machine, built: str | None) -> Outcome:
             f"{variable} to its "
             "folder; or use a ready-made wheel of the extension"
             + ("" if rocm else ". The nvidia-cuda-nvcc wheel of pip is no complete toolkit"),
-            command=f"export {variable}={'/opt/rocm' if rocm else '/usr/local/cuda'}; {compiler} --version",
-            verify=f"{compiler} --version",
+            command=shell(
+                "export {variable:name}={folder}; {compiler:name} --version",
+                variable=variable,
+                folder="/opt/rocm" if rocm else "/usr/local/cuda",
+                compiler=compiler,
+            ),
+            verify=shell("{compiler:name} --version", compiler=compiler),
         ),
         confidence="likely",
     )

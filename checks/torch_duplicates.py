@@ -19,6 +19,7 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, warning, whole_machine
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
+from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import works
 
 _MATTER = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
@@ -51,9 +52,9 @@ def torch_duplicates(machine: Machine) -> Outcome:
         )
         fix = Fix(
             "Uninstall the copies that are not meant" if twice else "Rename the local file or folder",
-            command=f"python3 -m pip uninstall {name}" if twice and matters else "",
+            command=shell("python3 -m pip uninstall {package:package}", package=name) if twice and matters else "",
             safety="manual",
-            verify=f'python3 -c "import {name.replace("-", "_")} as m; print(m.__file__)"',
+            verify=shell('python3 -c "import {module:name} as m; print(m.__file__)"', module=name.replace("-", "_")),
         )
         found.append(report(message, evidence=[cite(torch.packages, words)], fix=fix))
     tritons = [name for name in _TRITONS if name in packages]
@@ -65,7 +66,7 @@ def torch_duplicates(machine: Machine) -> Outcome:
                 evidence=[cite(torch.packages, shown)],
                 fix=Fix(
                     "Uninstall all of them, then reinstall torch from its own index, which brings the right one",
-                    command=f"python3 -m pip uninstall -y {' '.join(tritons)}",
+                    command=shell("python3 -m pip uninstall -y {packages:package}", packages=tritons),
                     safety="manual",
                     verify='python3 -c "import triton; print(triton.__version__, triton.__file__)"',
                 ),

@@ -21,6 +21,7 @@ import re
 from rocdoctor.check import Fix, Outcome, check, cite, error, quote, whole_machine
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
+from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import installed, needs_torch, of_interpreter, reinstall
 
 _MISSING = re.compile(r"\b(lib[\w+-]{1,80}\.so(?:\.\d{1,9}){0,4}): cannot open shared object")
@@ -65,7 +66,8 @@ def torch_import_fails(machine: Machine) -> Outcome:
             evidence=evidence, cause="missing-shared-library", explains=explains,
             fix=Fix(
                 f"{where} (ldconfig, LD_LIBRARY_PATH); a wheel that brings its own libraries needs reinstalling",
-                command=f"ldconfig -p | grep {library.split('.so')[0]}", safety="safe", verify=_FRESH,
+                command=shell("ldconfig -p | grep {library:library}", library=library.split(".so")[0]),
+                safety="safe", verify=_FRESH,
             ),
         )  # fmt: skip
     if found := _SYMBOL.search(problem):

@@ -17,6 +17,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, cite, info, whole_machine
 from rocdoctor.evidence import NOT_ASKED, known, value_or
 from rocdoctor.facts import Machine
+from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import SELECTOR_PAGE, compute_gpus, for_training, wheel_index
 
 
@@ -33,7 +34,7 @@ def torch_not_installed(machine: Machine) -> Outcome:
         evidence=[cite(machine.torch.version, "no torch"), cite(machine.torch.interpreter)],
         fix=Fix(
             f"Name the interpreter of the job with --python, or install torch for this machine ({SELECTOR_PAGE})",
-            command=f"pip install torch --index-url {index}" if index else "",
+            command=shell("pip install torch --index-url {index}", index=index) if index else "",
             safety="safe",
         ),
     )

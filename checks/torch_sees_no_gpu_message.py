@@ -20,6 +20,7 @@ from rocdoctor.check import Finding, Fix, Outcome, check, cite, not_applicable, 
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, Message
 from rocdoctor.pasted import first_value, gpu_words, said, shown, vendors, when_said
+from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import VENDOR_OF, WORDS, backend, for_training, reinstall, wheel_index
 
 
@@ -51,8 +52,11 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
         fix=Fix(
             "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
             f"--index-url from one ROCm index that has wheels for {wheel}",
-            command="pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
-            "--index-url " + (fit or "https://download.pytorch.org/whl/rocm6.4"),
+            command=shell(
+                "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
+                "--index-url {index}",
+                index=fit or "https://download.pytorch.org/whl/rocm6.4",
+            ),
             safety="safe",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),

@@ -23,6 +23,7 @@ from rocdoctor.evidence import Known, Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gfx_override import Override, best_value, override_of, physical_gfx
 from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, same_isa_group, torch_release
+from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import backend, for_training, installed, needs_torch, of_interpreter, reinstall, wheel_index
 
 
@@ -106,7 +107,7 @@ def _fix(gpu: Gpu, gfx: str, value: str | None) -> Fix:
         return Fix(text, safety="manual")
     return Fix(
         f"{text}. Until then its group's code may run with HSA_OVERRIDE_GFX_VERSION={value}, unsupported",
-        command=f"export HSA_OVERRIDE_GFX_VERSION={value}",
+        command=shell("export HSA_OVERRIDE_GFX_VERSION={value:number}", value=value),
         safety="risky",
         verify="python3 -c \"import torch; print(torch.ones(8, device='cuda').sum())\"",
     )

@@ -31,6 +31,7 @@ from rocdoctor.check import (
 )
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
+from rocdoctor.shell_command import shell
 from rocdoctor.visibility import entries, runtime_vendors, scheduler, visible
 
 _FAMILY = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -92,5 +93,5 @@ def _evidence(*variables: Variable) -> list[Evidence]:
 def _fix(keep: str, drop: str) -> Fix:
     return Fix(
         f"Keep {keep} and unset {drop}, or let {drop} count from 0 what {keep} leaves",
-        command=f"unset {drop}", safety="safe", verify=_VERIFY,
+        command=shell("unset {drop:name}", drop=drop), safety="safe", verify=_VERIFY,
     )  # fmt: skip

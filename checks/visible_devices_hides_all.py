@@ -33,6 +33,7 @@ from rocdoctor.check import (
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.presence import count_words
+from rocdoctor.shell_command import shell
 from rocdoctor.visibility import Selection, runtime_vendors, scheduler, variable_names, visible, where_set
 
 
@@ -71,7 +72,7 @@ def _finding(machine: Machine, step: Selection, count: int | None) -> Finding | 
         return info(f"{shown}: this batch job was given no GPU.", evidence=evidence)
     fix = Fix(
         f"Unset {variable.name} and remove it from {where_set(variable)}, or list GPUs that exist",
-        command=f"unset {variable.name}",
+        command=shell("unset {name:name}", name=variable.name),
         safety="safe",
         verify='python3 -c "import torch; print(torch.cuda.device_count())"',
     )

@@ -19,6 +19,7 @@ from __future__ import annotations
 from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, warning
 from rocdoctor.evidence import Fact, Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.shell_command import CommandText
 
 _CAUSE = "out-of-memory"
 _IDLE_PERCENT = 5
@@ -41,11 +42,13 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
     if busy > _IDLE_PERCENT:
         return None
     evidence = [cite(used, f"{amount} used"), cite(gpu.busy_percent, f"{busy} % busy")]
-    nodes = "/dev/nvidia*" if gpu.vendor == "nvidia" else "/dev/kfd /dev/dri/renderD*"
+    command: CommandText = "sudo fuser -v /dev/kfd /dev/dri/renderD*"
+    if gpu.vendor == "nvidia":
+        command = "sudo fuser -v /dev/nvidia*"
     fix = Fix(
         "Find the process that holds the memory (also in other containers and of other users) and end it if it is "
         "yours",
-        command=f"sudo fuser -v {nodes}",
+        command=command,
         safety="safe",
     )
     if not isinstance(gpu.processes, Known):

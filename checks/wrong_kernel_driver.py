@@ -22,6 +22,7 @@ from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import chip_of_device
 from rocdoctor.presence import DISPLAY_ONLY, MODULES, RESERVING, others_work, wants
+from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import wheels_have
 
 
@@ -63,6 +64,6 @@ def _radeon(gpu: Gpu, evidence: tuple[Evidence, ...], severity: Severity) -> Fin
                        cause="gpu-not-supported")  # fmt: skip
     switch = "cik_support" if chip.family == "gcn2" else "si_support"
     fix = Fix("Hand the card to amdgpu with two words on the kernel command line and reboot",
-              command=f"radeon.{switch}=0 amdgpu.{switch}=1", safety="reboots", effective="reboot",
+              command=shell("radeon.{switch}=0 amdgpu.{switch}=1", switch=switch), safety="reboots", effective="reboot",
               verify="lspci -k")  # fmt: skip
     return Finding(severity, f"{message}; amdgpu can drive this chip ({chip.chip}).", evidence, fix)

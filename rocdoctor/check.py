@@ -30,6 +30,7 @@ from typing import Any, Literal
 from rocdoctor.change import Change
 from rocdoctor.evidence import Fact, Known, NotKnown, Source, Unknown
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.shell_command import CommandText
 
 Severity = Literal["error", "warning", "info"]
 State = Literal["pass", "fail", "unknown", "not-applicable", "crashed"]
@@ -54,14 +55,15 @@ class Evidence:
 class Fix:
     """What to do: words, a command where there is one, how safe it is, when it takes effect, and how to verify it.
 
+    A command is a literal, or made by ``shell_command.shell``, which quotes what comes from the evidence.
     ``changes``: the whole of it as changes that ``rocdoctor fix --apply`` can make; empty where a person has to judge.
     """
 
     text: str
-    command: str = ""
+    command: CommandText = ""
     safety: Safety = "manual"
     effective: Effective = "now"
-    verify: str = ""  # empty: running the check again
+    verify: CommandText = ""  # empty: running the check again
     changes: tuple[Change, ...] = ()
 
 

@@ -16,6 +16,7 @@ from rocdoctor.certainty import capped
 from rocdoctor.check import SEVERITIES, Check, Confidence, Finding, Severity, Verdict, run_check
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import cause as cause_entry
+from rocdoctor.shell_command import CommandText
 
 _CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
 
@@ -39,7 +40,7 @@ class Cause:
 class NextStep:
     """One command that would answer what is still unknown."""
 
-    command: str
+    command: CommandText
     why: str
 
 

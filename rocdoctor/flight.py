@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocdoctor.facts import FlightOp, FlightRecord
+from rocdoctor.shell_command import ShellCommand, shell
 
 # Collectives that end on no rank before every rank takes part.
 _NEED_ALL = ("all_reduce", "allreduce", "barrier", "all_gather", "reduce_scatter", "all_to_all", "alltoall",
@@ -290,8 +291,11 @@ def names(ranks: Iterable[int]) -> str:
     return f"rank {text}" if len(ordered) == 1 else f"ranks {text}"
 
 
-def look_at(ranks: Sequence[int]) -> str:
+def look_at(ranks: Sequence[int]) -> ShellCommand:
     """The command that finds the process of a rank on its machine and looks at it."""
     rank = ranks[0] if ranks else 0
-    find = f"grep -lsz '^RANK={rank}$' /proc/[0-9]*/environ | cut -d/ -f3"
-    return f"for p in $({find}); do rocdoctor check --pid $p; py-spy dump --pid $p; done"
+    return shell(
+        "for p in $(grep -lsz '^RANK={rank:number}$' /proc/[0-9]*/environ | cut -d/ -f3); "
+        "do rocdoctor check --pid $p; py-spy dump --pid $p; done",
+        rank=rank,
+    )

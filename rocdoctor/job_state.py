@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from rocdoctor.check import NotApplicable, Subject
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobProcess, Machine
+from rocdoctor.shell_command import ShellCommand, shell
 
 # Beginnings of kernel functions by what they belong to: those of Linux drivers/gpu/drm and of the open NVIDIA kernel
 # modules; file systems and the network layers below them name their functions after themselves.
@@ -100,9 +101,9 @@ def signal_words(number: int) -> str:
     }.get(number, f"signal {number}")
 
 
-def again(job: Job, name: str) -> str:
+def again(job: Job, name: str) -> ShellCommand:
     """The command that runs a check of this job once more."""
-    return f"rocdoctor check --pid {value_or(job.pid, 0)} {name}"
+    return shell("rocdoctor check --pid {pid} {check}", pid=value_or(job.pid, 0), check=name)
 
 
 def age_s(job: Job) -> float | None:

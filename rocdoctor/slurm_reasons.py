@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rocdoctor.check import Severity
+
+if TYPE_CHECKING:
+    from typing_extensions import LiteralString
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A reason: how it is recognised, what it means, what to look at, and the command for it (``{node}``)."""
+    """A reason: how it is recognised, what it means, what to look at, and the template of a command for it."""
 
     pattern: re.Pattern[str]
     meaning: str
     look: str
-    command: str
+    command: LiteralString
     severity: Severity = "error"
 
 
@@ -39,7 +43,7 @@ SILENT = Kind(
     re.compile(r"(?i)not responding"),
     "its slurmd does not answer the controller",
     "see whether the machine is up, then look at slurmd and the network",
-    "ssh {node} 'uptime; systemctl status slurmd; sudo journalctl -u slurmd -n 50'",
+    "ssh {node:host} 'uptime; systemctl status slurmd; sudo journalctl -u slurmd -n 50'",
 )
 _KINDS = (
     SILENT,
@@ -47,27 +51,27 @@ _KINDS = (
         re.compile(r"(?i)kill task failed|unkillable"),
         "a process of a job could not be killed: it hangs in the kernel, often in the GPU driver or a file system",
         "find the process in state D and what the kernel log says of it; mostly only a reboot frees the node",
-        "ssh {node} 'ps -eo pid,stat,wchan:30,cmd | grep \" D\"; sudo dmesg | tail -50'",
+        "ssh {node:host} 'ps -eo pid,stat,wchan:30,cmd | grep \" D\"; sudo dmesg | tail -50'",
     ),
     Kind(
         re.compile(r"(?i)low realmemory"),
         "it has less memory than slurm.conf says: a memory module that failed, or a value that leaves nothing for the "
         "system",
         "compare the memory that it has with the configured one",
-        "ssh {node} 'slurmd -C; free -m; sudo dmesg | grep -i edac'",
+        "ssh {node:host} 'slurmd -C; free -m; sudo dmesg | grep -i edac'",
     ),
     Kind(
         re.compile(r"(?i)low (?:socket|cpus|tmpdisk)|corespec differ|node configuration differs"),
         "it has other hardware than slurm.conf says (CPUs, cores, disk)",
         "compare what slurmd finds with slurm.conf",
-        "ssh {node} slurmd -C",
+        "ssh {node:host} slurmd -C",
         "warning",
     ),
     Kind(
         re.compile(r"(?i)unexpectedly reboot"),
         "it rebooted without being told to: power, a kernel panic, or a hardware reset",
         "look at the end of the log of the boot before",
-        "ssh {node} 'last -x | head; sudo journalctl -b -1 -k -n 80'",
+        "ssh {node:host} 'last -x | head; sudo journalctl -b -1 -k -n 80'",
     ),
     Kind(
         re.compile(
@@ -75,19 +79,19 @@ _KINDS = (
         ),
         "a script or step of Slurm failed there (prolog, epilog, start of a job)",
         "read what slurmd wrote at that time",
-        "ssh {node} sudo journalctl -u slurmd -n 100",
+        "ssh {node:host} sudo journalctl -u slurmd -n 100",
     ),
     Kind(
         re.compile(r"(?i)reboot timed out|resumetimeout"),
         "it did not come back in time after a reboot or power-up",
         "look at its console",
-        "scontrol show node {node}",
+        "scontrol show node {node:host}",
     ),
     Kind(
         re.compile(r"(?i)\bNHC\b|health ?check"),
         "a health check failed there",
         "run the health check by hand",
-        "ssh {node} 'sudo nhc -v'",
+        "ssh {node:host} 'sudo nhc -v'",
     ),
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.check import Evidence, NotApplicable, Subject, not_applicable, quote
 from rocdoctor.facts import Machine, ModeResult, SmokeRun, SmokeState
+from rocdoctor.shell_command import ShellCommand, shell
 
 LAYERS = {
     "device": "arithmetic on one device", "link": "the link between two GPUs", "collectives": "the collective library",
@@ -33,7 +34,10 @@ def layer_words(one: ModeResult) -> str:
     return f" Likely layer: {LAYERS[one.layer]}." if one.layer else ""
 
 
-def again(run: SmokeRun, modes: Sequence[str]) -> str:
+def again(run: SmokeRun, modes: Sequence[str]) -> ShellCommand:
     """The command that tries the modes again in the same setting."""
-    device = " --device cpu" if run.device == "cpu" else ""
-    return f"rocdoctor smoke --world {run.world} --backend {run.backend}{device} {' '.join(modes)}"
+    device = ShellCommand(" --device cpu" if run.device == "cpu" else "")
+    return shell(
+        "rocdoctor smoke --world {world} --backend {backend}{device} {modes}",
+        world=run.world, backend=run.backend, device=device, modes=modes,
+    )  # fmt: skip

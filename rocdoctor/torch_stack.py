@@ -23,6 +23,7 @@ from rocdoctor.knowledge.tables import (
     torch_releases,
 )
 from rocdoctor.presence import is_driven, is_integrated
+from rocdoctor.shell_command import shell
 
 VENDOR_OF = {"rocm": "amd", "cuda": "nvidia", "xpu": "intel"}
 WORDS = {"rocm": "ROCm", "cuda": "CUDA", "xpu": "Intel XPU", "cpu": "CPU-only"}
@@ -255,11 +256,16 @@ def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
 
 def reinstall(index: str | None) -> Fix:
     """The fix for a wrong torch build: torch and its companions again, together, from one index."""
-    packages = "torch torchvision torchaudio"
     return Fix(
         "Reinstall torch and its companions together, in this interpreter's environment, from the index of the right "
         f"build ({SELECTOR_PAGE})",
-        command=f"pip uninstall -y {packages}; pip install {packages} --index-url {index}" if index else "",
+        command=shell(
+            "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
+            "--index-url {index}",
+            index=index,
+        )
+        if index
+        else "",
         safety="safe",
         verify='python3 -c "import torch; print(torch.__version__, torch.version.hip, torch.version.cuda)"',
     )

@@ -73,9 +73,13 @@ def made_for_root(diagnosis: Diagnosis) -> bool:
 
 def _write(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
     """The script, with mode 0700; said on standard error, since the plan goes to standard output."""
+    from rocdoctor.setup.foreign import for_reader
     from rocdoctor.setup.script import render
 
     subject = _SUBJECTS.get(host.kind, "evidence")
     path = Path(options.script)
-    write_new(path, render(plan, subject, made_for_root(diagnosis)), force=options.force, mode=0o700)
+    foreign = ""
+    if options.source is not None:
+        plan, foreign = for_reader(plan, options.python)
+    write_new(path, render(plan, subject, made_for_root(diagnosis), foreign), force=options.force, mode=0o700)
     output.note(f"wrote {path}; read it, then run it with bash")

@@ -15,6 +15,7 @@ from rocdoctor.fixes.lines import Kind, by_hand, places, switched_off
 from rocdoctor.fixes.place import Place
 from rocdoctor.host.regular import read_regular
 from rocdoctor.setup.typed import quoted
+from rocdoctor.shell_command import shell
 
 # Programs whose commands in findings are such that a program may run them and take them back.
 PROGRAMS = frozenset(("usermod", "gpasswd", "mount", "udevadm"))
@@ -76,7 +77,7 @@ def work_of(fix: Fix, changes: Iterable[Change], check: str, place: Place) -> Wo
             found, reasons, commands = _unset(change, check, place)
             steps += found
             left += reasons
-            typed += [*commands, f"unset {change.name}"]
+            typed += [*commands, shell("unset {name:name}", name=change.name)]
         elif not place.privileged:
             left.append("it needs root: type the command, or start rocdoctor fix as root")
             typed.append(fix.command)

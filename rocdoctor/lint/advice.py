@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rocdoctor.check import Confidence, Evidence, Finding, Fix, Verdict
 from rocdoctor.knowledge.advice import Advice
+from rocdoctor.shell_command import shell
 
 MAX_HITS_PER_FILE = 100
 _LONGEST = 120
@@ -43,7 +44,7 @@ def _finding(path: str, hit: Hit) -> Finding:
         "info" if hit.possible else advice.severity,
         f"{advice.message.replace('{value}', shown)}. {advice.truth}",
         (Evidence(shown, f"read {path}", hit.line),),
-        Fix(advice.remedy.rstrip("."), verify=f"rocdoctor lint {path}"),
+        Fix(advice.remedy.rstrip("."), verify=shell("rocdoctor lint {file:path}", file=path)),
         confidence=confidence,
         references=advice.cited,
     )

@@ -13,6 +13,7 @@ from rocdoctor.check import SEVERITIES, Check, Finding, Fix, Severity, Verdict, 
 from rocdoctor.evidence import Unknown
 from rocdoctor.facts import Environment, Machine, TorchBuild, Variable
 from rocdoctor.lint.scopes import Sheet, View, views
+from rocdoctor.shell_command import shell
 
 CHECKS = (
     "debug-variables-on", "env-old-name", "env-unknown-name", "env-wrong-value", "gfx-override-mismatch",
@@ -115,7 +116,7 @@ def _adapted(verdict: Verdict, sheet: Sheet, view: View, line: int, named: bool)
         severity = _at_most(severity, "info")
     fix = finding.fix
     if fix is not None:
-        fix = Fix(fix.text, "", fix.safety, "now", f"rocdoctor lint {sheet.path}")
+        fix = Fix(fix.text, "", fix.safety, "now", shell("rocdoctor lint {file:path}", file=sheet.path))
     return Verdict(
         verdict.check,
         f"{sheet.path}:{line}",

@@ -8,6 +8,7 @@ from typing import Literal
 
 from rocdoctor.check import Effective, Evidence, Safety
 from rocdoctor.knowledge.load import Kind
+from rocdoctor.shell_command import CommandText
 
 Goal = Literal["pytorch", "rocm", "container", "cluster-node"]
 GOALS: tuple[Goal, ...] = ("pytorch", "rocm", "container", "cluster-node")
@@ -53,7 +54,7 @@ class Verify:
     """How one sees that a step has worked: a check of ours that then passes, or a command and what it shows."""
 
     check: str = ""
-    command: str = ""
+    command: CommandText = ""
     shows: str = ""
 
     @property

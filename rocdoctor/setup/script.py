@@ -28,11 +28,14 @@ from rocdoctor.setup.typed import is_ready, quoted, typed
 _INDENT = "    "
 
 
-def render(plan: SetupPlan, subject: str, root: bool) -> str:
-    """The script. ``subject``: what the plan was made from, in words; ``root``: it was made for the user root."""
+def render(plan: SetupPlan, subject: str, root: bool, foreign: str = "") -> str:
+    """The script. ``subject``: what the plan was made from, in words; ``root``: it was made for the user root.
+
+    ``foreign``: the interpreter of the evidence, in whose place the script starts the one that PYTHON names.
+    """
     body = [line for step in plan.steps for line in _step(plan, step)]
     used = "\n".join(body)
-    lines = [*_head(plan, subject, root, "as_root" in used, '"$risky"' in used)]
+    lines = [*_head(plan, subject, root, "as_root" in used, '"$risky"' in used), *_interpreter(foreign)]
     functions = [text for name, text in FUNCTIONS.items() if f"{name} " in used]
     lines += ["", *functions] if functions else []
     lines += body if '"$first"' in used else [': "$first"']
@@ -113,6 +116,15 @@ _SUDO = (
     '    sudo -n -- "$@"',
     "}",
 )
+
+
+def _interpreter(foreign: str) -> Iterator[str]:
+    """Refuses to start without the reader's own interpreter, where the evidence names one."""
+    if not foreign:
+        return
+    yield from comment(f"The evidence names the interpreter {foreign}, which may be anybody's: it is not started.")
+    say = f"Name your interpreter, where the evidence has {plain(foreign)}: PYTHON=PATH bash FILE"
+    yield f'if [ -z "${{PYTHON:-}}" ]; then echo {quoted(say)} >&2; exit 2; fi'
 
 
 def _step(plan: SetupPlan, step: Step) -> Iterator[str]:

@@ -14,8 +14,10 @@ from rocdoctor.setup.plan import Action
 
 Tokens = tuple[str, ...]
 
-# What only the user's shell knows: the words of a plan may name these two, nothing else is expanded.
+# What only the user's shell knows: the words of a plan may name these two anywhere, nothing else is expanded.
 _EXPANDED = re.compile(r"\$(USER|HOME)(?![A-Za-z0-9_])")
+# A whole word: the interpreter that whoever runs a script names in this variable.
+PYTHON = "$PYTHON"
 _HOME = re.compile(r"\A~(?=/|\Z)")
 _SPECIAL = re.compile(r'([\\"$`])')
 _LIVE = re.compile(r"[$`]")  # in single quotes they look like a mistake to shellcheck
@@ -23,7 +25,9 @@ _OPEN = re.compile(r"\{[a-z_0-9]+\}|<[a-z][a-z ._-]*>|\.\.\.\Z")
 
 
 def quoted(word: str) -> str:
-    """A word as a shell takes it literally; ``$USER``, ``$HOME`` and a leading ``~`` keep their meaning."""
+    """A word as a shell takes it literally; ``$USER``, ``$HOME``, a leading ``~`` and ``PYTHON`` keep their meaning."""
+    if word == PYTHON:
+        return f'"{PYTHON}"'
     word = _HOME.sub("$HOME", word)
     if not _EXPANDED.search(word) and not _LIVE.search(word):
         return shlex.quote(word)

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from rocdoctor.check import Evidence
 from rocdoctor.diagnose import Diagnosis, NextStep
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.question_commands import command_of
+from rocdoctor.shell_command import ShellCommand, shell
 from rocdoctor.tui.excerpt import Excerpt, excerpt, merged
 from rocdoctor.tui.finding_list import Row
 
 _ASKED = re.compile(r"((?:read|run|list|stat|space|link|open|env|python)\b[^:]{0,300}?): ")
-_COMMANDS = {
-    "read": "cat {}", "list": "ls -d {}", "stat": "ls -l {}", "space": "df {}", "link": "readlink -f {}",
-    "open": "ls -l {}", "run": "{}",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +81,16 @@ def steps_for(host: Host, row: Row, diagnosis: Diagnosis) -> tuple[NextStep, ...
     if re.search(r"torch|python|interpreter", why):
         steps += [step for step in diagnosis.next if "--python" in step.command]
     if host.kind == "live" and "torch was not imported" in why:
-        steps.append(NextStep(f"rocdoctor check {row.check} --import-torch", "it imports torch, and then it is known"))
+        steps.append(
+            NextStep(
+                shell("rocdoctor check {check} --import-torch", check=row.check),
+                "it imports torch, and then it is known",
+            )
+        )
     if re.search(r"sleep|suspend", why):
         steps += [step for step in diagnosis.next if "--wake" in step.command]
     asked = _ASKED.match(why)
-    command = command_of(asked[1]) if asked else ""
+    command = command_of(asked[1]) if asked else ShellCommand("")
     if command and "no such file" not in why:
         where = "on this machine" if host.kind == "live" else "asked on that machine"
         steps.append(NextStep(command, f"{where}, this is the question that has no answer here"))
@@ -99,14 +102,6 @@ def steps_for(host: Host, row: Row, diagnosis: Diagnosis) -> tuple[NextStep, ...
     elif host.kind != "live" and re.search(r"evidence|does not cover|in this text", why):
         steps.append(NextStep("rocdoctor bundle", "on that machine: it records everything that rocdoctor asks"))
     return tuple(dict.fromkeys(steps))
-
-
-def command_of(question: str) -> str:
-    """A command that people can type for a question; empty where there is none."""
-    verb, _, rest = question.partition(" ")
-    if verb == "env":
-        return "env"
-    return _COMMANDS[verb].format(rest) if rest and verb in _COMMANDS else ""
 
 
 def reads_itself(row: Row) -> bool:

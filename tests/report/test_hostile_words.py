@@ -13,6 +13,7 @@ from rocdoctor.check import Evidence, Finding, Fix, Verdict
 from rocdoctor.diagnose import Diagnosis, rank
 from rocdoctor.facts import Machine
 from rocdoctor.report import json_report, junit, markdown, sarif, text
+from rocdoctor.shell_command import ShellCommand
 
 _HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x9b31mred\x00\x08\x7f\u202eabc\u2028",
@@ -28,9 +29,10 @@ _CONTROLS = re.compile(
 
 
 def _diagnosis(words: str) -> Diagnosis:
+    command = str.__new__(ShellCommand, words)  # one that did not come through the gate
     found = Finding(
         "error", words, (Evidence(words, f"read /x/{words}", 3), Evidence(words, "run dmesg", 1)),
-        Fix(words, words, verify=words), cause="gpu-reset",
+        Fix(words, command, verify=command), cause="gpu-reset",
     )  # fmt: skip
     verdicts = [
         Verdict("some-check", words, "fail", found),

@@ -10,12 +10,13 @@ from rich.cells import cell_len
 from rocdoctor.check import Evidence, Finding, Fix, Verdict
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.open import open_evidence
+from rocdoctor.question_commands import command_of
 from rocdoctor.report.clean import one_line
 from rocdoctor.tui.draw.finding import clipped, page, plain
 from rocdoctor.tui.draw.manual import paragraphs
 from rocdoctor.tui.draw.manual import sections as manual_sections
 from rocdoctor.tui.excerpt import Line
-from rocdoctor.tui.finding_details import Details, command_of, look_up, recorded, steps_for
+from rocdoctor.tui.finding_details import Details, look_up, recorded, steps_for
 from rocdoctor.tui.finding_list import Row, sections
 from tests.golden.replay import host_of, judged, our_checks
 from tests.tui.finding_kit import BROKEN, FAULTY, LiveCapture, diagnosis_of, every_machine, failed

@@ -15,6 +15,7 @@ from textual.widgets import Input
 from rocdoctor.check import Evidence, Fix
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.recorder import Recorder
+from rocdoctor.shell_command import ShellCommand
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.finding_list import Filter
 from rocdoctor.tui.look import Look
@@ -355,7 +356,7 @@ def test_a_fix_that_was_not_made_is_not_called_fixed() -> None:
 
 
 def _with_command(command: str) -> Look:
-    fix = Fix("Do it.", verify=command)
+    fix = Fix("Do it.", verify=str.__new__(ShellCommand, command))
     verdict = failed("shm-too-small", "Little.", evidence=(Evidence("x", "read /proc/meminfo", 1),), fix=fix)
     return Look(phase="done", diagnosis=diagnosis_of([verdict]))
 

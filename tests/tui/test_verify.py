@@ -10,6 +10,7 @@ import pytest
 from rocdoctor.check import Effective, Evidence, Fix, Verdict
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.capture import CaptureHost
+from rocdoctor.shell_command import ShellCommand
 from rocdoctor.tui.draw.verification import asking, outcome, result, running
 from rocdoctor.tui.finding_list import Row, sections
 from rocdoctor.tui.verify import Plan, Progress, Result, WatchedHost, close, plain_argv, plan_for, verify
@@ -22,7 +23,7 @@ CHECK = "gfx-override-mismatch"
 
 
 def _row(command: str = "", effective: Effective = "now", source: str = "read /proc/meminfo") -> Row:
-    fix = Fix("Do it.", effective=effective, verify=command)
+    fix = Fix("Do it.", effective=effective, verify=str.__new__(ShellCommand, command))
     return Row("fail", "made-up", (failed("made-up", "Bad.", evidence=(Evidence("v", source, 1),), fix=fix),))
 
 

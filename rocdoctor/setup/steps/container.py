@@ -19,6 +19,7 @@ from rocdoctor.setup.deriving import (
 )
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
+from rocdoctor.shell_command import shell
 
 LAYER: Layer = "container"
 
@@ -82,7 +83,7 @@ def _engine(situation: Situation) -> Step:
     return Step(
         _ENGINE, f"Install {program}", "todo", why, evidence,
         with_fresh_lists([Action(words=(situation.manager, verb, package), root=True)]), (package,), "safe", "now",
-        Verify(command=f"{program} --version", shows="a version"),
+        Verify(command=shell("{program:name} --version", program=program), shows="a version"),
         (Action(words=(situation.manager, remove, package), root=True),),
     )  # fmt: skip
 

@@ -13,11 +13,13 @@ from rocdoctor.setup.interpreter import NEW, Interpreter, fresh, under_test
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation
 from rocdoctor.setup.wanted import Wanted, pythons, pythons_for, wanted
+from rocdoctor.shell_command import shell
 
 LAYER: Layer = "python"
 
 _ID = "python-environment"
 _TITLE = "Python environment"
+_VERSION = shell("{python:path} --version", python=f"{NEW}/bin/python")
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -62,7 +64,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         more = f"An environment with {which} is needed; which package of {situation.os_words} brings it is not known."
         return Step(
             _ID, "Make a Python environment", "unknown", " ".join(one for one in (why, gap, more) if one),
-            here.evidence, verify=Verify(command=f"{NEW}/bin/python --version", shows=which),
+            here.evidence, verify=Verify(command=_VERSION, shows=which),
             notes=("conda and uv can make an environment with a Python of their own.",),
         )  # fmt: skip
     ways = list(install.environment_steps(found, NEW)) if found is not None else []
@@ -83,7 +85,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     return Step(
         _ID, f"Make a virtual environment with Python {made.series}", "todo", why, here.evidence, actions,
         (*packages, NEW), "safe", "now",
-        Verify(command=f"{NEW}/bin/python --version", shows=f"Python {made.series}"),
+        Verify(command=_VERSION, shows=f"Python {made.series}"),
         (Action(words=("rm", "-r", NEW)),),
         notes=tuple(notes),
         sources=sources, table=table, kind=install.weakest(table, sources) if table else "primary",

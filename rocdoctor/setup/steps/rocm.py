@@ -17,6 +17,7 @@ from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, changes_of, open_i
 from rocdoctor.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.setup.situation import Situation, safe_word
 from rocdoctor.setup.without_rocm import without_rocm
+from rocdoctor.shell_command import ShellCommand, shell
 
 LAYER: Layer = "rocm"
 
@@ -173,8 +174,8 @@ def _risk(situation: Situation, route: install.Route) -> str:
     return f"{risk} AMD's list for ROCm {route.rocm} does not have {', '.join(lacks)}." if lacks else risk
 
 
-def _verify(route: install.Route) -> str:
-    return " ".join(route.verify[0]) if route.verify else "rocminfo"
+def _verify(route: install.Route) -> ShellCommand:
+    return shell("{words:option}", words=route.verify[0]) if route.verify else ShellCommand("rocminfo")
 
 
 def _removal(situation: Situation, route: install.Route) -> tuple[tuple[Action, ...], tuple[Action, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rocdoctor.shell_command import CommandText, shell
 from rocdoctor.smoke.nodes.facts import NodeFacts, is_local_only
 from rocdoctor.smoke.nodes.interfaces import GLOO, NCCL, Choice, gloo_choice, is_loopback, nccl_choice, owner
 from rocdoctor.socket_interfaces import chosen, wanted
@@ -33,7 +34,7 @@ class NodeFinding:
     nodes: tuple[int, ...]
     message: str
     remedy: str
-    command: str = ""
+    command: CommandText = ""
 
 
 def choice_of(one: NodeFacts, backend: str) -> Choice:
@@ -71,7 +72,7 @@ def _variable(
 ) -> list[NodeFinding]:
     want = wanted(name, value)
     names = chosen(want, [item.name for item in one.interfaces])
-    fix = f"export {name}={better}" if better else ""
+    fix = shell("export {name:name}={interface:interface}", name=name, interface=better) if better else ""
     advice = f"On node {one.node} name the interface of the job's network" + (f", {better}" if better else "")
     where = f"node {one.node}"
 
@@ -113,9 +114,8 @@ def _host_name(one: NodeFacts, choice: Choice, better: str | None) -> NodeFindin
         f"Name the interface of the job's network on node {one.node}, or let /etc/hosts map its name to its address in "
         "that network."
     )
-    return NodeFinding(
-        "name-resolution", "error", _MEETING, (one.node,), words, advice, f"export {GLOO}={better}" if better else ""
-    )
+    command = shell("export {name:name}={interface:interface}", name=GLOO, interface=better) if better else ""
+    return NodeFinding("name-resolution", "error", _MEETING, (one.node,), words, advice, command)
 
 
 def version_findings(nodes: Sequence[NodeFacts]) -> list[NodeFinding]:

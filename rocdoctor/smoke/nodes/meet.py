@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rocdoctor import __version__
+from rocdoctor.shell_command import shell
 from rocdoctor.smoke.nodes.facts import NodeFacts, facts_from_json, resolve, within
 from rocdoctor.smoke.nodes.findings import NodeFinding, numbers
 from rocdoctor.smoke.nodes.interfaces import bindable, is_loopback
@@ -103,7 +104,7 @@ def _listen(place: Place) -> socket.socket:
         else:
             words = f"Port {place.port} of node 0 cannot be opened: {words_of(error)}."
         fix = "End that program, or give another port in --rdzv on all nodes."
-        command = f"sudo ss -ltnp sport = :{place.port}"
+        command = shell("sudo ss -ltnp sport = :{port}", port=place.port)
         raise MeetingError(NodeFinding("port", "error", _CAUSE, (0,), words, fix, command)) from None
     return listener
 
@@ -164,7 +165,9 @@ def _missing(place: Place, wires: dict[int, Wire], limit_s: float) -> NodeFindin
 def _unresolved(place: Place) -> NodeFinding:
     words = f"The name {place.host} does not resolve on node {place.node}."
     advice = "Give an IP address of node 0 in --rdzv, or make the name known on every node (DNS or /etc/hosts)."
-    return NodeFinding("name-resolution", "error", _CAUSE, (place.node,), words, advice, f"getent hosts {place.host}")
+    return NodeFinding(
+        "name-resolution", "error", _CAUSE, (place.node,), words, advice, shell("getent hosts {host}", host=place.host)
+    )
 
 
 def join(place: Place, mine: NodeFacts, limit_s: float, say: Say) -> Wire:
@@ -223,27 +226,43 @@ def explain(place: Place, problem: str, addresses: tuple[str, ...], own: bool = 
     """Why node 0 is not reached, from the kind of failure. ``own``: the address is one of this node."""
     address, node = addresses[0], place.node
     named = f"{place.host} ({address})" if place.host != address else address
-    command = f"ip route get {address}"
+    command = shell("ip route get {address:address}", address=address)
     if own and problem == "refused" and place.host == address:
         words = f"{address} is an address of node {node} itself, and nothing listens on port {place.port} there."
         fix = "Give an address of node 0 in --rdzv that the other nodes reach. On one machine, start node 0 too."
-        return NodeFinding("port", "error", _CAUSE, (node,), words, fix, "ip -brief address   (on node 0)")
+        return NodeFinding("port", "error", _CAUSE, (node,), words, fix, "ip -brief address   # on node 0")
     if is_loopback(address) and place.host != address:
         words = f"On node {node} the name {place.host} resolves to {address}, its own loopback, and not to node 0."
         fix = f"Give an IP address of node 0 in --rdzv, or remove that line from /etc/hosts of node {node}."
-        return NodeFinding("name-resolution", "error", _CAUSE, (node,), words, fix, f"getent hosts {place.host}")
+        return NodeFinding(
+            "name-resolution", "error", _CAUSE, (node,), words, fix, shell("getent hosts {host}", host=place.host)
+        )
     if problem == "refused":
         words = f"Node {node} reaches {named}, but nothing listens on port {place.port} there."
         fix = (
             "Either rocdoctor does not run on node 0 yet, or --rdzv names another port or address there: compare the "
             "two commands."
         )
-        return NodeFinding("port", "error", _CAUSE, (node,), words, fix, f"ss -ltn sport = :{place.port}   (on node 0)")
+        return NodeFinding(
+            "port",
+            "error",
+            _CAUSE,
+            (node,),
+            words,
+            fix,
+            shell("ss -ltn sport = :{port}   # on node 0", port=place.port),
+        )
     if problem == "silent":
         words = f"Something answers at {named} port {place.port}, but it is not rocdoctor of this run."
         fix = "Give another port in --rdzv on all nodes: a training job or another run uses this one."
         return NodeFinding(
-            "port", "error", _CAUSE, (0,), words, fix, f"sudo ss -tlnp sport = :{place.port}   (on node 0)"
+            "port",
+            "error",
+            _CAUSE,
+            (0,),
+            words,
+            fix,
+            shell("sudo ss -tlnp sport = :{port}   # on node 0", port=place.port),
         )
     if "unreachable" in problem and "network" in problem:
         words = f"Node {node} has no route to {named}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rocdoctor.shell_command import shell
 from rocdoctor.smoke.nodes.facts import NodeFacts
 from rocdoctor.smoke.nodes.findings import NodeFinding, Severity, numbers
 from rocdoctor.smoke.nodes.interfaces import Interface, owner
@@ -86,7 +87,7 @@ def _black_hole(
         f"Set the MTU of both interfaces to what passes ({largest}), or let every switch and tunnel between them pass "
         f"{one.frame_bytes} bytes."
     )
-    command = f"sudo ip link set dev {name} mtu {largest}"
+    command = shell("sudo ip link set dev {iface:interface} mtu {size}", iface=name, size=largest)
     severity: Severity = "error" if stalled else ("info" if one.told else "warning")
     return NodeFinding("mtu", severity, _CAUSE, (giver, taker), words, advice, command)
 

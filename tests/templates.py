@@ -1,0 +1,33 @@
+"""The templates of commands in the source, those of tables too."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import Any
+
+from rocdoctor.shell_command import words_of
+from tests.kit import ROOT
+
+
+@cache
+def templates() -> tuple[Any, ...]:
+    """Every literal that may be one: it has words of known kinds, and stands in a file that makes commands."""
+    found = set()
+    for folder in ("rocdoctor", "checks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            text = path.read_text(encoding="utf-8")
+            if path.name != "shell_command.py" and ("shell_command import" in text or "LiteralString" in text):
+                found |= {one for one in _literals(ast.parse(text)) if _is_template(one)}
+    return tuple(sorted(found))
+
+
+def _literals(tree: ast.AST) -> set[str]:
+    return {one.value for one in ast.walk(tree) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+
+
+def _is_template(text: Any) -> bool:
+    try:
+        return bool(words_of(text)) and text.isprintable()
+    except (ValueError, IndexError):
+        return False
