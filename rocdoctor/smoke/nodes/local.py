@@ -78,7 +78,8 @@ class Local:
         command = [
             self._interpreter, worker, "launch", str(os.getpid()), f"--nnodes={self._place.nodes}",
             f"--nproc-per-node={per_node}", f"--node-rank={self._place.node}", f"--master-addr={self._place.host}",
-            f"--master-port={self._place.port}", "--rdzv-backend=static", "--max-restarts=0", "--monitor-interval=0.1", worker, "joined",
+            f"--master-port={self._place.port}", "--rdzv-backend=static",
+            "--max-restarts=0", "--monitor-interval=0.1", worker, "joined",
             str(self._here / "plan"),
         ]  # fmt: skip
         with open(self._here / "torchrun.log", "wb") as log:

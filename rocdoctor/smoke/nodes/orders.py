@@ -1,4 +1,4 @@
-"""What nodes tell each other, read with its types and ranges: an order, the events of ranks, what ranks were doing. Pure.
+"""What nodes tell each other, read with its types and ranges: orders, events of ranks, what ranks were doing. Pure.
 
 Whoever says it has proved that it knows the run's secret; this is for the node that was broken into, or is broken.
 """
@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from rocdoctor.report.clean import clean
-from rocdoctor.smoke.nodes.facts import is_port, is_token
+from rocdoctor.smoke.nodes.facts import is_token
 from rocdoctor.smoke.nodes.interfaces import is_host, is_loopback
 from rocdoctor.smoke.plan import MAX_WORLD
 from rocdoctor.smoke.worker import locate
@@ -84,12 +84,14 @@ def targets(order: Mapping[str, Any], alone: bool) -> list[Target]:
         raise OrderError
     found = []
     for one in many:
-        if not isinstance(one, dict) or not is_host(address := one.get("address")) or not is_port(one.get("port")):
+        if not isinstance(one, dict):
             raise OrderError
-        if not is_token(one.get("token")) or (is_loopback(address) and not alone):
+        address, token = str(one.get("address")), str(one.get("token"))
+        if not is_host(address) or not is_token(token) or (is_loopback(address) and not alone):
             raise OrderError
         frame = None if one.get("frame") is None else whole(one["frame"], 1, 65535)
-        found.append(Target(whole(one.get("node"), 0, _MOST_NODES), address, one["port"], one["token"], frame))
+        port = whole(one.get("port"), 1, 65535)
+        found.append(Target(whole(one.get("node"), 0, _MOST_NODES), address, port, token, frame))
     return found
 
 
@@ -166,8 +168,7 @@ def looked(value: Any, first: int, count: int) -> tuple[int, dict[int, dict[str,
             words = {name: clean(one)[:_LONGEST] if isinstance(one := seen.get(name), str) else ""
                      for name in ("process_state", "stack", "log")}  # fmt: skip
             found[rank] = {"note": bounded(note) if isinstance(note, dict) else {}, **words}
-    known = isinstance(memory, int) and not isinstance(memory, bool) and 0 <= memory < 1 << 60
-    return (memory if known else 0), found
+    return (memory if isinstance(memory, int) and 0 <= memory < 1 << 60 else 0), found
 
 
 def bounded(value: Any, depth: int = 0) -> Any:

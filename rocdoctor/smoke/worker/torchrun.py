@@ -14,7 +14,8 @@ def command(plan: LaunchPlan, restarts: int = 0) -> list[str]:
     """
     return [
         plan.interpreter, "-m", "torch.distributed.run", "--rdzv-backend", "c10d", "--rdzv-conf", "store_type=file",
-        "--rdzv-endpoint", os.path.join(plan.folder, "rendezvous"), "--rdzv-id", os.path.basename(plan.folder), "--local-addr", plan.address,
+        "--rdzv-endpoint", os.path.join(plan.folder, "rendezvous"), "--rdzv-id", os.path.basename(plan.folder),
+        "--local-addr", plan.address,
         "--nnodes", "1", "--nproc-per-node", str(plan.world), "--max-restarts", str(restarts),
         "--monitor-interval", "0.2", "--log-dir", os.path.join(plan.folder, "torchrun"), *plan.program,
     ]  # fmt: skip
