@@ -74,8 +74,8 @@ def _with_key(options: argparse.Namespace, here: Place) -> Place:
         raise UsageError(
             f"the key of this run is missing: node 0 prints it at its start; give it in {VARIABLE}, --key-file or --key"
         )
+    key = make()
     if here.nodes > 1:
-        key = make()
         last = f"1 to {here.nodes - 1}" if here.nodes > 2 else "1"
         _say(f"start this on the other nodes, with --node-rank {last}:")
         print(f"  {VARIABLE}={key} {_command(options, here)}", file=sys.stderr)

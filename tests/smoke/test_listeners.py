@@ -1,4 +1,4 @@
-"""What listens while a mode runs on one machine: nothing that takes a pickle, and nothing that others reach needlessly."""
+"""What listens while a mode runs on one machine: nothing that takes a pickle."""
 
 from __future__ import annotations
 

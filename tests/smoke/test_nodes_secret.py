@@ -71,7 +71,7 @@ def test_a_file_that_others_can_read_is_refused(tmp_path: Path, mode: int, words
 def test_files_that_are_none(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "folder").mkdir(mode=0o700)
-    for name, words in (("pipe", "not a regular file"), ("folder", ""), ("absent", "No such file")):
+    for name, words in (("pipe", "not a regular file"), ("folder", "folder"), ("absent", "No such file")):
         with pytest.raises(SecretError, match=words):
             given(None, str(tmp_path / name), {})
 
@@ -141,9 +141,7 @@ def smoke(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_node_0_prints_the_command_of_the_others_and_they_want_the_key() -> None:
-    first = smoke("--node-rank", "0", "--rdzv", "127.0.0.1:0")
-    assert first.returncode == 2  # port 0 is none
+def test_the_other_nodes_want_the_key() -> None:
     other = smoke("--node-rank", "1", "ddp")
     assert other.returncode == 2 and "ROCDOCTOR_SMOKE_KEY" in other.stderr
     bad = smoke("--node-rank", "1", "ddp", ROCDOCTOR_SMOKE_KEY="short")

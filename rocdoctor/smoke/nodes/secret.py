@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 import secrets
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -59,7 +60,7 @@ def _read(path: Path, links: bool) -> str:
             if seen.st_uid not in (os.geteuid(), 0):
                 raise SecretError(f"{path} belongs to another user")
             if seen.st_mode & 0o077:
-                raise SecretError(f"{path} can be read by others: chmod 600 {path}")
+                raise SecretError(f"others can read or write it: chmod 600 {shlex.quote(str(path))}")
             return stream.read(_MOST_BYTES).decode("ascii", errors="replace")
     except OSError as error:
         raise SecretError(f"{path}: {error.strerror}") from None
