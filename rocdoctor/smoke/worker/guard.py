@@ -61,7 +61,7 @@ def _is_record(found: Any, module: str) -> bool:
     if not isinstance(found, type) or found.__module__ != module:
         return False
     plain = hasattr(found, "__dataclass_fields__") or hasattr(found, "_fields") or hasattr(found, "__members__")
-    return plain or issubclass(found, Exception)
+    return plain or issubclass(found, BaseException)
 
 
 def install() -> None:
