@@ -146,12 +146,13 @@ their own are not tested there. Node 0 prints the report, the others one line. B
 
 ## What listens while a test runs
 
-torch's stores and gloo ask nobody who he is, and torch calls itself unfit for untrusted networks (its SECURITY.md).
+torch's stores and gloo ask nobody who he is, and its SECURITY.md says: not for untrusted networks.
 rocdoctor closes what it can: whoever reaches a port can disturb a test and falsify its numbers, but not run code.
 
 | port | when | who may connect | what comes in |
 | --- | --- | --- | --- |
 {ports}
+
 The other modes on one machine meet in a file of a folder that only you can read, and so does torchrun in `elastic`,
 whose rendezvous is a pickle.
 

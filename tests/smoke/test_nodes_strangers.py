@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
+from rocdoctor import __version__
 from rocdoctor.smoke.nodes import handshake, links, meet, member
 from rocdoctor.smoke.nodes.facts import NodeFacts
 from rocdoctor.smoke.nodes.guest import Guest, introduce
 from rocdoctor.smoke.nodes.handshake import Claim, Session, StrangerError
 from rocdoctor.smoke.nodes.place import Place
+from rocdoctor.smoke.nodes.waiting import MOST_STRANGERS
 from rocdoctor.smoke.nodes.wire import Wire
 
 KEY = "the-key-of-this-test-alone"
@@ -262,7 +264,7 @@ def test_a_claim_of_another_connection_is_told_to_the_user() -> None:
         last, session = caller.second(connection.recv(400).rstrip(b"\n"))
         connection.sendall(last)
         wire = Wire(connection, session)
-        wire.say(hello=1, version=meet.__version__, facts={})
+        wire.say(hello=1, version=__version__, facts={})
         told = wire.wait(10, "end")
         assert told is not None and "something on the way changes addresses" in told["words"]
     meeting._thread.join(30)
@@ -401,9 +403,9 @@ def test_the_responder_keeps_few_strangers(monkeypatch: pytest.MonkeyPatch) -> N
             for _ in range(200):
                 stack.enter_context(socket.create_connection(("127.0.0.1", responder.port), 20))
             deadline = time.monotonic() + 20
-            while threading.active_count() > before + links.MOST_STRANGERS + 1 and time.monotonic() < deadline:
+            while threading.active_count() > before + MOST_STRANGERS + 1 and time.monotonic() < deadline:
                 time.sleep(0.01)
-            assert threading.active_count() <= before + links.MOST_STRANGERS + 1
+            assert threading.active_count() <= before + MOST_STRANGERS + 1
             assert links.connect(0, 1, "127.0.0.1", responder.port, TOKEN).error == ""
     finally:
         responder.close()
