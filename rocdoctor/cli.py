@@ -132,6 +132,12 @@ def _arguments(name: str, one: argparse.ArgumentParser) -> None:
         more("--nnodes", metavar="N|auto", help="number of nodes; auto: what Slurm says")
         more("--node-rank", type=int, metavar="R", help="this node's number, 0 to N-1 (within srun: its own)")
         more("--rdzv", metavar="HOST:PORT", help="an address of node 0 and a free port there (within srun: by itself)")
+        more(
+            "--key",
+            metavar="KEY",
+            help="what node 0 printed (ROCDOCTOR_SMOKE_KEY hides it from other users)",
+        )
+        more("--key-file", metavar="FILE", help="a file of mode 0600 that holds the key (within srun: not needed)")
         more("--nproc-per-node", type=int, metavar="P", help="ranks a node (one a GPU; 1 without GPUs)")
         more("--wait", type=_seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
     if name == "estimate":

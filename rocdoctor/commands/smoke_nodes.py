@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
+from dataclasses import replace
 from typing import Any
 
 from rocdoctor import output
 from rocdoctor.cli import UsageError
 from rocdoctor.commands.common import Progress, print_json, wants, width
+from rocdoctor.host.open import own_masker
 from rocdoctor.host.programs import find_interpreter
 from rocdoctor.smoke.nodes.lead import Outcome, Wish
 from rocdoctor.smoke.nodes.place import Place, PlaceError, place
 from rocdoctor.smoke.nodes.run import smoke_over_nodes
+from rocdoctor.smoke.nodes.secret import VARIABLE, SecretError, given, make
 from rocdoctor.smoke.plan import MAX_WORLD
 from rocdoctor.smoke.results import to_json
 from rocdoctor.smoke.worker.mode import Mode
@@ -41,7 +45,9 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
     if interpreter is None:
         raise UsageError("no Python interpreter found; name the one that has torch with --python")
     wait_s = options.wait or (_WAIT_SLURM_S if here.slurm else _WAIT_S)
-    wish = Wish(modes, options.backend, options.device, options.nproc_per_node, wait_s, options.deadline)
+    here = _with_key(options, here)
+    modes, notes = _without_objects(modes, bool(options.modes))
+    wish = Wish(modes, options.backend, options.device, options.nproc_per_node, wait_s, options.deadline, notes)
     progress = Progress(options.quiet or here.node > 0)
     done = 0
 
@@ -57,6 +63,47 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
     return outcome.code
 
 
+def _with_key(options: argparse.Namespace, here: Place) -> Place:
+    """The place with its secret: given, made here and shown to the user of node 0, or left to a file of the step."""
+    try:
+        key = given(options.key, options.key_file, os.environ)
+    except SecretError as problem:
+        raise UsageError(str(problem)) from None
+    if key or here.run:
+        return replace(here, key=key)
+    if here.node:
+        raise UsageError(
+            f"the key of this run is missing: node 0 prints it at its start; give it in {VARIABLE}, --key-file or --key"
+        )
+    key = make()
+    if here.nodes > 1:
+        last = f"1 to {here.nodes - 1}" if here.nodes > 2 else "1"
+        _say(f"start this on the other nodes, with --node-rank {last}:")
+        print(f"  {VARIABLE}={key} {_command(options, here)}", file=sys.stderr)
+        _say("who has this key commands the nodes of this run; it is for this run alone")
+    return replace(here, key=key)
+
+
+def _command(options: argparse.Namespace, here: Place) -> str:
+    words = ["rocdoctor", "smoke", "--nnodes", str(here.nodes), "--node-rank", "1", "--rdzv", here.endpoint]
+    for name in ("backend", "device", "python"):
+        value = getattr(options, name)
+        words += [f"--{name}", str(value)] if value not in (None, "auto") else []
+    return shlex.join(words)
+
+
+def _without_objects(modes: tuple[Mode, ...], named: bool) -> tuple[tuple[Mode, ...], tuple[str, ...]]:
+    """The modes of a set without those that unpickle what other nodes send; a note names them."""
+    out = [one.name for one in modes if one.objects and not named]
+    if not out:
+        return modes, ()
+    note = (
+        f"not run over nodes unless named: {', '.join(out)}; their ranks unpickle what others send, over connections "
+        "that torch does not authenticate"
+    )
+    return tuple(one for one in modes if one.name not in out), (note,)
+
+
 def _say(words: str) -> None:
     output.note(words)
 
@@ -69,8 +116,9 @@ def _print(options: argparse.Namespace, outcome: Outcome, here: Place) -> None:
 
     def shown(value: Any) -> Any:
         own_name = [] if re.fullmatch(r"[0-9.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:]*", here.host) else [here.host]
-        return value if options.include_identity else nodes_text.discreet(value, own_name)
+        return value if options.include_identity else nodes_text.discreet(value, own_name, masker)
 
+    masker = own_masker()
     runs = outcome.runs
     if wants(options) == "json":
         results = to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}

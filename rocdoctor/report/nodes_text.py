@@ -7,13 +7,16 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocdoctor.report.clean import one_line
 from rocdoctor.smoke.nodes.findings import NodeFinding, numbers
 from rocdoctor.smoke.nodes.lead import Outcome
 from rocdoctor.smoke.nodes.links import Link, Stream
 from rocdoctor.smoke.nodes.path_findings import face_of
+
+if TYPE_CHECKING:
+    from rocdoctor.host.masking import Masker
 
 
 def render(outcome: Outcome, width: int) -> str:
@@ -104,20 +107,28 @@ _ADDRESS = re.compile(
 )
 
 
-def discreet(value: Any, names: Sequence[str] = ()) -> Any:
-    """The same text or JSON without public addresses and these host names, since reports are posted.
+def discreet(value: Any, names: Sequence[str] = (), masker: Masker | None = None) -> Any:
+    """The same text or JSON without public addresses, these host names, secrets and identities: reports are posted.
 
     Addresses of private networks stay: they are what must be mended, and tell nobody who somebody is.
     """
     if isinstance(value, dict):
-        return {key: discreet(one, names) for key, one in value.items()}
+        return {key: discreet(one, names, masker) for key, one in value.items()}
     if isinstance(value, list):
-        return [discreet(one, names) for one in value]
+        return [discreet(one, names, masker) for one in value]
     if not isinstance(value, str):
         return value
     for name in filter(None, names):
         value = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "(host name)", value)
-    return _ADDRESS.sub(lambda found: "(public address)" if _is_public(found[0]) else found[0], value)
+    parts, at = [], 0
+    for found in _ADDRESS.finditer(value):
+        parts += [_masked(value[at : found.start()], masker), "(public address)" if _is_public(found[0]) else found[0]]
+        at = found.end()
+    return "".join((*parts, _masked(value[at:], masker)))
+
+
+def _masked(text: str, masker: Masker | None) -> str:
+    return text if masker is None else masker.mask_text(text)
 
 
 def _is_public(text: str) -> bool:

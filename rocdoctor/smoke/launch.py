@@ -26,7 +26,7 @@ from rocdoctor.smoke.blame import judge
 from rocdoctor.smoke.launch_files import Seen, look, planned_loss, records
 from rocdoctor.smoke.launcher_words import root_cause
 from rocdoctor.smoke.pool import WORKER, ModeRecord
-from rocdoctor.smoke.processes import environment, marked, process_state, sweep
+from rocdoctor.smoke.processes import alone, environment, marked, process_state, sweep
 from rocdoctor.smoke.results import Layer, ModeResult, RankResult, State
 from rocdoctor.smoke.worker import board
 from rocdoctor.smoke.worker.mode import Launch, LaunchPlan, Mode
@@ -140,7 +140,7 @@ class _Watch:
         with open(self._folder / "launcher.log", "wb") as log:
             launcher = subprocess.Popen(
                 through, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self._folder,
-                start_new_session=True, env={**environment(base, self._mark), **own},
+                start_new_session=True, env={**alone(environment(base, self._mark)), **own},
             )  # fmt: skip
         self._wait(launcher, began + self._place.limit_s)
         seen = look(self._folder, self._launch.restarts)

@@ -5,6 +5,58 @@ from __future__ import annotations
 from rocdoctor import output
 from rocdoctor.smoke.worker.mode import Mode, all_modes
 
+# (port, when it is open, who may connect, what comes in)
+_PORTS = (
+    (
+        "address of `--rdzv`",
+        "nodes meet",
+        "who has the key",
+        "JSON, every line with a code",
+    ),
+    (
+        "a free port at the address that ranks will use, TCP and UDP",
+        "nodes, until the end",
+        "who has the token that nodes tell each other",
+        "one line; gets zeros and echoes",
+    ),
+    (
+        "port of `--rdzv`, all interfaces",
+        "nodes, while ranks run: torchrun's store (static)",
+        "anybody",
+        "keys, texts and JSON: no pickles",
+    ),
+    (
+        "gloo, on the interface that it chooses",
+        "nodes, while ranks run",
+        "anybody",
+        "numbers; Python objects in `objects`",
+    ),
+    (
+        "NCCL or RCCL, on the interface that it chooses",
+        "GPUs",
+        "as the library decides",
+        "numbers, likewise",
+    ),
+    (
+        "gloo, on loopback (unless `GLOO_SOCKET_IFNAME` is set)",
+        "one machine",
+        "users of this machine",
+        "numbers; Python objects in `objects` and `checkpoint`",
+    ),
+    (
+        "a free port, all interfaces",
+        "`elastic`, Megatron-core, `accelerate`, DeepSpeed: store of the ranks",
+        "anybody",
+        "keys and texts: no pickles",
+    ),
+    (
+        "a free port, all interfaces",
+        "`horovod`: its rendezvous (HTTP)",
+        "anybody",
+        "addresses; it uses pickles only to run functions, which is not done",
+    ),
+)
+
 _TEXT = """# Smoke tests
 
 `rocdoctor smoke` proves that distributed training computes the right numbers on this machine. Each mode trains a small
@@ -54,9 +106,23 @@ tokens a second, share of the peak (MFU, 6 N + 12 L h s operations a token), 1 t
 Run the same command on every node, or once within `srun` (or a batch script), where the rest comes from Slurm:
 
 ```sh
-rocdoctor smoke --nnodes 2 --node-rank 0 --rdzv 10.0.0.1:29500     # on node 0; --node-rank 1 on the other one
-srun --ntasks-per-node=1 rocdoctor smoke --nnodes auto
+rocdoctor smoke --nnodes 2 --node-rank 0 --rdzv 10.0.0.1:29500     # on node 0: prints the command of the others
+ROCDOCTOR_SMOKE_KEY=... rocdoctor smoke --nnodes 2 --node-rank 1 --rdzv 10.0.0.1:29500     # there, with its key
+srun --ntasks-per-node=1 rocdoctor smoke --nnodes auto             # no key to type
 ```
+
+Nodes believe each other only after both have proved that they know the key of this run (HMAC over fresh numbers of both
+sides), and every later line carries a code. A stranger gets no answer and ends nothing.
+
+- Node 0 makes a key of 128 bits for each run and prints it. To choose it yourself give all nodes the same one:
+  `export ROCDOCTOR_SMOKE_KEY=$(openssl rand -hex 16)`, or `--key-file FILE` (mode 0600, yours or root's). `--key KEY`
+  works too, but other users of that machine see it in the list of processes.
+- Within Slurm node 0 leaves the key in `.rocdoctor-smoke-JOB.STEP` (mode 0600) in its working and home directory until
+  all is over. Where neither of them is shared, export the variable before `srun`, which passes it on.
+- Node 0 listens on the addresses of `--rdzv` alone. Where its own name is loopback there (`/etc/hosts` of Debian), it
+  listens on all: others know the name better.
+- Settings of communication libraries are compared. Values of variables that rocdoctor does not know, and what the
+  masking of bundles takes away, are not sent: a fingerprint made with the key shows whether they are equal.
 
 First the nodes meet on the port that torchrun will use, and probes explain in seconds what would hang for minutes:
 
@@ -75,7 +141,24 @@ First the nodes meet on the port that torchrun will use, and probes explain in s
 An error ends the run before torchrun is started. Otherwise torchrun starts the ranks (one a GPU, or `--nproc-per-node`)
 and the modes run as on one machine; a fault names rank, node and GPU. Modes that need a shared folder or a launcher of
 their own are not tested there. Node 0 prints the report, the others one line. Between the nodes TCP and UDP ports above
-1024 must be open, as for training. Nothing is encrypted: use it inside the network of the job.
+1024 must be open, as for training. Nothing is encrypted.
+
+## What listens while a test runs
+
+torch's stores and gloo ask nobody who he is, and its SECURITY.md says: not for untrusted networks.
+rocdoctor closes what it can: whoever reaches a port can disturb a test and falsify its numbers, but not run code.
+
+| port | when | who may connect | what comes in |
+| --- | --- | --- | --- |
+{ports}
+
+The other modes on one machine meet in a file of a folder that only you can read, and so does torchrun in `elastic`,
+whose rendezvous is a pickle.
+
+- Ranks unpickle from each other plain values and the records of checkpoints alone; every other name is refused
+  ("rocdoctor does not unpickle ..."), and `torch.load` takes tensors and plain values alone.
+- All the same, modes whose ranks unpickle (`objects`, `checkpoint`) run over nodes only where you name them.
+- What is left: errors in the C++ code of these libraries. Use a network that only the job's users reach.
 
 ## Launchers of others
 
@@ -102,7 +185,8 @@ The quick set is the default; `--full` adds the others.
 
 def page() -> str:
     """The page as markdown."""
-    return _TEXT + "".join(f"| `{one.name}` | {_set(one)} | {one.title} |\n" for one in all_modes())
+    ports = "\n".join(f"| {' | '.join(row)} |" for row in _PORTS)
+    return _TEXT.format(ports=ports) + "".join(f"| `{one.name}` | {_set(one)} | {one.title} |\n" for one in all_modes())
 
 
 def _set(mode: Mode) -> str:

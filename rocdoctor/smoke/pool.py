@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.smoke.late import EVERY_S, FIRST_LOOK_S, Lateness
-from rocdoctor.smoke.processes import environment, innermost, process_state, pss_bytes, sweep, tail
+from rocdoctor.smoke.processes import alone, environment, innermost, process_state, pss_bytes, sweep, tail
 from rocdoctor.smoke.worker import board
 
 WORKER = Path(__file__).with_name("worker")
@@ -101,7 +101,8 @@ class Pool:
         with open(self._folder / "server.log", "wb") as log:
             self._server = subprocess.Popen(
                 [interpreter, str(WORKER), "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                cwd=self._folder, start_new_session=True, bufsize=0, env=environment(self.surroundings, self.mark),
+                cwd=self._folder, start_new_session=True, bufsize=0,
+                env=alone(environment(self.surroundings, self.mark)),
             )  # fmt: skip
         assert self._server.stdin is not None and self._server.stdout is not None
         self._to, self._from = self._server.stdin.fileno(), self._server.stdout.fileno()

@@ -14,16 +14,26 @@ MARK = "ROCDOCTOR_SMOKE_RUN"
 
 def environment(base: Mapping[str, str], mark: str) -> dict[str, str]:
     """The user's environment, since it is under test, without what would make torch believe in another launcher."""
-    kept = {
-        name: value
-        for name, value in base.items()
-        if not name.startswith(("TORCHELASTIC_", "GROUP_", "ROLE_")) and name not in _LAUNCHER
-    }
+    kept = {name: value for name, value in base.items() if not name.startswith(_FOREIGN) and name not in _LAUNCHER}
     kept.setdefault("TORCH_FR_BUFFER_SIZE", "200")
     kept.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its own pool of forks hangs inside ours
     return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", MARK: mark}
 
 
+def alone(kept: Mapping[str, str]) -> dict[str, str]:
+    """The same for ranks that are all on this machine: gloo, which asks nobody who he is, listens on loopback.
+
+    What the user names stays. Without a name gloo takes the address of the host name, which others may reach.
+    """
+    try:
+        up = int(Path("/sys/class/net/lo/flags").read_text(), 16) & 1
+    except (OSError, ValueError):
+        up = 0
+    return {**({"GLOO_SOCKET_IFNAME": "lo"} if up else {}), **kept}
+
+
+# PET_: torchrun takes each of its options from there, also another rendezvous than the one that it is told.
+_FOREIGN = ("TORCHELASTIC_", "GROUP_", "ROLE_", "PET_")
 _LAUNCHER = frozenset(
     ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCH_DISTRIBUTED_DEBUG")
 )

@@ -14,6 +14,7 @@ from itertools import count
 
 _COUNTER = count()
 PORT = 29511
+KEY = "a-key-of-these-tests-alone"
 
 
 def missing() -> str:
@@ -97,7 +98,7 @@ class Network:
         more: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[str]:  # fmt: skip
         """``rocdoctor smoke`` on a node; ``gloo`` is GLOO_SOCKET_IFNAME (empty: not set), ``more`` other variables."""
-        variables = {**({"GLOO_SOCKET_IFNAME": gloo} if gloo else {}), **(more or {})}
+        variables = {"ROCDOCTOR_SMOKE_KEY": KEY, **({"GLOO_SOCKET_IFNAME": gloo} if gloo else {}), **(more or {})}
         program = [
             sys.executable, "-m", "rocdoctor", "smoke", "--nnodes", str(nodes), "--node-rank", str(node), "--wait",
             str(wait), "--rdzv", rdzv or f"{self.address(0)}:{PORT}", "--python", sys.executable, *words,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.smoke.nodes.facts import NodeFacts, facts_from_json
+from rocdoctor.host.masking import Masker
+from rocdoctor.smoke.nodes.facts import NodeFacts, disclosed, facts_from_json
 from rocdoctor.smoke.nodes.findings import (
     clock_findings,
     local_findings,
@@ -18,7 +19,7 @@ from rocdoctor.smoke.nodes.findings import (
     variable_findings,
     version_findings,
 )  # fmt: skip
-from rocdoctor.smoke.nodes.interfaces import Interface, gloo_choice, nccl_choice
+from rocdoctor.smoke.nodes.interfaces import Interface, from_json, gloo_choice, nccl_choice
 from rocdoctor.smoke.nodes.links import Link, Stream
 from rocdoctor.smoke.nodes.meet import explain
 from rocdoctor.smoke.nodes.path_findings import frame_findings, reach_findings, speed_findings
@@ -223,8 +224,61 @@ def test_numbers_of_nodes() -> None:
 
 
 def test_facts_survive_the_way() -> None:
-    facts = replace(node(1, NCCL_DEBUG="INFO"), here="a", token="t")
-    assert facts_from_json(json.loads(json.dumps(facts.to_json())), 1) == facts
+    facts = replace(node(1, NCCL_DEBUG="INFO"), here="0123456789abcdef", data_address=None, data_port=None)
+    assert facts_from_json(json.loads(json.dumps(facts.to_json())), 1, "10.0.0.2") == facts
+    probed = replace(facts, data_address="10.0.0.2", data_port=4000, token="0123456789abcdef01234567")
+    assert facts_from_json(json.loads(json.dumps(probed.to_json())), 1, "10.0.0.2") == probed
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"data_address": "203.0.113.9"}, {"data_address": "node0.example.org"}, {"data_address": "224.0.0.1"},
+        {"data_address": "0.0.0.0"}, {"data_address": "::"}, {"data_address": ["10.0.0.2"]}, {"data_port": 0},
+        {"data_port": 65536}, {"data_port": True}, {"data_port": "4000"}, {"data_port": 4000.0}, {"token": "short"},
+        {"token": "0123456789ABCDEF01234567"}, {"token": 5},
+    ],
+)  # fmt: skip
+def test_nobody_is_sent_elsewhere_by_the_word_of_a_node(told: dict[str, object]) -> None:
+    sound: dict[str, object] = {
+        "data_address": "10.0.0.2", "data_port": 4000, "token": "0123456789abcdef01234567",
+        "interfaces": [{"name": "eth1", "up": True, "running": True, "addresses": ["10.7.0.2"]}],
+    }  # fmt: skip
+    assert facts_from_json(sound, 1, "10.0.0.2").answers_at(False)
+    assert facts_from_json({**sound, "data_address": "10.7.0.2"}, 1, "10.0.0.2").answers_at(False)
+    found = facts_from_json({**sound, **told}, 1, "10.0.0.2")
+    assert not found.answers_at(True) and (found.data_address, found.data_port, found.token) == (None, None, "")
+
+
+def test_loopback_is_probed_only_where_all_nodes_are_one_machine() -> None:
+    told = {"data_address": "127.0.0.1", "data_port": 4000, "token": "0123456789abcdef01234567",
+            "interfaces": [{"name": "lo", "addresses": ["127.0.0.1"]}]}  # fmt: skip
+    found = facts_from_json(told, 1, "10.0.0.2")
+    assert found.answers_at(True) and not found.answers_at(False)
+
+
+def test_a_name_that_no_interface_has_is_dropped() -> None:
+    names = ["eth0", "eth0; touch PWNED", "$(id)", "a" * 16, "", "br-1.5:0@x", "eth0\n"]
+    told = [{"name": name, "addresses": ["10.0.0.2", "nonsense", 5]} for name in names]
+    found = from_json([*told, {"name": "ib0", "addresses": 5}, {"name": 5}, 5])
+    assert [one.name for one in found] == ["eth0", "br-1.5:0@x", "ib0"]
+    assert [one.addresses for one in found] == [("10.0.0.2",), ("10.0.0.2",), ()]
+
+
+def test_values_of_variables_are_masked_and_still_compared() -> None:
+    def shown(key: str, **variables: str) -> dict[str, str]:
+        facts = NodeFacts(1, {}, (), None, None, variables)
+        return disclosed(facts, key).variables
+
+    token = "hf_" + "Ab3xYz9Qw2" * 3 + "Pq7r"
+    one = shown("k", NCCL_DBG_TOK=token, NCCL_IB_HCA="mlx5_0:1", NCCL_TOPO_FILE="/home/dora_k/topo.xml")
+    assert token not in str(one) and "dora_k" not in str(one)
+    assert one["NCCL_IB_HCA"] == "mlx5_0:1"
+    assert one == shown("k", NCCL_DBG_TOK=token, NCCL_IB_HCA="mlx5_0:1", NCCL_TOPO_FILE="/home/dora_k/topo.xml")
+    other = shown("k", NCCL_DBG_TOK=token + "x", NCCL_IB_HCA="mlx5_0:1", NCCL_TOPO_FILE="/home/dora_m/topo.xml")
+    assert {name for name in one if one[name] != other[name]} == {"NCCL_DBG_TOK", "NCCL_TOPO_FILE"}
+    # without the run's key nobody can try values out
+    assert shown("other", NCCL_DBG_TOK=token) != shown("k", NCCL_DBG_TOK=token)
 
 
 _JSON = st.recursive(
@@ -238,7 +292,7 @@ _JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(list(node().to_json())), _JSON))
 def test_whatever_another_node_says_is_read(told: dict[str, object]) -> None:
-    found = facts_from_json(told, 1)
+    found = facts_from_json(told, 1, "10.0.0.2")
     local_findings(found, "gloo")
     local_findings(found, "nccl")
     version_findings([node(0), found])
@@ -262,4 +316,9 @@ def test_reports_tell_private_addresses_alone() -> None:
         "a": ["at 10.0.0.1 and (public address):29500", 3, None]
     }
     assert discreet("2a00:1450::1 fd00::1 12:34:56 torch 2.13.0") == "(public address) fd00::1 12:34:56 torch 2.13.0"
+    masker = Masker()
+    masker.learn(user="dora_k", home="/home/dora_k")
+    words = "NCCL_X is /home/dora_k/x hf_" + "Ab3xYz9Qw2" * 3 + "Pq7r at 10.0.0.1"
+    assert (found := discreet([words], (), masker)) and "10.0.0.1" in found[0]
+    assert "dora_k" not in found[0] and "Ab3xYz9Qw2" not in found[0]
     assert discreet("The name gpu01.example.org does", ["gpu01.example.org"]) == "The name (host name) does"

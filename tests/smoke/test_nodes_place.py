@@ -42,7 +42,7 @@ def test_all_comes_from_the_step_and_not_from_the_whole_job() -> None:
     found = place("auto", None, None, _SLURM)
     assert (found.node, found.nodes, found.host, found.slurm) == (1, 3, "gpu07", True)
     assert found.port == 29500 + 1234 % 500
-    assert found.key == "1234.0"
+    assert found.run == "1234.0"
 
 
 def test_what_is_given_goes_before_slurm() -> None:

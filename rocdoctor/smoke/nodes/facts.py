@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
+import re
 import socket
 import subprocess
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocdoctor import __version__
-from rocdoctor.smoke.nodes.interfaces import Interface, bindable, from_json, interfaces, is_loopback, to_json
+from rocdoctor.host.open import own_masker
+from rocdoctor.knowledge.tables import env_names
+from rocdoctor.report.clean import one_line
+from rocdoctor.smoke.nodes.interfaces import (
+    Interface,
+    bindable,
+    from_json,
+    interfaces,
+    is_address,
+    is_host,
+    is_loopback,
+    to_json,
+)
 from rocdoctor.smoke.pool import WORKER
+
+if TYPE_CHECKING:
+    from rocdoctor.host.masking import Masker
 
 _T = TypeVar("_T")
 VERSION_NAMES = ("rocdoctor", "python", "torch", "hip", "cuda")
 # Settings of the communication libraries: they must agree among nodes, or are the reason why nodes do not talk.
 PREFIXES = ("NCCL_", "RCCL_", "GLOO_", "TP_SOCKET", "TORCH_NCCL_", "UCX_", "FI_")
 _MAX_VALUE = 200
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{1,79}")
+_VERSION = re.compile(r"[\w.+-]{1,60}")
+_TOKEN = re.compile(r"[0-9a-f]{24}")
+_HERE = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +68,10 @@ class NodeFacts:
         """The interface of that name."""
         return next((one for one in self.interfaces if one.name == name), None)
 
+    def answers_at(self, alone: bool) -> bool:
+        """Whether others may look for its probe: it has one, and not on loopback unless all nodes are one machine."""
+        return self.data_port is not None and (alone or not is_loopback(self.data_address or ""))
+
     def to_json(self) -> dict[str, Any]:
         """The form in which it is told."""
         names = (
@@ -66,26 +91,72 @@ class NodeFacts:
         }  # fmt: skip
 
 
-def facts_from_json(value: Mapping[str, Any], node: int) -> NodeFacts:
-    """What another node told; wrong types are read as not told."""
+def facts_from_json(value: Mapping[str, Any], node: int, peer: str) -> NodeFacts:
+    """What another node told; what has not the form of a fact is read as not told.
+
+    ``peer``: where its connection comes from. Its probe answers there or at an address of its interfaces, else nowhere:
+    nobody is sent elsewhere by its word.
+    """
     versions, variables = value.get("versions"), value.get("variables")
     told = value.get("host_addresses")
-    port = value.get("data_port")
+    faces = from_json(value.get("interfaces"))
+    own = {peer, *(address for face in faces for address in face.addresses)}
+    address, port = value.get("data_address"), value.get("data_port")
+    token = _word(value.get("token"), _TOKEN)
+    answers = is_host(address) and address in own and is_port(port) and bool(token)
     return NodeFacts(
         node,
-        {name: _word(versions.get(name)) for name in VERSION_NAMES} if isinstance(versions, dict) else {},
-        from_json(value.get("interfaces")),
-        tuple(str(one)[:64] for one in told[:64]) if isinstance(told, list) else None,
-        _word(value.get("host_address")),
-        {str(name)[:80]: str(text)[:_MAX_VALUE] for name, text in list(variables.items())[:400]}
+        {name: _word(versions.get(name), _VERSION) for name in VERSION_NAMES} if isinstance(versions, dict) else {},
+        faces,
+        tuple(one for one in told[:64] if is_address(one)) if isinstance(told, list) else None,
+        one if is_address(one := value.get("host_address")) else None,
+        {name: one_line(text)[:_MAX_VALUE] for name, text in list(variables.items())[:400]
+         if _VARIABLE.fullmatch(name) and name.startswith(PREFIXES) and isinstance(text, str)}
         if isinstance(variables, dict) else {},
-        _word(value.get("here")) or "", _word(value.get("problem")) or "", _word(value.get("data_address")),
-        port if isinstance(port, int) and 0 < port < 65536 else None, _word(value.get("token")) or "",
+        _word(value.get("here"), _HERE) or "", one_line(_word(value.get("problem")) or ""),
+        address if answers else None, port if answers else None, (token or "") if answers else "",
     )  # fmt: skip
 
 
-def _word(value: Any) -> str | None:
-    return value[:400] if isinstance(value, str) else None
+def is_port(value: Any) -> bool:
+    """Whether it is the number of a port."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65536
+
+
+def is_token(value: Any) -> bool:
+    """Whether it is what probes show each other."""
+    return isinstance(value, str) and _TOKEN.fullmatch(value) is not None
+
+
+def _word(value: Any, form: re.Pattern[str] | None = None) -> str | None:
+    if not isinstance(value, str) or (form is not None and not form.fullmatch(value)):
+        return None
+    return value[:400]
+
+
+def disclosed(one: NodeFacts, key: str, masker: Masker | None = None) -> NodeFacts:
+    """The same without secrets and names, as it is told to others and shown.
+
+    Values of variables that our table does not name are not told, and known ones are masked; where that changed one, a
+    fingerprint made with the run's key still tells equal values from different ones.
+    """
+    masker = masker or own_masker()
+    return replace(
+        one,
+        variables={name: _told(name, value, key, masker) for name, value in one.variables.items()},
+        problem=masker.mask_text(one.problem),
+    )
+
+
+def _told(name: str, value: str, key: str, masker: Masker) -> str:
+    shown = masker.mask_text(f"{name}={value}").partition("=")[2]
+    if name in env_names() or name.startswith("TP_SOCKET"):
+        if shown == value:
+            return value
+    else:
+        shown = "a value that is not shown"
+    mark = hmac.digest(key.encode(), f"variable\n{name}\n{value}".encode(errors="replace"), "sha256").hex()[:8]
+    return f"{shown[:_MAX_VALUE]} [{mark}]"
 
 
 def gather(node: int, interpreter: str, variables: Mapping[str, str], limit_s: float = 5.0) -> NodeFacts:

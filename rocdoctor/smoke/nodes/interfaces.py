@@ -8,6 +8,7 @@ documentation of NCCL_SOCKET_IFNAME: ib* first, docker* and lo last).
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from rocdoctor.socket_interfaces import chosen, wanted
 
 GLOO, NCCL = "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"
 _LAST = ("docker", "lo")
+_NAME = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")  # the kernel takes 15 bytes (IFNAMSIZ), and more signs than are in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,15 @@ def _speed(value: int) -> int | None:
 
 
 def from_json(value: Any) -> tuple[Interface, ...]:
-    """Interfaces that another node told; what does not look like one is left out."""
+    """Interfaces that another node told; what does not look like one is left out, since names stand in commands."""
     found = []
     for one in value[:256] if isinstance(value, list) else ():
-        if isinstance(one, dict) and isinstance(one.get("name"), str):
-            told = [str(item)[:64] for item in one.get("addresses") or () if isinstance(item, str)][:64]
+        if isinstance(one, dict) and isinstance(one.get("name"), str) and _NAME.fullmatch(one["name"]):
+            addresses = one.get("addresses")
+            told = [item for item in addresses[:64] if is_address(item)] if isinstance(addresses, list) else []
             found.append(
                 Interface(
-                    one["name"][:32], one.get("up") is True, one.get("running") is True, _number(one.get("mtu")),
+                    one["name"], one.get("up") is True, one.get("running") is True, _number(one.get("mtu")),
                     _number(one.get("speed_mbit_s")), tuple(told),
                 )
             )  # fmt: skip
@@ -120,6 +123,22 @@ def nccl_choice(variables: Mapping[str, str], many: Sequence[Interface]) -> Choi
 def owner(many: Sequence[Interface], address: str) -> str | None:
     """The interface that has an address."""
     return next((one.name for one in many if address in one.addresses), "lo" if is_loopback(address) else None)
+
+
+def is_address(value: Any) -> bool:
+    """Whether it is the text of an IP address, and of nothing else."""
+    try:
+        return isinstance(value, str) and len(value) < 64 and "%" not in value and bool(ipaddress.ip_address(value))
+    except ValueError:
+        return False
+
+
+def is_host(value: Any) -> bool:
+    """Whether it is an address that one machine has: no group of them, and not "any"."""
+    if not is_address(value):
+        return False
+    found = ipaddress.ip_address(value)
+    return not (found.is_multicast or found.is_unspecified or (found.is_reserved and not found.is_loopback))
 
 
 def is_loopback(address: str) -> bool:

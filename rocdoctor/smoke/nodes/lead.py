@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from rocdoctor.report.clean import one_line
 from rocdoctor.smoke.nodes import member
 from rocdoctor.smoke.nodes.facts import NodeFacts
 from rocdoctor.smoke.nodes.findings import (
@@ -21,10 +23,12 @@ from rocdoctor.smoke.nodes.findings import (
 from rocdoctor.smoke.nodes.interfaces import GLOO, Interface, gloo_choice, interfaces, is_loopback, owner
 from rocdoctor.smoke.nodes.links import Link
 from rocdoctor.smoke.nodes.local import Local
+from rocdoctor.smoke.nodes.orders import OrderError, Target
 from rocdoctor.smoke.nodes.path_findings import face_of, frame_findings, reach_findings, speed_findings
 from rocdoctor.smoke.nodes.place import Place
 from rocdoctor.smoke.nodes.team import Member, Team
 from rocdoctor.smoke.nodes.wire import Wire
+from rocdoctor.smoke.plan import MAX_WORLD
 from rocdoctor.smoke.results import SmokeRun
 from rocdoctor.smoke.runner import CPU_LIMIT_S, GPU_LIMIT_S, Setting, run_modes
 from rocdoctor.smoke.worker.mode import Mode
@@ -39,7 +43,7 @@ Told = Callable[[str, str, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the user asked for. ``wait_s``: how long to wait for the other nodes."""
+    """What the user asked for. ``wait_s``: how long to wait for the other nodes; ``notes``: on what was left out."""
 
     modes: tuple[Mode, ...]
     backend: str = "auto"
@@ -47,6 +51,7 @@ class Wish:
     per_node: int | None = None
     wait_s: float = 60.0
     limit_s: float | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +152,7 @@ class Lead:
             wire.say(do="time")
             told = wire.wait(2.0, "time")
             ended = time.monotonic()
-            if told is None or not isinstance(told.get("time"), float) or not isinstance(told.get("monotonic"), float):
+            if told is None or not all(_is_time(told.get(name)) for name in ("time", "monotonic")):
                 return
             if ended - began < best:
                 best = ended - began
@@ -156,7 +161,7 @@ class Lead:
 
     def _probe(self, mute: set[int]) -> None:
         """Who reaches whom, then the ways between neighbours, those that share no node at the same time."""
-        nodes = [node for node in sorted(self.facts) if node not in mute and self.facts[node].data_port]
+        nodes = [node for node in sorted(self.facts) if node not in mute and self.facts[node].answers_at(self.alone)]
         count = len(nodes)
         if count <= _ALL_PAIRS:
             many = {node: [other for other in nodes if other != node] for node in sorted(self.facts)}
@@ -174,36 +179,26 @@ class Lead:
         self.links.sort(key=lambda one: (one.a, one.b))
 
     def _round(self, many: Mapping[int, Sequence[int]], measure: bool) -> list[Link]:
-        orders = {
-            a: {"targets": [self._target(a, b, measure) for b in targets], "measure": measure}
-            for a, targets in many.items()
-            if targets
-        }
-        for node, order in orders.items():
+        aims = {a: [self._target(a, b, measure) for b in targets] for a, targets in many.items() if targets}
+        for node, own in aims.items():
             if node:
-                self.wires[node].say(do="probe", **order)
-        found = member.probe(0, orders[0]) if 0 in orders else []
-        for node in orders:
+                self.wires[node].say(do="probe", targets=[asdict(one) for one in own], measure=measure)
+        found = member.probe(0, aims[0], measure) if 0 in aims else []
+        for node, own in aims.items():
             told = self.wires[node].wait(_PROBE_S, "probed") if node else None
-            for one in told["probed"] if told and isinstance(told["probed"], list) else ():
-                with contextlib.suppress(KeyError, TypeError, ValueError):
-                    found.append(member.link_from_json(one))
+            asked = {one.node: one.address for one in own}
+            for one in told["probed"][: len(own)] if told and isinstance(told["probed"], list) else ():
+                with contextlib.suppress(OrderError):
+                    found.append(member.link_from_json(one, node, asked))
         for wire in self.wires.values():
             wire.take()
         return found
 
-    def _target(self, a: int, b: int, measure: bool) -> dict[str, Any]:
+    def _target(self, a: int, b: int, measure: bool) -> Target:
         other = self.facts[b]
-        target: dict[str, Any] = {
-            "node": b,
-            "address": other.data_address,
-            "port": other.data_port,
-            "token": other.token,
-        }
-        if measure:
-            ends = [face.mtu for face in (face_of(self.facts[a]), face_of(other)) if face is not None and face.mtu]
-            target["frame"] = min(*ends, _MAX_FRAME) if len(ends) == 2 else None
-        return target
+        ends = [face.mtu for face in (face_of(self.facts[a]), face_of(other)) if face is not None and face.mtu]
+        frame = min(*ends, _MAX_FRAME) if measure and len(ends) == 2 else None
+        return Target(b, other.data_address or "", other.data_port or 0, other.token, frame)
 
     def _setting(self) -> tuple[Setting | None, list[NodeFinding]]:
         """Which ranks, after a look at the GPUs where torch was built for them."""
@@ -216,10 +211,7 @@ class Lead:
                 wire.say(do="survey")
             seen[0] = member.survey(self.interpreter)
             for node, wire in self.wires.items():
-                seen[node] = (wire.wait(_SURVEY_S, "surveyed") or {}).get("surveyed") or {
-                    "gpus": 0,
-                    "problem": "no answer",
-                }
+                seen[node] = _surveyed((wire.wait(_SURVEY_S, "surveyed") or {}).get("surveyed"))
         gpus = {node: int(one.get("gpus", 0)) for node, one in seen.items()}
         found = _gpu_findings(gpus, seen)
         least = min(gpus.values(), default=0)
@@ -250,7 +242,7 @@ class Lead:
         if self.alone:
             untested = (*untested, "any network: all nodes are this one machine")
         limit = wish.limit_s or (CPU_LIMIT_S if device == "cpu" else GPU_LIMIT_S)
-        notes = (f"{count} nodes with {per_node} rank{'s' * (per_node > 1)} each, on top of torchrun",)
+        notes = (f"{count} nodes with {per_node} rank{'s' * (per_node > 1)} each, on top of torchrun", *wish.notes)
         return Setting(count * per_node, backend, device, limit, tuple(untested), notes), found
 
     def _modes(self, setting: Setting) -> tuple[tuple[SmokeRun, ...], list[NodeFinding]]:
@@ -269,6 +261,19 @@ class Lead:
             notes = (f"not run any more: {', '.join(rest)}",) if rest else ()
             run = replace(run, modes=tuple(tried), notes=(*run.notes, *notes))
         return (run,), team.findings
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _surveyed(value: Any) -> dict[str, Any]:
+    """What a node says of its GPUs."""
+    if not isinstance(value, dict):
+        return {"gpus": 0, "problem": "no answer"}
+    gpus = value.get("gpus")
+    count = gpus if isinstance(gpus, int) and not isinstance(gpus, bool) and 0 <= gpus <= MAX_WORLD else 0
+    return {"gpus": count, "problem": one_line(str(value.get("problem", ""))[:300])}
 
 
 def _gpu_findings(gpus: Mapping[int, int], seen: Mapping[int, Mapping[str, Any]]) -> list[NodeFinding]:

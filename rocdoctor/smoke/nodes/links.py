@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hmac
 import json
-import select
+import math
 import socket
 import threading
 import time
 from dataclasses import dataclass
 from typing import Any
+
+from rocdoctor.smoke.nodes.waiting import MOST_STRANGERS, can, line, readable, to_drop
+from rocdoctor.smoke.nodes.wire import parsed
 
 CONNECT_S = 3.0
 STALL_S = 2.5
@@ -28,6 +32,8 @@ _MTU_DISCOVER_6 = 23  # IPV6_MTU_DISCOVER
 # Usual sizes of frames: jumbo, InfiniBand datagram and other modes, Ethernet, VXLAN, GRE and VPNs, the least of IPv6.
 _SIZES = (9000, 8900, 4092, 2044, 1500, 1450, 1400, 1280, 576)
 _SMALL = 300
+_MAX_ORDER = 1000
+_WAIT_AND_SEE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED)
 _HEADER = 40  # token, number, wanted size
 
 
@@ -68,11 +74,16 @@ class Link:
 
 
 class Responder:
-    """Answers probes on one address until closed."""
+    """Answers probes on one address until closed; who does not show the token gets no answer.
+
+    The token is no secret towards those who listen on the way: what it opens is a stream of zeros, and echoes.
+    """
 
     def __init__(self, address: str, token: str) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._token = token.encode()
+        self._unproved: list[tuple[str, socket.socket]] = []
+        self._lock = threading.Lock()
         self._listener = socket.socket(family, socket.SOCK_STREAM)
         self._datagrams = socket.socket(family, socket.SOCK_DGRAM)
         try:
@@ -97,16 +108,36 @@ class Responder:
     def _accept(self) -> None:
         while True:
             try:
-                connection, _ = self._listener.accept()
-            except OSError:
+                connection, sender = self._listener.accept()
+            except OSError as error:
+                if error.errno in _WAIT_AND_SEE and self._listener.fileno() >= 0:
+                    time.sleep(0.05)
+                    continue
                 return
+            with self._lock:
+                self._unproved.append((str(sender[0]), connection))
+                many = [address for address, _ in self._unproved]
+                last = self._unproved.pop(to_drop(many))[1] if len(many) > MOST_STRANGERS else None
+            if last is not None:
+                with contextlib.suppress(OSError):
+                    last.shutdown(socket.SHUT_RDWR)  # its own thread sees that and closes it
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _proved(self, connection: socket.socket) -> dict[str, Any] | None:
+        try:
+            order = parsed(line(connection, _MAX_ORDER, CONNECT_S))
+        finally:
+            with self._lock:
+                self._unproved = [one for one in self._unproved if one[1] is not connection]
+        token = order.get("token") if order else None
+        known = isinstance(token, str) and hmac.compare_digest(token.encode(errors="replace"), self._token)
+        return order if known else None
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError, ValueError):
             connection.settimeout(CONNECT_S)
-            order = json.loads(_line(connection))
-            if order.get("token") != self._token.decode():
+            order = self._proved(connection)
+            if order is None:
                 return
             connection.sendall(b'{"ok": 1}\n')
             if order.get("do") == "take":
@@ -122,7 +153,7 @@ class Responder:
                 data, sender = self._datagrams.recvfrom(65535)
             except OSError:
                 return
-            if len(data) < _HEADER or not data.startswith(self._token):
+            if len(data) < _HEADER or not hmac.compare_digest(data[: len(self._token)], self._token):
                 continue
             number, back = data[24:28], int.from_bytes(data[28:32], "big")
             size = min(back, 65507) if back else _HEADER
@@ -152,17 +183,6 @@ def _no_cutting(one: socket.socket) -> None:
             one.setsockopt(socket.IPPROTO_IP, _MTU_DISCOVER, _PROBE)
 
 
-def _line(connection: socket.socket) -> bytes:
-    """A short line, byte by byte: what follows it is no line."""
-    found = b""
-    while not found.endswith(b"\n") and len(found) < 1000:
-        one = connection.recv(1)
-        if not one:
-            break
-        found += one
-    return found
-
-
 def receive(connection: socket.socket) -> Stream:
     """Read a stream for a while and tell the sender to stop."""
     total, first = 0, 0.0
@@ -171,8 +191,7 @@ def receive(connection: socket.socket) -> Stream:
         now = time.monotonic()
         if (first and now - first > STREAM_S) or now - began > _WHOLE_S:
             break
-        ready = select.select([connection], [], [], max(0.0, last + STALL_S - now))[0]
-        data = connection.recv(1 << 20) if ready else b""
+        data = connection.recv(1 << 20) if readable(connection, last + STALL_S - now) else b""
         if not data:
             return Stream(total, max(0.0, last - first) if first else 0.0, True)
         last = time.monotonic()
@@ -191,8 +210,8 @@ def send(connection: socket.socket) -> None:
     connection.setblocking(False)
     sent, began = 0, time.monotonic()
     while sent < 2 * _STREAM_BYTES and time.monotonic() - began < _WHOLE_S:
-        readable, writable, _ = select.select([connection], [connection], [], STALL_S + 0.5)
-        if readable or not writable:
+        stop, takes = can(connection, STALL_S + 0.5)
+        if stop or not takes:
             break
         try:
             sent += connection.send(data)
@@ -224,7 +243,7 @@ def _open(address: str, port: int, token: str, order: str) -> socket.socket:
     connection = socket.create_connection((address, port), CONNECT_S)
     try:
         connection.sendall((json.dumps({"do": order, "token": token}) + "\n").encode())
-        if b"ok" not in _line(connection):
+        if parsed(line(connection, _MAX_ORDER, CONNECT_S)) != {"ok": 1}:
             raise ConnectionError("something else answers there")
     except BaseException:
         connection.close()
@@ -242,7 +261,7 @@ def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: in
     if frame_bytes:
         largest_out, largest_back, told = frames(address, port, token, frame_bytes)
     out = back = None
-    with contextlib.suppress(OSError, ValueError), _open(address, port, token, "take") as connection:
+    with contextlib.suppress(OSError), _open(address, port, token, "take") as connection:
         send(connection)
         out = _told(connection)
     with contextlib.suppress(OSError), _open(address, port, token, "give") as connection:
@@ -252,11 +271,20 @@ def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: in
 
 def _told(connection: socket.socket) -> Stream | None:
     """What the receiver says of a stream; the line "stop" comes before it."""
-    line = _line(connection)
-    while line.startswith(b"stop"):
-        line = _line(connection)
-    told = json.loads(line)
-    return Stream(int(told["bytes"]), float(told["seconds"]), bool(told["stalled"]))
+    told = parsed(found := line(connection, _MAX_ORDER, CONNECT_S))
+    if found == b"stop":
+        told = parsed(line(connection, _MAX_ORDER, CONNECT_S))
+    if told is None:
+        return None
+    return stream_of(told.get("bytes"), told.get("seconds"), told.get("stalled"))
+
+
+def stream_of(received_bytes: Any, seconds: Any, stalled: Any) -> Stream | None:
+    """A stream that the other side told; None where the values cannot be those of one."""
+    if not isinstance(received_bytes, int) or not isinstance(seconds, (int, float)) or not isinstance(stalled, bool):
+        return None
+    fits = 0 <= received_bytes <= 1 << 40 and math.isfinite(seconds) and 0 <= seconds <= 3600
+    return Stream(received_bytes, float(seconds), stalled) if fits else None
 
 
 def frames(address: str, port: int, token: str, wanted: int) -> tuple[int | None, int | None, bool]:
@@ -280,7 +308,7 @@ def frames(address: str, port: int, token: str, wanted: int) -> tuple[int | None
             deadline = time.monotonic() + _ROUND_S
             while max(best) < wanted or min(best) < wanted:
                 rest = deadline - time.monotonic()
-                if rest <= 0 or not select.select([one], [], [], rest)[0]:
+                if rest <= 0 or not readable(one, rest):
                     break
                 try:
                     number = int.from_bytes(one.recv(65535)[24:28], "big")

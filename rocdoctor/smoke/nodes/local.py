@@ -7,7 +7,6 @@ import json
 import os
 import re
 import secrets
-import select
 import shutil
 import signal
 import socket
@@ -21,6 +20,7 @@ from typing import Any
 
 from rocdoctor.smoke import processes
 from rocdoctor.smoke.nodes.place import Place
+from rocdoctor.smoke.nodes.waiting import readable
 from rocdoctor.smoke.pool import WORKER
 from rocdoctor.smoke.worker import board
 
@@ -78,7 +78,8 @@ class Local:
         command = [
             self._interpreter, worker, "launch", str(os.getpid()), f"--nnodes={self._place.nodes}",
             f"--nproc-per-node={per_node}", f"--node-rank={self._place.node}", f"--master-addr={self._place.host}",
-            f"--master-port={self._place.port}", "--max-restarts=0", "--monitor-interval=0.1", worker, "joined",
+            f"--master-port={self._place.port}", "--rdzv-backend=static",
+            "--max-restarts=0", "--monitor-interval=0.1", worker, "joined",
             str(self._here / "plan"),
         ]  # fmt: skip
         with open(self._here / "torchrun.log", "wb") as log:
@@ -97,10 +98,10 @@ class Local:
     def events(self) -> list[dict[str, Any]]:
         """What happened since the last call; does not wait."""
         found: list[dict[str, Any]] = []
-        if self._listener is not None and select.select([self._listener], [], [], 0)[0]:
+        if self._listener is not None and readable(self._listener):
             self._ranks.append(_Rank(self._listener.accept()[0]))
         for one in list(self._ranks):
-            while one in self._ranks and select.select([one.connection], [], [], 0)[0]:
+            while one in self._ranks and readable(one.connection):
                 found += self._read(one)
         if self._launcher is not None and not self._ended and self._launcher.poll() is not None:
             self._ended = True

@@ -1,24 +1,30 @@
 """How the nodes find each other: node 0 listens on the rendezvous port, the others connect to it and say who they are.
 
-It is the port that torchrun uses afterwards, so that what was reached here will be reached there.
+It is the port that torchrun uses afterwards, so that what was reached here will be reached there. Whoever does not
+know the run's secret gets no answer and is told nothing; whoever knows it and does not fit is told why.
 """
 
 from __future__ import annotations
 
 import errno
-import select
+import re
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from rocdoctor import __version__
 from rocdoctor.shell_command import shell
-from rocdoctor.smoke.nodes.facts import NodeFacts, facts_from_json, resolve, within
+from rocdoctor.smoke.nodes.facts import NodeFacts, disclosed, facts_from_json, resolve, within
 from rocdoctor.smoke.nodes.findings import NodeFinding, numbers
+from rocdoctor.smoke.nodes.guest import Guest, introduce
+from rocdoctor.smoke.nodes.handshake import StrangerError
 from rocdoctor.smoke.nodes.interfaces import bindable, is_loopback
 from rocdoctor.smoke.nodes.links import words_of
 from rocdoctor.smoke.nodes.place import Place
+from rocdoctor.smoke.nodes.secret import BEFOREHAND, left
+from rocdoctor.smoke.nodes.waiting import MOST_STRANGERS, ready, to_drop
 from rocdoctor.smoke.nodes.wire import Wire
 
 _CAUSE = "rendezvous-name-resolution"
@@ -43,45 +49,66 @@ def host(place: Place, limit_s: float, say: Say) -> tuple[dict[int, Wire], dict[
     Raises:
         MeetingError: the port cannot be had, a node does not come or does not fit.
     """
-    listener = _listen(place)
+    listeners = _listen(place)
     wires: dict[int, Wire] = {}
     facts: dict[int, NodeFacts] = {}
-    fresh: list[Wire] = []
+    fresh: list[Guest] = []
+    strangers: Counter[str] = Counter()
     began = time.monotonic()
     deadline, hint = began + limit_s, began + _TOLD_S
     try:
         while len(wires) < place.nodes - 1:
             now = time.monotonic()
             if now >= deadline:
-                raise MeetingError(_missing(place, wires, limit_s))
+                raise MeetingError(_missing(place, wires, limit_s, strangers))
             if now >= hint:
                 hint = now + 10.0
                 say(_waiting(place, wires, deadline - now))
-            waited: list[socket.socket | Wire] = [listener, *fresh]
-            ready = select.select(waited, [], [], min(0.5, deadline - now))[0]
-            if listener in ready:
-                fresh.append(Wire(listener.accept()[0]))
-            for wire in list(fresh):
-                for word in wire.take():
-                    if wire in fresh and "hello" in word:
-                        fresh.remove(wire)
-                        _welcome(place, wire, word, wires, facts)
-                if wire in fresh and (wire.closed or time.monotonic() - wire.heard > _HELLO_S):
-                    fresh.remove(wire)
-                    wire.close()
+            waited: list[socket.socket | Guest] = [*listeners, *fresh]
+            came = ready(waited, min(0.5, deadline - now))
+            for listener in listeners:
+                if listener in came:
+                    _accept(place, listener, fresh)
+            for guest in list(fresh):
+                word = guest.hello() if guest in came else None
+                if word is not None and guest.wire is not None:
+                    fresh.remove(guest)
+                    _welcome(place, guest, guest.wire, word, wires, facts)
+                elif guest.gone or time.monotonic() - guest.since > _HELLO_S:
+                    fresh.remove(guest)
+                    guest.close()
+                    strangers[guest.address] += 1
     except BaseException:
         for wire in wires.values():
             wire.say(end=1, code=1, words="node 0 gave up: not all nodes came")
             wire.close()
         raise
     finally:
-        listener.close()
-        for wire in fresh:
-            wire.close()
+        for listener in listeners:
+            listener.close()
+        for guest in fresh:
+            guest.close()
     return wires, facts
 
 
-def _listen(place: Place) -> socket.socket:
+def _accept(place: Place, listener: socket.socket, fresh: list[Guest]) -> None:
+    try:
+        connection, sender = listener.accept()
+    except OSError:  # it has gone again, or all descriptors are taken
+        if fresh:
+            fresh.pop(to_drop(one.address for one in fresh)).close()
+        else:
+            time.sleep(0.05)
+        return
+    try:
+        fresh.append(Guest(connection, str(sender[0]), place.key))
+    except OSError:
+        connection.close()
+    if len(fresh) > MOST_STRANGERS:
+        fresh.pop(to_drop(one.address for one in fresh)).close()
+
+
+def _listen(place: Place) -> list[socket.socket]:
     found = within(_TRY_S, lambda: resolve(place.host))
     own = [address for address in found or () if bindable(address)]
     if found and not own:
@@ -91,14 +118,22 @@ def _listen(place: Place) -> socket.socket:
         raise MeetingError(NodeFinding("rendezvous", "error", _CAUSE, (0,), words, fix, "ip -brief address"))
     if not found:
         raise MeetingError(_unresolved(place))
-    family = socket.AF_INET6 if ":" in (own or ["0"])[0] else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if place.host != own[0] and all(map(is_loopback, own)):
+        # /etc/hosts of node 0 gives its own name loopback (Debian does), which the others know better: on all addresses
+        own = [""]
+    listeners: list[socket.socket] = []
     try:
-        listener.bind(("", place.port))
-        listener.listen(128)
+        for address in own[:4]:
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            listener = socket.socket(family, socket.SOCK_STREAM)
+            listeners.append(listener)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind((address, place.port))
+            listener.listen(128)
+            listener.setblocking(False)
     except OSError as error:
-        listener.close()
+        for listener in listeners:
+            listener.close()
         if error.errno == errno.EADDRINUSE:
             words = f"Port {place.port} of node 0 is taken by another program, perhaps a job that was left behind."
         else:
@@ -106,44 +141,44 @@ def _listen(place: Place) -> socket.socket:
         fix = "End that program, or give another port in --rdzv on all nodes."
         command = shell("sudo ss -ltnp sport = :{port}", port=place.port)
         raise MeetingError(NodeFinding("port", "error", _CAUSE, (0,), words, fix, command)) from None
-    return listener
+    return listeners
 
 
 def _welcome(
-    place: Place, wire: Wire, word: dict[str, Any], wires: dict[int, Wire], facts: dict[int, NodeFacts]
+    place: Place, guest: Guest, wire: Wire, word: dict[str, Any], wires: dict[int, Wire], facts: dict[int, NodeFacts]
 ) -> None:
-    node = word.get("node")
-    problem = ""
+    claim = guest.claim
+    assert claim is not None
+    node, problem = claim.node, ""
+    fix = "Give the same command on every node, each with its own --node-rank."
     if word.get("version") != __version__:
         problem = f"it runs rocdoctor {str(word.get('version'))[:40]}, node 0 runs {__version__}"
-    elif word.get("key") != place.key:
-        return wire.close()  # of another job: it will look elsewhere or give up
-    elif word.get("nodes") != place.nodes:
-        problem = f"it was told --nnodes {str(word.get('nodes'))[:10]}, node 0 was told {place.nodes}"
-    elif not isinstance(node, int) or not 1 <= node < place.nodes:
-        problem = f"it says that it is node {str(node)[:10]} of {place.nodes}"
+    elif claim.nodes != place.nodes:
+        problem = f"it was told --nnodes {claim.nodes}, node 0 was told {place.nodes}"
+    elif not 1 <= node < place.nodes:
+        problem = f"it says that it is node {node} of {place.nodes}"
     elif node in wires:
         problem = f"it says that it is node {node}, and so does {wires[node].peer_address()}"
+    elif (claim.client, claim.server) != guest.ends:
+        problem = f"it sees the connection from {_plain(claim.client)} to {_plain(claim.server)}, node 0 from "
+        problem += f"{_plain(guest.ends[0])} to {_plain(guest.ends[1])}: something on the way changes addresses"
+        fix = "Let the nodes reach each other without address translation (NAT) and without a proxy."
     if problem:
         words = f"The command at {wire.peer_address()} does not fit: {problem}."
-        finding = NodeFinding(
-            "rendezvous",
-            "error",
-            _CAUSE,
-            (0,),
-            words,
-            "Give the same command on every node, each with its own --node-rank.",
-        )
+        finding = NodeFinding("rendezvous", "error", _CAUSE, (0,), words, fix)
         wire.say(end=1, code=1, words=words)
         wire.close()
         raise MeetingError(finding)
-    assert isinstance(node, int)
     wires[node] = wire
     told = word.get("facts")
-    facts[node] = facts_from_json(told if isinstance(told, dict) else {}, node)
+    facts[node] = facts_from_json(told if isinstance(told, dict) else {}, node, wire.peer_address())
     wire.say(welcome=1)
     wire.beat()  # it may be long until the last one comes
-    return None
+
+
+def _plain(end: str) -> str:
+    """An address and port without what no address has."""
+    return re.sub(r"[^0-9A-Fa-f.: ]", "?", end).replace(" ", " port ")
 
 
 def _waiting(place: Place, wires: dict[int, Wire], rest_s: float) -> str:
@@ -151,10 +186,13 @@ def _waiting(place: Place, wires: dict[int, Wire], rest_s: float) -> str:
     return f"node 0 listens on {place.endpoint} and waits for {numbers(missing)}, {rest_s:.0f} s more"
 
 
-def _missing(place: Place, wires: dict[int, Wire], limit_s: float) -> NodeFinding:
+def _missing(place: Place, wires: dict[int, Wire], limit_s: float, strangers: Counter[str]) -> NodeFinding:
     missing = tuple(node for node in range(1, place.nodes) if node not in wires)
     who = numbers(missing)
     words = f"{who[0].upper()}{who[1:]} did not come to {place.endpoint} within {limit_s:g} s."
+    if strangers:
+        some = ", ".join(address for address, _ in strangers.most_common(3))
+        words += f" Somebody without the key of this run connected from {some}: compare the keys, or it is a stranger."
     advice = (
         "Read what rocdoctor says there: it names the reason (another port, no route, a firewall, a name that resolves "
         "to another address). If it does not run there, start the same command with that --node-rank."
@@ -190,7 +228,7 @@ def join(place: Place, mine: NodeFacts, limit_s: float, say: Say) -> Wire:
         if problem != kind:
             kind, since = problem, now
         finding = explain(place, problem, addresses, bindable(addresses[0]))
-        limit = limit_s if problem in ("refused", "silent") else min(limit_s, _UNREACHABLE_S)
+        limit = limit_s if problem in ("refused", "silent", "no key") else min(limit_s, _UNREACHABLE_S)
         if now - began >= limit:
             raise MeetingError(finding)
         if finding.message != told and now - min(since, began) >= _TOLD_S:
@@ -203,12 +241,24 @@ def _try(place: Place, mine: NodeFacts, addresses: tuple[str, ...]) -> tuple[Wir
     problem = "no answer"
     for address in addresses[:4]:
         try:
-            wire = Wire(socket.create_connection((address, place.port), _TRY_S))
+            connection = socket.create_connection((address, place.port), _TRY_S)
         except OSError as error:
             refused = error.errno == errno.ECONNREFUSED
             problem = "refused" if refused else words_of(error)
             continue
-        wire.say(hello=1, version=__version__, node=place.node, nodes=place.nodes, key=place.key, facts=mine.to_json())
+        # Looked up only when node 0 is there: a shared folder that was asked before may say "no" for half a minute.
+        key = place.key or left(place.run)
+        if not key:
+            connection.close()
+            problem = "no key"
+            continue
+        try:
+            wire = introduce(connection, key, place.node, place.nodes, _HELLO_S)
+        except (OSError, StrangerError):
+            connection.close()
+            problem = "silent"
+            continue
+        wire.say(hello=1, version=__version__, facts=disclosed(mine, key).to_json())
         word = wire.wait(_HELLO_S, "welcome", "end")
         if word and "welcome" in word:
             return wire, ""
@@ -253,8 +303,11 @@ def explain(place: Place, problem: str, addresses: tuple[str, ...], own: bool = 
             shell("ss -ltn sport = :{port}   # on node 0", port=place.port),
         )
     if problem == "silent":
-        words = f"Something answers at {named} port {place.port}, but it is not rocdoctor of this run."
-        fix = "Give another port in --rdzv on all nodes: a training job or another run uses this one."
+        words = f"Something answers at {named} port {place.port}, but it is not rocdoctor of this run with this key."
+        fix = (
+            "Compare the key with the one that node 0 prints at its start, and the versions of rocdoctor. If they are "
+            "equal, give another port in --rdzv on all nodes: a training job or another run uses this one."
+        )
         return NodeFinding(
             "port",
             "error",
@@ -264,6 +317,10 @@ def explain(place: Place, problem: str, addresses: tuple[str, ...], own: bool = 
             fix,
             shell("sudo ss -tlnp sport = :{port}   # on node 0", port=place.port),
         )
+    if problem == "no key":
+        words = f"Node {node} reaches {named}, but finds no key of this run in its working or home directory."
+        fix = f"Neither of them is shared with node 0, or it runs as another user. {BEFOREHAND}"
+        return NodeFinding("rendezvous", "error", _CAUSE, (node,), words, fix)
     if "unreachable" in problem and "network" in problem:
         words = f"Node {node} has no route to {named}."
         return NodeFinding(

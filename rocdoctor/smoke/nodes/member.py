@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import select
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rocdoctor.smoke.nodes import links
+from rocdoctor.report.clean import one_line
+from rocdoctor.smoke.nodes import links, orders
 from rocdoctor.smoke.nodes.findings import NodeFinding
-from rocdoctor.smoke.nodes.interfaces import interfaces, owner
+from rocdoctor.smoke.nodes.interfaces import bindable, interfaces, owner
 from rocdoctor.smoke.nodes.links import Link, Stream
 from rocdoctor.smoke.nodes.local import Local
+from rocdoctor.smoke.nodes.orders import Target
+from rocdoctor.smoke.nodes.waiting import ready
 from rocdoctor.smoke.nodes.wire import SILENT_S, Wire
 from rocdoctor.smoke.pool import Pool, PoolError
 
@@ -30,14 +32,21 @@ def serve(
     generation = 0
     while True:
         waited: list[int | Wire] = [wire, *local.handles()]
-        select.select(waited, [], [], 0.25)
+        ready(waited, 0.25)
         for word in wire.take():
             if "end" in word:
                 code = word.get("code")
-                return code if isinstance(code, int) and 0 <= code <= 3 else 1, str(word.get("words", ""))[:600], None
+                return (
+                    code if isinstance(code, int) and 0 <= code <= 3 else 1,
+                    one_line(str(word.get("words", ""))[:600]),
+                    None,
+                )
             if "do" in word:
                 generation = word.get("generation", generation)
-                _obey(wire, local, node, interpreter, word, more)
+                try:
+                    _obey(wire, local, node, interpreter, word, more)
+                except orders.OrderError:
+                    return 1, "", _senseless(node)
                 wire.heard = time.monotonic()  # what came meanwhile has not been read yet
         for event in local.events():
             wire.say(**event, generation=generation)
@@ -52,25 +61,27 @@ def _obey(
     if what == "time":
         wire.say(time=time.time(), monotonic=time.monotonic())
     elif what == "probe":
-        wire.say(probed=[asdict(one) for one in probe(node, order)])
+        aims = orders.targets(order, bindable(wire.peer_address()))
+        wire.say(probed=[asdict(one) for one in probe(node, aims, order.get("measure") is True)])
     elif what == "survey":
         wire.say(surveyed=survey(interpreter))
     elif what == "start":
-        gpus = order["device"] != "cpu"
-        local.start(
-            min(128, int(order["per_node"])),
-            str(order["backend"]),
-            str(order["device"]),
-            float(order["timeout_s"]),
-            more if gpus else None,
-        )
+        how = orders.start(order)
+        local.start(how.per_node, how.backend, how.device, how.timeout_s, more if how.device != "cpu" else None)
     elif what == "mode":
-        local.order(str(order["mode"]))
+        local.order(orders.mode(order))
     elif what == "look":
-        wire.say(looked=local.look([int(rank) for rank in order["silent"]]))
+        wire.say(looked=local.look(orders.silent(order)))
     elif what == "stop":
         local.stop()
         wire.say(stopped=1)
+    else:
+        raise orders.OrderError
+
+
+def _senseless(node: int) -> NodeFinding:
+    words = f"Node 0 gave node {node} an order that makes no sense, so node {node} has stopped."
+    return NodeFinding("lost", "error", _CAUSE, (0,), words, "Compare the versions of rocdoctor on both nodes.")
 
 
 def _lost(wire: Wire, node: int) -> NodeFinding:
@@ -96,11 +107,10 @@ def _safe_address(wire: Wire) -> str:
         return ""
 
 
-def probe(node: int, order: Mapping[str, Any]) -> list[Link]:
+def probe(node: int, targets: Sequence[Target], measure: bool) -> list[Link]:
     """Connect to the targets all at once, or measure the ways to them one after another."""
-    targets = [one for one in order["targets"] if isinstance(one, dict)]
-    if order.get("measure"):
-        return [links.measure(*_way(node, one), one.get("frame")) for one in targets]
+    if measure:
+        return [links.measure(*_way(node, one), one.frame) for one in targets]
     found: list[Link] = []
     threads = [
         threading.Thread(target=lambda one=one: found.append(links.connect(*_way(node, one))), daemon=True)
@@ -112,36 +122,40 @@ def probe(node: int, order: Mapping[str, Any]) -> list[Link]:
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     told = {one.b for one in found}
-    missing = [
-        Link(node, int(one["node"]), str(one["address"]), "no answer")
-        for one in targets
-        if int(one["node"]) not in told
-    ]
+    missing = [Link(node, one.node, one.address, "no answer") for one in targets if one.node not in told]
     return [*found, *missing]
 
 
-def _way(node: int, one: Mapping[str, Any]) -> tuple[int, int, str, int, str]:
-    return node, int(one["node"]), str(one["address"]), int(one["port"]), str(one["token"])
+def _way(node: int, one: Target) -> tuple[int, int, str, int, str]:
+    return node, one.node, one.address, one.port, one.token
 
 
-def link_from_json(value: Mapping[str, Any]) -> Link:
-    """A link that another node measured.
+def link_from_json(value: Any, a: int, asked: Mapping[int, str]) -> Link:
+    """A link that node ``a`` measured to one of those that it was asked for, by node with their addresses.
 
     Raises:
-        KeyError, TypeError, ValueError: it is none.
+        OrderError: it is none.
     """
+    if not isinstance(value, dict):
+        raise orders.OrderError
+    b = orders.whole(value.get("b"), 0, 1 << 20)
+    if b not in asked:
+        raise orders.OrderError
 
-    def stream(one: Mapping[str, Any] | None) -> Stream | None:
-        return None if one is None else Stream(int(one["received_bytes"]), float(one["seconds"]), bool(one["stalled"]))
+    def stream(name: str) -> Stream | None:
+        one = value.get(name)
+        if not isinstance(one, dict):
+            return None
+        return links.stream_of(one.get("received_bytes"), one.get("seconds"), one.get("stalled"))
 
     def number(name: str) -> int | None:
-        return None if value[name] is None else int(value[name])
+        return None if value.get(name) is None else orders.whole(value[name], 0, 65535)
 
-    ms = value["connect_ms"]
+    ms = value.get("connect_ms")
     return Link(
-        int(value["a"]), int(value["b"]), str(value["address"])[:64], str(value["error"])[:200],
-        None if ms is None else float(ms), number("frame_bytes"), number("frame_out"), number("frame_back"),
-        stream(value["out"]), stream(value["back"]), value["told"] is True,
+        a, b, asked[b], one_line(str(value.get("error", ""))[:200]), None if ms is None else orders.seconds(ms),
+        number("frame_bytes"), number("frame_out"), number("frame_back"), stream("out"), stream("back"),
+        value.get("told") is True,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 MAX_NODES = 1024
 DEFAULT_PORT = 29500
@@ -22,15 +22,19 @@ class PlaceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """This node's number, how many there are, and node 0's address and port. ``key``: tells runs apart; may be ""."""
+    """This node's number, how many there are, and node 0's address and port.
+
+    ``run``: the Slurm step, "" outside; ``key``: the secret, "" where node 0 leaves it in a file of the step.
+    """
 
     node: int
     nodes: int
     host: str
     port: int
-    key: str = ""
+    run: str = ""
     slurm: bool = False
     local: int = 0  # which of several tasks on this node this is
+    key: str = field(default="", repr=False)
 
     @property
     def endpoint(self) -> str:
@@ -77,8 +81,8 @@ def place(nnodes: str, node_rank: int | None, rdzv: str | None, variables: Mappi
         raise PlaceError(
             f"--rdzv HOST:PORT is missing: an address of node 0 and a free port, for example 10.0.0.1:{DEFAULT_PORT}"
         )
-    key = f"{job}.{slurm.get('SLURM_STEP_ID', '')}" if slurm else ""
-    return Place(node, nodes, host, port, key, bool(slurm), _number(slurm.get("SLURM_LOCALID")) or 0)
+    run = f"{job}.{slurm.get('SLURM_STEP_ID', '')}" if slurm else ""
+    return Place(node, nodes, host, port, run, bool(slurm), _number(slurm.get("SLURM_LOCALID")) or 0)
 
 
 def _endpoint(text: str) -> tuple[str, int]:

@@ -11,18 +11,20 @@ from dataclasses import replace
 from types import FrameType
 
 from rocdoctor.smoke.nodes import meet, member
-from rocdoctor.smoke.nodes.facts import gather
-from rocdoctor.smoke.nodes.findings import choice_of, local_findings
+from rocdoctor.smoke.nodes.facts import disclosed, gather
+from rocdoctor.smoke.nodes.findings import NodeFinding, choice_of, local_findings
 from rocdoctor.smoke.nodes.interfaces import is_loopback
 from rocdoctor.smoke.nodes.lead import Lead, Outcome, Told, Wish, backend_of, for_gpus
 from rocdoctor.smoke.nodes.links import Responder
 from rocdoctor.smoke.nodes.local import Local
 from rocdoctor.smoke.nodes.place import Place
+from rocdoctor.smoke.nodes.secret import BEFOREHAND, VARIABLE, SecretError, left_for_others, make
 
 
 def smoke_over_nodes(place: Place, wish: Wish, interpreter: str, say: meet.Say, told: Told | None = None) -> Outcome:
     """Run this node's part; on node 0 with the whole result."""
     with contextlib.ExitStack() as stack:
+        os.environ.pop(VARIABLE, None)  # nothing that we start needs it
         before = signal.signal(signal.SIGTERM, _terminate)
         stack.callback(signal.signal, signal.SIGTERM, before)
         local = Local(interpreter, place)
@@ -42,12 +44,22 @@ def smoke_over_nodes(place: Place, wish: Wish, interpreter: str, say: meet.Say, 
                     say(f"{one.message} {one.remedy}" + (f" ({one.command})" if one.command else ""))
         try:
             if place.node == 0:
+                if not place.key:
+                    place = replace(place, key=make())
+                    stack.enter_context(left_for_others(place.run, place.key))
                 wires, facts = meet.host(place, wish.wait_s, say)
                 for other in wires.values():
                     stack.callback(other.close)
-                lead = Lead(place, wish, interpreter, local, wires, {0: mine, **facts}, backend, told)
+                lead = Lead(
+                    place, wish, interpreter, local, wires, {0: disclosed(mine, place.key), **facts}, backend, told
+                )
                 return lead.run()
             wire = meet.join(place, mine, wish.wait_s, say)
+        except SecretError as problem:
+            words = f"Node 0 cannot tell the others the secret of this run: {problem}."
+            return Outcome(
+                1, (NodeFinding("rendezvous", "error", "rendezvous-name-resolution", (0,), words, BEFOREHAND),)
+            )
         except meet.MeetingError as problem:
             own = [
                 one for one in local_findings(mine, backend) if one.severity == "error" and not is_loopback(place.host)

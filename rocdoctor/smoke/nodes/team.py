@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rocdoctor.smoke.nodes import orders
 from rocdoctor.smoke.nodes.findings import NodeFinding
 from rocdoctor.smoke.nodes.interfaces import Interface
 from rocdoctor.smoke.nodes.local import Local
+from rocdoctor.smoke.nodes.waiting import ready
 from rocdoctor.smoke.nodes.wire import SILENT_S, Wire
 from rocdoctor.smoke.pool import START_LIMIT_S, ModeRecord, RankRecord
 
@@ -115,13 +116,15 @@ class Team:
     def _events(self, rest_s: float) -> Iterator[dict[str, Any]]:
         waited: list[int | Wire] = [*self._local.handles()]
         waited += [member.wire for _, member in self._there() if not member.wire.closed]
-        select.select(waited, [], [], rest_s)
+        ready(waited, rest_s)
         yield from self._local.events()
         for node, member in self._there():
             for word in member.wire.take():
                 if "event" in word and word.get("generation") == self._generation:
-                    at = word.get("at")
-                    yield {**word, "at": at - member.ahead_s if isinstance(at, float) else time.monotonic()}
+                    told = orders.event(word, node * self._per_node, self._per_node)
+                    if told is not None:
+                        at = told["at"]
+                        yield {**told, "at": time.monotonic() if at is None else at - member.ahead_s}
             if member.wire.lost:
                 self._lose(node, member.wire)
                 yield {"event": "lost", "rank": node * self._per_node}
@@ -171,17 +174,17 @@ class Team:
         """Ask what silent ranks are doing, and what all wrote down."""
         silent = [one.rank for one in self._ranks.values() if one.result is None and not one.ended]
         self._say(do="look", silent=silent)
-        answers = [self._local.look(silent)]
+        answers = [orders.looked(self._local.look(silent), 0, self._per_node)]
         for node, member in self._there():
             told = member.wire.wait(_LOOK_S, "looked")
             if told is None and member.wire.lost:
                 self._lose(node, member.wire)
-            answers.append(told.get("looked", {}) if told else {})
+            answers.append(orders.looked((told or {}).get("looked"), node * self._per_node, self._per_node))
         memory = 0
-        for answer in answers:
-            memory += answer.get("memory_bytes", 0)
-            for rank, seen in answer.get("ranks", {}).items():
-                one = self._ranks.get(int(rank))
+        for own, ranks in answers:
+            memory += own
+            for rank, seen in ranks.items():
+                one = self._ranks.get(rank)
                 if one is not None:
                     one.note = seen["note"]
                     one.process_state, one.stack = seen["process_state"], seen["stack"]

@@ -22,7 +22,7 @@ import traceback
 from typing import Any
 
 from . import board as boards
-from . import watch
+from . import guard, watch
 from .context import Context
 from .mode import all_modes
 from .rank import Job, bind_to_parent, pci_address, quiet, run
@@ -145,6 +145,7 @@ def _work(plan: dict[str, Any], rank: int, attempt: int) -> None:
 
         torch.set_num_threads(1)
         watch.install(board)
+        guard.install()
         context = _context(torch, job, plan, board, attempt)
         mode = next(mode for mode in all_modes() if mode.name == name)
         record = run(torch, mode.run, context)

@@ -64,16 +64,17 @@ class Mode:
     """One parallelism mode.
 
     ``run`` gets a Context and checks numbers through it; it returns nothing. ``full``: only in the full set.
+    ``objects``: ranks unpickle what others send, so over several nodes it runs only where it is named.
     ``min_world``: fewer ranks are not applicable. ``slow``: how many times the usual deadline it may take.
     ``launch``: the ranks are not those of the pool but started by another launcher; ``run`` is the program of one rank
     all the same and gets a LaunchedContext.
     """
 
-    __slots__ = ("full", "launch", "min_world", "name", "run", "slow", "title")
+    __slots__ = ("full", "launch", "min_world", "name", "objects", "run", "slow", "title")
 
     def __init__(
         self, name: str, title: str, run: Callable[[Any], None], *, full: bool = False, min_world: int = 1,
-        slow: float = 1.0, launch: Launch | None = None,
+        slow: float = 1.0, launch: Launch | None = None, objects: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.title = title
@@ -82,6 +83,7 @@ class Mode:
         self.min_world = min_world
         self.slow = slow
         self.launch = launch
+        self.objects = objects
 
 
 def all_modes() -> tuple[Mode, ...]:

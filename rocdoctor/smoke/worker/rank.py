@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import board as boards
-from . import figures, locate, watch
+from . import figures, guard, locate, watch
 from .context import Context
 from .mode import NotApplicable, OtherRankFailed, all_modes
 
@@ -139,6 +139,7 @@ def join(torch: Any, job: Job, board: boards.Board) -> Any:
     torch.manual_seed(0)
     random.seed(0)
     watch.install(board)
+    guard.install()
     if job.device == "cpu":
         device, seen = torch.device("cpu"), None
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -95,6 +97,25 @@ def _late_half(original: Any, tensor: Any, *args: Any, **keywords: Any) -> Any:
     return work
 
 
+class _Evil:
+    """Unpickled, it leaves a file, if the one that unpickles calls what it is told to."""
+
+    def __reduce__(self) -> Any:
+        return open, (os.environ["ROCDOCTOR_PLANT"] + ".ran", "w")
+
+
+def _evil_objects(active: Active) -> None:
+    """Other ranks get code instead of what this one was to send."""
+    inner: Any = dist.distributed_c10d
+    honest = inner._pickler
+
+    def pickler(stream: Any) -> Any:
+        made = honest(stream)
+        return types.SimpleNamespace(dump=lambda _: made.dump(_Evil())) if active() else made
+
+    inner._pickler = pickler
+
+
 _GATHER = ("all_gather",)
 FAULTS: dict[str, Callable[[Active], None]] = {
     "all-reduce-result-bit": around(("all_reduce",), _result_bit),
@@ -106,5 +127,6 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "all-to-all-dropped": around(("all_to_all_single",), _dropped),
     "wrong-group": around(("all_reduce",), _wrong_group),
     "recv-half": around(("recv", "broadcast"), _late_half),
+    "evil-objects": _evil_objects,
     "reduce-rounded": around(("reduce",), _rounded),
 }

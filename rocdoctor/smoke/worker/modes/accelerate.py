@@ -67,8 +67,10 @@ def _command(plan: LaunchPlan) -> list[str]:
             f"num_processes: {plan.world}\nmain_process_port: {plan.port}\nmixed_precision: 'no'\nuse_cpu: false\n"
         )
     logs = os.path.join(plan.folder, "torchrun")
+    # Where the port is taken by then, it has torchrun meet by a store of pickles: in a file, if it must be.
     return [
-        plan.interpreter, "-m", "accelerate.commands.launch", "--config_file", path, "--log_dir", logs, *plan.program
+        plan.interpreter, "-m", "accelerate.commands.launch", "--config_file", path, "--rdzv_conf", "store_type=file",
+        "--log_dir", logs, *plan.program,
     ]  # fmt: skip
 
 

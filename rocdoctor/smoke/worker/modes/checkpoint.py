@@ -275,7 +275,14 @@ def _half(context: Context, ranks: list[int]) -> Any:
 
 
 MODES = (
-    Mode("checkpoint", "sharded checkpoint, loaded into another sharding", reshard),
-    Mode("checkpoint-shapes", "sharded checkpoint, loaded into every other sharding", reshape, full=True),
-    Mode("checkpoint-resize", "sharded checkpoint, loaded by more and by fewer ranks", resize, full=True, min_world=2),
+    Mode("checkpoint", "sharded checkpoint, loaded into another sharding", reshard, objects=True),
+    Mode("checkpoint-shapes", "sharded checkpoint, loaded into every other sharding", reshape, full=True, objects=True),
+    Mode(
+        "checkpoint-resize",
+        "sharded checkpoint, loaded by more and by fewer ranks",
+        resize,
+        full=True,
+        min_world=2,
+        objects=True,
+    ),
 )

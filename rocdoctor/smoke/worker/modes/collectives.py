@@ -236,5 +236,5 @@ MODES = (
     Mode("all-to-all", "all_to_all with equal and with unequal parts", all_to_all),
     Mode("point-to-point", "send and receive between every two ranks, and a ring", point_to_point, min_world=2),
     Mode("subgroups", "collectives in two groups at once", subgroups, min_world=2),
-    Mode("objects", "Python objects and a barrier", objects),
+    Mode("objects", "Python objects and a barrier", objects, objects=True),
 )
