@@ -79,7 +79,7 @@ def _with_key(options: argparse.Namespace, here: Place) -> Place:
     if here.nodes > 1:
         last = f"1 to {here.nodes - 1}" if here.nodes > 2 else "1"
         _say(f"start this on the other nodes, with --node-rank {last}:")
-        print(f"  {VARIABLE}={key} {_command(options, here)}", file=sys.stderr)
+        output.notes(f"  {VARIABLE}={key} {_command(options, here)}\n")
         _say("who has this key commands the nodes of this run; it is for this run alone")
     return replace(here, key=key)
 
