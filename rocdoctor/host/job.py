@@ -154,13 +154,13 @@ def hidden_of(job: JobProcess) -> str:
     return f"process {job.pid} is another user's: its environment, devices and interpreter cannot be read"
 
 
-def live_for(job: JobProcess, timeout_s: float, python: str | None) -> LiveHost:
+def live_for(job: JobProcess, timeout_s: float, python: str | None, trust_python: bool = False) -> LiveHost:
     """The live host that a job's host asks: its interpreter is the job's unless another one was chosen."""
     from rocdoctor.host.live import LiveHost
 
-    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH).
-    environment = job.environment if job.uid == os.geteuid() else None
-    return LiveHost(timeout_s, python or job.python, environment)
+    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH), nor of a container's root.
+    environment = job.environment if job.uid == os.geteuid() and job.same_mounts else None
+    return LiveHost(timeout_s, python or job.python, environment, trust_python)
 
 
 class JobHost:

@@ -21,12 +21,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
-from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
+from rocdoctor.host.programs import find_interpreter, find_program, interpreter_environment, invoking_user, refusal
 from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded, threads_fit
 
 if TYPE_CHECKING:
@@ -67,11 +66,16 @@ class LiveHost:
     origin = "this machine"
 
     def __init__(
-        self, timeout_s: float = 5.0, python: str | None = None, environment: Mapping[str, str] | None = None
+        self,
+        timeout_s: float = 5.0,
+        python: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        trust_python: bool = False,
     ) -> None:
         self.timeout_s = timeout_s
         self.python = python
         self.environment = environment  # of the interpreter under test, where it is not our own
+        self.trust_python = trust_python  # root runs it whoever can change it
         self.told: Callable[[str, str, int, str], None] | None = None  # hears how far smoke tests are
         self.smoke_aside: Aside | None = None
         self._pending: dict[str, _Pending] = {}
@@ -217,7 +221,8 @@ class LiveHost:
         argv = argv_of(question)
         program = find_program(argv[0]) if argv else None
         if program is None:
-            return Answer(question, "absent")
+            why = refusal(argv[0]) if argv else ""
+            return Answer(question, "failed", note=why) if why else Answer(question, "absent")
         return run_bounded(question, [program, *(os.path.expanduser(part) for part in argv[1:])], self.timeout_s)
 
     def _probe(self, question: str) -> Answer:
@@ -230,23 +235,31 @@ class LiveHost:
         interpreter = find_interpreter(which)
         if interpreter is None:
             return Answer(question, "absent", note="no Python interpreter found")
-        program = Path(__file__).parents[1] / "probe" / "interpreter.py"
+        from rocdoctor.host.interpreter import PROBE, chosen
+
+        how = chosen(interpreter, self.environment, self.trust_python)
+        if how.refused:
+            return Answer(question, "failed", note=how.refused)
+        options = [word for word in words[1:] if how.imports or word != "--import"]
         # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
         limit = self.timeout_s * (3 if "--import" in words else 1)
-        return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit, self.environment)
+        argv = [interpreter, "-B", str(PROBE), *options]
+        return run_bounded(question, argv, limit, how.environment, how.who)
 
     def smoke(self, question: str) -> Answer:
         """Run smoke tests in this thread."""
+        from rocdoctor.host.interpreter import interpreter_of_root
         from rocdoctor.smoke.live import perform, request_of
         from rocdoctor.smoke.plan import PlanError
         from rocdoctor.smoke.pool import PoolError
         from rocdoctor.smoke.results import to_text
 
-        interpreter = find_interpreter(self.python)
+        interpreter, why = interpreter_of_root(self.python, self.trust_python)
         if interpreter is None:
-            return Answer(question, "absent", note="no Python interpreter found")
+            return Answer(question, "failed" if find_interpreter(self.python) else "absent", note=why)
         try:
-            runs = perform(request_of(question), interpreter, self.told, self.smoke_aside)
+            surroundings = None if self.trust_python else interpreter_environment(os.environ)
+            runs = perform(request_of(question), interpreter, self.told, self.smoke_aside, surroundings)
         except PoolError as problem:
             return Answer(question, "failed", note=f"{interpreter}: {problem}; name another interpreter with --python")
         except (PlanError, ValueError) as problem:
