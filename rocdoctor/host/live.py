@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import errno
 import glob
 import os
 import queue
 import re
 import stat
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
+from rocdoctor.host.devices import open_as, open_as_we_are, stat_text
 from rocdoctor.host.programs import find_interpreter, find_program, interpreter_environment, invoking_user, refusal
 from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded, threads_fit
 
@@ -37,6 +35,8 @@ _SLOW = ("run ", "python ", "smoke ")
 # Every mode has its own deadline; this one is for the day when that fails.
 _SMOKE_LIMIT_S = 7200.0
 _MANY_STUCK = 20
+# Of files as another process sees them, whose links must not lead out of its root.
+_OTHER_ROOT = re.compile(r" /proc/[0-9]{1,10}/root(?:/|\Z)")
 
 
 class _Pending:
@@ -270,6 +270,10 @@ class LiveHost:
 def look(question: str) -> Answer:
     """Answer a question that needs no program, in this thread and without a deadline."""
     try:
+        if _OTHER_ROOT.search(question):
+            from rocdoctor.host.rooted_files import look_inside
+
+            return look_inside(question)
         return _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
     except Exception as error:  # a question never breaks the tool
         return Answer(question, "failed", note=f"{type(error).__name__}: {error}")
@@ -348,13 +352,7 @@ def _stat(question: str) -> Answer:
         status = os.stat(_path(question))
     except OSError as error:
         return _failure(question, error)
-    mode = status.st_mode
-    kinds = ((stat.S_ISCHR, "char"), (stat.S_ISBLK, "block"), (stat.S_ISDIR, "dir"), (stat.S_ISREG, "file"))
-    kind = next((name for test, name in kinds if test(mode)), "other")
-    text = f"{kind} {stat.S_IMODE(mode):04o} {status.st_uid} {status.st_gid}"
-    if kind in ("char", "block"):
-        text += f" {os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-    return Answer(question, "ok", text.encode())
+    return Answer(question, "ok", stat_text(status).encode())
 
 
 def _open(question: str) -> Answer:
@@ -372,33 +370,7 @@ def _open(question: str) -> Answer:
         except (OSError, KeyError) as error:
             return Answer(question, "failed", note=f"the groups of the user who called sudo are not known: {error}")
         return open_as(question, path, uid, gid, groups)
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
-    except PermissionError as error:
-        what = "not permitted (a device rule of the container)" if error.errno == errno.EPERM else "denied"
-        return Answer(question, "ok", what.encode())
-    except OSError as error:
-        return Answer(question, "ok", f"error {os.strerror(error.errno or 0)}".encode())
-    return Answer(question, "ok", b"read-write")
-
-
-def open_as(question: str, path: str, uid: int, gid: int, groups: Sequence[int]) -> Answer:
-    """Try to open a device node as another user; only root can ask that."""
-    program = (
-        "import os,sys\n"
-        "try: os.close(os.open(sys.argv[1], os.O_RDWR|os.O_NONBLOCK)); print('read-write')\n"
-        "except PermissionError: print('denied')\n"
-        "except OSError as error: print('error', os.strerror(error.errno))"
-    )
-    try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", program, path], user=uid, group=gid,
-            extra_groups=groups, capture_output=True, timeout=3, cwd="/", check=False,
-        )  # fmt: skip
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return Answer(question, "failed", note=f"cannot try as user {uid}: {error}")
-    said = done.stdout.strip()
-    return Answer(question, "ok", said) if said else Answer(question, "failed", note="no answer")
+    return open_as_we_are(question, path)
 
 
 def _space(question: str) -> Answer:
