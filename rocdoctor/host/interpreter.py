@@ -12,7 +12,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,9 +28,15 @@ PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
 TRUST_OPTION = "--trust-interpreter"
 # Below a prefix: what an interpreter reads and runs at its start.
 _LIBRARIES = (
-    "pyvenv.cfg", "bin/pyvenv.cfg", "lib*/python3*", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages",
-    "lib*/python3*/*-packages/*.pth", "lib*/python3*/*-packages/sitecustomize.py", "lib*/python3*/sitecustomize.py",
-)  # fmt: skip
+    "pyvenv.cfg",
+    "bin/pyvenv.cfg",
+    "lib*/python3*",
+    "lib*/python3*/*-packages",
+    "local/lib*/python3*/*-packages",
+    "lib*/python3*/*-packages/*.pth",
+    "lib*/python3*/*-packages/sitecustomize.py",
+    "lib*/python3*/sitecustomize.py",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class Chosen:
 
     path: str
     who: Identity | None = None
-    environment: dict[str, str] | None = field(default=None, repr=False)
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
     imports: bool = True
     refused: str = ""
 
@@ -100,7 +106,7 @@ def _prefixes(path: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if one != "/"]
 
 
-def chosen(path: str, given: dict[str, str] | None = None, trust: bool = False) -> Chosen:
+def chosen(path: str, given: Mapping[str, str] | None = None, trust: bool = False) -> Chosen:
     """As whom an interpreter is asked what it holds; ``given`` is the environment under test where it is not ours."""
     if not privileged():
         return Chosen(path, environment=given)

@@ -132,9 +132,13 @@ def child_environment() -> dict[str, str]:
         return {**os.environ, **_PLAIN}
     return {
         **{name: value for name, value in _settings().items() if name not in _OF_PYTHON},
-        **_trusted_places(), "PATH": os.pathsep.join(_directories()), "HOME": root_home(), "USER": "root",
-        "LOGNAME": "root", **_PLAIN,
-    }  # fmt: skip
+        **_trusted_places(),
+        "PATH": os.pathsep.join(_directories()),
+        "HOME": root_home(),
+        "USER": "root",
+        "LOGNAME": "root",
+        **_PLAIN,
+    }
 
 
 def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
@@ -177,9 +181,7 @@ def root_home() -> str:
 
 
 def _settings() -> dict[str, str]:
-    found = {
-        name: value for name, value in os.environ.items() if _SETTINGS.match(name) and _SETTING.match(value)
-    }  # fmt: skip
+    found = {name: value for name, value in os.environ.items() if _SETTINGS.match(name) and _SETTING.match(value)}
     zone = os.environ.get("TZ", "")
     return {**found, **({"TZ": zone} if _ZONE.match(zone) else {})}
 
