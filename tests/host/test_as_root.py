@@ -158,17 +158,36 @@ def test_a_program_of_root_does_not_find_programs_of_others(shared: Path) -> Non
     for path in (theirs, theirs / "python3"):
         os.chown(path, NOBODY, NOBODY)
     evil = {
-        "LD_AUDIT": "/tmp/x.so", "LD_LIBRARY_PATH": f"{theirs}:/usr/lib", "PYTHONPATH": str(theirs),
-        "PERL5LIB": str(theirs), "BASH_ENV": str(theirs / "env"), "IFS": "x", "HOME": str(theirs),
-        "GCONV_PATH": str(theirs), "HSA_TOOLS_LIB": str(theirs / "lib.so"), "ROCM_PATH": str(theirs),
-        "HSA_OVERRIDE_GFX_VERSION": "11.0.0", "SECRET": "x", "PATH": f"{theirs}:{ours}:/usr/bin:/bin",
-    }  # fmt: skip
+        "LD_AUDIT": "/tmp/x.so",
+        "LD_LIBRARY_PATH": f"{theirs}:/usr/lib",
+        "PYTHONPATH": str(theirs),
+        "PERL5LIB": str(theirs),
+        "BASH_ENV": str(theirs / "env"),
+        "IFS": "x",
+        "HOME": str(theirs),
+        "GCONV_PATH": str(theirs),
+        "HSA_TOOLS_LIB": str(theirs / "lib.so"),
+        "ROCM_PATH": str(theirs),
+        "HSA_OVERRIDE_GFX_VERSION": "11.0.0",
+        "SECRET": "x",
+        "PATH": f"{theirs}:{ours}:/usr/bin:/bin",
+    }
     code = "from rocdoctor.host.live import LiveHost; print(LiveHost().ask('run amd-smi version').text)"
     done = subprocess.run(
-        ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in evil.items() if not name.startswith("LD_AUDIT")),
-         f"PYTHONPATH={ROOT}", sys.executable, "-c", code],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [
+            "/usr/bin/env",
+            "-i",
+            *(f"{name}={value}" for name, value in evil.items() if not name.startswith("LD_AUDIT")),
+            f"PYTHONPATH={ROOT}",
+            sys.executable,
+            "-c",
+            code,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.stdout.strip() == "1", done.stderr
     assert not (shared / "ran").exists()
     told = dict(line.split("=", 1) for line in (shared / "variables").read_text().splitlines() if "=" in line)
@@ -196,8 +215,11 @@ def test_a_program_that_others_can_change_is_not_run_and_said(shared: Path, kind
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={"PATH": f"{folder}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert not (shared / "ran").exists()
     assert "root does not run" in done.stdout, done.stderr
 
