@@ -22,7 +22,7 @@ from rocdoctor.host.programs import (
     interpreter_environment,
     invoking_user,
 )
-from rocdoctor.host.trusted import Weakness, name_of, privileged, weaknesses
+from rocdoctor.host.trusted import Weakness, privileged, weaknesses
 
 PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
 TRUST_OPTION = "--trust-interpreter"
@@ -49,22 +49,18 @@ class Identity:
     name: str
     home: str
 
-    def words(self) -> str:
-        """The user, to be named in a sentence."""
-        return name_of(self.uid)
-
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """How an interpreter is run: ``who`` is None for ourselves; ``imports`` whether it may tell what torch sees.
+    """How an interpreter is run: ``who`` is None for ourselves, ``environment`` where it is the usual one of programs.
 
-    ``environment`` is None where it is the usual one of programs; ``refused`` is why it is not run at all.
+    ``not_imported`` is why it shall not tell what torch sees, ``refused`` why it is not run at all.
     """
 
     path: str
     who: Identity | None = None
     environment: Mapping[str, str] | None = field(default=None, repr=False)
-    imports: bool = True
+    not_imported: str = ""
     refused: str = ""
 
 
@@ -73,14 +69,14 @@ def weak_interpreter(path: str) -> list[Weakness]:
 
     Raises OSError where there is no such file.
     """
-    found = {one.path: one for one in weaknesses(path)}
+    found = dict.fromkeys(weaknesses(path))
     for prefix in _prefixes(path):
         places = [prefix, *(place for one in _LIBRARIES for place in glob.glob(f"{glob.escape(prefix)}/{one}"))]
         for place in places:
-            found.update((one.path, one) for one in weaknesses(place, missing_ok=True))
+            found.update(dict.fromkeys(weaknesses(place, missing_ok=True)))
             for named in _named_folders(place) if place.endswith(".pth") else ():
-                found.update((one.path, one) for one in weaknesses(named, missing_ok=True))
-    return list(found.values())
+                found.update(dict.fromkeys(weaknesses(named, missing_ok=True)))
+    return list(found)
 
 
 def _named_folders(path: str) -> list[str]:
@@ -122,21 +118,22 @@ def chosen(path: str, given: Mapping[str, str] | None = None, trust: bool = Fals
         who = identity(caller[1], caller[2])
         if not weak and not (may(path, who) and may(str(PROBE), who)):
             return ours  # of root alone: the caller cannot know it
-        return _as(path, who, imports=True)
+        return _as(path, who)
     if not weak:
         return ours
     owners = {one.uid for one in weak}
     owner = owners.pop() if len(owners) == 1 else None
     if owner is None:
         return Chosen(path, refused=_refusal(path, weak))
-    return _as(path, identity(owner), imports=False)
+    why = f"torch was not imported: root does not do it, since {weak[0]}, and that user may have other rights to GPUs"
+    return _as(path, identity(owner), f"{why}; {TRUST_OPTION} has root do it")
 
 
-def _as(path: str, who: Identity, imports: bool) -> Chosen:
+def _as(path: str, who: Identity, not_imported: str = "") -> Chosen:
     for one in (path, str(PROBE)):
         if not may(one, who):
-            return Chosen(path, refused=f"root does not run {path} itself, and {who.words()} may not read {one}")
-    return Chosen(path, who, environment_of(who.name, who.home), imports)
+            return Chosen(path, refused=f"root does not run {path} itself, and user {who.uid} may not read {one}")
+    return Chosen(path, who, environment_of(who.name, who.home), not_imported)
 
 
 def refused_to_root(path: str, trust: bool = False) -> str:
@@ -156,7 +153,7 @@ def _refusal(path: str, weak: list[Weakness]) -> str:
     else:
         uids = {one.uid for one in weak}
         one = next(iter(uids)) if len(uids) == 1 else None
-        how = f"run rocdoctor as {'a user who may' if one is None else name_of(one)}"
+        how = f"run rocdoctor as {'a user who may' if one is None else f'user {one}'}"
     return f"root does not run {path}: {weak[0]}; {how}, or add {TRUST_OPTION} where nobody else counts"
 
 

@@ -240,7 +240,8 @@ class LiveHost:
         how = chosen(interpreter, self.environment, self.trust_python)
         if how.refused:
             return Answer(question, "failed", note=how.refused)
-        options = [word for word in words[1:] if how.imports or word != "--import"]
+        options = [word for word in words[1:] if not how.not_imported or word != "--import"]
+        options += ["--not-imported", how.not_imported] if how.not_imported else []
         # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
         limit = self.timeout_s * (3 if "--import" in words else 1)
         argv = [interpreter, "-B", str(PROBE), *options]

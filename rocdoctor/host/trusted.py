@@ -72,7 +72,10 @@ _DISK = Disk()
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """A place where somebody else can change what runs; ``uid`` is that one, None for a group or everybody."""
+    """A place where somebody else can change what runs; ``uid`` is that one, None for a group or everybody.
+
+    Users and groups are numbers: names may not be shown, and accounts of a container lack those of the host.
+    """
 
     path: str
     uid: int | None
@@ -134,7 +137,7 @@ def weaknesses(
                 found.setdefault(step, Weakness(step, None, "can be made by everybody"))
             break
         if shared and one.st_uid not in owners:
-            found.setdefault(step, Weakness(step, one.st_uid, f"belongs to {name_of(one.st_uid)}"))
+            found.setdefault(step, Weakness(step, one.st_uid, f"belongs to user {one.st_uid}"))
         if stat.S_ISLNK(one.st_mode):
             links += 1
             if links > _MAX_LINKS:
@@ -153,9 +156,10 @@ def _judge(found: dict[str, Weakness], path: str, status: Status, owners: Collec
     if path in found:
         return
     if status.st_uid not in owners:
-        found[path] = Weakness(path, status.st_uid, f"belongs to {name_of(status.st_uid)}")
-    elif not (stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX) and (who := _writers(path, status, disk)):
-        found[path] = Weakness(path, None, f"can be changed by {who}")
+        found[path] = Weakness(path, status.st_uid, f"belongs to user {status.st_uid}")
+    sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+    if not sticky and (who := _writers(path, status, disk)):
+        found[f"{path}/"] = Weakness(path, None, f"can be changed by {who}")
 
 
 def _shared(path: str, status: Status, disk: Disk) -> bool:
@@ -174,7 +178,7 @@ def _writers(path: str, status: Status, disk: Disk) -> str:
     gid = status.st_gid
     if gid == 0 or (gid in _STATIC_GROUPS and not disk.members(gid)):
         return ""
-    return _group(gid)
+    return f"group {gid}"
 
 
 def weak(path: str) -> str:
@@ -299,15 +303,6 @@ def name_of(uid: int) -> str:
         return f"user '{_plain(pwd.getpwuid(uid).pw_name)}'"
     except (ImportError, KeyError):
         return f"user {uid}"
-
-
-def _group(gid: int) -> str:
-    try:
-        import grp
-
-        return f"group '{_plain(grp.getgrgid(gid).gr_name)}'"
-    except (ImportError, KeyError):
-        return f"group {gid}"
 
 
 def _plain(name: str) -> str:

@@ -91,7 +91,7 @@ def test_an_interpreter_of_another_user_is_not_run_with_the_rights_of_root(
     assert "0" not in _ran_as(users), done.stderr
     if arguments[0] == "smoke":
         assert done.returncode == 2
-        assert f"root does not run {users}/bin/python: {users} belongs to user 'nobody'" in done.stderr
+        assert f"root does not run {users}/bin/python: {users} belongs to user 65534" in done.stderr
         assert ("without sudo" if sudo else "--trust-interpreter") in done.stderr
 
 
@@ -139,6 +139,12 @@ def test_a_shell_of_root_asks_as_the_owner_and_does_not_import(users: Path) -> N
         pytest.skip("the files of this checkout cannot be read by others")
     done = _doctor("facts", "--import-torch", "--json", VIRTUAL_ENV=str(users))
     assert _ran_as(users) == {str(NOBODY)}, done.stderr
+    code = (
+        "from rocdoctor.collect.software import collect_torch; from rocdoctor.host.live import LiveHost; "
+        f"print(collect_torch(LiveHost(python={str(users)!r}), True).device_count.why)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert f"root does not do it, since {users} belongs to user {NOBODY}" in done.stdout, done.stderr
 
 
 def test_the_way_out_is_an_option(users: Path) -> None:
