@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.processes import family, stat_lines
+from rocdoctor.host.trusted import privileged
 
 if TYPE_CHECKING:
     from rocdoctor.host.live import LiveHost
@@ -80,7 +81,7 @@ def find_job(pid: int) -> JobProcess:
 
         rights = Rights(ids["Uid"][1], ids["Gid"][1], tuple(sorted(groups)))
         with contextlib.suppress(OSError):
-            pin(pid, rights if os.geteuid() == 0 and rights.uid != 0 else None)
+            pin(pid, rights if privileged() and rights.uid != 0 else None)
     return JobProcess(pid, ids["Uid"][1], ids["Gid"][1], groups, same, environment, python, why, _started(pid))
 
 

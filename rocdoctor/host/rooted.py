@@ -19,6 +19,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def _as(rights: Rights | None) -> Iterator[None]:
         return
     import ctypes
 
-    library = ctypes.CDLL(None, use_errno=True)
+    library = _library()
     before = os.getgroups()
     uid, gid = library.setfsuid(-1), library.setfsgid(-1)
     try:
@@ -222,6 +223,13 @@ def _as(rights: Rights | None) -> Iterator[None]:
         library.setfsuid(ctypes.c_uint32(uid))
         library.setfsgid(ctypes.c_uint32(gid))
         _set_groups(library, before)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def _set_groups(library: ctypes.CDLL, groups: Sequence[int]) -> None:

@@ -51,8 +51,8 @@ def _program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def _doctor(*arguments: str, drop: tuple[str, ...] = (), **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", *drop)}
+def _doctor(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     return subprocess.run(
         [sys.executable, "-m", "rocdoctor", *arguments],
         env={**environment, "PYTHONPATH": os.environ.get("PYTHONPATH") or str(ROOT), **variables},
