@@ -50,6 +50,11 @@ def _common(command: str) -> _Parser:
     add("--from", dest="source", metavar="FILE|DIR|-", help="evidence instead of this machine: bundle, folder, archive")
     add("--add", action="append", default=[], metavar="FILE", help="one more piece of evidence (a kernel log)")
     add("--python", metavar="PATH", help="the interpreter whose torch is examined")
+    add(
+        "--trust-interpreter",
+        action="store_true",
+        help="as root: run that interpreter with the rights of root although others can change it",
+    )
     add("--json", action="store_true", help="short for --format json")
     add(
         "--format",

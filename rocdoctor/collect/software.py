@@ -116,10 +116,10 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
         packages=Known(names, answer.source()) if report.packages is not None else gap,
         requires_torch=demands,
         shadowed=tuple(shadows),
-        import_error=_import_error(runtime, answer),
-        device_count=_runtime(runtime.device_count if runtime else None, answer),
+        import_error=_import_error(runtime, answer, report.not_imported),
+        device_count=_runtime(runtime.device_count if runtime else None, answer, report.not_imported),
         devices=_devices(runtime, answer),
-        nccl=_runtime(runtime.nccl_version if runtime else None, answer),
+        nccl=_runtime(runtime.nccl_version if runtime else None, answer, report.not_imported),
         bundled_rocm=known(static.bundled_rocm if static else None),
         environment=known(_environment(python), python.line if python else None),
         externally_managed=known(_managed(python), python.line if python else None),
@@ -193,9 +193,9 @@ def _arch_list(static: TorchStatic | None, runtime: TorchRuntime | None, answer:
     return Known(found.targets, Source(answer.question, found.line))
 
 
-def _import_error(runtime: TorchRuntime | None, answer: Answer) -> Fact[str | None]:
+def _import_error(runtime: TorchRuntime | None, answer: Answer, why: str | None) -> Fact[str | None]:
     if runtime is None:
-        return Unknown("torch was not imported", "not-asked", answer.source())
+        return Unknown(why or "torch was not imported", "not-asked", answer.source())
     if runtime.imported:
         return Known(None, answer.source())
     if runtime.errors:
@@ -207,9 +207,9 @@ def _import_error(runtime: TorchRuntime | None, answer: Answer) -> Fact[str | No
     return Unknown("the import did not answer", "timeout", answer.source())
 
 
-def _runtime(value: T | None, answer: Answer) -> Fact[T]:
+def _runtime(value: T | None, answer: Answer, why: str | None) -> Fact[T]:
     if value is None:
-        return Unknown("torch was not imported", "not-asked", answer.source())
+        return Unknown(why or "torch was not imported", "not-asked", answer.source())
     return Known(value, answer.source())
 
 

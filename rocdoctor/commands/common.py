@@ -28,7 +28,8 @@ def open_host(options: argparse.Namespace, far: bool = False) -> Host:
     if options.source is not None:
         host = open_evidence(options.source)
     else:
-        host = open_live(options.timeout, options.python, options.include_identity, pid, far)
+        trust = bool(getattr(options, "trust_interpreter", False))
+        host = open_live(options.timeout, options.python, options.include_identity, pid, far, trust)
     for note in getattr(host, "notes", ())[:3]:
         output.note(f"{host.origin}: {note}")
     return add_answers(host, options.add)

@@ -89,14 +89,15 @@ def _lines(answer: Mapping[str, Any]) -> list[str]:
     return out
 
 
-def _traced(one: Result, python: str | None) -> tuple[Result, dict[str, Any]]:
+def _traced(one: Result, python: str | None, trust_python: bool) -> tuple[Result, dict[str, Any]]:
     """The estimate with the traced memory where a trace can be had, and what the answer says of it."""
     from rocdoctor.host.tracing import trace_memory
     from rocdoctor.recommend import trace
 
     why = trace.refusal(one.work)
     if why is None:
-        told = trace.heard(trace_memory(python, trace.request(one.work), _TRACE_LIMIT_S), one.work.model.layers)
+        answer = trace_memory(python, trace.request(one.work), _TRACE_LIMIT_S, trust_python)
+        told = trace.heard(answer, one.work.model.layers)
         if isinstance(told, trace.Traced):
             merged = trace.merged(one, told, efficiency()["memory"])
             return merged, trace.described(merged, told)
@@ -108,7 +109,7 @@ def _answer(options: argparse.Namespace) -> dict[str, Any]:
     one = solve(_load(options.spec))
     if not options.trace:
         return answer_of(one)
-    one, trace = _traced(one, options.python)
+    one, trace = _traced(one, options.python, options.trust_interpreter)
     return {**answer_of(one), "trace": trace}
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from rocdoctor import output
 from rocdoctor.cli import UsageError
 from rocdoctor.commands.common import Progress, print_json, wants, width
+from rocdoctor.host.interpreter import interpreter_of_root, keep_trusted_environment
 from rocdoctor.host.open import own_masker
-from rocdoctor.host.programs import find_interpreter
 from rocdoctor.smoke.nodes.lead import Outcome, Wish
 from rocdoctor.smoke.nodes.place import Place, PlaceError, place
 from rocdoctor.smoke.nodes.run import smoke_over_nodes
@@ -41,9 +41,11 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
     if here.local:
         _say(f"task {here.local} of node {here.node} has nothing to do: torchrun starts the ranks of a node")
         return 0
-    interpreter = find_interpreter(options.python)
+    interpreter, why = interpreter_of_root(options.python, options.trust_interpreter)
     if interpreter is None:
-        raise UsageError("no Python interpreter found; name the one that has torch with --python")
+        raise UsageError(f"{why}; name the one that has torch with --python")
+    if not options.trust_interpreter:
+        keep_trusted_environment()
     wait_s = options.wait or (_WAIT_SLURM_S if here.slurm else _WAIT_S)
     here = _with_key(options, here)
     modes, notes = _without_objects(modes, bool(options.modes))

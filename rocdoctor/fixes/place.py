@@ -104,12 +104,12 @@ def this_machine() -> Place:
 
 def run_program(words: Sequence[str]) -> Outcome:
     """Run a program of the system (as root only from folders that root alone can write), with a deadline of 60 s."""
-    from rocdoctor.host.programs import find_program
+    from rocdoctor.host.programs import find_program, refusal
     from rocdoctor.host.running import run_bounded
 
     program = find_program(words[0])
     if program is None:
-        return Outcome(False, f"there is no program {words[0]} here")
+        return Outcome(False, refusal(words[0]) or f"there is no program {words[0]} here")
     answer = run_bounded(f"run {' '.join(words)}", [program, *words[1:]], 60.0)
     if answer.status != "ok":
         return Outcome(False, answer.note or answer.status)

@@ -44,10 +44,12 @@ class FarHost:
     kind: Kind = "live"
     origin = "this machine"
 
-    def __init__(self, timeout_s: float = 5.0, python: str | None = None, pid: int | None = None) -> None:
+    def __init__(
+        self, timeout_s: float = 5.0, python: str | None = None, pid: int | None = None, trust_python: bool = False
+    ) -> None:
         self.timeout_s = timeout_s
         self.answered = 0
-        self._settings = Settings(timeout_s, python, pid)
+        self._settings = Settings(timeout_s, python, pid, trust_python=trust_python)
         # Programs keep their own deadline, a probe that imports torch three of them: longer silence is the end.
         self._silence_s = 4 * timeout_s + 10.0
         self._lock = threading.Lock()

@@ -7,6 +7,7 @@ root folder.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.processes import family, stat_lines
+from rocdoctor.host.trusted import privileged
 
 if TYPE_CHECKING:
     from rocdoctor.host.live import LiveHost
@@ -46,6 +48,7 @@ class JobProcess:
     environment: dict[str, str] | None
     python: str | None = None
     no_python: str = ""
+    started: str = ""  # when, by which a later process of this number is told apart
 
 
 def find_job(pid: int) -> JobProcess:
@@ -73,7 +76,13 @@ def find_job(pid: int) -> JobProcess:
     same = _same_mounts(pid)
     if not same and python is not None:
         python, why = None, "the job lives in a container: its interpreter can only be asked in there (--python PATH)"
-    return JobProcess(pid, ids["Uid"][1], ids["Gid"][1], groups, same, environment, python, why)
+    if not same:  # root looks with the rights of the job, which may have mounted what it may not read
+        from rocdoctor.host.rooted import Rights, pin
+
+        rights = Rights(ids["Uid"][1], ids["Gid"][1], tuple(sorted(groups)))
+        with contextlib.suppress(OSError):
+            pin(pid, rights if privileged() and rights.uid != 0 else None)
+    return JobProcess(pid, ids["Uid"][1], ids["Gid"][1], groups, same, environment, python, why, _started(pid))
 
 
 _NUMBERS = ("Tgid", "PPid", "Uid", "Gid", "Groups")
@@ -87,6 +96,14 @@ def _environment(pid: int) -> dict[str, str] | None:
         return None
     pairs = [entry.partition("=") for entry in os.fsdecode(data).split("\0") if "=" in entry[1:]]
     return {name: value for name, _, value in reversed(pairs)}  # of a name given twice the first counts
+
+
+def _started(pid: int) -> str:
+    """When a process was started, in ticks since the boot; "" where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
 
 
 def _same_mounts(pid: int) -> bool:
@@ -154,13 +171,13 @@ def hidden_of(job: JobProcess) -> str:
     return f"process {job.pid} is another user's: its environment, devices and interpreter cannot be read"
 
 
-def live_for(job: JobProcess, timeout_s: float, python: str | None) -> LiveHost:
+def live_for(job: JobProcess, timeout_s: float, python: str | None, trust_python: bool = False) -> LiveHost:
     """The live host that a job's host asks: its interpreter is the job's unless another one was chosen."""
     from rocdoctor.host.live import LiveHost
 
-    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH).
-    environment = job.environment if job.uid == os.geteuid() else None
-    return LiveHost(timeout_s, python or job.python, environment)
+    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH), nor of a container's root.
+    environment = job.environment if job.uid == os.geteuid() and job.same_mounts else None
+    return LiveHost(timeout_s, python or job.python, environment, trust_python)
 
 
 class JobHost:
@@ -191,7 +208,10 @@ class JobHost:
             return self._open(question)
         if question.endswith(" again"):
             time.sleep(PAUSE_S)
-        answer = replace(self.inner.ask(self._translated(question)), question=question)
+        translated = self._translated(question)
+        answer = replace(self.inner.ask(translated), question=question)
+        if answer.data and translated != question and self.job.started and _started(self.job.pid) != self.job.started:
+            return Answer(question, "absent")  # it has ended, and its number may be another's
         if not answer.ok:
             return answer
         if question == f"read {JOB}/environ":
@@ -218,7 +238,7 @@ class JobHost:
 
     def _open(self, question: str) -> Answer:
         """Open a device node with the job's rights: its groups may be older than those of this shell."""
-        from rocdoctor.host.live import open_as
+        from rocdoctor.host.devices import open_as
 
         job, translated = self.job, self._translated(question)
         if os.geteuid() == job.uid and frozenset([*os.getgroups(), os.getegid()]) == job.groups:

@@ -32,6 +32,7 @@ class Settings:
     python: str | None = None
     pid: int | None = None
     folder: str = ""
+    trust_python: bool = False
 
 
 class Link:

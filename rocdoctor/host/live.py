@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import errno
 import glob
 import os
 import queue
 import re
 import stat
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
-from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
+from rocdoctor.host.devices import open_as, open_as_we_are, stat_text
+from rocdoctor.host.programs import find_interpreter, find_program, interpreter_environment, invoking_user, refusal
 from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded, threads_fit
 
 if TYPE_CHECKING:
@@ -38,6 +35,8 @@ _SLOW = ("run ", "python ", "smoke ")
 # Every mode has its own deadline; this one is for the day when that fails.
 _SMOKE_LIMIT_S = 7200.0
 _MANY_STUCK = 20
+# Of files as another process sees them, whose links must not lead out of its root.
+_OTHER_ROOT = re.compile(r" /proc/[0-9]{1,10}/root(?:/|\Z)")
 
 
 class _Pending:
@@ -67,11 +66,16 @@ class LiveHost:
     origin = "this machine"
 
     def __init__(
-        self, timeout_s: float = 5.0, python: str | None = None, environment: Mapping[str, str] | None = None
+        self,
+        timeout_s: float = 5.0,
+        python: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        trust_python: bool = False,
     ) -> None:
         self.timeout_s = timeout_s
         self.python = python
         self.environment = environment  # of the interpreter under test, where it is not our own
+        self.trust_python = trust_python  # root runs it whoever can change it
         self.told: Callable[[str, str, int, str], None] | None = None  # hears how far smoke tests are
         self.smoke_aside: Aside | None = None
         self._pending: dict[str, _Pending] = {}
@@ -217,7 +221,8 @@ class LiveHost:
         argv = argv_of(question)
         program = find_program(argv[0]) if argv else None
         if program is None:
-            return Answer(question, "absent")
+            why = refusal(argv[0]) if argv else ""
+            return Answer(question, "failed", note=why) if why else Answer(question, "absent")
         return run_bounded(question, [program, *(os.path.expanduser(part) for part in argv[1:])], self.timeout_s)
 
     def _probe(self, question: str) -> Answer:
@@ -230,23 +235,32 @@ class LiveHost:
         interpreter = find_interpreter(which)
         if interpreter is None:
             return Answer(question, "absent", note="no Python interpreter found")
-        program = Path(__file__).parents[1] / "probe" / "interpreter.py"
+        from rocdoctor.host.interpreter import PROBE, chosen
+
+        how = chosen(interpreter, self.environment, self.trust_python)
+        if how.refused:
+            return Answer(question, "failed", note=how.refused)
+        options = [word for word in words[1:] if not how.not_imported or word != "--import"]
+        options += ["--not-imported", how.not_imported] if how.not_imported else []
         # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
         limit = self.timeout_s * (3 if "--import" in words else 1)
-        return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit, self.environment)
+        argv = [interpreter, "-B", str(PROBE), *options]
+        return run_bounded(question, argv, limit, how.environment, how.who)
 
     def smoke(self, question: str) -> Answer:
         """Run smoke tests in this thread."""
+        from rocdoctor.host.interpreter import interpreter_of_root
         from rocdoctor.smoke.live import perform, request_of
         from rocdoctor.smoke.plan import PlanError
         from rocdoctor.smoke.pool import PoolError
         from rocdoctor.smoke.results import to_text
 
-        interpreter = find_interpreter(self.python)
+        interpreter, why = interpreter_of_root(self.python, self.trust_python)
         if interpreter is None:
-            return Answer(question, "absent", note="no Python interpreter found")
+            return Answer(question, "failed" if find_interpreter(self.python) else "absent", note=why)
         try:
-            runs = perform(request_of(question), interpreter, self.told, self.smoke_aside)
+            surroundings = None if self.trust_python else interpreter_environment(os.environ)
+            runs = perform(request_of(question), interpreter, self.told, self.smoke_aside, surroundings)
         except PoolError as problem:
             return Answer(question, "failed", note=f"{interpreter}: {problem}; name another interpreter with --python")
         except (PlanError, ValueError) as problem:
@@ -257,6 +271,10 @@ class LiveHost:
 def look(question: str) -> Answer:
     """Answer a question that needs no program, in this thread and without a deadline."""
     try:
+        if _OTHER_ROOT.search(question):
+            from rocdoctor.host.rooted_files import look_inside
+
+            return look_inside(question)
         return _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
     except Exception as error:  # a question never breaks the tool
         return Answer(question, "failed", note=f"{type(error).__name__}: {error}")
@@ -335,13 +353,7 @@ def _stat(question: str) -> Answer:
         status = os.stat(_path(question))
     except OSError as error:
         return _failure(question, error)
-    mode = status.st_mode
-    kinds = ((stat.S_ISCHR, "char"), (stat.S_ISBLK, "block"), (stat.S_ISDIR, "dir"), (stat.S_ISREG, "file"))
-    kind = next((name for test, name in kinds if test(mode)), "other")
-    text = f"{kind} {stat.S_IMODE(mode):04o} {status.st_uid} {status.st_gid}"
-    if kind in ("char", "block"):
-        text += f" {os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
-    return Answer(question, "ok", text.encode())
+    return Answer(question, "ok", stat_text(status).encode())
 
 
 def _open(question: str) -> Answer:
@@ -359,33 +371,7 @@ def _open(question: str) -> Answer:
         except (OSError, KeyError) as error:
             return Answer(question, "failed", note=f"the groups of the user who called sudo are not known: {error}")
         return open_as(question, path, uid, gid, groups)
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
-    except PermissionError as error:
-        what = "not permitted (a device rule of the container)" if error.errno == errno.EPERM else "denied"
-        return Answer(question, "ok", what.encode())
-    except OSError as error:
-        return Answer(question, "ok", f"error {os.strerror(error.errno or 0)}".encode())
-    return Answer(question, "ok", b"read-write")
-
-
-def open_as(question: str, path: str, uid: int, gid: int, groups: Sequence[int]) -> Answer:
-    """Try to open a device node as another user; only root can ask that."""
-    program = (
-        "import os,sys\n"
-        "try: os.close(os.open(sys.argv[1], os.O_RDWR|os.O_NONBLOCK)); print('read-write')\n"
-        "except PermissionError: print('denied')\n"
-        "except OSError as error: print('error', os.strerror(error.errno))"
-    )
-    try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", program, path], user=uid, group=gid,
-            extra_groups=groups, capture_output=True, timeout=3, cwd="/", check=False,
-        )  # fmt: skip
-    except (OSError, ValueError, subprocess.SubprocessError) as error:
-        return Answer(question, "failed", note=f"cannot try as user {uid}: {error}")
-    said = done.stdout.strip()
-    return Answer(question, "ok", said) if said else Answer(question, "failed", note="no answer")
+    return open_as_we_are(question, path)
 
 
 def _space(question: str) -> Answer:

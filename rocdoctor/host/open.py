@@ -29,32 +29,38 @@ class InputError(Exception):
 
 
 def open_live(
-    timeout_s: float, python: str | None, include_identity: bool = False, pid: int | None = None, far: bool = False
+    timeout_s: float,
+    python: str | None,
+    include_identity: bool = False,
+    pid: int | None = None,
+    far: bool = False,
+    trust_python: bool = False,
 ) -> Host:
     """This machine, masked unless the identity was asked for, and recorded; with ``pid`` as that process sees it.
 
-    ``far``: it is asked by another process, so that nothing it does can keep this one from ending.
+    ``far``: it is asked by another process, so that nothing it does can keep this one from ending. ``trust_python``:
+    root runs the interpreter whoever can change it.
     """
     from rocdoctor.host.recorder import MaskedHost, Recorder
 
     host: Host
     if far:
-        host = _open_far(timeout_s, python, pid)
+        host = _open_far(timeout_s, python, pid, trust_python)
     elif pid is not None:
-        host = _open_job(timeout_s, python, pid)
+        host = _open_job(timeout_s, python, pid, trust_python)
     else:
         from rocdoctor.host.live import LiveHost
 
-        host = LiveHost(timeout_s, python)
+        host = LiveHost(timeout_s, python, None, trust_python)
     if not include_identity:
         host = MaskedHost(host, own_masker if far else own_masker())
     return Recorder(host)
 
 
-def _open_far(timeout_s: float, python: str | None, pid: int | None) -> Host:
+def _open_far(timeout_s: float, python: str | None, pid: int | None, trust_python: bool) -> Host:
     from rocdoctor.host.far import FarHost
 
-    host = FarHost(timeout_s, python, pid)
+    host = FarHost(timeout_s, python, pid, trust_python)
     if pid is not None:
         problem, note = host.hello(timeout_s)
         if problem:
@@ -80,7 +86,7 @@ def own_masker() -> Masker:
     return masker
 
 
-def _open_job(timeout_s: float, python: str | None, pid: int) -> Host:
+def _open_job(timeout_s: float, python: str | None, pid: int, trust_python: bool) -> Host:
     from rocdoctor.host.job import JobError, JobHost, find_job, hidden_of, live_for
 
     try:
@@ -89,7 +95,7 @@ def _open_job(timeout_s: float, python: str | None, pid: int) -> Host:
         raise InputError(str(error)) from None
     if note := hidden_of(job):
         output.note(note)
-    return JobHost(live_for(job, timeout_s, python), job, python is not None)
+    return JobHost(live_for(job, timeout_s, python, trust_python), job, python is not None)
 
 
 def open_evidence(argument: str) -> Host:

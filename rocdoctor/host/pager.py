@@ -9,16 +9,18 @@ import subprocess
 import sys
 
 from rocdoctor import output
+from rocdoctor.host.programs import find_program, interpreter_environment
+from rocdoctor.host.trusted import privileged
 
 
 def page(text: str) -> None:
     """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter."""
     chosen = os.environ.get("PAGER", "").split() or ["less"]
-    program = shutil.which(chosen[0])
+    program = find_program(chosen[0]) if privileged() else shutil.which(chosen[0])
     if program is not None:
         with contextlib.suppress(OSError):
             # -X: what was read stays on the terminal.
-            environment = {**os.environ, "LESS": "-X", "LESSSECURE": "1"}
+            environment = {**interpreter_environment(os.environ), "LESS": "-X", "LESSSECURE": "1"}
             subprocess.run([program, *chosen[1:]], input=text.encode(), env=environment, check=False)
             return
     output.show(text + "\nPress Enter to return to the screens.", flush=True)

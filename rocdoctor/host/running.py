@@ -14,10 +14,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, normalise
 from rocdoctor.host.programs import child_environment
+
+if TYPE_CHECKING:
+    from rocdoctor.host.interpreter import Identity
 
 MAX_PROGRAMS_AT_ONCE = 16
 GRACE_S = 0.3
@@ -60,15 +64,23 @@ def threads_fit() -> bool:
     return True
 
 
-def run_bounded(question: str, argv: list[str], limit_s: float, environment: Mapping[str, str] | None = None) -> Answer:
+def run_bounded(
+    question: str,
+    argv: list[str],
+    limit_s: float,
+    environment: Mapping[str, str] | None = None,
+    who: Identity | None = None,
+    handed: Sequence[int] = (),
+) -> Answer:
     """Run a program with a deadline and a bounded output; its whole process group is ended for certain.
 
-    One that prints more than is kept is ended at once, and its answer is cut.
+    One that prints more than is kept is ended at once, and its answer is cut. ``who``: as another user, which root
+    may; ``handed``: descriptors that the program gets.
     """
     most = MAX_ANSWER_BYTES if argv[0].rsplit("/", 1)[-1] in _LOGS else min(MAX_TOOL_BYTES, MAX_ANSWER_BYTES)
     deadline = time.monotonic() + limit_s
     try:
-        child = _start(argv, environment)
+        child = _start(argv, environment, who, handed)
     except PermissionError:
         return Answer(question, "denied")
     except OSError as error:
@@ -92,10 +104,14 @@ def run_bounded(question: str, argv: list[str], limit_s: float, environment: Map
     return Answer(question, "ok", normalise(out[:most]), code, truncated=cut, complete=not cut)
 
 
-def _start(argv: list[str], environment: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+def _start(
+    argv: list[str], environment: Mapping[str, str] | None, who: Identity | None, handed: Sequence[int]
+) -> subprocess.Popen[bytes]:
     child = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
         start_new_session=True, env=child_environment() if environment is None else dict(environment), cwd="/",
+        user=None if who is None else who.uid, group=None if who is None else who.gid,
+        extra_groups=None if who is None else who.groups, pass_fds=handed,
     )  # fmt: skip
     with _lock:  # not held above: a program on a sick file system may never start
         _running.add(child)

@@ -147,7 +147,8 @@ class Service:
         """(why a job cannot be judged, what cannot be seen of it), each empty where there is nothing to say."""
         timeout_s, python, pid = (self.settings[name] for name in ("timeout_s", "python", "pid"))
         self._quick: Host = _Quick()
-        self._live = LiveHost(timeout_s, python)
+        trust = bool(self.settings.get("trust_python"))
+        self._live = LiveHost(timeout_s, python, None, trust)
         self._programs: Host = self._live
         if pid is None:
             return "", ""
@@ -157,7 +158,7 @@ class Service:
             job = find_job(pid)
         except JobError as error:
             return str(error), ""
-        self._live = live_for(job, timeout_s, python)
+        self._live = live_for(job, timeout_s, python, trust)
         self._programs, self._quick = (JobHost(one, job, python is not None) for one in (self._live, self._quick))
         return "", hidden_of(job)
 

@@ -27,7 +27,7 @@ def serve_smoke(settings: dict[str, Any], source: int, sink: int) -> int:
     found = frames.next()
     if found is None:
         return 0
-    host = LiveHost(settings["timeout_s"], settings["python"])
+    host = LiveHost(settings["timeout_s"], settings["python"], None, bool(settings.get("trust_python")))
     host.smoke_aside = Aside(found[0]["trace"])
     host.told = lambda *words: out.send(packed({"told": words}))
     _thread.start_new_thread(_hear, (frames, host.smoke_aside.stop, settings["folder"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from dataclasses import replace
 from rocdoctor.host.base import Answer
 from rocdoctor.host.frames import answer_of, packed
 from rocdoctor.host.link import Link, LinkError, Settings
+from rocdoctor.host.trusted import private_folder
 
 _LOOK_S = 0.1
 # After a request to end: until its worker is killed, and until we no longer wait (a rank that hangs in the kernel).
@@ -39,7 +39,7 @@ class SmokeChild:
             self._busy, self._cancelled = True, False
         folder = ""
         try:
-            folder = tempfile.mkdtemp(prefix="rocdoctor-smoke-")
+            folder = private_folder("rocdoctor-smoke-")
             return self._perform(question, told, trace, folder)
         except (LinkError, OSError) as error:
             return Answer(question, "failed", note=str(error))

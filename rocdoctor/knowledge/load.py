@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import marshal
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def read_table(path: Path) -> Table:
     except NotImplementedError:  # an interpreter without a place for byte code
         return parse(path.read_text(encoding="utf-8"))
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
-        found = marshal.loads(kept.read_bytes())
+        found = marshal.loads(_kept(kept, status.st_uid))
         if found[0] == stamp and isinstance(found[1], dict):
             return found[1]
     table = parse(path.read_text(encoding="utf-8"))
@@ -97,6 +98,15 @@ def read_table(path: Path) -> Table:
         with contextlib.suppress(OSError, ValueError):
             _keep(kept, marshal.dumps((stamp, dict(table))))
     return table
+
+
+def _kept(path: Path, owner: int) -> bytes:
+    """The kept form of the table's owner, root or us: what others wrote can break the interpreter that loads it."""
+    with path.open("rb") as stream:
+        status = os.fstat(stream.fileno())
+        if status.st_uid not in (0, owner, getattr(os, "geteuid", lambda: owner)()) or status.st_mode & stat.S_IWOTH:
+            raise PermissionError
+        return stream.read()
 
 
 def _keep(kept: Path, data: bytes) -> None:

@@ -122,6 +122,7 @@ class InterpreterReport:
     runtime: TorchRuntime | None = None
     errors: tuple[StepError, ...] = ()
     finished: bool = False
+    not_imported: str | None = None  # why torch was not imported, where somebody said so
     lines: dict[str, int] = field(default_factory=dict)  # part or step -> line
 
 
@@ -137,6 +138,8 @@ def parse(text_: str) -> InterpreterReport:
             sources = tuple(parse_sources(record))
             errors = report.errors + _errors(record)
             report = replace(report, torch=replace(report.torch, sources=sources), errors=errors)
+        elif part == "not-imported":
+            report = replace(report, not_imported=text(record.values, "reason"))
         elif part == "end":
             report = replace(report, finished=True)
         step = text(record.values, "step")

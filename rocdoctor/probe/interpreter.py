@@ -1,9 +1,9 @@
 """Tells what the Python interpreter that runs it would give a training job: packages, the torch build, torch itself.
 
-Run as ``PYTHON -B interpreter.py [--import] [--script-dir DIR]...``, without -I, -E or -s: PYTHONPATH, the user site
-and .pth files decide what the job imports, so they must decide here too. ``site`` and sitecustomize then run once, as
-at every start of this interpreter; no other code of the user runs. The folder of this file is taken off ``sys.path``,
-nothing is put in its place, and no byte code is written.
+Run as ``PYTHON -B interpreter.py [--import | --not-imported REASON] [--script-dir DIR]...``, without -I, -E or -s:
+PYTHONPATH, the user site and .pth files decide what the job imports, so they must decide here too. ``site`` and
+sitecustomize then run once, as at every start of this interpreter; no other code of the user runs. The folder of this
+file is taken off ``sys.path``, nothing is put in its place, and no byte code is written.
 
 Standard library alone, Python 3.7 and later, one file. Prints one JSON object a line on the descriptor that was stdout
 at the start; all other output goes to stderr. ``part`` tells the lines apart: ``static`` (no package is imported),
@@ -845,6 +845,8 @@ def main(arguments: list[str]) -> int:
         output.emit("device-code", sources=sources, errors=errors)
     if "--import" in arguments:
         import_report(output)
+    elif "--not-imported" in arguments[:-1]:
+        output.emit("not-imported", reason=arguments[arguments.index("--not-imported") + 1])
     output.emit("end")
     return 0
 

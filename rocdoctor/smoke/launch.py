@@ -16,12 +16,12 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocdoctor.host.trusted import private_folder
 from rocdoctor.smoke.blame import judge
 from rocdoctor.smoke.launch_files import Seen, look, planned_loss, records
 from rocdoctor.smoke.launcher_words import root_cause
@@ -69,7 +69,7 @@ def launch(mode: Mode, place: Place, told: Told | None = None) -> ModeResult:
         why = how.needs(place.world, place.backend, place.device)
     if why:
         return _said(mode.name, "not-applicable", why, place.world)
-    folder = Path(tempfile.mkdtemp(prefix="rocdoctor-launch-"))
+    folder = Path(private_folder("rocdoctor-launch-"))
     mark = secrets.token_hex(8)
     try:
         plan = _prepare(mode, how, place, folder)

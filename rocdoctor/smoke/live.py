@@ -7,7 +7,7 @@ fast this machine is, too) and ``soak`` (minutes of sustained load); SET is quic
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Event
 
@@ -75,8 +75,14 @@ def request_of(question: str) -> Request:
 _NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures", "soak"))
 
 
-def perform(request: Request, interpreter: str, told: Told | None = None, aside: Aside | None = None) -> list[SmokeRun]:
-    """Run it.
+def perform(
+    request: Request,
+    interpreter: str,
+    told: Told | None = None,
+    aside: Aside | None = None,
+    surroundings: Mapping[str, str] | None = None,
+) -> list[SmokeRun]:
+    """Run it; ``surroundings`` is the environment under test where it is not ours.
 
     Raises:
         PoolError: the interpreter cannot run smoke tests.
@@ -84,7 +90,7 @@ def perform(request: Request, interpreter: str, told: Told | None = None, aside:
     """
     aside = aside or Aside()
     modes = () if request.no_modes else modes_named(request.modes, request.full)
-    with Pool(interpreter) as pool:
+    with Pool(interpreter, surroundings) as pool:
         gpus: list[dict[str, object]] = []
         notes: tuple[str, ...] = ()
         if request.device != "cpu" and (pool.hello.get("hip") or pool.hello.get("cuda")):

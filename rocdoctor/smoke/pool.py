@@ -15,13 +15,13 @@ import select
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.host.trusted import private_folder
 from rocdoctor.smoke.late import EVERY_S, FIRST_LOOK_S, Lateness
 from rocdoctor.smoke.processes import alone, environment, innermost, process_state, pss_bytes, sweep, tail
 from rocdoctor.smoke.worker import board
@@ -86,7 +86,7 @@ class Pool:
     """One server process and at most one set of ranks at a time."""
 
     def __init__(self, interpreter: str, surroundings: Mapping[str, str] | None = None) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="rocdoctor-smoke-"))
+        self._folder = Path(private_folder("rocdoctor-smoke-"))
         self.mark = secrets.token_hex(8)
         self._buffer = b""
         self._there = True

@@ -8,7 +8,7 @@ import sys
 import time
 
 from rocdoctor import output
-from rocdoctor.host.programs import find_interpreter
+from rocdoctor.host.interpreter import interpreter_of_root
 from rocdoctor.smoke.live import Request, perform
 
 
@@ -20,9 +20,9 @@ def main() -> int:
     parser.add_argument("--python", help="the interpreter with torch")
     parser.add_argument("--modes", default="", help="these modes, separated by commas (the quick set)")
     options = parser.parse_args()
-    interpreter = find_interpreter(options.python)
+    interpreter, why = interpreter_of_root(options.python)
     if interpreter is None:
-        parser.error("no Python interpreter found; name one with --python")
+        parser.error(f"{why}; name another one with --python")
     request = Request(modes=tuple(filter(None, options.modes.split(","))), world=options.world, device="cpu")
     alarms, seconds, modes = 0, [], 0
     for number in range(1, options.runs + 1):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import py_compile
 from pathlib import Path
 
 import pytest
 
+from rocdoctor import check
+from rocdoctor.check import CheckLoadError, load_check
 from rocdoctor.cli import run
+from rocdoctor.host import trusted
 from rocdoctor.host.trusted import untrusted
 from tests.kit import ROOT
 
@@ -107,3 +112,57 @@ def test_an_open_configuration_folder_is_left_out_and_the_run_goes_on(
     assert run(["check", "--from", FIXTURE, "--fail-on", "never", "--json"]) == 0
     assert "can be changed by everybody" in capsys.readouterr().out
     assert not _ran(place)
+
+
+def test_the_source_that_was_judged_is_run_and_no_byte_code(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = tmp_path / "evil.py"
+    evil.write_text(CHECK.replace('with_name("ran")', 'with_name("evil")'))
+    kept = Path(importlib.util.cache_from_source(str(folder / "own_one.py")))
+    kept.parent.mkdir()
+    py_compile.compile(str(evil), str(kept), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    before = kept.read_bytes()
+    assert run(["check", "own-one", "--from", FIXTURE, "--checks", str(folder)]) == 0
+    assert "it ran" in capsys.readouterr().out
+    assert _ran(folder)
+    assert not (folder / "evil").exists()
+    assert kept.read_bytes() == before
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+
+
+def test_a_file_that_is_exchanged_between_judging_and_reading_is_not_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder / "own_one.py"
+
+    def exchanged(*_: object) -> str:
+        (folder / "other").write_text("")
+        (folder / "other").rename(path)
+        return ""
+
+    monkeypatch.setattr(trusted, "untrusted", exchanged)
+    with pytest.raises(OSError, match="exchanged"):
+        trusted.read_code(path)
+
+
+def test_a_check_imports_nothing_from_its_own_folder(folder: Path) -> None:
+    (folder / "_own_helper.py").write_text("")
+    for statement in ("import _own_helper", "from . import _own_helper", "import own_two"):
+        (folder / "own_two.py").write_text(statement)
+        with pytest.raises(CheckLoadError, match=r"own_two\.py: "):
+            load_check(folder / "own_two.py")
+
+
+def test_our_own_checks_lose_their_byte_code_where_everybody_may_write_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "checks_folder", lambda: folder)
+    kept = folder / "__pycache__"
+    ours = check._byte_code_is_ours.__wrapped__
+    assert ours(folder)
+    assert not ours(folder.parent)
+    kept.mkdir(mode=0o755)
+    assert ours(folder)
+    kept.chmod(0o777)
+    assert not ours(folder)

@@ -11,13 +11,13 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.host.trusted import private_folder
 from rocdoctor.smoke import processes
 from rocdoctor.smoke.nodes.place import Place
 from rocdoctor.smoke.nodes.waiting import readable
@@ -45,7 +45,7 @@ class Local:
     def __init__(self, interpreter: str, place: Place, environment: Mapping[str, str] | None = None) -> None:
         self._interpreter = interpreter
         self._place = place
-        self._folder = Path(tempfile.mkdtemp(prefix="rocdoctor-nodes-"))
+        self._folder = Path(private_folder("rocdoctor-nodes-"))
         self._mark = secrets.token_hex(8)
         base = os.environ if environment is None else environment
         self._environment = processes.environment(base, self._mark)

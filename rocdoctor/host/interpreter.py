@@ -1,0 +1,206 @@
+"""As whom an interpreter under test is run: root runs none that somebody else can change.
+
+Whoever can change it runs what he likes with the rights of the one who starts it. So root starts such an interpreter as
+the person who called sudo, whose interpreter it is to examine anyway; in a root shell and in a container as the one
+user who can change it, without asking its torch for GPUs, since those are another user's rights than root's. Smoke
+tests are refused: their ranks need the rights of the one who trains. ``--trust-interpreter`` is the way out for
+machines and containers where nobody else counts.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rocdoctor.host.programs import (
+    environment_of,
+    find_interpreter,
+    interpreter_environment,
+    invoking_user,
+)
+from rocdoctor.host.trusted import Weakness, privileged, weaknesses
+
+PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
+TRUST_OPTION = "--trust-interpreter"
+# Below a prefix: what an interpreter reads and runs at its start.
+_LIBRARIES = (
+    "pyvenv.cfg",
+    "bin/pyvenv.cfg",
+    "lib*/python3*",
+    "lib*/python3*/*-packages",
+    "local/lib*/python3*/*-packages",
+    "lib*/python3*/*-packages/*.pth",
+    "lib*/python3*/*-packages/sitecustomize.py",
+    "lib*/python3*/sitecustomize.py",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Another user as whom root starts a program."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    name: str
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How an interpreter is run: ``who`` is None for ourselves, ``environment`` where it is the usual one of programs.
+
+    ``not_imported`` is why it shall not tell what torch sees, ``refused`` why it is not run at all.
+    """
+
+    path: str
+    who: Identity | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
+    not_imported: str = ""
+    refused: str = ""
+
+
+def weak_interpreter(path: str) -> list[Weakness]:
+    """Where somebody else than root can change an interpreter: its file, its prefixes and what it reads at its start.
+
+    Raises OSError where there is no such file.
+    """
+    found = dict.fromkeys(weaknesses(path))
+    for prefix in _prefixes(path):
+        places = [prefix, *(place for one in _LIBRARIES for place in glob.glob(f"{glob.escape(prefix)}/{one}"))]
+        for place in places:
+            found.update(dict.fromkeys(weaknesses(place, missing_ok=True)))
+            for named in _named_folders(place) if place.endswith(".pth") else ():
+                found.update(dict.fromkeys(weaknesses(named, missing_ok=True)))
+    return list(found)
+
+
+def _named_folders(path: str) -> list[str]:
+    """The folders that a .pth file adds to the search path."""
+    try:
+        return [
+            line for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines() if line[:1] == "/"
+        ]
+    except OSError:
+        return []
+
+
+def _prefixes(path: str) -> list[str]:
+    """The folders above ``bin``: of the interpreter as it was called, of what that is, and of what it was made from."""
+    found = [os.path.dirname(os.path.dirname(one)) for one in (path, os.path.realpath(path))]
+    for folder in (os.path.dirname(path), found[0]):
+        try:
+            lines = Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+        homes = [value.strip() for name, _, value in (line.partition("=") for line in lines) if name.strip() == "home"]
+        found += [os.path.dirname(one) for one in homes if os.path.isabs(one)]
+    return [one for one in dict.fromkeys(found) if one != "/"]
+
+
+def chosen(path: str, given: Mapping[str, str] | None = None, trust: bool = False) -> Chosen:
+    """As whom an interpreter is asked what it holds; ``given`` is the environment under test where it is not ours."""
+    if not privileged():
+        return Chosen(path, environment=given)
+    if trust:
+        return Chosen(path, environment=dict(os.environ) if given is None else given)
+    ours = Chosen(path, environment=interpreter_environment(os.environ if given is None else given))
+    try:
+        weak = weak_interpreter(path)
+    except OSError as error:
+        return Chosen(path, refused=f"{path}: {error.strerror}")
+    caller = invoking_user()
+    if caller is not None:
+        who = identity(caller[1], caller[2])
+        if not weak and not (may(path, who) and may(str(PROBE), who)):
+            return ours  # of root alone: the caller cannot know it
+        return _as(path, who)
+    if not weak:
+        return ours
+    owners = {one.uid for one in weak}
+    owner = owners.pop() if len(owners) == 1 else None
+    if owner is None:
+        return Chosen(path, refused=_refusal(path, weak))
+    why = f"torch was not imported: root does not do it, since {weak[0]}, and that user may have other rights to GPUs"
+    return _as(path, identity(owner), f"{why}; {TRUST_OPTION} has root do it")
+
+
+def _as(path: str, who: Identity, not_imported: str = "") -> Chosen:
+    for one in (path, str(PROBE)):
+        if not may(one, who):
+            return Chosen(path, refused=f"root does not run {path} itself, and user {who.uid} may not read {one}")
+    return Chosen(path, who, environment_of(who.name, who.home), not_imported)
+
+
+def refused_to_root(path: str, trust: bool = False) -> str:
+    """Why root does not run an interpreter with its own rights, in one sentence with the way out; "" where it may."""
+    if trust or not privileged():
+        return ""
+    try:
+        weak = weak_interpreter(path)
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    return _refusal(path, weak) if weak else ""
+
+
+def _refusal(path: str, weak: list[Weakness]) -> str:
+    if invoking_user() is not None:
+        how = "run it without sudo"
+    else:
+        uids = {one.uid for one in weak}
+        one = next(iter(uids)) if len(uids) == 1 else None
+        how = f"run rocdoctor as {'a user who may' if one is None else f'user {one}'}"
+    return f"root does not run {path}: {weak[0]}; {how}, or add {TRUST_OPTION} where nobody else counts"
+
+
+def interpreter_of_root(which: str | None, trust: bool = False) -> tuple[str | None, str]:
+    """(the interpreter that runs with our own rights, "") or (None, why there is none)."""
+    path = find_interpreter(which)
+    if path is None:
+        return None, "no Python interpreter found"
+    why = refused_to_root(path, trust)
+    return (None, why) if why else (path, "")
+
+
+def keep_trusted_environment() -> None:
+    """As root take out of our own environment what ``interpreter_environment`` leaves out, for all that we start."""
+    if privileged():
+        kept = interpreter_environment(os.environ)
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def identity(uid: int, gid: int | None = None) -> Identity:
+    """A user with all groups, as a login gives them; one without an account has the group of his number alone."""
+    import pwd
+
+    try:
+        account = pwd.getpwuid(uid)
+    except KeyError:
+        number = uid if gid is None else gid
+        return Identity(uid, number, (number,), str(uid), "/")
+    groups = os.getgrouplist(account.pw_name, account.pw_gid)
+    return Identity(uid, account.pw_gid, tuple(groups), account.pw_name, account.pw_dir)
+
+
+def may(path: str, who: Identity) -> bool:
+    """Whether a user may read a file and reach it, as far as modes tell."""
+    real = Path(os.path.realpath(path))
+    try:
+        return _allows(os.stat(real), 4, who) and all(_allows(os.stat(above), 1, who) for above in real.parents)
+    except OSError:
+        return False
+
+
+def _allows(status: os.stat_result, wanted: int, who: Identity) -> bool:
+    mode, groups = stat.S_IMODE(status.st_mode), _groups(who)
+    bits = mode >> 6 if status.st_uid == who.uid else mode >> 3 if status.st_gid in groups else mode
+    return bool(bits & wanted)
+
+
+def _groups(who: Identity) -> Collection[int]:
+    return {who.gid, *who.groups}
