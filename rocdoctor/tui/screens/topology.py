@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -20,7 +21,6 @@ from rocdoctor.tui.widgets.drawn import Drawn, DrawnPane
 if TYPE_CHECKING:
     from rocdoctor.tui.draw.topology import Drawing
 
-_WIDE = 120  # columns from which the details stand beside the drawing
 _STEP = 3  # lines that the arrow keys scroll where there is no GPU to go to
 
 
@@ -28,6 +28,7 @@ class TopologyPage(Page):
     """The drawing, and the details of the selected GPU."""
 
     AREA = "topology"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 120}  # the details stand beside the drawing
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "go(1)", "GPU", key_display="↑↓", tooltip="the next GPU or the one before; then scroll"),
@@ -135,10 +136,6 @@ class TopologyPage(Page):
         machine, verdicts = self._diagnosis.machine, self._diagnosis.verdicts
         pane.put(gpu_details(machine, verdicts, gpu, pane.room, airy=self.has_class("wide")))
         pane.border_title = gpu.label
-
-    def on_resize(self) -> None:
-        """Beside the drawing or below it, whatever the width allows."""
-        self.set_class(self.app.size.width >= _WIDE, "wide")
 
     def on_drawn_measured(self) -> None:
         """Draw for another width."""
