@@ -195,11 +195,14 @@ class FindingsPage(Page):
         row = self.row
         if row is None or self._diagnosis is None:
             return
-        detail = self.query_one("#detail")
-        words = "Escape: back to the list" if self.has_class("alone") else "Enter: this page alone"
-        detail.border_title = None if self.has_class("wide") else f"{words}, space: more"
+        self._name_keys()
         self.query_one("#page", Flow).set(partial(page, row, self._diagnosis, self._details.get(row.key)))
         self.draw_verification()
+
+    def _name_keys(self) -> None:
+        words = "Escape: back to the list" if self.has_class("alone") else "Enter: this page alone"
+        named = self.row is not None and not self.has_class("wide")
+        self.query_one("#detail").border_title = f"{words}, space: more" if named else None
 
     def draw_verification(self) -> None:
         """What the verification of this row says, or nothing."""
@@ -214,7 +217,7 @@ class FindingsPage(Page):
         super().adapt()
         if self.has_class("wide"):
             self.remove_class("alone")
-        self._draw()
+        self._name_keys()
 
     # -- moving
 

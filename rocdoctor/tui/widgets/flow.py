@@ -58,9 +58,9 @@ class FlowFrame(VerticalScroll):
         yield Static(id="one")
 
     def set(self, fill: Fill) -> None:
-        """Show something else."""
+        """Show something else, once what else changes now has got its room."""
         self._fill = fill
-        self._draw()
+        self.call_after_refresh(self._draw)
 
     def on_resize(self) -> None:
         """Lay out for the new size."""
