@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
@@ -87,6 +88,8 @@ class Page(Screen[None]):
     """A screen of an area. Subclasses give ``AREA``, ``body`` and ``show``."""
 
     AREA: ClassVar[str] = ""
+    # Classes that a screen has from so many columns on.
+    ROOMY: ClassVar[Mapping[str, int]] = {}
     # (key, what it does) of keys that the key bar does not show; the help names them.
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = ()
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -122,12 +125,15 @@ class Page(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """State, screens, body, keys."""
+        self._measure()  # before there are widgets: already the first layout is the one that stays
         yield StateLine(id="state-line")
         yield AreaBar(self.AREA)
         with Container(id="body"):
             yield from self.body()
         yield Static("", id="too-small")
-        yield Footer(show_command_palette=False)
+        footer = Footer(show_command_palette=False)
+        footer.compact = self.app.size.width < _USUAL
+        yield footer
 
     def body(self) -> ComposeResult:
         """The widgets of this screen."""
@@ -140,12 +146,32 @@ class Page(Screen[None]):
     def on_mount(self) -> None:
         """Listen to what becomes known."""
         self.watch(self.app, "look", self._changed, init=False)
+        self.app.mode_change_signal.subscribe(self, self._opened, immediate=True)
+        self.adapt()
 
     async def on_screen_resume(self) -> None:
         """Catch up with what became known meanwhile."""
         await asyncio.sleep(0)  # Textual styles the screen next, for up to 40 ms: keys first
         if self._stale:
             self.call_after_refresh(self._update)
+
+    def on_resize(self) -> None:
+        """Another size of the terminal."""
+        self._fit()
+
+    def _opened(self, mode: str) -> None:
+        if mode == self.AREA:  # the terminal may have another size since this screen was left
+            self._fit()
+
+    def _fit(self) -> None:
+        self._measure()
+        self.adapt()
+
+    def _measure(self) -> None:
+        size = self.app.size
+        self.set_class(size.width < SMALLEST[0] or size.height < SMALLEST[1], "small")
+        for name, columns in self.ROOMY.items():
+            self.set_class(size.width >= columns, name)
 
     def offers(self, binding: Binding) -> bool:
         """Whether a key does something on this screen now."""
@@ -161,13 +187,11 @@ class Page(Screen[None]):
         self.query_one(StateLine).say(self.rocdoctor.host.origin, self.look)
         self.show(self.look)
 
-    def on_resize(self) -> None:
-        """Say so where the terminal is too small to show anything."""
+    def adapt(self) -> None:
+        """Show and hide parts for the room that there is; called before the first layout and for each new size."""
         size = self.app.size
-        small = size.width < SMALLEST[0] or size.height < SMALLEST[1]
-        self.set_class(small, "small")
         self.query_one(Footer).compact = size.width < _USUAL
-        if small:
+        if self.has_class("small"):
             words = f"This terminal has {size.width} x {size.height} characters; the screens need "
             words += f"{SMALLEST[0]} x {SMALLEST[1]}. Make it larger, or press t for the report as text, q to leave."
             self.query_one("#too-small", Static).update(words)

@@ -11,6 +11,7 @@ from typing import Any
 
 from textual.app import App
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from rocdoctor.host.open import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
@@ -19,7 +20,7 @@ from rocdoctor.tui.background import working
 # A picture loads nothing when it is looked at: the reader's own font of fixed width serves.
 _FONT_FACE = "@font-face {"
 _PAUSE_S = 0.02
-_STILL_S = 0.2
+_STILL_S = 0.1
 _MOST_PAUSES = 1500
 
 
@@ -63,6 +64,18 @@ async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
     await pilot.wait_for_scheduled_animations()
 
 
+async def still(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+    """The screen as SVG, once no work goes on and nothing moves any more."""
+    await settled(app, pilot)
+    for text in app.screen.query("Input, TextArea").results(Input | TextArea):
+        text.cursor_blink = False
+    drawn = ""
+    while drawn != (drawn := svg(app)):
+        await pilot.pause(_STILL_S)
+        await settled(app, pilot)
+    return drawn
+
+
 async def draw(path: Path, keys: Sequence[str], size: tuple[int, int]) -> str:
     """The screen of some evidence after some keys."""
     app = RocdoctorApp(open_evidence(str(path)))
@@ -72,10 +85,7 @@ async def draw(path: Path, keys: Sequence[str], size: tuple[int, int]) -> str:
         for key in keys:
             await pilot.press(key)
             await settled(app, pilot)
-        drawn = ""
-        while drawn != (drawn := svg(app)):  # until nothing moves any more
-            await pilot.pause(_STILL_S)
-        return drawn
+        return await still(app, pilot)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from rocdoctor.host.base import Host
 from rocdoctor.host.capture import CaptureHost, parse
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.pictures import settled, svg
+from rocdoctor.tui.pictures import settled, still
 from tests.kit import ROOT
 
 SIZES = ((80, 24), (200, 60))
@@ -57,11 +57,11 @@ def shown(app: RocdoctorApp) -> str:
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in rows) if rows else str(lines)
 
 
-def same_picture(request: pytest.FixtureRequest, app: RocdoctorApp, name: str) -> None:
-    """Compare the screen with the kept picture; ``--update-golden`` keeps this one (look at it)."""
+async def same_picture(request: pytest.FixtureRequest, app: RocdoctorApp, pilot: Pilot[Any], name: str) -> None:
+    """Compare the screen, once it is still, with the kept picture; ``--update-golden`` keeps this one (look at it)."""
     size = app.size
     path = SNAPSHOTS / f"{name}-{size.width}x{size.height}.svg"
-    drawn = svg(app)
+    drawn = await still(app, pilot)
     if request.config.getoption("--update-golden"):
         SNAPSHOTS.mkdir(exist_ok=True)
         path.write_text(drawn, encoding="utf-8")

@@ -15,7 +15,7 @@ from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown
 @pytest.mark.parametrize("name", ["rx6700xt-override", "mi300x-8gpu", "recorded-cpu-vm"])
 def test_the_overview_looks_as_it_should(request: pytest.FixtureRequest, name: str, size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        same_picture(request, app, f"overview-{name}")
+        await same_picture(request, app, pilot, f"overview-{name}")
 
     driven(fixture_host(name), look, size)
 

@@ -77,7 +77,7 @@ def test_the_bundle_screen_looks_as_it_should(
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await _open(app, pilot)
-        same_picture(request, app, "bundle")
+        await same_picture(request, app, pilot, "bundle")
 
     driven(fixture_host("recorded-cpu-vm"), look, size)
 

@@ -64,7 +64,7 @@ def test_a_broken_machine_looks_as_it_should(
     request: pytest.FixtureRequest, name: str, size: tuple[int, int]
 ) -> None:  # fmt: skip
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
-        same_picture(request, app, f"findings-{name.replace(' ', '-')}")
+        await same_picture(request, app, pilot, f"findings-{name.replace(' ', '-')}")
 
     _driven(BROKEN[name](), look, size)
 
@@ -73,7 +73,7 @@ def test_a_broken_machine_looks_as_it_should(
 def test_unknown_verdicts_look_as_they_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
         await _press(app, pilot, "f", "n", "n", "n")
-        same_picture(request, app, "findings-unknown")
+        await same_picture(request, app, pilot, "findings-unknown")
 
     _driven(fixture_host("mi300x-8gpu"), look, size)
 

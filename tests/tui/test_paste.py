@@ -51,9 +51,9 @@ def test_the_paste_screen_looks_as_it_should(request: pytest.FixtureRequest, siz
         page = await _open(app, pilot)
         page._area.cursor_blink = False
         await pilot.pause()
-        same_picture(request, app, "paste-empty")
+        await same_picture(request, app, pilot, "paste-empty")
         await _diagnosed(page, pilot, REPORT)
-        same_picture(request, app, "paste-cpu-wheel")
+        await same_picture(request, app, pilot, "paste-cpu-wheel")
 
     driven(fixture_host(HOST), look, size)
 

@@ -65,12 +65,12 @@ async def _files(page: RecommendPage, pilot: Pilot[Any]) -> PlanFiles:
 def test_the_plan_screen_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot)
-        same_picture(request, app, "recommend-form")
+        await same_picture(request, app, pilot, "recommend-form")
         await pilot.press("enter")
         await pilot.pause()
-        same_picture(request, app, "recommend-plan")
+        await same_picture(request, app, pilot, "recommend-plan")
         await _files(page, pilot)
-        same_picture(request, app, "recommend-files")
+        await same_picture(request, app, pilot, "recommend-files")
 
     driven(fixture_host("mi300x-8gpu"), look, size)
 

@@ -36,7 +36,7 @@ async def _open(app: RocdoctorApp, pilot: Pilot[Any]) -> SetupPage:
 def test_the_plan_looks_as_it_should(request: pytest.FixtureRequest, name: str, size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await _open(app, pilot)
-        same_picture(request, app, f"setup-{name}")
+        await same_picture(request, app, pilot, f"setup-{name}")
 
     driven(fixture_host(name), look, size)
 

@@ -59,7 +59,7 @@ def test_recorded_results_look_as_they_should(
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await opened(app, pilot)
         await pilot.pause()
-        same_picture(request, app, f"smoke-{name}")
+        await same_picture(request, app, pilot, f"smoke-{name}")
 
     host: Host = fixture_host(fixture)
     driven(with_results(host, *runs) if runs else host, look, size)

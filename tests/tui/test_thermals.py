@@ -40,7 +40,7 @@ def test_recorded_values_look_as_they_should(request: pytest.FixtureRequest, nam
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await opened(app, pilot)
         await until(pilot, lambda: "not in this evidence" in shown(app))
-        same_picture(request, app, f"thermals-{name}")
+        await same_picture(request, app, pilot, f"thermals-{name}")
 
     driven(fixture_host(name), look, size)
 

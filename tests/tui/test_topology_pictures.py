@@ -28,7 +28,7 @@ def test_the_topology_looks_as_it_should(
     request: pytest.FixtureRequest, name: str, keys: tuple[str, ...], size: tuple[int, int]
 ) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        same_picture(request, app, f"topology-{name}")
+        await same_picture(request, app, pilot, f"topology-{name}")
 
     on_topology(fixture_host(name), look, size, keys)
 
@@ -36,7 +36,7 @@ def test_the_topology_looks_as_it_should(
 @pytest.mark.parametrize("size", SIZES)
 def test_a_narrow_link_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        same_picture(request, app, "topology-narrow-link")
+        await same_picture(request, app, pilot, "topology-narrow-link")
 
     on_topology(narrow_link(), look, size, ("down", "down", "down"))
 
@@ -49,6 +49,6 @@ def test_32_gpus_look_as_they_should(request: pytest.FixtureRequest, size: tuple
         for _ in range(5):
             await pilot.press("down")
         await pilot.pause()
-        same_picture(request, app, "topology-32gpu")
+        await same_picture(request, app, pilot, "topology-32gpu")
 
     on_topology(fixture_host("mi300x-8gpu"), look, size)

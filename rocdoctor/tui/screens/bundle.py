@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,7 +11,6 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.events import Resize
 from textual.widgets import Input, Static
 
 from rocdoctor.host.base import Host
@@ -19,14 +20,13 @@ from rocdoctor.tui.draw.lines import cut
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.widgets.ask import Ask
-from rocdoctor.tui.widgets.rows import Rows
+from rocdoctor.tui.widgets.rows import Lines, Rows
 from rocdoctor.units import binary_size
 
 if TYPE_CHECKING:
     from rocdoctor.diagnose import Diagnosis
     from rocdoctor.tui.bundling import Contents
 
-_WIDE = 130
 _NOTE = "Give a new file or a folder. Only you can read it; nothing is overwritten. Read it before you post it."
 
 
@@ -34,6 +34,7 @@ class BundlePage(Page):
     """Every question with its answer, to look through, and one key to write them."""
 
     AREA = "bundle"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the answer stands beside the questions
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "read", "Read", tooltip="read the answer, as it will stand in the file"),
         Binding("w", "write", "Write", tooltip="write the file; asks where"),
@@ -65,7 +66,6 @@ class BundlePage(Page):
         self._contents: Contents | None = None
         self._of: tuple[Host, Diagnosis | None] | None = None
         self._hits: list[int] = []
-        self._lines: list[str] = []
         self._path: Path | None = None
         self._written = ""
         self._packs = False
@@ -82,7 +82,7 @@ class BundlePage(Page):
             yield Rows(id="questions")
             with Vertical(id="view"):
                 yield Static("", id="view-title", markup=False)
-                yield Rows(id="answer", readonly=True)
+                yield Lines(id="answer")
 
     def show(self, look: Look) -> None:
         """Put the bundle together once all has been answered."""
@@ -113,7 +113,7 @@ class BundlePage(Page):
         self._contents, self._of, self._path, self._written, self._hits = None, None, None, "", []
         self.query_one("#search", Input).value = ""
         self.query_one("#questions", Rows).set(0, lambda index, width: Text())
-        self.query_one("#answer", Rows).set(0, lambda index, width: Text())
+        self.query_one("#answer", Lines).put(None)
         self._see(False)
 
     def _say(self, words: str) -> None:
@@ -164,11 +164,11 @@ class BundlePage(Page):
         self.action_read()
 
     def _draw_answer(self) -> None:
-        answer, index = self.query_one("#answer", Rows), self.query_one("#questions", Rows).cursor
+        answer, index = self.query_one("#answer", Lines), self.query_one("#questions", Rows).cursor
         if self._contents is None or not self.query_one("#view").display:
             return
         if index >= len(self._hits):
-            answer.set(0, lambda index, width: Text())
+            answer.put(None)
             self.query_one("#view-title", Static).update("no question holds these words")
             return
         from rocdoctor.tui.bundling import text_of
@@ -177,16 +177,13 @@ class BundlePage(Page):
         back = "" if self.has_class("wide") else "Escape: back to the list  "
         title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes)})", row.state)))
         self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
-        width = answer.scrollable_content_region.width or self.app.size.width - 4
-        self._lines = lines = cut(text_of(self._contents, self._hits[index]), width)
-        answer.set(len(lines), lambda index, width: Text(lines[index]))
+        answer.put(partial(cut, text_of(self._contents, self._hits[index])))
 
-    def on_resize(self, event: Resize | None = None) -> None:
+    def adapt(self) -> None:
         """Both beside each other where there is room."""
-        super().on_resize()
-        self.set_class(self.app.size.width >= _WIDE, "wide")
+        super().adapt()
         self._see(self.reading)
-        self.call_after_refresh(self._draw_answer)
+        self._draw_answer()
 
     def _see(self, reading: bool) -> None:
         """The answer or the questions, or both. Displays alone change: a class would style all widgets anew."""
@@ -200,7 +197,7 @@ class BundlePage(Page):
         """The answer in place of the list."""
         self._see(True)
         self.query_one("#answer").focus()
-        self.call_after_refresh(self._draw_answer)
+        self._draw_answer()
 
     def action_search(self) -> None:
         """Type words."""

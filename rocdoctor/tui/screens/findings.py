@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -24,8 +26,8 @@ from rocdoctor.tui.page import Page
 from rocdoctor.tui.screens.verifying import Verifying
 from rocdoctor.tui.widgets.filter_bar import FilterPanel
 from rocdoctor.tui.widgets.finding_options import FindingOptions
+from rocdoctor.tui.widgets.flow import Flow
 
-_WIDE = 120
 _REST_S = 0.04  # while somebody runs through the list, pages are not looked up
 Key = tuple[str, str, str]
 
@@ -34,6 +36,7 @@ class FindingsPage(Page):
     """The list, and the page of what is chosen in it: beside it where there is room, else below."""
 
     AREA = "findings"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 120}  # the page stands beside the list
     AUTO_FOCUS = "#list"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "verify", "Verify", tooltip="verify the fix here"),
@@ -61,8 +64,7 @@ class FindingsPage(Page):
     CSS = """
     FindingsPage #both { layout: vertical; height: 1fr; }
     FindingsPage FindingOptions { height: auto; max-height: 45%; }
-    FindingsPage #detail { height: 1fr; border-top: solid $accent; padding: 0 1;
-        scrollbar-gutter: stable; }
+    FindingsPage #detail { height: 1fr; border-top: solid $accent; padding: 0 1; }
     FindingsPage #detail:focus { border-top: heavy $accent; }
     FindingsPage #verification { display: none; height: auto; border: round $accent; padding: 0 1; margin-bottom: 1; }
     FindingsPage #verification.open { display: block; }
@@ -96,7 +98,7 @@ class FindingsPage(Page):
             yield FindingOptions()
             with VerticalScroll(id="detail"):
                 yield Static(id="verification")
-                yield Static(id="page")
+                yield Flow(id="page")
         yield Static(id="empty")
 
     # -- what is known
@@ -193,12 +195,14 @@ class FindingsPage(Page):
         row = self.row
         if row is None or self._diagnosis is None:
             return
-        detail = self.query_one("#detail")
-        words = "Escape: back to the list" if self.has_class("alone") else "Enter: this page alone"
-        detail.border_title = None if self.has_class("wide") else f"{words}, space: more"
-        width = detail.scrollable_content_region.width
-        self.query_one("#page", Static).update(page(row, self._diagnosis, self._details.get(row.key), width))
+        self._name_keys()
+        self.query_one("#page", Flow).set(partial(page, row, self._diagnosis, self._details.get(row.key)))
         self.draw_verification()
+
+    def _name_keys(self) -> None:
+        words = "Escape: back to the list" if self.has_class("alone") else "Enter: this page alone"
+        named = self.row is not None and not self.has_class("wide")
+        self.query_one("#detail").border_title = f"{words}, space: more" if named else None
 
     def draw_verification(self) -> None:
         """What the verification of this row says, or nothing."""
@@ -208,12 +212,12 @@ class FindingsPage(Page):
         panel.set_class(said is not None, "open")
         panel.update(said or Text())
 
-    def on_resize(self) -> None:
+    def adapt(self) -> None:
         """Beside each other where there is room."""
-        self.set_class(self.app.size.width >= _WIDE, "wide")
+        super().adapt()
         if self.has_class("wide"):
             self.remove_class("alone")
-        self.call_after_refresh(self._draw)
+        self._name_keys()
 
     # -- moving
 

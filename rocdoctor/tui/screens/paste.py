@@ -88,10 +88,11 @@ class PastePage(Page):
     def show(self, look: Look) -> None:
         """Nothing here depends on the machine."""
 
-    def on_resize(self) -> None:
+    def adapt(self) -> None:
         """Both beside each other where there is room."""
-        super().on_resize()
+        super().adapt()
         self._see(self.reading)
+        self._draw_asides()
 
     @property
     def _wide(self) -> bool:

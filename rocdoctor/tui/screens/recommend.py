@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rich.text import Text
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rocdoctor.facts import Machine
     from rocdoctor.recommend.plan import Recommendation
 
-_WIDE = 130
 View = Literal["form", "plan", "files"]
 
 
@@ -36,6 +35,7 @@ class RecommendPage(Page):
     """Form, plan and files: below 130 columns one of them, else the form beside one of the others."""
 
     AREA = "recommend"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the form stands beside the plan
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "plan", "Plan", tooltip="make the plan; from the plan on to its files"),
         Binding("f", "files", "Files", tooltip="the files of the plan"),
@@ -235,10 +235,9 @@ class RecommendPage(Page):
         self.query_one("#plan-box").display = view == "plan" or (wide and view == "form")
         self._files.display = view == "files"
 
-    def on_resize(self) -> None:
+    def adapt(self) -> None:
         """The form beside the plan where there is room."""
-        super().on_resize()
-        self.set_class(self.app.size.width >= _WIDE, "wide")
+        super().adapt()
         self._see(self.view)
 
     def action_files(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
@@ -29,6 +30,7 @@ class SetupPage(Page):
     """Steps from here to a machine that trains."""
 
     AREA = "setup"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the step stands beside the list
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "goal", "Goal"),
         Binding("c", "copy", "Copy commands"),
@@ -48,10 +50,9 @@ class SetupPage(Page):
     SetupPage #setup-parts { height: 1fr; layout: vertical; }
     SetupPage #setup-list { height: 40%; border: none; border-bottom: solid $panel; }
     SetupPage #setup-detail { height: 1fr; padding: 0 1; }
-    SetupPage.-wide #setup-parts { layout: horizontal; }
-    SetupPage.-wide #setup-list { width: 45%; height: 1fr; border-bottom: none; border-right: solid $panel; }
+    SetupPage.wide #setup-parts { layout: horizontal; }
+    SetupPage.wide #setup-list { width: 45%; height: 1fr; border-bottom: none; border-right: solid $panel; }
     """
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (130, "-wide")]  # noqa: RUF012 - Textual declares it so
 
     def __init__(self) -> None:
         super().__init__()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -20,7 +21,7 @@ from rocdoctor.report.smoke_text import headline
 from rocdoctor.smoke.judge_figures import LowFigure
 from rocdoctor.smoke.worker.mode import Mode, all_modes
 from rocdoctor.tui.background import Background
-from rocdoctor.tui.draw.smoke_grid import Section, about, detail, recorded, running, untested, untried
+from rocdoctor.tui.draw.smoke_grid import Row, Section, about, detail, recorded, running, untested, untried
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.smoke_choice import Choice
@@ -35,10 +36,11 @@ from rocdoctor.tui.smoke_session import (
     trouble,
 )
 from rocdoctor.tui.smoke_words import form_text, state_text
+from rocdoctor.tui.widgets.flow import Flow
 from rocdoctor.tui.widgets.smoke_grid import SmokeGrid
 
 _TICK_S = 0.25
-_TWO_COLUMNS = 130
+_LEAST = 50  # columns for which the details are laid out at least
 # The runs as they are, the same with figures beside their peaks, and figures that are far too low.
 Judged = tuple[tuple[SmokeRun, ...], tuple[SmokeRun, ...], tuple[LowFigure, ...]]
 
@@ -47,6 +49,7 @@ class SmokePage(Page):
     """What to run, how far it is or what came of it, the grid, and all of the selected mode."""
 
     AREA = "smoke"
+    ROOMY: ClassVar[Mapping[str, int]] = {"two": 130}  # the details stand beside the grid
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "start", "Start", tooltip="run the chosen modes"),
         Binding("x", "cancel", "Cancel", tooltip="end the run and all its processes"),
@@ -96,7 +99,7 @@ class SmokePage(Page):
             with Container(id="parts"):
                 yield SmokeGrid()
                 with VerticalScroll(id="detail"):
-                    yield Static(id="one")
+                    yield Flow(id="one")
 
     def on_mount(self) -> None:
         """Load the modes, and draw what events change a few times a second."""
@@ -106,12 +109,6 @@ class SmokePage(Page):
     def on_unmount(self) -> None:
         """Nothing goes on when the app ends."""
         self.action_cancel()
-
-    def on_resize(self) -> None:
-        """Columns as wide as there is room."""
-        self.set_class(self.app.size.width >= _TWO_COLUMNS, "two")
-        if self._host is not None:
-            self._draw()
 
     def _loaded(self, modes: tuple[Mode, ...]) -> None:
         self._choice.modes = modes
@@ -266,21 +263,14 @@ class SmokePage(Page):
         self._draw_detail()
 
     def _draw_detail(self) -> None:
-        row, one = self.query_one(SmokeGrid).selected, self.query_one("#one", Static)
+        row, one = self.query_one(SmokeGrid).selected, self.query_one("#one", Flow)
         if row is None:
-            one.update("")
+            one.set(lambda width: Text())
             return
-        text = detail(row, self._live)
         runs, low = self._results()
         # A run that only measured figures has no row of its own.
         mine = runs[row.section :][:1] if row.result is not None else tuple(run for run in runs if not run.modes)
-        width = max(50, (self.query_one("#detail").size.width or self.app.size.width) - 3)
-        for run in mine:
-            for words in about(run):
-                text.append(f"\n{words}", style="dim")
-            lines = [*figures_text.finding_lines(low, width), *figures_text.section(run, width)]
-            text.append("\n\n" + "\n".join(lines) if lines else "")
-        one.update(text)
+        one.set(partial(_detail, row, self._live, mine, low))
 
     def _state(self) -> Text:
         diagnosis = self.look.diagnosis
@@ -297,3 +287,13 @@ class SmokePage(Page):
             words = untested(runs)
             text.append(f"\n{words}" if words else "")
         return text
+
+
+def _detail(row: Row, live: bool, runs: Sequence[SmokeRun], low: Sequence[LowFigure], width: int) -> Text:
+    text, width = detail(row, live), max(_LEAST, width)
+    for run in runs:
+        for words in about(run):
+            text.append(f"\n{words}", style="dim")
+        lines = [*figures_text.finding_lines(low, width), *figures_text.section(run, width)]
+        text.append("\n\n" + "\n".join(lines) if lines else "")
+    return text

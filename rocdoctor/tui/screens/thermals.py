@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, VerticalScroll
-from textual.geometry import Size
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -34,17 +33,18 @@ from rocdoctor.tui.live_values import (
 )
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
+from rocdoctor.tui.widgets.flow import FlowFrame
 
 # A machine that takes longer than this to answer is said to be silent.
 _SILENT_S = 2.0
 _TICK_S = 0.5
-_TWO_COLUMNS = 110
 
 
 class ThermalsPage(Page):
     """A line for each GPU, all of the selected one, and when clocks were held down."""
 
     AREA = "thermals"
+    ROOMY: ClassVar[Mapping[str, int]] = {"two": 110}  # the events stand beside the details
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus", "rate(1)", "Faster", key_display="+", tooltip="look more often"),
         Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, at last not at all"),
@@ -80,7 +80,6 @@ class ThermalsPage(Page):
         self._asked_at = 0.0
         self._trouble = ""
         self._gpus: tuple[Gpu, ...] = ()
-        self._room = Size()
 
     def body(self) -> ComposeResult:
         """The rate, the table, the details of one GPU and the events."""
@@ -90,8 +89,7 @@ class ThermalsPage(Page):
             yield OptionList(id="gpus")
             yield Static(id="cpu")
             with Container(id="lower"):
-                with VerticalScroll(id="detail"):
-                    yield Static(id="one")
+                yield FlowFrame(id="detail")
                 with VerticalScroll(id="events") as events:
                     events.border_title = "slowed down"
                     yield Static(id="log")
@@ -100,9 +98,9 @@ class ThermalsPage(Page):
         """The clock of the screen; it asks nothing while the screen is not seen."""
         self.set_interval(_TICK_S, self._tick)
 
-    def on_resize(self) -> None:
+    def adapt(self) -> None:
         """Columns as wide as there is room."""
-        self.set_class(self.app.size.width >= _TWO_COLUMNS, "two")
+        super().adapt()
         if self._host is not None:
             self._draw()
 
@@ -240,12 +238,6 @@ class ThermalsPage(Page):
         self.query_one("#log", Static).update(self._events(self._history.events, names))
         self._draw_detail(views)
         self._draw_state()
-        self.call_after_refresh(self._fit)
-
-    def _fit(self) -> None:
-        """Once the parts have their places: which blocks fit beside each other depends on the room that is left."""
-        if self.query_one("#detail", VerticalScroll).size != self._room:
-            self._draw_detail(self._views())
 
     @staticmethod
     def _events(events: Sequence[Event], names: dict[str, str]) -> Text:
@@ -253,12 +245,10 @@ class ThermalsPage(Page):
 
     def _draw_detail(self, views: Sequence[GpuNow]) -> None:
         at = self.query_one("#gpus", OptionList).highlighted or 0
-        frame, one = self.query_one("#detail", VerticalScroll), self.query_one("#one", Static)
+        frame = self.query_one("#detail", FlowFrame)
         frame.display = bool(views)
-        self._room = frame.size
-        if views:
-            room = (frame.size.width or self.app.size.width) - 3
-            one.update(details(views, min(at, len(views) - 1), max(40, room), frame.size.height))
+        if views:  # which blocks fit beside each other depends on the room that the table leaves
+            frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height))
 
     def _draw_state(self) -> None:
         self.query_one("#rate", Static).update(self._state())

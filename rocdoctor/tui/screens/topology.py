@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -20,7 +21,6 @@ from rocdoctor.tui.widgets.drawn import Drawn, DrawnPane
 if TYPE_CHECKING:
     from rocdoctor.tui.draw.topology import Drawing
 
-_WIDE = 120  # columns from which the details stand beside the drawing
 _STEP = 3  # lines that the arrow keys scroll where there is no GPU to go to
 
 
@@ -28,6 +28,7 @@ class TopologyPage(Page):
     """The drawing, and the details of the selected GPU."""
 
     AREA = "topology"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 120}  # the details stand beside the drawing
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "go(1)", "GPU", key_display="↑↓", tooltip="the next GPU or the one before; then scroll"),
@@ -66,6 +67,7 @@ class TopologyPage(Page):
         self._drawing: Drawing | None = None
         self._gpu: int | None = None
         self._shut = False  # the person wants no details
+        self._early = 0  # steps that were asked for before there was a drawing
 
     def body(self) -> ComposeResult:
         """Two panes."""
@@ -102,7 +104,7 @@ class TopologyPage(Page):
 
     def _say(self, words: str) -> None:
         self._diagnosis, self._drawn, self._gpu = None, None, None
-        self._drawing = None
+        self._drawing, self._early = None, 0
         self.query_one("#drawing", Drawn).put((Text(words),), (None,))
         self.set_class(True, "closed")
 
@@ -121,6 +123,9 @@ class TopologyPage(Page):
             pane.scroll_home(animate=False)
         pane.select(self._gpu, seen=False)
         self._fill_details()
+        steps, self._early = self._early, 0
+        for _ in range(abs(steps)):
+            self.action_go(1 if steps > 0 else -1)
 
     def _selected(self) -> Gpu | None:
         gpus = self._diagnosis.machine.gpus if self._diagnosis is not None else ()
@@ -135,10 +140,6 @@ class TopologyPage(Page):
         machine, verdicts = self._diagnosis.machine, self._diagnosis.verdicts
         pane.put(gpu_details(machine, verdicts, gpu, pane.room, airy=self.has_class("wide")))
         pane.border_title = gpu.label
-
-    def on_resize(self) -> None:
-        """Beside the drawing or below it, whatever the width allows."""
-        self.set_class(self.app.size.width >= _WIDE, "wide")
 
     def on_drawn_measured(self) -> None:
         """Draw for another width."""
@@ -156,10 +157,13 @@ class TopologyPage(Page):
 
     def action_go(self, by: int) -> None:
         """The next GPU, or the one before; where there is none, scroll. A selection out of sight is brought back."""
+        if self._drawing is None:
+            self._early += by
+            return
         pane = self.query_one("#drawing", Drawn)
-        order = list(dict.fromkeys(gpu for gpu in (self._drawing.gpus if self._drawing else ()) if gpu is not None))
+        order = list(dict.fromkeys(gpu for gpu in self._drawing.gpus if gpu is not None))
         at = order.index(self._gpu) + by if self._gpu in order else -1
-        line = self._drawing.line_of(self._gpu) if self._drawing and self._gpu is not None else None
+        line = self._drawing.line_of(self._gpu) if self._gpu is not None else None
         if line is not None and not pane.in_sight(self._gpu) and (line < pane.scroll_y) == (by < 0):
             pane.select(self._gpu)
         elif 0 <= at < len(order) and pane.in_sight(self._gpu):

@@ -28,7 +28,7 @@ class Drawn(ScrollView, can_focus=False):
     class Measured(Message):
         """The drawing has another width."""
 
-    DEFAULT_CSS = "Drawn { overflow-x: hidden; overflow-y: auto; }"
+    DEFAULT_CSS = "Drawn { overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable; }"
     MARKED = True
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
@@ -40,9 +40,8 @@ class Drawn(ScrollView, can_focus=False):
 
     @property
     def room(self) -> int:
-        """The cells that a line may take, a scrollbar beside it or not."""
-        taken = self.gutter.width + self.styles.scrollbar_size_vertical + (len(_MARK) if self.MARKED else 0)
-        return max(1, self.outer_size.width - taken)
+        """The cells that a line may take; ``gutter`` has the room of the scrollbar, whether one is seen or not."""
+        return max(1, self.outer_size.width - self.gutter.width - (len(_MARK) if self.MARKED else 0))
 
     def put(self, lines: Sequence[Text], parts: Sequence[int | None] = ()) -> None:
         """Show other lines; how far they are scrolled stays."""

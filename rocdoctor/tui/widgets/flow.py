@@ -1,18 +1,26 @@
-"""Text that is laid out anew for each width, so that continued lines stand below their own text."""
+"""Texts that are laid out for the room that they have got, and anew for another: the one place where that is done.
+
+The room of a scrollbar is always kept free (app.tcss), so it does not depend on what is laid out in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from rich.console import RenderableType
 from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.geometry import Size
 from textual.widgets import Static
 
 Make = Callable[[int], Text]
+Fill = Callable[[Size], RenderableType]
 
 
 class Flow(Static):
-    """Shows ``make(width)``; made again where the width changes."""
+    """Shows ``make(width)``; continued lines stand below their own text."""
 
     def __init__(self, make: Make | None = None, **options: Any) -> None:
         """``options`` are those of a ``Static`` (id, classes)."""
@@ -34,3 +42,32 @@ class Flow(Static):
         self._width = self.content_size.width
         if self._make is not None and self._width > 0:
             self.update(self._make(self._width))
+
+
+class FlowFrame(VerticalScroll):
+    """Scrolls what ``fill(size)`` gives for the width and the height of the frame."""
+
+    def __init__(self, **options: Any) -> None:
+        """``options`` are those of a container (id, classes)."""
+        super().__init__(**options)
+        self._fill: Fill | None = None
+        self._room = Size()
+
+    def compose(self) -> ComposeResult:
+        """One text."""
+        yield Static(id="one")
+
+    def set(self, fill: Fill) -> None:
+        """Show something else, once what else changes now has got its room."""
+        self._fill = fill
+        self.call_after_refresh(self._draw)
+
+    def on_resize(self) -> None:
+        """Lay out for the new size."""
+        if self.scrollable_content_region.size != self._room:
+            self._draw()
+
+    def _draw(self) -> None:
+        self._room = self.scrollable_content_region.size
+        if self._fill is not None and self._room:
+            self.query_one("#one", Static).update(self._fill(self._room))

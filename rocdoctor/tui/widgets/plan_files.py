@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
@@ -16,7 +17,7 @@ from rocdoctor.tui.background import Background
 from rocdoctor.tui.draw.lines import cut
 from rocdoctor.tui.draw.plan import file_row, target_row
 from rocdoctor.tui.planning import Emission, Form, counter, emission, usual_targets
-from rocdoctor.tui.widgets.rows import Rows
+from rocdoctor.tui.widgets.rows import Lines, Rows
 from rocdoctor.tui.writing import ask_and_write
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class PlanFiles(Horizontal):
         with Vertical(id="content-box"):
             yield Static("", id="name", classes="title", markup=False)
             yield Static("", id="said", markup=False)
-            yield Rows(id="content", readonly=True)
+            yield Lines(id="content")
 
     def of(self, form: Form, machine: Machine | None, answer: Recommendation) -> None:
         """The files of another plan from now on."""
@@ -146,22 +147,17 @@ class PlanFiles(Horizontal):
         self._content()
 
     def _content(self) -> None:
-        content, at = self.query_one("#content", Rows), self.query_one("#files", Rows).cursor
+        content, at = self.query_one("#content", Lines), self.query_one("#files", Rows).cursor
         files = self.emission.files if self.emission is not None else ()
         if at >= len(files):
             self.query_one("#name", Static).update("no file")
-            content.set(0, lambda index, width: Text())
+            content.put(None)
             return
         one = files[at]
         self._shown = one.name
         program = " (a program to run)" if one.executable else ""
         self.query_one("#name", Static).update(f"{one_line(one.name)}{program}")
-        lines = cut(clean(one.text).rstrip("\n"), content.scrollable_content_region.width or 40, _AGAIN)
-        content.set(len(lines), lambda index, width: Text(lines[index]))
-
-    def on_resize(self) -> None:
-        """Lines as wide as the room."""
-        self.call_after_refresh(self._content)
+        content.put(partial(cut, clean(one.text).rstrip("\n"), again=_AGAIN))
 
     def _about(self) -> None:
         name = _NAMES[self.query_one("#targets", Rows).cursor]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -16,6 +16,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 Draw = Callable[[int, int], Text]
+Cut = Callable[[int], Sequence[str]]
 
 
 class Rows(ScrollView, can_focus=True):
@@ -134,3 +135,28 @@ class Rows(ScrollView, can_focus=True):
         if index == self.cursor:
             self.post_message(self.Chosen(self, index))
         self.cursor = index
+
+
+class Lines(Rows):
+    """A text to be read, as the lines that it has in this width."""
+
+    def __init__(self, **options: Any) -> None:
+        """``options`` are those of a widget (id, classes)."""
+        super().__init__(readonly=True, **options)
+        self._cut: Cut | None = None
+        self._width = 0
+
+    def put(self, cut: Cut | None) -> None:
+        """Show the lines of ``cut(width)``, from the first on; None shows nothing."""
+        self._cut = cut
+        self._lay()
+
+    def on_resize(self, event: Resize) -> None:
+        """Lines for another width."""
+        if self.scrollable_content_region.width != self._width:
+            self._lay()
+
+    def _lay(self) -> None:
+        self._width = self.scrollable_content_region.width
+        lines = self._cut(self._width) if self._cut is not None and self._width > 0 else ()
+        self.set(len(lines), lambda index, width: Text(lines[index]))

@@ -21,6 +21,8 @@ class SmokeGrid(OptionList):
         self.sections: Sequence[Section] = ()
         self._rows: list[Row | None] = []  # one an option; None is a heading
         self._led: int | None = None
+        self._chosen: Collection[str] | None = None
+        self._width = 0
 
     @property
     def selected(self) -> Row | None:
@@ -34,9 +36,10 @@ class SmokeGrid(OptionList):
 
     def put(self, sections: Sequence[Section], chosen: Collection[str] | None) -> None:
         """Show these sections. ``chosen``: the modes that are marked; None where nothing can be chosen."""
-        width = max(_LEAST, (self.size.width or self.app.size.width) - 3)
+        self._width = self.scrollable_content_region.width
+        width = max(_LEAST, self._width)
         before, keys = self.selected, _keys(self._rows)
-        self.sections = sections
+        self.sections, self._chosen = sections, chosen
         self._rows = []
         prompts: list[Text] = []
         for one in sections:
@@ -53,6 +56,11 @@ class SmokeGrid(OptionList):
         self.add_options([Option(text, disabled=row is None) for text, row in zip(prompts, self._rows, strict=True)])
         self.highlighted = self._place_of(before)
         self._led = self.highlighted
+
+    def on_resize(self) -> None:
+        """Lines for another width."""
+        if self.scrollable_content_region.width != self._width:
+            self.put(self.sections, self._chosen)
 
     def lead(self, to_result: bool = False) -> None:
         """Move the cursor to the mode that runs, or to the first fault (without one, to the first mode)."""

@@ -1,0 +1,121 @@
+"""What is laid out for a room is laid out once: no person sees a text jump, and no picture depends on the moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from textual.geometry import Size
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.pictures import settled
+from rocdoctor.tui.screens.topology import TopologyPage
+from rocdoctor.tui.widgets.drawn import Drawn
+from rocdoctor.tui.widgets.flow import Flow, FlowFrame
+from rocdoctor.tui.widgets.rows import Lines
+from rocdoctor.tui.widgets.smoke_grid import SmokeGrid
+from tests.tui.kit import driven, fixture_host
+
+# Below and above what the screens call wide, and between.
+SIZES = ((80, 24), (110, 34), (120, 42), (200, 60))
+Laid = dict[str, list[object]]
+
+
+@pytest.fixture
+def laid(monkeypatch: pytest.MonkeyPatch) -> Iterator[Laid]:
+    """The rooms for which each widget was laid out, one after the other."""
+    found: Laid = defaultdict(list)
+
+    def watch(kind: type[Any], name: str, room: Callable[[Any], object]) -> None:
+        before = getattr(kind, name)
+
+        def after(widget: Widget, *arguments: object) -> object:
+            result = before(widget, *arguments)
+            if room(widget) and room(widget) not in found[f"{kind.__name__} #{widget.id}"][-1:]:
+                found[f"{kind.__name__} #{widget.id}"].append(room(widget))
+            return result
+
+        monkeypatch.setattr(kind, name, after)
+
+    watch(Flow, "_draw", lambda one: one._width if one._make is not None else 0)
+    watch(FlowFrame, "_draw", lambda one: one._room if one._fill is not None else Size())
+    watch(Lines, "_lay", lambda one: one._width if one._cut is not None else 0)
+    watch(SmokeGrid, "put", lambda one: one._width)
+    watch(Drawn, "put", lambda one: one.room)
+    yield found
+
+
+def once(laid: Laid) -> None:
+    assert {name: rooms for name, rooms in laid.items() if len(rooms) > 1} == {}
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("fixture", ["faulty/mi300x-8gpu-tired", "faulty/epyc-cpu-only-proven"])
+@pytest.mark.parametrize("area", AREAS, ids=lambda area: area.module)
+def test_a_screen_is_laid_out_once(area: Any, fixture: str, size: tuple[int, int], laid: Laid) -> None:
+    key = str(AREAS.index(area) + 1)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press(key)
+        await settled(app, pilot)
+        if area.module != "paste":
+            assert laid, "this screen lays nothing out in the widgets that this test knows"
+        once(laid)
+
+    driven(fixture_host(fixture), look, size)
+
+
+@pytest.mark.parametrize("area", [area for area in AREAS if area.module != "paste"], ids=lambda area: area.module)
+def test_a_screen_that_was_left_is_laid_out_once_for_a_terminal_of_another_size(area: Any, laid: Laid) -> None:
+    key = str(AREAS.index(area) + 1)
+    other = "2" if key == "1" else "1"
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press(key)
+        await settled(app, pilot)
+        await pilot.press(other)
+        await settled(app, pilot)
+        await pilot.resize_terminal(80, 24)
+        await settled(app, pilot)
+        laid.clear()
+        await pilot.press(key)
+        await settled(app, pilot)
+        once(laid)
+
+    driven(fixture_host("faulty/mi300x-8gpu-tired"), look, (200, 60))
+
+
+def test_a_drawing_has_the_same_room_with_and_without_a_scrollbar() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[set[int], set[bool]]:
+        await pilot.press("3")
+        await settled(app, pilot)
+        pane, rooms, bars = app.screen.query_one("#drawing", Drawn), set(), set()
+        lines, parts = pane._lines, pane._parts
+        for count in (3, len(lines), 3):
+            pane.put(lines[:count], parts[:count])
+            await pilot.pause()
+            rooms.add(pane.room)
+            bars.add(pane.show_vertical_scrollbar)
+        return rooms, bars
+
+    rooms, bars = driven(fixture_host("mi300x-8gpu"), look)
+    assert bars == {True, False}
+    assert rooms == {80 - 2 - 2}  # a scrollbar, and the mark of a selected GPU
+
+
+def test_keys_that_come_before_the_drawing_count() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> int | None:
+        await app.action_area("topology")
+        page = app.screen
+        assert isinstance(page, TopologyPage) and page._drawing is None
+        for by in (1, 1, 1, -1):
+            page.action_go(by)
+        await settled(app, pilot)
+        return page._gpu
+
+    assert driven(fixture_host("mi300x-8gpu"), look) == 2
