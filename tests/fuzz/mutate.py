@@ -29,13 +29,17 @@ ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 20
 LARGEST = 4 * 2**20  # of a damaged input: larger ones show the same and take longer to make
 LIMIT_BYTES = 500 * 2**20
-_CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
+# Control characters, invisible ones, and orders to build services.
+_CONTROLS = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u3164\U000e0041]|(?m:^)\\s*::[^\n]*::|##\\w*\\["
+)
 # What reaches for a terminal, the end of a number type, another folder, or the markup of a report.
 ODD = (
     b"\x1b[2J\x1b]0;title\x07", b"\x9b31m", b"\xc2\x9b2J", b"\xff\xfe\xfd", b"\0", b"99999999999999999999", b"-1",
     b"1e999", b"nan", "\u202e\u2028\ufeff".encode(), b"](http://x) <script> ``` | *", b"../../../../etc/passwd",
     b"<!ENTITY a SYSTEM 'file:///etc/passwd'>&a;", b"{" * 300, b"[" * 5000, b"-- env --", b"\\-- env --", b"&a *a",
-    "٣".encode(), b"%s{0}",
+    "٣".encode(), b"%s{0}", b"9" * 5000, "\u00b2".encode(), "\u061c\u200c\U000e0041\u3164".encode(),
+    b"\n::error file=a.py,line=1::b", b"##[error]c", b"##vso[task.setvariable variable=PATH]d", b"@somebody #1",
 )  # fmt: skip
 
 Change = Callable[[bytes, random.Random], bytes]
