@@ -11,6 +11,7 @@ import _thread
 import contextlib
 import errno
 import glob
+import json
 import os
 import queue
 import re
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING
 from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
 from rocdoctor.host.programs import find_interpreter, find_program, invoking_user
-from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded, threads_fit
+from rocdoctor.host.running import GRACE_S, Loading, programs_at_once, run_bounded, threads_fit
 
 if TYPE_CHECKING:
     from rocdoctor.smoke.live import Aside
@@ -77,6 +78,8 @@ class LiveHost:
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
+        self._probed: dict[str, str] = {}  # question to an interpreter -> its path
+        self._loading: dict[str, Loading] = {}
         self._stuck: list[str] = []  # the folders of files whose reading hangs
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._reading = self._start_reader()
@@ -98,8 +101,10 @@ class LiveHost:
         while not pending.done.wait(limit):
             began = pending.began
             waited += 1
-            if began is not None and time.monotonic() - began >= limit:
-                pending.finish(Answer(question, "timeout", note=f"{limit:g}s", seconds=limit))
+            loading = self._loading.get(question)
+            if began is not None and time.monotonic() - began >= limit and not (loading and loading.busy):
+                late = Answer(question, "timeout", note=f"{limit:g}s", seconds=limit)
+                pending.finish(self._naming(late) if question.startswith("python ") else late)
                 if not slow:
                     self.hung(question)
             if slow and not pending.taken and waited > 1:
@@ -130,9 +135,7 @@ class LiveHost:
         if question.startswith("smoke "):
             soak = re.search(r" soak=([0-9]{1,4}(?:\.[0-9]{1,4})?)\b", question)
             return _SMOKE_LIMIT_S + (60.0 * float(soak[1]) if soak else 0.0)
-        if question.startswith("python "):
-            return self.timeout_s * 3 + 2 * GRACE_S + 1.0
-        if question.startswith("run "):
+        if question.startswith(("run ", "python ")):
             return self.timeout_s + 2 * GRACE_S + 1.0
         if not self._stuck:
             return self.timeout_s
@@ -231,9 +234,20 @@ class LiveHost:
         if interpreter is None:
             return Answer(question, "absent", note="no Python interpreter found")
         program = Path(__file__).parents[1] / "probe" / "interpreter.py"
-        # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
-        limit = self.timeout_s * (3 if "--import" in words else 1)
-        return run_bounded(question, [interpreter, "-B", str(program), *words[1:]], limit, self.environment)
+        self._probed[question] = interpreter
+        # Importing torch reads gigabytes from a cold disk: as long as it reads, it may take longer than others.
+        self._loading[question] = loading = Loading(self.timeout_s * 3)
+        argv = [interpreter, "-B", str(program), *words[1:]]
+        return self._naming(run_bounded(question, argv, self.timeout_s, self.environment, loading))
+
+    def _naming(self, answer: Answer) -> Answer:
+        """The answer of an interpreter that has not told about itself, with its path in front."""
+        told = answer.ok and not answer.truncated and b'"part": "static"' in answer.data
+        if told or answer.status == "failed":  # the note of a failure names it
+            return answer
+        path = self._probed.get(answer.question) or self.python or answer.question.split(" ")[1]
+        line = json.dumps({"schema": "rocdoctor.probe/1", "part": "asked", "interpreter": path})
+        return replace(answer, data=normalise(line.encode() + b"\n" + answer.data), complete=False)
 
     def smoke(self, question: str) -> Answer:
         """Run smoke tests in this thread."""

@@ -122,6 +122,8 @@ class InterpreterReport:
     runtime: TorchRuntime | None = None
     errors: tuple[StepError, ...] = ()
     finished: bool = False
+    asked: str | None = None  # path of an interpreter that did not tell about itself, as it was started
+    asked_line: int | None = None
     lines: dict[str, int] = field(default_factory=dict)  # part or step -> line
 
 
@@ -137,6 +139,8 @@ def parse(text_: str) -> InterpreterReport:
             sources = tuple(parse_sources(record))
             errors = report.errors + _errors(record)
             report = replace(report, torch=replace(report.torch, sources=sources), errors=errors)
+        elif part == "asked" and report.asked is None:
+            report = replace(report, asked=text(record.values, "interpreter"), asked_line=record.line)
         elif part == "end":
             report = replace(report, finished=True)
         step = text(record.values, "step")
