@@ -13,6 +13,7 @@ from rocdoctor.parsers.dmesg import parse
 QUESTIONS = (
     "run dmesg", "run journalctl -k -b --no-pager -o short-monotonic", "run journalctl -k -b --no-pager",
     "run journalctl --dmesg --no-pager", "read /var/log/dmesg", "read /var/log/kern.log",
+    "read /var/log/messages", "read /var/log/syslog",
 )  # fmt: skip
 _LIVE = QUESTIONS[:2]
 
