@@ -34,6 +34,12 @@ def open_host(options: argparse.Namespace, far: bool = False) -> Host:
     return add_answers(host, options.add)
 
 
+def read_from(host: Host) -> list[str]:
+    """Which files evidence of no known layout was read from, as a note of the report."""
+    said = getattr(host, "read_from", "") or getattr(getattr(host, "inner", host), "read_from", "")
+    return [said] if said else []
+
+
 # Control characters, as an input's name or content may hold them, made visible.
 _VISIBLE = dict.fromkeys((*range(32), *range(127, 160)), "?")
 
