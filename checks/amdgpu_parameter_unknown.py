@@ -45,7 +45,7 @@ def amdgpu_parameter_unknown(machine: Machine) -> Outcome:
             found[name] = Finding(
                 "info",
                 f"The kernel command line sets amdgpu.{name}, which no known release has{_did_you_mean(name)}.",
-                (cite(machine.kernel.cmdline, f"amdgpu.{name}"),), _fix(machine, name), confidence="likely",
+                (cite(machine.kernel.parameters, f"amdgpu.{name}"),), _fix(machine, name), confidence="likely",
             )  # fmt: skip
     if not found and not known(machine.kernel.log).complete:
         raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))

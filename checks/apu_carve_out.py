@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, cite, each_amd_gpu, info, not_applicable
+from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, info, not_applicable
 from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
 
@@ -33,4 +33,8 @@ def apu_carve_out(machine: Machine, gpu: Gpu) -> Outcome:
         "of main "
         "memory (GTT); programs that look at VRAM alone see only the first.",
         evidence=[cite(gpu.vram_bytes), cite(gpu.gtt_bytes)],
+        fix=Fix(
+            "If a program finds too little memory, set a larger frame buffer (UMA) in the firmware setup",
+            safety="manual",
+        ),
     )

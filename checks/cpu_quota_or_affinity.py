@@ -44,7 +44,14 @@ def cpu_quota_or_affinity(machine: Machine) -> Outcome:
         evidence.append(cite(quota, f"quota of {quota.value:g} CPUs"))
     threads = value_or(cpus.threads, None)
     if threads is not None and threads <= share:
-        return info(f"The machine has {threads} CPUs for {ranks} GPUs: they will wait for the CPU.", evidence=evidence)
+        return info(
+            f"The machine has {threads} CPUs for {ranks} GPUs: they will wait for the CPU.",
+            evidence=evidence,
+            fix=Fix(
+                "Start fewer data loader workers a rank and set OMP_NUM_THREADS=1, or use fewer GPUs at a time",
+                safety="manual",
+            ),
+        )
     of = "" if threads is None else f" of {threads}"
     gpus = "one GPU" if ranks == 1 else f"{ranks} GPUs"
     return warning(

@@ -140,7 +140,12 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
         risk = f"{message}. They share a group of instructions, but faults are on record for this pair."
         return (info if row.in_common_use else warning)(risk, evidence=evidence, fix=fix)
     return info(
-        f"{message}, of the same group of instructions; it can work, and nobody supports it.", evidence=evidence
+        f"{message}, of the same group of instructions; it can work, and nobody supports it.",
+        evidence=evidence,
+        fix=Fix(
+            "If programs fault or results are wrong, unset the variable and use a build that has code for this GPU",
+            safety="manual",
+        ),
     )
 
 

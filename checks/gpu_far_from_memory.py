@@ -41,5 +41,10 @@ def gpu_far_from_memory(machine: Machine, gpu: Gpu) -> Outcome:
         return info(
             f"This GPU is at NUMA node {wanted}, which has no processors: its ranks run on another node.",
             evidence=[cited, cite(node.cpulist, "no CPUs")],
+            fix=Fix(
+                "Bind its ranks to the nearest node that has processors (distances: numactl --hardware)",
+                command="numactl --hardware",
+                safety="safe",
+            ),
         )
     return None

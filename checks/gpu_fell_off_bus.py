@@ -44,7 +44,14 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
     if lost and log is not None:
         evidence = tuple(quote(log.source, event.text, event.line) for event in lost[:3])
         if value_or(gpu.pcie.removable, "") == "removable":
-            return info("This external GPU was disconnected while the driver used it.", evidence=evidence)
+            return info(
+                "This external GPU was disconnected while the driver used it.",
+                evidence=evidence,
+                fix=Fix(
+                    "End its programs before it is unplugged; if nobody did, try another cable and port",
+                    safety="manual",
+                ),
+            )
         what = _WORDS[lost[0].kind]
         if _answers(gpu):
             message = f"This GPU answers now, but it was gone from the PCIe bus before: {what}."

@@ -63,5 +63,8 @@ def _judge(reading: Reading, load: str) -> Finding | None:
         return info(
             f"The {label} temperature is {now:g} °C, {crit - now:g} °C below the critical limit of this card{load}.",
             evidence=evidence,
+            fix=Fix(
+                "Watch it under full load; if it reaches the limit, look at fans, dust and airflow", safety="manual"
+            ),
         )
     return None

@@ -60,5 +60,15 @@ def gpu_page_fault(machine: Machine) -> Outcome:
                 )
             )
         else:
-            found.append(info(f"{words}; mostly faults of a program.", evidence=evidence, subject=label))
+            found.append(
+                info(
+                    f"{words}; mostly faults of a program.",
+                    evidence=evidence,
+                    subject=label,
+                    fix=Fix(
+                        "If the job failed, start it with AMD_SERIALIZE_KERNEL=3 to find the kernel at fault",
+                        safety="safe",
+                    ),
+                )
+            )
     return found

@@ -52,9 +52,23 @@ def gpu_reset_log(machine: Machine) -> Outcome:
     ended = tuple(event for event in recovered if any(_near(event, start) for start in begun))
     evidence = quotes(machine, [*begun, *ended])
     if all(event.before_driver_load for event in begun):
-        return info(f"{words}; the driver was loaded again since.", evidence=evidence, cause="")
+        return info(
+            f"{words}; the driver was loaded again since.",
+            evidence=evidence,
+            cause="",
+            fix=Fix(
+                "If it comes back, read what the log says before the reset", command="sudo dmesg -T", safety="safe"
+            ),
+        )
     if not is_recent(begun[-1]):
-        return info(f"{words}{'; the GPUs came back' if ended else ''}.", evidence=evidence, cause="")
+        return info(
+            f"{words}{'; the GPUs came back' if ended else ''}.",
+            evidence=evidence,
+            cause="",
+            fix=Fix(
+                "If it comes back, read what the log says before the reset", command="sudo dmesg -T", safety="safe"
+            ),
+        )
     back = "; the GPUs came back, the jobs on them were lost" if ended else "; the jobs on them were lost"
     return warning(
         f"{words}{back}.",

@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, info, not_applicable
-from rocdoctor.evidence import known
+from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import MODULES, harm, is_integrated, kfd_path, reason_elsewhere
 from rocdoctor.shell_command import shell
@@ -28,7 +28,7 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
         return not_applicable("not a GPU of AMD or NVIDIA")
     if known(gpu.driver) is not None:
         return None
-    evidence = [cite(gpu.driver, "no driver"), cite(gpu.pci_id)]
+    evidence = [cite(gpu.driver, "no driver"), *([cite(gpu.pci_id)] if isinstance(gpu.pci_id, Known) else [])]
     reason = reason_elsewhere(machine, gpu)
     if reason is not None:
         fix = Fix(

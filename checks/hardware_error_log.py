@@ -47,6 +47,9 @@ def hardware_error_log(machine: Machine) -> Outcome:
             f"Corrected hardware errors of processor or main memory were logged {times(len(events))}, last "
             f"{age(machine, events)}.",
             evidence=quotes(machine, events),
+            fix=Fix(
+                "Note the module or bank that the log names, and have it replaced if the errors go on", safety="manual"
+            ),
         )
     return None
 

@@ -49,6 +49,11 @@ def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
         return info(
             f"This InfiniBand port is active, but its link was lost or disturbed: {words}.",
             evidence=[quote(source, words)],
+            fix=Fix(
+                "If the counters grow, reseat or replace the cable and look at the port of the switch",
+                command="perfquery -x; ibqueryerrors",
+                safety="manual",
+            ),
         )
     lost = [
         event for event in other_events(machine, "infiniband-port-state")

@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, info, quote
+from rocdoctor.check import Fix, Outcome, check, info, quote
 from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Job, Machine
 from rocdoctor.job_state import place, the_job
@@ -57,4 +57,8 @@ def job_environment_differs(machine: Machine, job: Job) -> Outcome:
         f"differ{'s' if count == 1 else ''} between the job and this shell: {', '.join(differing[:8])}"
         f"{' ...' if count > 8 else ''}.",
         evidence=[quote("read /proc/job/environ", f"{name}: {words(name)}") for name in differing[:8]],
+        fix=Fix(
+            "Set what the job should have where it is started, and start it again; a running job keeps its variables",
+            safety="manual",
+        ),
     )

@@ -49,13 +49,13 @@ def job_zombie_children(machine: Machine, job: Job) -> Outcome:
         evidence=[quote(source, f"{one.pid} ({one.name}) {one.state}", one.line) for one in shown[:4]],
         confidence="certain" if badly else "possible",
         fix=Fix(
-            "Find what ended it (kernel log, scheduler), then start the job again",
-            command="sudo dmesg -T | tail -50",
+            "Find what ended it (kernel log, scheduler), then start the job again"
+            if badly
+            else "If the job stands still, look in its own output for why that process ended",
+            command="sudo dmesg -T | tail -50" if badly else "",
             safety="safe",
             verify=again(job, "job-zombie-children"),
-        )
-        if badly
-        else None,
+        ),
     )
 
 

@@ -40,7 +40,15 @@ def kernel_hung_task(machine: Machine) -> Outcome:
     ]  # fmt: skip
     of_gpu = [event for event in events if _named(event) or any(_near(event, one) for one in trouble)]
     if not of_gpu or not any(is_recent(event) for event in of_gpu):
-        return info(f"{words}; nothing in the log ties that to a GPU.", evidence=evidence)
+        return info(
+            f"{words}; nothing in the log ties that to a GPU.",
+            evidence=evidence,
+            fix=Fix(
+                "Read the call traces in the log: they mostly name a disk or a network file system that did not answer",
+                command="sudo dmesg -T",
+                safety="safe",
+            ),
+        )
     return warning(
         f"{words}, beside trouble of a GPU or its driver: such processes cannot be ended.",
         evidence=[*evidence, *quotes(machine, trouble[:2])],

@@ -82,6 +82,10 @@ def _worked_around(machine: Machine, issue: KnownIssue) -> bool:
 
 def _finding(issue: KnownIssue, evidence: list[Evidence]) -> Finding:
     message = f"Known issue ({issue.status}, seen {issue.seen}), {issue.workload}: {issue.symptom}"
-    fix = Fix(issue.workaround, safety="manual") if issue.workaround else None
+    words = (
+        issue.workaround
+        or "If your job shows it, look in newer release notes whether it is fixed, and move to that release"
+    )
+    fix = Fix(words, safety="manual")
     names = tuple(known.what for one in issue.sources if (known := source("compat", one)) is not None)
     return info(message, evidence=evidence, fix=fix, references=names, confidence="possible")

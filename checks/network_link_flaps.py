@@ -65,7 +65,7 @@ def _judge(machine: Machine, log: KernelLog, name: str, count: int, drops: tuple
     if _is_fast(machine, name) and (not drops or sum(is_recent(event) for event in drops) > 1):
         return warning(f"{words}{when}.", evidence=evidence, fix=_FIX, confidence="possible", cause=_CAUSE)
     if count >= _OFTEN_ON_SLOW or _is_fast(machine, name):
-        return info(f"{words}{when}.", evidence=evidence)
+        return info(f"{words}{when}.", evidence=evidence, fix=_FIX)
     return None
 
 

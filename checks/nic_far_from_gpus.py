@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
+from rocdoctor.check import Evidence, Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
 from rocdoctor.evidence import NotKnown, Unknown, known, value_or
 from rocdoctor.fabric import training_gpus
 from rocdoctor.facts import Machine, Nic
@@ -44,6 +44,10 @@ def nic_far_from_gpus(machine: Machine) -> Outcome:
         f"{far} of {len(gpus)} GPUs are at NUMA {'node' if len(bare) == 1 else 'nodes'} {names}, where there is no "
         f"network card of {_FAST_GBIT_S:.0f} Gb/s or more; all {len(fast)} are at other nodes.",
         evidence=[_place(nic) for nic in fast[:8]],
+        fix=Fix(
+            "If jobs span nodes, move a card to a slot of the other socket, or bind ranks to the near card",
+            safety="manual",
+        ),
     )
 
 

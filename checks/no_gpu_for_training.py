@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, check, info, not_applicable
+from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, check, info, not_applicable, quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import MODULES, is_integrated
@@ -45,5 +45,6 @@ def no_gpu_for_training(machine: Machine) -> Outcome:
         text = "If a GPU should be here, check its seat, its power and the firmware setup"
     return info(
         "No AMD or NVIDIA GPU is on the PCI bus: training runs on the CPU, with gloo between processes.",
+        evidence=[quote("list /sys/bus/pci/devices/*", "no GPU of AMD or NVIDIA")],
         fix=Fix(text, command="lspci -nn | grep -iE 'vga|3d|display|accel'", safety="safe"),
     )

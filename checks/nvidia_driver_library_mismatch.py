@@ -42,6 +42,10 @@ def nvidia_driver_library_mismatch(machine: Machine) -> Outcome:
             "nvidia-smi works, but the kernel module refused a program that came with libraries of another driver "
             f"version{_versions(machine, event)}: a container or a second installation brings its own.",
             evidence=[_quoted(machine, event)],
+            fix=Fix(
+                "Use the libraries of the loaded driver in that container or installation, or remove the second one",
+                safety="manual",
+            ),
             cause="",
         )
     evidence = [quote(failure.question, failure.text, failure.line)]

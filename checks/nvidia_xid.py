@@ -60,7 +60,15 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
     # A GPU can be reset without a restart of the driver, and has worked since.
     past = reloaded or not any(is_recent(event) and not event.before_driver_load for event in events)
     if code in _PROGRAM:
-        return info(f"{words}; such errors come from programs.", evidence=evidence, subject=label)
+        return info(
+            f"{words}; such errors come from programs.",
+            evidence=evidence,
+            subject=label,
+            fix=Fix(
+                "If a job failed, start it with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer to find the access",
+                safety="safe",
+            ),
+        )
     if code in _HARDWARE:
         make = warning if past else error
         since = "; the driver was loaded again since" if reloaded else ""
@@ -75,4 +83,13 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
     if code in _AT_RISK and not past:
         return warning(f"{words}.", evidence=evidence, fix=_FIX, subject=label, confidence="likely", cause=_CAUSE)
     more = "" if meaning else "; the vendor's list of Xid errors says what it means"
-    return info(f"{words}{more}.", evidence=evidence, subject=label)
+    return info(
+        f"{words}{more}.",
+        evidence=evidence,
+        subject=label,
+        fix=Fix(
+            "Look it up in the list of Xid errors of the vendor; act if it comes back",
+            command="sudo dmesg | grep -i xid",
+            safety="safe",
+        ),
+    )

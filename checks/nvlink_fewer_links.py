@@ -42,7 +42,12 @@ def nvlink_fewer_links(machine: Machine, gpu: Gpu) -> Outcome:
     message = f"{here} NVLinks of this GPU are active{which}, while an equal GPU of this machine has {most}."
     evidence = [cite(gpu.nvlinks, f"{here} active"), cite(best.nvlinks, f"{most} active on an equal GPU")]
     if not is_module(gpu):
-        return info(f"{message} Cards have as many as their bridges join.", evidence=evidence, cause="")
+        return info(
+            f"{message} Cards have as many as their bridges join.",
+            evidence=evidence,
+            cause="",
+            fix=Fix("If every card should have the same bridges, power off and look at their seats", safety="manual"),
+        )
     return warning(
         message,
         evidence=evidence,

@@ -67,6 +67,10 @@ def nvlink_inactive(machine: Machine, gpu: Gpu) -> Outcome:
             "This GPU has no active NVLink, while an equal card of this machine has a bridge: only bridged cards "
             "exchange data over NVLink.",
             evidence=[cut, cite(linked[0].nvlinks, f"{active_links(linked[0])} NVLinks active on an equal GPU")],
+            fix=Fix(
+                "Bridge this card too, or keep ranks that exchange much data on the bridged cards",
+                safety="manual",
+            ),
             cause="",
         )
     return _all_down(machine, gpu, peers)
@@ -85,6 +89,9 @@ def _all_down(machine: Machine, gpu: Gpu, peers: list[Gpu]) -> Outcome:
             "All NVLinks of this board are inactive, so its GPUs exchange data over PCIe; in a virtual machine the "
             "hypervisor decides about that.",
             evidence=evidence,
+            fix=Fix(
+                "Ask the provider for an instance type with NVLink, if the job needs its bandwidth", safety="manual"
+            ),
             cause="",
         )
     return warning(

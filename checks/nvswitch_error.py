@@ -26,6 +26,11 @@ _FIX = Fix(
     command="journalctl -u nvidia-fabricmanager",
     safety="reboots",
 )
+_WATCH = Fix(
+    "If it comes back, look the SXid up in the fabric manager's guide and read the log of the fabric manager",
+    command="journalctl -u nvidia-fabricmanager",
+    safety="safe",
+)
 
 
 @check(gpu_log("nvidia", _FATAL, _OTHER))
@@ -45,7 +50,9 @@ def nvswitch_error(machine: Machine) -> Outcome:
             )
         )
     if other := tuple(event for event in events if event.kind == _OTHER):
-        found.append(info(f"NVSwitch non-fatal error: {_words(machine, other)}.", evidence=quotes(machine, other)))
+        found.append(
+            info(f"NVSwitch non-fatal error: {_words(machine, other)}.", evidence=quotes(machine, other), fix=_WATCH)
+        )
     return found
 
 

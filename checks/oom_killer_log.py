@@ -32,7 +32,11 @@ def oom_killer_log(machine: Machine) -> Outcome:
     words = f"The kernel's OOM killer ended processes {times(len(events))} because {what}, last {age(machine, events)}."
     evidence = quotes(machine, events)
     if not any(is_recent(event) for event in events):
-        return info(words, evidence=evidence)
+        return info(
+            words,
+            evidence=evidence,
+            fix=Fix("If the job is to run again, give it more memory or fewer data loader workers", safety="manual"),
+        )
     return warning(
         words,
         evidence=evidence,

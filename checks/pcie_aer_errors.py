@@ -105,7 +105,7 @@ def _nonfatal(machine: Machine, count: Known[int], uptime_s: float | None) -> Fi
         return warning(
             f"{message}, {rate:.1f} an hour: transfers over it failed.", evidence=evidence, cause=_CAUSE, fix=_FIX
         )
-    return info(f"{message}; a few are harmless.", evidence=evidence)
+    return info(f"{message}; a few are harmless.", evidence=evidence, fix=_FIX)
 
 
 def _corrected(machine: Machine, count: Fact[int], uptime_s: float | None) -> Finding | None:

@@ -57,6 +57,7 @@ _FIX = Fix(
     "splitting in the firmware setup",
     command="sudo lspci -vv | grep -E '^[0-9a-f]|LnkCap:|LnkSta:'",
 )
+_DESIGN = Fix("Compare with the maker's data sheet, if transfers between GPU and main memory matter", safety="safe")
 
 
 @check(each_discrete_gpu)
@@ -110,7 +111,7 @@ def _warn(machine: Machine, gpu: Gpu, message: str, evidence: list[Evidence], co
     reason = wired_on_purpose(machine, gpu)
     if reason is None:
         return finding("warning", message, evidence=evidence, fix=_FIX, confidence=confidence, cause=_CAUSE)
-    return finding("info", f"{message} In this {reason} it is most likely the design.", evidence=evidence)
+    return finding("info", f"{message} In this {reason} it is most likely the design.", evidence=evidence, fix=_DESIGN)
 
 
 def _below(machine: Machine, gpu: Gpu, link: PathLink, width: int, capable: int, evidence: list[Evidence]) -> Outcome:
@@ -147,7 +148,14 @@ def _slot_is_narrow(machine: Machine, gpu: Gpu, width: int, card: int, evidence:
         return _warn(machine, gpu, message, evidence, "certain")
     if width >= _least_lanes():
         return None
-    return finding("info", message, evidence=evidence)
+    return finding(
+        "info",
+        message,
+        evidence=evidence,
+        fix=Fix(
+            "Move the card to a slot with more lanes, if there is one and transfers to the host matter", safety="manual"
+        ),
+    )
 
 
 def _least_lanes() -> int:

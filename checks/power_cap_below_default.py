@@ -34,13 +34,15 @@ def power_cap_below_default(machine: Machine, gpu: Gpu) -> Outcome:
         return not_applicable("the driver states no usable power cap for this GPU")
     if cap >= _SHARE_OF_DEFAULT * default:
         return None
-    command = ShellCommand("sudo rocm-smi --resetpoweroverdrive")
+    command = ShellCommand()
     if gpu.vendor == "nvidia":
         command = shell("sudo nvidia-smi -pl {watts:number}", watts=f"{default:g}")
+    if gpu.vendor == "amd":
+        command = ShellCommand("sudo rocm-smi --resetpoweroverdrive")
     fix = Fix("Set the default power cap again if nobody lowered it on purpose", command=command, safety="manual")
     return info(
         f"The power cap is {cap:g} W, {1 - cap / default:.0%} below the default of {default:g} W, so full load runs "
         "slower.",
         evidence=[cite(power.cap_w, f"{cap:g} W"), cite(power.cap_default_w, f"default {default:g} W")],
-        fix=fix if gpu.vendor in ("amd", "nvidia") else None,
+        fix=fix,
     )

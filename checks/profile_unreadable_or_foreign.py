@@ -39,5 +39,11 @@ def profile_unreadable_or_foreign(machine: Machine) -> Outcome:
             )
         )
     if words := foreign(machine, expected):
-        found.append(warning(f"The profile {expected.name} was made for another machine: {words}.", fix=_FIX))
+        found.append(
+            warning(
+                f"The profile {expected.name} was made for another machine: {words}.",
+                evidence=[quote(f"profile {expected.name}", words)],
+                fix=_FIX,
+            )
+        )
     return found

@@ -42,7 +42,7 @@ def _judge(machine: Machine, label: str, members: tuple[LogEvent, ...], events: 
     evidence = quotes(machine, [*members, *unnamed])
     live = [event for event in members if is_current(event) and is_recent(event)]
     if not live:
-        return info(f"{words}.", evidence=evidence, subject=label)
+        return info(f"{words}.", evidence=evidence, subject=label, fix=_FIX)
     if any(_near(one, event) for one in other_events(machine, *_ORIGINS) for event in live):
         return warning(
             f"{words}; this follows from the error or reset that was logged beside it.",

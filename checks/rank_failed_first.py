@@ -52,6 +52,7 @@ def rank_failed_first(machine: Machine, run: JobRun) -> Outcome:
             f"{who} failed{_how(first)}, and the text does not say that the job ended so: the launcher may have "
             "started it again.",
             evidence=lines(run, [first.line]),
+            fix=Fix("If the job did end, read what that process printed before this line", safety="safe"),
         )
     if first.end is not None and first.end.exit_code > 0 and _says_why(machine):
         return None

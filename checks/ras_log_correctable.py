@@ -42,7 +42,7 @@ def ras_log_correctable(machine: Machine) -> Outcome:
                 )
             )
         else:
-            found.append(info(f"{words}. Results stay right.", evidence=evidence, subject=label))
+            found.append(info(f"{words}. Results stay right.", evidence=evidence, subject=label, fix=_FIX))
     return found
 
 

@@ -55,5 +55,6 @@ def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
             f"Over its life this GPU has counted {count.value} uncorrectable ECC errors; none since the driver was "
             "loaded.",
             evidence=[cite(count, f"aggregate: {count.value} uncorrectable")],
+            fix=Fix("Note the number; if it grows, take the GPU out of jobs and ask for a replacement", safety="safe"),
         )
     return None

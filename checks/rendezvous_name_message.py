@@ -62,6 +62,10 @@ def rendezvous_name_message(machine: Machine) -> Outcome:
             "The name of a host of the job cannot be looked up from its address (DNS backwards). Jobs run without; "
             "it matters only where the processes do not find each other.",
             evidence=shown(names),
+            fix=Fix(
+                "If processes do not find each other, give each node a line in /etc/hosts, or mend the reverse DNS",
+                safety="manual",
+            ),
         )
     if names and not weak:
         what = f"The host name {host} does not resolve" if host else "A host name of the rendezvous does not resolve"

@@ -46,7 +46,17 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
     live = [event for event in hard if is_current(event) and is_recent(event)]
     if not live:
         note = "" if hard else ", and the driver recovered by itself"
-        return info(f"A {words} occurred {when}{note}.", evidence=evidence, subject=label, cause="")
+        return info(
+            f"A {words} occurred {when}{note}.",
+            evidence=evidence,
+            subject=label,
+            cause="",
+            fix=Fix(
+                "If it comes back, note which program ran and read the lines before it",
+                command="sudo dmesg -T",
+                safety="safe",
+            ),
+        )
     programs = {str(event.values["process"]) for event in live if event.values.get("process")}
     if len(live) >= _OFTEN and len(programs) > 1:
         return error(

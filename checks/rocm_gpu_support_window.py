@@ -49,7 +49,13 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
     evidence = [cite(gpu.gfx, gfx), cite(install.version)]
     version = known(install.version)
     if gfx in row.gfx_deprecated:
-        return info(f"ROCm {version} still runs {gfx}, but its support is at its end.", evidence=evidence)
+        return info(
+            f"ROCm {version} still runs {gfx}, but its support is at its end.",
+            evidence=evidence,
+            fix=Fix(
+                "Stay on this series of ROCm for this GPU, and read the release notes before an update", safety="manual"
+            ),
+        )
     listed = [one for one in rocm_releases() if gfx in (one.gfx or ())]
     later = [one for one in listed if _first(one) > _first(row)]
     newer = later and not any(_first(one) <= _first(row) for one in listed)
@@ -63,5 +69,7 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
             confidence="likely",
         )
     return info(
-        f"ROCm {version} does not list {gfx} among its supported GPUs; that is no fault by itself.", evidence=evidence
+        f"ROCm {version} does not list {gfx} among its supported GPUs; that is no fault by itself.",
+        evidence=evidence,
+        fix=Fix("If libraries fail on it, use a release or a build that lists it", safety="manual"),
     )

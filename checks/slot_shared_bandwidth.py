@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
 from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
 from rocdoctor.fabric import pcie_pairs, training_gpus
 from rocdoctor.facts import Gpu, Machine, PcieHop
@@ -50,4 +50,8 @@ def _finding(root: PcieHop, below: list[Gpu]) -> Finding:
     return info(
         f"{len(below)} GPUs share {link} to the processor: {', '.join(gpu.label for gpu in below[:8])}.",
         evidence=evidence,
+        fix=Fix(
+            "If they load data at once, move one to a slot of another root port, or expect to share its bandwidth",
+            safety="manual",
+        ),
     )

@@ -40,6 +40,11 @@ def _listed(machine: Machine) -> Sequence[Subject] | NotApplicable:
     return nodes or NotApplicable("no state of Slurm nodes in this evidence")
 
 
+_WAIT = Fix(
+    "Ask those who run the cluster when the node comes back, or use another one", command="sinfo -R", safety="safe"
+)
+
+
 @check(_listed)
 def slurm_node_drained(machine: Machine, node: SlurmNode) -> Outcome:
     out = [state for state in node.states if state in _OUT]
@@ -117,7 +122,7 @@ def _finding(
         severity,
         f"Slurm has node {node.names} out of service ({state}{by}): {meaning}.",
         evidence=[shown],
-        fix=None if severity == "info" else fix,
+        fix=_WAIT if severity == "info" else fix,
         cause=cause,
         confidence=confidence,
     )

@@ -25,6 +25,7 @@ _FIX = Fix(
     "Reboot; if the firmware stays silent, power the machine off and on, then update driver and firmware",
     safety="reboots",
 )
+_WATCH = Fix("If it comes back, update driver and firmware, and power the machine off and on", safety="manual")
 
 
 @check(gpu_log("amd", "smu-no-response"))
@@ -42,7 +43,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
     ]  # fmt: skip
     if not live or back:
         since = "a reset brought the GPU back" if back else "the driver was loaded again or the machine resumed since"
-        return info(f"{words}; {since}.", evidence=evidence, subject=label)
+        return info(f"{words}; {since}.", evidence=evidence, subject=label, fix=_WATCH)
     # Power and clocks come from this firmware: a GPU that tells them now has a firmware that answers.
     named = [gpu for gpu in machine.gpus if gpu.vendor == "amd" and value_or(gpu.bdf, None) in (live[-1].bdf, None)]
     answers = any(isinstance(gpu.power.now_w, Known) for gpu in named)

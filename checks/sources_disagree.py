@@ -14,9 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, not_applicable, quote, whole_machine
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, not_applicable, quote, whole_machine
 from rocdoctor.facts import Disagreement, Machine
 
+_FIX = Fix("Check that both outputs come from this machine and from the same boot", safety="safe")
 _MOST = 20  # findings; more are counted in the last one
 
 
@@ -29,14 +30,21 @@ def sources_disagree(machine: Machine) -> Outcome:
     found = [_finding(one) for one in plain[:_MOST]]
     left = len(plain) - _MOST
     if left > 0:
-        found.append(info(f"Sources differ in {left} more facts."))
+        found.append(
+            info(
+                f"Sources differ in {left} more facts.",
+                evidence=[evidence for one in plain[_MOST : _MOST + 6] for evidence in _values(one)],
+                fix=_FIX,
+            )
+        )
     return found
 
 
 def _finding(one: Disagreement) -> Finding:
     values = " and ".join(value[:60] for value, _ in one.values[:3])
-    evidence = tuple(quote(source, value[:200]) for value, source in one.values[:6])
-    fix = Fix("Check that both outputs come from this machine and from the same boot", safety="safe")
-    return Finding(
-        "info", f"Sources differ on {one.fact}: {values}; the first one counts.", evidence, fix, subject=one.subject
-    )
+    message = f"Sources differ on {one.fact}: {values}; the first one counts."
+    return Finding("info", message, _values(one), _FIX, subject=one.subject)
+
+
+def _values(one: Disagreement) -> tuple[Evidence, ...]:
+    return tuple(quote(source, value[:200]) for value, source in one.values[:6])

@@ -51,6 +51,11 @@ def throttling_now(machine: Machine, gpu: Gpu) -> Outcome:
             f"At {busy} % load the driver gives {', '.join(heat)} as a reason for lower clocks; the card's temperature "
             "limits are not known here, and some firmware always sets such a flag.",
             evidence=evidence,
+            fix=Fix(
+                "Look at the temperatures under load; a card that is cool has no need to slow down",
+                command="rocm-smi --showtemp",
+                safety="safe",
+            ),
         )
     if heat:
         at = f" at {hottest.input_c:g} °C ({hottest.sensor.label})" if hottest is not None else ""

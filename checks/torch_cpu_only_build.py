@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
+from rocdoctor.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
 from rocdoctor.evidence import NOT_ASKED, first_known, known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import is_driven
@@ -68,5 +68,10 @@ def torch_cpu_only_build(machine: Machine) -> Outcome:
         known(first_known(unsure[0].pci_id, unsure[0].name))
         return warning(text, evidence=evidence, fix=fix, explains=_EXPLAINS, confidence="likely")
     return info(
-        f"{text} Official wheels have no code made for this GPU either, or it is an integrated one.", evidence=evidence
+        f"{text} Official wheels have no code made for this GPU either, or it is an integrated one.",
+        evidence=evidence,
+        fix=Fix(
+            "Leave it, if training on the CPU is meant; else build torch for this GPU or use a community build",
+            safety="manual",
+        ),
     )

@@ -58,7 +58,11 @@ def torch_gpu_count_mismatch(machine: Machine) -> Outcome:
         fix = Fix(f"Change or unset {variable} where it is set, if this is not wanted", safety="safe")
         return info(f"{fewer}: {variable} is set.", evidence=evidence, fix=fix)
     if value_or(machine.kfd_nodes_hidden, 0) or value_or(machine.container.kind, "none") != "none":
-        return info(f"{fewer}; a container or scheduler gives this process its share.", evidence=evidence)
+        return info(
+            f"{fewer}; a container or scheduler gives this process its share.",
+            evidence=evidence,
+            fix=Fix("If more are wanted, ask the scheduler or start the container with more devices", safety="manual"),
+        )
     if not machine.environment.complete:
         raise NotKnown(Unknown("the environment is not wholly known, and a variable may select GPUs"))
     tool = "rocminfo" if who == "amd" else "nvidia-smi"

@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
+from rocdoctor.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
 from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.torch_stack import (
@@ -34,6 +34,9 @@ from rocdoctor.torch_stack import (
 )
 
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
+
+
+_MEANT = Fix("Leave it, unless the integrated GPU is to be used; then install the build for it", safety="manual")
 
 
 @check(needs_torch(machine_with_gpus), cause="wrong-backend-build")
@@ -72,7 +75,9 @@ def torch_wrong_vendor_build(machine: Machine) -> Outcome:
     explains = ("torch-gpu-count-mismatch", "gpu-arch-not-built", "driver-too-old", "python-package-mismatch")
     fix = reinstall(wheel_index(first, driver))
     if not wanted:
-        return info(f"{text} It is an integrated GPU, so training on the CPU may be meant.", evidence=evidence)
+        return info(
+            f"{text} It is an integrated GPU, so training on the CPU may be meant.", evidence=evidence, fix=_MEANT
+        )
     if sure and machine.gpus_complete:
         return error(text, evidence=evidence, fix=fix, explains=explains)
     return warning(text, evidence=evidence, fix=fix, explains=explains, confidence="likely")

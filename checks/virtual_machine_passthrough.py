@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, cite, info, machine_with_gpus
+from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_gpus
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
 
@@ -30,4 +30,8 @@ def virtual_machine_passthrough(machine: Machine) -> Outcome:
         "faults of "
         "the hardware show on its host.",
         evidence=[cite(machine.container.virtual_machine)],
+        fix=Fix(
+            "Where a fault of the hardware is suspected, ask who runs the host for its kernel log and PCIe links",
+            safety="manual",
+        ),
     )

@@ -74,7 +74,11 @@ def _chain(machine: Machine, first: Variable, second: Variable, left: int, some:
     )
     evidence = _evidence(first, second)
     if scheduler(machine.environment) is not None:
-        return info(f"{message}asks for numbers beyond that. A batch scheduler may have set both.", evidence=evidence)
+        return info(
+            f"{message}asks for numbers beyond that. A batch scheduler may have set both.",
+            evidence=evidence,
+            fix=_fix(first.name, second.name),
+        )
     if some:
         return warning(
             f"{message}asks for more than that, so some GPUs stay unused.", evidence=evidence,

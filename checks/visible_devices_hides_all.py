@@ -69,7 +69,11 @@ def _finding(machine: Machine, step: Selection, count: int | None) -> Finding | 
     if batch is not None:
         if step.kept:
             return None  # numbers of a scheduler may count what a cgroup leaves
-        return info(f"{shown}: this batch job was given no GPU.", evidence=evidence)
+        return info(
+            f"{shown}: this batch job was given no GPU.",
+            evidence=evidence,
+            fix=Fix("Ask for GPUs when the job is submitted (Slurm --gres=gpu:N or --gpus=N)", safety="manual"),
+        )
     fix = Fix(
         f"Unset {variable.name} and remove it from {where_set(variable)}, or list GPUs that exist",
         command=shell("unset {name:name}", name=variable.name),

@@ -27,7 +27,11 @@ def vram_lost(machine: Machine) -> Outcome:
     words = f"A reset wiped the VRAM {times(len(events))}, last {age(machine, events)}"
     evidence = quotes(machine, events)
     if all(event.before_driver_load for event in events) or not is_recent(events[-1]):
-        return info(f"{words}; the driver has worked since.", evidence=evidence)
+        return info(
+            f"{words}; the driver has worked since.",
+            evidence=evidence,
+            fix=Fix("If jobs failed then, start them again from their last checkpoint", safety="safe"),
+        )
     return warning(
         f"{words}: jobs that had data on the GPUs lost it.",
         evidence=evidence,

@@ -69,6 +69,10 @@ def wsl_limits(machine: Machine) -> Outcome:
     return info(
         "This is WSL: the GPU driver is that of Windows; rocm-smi, amd-smi, /dev/kfd and PCI facts do not exist here.",
         evidence=[kind],
+        fix=Fix(
+            "Use rocminfo, nvidia-smi or torch to see the GPU; drivers and sensors are looked at in Windows",
+            safety="safe",
+        ),
     )
 
 

@@ -41,6 +41,7 @@ _FIX = Fix(
     effective="reboot",
     verify="rocm-smi --showtopo",
 )
+_BRIDGES = Fix("If the cards should be joined, power off and look at the bridges between them", safety="manual")
 
 
 @check(machine_with_amd)
@@ -110,7 +111,7 @@ def _unequal(machine: Machine, groups: list[list[Gpu]]) -> Outcome:
                 "warning" if harm else "info",
                 f"{part} have fewer XGMI links than the {most} of the others: {shown}.",
                 evidence=[cite(gpu.pci_id, f"{gpu.label}: {counts[gpu.index]} XGMI links") for gpu in fewer[:4]],
-                fix=_FIX if harm else None,
+                fix=_FIX if harm else _BRIDGES,
                 confidence="likely",
             )
         )

@@ -83,9 +83,21 @@ def event(kind: str, text: str = "", bdf: str | None = None, **values: Any) -> L
     return LogEvent(kind, 1, text or kind, bdf, values=values, **named)
 
 
+def keeps_contract(verdicts: Sequence[Verdict]) -> None:
+    """Every finding says what to do and what it rests on, with the question that was answered."""
+    for verdict in verdicts:
+        if verdict.state == "fail":
+            found = verdict.finding
+            assert found is not None and found.message, verdict
+            assert found.fix is not None and found.fix.text.strip(), verdict
+            assert any(one.source and one.value for one in found.evidence), verdict
+
+
 def judge(name: str, of: Machine) -> list[Verdict]:
-    """The verdicts of one of our checks."""
-    return run_check(load_check(ROOT / "checks" / f"{name.replace('-', '_')}.py"), of)
+    """The verdicts of one of our checks, which keep the contract of findings."""
+    verdicts = run_check(load_check(ROOT / "checks" / f"{name.replace('-', '_')}.py"), of)
+    keeps_contract(verdicts)
+    return verdicts
 
 
 def states(verdicts: Sequence[Verdict]) -> list[str]:

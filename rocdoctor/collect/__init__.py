@@ -31,7 +31,7 @@ from rocdoctor.collect.run import collect_run
 from rocdoctor.collect.sleep import sleeping
 from rocdoctor.collect.slurm import collect_slurm_nodes
 from rocdoctor.collect.smoke import collect_smoke
-from rocdoctor.collect.sources import read_tools
+from rocdoctor.collect.sources import questions, read_tools
 from rocdoctor.collect.voices import with_voices
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, ToolFailure
@@ -57,7 +57,12 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
     vendors = sorted({record.vendor for record in view.records})
     asleep = set() if wake or smoke else sleeping(view.records)
     awake = [vendor for vendor in vendors if vendor not in asleep]
-    tools = read_tools(host, awake, several=len({record.bdf for record in view.records}) > 1)
+    several = len({record.bdf for record in view.records}) > 1
+    if host.kind == "live":  # side by side: where a driver hangs, all of them do
+        importing = not asleep and {"amd", "nvidia"} & set(vendors)
+        host.prefetch([*questions(host, awake, several), *([software.question(True)] if importing else [])])
+        log.prefetch_journal(host)
+    tools = read_tools(host, awake, several)
     gpus.add_tools(view, tools)
     running = kernel.collect_kernel(host, tools)
     distribution = system.collect_os(host)

@@ -80,6 +80,8 @@ def from_sysfs(host: Host) -> GpuView:
     view.complete = listed.ok and listed.complete and bool(devices)
     known = {display.bdf.value for display in view.displays if isinstance(display.bdf, Known)}
     view.records += [record for record in drm.records(host) if record.bdf not in known]
+    if host.kind == "folder":
+        view.records += nvidia.records_of_module(host, {record.bdf for record in view.records})
     view.topology = kfd.topology(host)
     view.records += view.topology.records
     return view
@@ -148,6 +150,8 @@ def _from_event(record: GpuRecord, event: LogEvent, question: str) -> None:
 
 def _log_vendor(text: str) -> str | None:
     lowered = text[:200].lower()
+    if lowered.startswith("nvidia-nvswitch"):  # the address is that of a switch
+        return None
     if lowered.startswith(
         ("amdgpu", "radeon", "kfd", "[drm] initializing kernel modesetting", "[drm] initialized amdgpu")
     ):

@@ -13,6 +13,7 @@ from rocdoctor.parsers.dmesg import parse
 QUESTIONS = (
     "run dmesg", "run journalctl -k -b --no-pager -o short-monotonic", "run journalctl -k -b --no-pager",
     "run journalctl --dmesg --no-pager", "read /var/log/dmesg", "read /var/log/kern.log",
+    "read /var/log/messages", "read /var/log/syslog",
 )  # fmt: skip
 _LIVE = QUESTIONS[:2]
 
@@ -20,6 +21,13 @@ _LIVE = QUESTIONS[:2]
 def prefetch(host: Host) -> None:
     """Start on the log early: the ring buffer of a busy server takes a while to print."""
     host.prefetch(QUESTIONS[:1])
+
+
+def prefetch_journal(host: Host) -> None:
+    """Start on the journal where the ring buffer is refused: one that hangs then costs its deadline beside others."""
+    answer = host.ask(QUESTIONS[0])
+    if answer.status != "timeout" and answer.exit_code != 0:
+        host.prefetch(_LIVE[1:])
 
 
 def _spelled_otherwise(host: Host) -> list[str]:
@@ -35,6 +43,8 @@ def collect_log(host: Host, uptime_s: Fact[float]) -> Fact[KernelLog]:
         if not answer.ok or not answer.data:
             if answer.status in ("denied", "timeout"):
                 refusal = refusal or answer.unknown()
+            if answer.status == "timeout" and host.kind == "live":
+                break  # the journal of a machine that is this slow would cost another deadline
             continue
         log = parse(answer.text, kernel_signatures())
         if log.refused is not None and not log.events:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.ask import as_fact, names_in
 from rocdoctor.collect.recorded import outputs, stated
 from rocdoctor.collect.sources import Tools
-from rocdoctor.evidence import Fact, Known, Source, Unknown, first_known
+from rocdoctor.evidence import Fact, Known, Source, Unknown, first_known, value_or
 from rocdoctor.facts import NumaNode
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers.cpu import parse_lscpu
 from rocdoctor.parsers.cpuset import canonical_list, list_to_set, mask_to_list
 from rocdoctor.parsers.numa import parse_distances, parse_node_meminfo, parse_numactl_hardware
+from rocdoctor.parsers.pci import parse_bdf
 
 if TYPE_CHECKING:
     from rocdoctor.parsers.lstopo_records import HwlocTopology
 
 _SYSFS = "/sys/devices/system/node"
+_OF_GPUS = "/proc/driver/nvidia/gpus/*/numa_status"  # memory of GPUs that are coherent with the processor
 _GAP = Unknown("no source in this evidence tells")
 
 
@@ -28,14 +30,29 @@ def collect_numa(host: Host, tools: Tools) -> tuple[NumaNode, ...]:
     found: dict[int, list[NumaNode]] = {}
     for node in [*_from_sysfs(host), *_from_listings(host, tools)]:
         found.setdefault(node.node, []).append(node)
-    return tuple(_merged(nodes) for _, nodes in sorted(found.items()))
+    of_gpus = (
+        _of_gpus(host) if any(value_or(node.cpulist, None) == "" for nodes in found.values() for node in nodes) else {}
+    )
+    return tuple(replace(_merged(nodes), gpu=of_gpus.get(number)) for number, nodes in sorted(found.items()))
+
+
+def _of_gpus(host: Host) -> dict[int, str]:
+    """NUMA node -> PCI address of the GPU whose memory it is."""
+    found: dict[int, str] = {}
+    for path in names_in(host, _OF_GPUS):
+        answer = host.ask(f"read {path}")
+        node = re.search(r"^Node:\s{1,40}(\d{1,4})$", answer.text, re.MULTILINE) if answer.ok else None
+        bdf = parse_bdf(path.split("/")[-2])
+        if node is not None and bdf is not None:
+            found[int(node[1])] = bdf
+    return found
 
 
 def _merged(nodes: list[NumaNode]) -> NumaNode:
     """Each field from the first source that knows it."""
     if len(nodes) == 1:
         return nodes[0]
-    names = [field.name for field in fields(NumaNode) if field.name != "node"]
+    names = [field.name for field in fields(NumaNode) if field.name not in ("node", "gpu")]
     return NumaNode(nodes[0].node, **{name: first_known(*(getattr(node, name) for node in nodes)) for name in names})
 
 

@@ -1,19 +1,45 @@
-"""GPUs as nvidia-smi shows them."""
+"""GPUs as nvidia-smi shows them, and as the folder of the kernel module does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from rocdoctor.collect.ask import names_in
 from rocdoctor.collect.records import GpuRecord
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source
 from rocdoctor.facts import GpuProcess, NvLink, RasBlock, Temperature
+from rocdoctor.host.base import Host
+from rocdoctor.parsers.pci import parse_bdf
+from rocdoctor.parsers.pci_link import parse_numa_node
 
 if TYPE_CHECKING:
     from rocdoctor.parsers.nvidia_links import NvLinkStatus
     from rocdoctor.parsers.nvidia_records import NvidiaGpu, NvidiaSmi
 
 T = TypeVar("T")
+
+_MODULE = "/proc/driver/nvidia/gpus/*"
+
+
+def records_of_module(host: Host, known: Collection[str | None]) -> list[GpuRecord]:
+    """GPUs that only the kernel module's folder in /proc names, as in a dump that lacks the files of their devices."""
+    found: list[GpuRecord] = []
+    for folder in names_in(host, _MODULE):
+        bdf = parse_bdf(folder.rsplit("/", 1)[-1])
+        if bdf is None or bdf in known:
+            continue
+        record = GpuRecord("sysfs", "nvidia", bdf=bdf)
+        record.put("bdf", bdf, f"list {_MODULE}")
+        record.put("driver", "nvidia", f"list {_MODULE}")
+        answer = host.ask(f"read {folder}/information")
+        if answer.ok and (model := re.match(r"Model:\s{1,40}(\S.{0,100})", answer.text)):
+            record.put("name", model[1].strip(), answer.question, 1)
+        place = host.ask(f"read /sys/bus/pci/devices/{bdf}/numa_node")
+        record.put("numa_node", parse_numa_node(place.text) if place.ok else None, place.question, 1)
+        found.append(record)
+    return found
 
 
 def smi_records(smi: NvidiaSmi, question: str, source: str) -> list[GpuRecord]:

@@ -74,6 +74,8 @@ def devices(host: Host) -> tuple[list[PciDevice], Answer]:
             listed = replace(listed, complete=False)
         if bdf is not None and answer.ok:
             found.append(PciDevice(bdf, folder, parse_uevent(answer.text), question, whole))
+        elif bdf is not None and host.kind != "live" and (event := _from_files(host, folder)) is not None:
+            found.append(PciDevice(bdf, folder, event, f"read {folder}/vendor", False))
     return found, listed
 
 
@@ -115,6 +117,19 @@ def hop(host: Host, bdf: str) -> PcieHop:
 
 def _hex(fact: Fact[int]) -> Fact[str]:
     return Known(f"{fact.value:04x}", fact.source) if isinstance(fact, Known) else fact
+
+
+def _from_files(host: Host, folder: str) -> PciUevent | None:
+    """What the uevent file would say, where an excerpt has the single files instead."""
+    names = ("vendor", "device", "class", "subsystem_vendor", "subsystem_device")
+    values = {name: answer.text.strip() for name in names if (answer := host.ask(f"read {folder}/{name}")).ok}
+    if not {"vendor", "class"} <= values.keys():
+        return None
+    driver = host.ask(f"link {folder}/driver")
+    ids = [f"{values.get(one, '')}:{values.get(two, '')}".replace("0x", "") for one, two in (names[:2], names[3:])]
+    text = f"PCI_CLASS={values['class']}\nPCI_ID={ids[0]}\nPCI_SUBSYS_ID={ids[1]}\n"
+    text += f"DRIVER={driver.text.strip().rsplit('/', 1)[-1]}\n" if driver.ok else ""
+    return replace(parse_uevent(text), lines={})
 
 
 def gpu_record(host: Host, device: PciDevice, vendor: str) -> GpuRecord:

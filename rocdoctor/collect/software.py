@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from rocdoctor.collect.listed_software import listed_torch
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
-from rocdoctor.facts import CudaToolkit, RocmInstall, TorchBuild, TorchDevice
+from rocdoctor.facts import CudaToolkit, NoAnswer, RocmInstall, TorchBuild, TorchDevice
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.parsers import interpreter
 from rocdoctor.parsers.interpreter import InterpreterReport, PythonFacts
@@ -82,12 +82,14 @@ def collect_torch(host: Host, import_torch: bool) -> TorchBuild:
         if listed is not None:
             return listed
         gap = answer.unknown()
-        return TorchBuild(interpreter=gap, python=gap, version=gap, packages=gap)
+        return TorchBuild(interpreter=gap, python=gap, version=gap, packages=gap, no_answer=gap)
     return _build(interpreter.parse(answer.text), answer)
 
 
 def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
-    gap = Unknown("the interpreter did not tell", "unparsable", answer.source())
+    gap = answer.unknown() if not answer.ok else Unknown("the interpreter did not tell", "unparsable", answer.source())
+    if report.asked is not None:
+        gap = Unknown(f"{report.asked}: {gap.why}", gap.reason, gap.source)
 
     def known(value: T | None, line: int | None = None) -> Fact[T]:
         return gap if value is None else Known(value, answer.source(line))
@@ -104,8 +106,10 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
     }
     shadows = [f"{one.name} is installed more than once" for one in report.duplicates]
     shadows += [f"{one.path} hides {one.name}" for one in report.shadows or () if one.role]
+    path, path_line = (python.executable, python.line) if python else (report.asked, report.asked_line)
     return TorchBuild(
-        interpreter=known(python.executable if python else None, python.line if python else None),
+        interpreter=known(path, path_line),
+        no_answer=_no_answer(report, answer),
         python=known(python.version if python else None, python.line if python else None),
         version=_torch_version(report, answer, gap),
         hip=_backend(static, "hip", answer, gap),
@@ -124,6 +128,19 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
         environment=known(_environment(python), python.line if python else None),
         externally_managed=known(_managed(python), python.line if python else None),
     )
+
+
+def _no_answer(report: InterpreterReport, answer: Answer) -> Fact[NoAnswer | None]:
+    """Whether the interpreter said what it was asked, or how it failed to."""
+    step = (report.runtime.unfinished_step if report.runtime is not None else None) or ""
+    path = report.asked or ""
+    if answer.status == "timeout":
+        return Known(NoAnswer("timeout", step, answer.note, path), answer.source(report.asked_line))
+    if report.python is not None or report.asked is None:
+        return Known(None, answer.source()) if report.python is not None else NOT_ASKED
+    if answer.status == "denied":
+        return Known(NoAnswer("denied", path=path), answer.source(report.asked_line))
+    return Known(NoAnswer("flood" if answer.truncated else "silent", path=path), answer.source(report.asked_line))
 
 
 def _environment(python: PythonFacts | None) -> str | None:

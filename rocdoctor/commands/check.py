@@ -10,7 +10,16 @@ from rocdoctor import output
 from rocdoctor.check import SEVERITIES
 from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
-from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+from rocdoctor.commands.common import (
+    Progress,
+    chosen_checks,
+    colour_wanted,
+    open_host,
+    print_json,
+    read_from,
+    wants,
+    width,
+)
 from rocdoctor.diagnose import Diagnosis, diagnose
 from rocdoctor.facts import Expected
 from rocdoctor.host.base import Host
@@ -29,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         collect(host, getattr(options, "import_torch", False), wake=getattr(options, "wake", False)), expected=expected
     )
     progress.say("judging")
-    diagnosis = diagnose(machine, checks, problems)
+    diagnosis = diagnose(machine, checks, [*problems, *read_from(host)])
     seconds = progress.done()
     show(options, host, diagnosis, seconds, {one.name: one.title for one in checks})
     return exit_code(diagnosis, options.fail_on)

@@ -35,6 +35,12 @@ def open_host(options: argparse.Namespace, far: bool = False) -> Host:
     return add_answers(host, options.add)
 
 
+def read_from(host: Host) -> list[str]:
+    """Which files evidence of no known layout was read from, as a note of the report."""
+    said = getattr(host, "read_from", "") or getattr(getattr(host, "inner", host), "read_from", "")
+    return [said] if said else []
+
+
 def chosen_checks(
     only: Iterable[str], skip: Iterable[str], folders: Iterable[str] = ()
 ) -> tuple[list[Check], list[str]]:

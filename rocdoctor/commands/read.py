@@ -11,7 +11,7 @@ from rocdoctor import output
 from rocdoctor.check import Check, Evidence, Finding
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code, show
-from rocdoctor.commands.common import chosen_checks, colour_wanted, open_host, print_json, wants, width
+from rocdoctor.commands.common import chosen_checks, colour_wanted, open_host, print_json, read_from, wants, width
 from rocdoctor.diagnose import Diagnosis, diagnose
 from rocdoctor.host.base import Host
 from rocdoctor.host.text import TextHost, open_text
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) -> Diagnosis:
     """The diagnosis; of a pasted text with the questions that it leaves open."""
-    diagnosis = diagnose(collect(host), checks, problems)
+    diagnosis = diagnose(collect(host), checks, [*problems, *read_from(host)])
     if host.kind != "text":
         return diagnosis
     main = diagnosis.causes[0].cause if diagnosis.causes else ""

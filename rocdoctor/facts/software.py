@@ -41,6 +41,16 @@ class TorchDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """How an interpreter failed to answer; ``step`` is the last one that it began ("import torch"), "" before any."""
+
+    kind: Literal["timeout", "denied", "silent", "flood"]
+    step: str = ""
+    within: str = ""  # the deadline of a timeout, as "5s"
+    path: str = ""  # as it was started
+
+
+@dataclass(frozen=True, slots=True)
 class TorchBuild:
     """The interpreter under test and its torch. ``version`` is Known(None) when torch is not installed there."""
 
@@ -61,6 +71,7 @@ class TorchBuild:
     arch_list_complete: bool = False  # what is not in arch_list is not in the build
     torch_requires: Mapping[str, str] = field(default_factory=dict)  # what torch itself demands: triton -> "==3.1.0"
     environment: Fact[str] = NOT_ASKED  # venv, conda, pyenv, uv, nix, system, other: who provides the interpreter
+    no_answer: Fact[NoAnswer | None] = NOT_ASKED  # Known(None): the interpreter answered
     externally_managed: Fact[bool] = NOT_ASKED  # pip refuses to install into it (PEP 668)
 
 

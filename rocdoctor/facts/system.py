@@ -16,6 +16,7 @@ class NumaNode:
     cpulist: Fact[str] = NOT_ASKED
     memory_bytes: Fact[int] = NOT_ASKED
     distances: Fact[tuple[int, ...]] = NOT_ASKED
+    gpu: str | None = None  # PCI address of the GPU whose memory it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import contextlib
 import glob
+import json
 import os
 import queue
 import re
@@ -24,7 +25,7 @@ from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
 from rocdoctor.host.devices import open_as, open_as_we_are, stat_text
 from rocdoctor.host.programs import find_interpreter, find_program, interpreter_environment, invoking_user, refusal
-from rocdoctor.host.running import GRACE_S, programs_at_once, run_bounded, threads_fit
+from rocdoctor.host.running import GRACE_S, Loading, programs_at_once, run_bounded, threads_fit
 
 if TYPE_CHECKING:
     from rocdoctor.smoke.live import Aside
@@ -81,6 +82,8 @@ class LiveHost:
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
+        self._probed: dict[str, str] = {}  # question to an interpreter -> its path
+        self._loading: dict[str, Loading] = {}
         self._stuck: list[str] = []  # the folders of files whose reading hangs
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._reading = self._start_reader()
@@ -102,8 +105,10 @@ class LiveHost:
         while not pending.done.wait(limit):
             began = pending.began
             waited += 1
-            if began is not None and time.monotonic() - began >= limit:
-                pending.finish(Answer(question, "timeout", note=f"{limit:g}s", seconds=limit))
+            loading = self._loading.get(question)
+            if began is not None and time.monotonic() - began >= limit and not (loading and loading.busy):
+                late = Answer(question, "timeout", note=f"{limit:g}s", seconds=limit)
+                pending.finish(self._naming(late) if question.startswith("python ") else late)
                 if not slow:
                     self.hung(question)
             if slow and not pending.taken and waited > 1:
@@ -134,9 +139,7 @@ class LiveHost:
         if question.startswith("smoke "):
             soak = re.search(r" soak=([0-9]{1,4}(?:\.[0-9]{1,4})?)\b", question)
             return _SMOKE_LIMIT_S + (60.0 * float(soak[1]) if soak else 0.0)
-        if question.startswith("python "):
-            return self.timeout_s * 3 + 2 * GRACE_S + 1.0
-        if question.startswith("run "):
+        if question.startswith(("run ", "python ")):
             return self.timeout_s + 2 * GRACE_S + 1.0
         if not self._stuck:
             return self.timeout_s
@@ -242,10 +245,20 @@ class LiveHost:
             return Answer(question, "failed", note=how.refused)
         options = [word for word in words[1:] if not how.not_imported or word != "--import"]
         options += ["--not-imported", how.not_imported] if how.not_imported else []
-        # Importing torch reads gigabytes from a cold disk: its deadline is wider than that of other questions.
-        limit = self.timeout_s * (3 if "--import" in words else 1)
+        self._probed[question] = interpreter
+        # Importing torch reads gigabytes from a cold disk: as long as it reads, it may take longer than others.
+        self._loading[question] = loading = Loading(self.timeout_s * 3)
         argv = [interpreter, "-B", str(PROBE), *options]
-        return run_bounded(question, argv, limit, how.environment, how.who)
+        return self._naming(run_bounded(question, argv, self.timeout_s, how.environment, how.who, loading=loading))
+
+    def _naming(self, answer: Answer) -> Answer:
+        """The answer of an interpreter that has not told about itself, with its path in front."""
+        told = answer.ok and not answer.truncated and b'"part": "static"' in answer.data
+        if told or answer.status == "failed":  # the note of a failure names it
+            return answer
+        path = self._probed.get(answer.question) or self.python or answer.question.split(" ")[1]
+        line = json.dumps({"schema": "rocdoctor.probe/1", "part": "asked", "interpreter": path})
+        return replace(answer, data=normalise(line.encode() + b"\n" + answer.data), complete=False)
 
     def smoke(self, question: str) -> Answer:
         """Run smoke tests in this thread."""

@@ -16,7 +16,7 @@ from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
 from rocdoctor.host.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.overlay import OverlayHost
-from rocdoctor.host.tree import DiskTree, TreeError, TreeHost
+from rocdoctor.host.tree import DiskTree, Tree, TreeError, TreeHost
 
 if TYPE_CHECKING:
     from rocdoctor.host.masking import Masker
@@ -112,7 +112,7 @@ def open_evidence(argument: str) -> Host:
             if pickles:
                 name, head = pickles[0]
                 raise InputError(f"{path / name}: {pickle_advice(head, str(path / name))}")
-            return TreeHost(DiskTree(path), path.name or path.resolve().name)
+            return _open_tree(DiskTree(path), path.name or path.resolve().name)
         if argument == "-":
             return _from_bytes(_standard_input(), "standard input")
         path = _regular_file(argument)
@@ -123,12 +123,21 @@ def open_evidence(argument: str) -> Host:
                 raise InputError(f"{argument}: larger than {MAX_ARCHIVE_BYTES // 2**20} MiB")
             from rocdoctor.host.archive import TarTree
 
-            return TreeHost(TarTree(path), path.name)
+            return _open_tree(TarTree(path), path.name)
         return _from_bytes(_content(argument), path.name)
     except (TreeError, CaptureError, _NotText) as error:
         raise InputError(f"{'standard input' if argument == '-' else argument}: {error}") from None
     except OSError as error:
         raise InputError(f"{argument}: {error.strerror or error}") from None
+
+
+def _open_tree(tree: Tree, origin: str) -> Host:
+    try:
+        return TreeHost(tree, origin)
+    except TreeError:  # no known layout: then what the text reader knows
+        from rocdoctor.host.loose import open_loose
+
+        return open_loose(tree, origin)
 
 
 def read_text(argument: str) -> str:
@@ -236,9 +245,13 @@ def _from_bytes(data: bytes, origin: str) -> Host:
         return CaptureHost(parse(data), origin)
     if is_pickle(data):
         raise _NotText(pickle_advice(data, origin))
-    from rocdoctor.host.text import open_text
+    from rocdoctor.host.text import TextHost, open_text
+    from rocdoctor.host.whole import whole_output
 
-    return open_text(named(decode(data), origin), origin)
+    text = decode(data)
+    if (answer := whole_output(text)) is not None:
+        return TextHost({answer.question: answer, "text": Answer("text", "ok", complete=False)}, origin)
+    return open_text(named(text, origin), origin)
 
 
 def add_answers(host: Host, arguments: list[str]) -> Host:

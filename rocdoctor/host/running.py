@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -28,6 +29,9 @@ GRACE_S = 0.3
 # How long a pipe is read after its program has ended: a program of its own that lives on may hold it open.
 _AFTER_END_S = 1.0
 _POLL_S = 0.05
+# A program that reads this much from storage in a second is being loaded from a slow disk; it does not hang.
+_LOADING_BYTES = 1024 * 1024
+_LOADING_S = 1.0
 # Kept of a program that did not end in time: where it hung stands at the end of a few lines.
 _MAX_UNFINISHED_BYTES = 256 * 1024
 # Far more than any tool says of a machine full of GPUs; only logs are longer.
@@ -71,14 +75,17 @@ def run_bounded(
     environment: Mapping[str, str] | None = None,
     who: Identity | None = None,
     handed: Sequence[int] = (),
+    loading: Loading | None = None,
 ) -> Answer:
     """Run a program with a deadline and a bounded output; its whole process group is ended for certain.
 
     One that prints more than is kept is ended at once, and its answer is cut. ``who``: as another user, which root
-    may; ``handed``: descriptors that the program gets.
+    may; ``handed``: descriptors that the program gets. The deadline moves while ``loading`` says that the program is
+    still being read from a slow disk.
     """
     most = MAX_ANSWER_BYTES if argv[0].rsplit("/", 1)[-1] in _LOGS else min(MAX_TOOL_BYTES, MAX_ANSWER_BYTES)
-    deadline = time.monotonic() + limit_s
+    began = time.monotonic()
+    deadline = began + limit_s
     try:
         child = _start(argv, environment, who, handed)
     except PermissionError:
@@ -86,17 +93,23 @@ def run_bounded(
     except OSError as error:
         return Answer(question, "failed", note=f"cannot start {argv[0]}: {error.strerror}")
     try:
-        out, err, late = _outputs(child, deadline, most)
+        if loading is not None:
+            loading.start(child.pid)
+        out, err, late = _outputs(child, deadline, most, loading)
         flood = max(len(out), len(err)) > most
+        if loading is not None and loading.busy:
+            deadline = max(deadline, time.monotonic() + _AFTER_END_S)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            child.wait(0.0 if flood else max(0.0, deadline - time.monotonic()))
+            child.wait(0.0 if flood or late else max(0.0, deadline - time.monotonic()))
         timed_out = not flood and (late or child.poll() is None)
+        took = time.monotonic() - began
     finally:
         _end([child])
         with _lock:
             _running.discard(child)
     if timed_out:
-        return Answer(question, "timeout", normalise(out[:_MAX_UNFINISHED_BYTES]), note=f"{limit_s:g}s", complete=False)
+        note = f"{limit_s if took < limit_s + _LOADING_S else int(took):g}s"
+        return Answer(question, "timeout", normalise(out[:_MAX_UNFINISHED_BYTES]), note=note, complete=False)
     code = None if flood else child.returncode
     if code != 0 or not out.strip():  # the reason of a failure usually stands on stderr
         out = out.rstrip(b"\n") + (b"\n" if out.strip() else b"") + err
@@ -120,7 +133,43 @@ def _start(
     return child
 
 
-def _outputs(child: subprocess.Popen[bytes], deadline: float, most: int) -> tuple[bytes, bytes, bool]:
+class Loading:
+    """Whether a program is still being read from storage: libraries on a cold or a network disk."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._path = ""
+        self._until = self._looked = 0.0
+        self._seen = 0
+        self.busy = False
+
+    def start(self, pid: int) -> None:
+        """The program runs from here on."""
+        self._path = f"/proc/{pid}/io"
+        self._looked = time.monotonic()
+        self._until = self._looked + self._limit_s
+        self._seen = self._read_bytes()
+
+    def goes_on(self, now: float) -> bool:
+        """Whether it read much in the second before the last look; looks again when that is a second ago."""
+        if now - self._looked >= _LOADING_S:
+            have = self._read_bytes()
+            self.busy = have - self._seen >= _LOADING_BYTES * (now - self._looked) and now < self._until
+            self._looked, self._seen = now, have
+        return self.busy
+
+    def _read_bytes(self) -> int:
+        try:
+            with open(self._path, "rb") as stream:
+                found = re.search(rb"^read_bytes: (\d{1,20})$", stream.read(), re.MULTILINE)
+        except OSError:  # not ours to see, or it has ended
+            return 0
+        return int(found[1]) if found else 0
+
+
+def _outputs(
+    child: subprocess.Popen[bytes], deadline: float, most: int, loading: Loading | None = None
+) -> tuple[bytes, bytes, bool]:
     """(stdout, stderr, whether it was still running at the deadline).
 
     Read until both end, the deadline has come, the program has ended a while ago, or one is longer than ``most``.
@@ -134,8 +183,13 @@ def _outputs(child: subprocess.Popen[bytes], deadline: float, most: int) -> tupl
     open_ends = set(kept)
     until = deadline
     ended = False
-    while open_ends and max(map(len, kept.values())) <= most and (left := until - time.monotonic()) > 0:
-        for descriptor, _ in poll.poll(min(_POLL_S, left) * 1000):
+    while open_ends and max(map(len, kept.values())) <= most:
+        now = time.monotonic()
+        more = loading is not None and not ended and loading.goes_on(now)
+        left = until - now
+        if left <= 0 and not more:
+            break
+        for descriptor, _ in poll.poll(min(_POLL_S, max(left, 0.0) or _POLL_S) * 1000):
             chunk = os.read(descriptor, 65536)
             if not chunk:
                 poll.unregister(descriptor)

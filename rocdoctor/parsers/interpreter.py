@@ -123,6 +123,8 @@ class InterpreterReport:
     errors: tuple[StepError, ...] = ()
     finished: bool = False
     not_imported: str | None = None  # why torch was not imported, where somebody said so
+    asked: str | None = None  # path of an interpreter that did not tell about itself, as it was started
+    asked_line: int | None = None
     lines: dict[str, int] = field(default_factory=dict)  # part or step -> line
 
 
@@ -140,6 +142,8 @@ def parse(text_: str) -> InterpreterReport:
             report = replace(report, torch=replace(report.torch, sources=sources), errors=errors)
         elif part == "not-imported":
             report = replace(report, not_imported=text(record.values, "reason"))
+        elif part == "asked" and report.asked is None:
+            report = replace(report, asked=text(record.values, "interpreter"), asked_line=record.line)
         elif part == "end":
             report = replace(report, finished=True)
         step = text(record.values, "step")

@@ -1,4 +1,5 @@
-"""The JSON contract ``rocdoctor.facts/1``: what a machine is, nulls with their reasons under ``unknown``."""
+"""The JSON contract ``rocdoctor.facts/1``: what a machine is, nulls with their reasons under ``unknown``, also where
+the reason is that there is none."""
 
 from __future__ import annotations
 
@@ -11,6 +12,16 @@ from rocdoctor.pcie import limiting_hop
 from rocdoctor.report.clean import clean
 
 SCHEMA = "rocdoctor.facts/1"
+# What a source says by saying "none", by the last word of the path.
+_NONE = {
+    "driver": "no driver is bound to it",
+    "numa_node": "the kernel gives it no NUMA node",
+    "hive_id": "it is in no XGMI hive",
+    "cgroup_limit_bytes": "no limit is set",
+    "torch.hip": "this torch is not built for ROCm",
+    "torch.cuda": "this torch is not built for CUDA",
+    "torch.version": "torch is not installed",
+}
 
 
 class _Writer:
@@ -21,6 +32,9 @@ class _Writer:
 
     def __call__(self, path: str, fact: Fact[Any]) -> Any:
         if isinstance(fact, Known):
+            if fact.value is None:
+                why = _NONE.get(path) or _NONE.get(path.rpartition(".")[2], "there is none")
+                self.unknown[path] = f"{why} ({clean(str(fact.source))})"
             return _plain(fact.value)
         self.unknown[path] = clean(fact.why)
         return None
@@ -48,6 +62,8 @@ def _link(write: _Writer, path: str, link: LinkState) -> dict[str, Any]:
 
 def _pcie(write: _Writer, path: str, gpu: Gpu) -> dict[str, Any]:
     slot = limiting_hop(gpu.pcie)
+    if slot is None:
+        write.unknown[f"{path}.slot"] = "the path above the device is not in this evidence, or has no port with a link"
     return {
         "device": _link(write, f"{path}.device", gpu.pcie.device),
         "slot": {"bdf": slot.bdf, **_link(write, f"{path}.slot", slot.link)} if slot else None,

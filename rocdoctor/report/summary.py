@@ -58,7 +58,10 @@ def machine_lines(machine: Machine) -> list[str]:
     cpu = [value_or(cpus.model, ""), value_or(cpus.arch, "")]
     threads = value_or(cpus.threads, None)
     cpu.append(f"{threads} threads" if threads else "")
-    cpu.append(f"{len(machine.numa_nodes)} NUMA nodes" if len(machine.numa_nodes) > 1 else "")
+    bare = sum(value_or(node.cpulist, None) == "" for node in machine.numa_nodes)
+    nodes = len(machine.numa_nodes) - bare
+    cpu.append(f"{nodes} NUMA nodes" if nodes > 1 else "")
+    cpu.append(f"{bare} NUMA node{'s' if bare > 1 else ''} of memory alone" if bare else "")
     lines += _line("CPU", cpu)
     lines += _line("memory", [_gib(machine.memory.total_bytes)])
     release = value_or(machine.kernel.release, "")

@@ -62,7 +62,7 @@ def test_reasons(reason: str, words: str, severity: str) -> None:
     one = found(node(reason=reason))
     assert words in one.message
     assert one.severity == severity
-    assert (one.fix is None) == (severity == "info")
+    assert one.fix is not None and (one.fix.command == "sinfo -R") == (severity == "info")
 
 
 def test_without_a_reason_a_drain_is_only_worth_knowing() -> None:

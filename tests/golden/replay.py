@@ -15,7 +15,7 @@ from rocdoctor.host.capture import CaptureHost, parse
 from rocdoctor.report.json_facts import facts
 from rocdoctor.report.json_report import report
 from rocdoctor.report.text import render
-from tests.kit import ROOT
+from tests.kit import ROOT, keeps_contract
 
 FIXTURES = ROOT / "fixtures"
 NAMES = tuple(sorted(path.stem for path in FIXTURES.glob("*.capture")))
@@ -35,8 +35,10 @@ def host_of(name: str) -> CaptureHost:
 
 
 def judged(host: Host) -> Diagnosis:
-    """The diagnosis of a machine."""
-    return diagnose(collect(host), our_checks())
+    """The diagnosis of a machine, whose findings keep the contract."""
+    diagnosis = diagnose(collect(host), our_checks())
+    keeps_contract(diagnosis.verdicts)
+    return diagnosis
 
 
 @cache

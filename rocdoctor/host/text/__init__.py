@@ -168,6 +168,7 @@ class TextHost:
     origin: str
     kind: Kind = "text"
     recognised: tuple[Part, ...] = field(default=())
+    read_from: str = ""  # which files it was put together from
     places: dict[str, list[int]] = field(default_factory=dict)  # question -> the text's line of each line of its answer
 
     def ask(self, question: str) -> Answer:

@@ -37,7 +37,7 @@ _KERNEL = re.compile(
     r"\s{0,12}(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\S{8,32})"
     r"\s\S{0,64}\s?kernel(?:\[\d{1,9}\])?: "
     r"|\s{0,40}NVRM: |\s{0,12}(?:amdgpu [0-9a-f]{4}:[0-9a-f]{2}:|amdgpu: \S|kfd kfd: |\[drm[:\] ]|nvidia-nvlink: |"
-    r"AMD-Vi: |DMAR: |pcieport [0-9a-f]{4}:|\[Hardware Error\])"
+    r"nvidia-nvswitch\d{1,3}: |mlx5_core [0-9a-f]{4}:|AMD-Vi: |DMAR: |pcieport [0-9a-f]{4}:|\[Hardware Error\])"
 )
 _ROCMINFO = re.compile(
     r"\s{0,12}(?:ROCk module|WSL environment detected|HSA System Attributes|=====================\s*\Z|"
@@ -76,6 +76,12 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("run rocm-smi --json", ('{"card', '"card0"'), re.compile(r'\s{0,12}\{\s{0,4}"card\d{1,3}"'), until=_NEVER),
     Kind("run amd-smi", ("AMD-SMI",), re.compile(r"\s{0,12}\|\s+AMD-SMI "), until=_NEVER, before=1),
+    Kind(
+        "run amd-smi topology",
+        ("ACCESS TABLE:", "WEIGHT TABLE:", "HOPS TABLE:", "LINK TYPE TABLE:"),
+        re.compile(r"\s{0,12}(?:ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE:\s{0,80}\Z"),
+        until=_NEVER,
+    ),
     Kind(
         "run amd-smi static",
         ("MARKET_NAME", "ASIC:", "TARGET_GRAPHICS_VERSION", "THROTTLE_STATUS"),

@@ -208,6 +208,8 @@ def _labelled(label: str, value: str, at: int, role: Role) -> Iterator[Said]:
         if kernel := _KERNEL_WORD.search(value):
             yield Said("kernel", kernel[1], at, role)
         return
+    if label == "cpu" and value.isdigit():  # "processor : 0" of /proc/cpuinfo counts
+        return
     if label == "cpu":
         yield Said("cpu", value[:120], at, role, sure=True)
         return

@@ -1,0 +1,67 @@
+"""The Python interpreter under test gave no answer.
+
+Why
+  rocdoctor starts the interpreter of the job with a small program that lists its packages and, where there is a GPU,
+  imports torch. One that does not get as far as that program hangs at its start: on a disk or network share that does
+  not answer, in a sitecustomize or .pth file, or in a wrapper script. One that stays in `import torch` or in a question
+  to the GPU may wait for a driver that no longer answers; it may also only be slow, as on a loaded machine. What it was
+  at is named.
+
+Fix
+  Run the interpreter by hand. Where it hangs before it does anything, start it with -X importtime or -v, and with -I
+  and -S, which leave out the environment's variables and .pth files. Where `import torch` hangs, look at the kernel log
+  for resets of a GPU. Where it is only slow, give it more time with --timeout.
+  Another interpreter is named with --python.
+
+References
+  https://docs.python.org/3/using/cmdline.html
+  https://docs.python.org/3/library/site.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, quote, whole_machine
+from rocdoctor.evidence import known, value_or
+from rocdoctor.facts import Machine, NoAnswer
+
+_WAYS = {
+    "denied": "may not be started (permission denied)",
+    "silent": "ended without telling anything about itself",
+    "flood": "printed without end and told nothing about itself",
+}
+_START = "Run it by hand: with -I -S it starts without variables and .pth files. Name another one with --python"
+_IMPORT = (
+    "Give it more time, since a loaded machine and a cold disk are slow; if it hangs then too, look for GPU resets in "
+    "the kernel log"
+)
+
+
+@check(whole_machine)
+def interpreter_no_answer(machine: Machine) -> Outcome:
+    gap = known(machine.torch.no_answer)
+    if gap is None:
+        return None
+    path = gap.path or value_or(machine.torch.interpreter, "under test")
+    evidence = (cite(machine.torch.no_answer, _shown(gap)), cite(machine.torch.interpreter, path))
+    if gap.kind != "timeout":
+        fix = Fix(_START, command="rocdoctor check --python /path/to/venv/bin/python", safety="safe")
+        return Finding("warning", f"The Python interpreter {path} {_WAYS[gap.kind]}.", evidence, fix)
+    if not gap.step:
+        fix = Fix(_START, command="rocdoctor check --python /path/to/venv/bin/python", safety="safe")
+        message = f"The Python interpreter {path} hung: it gave no answer within {gap.within or 'its deadline'}."
+        return Finding("warning", message, evidence, fix)
+    fix = Fix(_IMPORT, command="rocdoctor check --timeout 60", safety="safe")
+    message = (
+        f"The Python interpreter {path} was still at the step '{gap.step}' after {gap.within or 'its deadline'}, so "
+        "what torch sees is not known."
+    )
+    stuck = any("no answer" in one.why for one in machine.failures)
+    if stuck:  # a driver that answers nobody
+        evidence += tuple(quote(one.question, one.why) for one in machine.failures if "no answer" in one.why)[:3]
+    return Finding("warning" if stuck else "info", message, evidence, fix)
+
+
+def _shown(gap: NoAnswer) -> str:
+    if gap.kind == "timeout":
+        return f"no answer within {gap.within}" + (f", in the step '{gap.step}'" if gap.step else "")
+    return _WAYS[gap.kind]

@@ -1,0 +1,39 @@
+"""The log of the fabric manager names a fatal error of an NVSwitch (SXid).
+
+Why
+  A fatal SXid ends all NVLink work that goes through the switch: running jobs fail, and new ones do not start until
+  GPUs and switches have been reset. The number is one of the switch and has nothing to do with the Xid of a GPU.
+
+Fix
+  Stop all jobs, reset GPUs and NVSwitches together (or reboot), and look the number up in the guide. If it comes
+  back on the same port, have GPU board and switch checked.
+
+References
+  https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.check import Fix, Outcome, check, error
+from rocdoctor.facts import Machine
+from rocdoctor.pasted import said, shown, when_said
+
+
+@check(when_said("nvswitch-fatal"), cause="gpu-hardware-fault")
+def nvswitch_message(machine: Machine) -> Outcome:
+    messages = said(machine, "nvswitch-fatal")
+    if not messages:
+        return None
+    codes = sorted({str(one.values["sxid"]) for one in messages if "sxid" in one.values})
+    named = f" SXid {', '.join(codes[:5])}" if codes else ""
+    return error(
+        f"The fabric manager logged a fatal NVSwitch error{named}: NVLink work through that switch ended.",
+        evidence=shown(messages[:3]),
+        fix=Fix(
+            "Stop all jobs, reset the GPUs and NVSwitches together or reboot, and look for the same SXid in the kernel "
+            "log",
+            command="sudo dmesg | grep -i sxid; systemctl status nvidia-fabricmanager",
+            safety="reboots",
+        ),
+        confidence="likely",
+    )
