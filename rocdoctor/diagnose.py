@@ -46,13 +46,14 @@ class NextStep:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Verdicts, causes and next steps of one machine."""
+    """Verdicts, causes and next steps of one machine; ``card``: the lines about it where they were masked."""
 
     machine: Machine
     verdicts: tuple[Verdict, ...]
     causes: tuple[Cause, ...]
     next: tuple[NextStep, ...] = ()
     problems: tuple[str, ...] = ()
+    card: tuple[str, ...] = ()
 
     @property
     def worst(self) -> Severity | None:

@@ -19,6 +19,8 @@ from rocdoctor.host.capture import CaptureError, CaptureHost, pack, parse, write
 from rocdoctor.host.new_file import write_new
 from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.report.bundle_text import masked_counts, masked_text, summary
+from rocdoctor.report.discreet import Discretion, discreet
+from rocdoctor.report.summary import machine_lines
 
 # Forges and mail refuse larger attachments as text.
 PACKED_ABOVE_BYTES = 5_000_000
@@ -78,7 +80,10 @@ def bundle_of(recorder: Recorder, machine: Machine, kind: Kind, identity_kept: b
     answers, machine = _settled(recorder, machine, headers)
     checks, problems = chosen_checks((), ())
     texts = [answer.text for answer in answers]
-    text = summary(diagnose(machine, checks, problems), texts, identity_kept)
+    diagnosis = diagnose(machine, checks, problems)
+    if not identity_kept:  # as `check` shows it
+        diagnosis = discreet(diagnosis, Discretion(), machine_lines(machine))
+    text = summary(diagnosis, texts, identity_kept)
     return Bundle(tuple(answers), text, write(answers, headers, text), tuple(masked_counts(texts)), identity_kept)
 
 

@@ -15,6 +15,7 @@ from rocdoctor.commands.common import (
     chosen_checks,
     colour_wanted,
     open_host,
+    posted,
     print_json,
     read_from,
     wants,
@@ -60,6 +61,7 @@ def _profile(name: str | None) -> Expected | None:
 def show(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, seconds: float, titles: dict[str, str]) -> None:
     """Print a diagnosis in the format that the options name."""
     form = wants(options)
+    diagnosis = posted(options, host, diagnosis)
     if form == "json":
         from rocdoctor.report.json_report import report
 

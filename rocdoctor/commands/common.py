@@ -18,6 +18,7 @@ from rocdoctor.host.open import add_answers, open_evidence, open_live
 
 if TYPE_CHECKING:
     from rocdoctor.check import Check
+    from rocdoctor.diagnose import Diagnosis
 
 
 def open_host(options: argparse.Namespace, far: bool = False) -> Host:
@@ -89,6 +90,16 @@ def _user_folder() -> list[Path]:
 def wants(options: argparse.Namespace) -> str:
     """The output format."""
     return options.format or ("json" if options.json else "text")
+
+
+def posted(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, places: bool = True) -> Diagnosis:
+    """The diagnosis as it is shown: without secrets and identities, unless --include-identity asks for them."""
+    if options.include_identity:
+        return diagnosis
+    from rocdoctor.report.discreet import discreet, discretion_of
+    from rocdoctor.report.summary import machine_lines
+
+    return discreet(diagnosis, discretion_of(host), machine_lines(diagnosis.machine), places)
 
 
 def colour_wanted(options: argparse.Namespace) -> bool:

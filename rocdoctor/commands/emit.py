@@ -100,6 +100,9 @@ def _bare(options: argparse.Namespace) -> int:
 
 def _deliver(options: argparse.Namespace, files: list[File], plan: Plan | None) -> int:
     """One file goes to standard output, several into the folder that the user names."""
+    if not options.quiet:
+        said = "what you named and what the evidence holds is not masked in these files, since launchers need it"
+        output.note(said)
     if options.output is None:
         # The pair of env is one thing in two spellings.
         if len(files) == 1 or options.targets == ["env"]:

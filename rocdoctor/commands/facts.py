@@ -21,7 +21,13 @@ def run(options: argparse.Namespace) -> int:
 
         print_json(facts(machine))
     else:
+        from rocdoctor.report.discreet import discretion_of
         from rocdoctor.report.summary import machine_lines
 
-        output.show("".join(line + "\n" for line in machine_lines(machine)))
+        mask = _plainly if options.include_identity else discretion_of(host)
+        output.show("".join(mask(line) + "\n" for line in machine_lines(machine)))
     return 0
+
+
+def _plainly(text: str) -> str:
+    return text

@@ -39,6 +39,8 @@ def run(options: argparse.Namespace) -> int:
     found = offers(diagnose(collect(host), checks), options.names)
     progress.done()
     place = this_machine() if options.source is None else None
+    if found and not options.quiet:
+        output.note("names, paths and addresses are not masked here, since commands need them")
     if options.apply:
         assert place is not None
         return _apply(options, found, checks, place)

@@ -54,6 +54,10 @@ def run(options: argparse.Namespace) -> int:
     titles = {one.name: one.title for one in checks}
     titles |= {one.check: advice.claim for one in told if (advice := advice_named(one.check)) is not None}
     diagnosis = Diagnosis(machine, tuple(verdicts), rank(verdicts), (), tuple(problems))
+    if not options.include_identity:
+        from rocdoctor.report.discreet import Discretion, discreet
+
+        diagnosis = discreet(diagnosis, Discretion(), places=False)
     _show(options, diagnosis, titles, len(files), time.monotonic() - began)
     return exit_code(diagnosis, options.fail_on)
 

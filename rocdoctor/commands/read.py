@@ -11,7 +11,16 @@ from rocdoctor import output
 from rocdoctor.check import Check, Evidence, Finding
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code, show
-from rocdoctor.commands.common import chosen_checks, colour_wanted, open_host, print_json, read_from, wants, width
+from rocdoctor.commands.common import (
+    chosen_checks,
+    colour_wanted,
+    open_host,
+    posted,
+    print_json,
+    read_from,
+    wants,
+    width,
+)
 from rocdoctor.diagnose import Diagnosis, diagnose
 from rocdoctor.host.base import Host
 from rocdoctor.host.text import TextHost, open_text
@@ -32,10 +41,10 @@ def run(options: argparse.Namespace) -> int:
     titles = {one.name: one.title for one in checks}
     if wants(options) == "json":
         subject = {"kind": host.kind, "origin": host.origin}
-        data = report(diagnosis, subject, {"total_s": round(seconds, 3), "slowest": []}, titles)
+        data = report(posted(options, host, diagnosis), subject, {"total_s": round(seconds, 3), "slowest": []}, titles)
         print_json({**data, "recognised": parts})
         return exit_code(diagnosis, options.fail_on)
-    shown = with_lines_of_text(diagnosis, host)
+    shown = posted(options, host, with_lines_of_text(diagnosis, host))
     if wants(options) == "markdown":
         from rocdoctor.report.reply import render
 
@@ -69,10 +78,13 @@ def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) ->
 
 def reply_to(text: str, checks: Sequence[Check]) -> str:
     """The reply to a pasted text, as markdown."""
+    from rocdoctor.report.discreet import discreet, discretion_of
     from rocdoctor.report.reply import render
+    from rocdoctor.report.summary import machine_lines
 
     host = open_text(text, "text")
-    return render(with_lines_of_text(judged(host, checks), host), _named(recognised(host)))
+    found = with_lines_of_text(judged(host, checks), host)
+    return render(discreet(found, discretion_of(host), machine_lines(found.machine)), _named(recognised(host)))
 
 
 def with_lines_of_text(diagnosis: Diagnosis, host: Host) -> Diagnosis:

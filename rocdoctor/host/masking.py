@@ -46,7 +46,7 @@ class Masker:
     def __init__(self) -> None:
         self._tables = load_tables()
         self._pseudonyms = Pseudonyms()
-        self._names = Names(self._tables.common_words, self._pseudonyms)
+        self._names = Names(self._tables, self._pseudonyms)
         self._values = KnownValues()
         self._lines: dict[str, str] = {}
         self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
@@ -95,7 +95,15 @@ class Masker:
             return self._mask(text, question)
 
     def mask_env(self, pairs: Mapping[str, str]) -> dict[str, str]:
-        """The environment with every name, and values only for listed names (others ``<dropped>``), masked."""
+        """The environment with every name, and values only for listed names (others ``<dropped>``), masked.
+
+        The user and host that it tells are learned first, so that they are masked wherever they stand.
+        """
+        with self._lock:
+            for name in ("USER", "LOGNAME", "SUDO_USER", "USERNAME", "SLURM_JOB_USER"):
+                self._names.learn_user(pairs.get(name))
+            self._names.learn_user(pairs.get("HOME", "").rstrip("/").rpartition("/")[2])
+            self._names.learn_host(pairs.get("HOSTNAME") or pairs.get("HOST"))
         return {name: self._env_value(name, value) for name, value in pairs.items()}
 
     def mask_question(self, question: str) -> str:
@@ -188,6 +196,8 @@ class Masker:
                 return VALUE_TOKEN
             if kind == "host":
                 value = self._names.host_value(value)
+            elif kind == "proxy" and "://" not in value:
+                value = self._names.proxy_value(value)
             elif kind == "user":
                 value = self._names.user_value(value)
             return self._mask(value, "")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from rocdoctor.host.masking_coded import holds_secret
 from rocdoctor.host.masking_rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
-from rocdoctor.host.masking_secrets import apply_rule
+from rocdoctor.host.masking_secrets import apply_rule, mask_secrets
 from rocdoctor.host.masking_values import kind_of, looks_random, placeholder
 
 Note = Callable[[str, str], None]
@@ -32,6 +32,11 @@ _ENTRY = re.compile(
     r"(?P<q>[\"']?)(?P<s>[^\s\"']{1,4000})(?P=q),?[ \t]{0,8}\r?"
 )
 _MOST_LINES = 40
+# A letter or digit that JSON writes as an escape, as nobody does but to hide a word.
+_LETTER = re.compile(r"\\u00(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])")
+# A word that goes on in the next line: its end, the backslash, the line end and its rest.
+_BROKEN = re.compile(r"(?<=[^\s\\])\\\r?\n[ \t]{0,40}(?P<s>[^\s\\]{1,400})")
+_MOST_BROKEN = 2000
 _WRAPPED = re.compile(
     r"^(?P<i>[ \t]{0,40})[A-Za-z0-9+/_-]{40,200}\n(?:(?P=i)[A-Za-z0-9+/_-]{40,200}\n){0,400}"
     r"(?:(?P=i)[A-Za-z0-9+/_-]{1,200}={0,2}(?:\n|\Z))?",
@@ -43,12 +48,34 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note) -> str:
     """The text without secrets that stand on several lines; every line that is kept stays at its place."""
     if "PRIVATE KEY" in text:
         text = _private_keys(text, note)
+    if "\\u00" in text:
+        text = _LETTER.sub(lambda match: chr(int(match[1], 16)), text)
     for rule in tables.rules_for(text, span=True):
         text = apply_rule(rule, text, tables.inert, note)
     if "\n" not in text:
         return text
+    if "\\\n" in text or "\\\r\n" in text:
+        text = _broken(text, tables, note)
     text = _values_below(text, tables, note)
     return _WRAPPED.sub(lambda match: _wrapped(match, tables, note), text)
+
+
+def _broken(text: str, tables: MaskingTables, note: Note) -> str:
+    """The text with secrets masked that a backslash at the end of a line cuts in two; the lines stay."""
+    out: list[str] = []
+    position = 0
+    for count, match in enumerate(_BROKEN.finditer(text)):
+        start = max(position, text.rfind("\n", max(position, match.start() - 4000), match.start()) + 1)
+        if count >= _MOST_BROKEN or start > match.start():
+            break
+        whole = text[start : match.start()] + match["s"]
+        masked = mask_secrets(whole, tables, note)
+        # Whether it reaches over the cut: the rest alone would be left as it is.
+        if masked == whole or masked.endswith(match["s"]):
+            continue
+        out += [text[position:start], masked, text[match.start() : match.start("s")], VALUE_TOKEN]
+        position = match.end()
+    return "".join([*out, text[position:]]) if out else text
 
 
 def _wrapped(match: re.Match[str], tables: MaskingTables, note: Note) -> str:
@@ -67,7 +94,12 @@ def _values_below(text: str, tables: MaskingTables, note: Note) -> str:
             continue
         opens = _OPENS.fullmatch(text, start, end - 1 if text[end - 1] == "\n" else end)
         kind = _kind(opens["n"], tables) if opens else None
-        if opens is None or kind is None or not (opens["o"].strip() or opens["f"] or kind == "strong"):
+        if (
+            opens is None
+            or kind is None
+            or "masked-" in opens["n"]
+            or not (opens["o"].strip() or opens["f"] or kind == "strong")
+        ):
             continue
         at = end
         for number in range(_MOST_LINES):

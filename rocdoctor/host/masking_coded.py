@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import zlib
 from collections.abc import Callable
 from itertools import islice
 from urllib.parse import quote, unquote
@@ -26,6 +27,7 @@ _PERCENT = re.compile(r"[^\s\"'<>&?;=]+")
 _PERCENT_SIGN = re.compile(r"%[0-9A-Fa-f]{2}")
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n\r"
 _LONGEST = 200_000
+_MOST_UNPACKED = 65_536
 _MIXED = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 
 
@@ -55,9 +57,15 @@ def _run(match: re.Match[str], tables: MaskingTables, note: Note) -> str:
     return CODED_TOKEN
 
 
-def holds_secret(run: str, tables: MaskingTables) -> bool:
-    """Whether the run decodes to readable text that masking would change."""
-    return any(_changes(text, tables) for text in _readings(run[:_LONGEST]))
+def holds_secret(run: str, tables: MaskingTables, depth: int = 2) -> bool:
+    """Whether the run decodes to readable text that masking would change; it may be in code twice."""
+    for text in _readings(run[:_LONGEST]):
+        if _changes(text, tables):
+            return True
+        inner = _RUN.search("".join(text.split())) if depth > 1 else None
+        if inner is not None and holds_secret(inner.group(), tables, depth - 1):
+            return True
+    return False
 
 
 def _changes(text: str, tables: MaskingTables) -> bool:
@@ -103,7 +111,13 @@ def _readings(run: str) -> list[str]:
 
 
 def _readable(data: bytes) -> str:
-    """The bytes as text where nearly all of them are printable; "" otherwise."""
+    """The bytes as text, unpacked where they are packed, where nearly all of them are printable; "" otherwise."""
+    if data[:2] == b"\x1f\x8b" or data[:2] in (b"\x78\x9c", b"\x78\xda", b"\x78\x01"):
+        unpacker = zlib.decompressobj(wbits=47)  # gzip or zlib, as its head says
+        try:
+            data = unpacker.decompress(data, _MOST_UNPACKED)
+        except zlib.error:
+            return ""
     strange = len(data.translate(None, _PRINTABLE))
     return data.decode("ascii", errors="replace") if strange * 8 <= len(data) else ""
 

@@ -6,9 +6,12 @@ A learned name that is also a word of the tools' output (``max``, ``render``) is
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
-from rocdoctor.host.masking_ids import Pseudonyms
+from rocdoctor.host.masking_ids import Pseudonyms, serial
+from rocdoctor.host.masking_paths import is_public, mask_hosts, mask_paths
+from rocdoctor.host.masking_rules import MaskingTables, PlaceRule
 
 # Names and addresses that tell nothing about a person or a site.
 _KEPT_HOSTS = {"localhost", "localhost.localdomain", "localhost6", "none", "null", "unknown", "any", "hostname", "n/a"}
@@ -25,6 +28,17 @@ _KEPT_USERS = {
     "all users",
     "$user",
 }
+# Accounts that packages make: they name a service, not a person, and tell which groups it may use.
+SERVICES = frozenset((
+    "root", "daemon", "bin", "sys", "sync", "mail", "www-data", "nobody", "syslog", "messagebus", "systemd-network",
+    "systemd-resolve", "pulse", "gdm", "sddm", "lightdm", "colord", "munge", "slurm", "libvirt-qemu", "qemu",
+    "docker", "postgres", "mysql", "ollama", "jellyfin", "plex", "boinc", "xrdp", "telegraf", "prometheus",
+    "node_exporter", "systemd-timesync", "systemd-coredump", "systemd-oom", "polkitd", "rtkit", "avahi", "cups",
+    "sshd", "dbus", "chrony", "ntp", "rpc", "rpcuser", "statd", "nfsnobody", "redis", "nginx", "apache", "tss",
+    "uuidd", "dnsmasq", "usbmux", "geoclue", "nvidia-persistenced", "render", "video", "kernoops", "whoopsie", "_apt",
+    "lp", "man", "games", "news", "backup", "operator", "ftp", "adm", "nogroup", "unset", "reboot", "runlevel",
+    "shutdown", "system", "gdm3", "flatpak", "saned",
+))  # fmt: skip
 _BUILDERS = {"buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"}
 # Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
 _SHAPED = re.compile(
@@ -35,14 +49,7 @@ _SHAPED = re.compile(
 _TOKEN = re.compile(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|masked-.*|<.*|~.*", re.IGNORECASE)
 
 _HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
-_STAMP = r"^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,+-]{8,24}Z?) "
-_HOME_PATH = re.compile(
-    r"(?<![A-Za-z0-9_.~-])(?P<k>(?:/(?:var|mnt|export|nfs|srv|gpfs|lustre|net))?/(?:home|Users)/|/mnt/[a-z]/Users/)"
-    r"(?P<s>[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60})",
-)
-_WINDOWS_HOME = re.compile(
-    r"(?P<k>[A-Za-z]:\\{1,2}Users\\{1,2})(?P<s>[^\\/:*?\"<>|\n]{1,40}(?=\\)|[^\s\\/:*?\"<>|]{1,40})"
-)
+_STAMP = r"^(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?|\d{4}-\d\d-\d\d[T ][\d:.,+-]{8,24}Z?) "
 _USER_PLACES = (
     (
         re.compile(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
@@ -70,7 +77,7 @@ _HOST_PLACES = tuple(
         ("hostname", rf"(?P<k>\b[Hh]ostname set to <?|[Hh]ostname:[ \t]{{0,8}}|\bHostName=)(?P<s>{_HOST})"),
         ("hostname", rf"(?P<k>name=\"HostName\" value=\"|\bNode[Hh]ost[Nn]ame=|\bHOSTNAME=[\"']?)(?P<s>{_HOST})"),
         ("linux ", r"(?P<k>^Linux )(?P<s>(?!version\b)[A-Za-z0-9][\w.-]{0,80})(?= \d+\.\d+[^\n]{0,200}#\d)"),
-        ("nccl", rf"(?P<k>^(?:\[[^\]\n]{{1,60}}\][: ]{{0,2}})?)(?P<s>{_HOST})(?=:\d{{1,8}}:\d{{1,8}} \[\d)"),
+        ("nccl", rf"(?P<k>(?<![\w.:/-]))(?P<s>{_HOST})(?=:\d{{1,8}}:\d{{1,8}} \[\d)"),
         ("_addr", rf"(?P<k>\bMASTER_ADDR=[\"']?)(?P<s>{_HOST})"),
         (
             "node",
@@ -95,7 +102,7 @@ _HOST_PLACES = tuple(
     )
 )
 _SYSLOG_HOST = re.compile(
-    rf"(?P<k>{_STAMP})(?P<s>{_HOST})(?= [\w./-]{{1,40}}\[\d+\]: )",
+    rf"(?P<k>{_STAMP})(?P<s>(?!kernel:){_HOST})(?= [\w./@-]{{1,40}}(?:\(\w{{1,40}}\))?(?:\[\d+\])?: )",
     re.MULTILINE,
 )
 
@@ -135,8 +142,18 @@ def _tree(names: list[str]) -> str:
 class Names:
     """What the run has learned about people and machines; not thread-safe on its own."""
 
-    def __init__(self, common: frozenset[str], pseudonyms: Pseudonyms) -> None:
-        self._common = common
+    def __init__(self, tables: MaskingTables, pseudonyms: Pseudonyms) -> None:
+        self._common = tables.common_words
+        self._folders = tables.folders | tables.common_words
+        self._public = tables.public_domains
+        self._places = tables.places
+        self._by_kind: dict[str, Callable[[str], str]] = {
+            "user": self._found_user,
+            "hosts": self._found_hosts,
+            "words": self._words,
+            "ssid": self._network,
+            "serial": lambda value: serial(value, pseudonyms),
+        }
         self._pseudonyms = pseudonyms
         self._bare: dict[str, str] = {}
         self.generation = 0  # grows with every name that is masked everywhere from then on
@@ -179,14 +196,11 @@ class Names:
         """The text with home paths and names replaced."""
         if self._home is not None and self._home_path in text:
             text = self._home.sub(self._home_token, text)
-        if "/home/" in text or "/Users/" in text:
-            text = _HOME_PATH.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
-        if "\\Users\\" in text:
-            text = _WINDOWS_HOME.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
         low = text.lower()
+        text = mask_paths(text, low, self._user_token, self._found_user, self._folders)
         if "user" in low or "/media/" in low or "logname" in low:
             for pattern, _ in _USER_PLACES:
-                text = pattern.sub(lambda m: m["k"] + self._user_token(m["s"]), text)
+                text = pattern.sub(lambda m: m["k"] + self._found_user(m["s"]), text)
         if "ssid" in low:
             text = _SSID.sub(self._ssid, text)
         if "@" in text:
@@ -195,9 +209,17 @@ class Names:
         for word, pattern in _HOST_PLACES:
             if word in low:
                 text = pattern.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
-        if "]: " in text:
+        if ": " in text:
             text = _SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+        for place in self._places:
+            if any(word in low for word in place.words):
+                text = self._mask_place(place, text)
+        text = mask_hosts(text, low, self._found_host, self._public, self._common)
         return self.mask_bare(text)
+
+    def _mask_place(self, place: PlaceRule, text: str) -> str:
+        replaced = self._by_kind[place.kind]
+        return place.pattern.sub(lambda match: match["k"] + replaced(match["s"]), text)
 
     def mask_plain(self, text: str) -> str:
         """The text with learned names and the home path replaced, where nothing else tells of a person or a host."""
@@ -209,8 +231,16 @@ class Names:
         """The value of a variable that names machines: a host, a list, or a compressed list such as n[01-04]."""
         return re.sub(r"(?:(?<=^)|(?<=[,\s]))[A-Za-z][^,\s:\[\]]{0,120}", lambda m: self._host_token(m.group()), value)
 
+    def proxy_value(self, value: str) -> str:
+        """The value of a proxy variable without a scheme: hosts and domains with ports, or a list of them."""
+        return re.sub(
+            r"(?:(?<=^)|(?<=[,\s]))(?:(?P<d>\*?\.)(?P<n>[A-Za-z][\w.-]{0,200})|(?P<h>[A-Za-z][\w.-]{0,200}))",
+            lambda m: f"{m['d']}{self._domain_token(m['n'])}" if m["n"] else self._found_host(m["h"]),
+            value,
+        )
+
     def user_value(self, value: str) -> str:
-        return self._user_token(value) if value else value
+        return self._found_user(value) if value else value
 
     def _is_bare(self, name: str) -> bool:
         return len(name) >= 3 and name not in self._common and not _SHAPED.fullmatch(name)
@@ -230,14 +260,17 @@ class Names:
             present = [name for name in self._bare if (first := _WORD.match(name)) is None or first[0] in words]
         else:
             present = [name for name in self._bare if name in low]
-        return _any_of(frozenset(present)).sub(lambda m: self._bare_token(m.group()), text) if present else text
+        return _any_of(frozenset(present)).sub(self._bare_token, text) if present else text
 
-    def _bare_token(self, value: str) -> str:
+    def _bare_token(self, match: re.Match[str]) -> str:
+        value = match.group()
         cls = self._bare.get(value.lower())
         if cls == "host":
             return self._host_token(value)
         if cls == "user":
-            return self._user_token(value)
+            # An attribute or a module (torch.optim.adam) is no person.
+            before = match.string[max(0, match.start() - 2) : match.start()]
+            return value if before[1:] == "." and before[0].isalnum() else self._user_token(value)
         return f"domain-{self._pseudonyms.number('domain', value.lower())}"
 
     def _home_token(self, match: re.Match[str]) -> str:
@@ -249,6 +282,31 @@ class Names:
             return value
         return f"user-{self._pseudonyms.number('user', value.lower(), count)}"
 
+    def _found_user(self, value: str) -> str:
+        """A name that its place says is a person; unless it is a word of the tools, it is masked everywhere then."""
+        low = value.lower()
+        if low in SERVICES or value.isdigit():
+            return value
+        if len(low) >= 4 and low not in _KEPT_USERS and not _TOKEN.fullmatch(value) and self._is_bare(low):
+            self._add(low, "user")
+        return self._user_token(value)
+
+    def _found_hosts(self, value: str) -> str:
+        """Hosts in a list, also a compressed one with counts: ``a:8,b:8``, ``n[01-04],fat7``."""
+        return re.sub(r"(?:(?<=^)|(?<=,))[A-Za-z][^,\s:\[\]]{0,200}", lambda m: self._found_host(m.group()), value)
+
+    def _words(self, value: str) -> str:
+        """Words that are somebody's or something's name as a whole, spaces and all."""
+        name = value.strip()
+        if not name or _TOKEN.fullmatch(name) or name.lower() in _KEPT_USERS or name.lower() in SERVICES:
+            return value
+        return value.replace(name, self._user_token(name))
+
+    def _domain_token(self, value: str) -> str:
+        if is_public(value.lower(), self._public) or _TOKEN.fullmatch(value) or value.lower() in _KEPT_HOSTS:
+            return value
+        return f"domain-{self._pseudonyms.number('domain', value.lower())}"
+
     def _at(self, match: re.Match[str]) -> str:
         # A distributor's build account in the kernel version string stays, host and all.
         if match["u"] in _BUILDERS:
@@ -257,18 +315,30 @@ class Names:
 
     def _found_host(self, value: str) -> str:
         """A name that its place says is a host; an unmistakable one is masked everywhere from here on."""
-        short = value.lower().partition(".")[0]
+        short, _, domain = value.lower().partition(".")
+        if is_public(value.lower(), self._public):
+            return value
+        if (
+            "." in domain
+            and not domain.replace(".", "").isdigit()
+            and not _TOKEN.fullmatch(value)
+            and not _TOKEN.fullmatch(domain)
+        ):
+            self._add(domain, "domain")
         telling = "-" in short or any(char.isdigit() for char in short)
         if len(short) >= 4 and telling and self._is_bare(short) and not _TOKEN.fullmatch(value):
             self._add(short, "host")
         return self._host_token(value)
 
     def _ssid(self, match: re.Match[str]) -> str:
-        name = match["s"].strip()
+        return f"{match['k']}{match['q']}{self._network(match['s'])}"
+
+    def _network(self, value: str) -> str:
+        """The name of a wireless network."""
+        name = value.strip()
         if re.match(r"(?i)(?:ssid-\d+\b|masked-|(?:off/any|any|off|none|null|--|hidden|<.*|\d{1,2}|)\Z)", name):
-            return match.group()
-        rest = match["s"][len(match["s"].rstrip()) :]
-        return f"{match['k']}{match['q']}ssid-{self._pseudonyms.number('ssid', name)}{rest}"
+            return value
+        return f"ssid-{self._pseudonyms.number('ssid', name)}{value[len(value.rstrip()) :]}"
 
     def _login(self, value: str) -> str:
         return value if value == "git" else self._user_token(value)

@@ -15,6 +15,15 @@ from rocdoctor.host.masking_ids import Pseudonyms, id64
 _MAC = re.compile(
     r"(?<![0-9A-Za-z:-])(?P<s>[0-9a-fA-F]{2}(?P<c>[:-])(?:[0-9a-fA-F]{2}(?P=c)){4}[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
 )
+# As Cisco writes it, and without any separator where a word says what it is.
+_MAC_DOTS = re.compile(
+    r"(?<![0-9A-Za-z.])(?=[0-9.]{0,14}[a-fA-F])(?P<s>[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4})"
+    r"(?![0-9A-Za-z]|\.[0-9A-Za-z])"
+)
+_MAC_BARE = re.compile(
+    r"(?P<k>(?i:(?<![A-Za-z])(?:mac(?:[ _-]?addr(?:ess)?)?|hwaddr|ether|bssid|lladdr|physical address))[\"']?"
+    r"[ \t]{0,4}[:=]?[ \t\"']{0,8})(?P<s>(?=[0-9]{0,11}[A-Fa-f])[0-9a-fA-F]{12})(?![0-9A-Za-z])"
+)
 _ENX = re.compile(r"(?<![0-9A-Za-z])(?P<k>enx|wlx|wwx)(?P<s>[0-9a-f]{12})(?![0-9A-Za-z])")
 # Those that are replaced begin with 2 or 3, f (link-local, private), or zeros (IPv4 in a GID).
 _IPV6 = re.compile(r"(?<![0-9A-Za-z:.])(?=[023fF:])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9A-Za-z:])")
@@ -32,7 +41,7 @@ _ADDRESS_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _ADDRESS_JUST_BEFORE = re.compile(
-    r"://[^\s/]{0,80}\Z|[@\[]\Z|(?:inet6?|addr|address|addresses|nameserver|endpoint|_ip|\bip|gateway|host(?:name)?|server)"
+    r"://[^\s/]{0,80}\Z|[@\[]\Z|\bhost-\d{1,6}(?:\.domain-\d{1,6})?/\Z|(?:inet6?|addr|address|addresses|nameserver|endpoint|_ip|\bip|gateway|host(?:name)?|server)"
     r"[\"']?[ \t]{0,4}[=: \t][ \t\"']{0,4}\Z",
     re.IGNORECASE,
 )
@@ -47,6 +56,11 @@ _EMAIL = re.compile(
     r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9_%+-][A-Za-z0-9._%+-]{0,63})@(?P<d>(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24})"
     r"(?![A-Za-z0-9@-]|\.[A-Za-z0-9])"
 )
+# With letters of any script, and with a quoted first part.
+_EMAIL_WIDE = re.compile(
+    r"(?:(?<![\w.%+-])(?P<l>[\w%+-][\w.%+-]{0,63})|(?P<q>\"[^\"\n@]{1,60}\"))@"
+    r"(?P<d>(?:[^\W_][\w-]{0,62}\.){1,6}[^\W\d_]{2,24})(?![\w@-]|\.\w)"
+)
 _UNITS = ("service", "socket", "target", "mount", "timer", "slice", "device", "scope", "path", "swap", "conf", "so")
 _BUILD_USERS = {"buildd", "mockbuild", "builduser", "git", "debian-kernel", "noreply", "geeko", "hg", "svn"}
 
@@ -55,21 +69,28 @@ def mask_net(text: str, pseudonyms: Pseudonyms) -> str:
     """The text with MAC, IP and e-mail addresses replaced; relations (same network) and kinds (loopback) survive."""
     if "@" in text:
         text = _EMAIL.sub(lambda m: _email(m, pseudonyms), text)
+        if not text.isascii() or '"@' in text:
+            text = _EMAIL_WIDE.sub(lambda m: _email(m, pseudonyms), text)
     text = _MAC.sub(lambda m: _mac(m["s"], m["c"], pseudonyms), text)
+    if "." in text:
+        text = _MAC_DOTS.sub(lambda m: _mac(m["s"], ".", pseudonyms, 4), text)
+    low = text.lower()
+    if any(word in low for word in ("mac", "hwaddr", "ether", "bssid", "lladdr", "physical addr")):
+        text = _MAC_BARE.sub(lambda m: m["k"] + _mac(m["s"], "", pseudonyms), text)
     if "enx" in text or "wlx" in text or "wwx" in text:
         text = _ENX.sub(lambda m: m["k"] + _mac(m["s"], "", pseudonyms), text)
     text = _IPV6.sub(lambda m: _ipv6(m.group(), pseudonyms), text)
     return _IPV4.sub(lambda m: _ipv4(m, pseudonyms), text)
 
 
-def _mac(value: str, separator: str, pseudonyms: Pseudonyms) -> str:
+def _mac(value: str, separator: str, pseudonyms: Pseudonyms, step: int = 2) -> str:
     digits = value.replace(separator, "").lower() if separator else value.lower()
     if digits.startswith("025eed") or len(set(digits)) == 1:
         return value
     new = f"025eed{pseudonyms.number('mac', digits):06x}"
     if any(char in "ABCDEF" for char in value):
         new = new.upper()
-    return separator.join(new[at : at + 2] for at in range(0, 12, 2))
+    return separator.join(new[at : at + step] for at in range(0, 12, step))
 
 
 @lru_cache(maxsize=4096)
@@ -145,7 +166,7 @@ def _judge_address(before: str, value: str, after: str, first: int, second: int)
 
 
 def _email(match: re.Match[str], pseudonyms: Pseudonyms) -> str:
-    local, domain = match["l"].lower(), match["d"].lower()
+    local, domain = (match["l"] or match.group().partition("@")[0]).lower(), match["d"].lower()
     top = domain.rsplit(".", 1)[1]
     if top in _UNITS or local in _BUILD_USERS or domain.startswith("lists.") or domain == "vger.kernel.org":
         return match.group()

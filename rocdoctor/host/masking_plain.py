@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rocdoctor.host.masking_paths import WORDS as PATH_WORDS
 from rocdoctor.host.masking_rules import load_tables
 
 _LONGEST = 300
 # Four numbers, pairs of digits, long runs, capitals (as all codes have), and signs that join names and addresses.
 _NOTABLE = re.compile(
-    r"\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|[A-Z@\\%$~]|[^\x00-\x7f]"
+    r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|[A-Z@\\%$~]|[^\x00-\x7f]"
 )
 # Words that any step of masking looks for, beyond those of the tables.
 _WORDS = (
@@ -33,7 +34,13 @@ _DIGITS = str.maketrans("123456789", "000000000")
 def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
     """Words of up to three signs, of four, and the beginnings of longer ones; digits are made equal."""
     tables = load_tables()
-    words = {*(literal for literal, _ in tables.literals + tables.span_literals), *tables.stems, *_WORDS}
+    words = {
+        *(literal for literal, _ in tables.literals + tables.span_literals),
+        *tables.stems,
+        *_WORDS,
+        *PATH_WORDS,
+    }
+    words.update(word for place in tables.places for word in place.words)
     words = {word.translate(_DIGITS) for word in words}
     short = tuple(sorted(word for word in words if len(word) <= 3))
     return short, frozenset(word for word in words if len(word) == 4), frozenset(word[:5] for word in words)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from rocdoctor.knowledge.load import load_table
 
-EnvKind = Literal["plain", "host", "user", "dropped"]
+EnvKind = Literal["plain", "host", "proxy", "user", "dropped"]
 
 
 @lru_cache(maxsize=1024)
@@ -43,16 +43,34 @@ class SecretRule:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceRule:
+    """A place that tells what a name is (group ``s``): tried where one of ``words`` (lower case) occurs."""
+
+    kind: str
+    words: tuple[str, ...]
+    expression: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled when it is first needed."""
+        return _compiled(f"(?m:{self.expression})")
+
+
+@dataclass(frozen=True, slots=True)
 class MaskingTables:
-    """All tables: ``env_names`` maps a variable to what its value is; names outside and no prefix mean drop.
+    """All tables: ``env_names`` maps a variable to what its value is, ``env_numbered`` are names that end in a number.
+    What is neither is dropped.
 
     ``literals``: each literal with the number of its rule, so that a text is asked once for each; ``span_literals``
     are those of rules that reach over line ends.
     """
 
     env_names: Mapping[str, EnvKind]
-    env_prefixes: tuple[str, ...]
+    env_numbered: tuple[str, ...]
     common_words: frozenset[str]
+    folders: frozenset[str]
+    public_domains: frozenset[str]
+    places: tuple[PlaceRule, ...]
     secrets: tuple[SecretRule, ...]
     literals: tuple[tuple[str, int], ...]
     span_literals: tuple[tuple[str, int], ...]
@@ -67,7 +85,8 @@ class MaskingTables:
         kind = self.env_names.get(name)
         if kind is not None:
             return kind
-        return "plain" if name.startswith(self.env_prefixes) else "dropped"
+        stem = name.rstrip("0123456789")
+        return "plain" if stem != name and stem in self.env_numbered else "dropped"
 
     def rules_for(self, text: str, span: bool) -> list[SecretRule]:
         """The rules of which a literal occurs in the text."""
@@ -102,7 +121,9 @@ def load_tables() -> MaskingTables:
     data = load_table("masking")
     env = data["env"]
     kinds: dict[str, EnvKind] = dict.fromkeys(_names(env["names"]), "plain")
+    kinds.update(dict.fromkeys((name for family in env["families"] for name in _names(family["names"])), "plain"))
     kinds.update(dict.fromkeys(_names(env["host_values"]), "host"))
+    kinds.update(dict.fromkeys(_names(env["proxy_values"]), "proxy"))
     kinds.update(dict.fromkeys(_names(env["user_values"]), "user"))
     kinds.update(dict.fromkeys(_names(env["dropped"]), "dropped"))
     rules = tuple(
@@ -112,6 +133,9 @@ def load_tables() -> MaskingTables:
         )
         for rule in data["secrets"]
     )  # fmt: skip
+    places = tuple(
+        PlaceRule(str(one["kind"]), tuple(_names(one["words"])), str(one["pattern"])) for one in data["places"]
+    )
     literals, span_literals = (
         tuple((word, number) for number, rule in enumerate(rules) if rule.span is span for word in rule.literals)
         for span in (False, True)
@@ -120,7 +144,8 @@ def load_tables() -> MaskingTables:
     groups = "|".join(f"(?P<{kind}>{'|'.join(names[kind])})" for kind in ("strong", "medium", "weak"))
     inert = {rule.token for rule in rules} | {VALUE_TOKEN, PRIVATE_KEY_TOKEN, USERINFO_TOKEN, CODED_TOKEN, DROPPED}
     return MaskingTables(
-        kinds, tuple(_names(env["prefixes"])), frozenset(_names(data["common_words"])), rules, literals,
+        kinds, tuple(_names(env["numbered"])), frozenset(_names(data["common_words"])),
+        frozenset(_names(data["folders"])), frozenset(_names(data["public_domains"])), places, rules, literals,
         span_literals, tuple(number for number, rule in enumerate(rules) if not rule.literals),
         re.compile(groups, re.IGNORECASE | re.ASCII), tuple(_names(names["stems"])), tuple(_names(names["examples"])),
         frozenset(inert),

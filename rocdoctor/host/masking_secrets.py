@@ -18,7 +18,7 @@ Note = Callable[[str, str], None]
 # Authority with userinfo; the second form has a slash in the password, which is not legal but happens.
 _USERINFO = re.compile(r"://(?P<s>[^\s\"'<>/?#@]{1,300}(?:@[^\s\"'<>/?#@]{1,300}){0,4})@(?=[A-Za-z0-9\[_<$])")
 _USERINFO_SLASH = re.compile(
-    r"://(?P<s>[^\s\"'<>/?#@:]{0,100}:(?!\d{1,5}/)[^\s\"'<>@]{1,300})@(?=[A-Za-z0-9][\w.-]{0,200}[:/])"
+    r"://(?P<s>[^\s\"'<>/?#@:]{0,100}:(?!\d{1,5}/)[^\s\"'<>]{1,300})@(?=[A-Za-z0-9][\w.-]{0,200}(?:[:/\s\"'>]|$))"
 )
 _HARMLESS_USERINFO = {"git", "hg", "svn", "anonymous", USERINFO_TOKEN}
 _XML = re.compile(

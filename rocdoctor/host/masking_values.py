@@ -19,9 +19,16 @@ _LONGEST_INNER_LIST = 300
 
 _LEFT = re.compile(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
 _KEY_REST = re.compile(r"[\w.-]{0,40}", re.ASCII)
-_SEPARATOR = re.compile(r"(?:\\{0,3}[\"'])?\]?[ \t]{0,8}(?:=>|:=|={1,2}|:(?!:))[ \t]{0,8}")
+_SEPARATOR = re.compile(r"(?:\\{0,3}[\"'])?\]?[ \t]{0,8}(?:=>|:=|={1,2}|:(?!:)|[\uff1a\uff1d])[ \t]{0,8}")
 _ARGUMENT_GAP = re.compile(r"[\"']?(?:[ \t]*,)?[ \t]{1,8}|[\"'],")
+_BLANK_GAP = re.compile(r"[ \t]{1,8}(?=[\"']?[A-Za-z0-9+/=_.~!@#$%^&*-]{16})")
+_VERSION = re.compile(r"v?\d+(?:[.!]\w+)+(?:[+-][\w.]+)?[,;)\]}]*|latest")
 _IS_GAP = re.compile(r"[ \t]{1,4}is[ \t:]{1,4}")
+# What a password may be said to be.
+_STATES = re.compile(
+    r"(?:un)?set|locked|changed|(?:in)?correct|wrong|used|needed|stored|hidden|weak|strong|disabled|enabled|allowed|asked|"
+    r"being|too|also|only|an?|the|in|on|of|from|as|longer|shorter|valid|never|always|read|written|sent|taken|now|still"
+)
 _OPEN_QUOTE = re.compile(r"[urbf]{0,2}(\\{0,3}[\"'`])")
 _BARE = re.compile(r"[^\s\"'`]+")
 _CHAIN = re.compile(r"(?:([A-Za-z_.-]{1,60})[=:]){8,}")
@@ -87,6 +94,10 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
         if separator is None and match.lastgroup in ("strong", "medium"):
             separator = _IS_GAP.match(text, after, line_end)
         kind = kind_of(match, rest)
+        if separator is None and kind in ("strong", "medium"):
+            # "set api-key VALUE": only what nobody would write by hand, and is long.
+            separator = _BLANK_GAP.match(text, after, line_end)
+            kind = "random"
         if separator is None or kind is None:
             continue
         if "is" in separator.group() and match.lastgroup == "medium":
@@ -133,6 +144,11 @@ def _single_span(
     if span is None:
         return []
     key = text[key_start:after]
+    if separator.re is _IS_GAP and _STATES.fullmatch(text[span[0] : span[1]].strip(".,;)").lower()):
+        return []
+    tag = separator.group() == "==" or (separator.group() == ":" and (key_start == 0 or text[key_start - 1] != '"'))
+    if tag and _VERSION.fullmatch(text[span[0] : span[1]]):
+        return []  # a requirement, or an image with its tag
     if not _is_secret(kind, key, separator.group(), text[span[0] : span[1]], argument, inert):
         return []
     return [_value(text, separator.end(), line_end, whole_line) or span]
@@ -214,6 +230,8 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
     assigned = "=" in separator
     if kind == "medium" and (argument or (assigned and key.isupper() and len(key) > 4)):
         return not stripped.startswith(("/", "~", "tcp://", "http"))
+    if kind == "weak" and argument and not assigned:
+        return len(stripped) >= 16 and looks_random(stripped)
     if kind == "weak" and not assigned and '"' not in separator and "'" not in separator:
         return False
     return looks_random(stripped)

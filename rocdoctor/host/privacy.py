@@ -25,8 +25,9 @@ This page is made from the tables (`python -m rocdoctor.host.privacy > docs/priv
 
 ## The environment
 
-All names are written, so that a misspelt one can be found. Values are written for listed names only: {names} names and
-all that begin with {prefixes}. All other values become `<dropped>`, also those of {dropped}.
+All names are written, so that a misspelt one can be found. Values are written for listed names only: {names} names, and
+{numbered} with a number. Names of Slurm, Open MPI, PMIx, conda, OpenMP and torchrun are those of their own
+documentation; no prefix lets other names through. All other values become `<dropped>`, also those of {dropped}.
 Values that are kept are masked like any text.
 
 ## Secrets by the name beside them
@@ -77,7 +78,8 @@ def page() -> str:
     shown = [f"- {_code(one)} becomes {_code(masker.mask_text(example(one)[0]))}\n" for one in tables.name_examples]
     parts = [
         _BEGIN.format(
-            names=len(set(env["names"])), prefixes=_codes(env["prefixes"]), dropped=_codes(env["dropped"]),
+            names=len(set(env["names"]) | {one for family in env["families"] for one in family["names"]}),
+            numbered=_codes([f"{one}N" for one in env["numbered"]]), dropped=_codes(env["dropped"]),
             strong=_codes(names["strong"]), medium=_codes(names["medium"]), name_examples="".join(shown),
         )
     ]  # fmt: skip

@@ -92,19 +92,13 @@ def mask_answer(answer: Answer, masker: Masker) -> Answer:
     return replace(answer, question=question, note=note, data=text.encode())
 
 
-# Accounts that packages make: they name a service, not a person, and tell which groups it may use.
-_SERVICES = frozenset((
-    "root", "daemon", "bin", "sys", "sync", "mail", "www-data", "nobody", "syslog", "messagebus", "systemd-network",
-    "systemd-resolve", "pulse", "gdm", "sddm", "lightdm", "colord", "munge", "slurm", "libvirt-qemu", "qemu", "docker",
-    "postgres", "mysql", "ollama", "jellyfin", "plex", "boinc", "xrdp", "telegraf", "prometheus", "node_exporter",
-))  # fmt: skip
-
-
 def _members(text: str) -> list[str]:
     """The people named in a group file: members of groups that are no service accounts."""
+    from rocdoctor.host.masking_names import SERVICES
+
     fields = [line.split(":") for line in text.splitlines()]
     members = {name.strip() for row in fields if len(row) == 4 for name in row[3].split(",")}
-    return sorted(members - _SERVICES - {""})
+    return sorted(members - SERVICES - {""})
 
 
 class Recorder:

@@ -61,7 +61,7 @@ def render(diagnosis: Diagnosis) -> str:
     lines = ["## rocdoctor", "", f"**{plain(said.text)}**", ""]
     if said.command:
         lines += _fence(said.command, "sh")
-    lines += _fence("\n".join(machine_lines(diagnosis.machine)), "text")
+    lines += _fence("\n".join(diagnosis.card or machine_lines(diagnosis.machine)), "text")
     for found, name, subjects in grouped(diagnosis.verdicts):
         lines += _finding(found, name, subjects)
     counts = ", ".join(

@@ -153,7 +153,8 @@ def _nothing(diagnosis: Diagnosis, parts: Sequence[Recognised]) -> list[str]:
 
 
 def _shown(diagnosis: Diagnosis, parts: Sequence[Recognised]) -> list[str]:
-    card = [line for line in machine_lines(diagnosis.machine) if not line.startswith("GPU  ") or diagnosis.machine.gpus]
+    shown = diagnosis.card or machine_lines(diagnosis.machine)
+    card = [line for line in shown if not line.startswith("GPU  ") or diagnosis.machine.gpus]
     used = [_part(part) for part in parts if not part.aside]
     unused = [f"{_part(part)}: {part.aside}" for part in parts if part.aside]
     if not card and not used and not unused:

@@ -120,7 +120,7 @@ def render(
     lines = _cause_lines(diagnosis, width, style) if pasted else _headline_lines(diagnosis, width, style)
     if not quiet:
         lines.append("")
-        for line in machine_lines(diagnosis.machine):
+        for line in diagnosis.card or machine_lines(diagnosis.machine):
             lines += wrap(line, width, "", " " * (HEAD + 1))
     for found, name, subjects in grouped(diagnosis.verdicts):
         if not (quiet and found.severity == "info"):

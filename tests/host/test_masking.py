@@ -131,7 +131,7 @@ def test_environment_by_allow_list() -> None:
     assert masked == {
         "PATH": "~/bin:/usr/bin", "NCCL_DEBUG": "INFO", "NCCL_IB_HCAS": "<dropped>", "MY_APP": "<dropped>",
         "https_proxy": "http://masked-userinfo@ip-1.1:3128", "MASTER_ADDR": "host-2",
-        "SLURM_NODELIST": "host-3[01-04],host-4", "USER": "user-1", "HOME": "~", "CONDA_TOKEN": "masked-value",
+        "SLURM_NODELIST": "host-3[01-04],host-4", "USER": "user-1", "HOME": "~", "CONDA_TOKEN": "<dropped>",
         "SLURM_JWT": "<dropped>", "OMP_NUM_THREADS": "8", "HSA_OVERRIDE_GFX_VERSION_1": "11.0.0",
         "TOKENIZERS_PARALLELISM": "false", "PWD": "~/w", "LANG": "",
     }  # fmt: skip

@@ -1,0 +1,178 @@
+"""Names in paths, URLs and full host names: ``/scratch/NAME/x``, ``https://HOST/x``, ``node17.hpc.uni-x.de``.
+
+Pure: text in, text out; ``user`` and ``host`` give what a name becomes. Folders and domains that everybody knows stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from functools import lru_cache
+
+Replace = Callable[[str], str]
+
+_PART = r"[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60}"
+_HOME = re.compile(
+    rf"(?<![A-Za-z0-9_.~-])(?P<k>(?:/[A-Za-z0-9_.-]{{1,40}}){{0,3}}/(?:home\d{{0,2}}|homes|users|Users|people)/)(?P<s>{_PART})"
+    rf"(?:(?P<m>/)(?P<t>{_PART})(?=/))?"
+)
+_WINDOWS = re.compile(
+    r"(?P<k>(?<![A-Za-z0-9])(?:[A-Za-z]:(?:\\{1,2}|/)|/mnt/[a-z]/|/[a-z]/)Users(?:\\{1,2}|/))"
+    r"(?P<s>[^\\/:*?\"<>|\n]{1,40}(?=[\\/\"])|[^\s\\/:*?\"<>|]{1,40}(?: [A-Z][^\s\\/:*?\"<>|]{1,40}(?=$))?)",
+    re.MULTILINE,
+)
+# Where people have folders of their own at once, and where they have them below a folder for users.
+_SHARE = re.compile(
+    r"(?<![A-Za-z0-9_.~-])(?P<k>/(?:(?P<own>(?:net|local)?scratch|work|gpfs|fsx|lustre|beegfs|ptmp|u)|"
+    r"data|mnt|storage|nfs|cluster|shared|efs|ceph|cephfs|raid|ssd|global|vast|weka|srv|export|var|projects?)\d{0,2})"
+    r"(?P<p>(?:/[A-Za-z0-9_.+@-]{1,60}){1,6})(?P<z>/?)"
+)
+_BELOW = frozenset(("users", "user", "people", "home", "homes", "scratch"))
+_ACCOUNT = re.compile(r"[a-z]{2,14}_[a-z]{1,2}|[a-z]{1,4}\d{3,6}[a-z]{0,3}|[a-z]{1,3}\.[a-z]{2,20}")
+_GROUPS = frozenset(
+    (
+        "students",
+        "student",
+        "staff",
+        "faculty",
+        "users",
+        "guests",
+        "groups",
+        "grp",
+        "physics",
+        "phys",
+        "chemistry",
+        "chem",
+        "bio",
+        "biology",
+        "math",
+        "maths",
+        "cs",
+        "eng",
+        "med",
+        "lab",
+        "labs",
+        "research",
+        "phd",
+        "msc",
+        "dept",
+        "inst",
+        "ai",
+        "nlp",
+        "ml",
+        "mpi",
+        "project",
+        "projects",
+        "prj",
+        "hpc",
+    )
+)
+_WORDS = re.compile(r"[a-z]+")
+
+_URL = re.compile(
+    r"(?P<k>(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+-]{1,20}://(?:masked-userinfo@)?)(?P<s>[A-Za-z0-9][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_-]{1,62}){0,8})"
+)
+_FULL = re.compile(
+    r"(?<![A-Za-z0-9_./@%+=-])(?P<s>(?P<f>[A-Za-z][A-Za-z0-9-]{0,62})(?P<r>(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,5})\."
+    r"(?P<t>edu|gov|mil|lan|local|internal|intranet|corp|localdomain|hpc|cluster|arpa|de|ch|at|fr|uk|nl|be|dk|se|no|fi|es|"
+    r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|com|org|net|io|cloud|ai))(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9_])"
+)
+_TOP = re.compile(
+    r"\.(?:edu|gov|mil|lan|local|internal|intranet|corp|localdomain|hpc|cluster|arpa|de|ch|at|fr|uk|nl|be|dk|se|no|fi|es|"
+    r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|com|org|net|io|cloud|ai)(?![a-z0-9_(@-])"
+)
+_INSTITUTIONS = frozenset(("edu", "gov", "mil", "lan", "intranet", "corp", "localdomain", "hpc"))
+
+
+# What a text must hold, in lower case, for one of these to change it.
+WORDS = frozenset(
+    ("/home", "users", "/people/", "scratch", "/work", "/gpfs", "/fsx", "/lustre", "/beegfs", "/ptmp", "/u/")
+)
+
+
+def mask_paths(text: str, low: str, user: Replace, found_user: Replace, folders: Collection[str]) -> str:
+    """The text with the names of people in paths replaced; ``low`` is the text in lower case."""
+    if not any(word in low for word in WORDS) and "/user/" not in low:
+        return text
+    if "users" in low or "/home" in low or "/people/" in low:
+        text = _WINDOWS.sub(lambda m: m["k"] + found_user(m["s"]), text)
+        text = _HOME.sub(lambda m: _home(m, user, found_user, folders), text)
+    return _SHARE.sub(lambda m: _share(m, user, folders), text)
+
+
+def _home(match: re.Match[str], user: Replace, found_user: Replace, folders: Collection[str]) -> str:
+    name, second = match["s"], match["t"]
+    first = name if _numeric(name) else found_user(name)
+    if second is None:
+        return match["k"] + first
+    person = _ACCOUNT.fullmatch(second) or name.lower() in _GROUPS
+    kept = not person or second.startswith(".") or _known(second, folders)
+    return f"{match['k']}{first}/{second if kept else user(second)}"
+
+
+def _share(match: re.Match[str], user: Replace, folders: Collection[str]) -> str:
+    parts = match["p"][1:].split("/")
+    marks = [number for number, part in enumerate(parts) if part.lower() in _BELOW]
+    below = match["own"] is not None or bool(marks)
+    for number in range(marks[-1] + 1 if marks else 0, len(parts)):
+        part = parts[number]
+        last = number == len(parts) - 1 and not match["z"]
+        if part.startswith(("user-", ".")) or (last and "." in part):
+            break
+        if below:
+            if not _known(part, folders) and not _numeric(part):
+                parts[number] = user(part)
+            break
+    return f"{match['k']}/{'/'.join(parts)}{match['z']}"
+
+
+def _numeric(name: str) -> bool:
+    return name.replace(".", "").isdigit()
+
+
+@lru_cache(maxsize=4096)
+def _among(name: str, folders: frozenset[str]) -> bool:
+    words = _WORDS.findall(name)
+    return name in folders or not words or any(word in folders for word in words if len(word) > 1)
+
+
+def _known(name: str, folders: Collection[str]) -> bool:
+    """Whether a folder is called like what lies in it (``hf_cache``, ``llama-7b``)."""
+    return _among(name.lower(), folders if isinstance(folders, frozenset) else frozenset(folders))
+
+
+def mask_hosts(text: str, low: str, host: Replace, public: Collection[str], common: Collection[str]) -> str:
+    """The text with the hosts of URLs and full host names replaced, unless their domain is one that everybody knows."""
+    if "://" in text:
+        text = _URL.sub(lambda m: m["k"] + _of_url(m["s"], host, public, common), text)
+    if _TOP.search(low):
+        text = _FULL.sub(lambda m: _full(m, host, public), text)
+    return text
+
+
+def _of_url(name: str, host: Replace, public: Collection[str], common: Collection[str]) -> str:
+    low = name.lower()
+    if is_public(low, public):
+        return name
+    if "." not in name and (low in common or len(name) < 3 or not any(char.isalpha() for char in name)):
+        return name
+    return host(name)
+
+
+def _full(match: re.Match[str], host: Replace, public: Collection[str]) -> str:
+    name, labels = match["s"], match["r"].count(".") + 1
+    top = match["t"]
+    telling = any(char == "-" or char.isdigit() for char in match["f"] + match["r"])
+    if is_public(name.lower(), public):
+        return name
+    if top in _INSTITUTIONS:
+        sure = top not in ("hpc", "corp") or labels >= 2 or telling
+    else:
+        sure = labels >= 2 and telling
+    return host(name) if sure else name
+
+
+def is_public(name: str, public: Collection[str]) -> bool:
+    """Whether a host is one of a public domain, or that domain."""
+    labels = name.rstrip(".").split(".")
+    return any(".".join(labels[at:]) in public for at in range(len(labels)))
