@@ -40,8 +40,9 @@ PROGRAMS = (
     "chronyc", "ethtool", "tc", "readlink", "tee", "sysctl", "ibstat", "journalctl", "squeue", "ibv_devinfo",
     "nvidia-ctk", "dnf", "zypper", "pacman", "rpm", "update-grub", "update-initramfs", "mount", "systemctl", "lscpu",
     "find", "rm", "sh", "torchrun", "lsblk", "numactl", "fuser", "nvidia-settings", "cpupower", "sleep", "sed",
-    "groups", "YOUR_COMMAND", "INTERFACE", "COMPILER", "lsof", "accelerate", "deepspeed", "dirname", "basename",
-    "date", "curl", "wget", "gpg", "install", "mkdir", "chmod", "dd", "sort", "conda",
+    "groups", "YOUR_COMMAND", "...", "INTERFACE", "COMPILER", "lsof", "ibqueryerrors", "ib_write_bw", "uniq", "ping",
+    "kubectl", "nvidia-bug-report.sh", "accelerate", "deepspeed", "dirname", "basename", "date", "curl", "wget",
+    "gpg", "install", "mkdir", "chmod", "dd", "sort", "conda",
 )  # fmt: skip
 
 # One write a call: the programs of a pipe run at once.
