@@ -45,7 +45,7 @@ def gpu_memory_error_message(machine: Machine) -> Outcome:
             f"service and have it replaced.{node}",
             command="rocm-smi --showrasinfo all; sudo dmesg | grep -i ras" if amd
             else "nvidia-smi -q -d ECC,ROW_REMAPPER; sudo dmesg | grep -i xid",
-            verify="run the same job on another GPU",
+            verify="# run the same job on another GPU",
         ),
         confidence="certain" if memory else "likely",
         explains=("thermal-or-power-limit",),

@@ -44,7 +44,7 @@ def peer_to_peer_message(machine: Machine) -> Outcome:
         command="cat /proc/cmdline; sudo lspci -vvv | grep ACSCtl; NCCL_P2P_DISABLE=1 NCCL_DEBUG=INFO ...",
         safety="reboots",
         effective="reboot",
-        verify="cat /proc/cmdline; run the collective test again",
+        verify="cat /proc/cmdline  # then run the collective test again",
     )
     explains = ("network-interface-wrong",)
     if missing:

@@ -32,7 +32,7 @@ def rdma_error_message(machine: Machine) -> Outcome:
         "GID index; NCCL_IB_DISABLE=1 shows whether the rest works",
         command="ibstat; ibv_devinfo | grep -E 'hca_id|state|link_layer'; export NCCL_IB_HCA=mlx5",
         safety="safe",
-        verify="ib_write_bw between two nodes",
+        verify="ib_write_bw  # between two nodes",
     )
     if any("differ" in one.values for one in messages):
         return error(

@@ -36,7 +36,7 @@ def _places(value: Any, at: Place) -> Iterator[Place]:
         for one in value:
             yield from _places(one, (*at, "*"))
     elif is_dataclass(value) and not isinstance(value, type | Source | Unknown):
-        for name in _fields(type(value)):
+        for name in _fields(value.__class__):
             if name not in ("question", "source", "voice"):  # what is not the evidence's
                 yield from _places(getattr(value, name), (*at, name))
 
@@ -57,6 +57,6 @@ def _changed(value: Any, place: Place, words: Words) -> Any:
         return {key: _changed(one, rest, words) for key, one in value.items()} if first == "*" else value
     if isinstance(value, tuple | list | set | frozenset):
         return type(value)(_changed(one, rest, words) for one in value) if first == "*" else value
-    if is_dataclass(value) and not isinstance(value, type | Source | Unknown) and first in _fields(type(value)):
+    if is_dataclass(value) and not isinstance(value, type | Source | Unknown) and first in _fields(value.__class__):
         return replace(value, **{first: _changed(getattr(value, first), rest, words)})
     return value

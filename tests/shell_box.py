@@ -40,11 +40,13 @@ PROGRAMS = (
     "chronyc", "ethtool", "tc", "readlink", "tee", "sysctl", "ibstat", "journalctl", "squeue", "ibv_devinfo",
     "nvidia-ctk", "dnf", "zypper", "pacman", "rpm", "update-grub", "update-initramfs", "mount", "systemctl", "lscpu",
     "find", "rm", "sh", "torchrun", "lsblk", "numactl", "fuser", "nvidia-settings", "cpupower", "sleep", "sed",
-    "groups", "YOUR_COMMAND", "INTERFACE", "COMPILER", "lsof", "accelerate", "deepspeed", "dirname", "basename",
-    "date", "curl", "wget", "gpg", "install", "mkdir", "chmod", "dd", "sort", "conda",
+    "groups", "YOUR_COMMAND", "...", "INTERFACE", "COMPILER", "lsof", "ibqueryerrors", "ib_write_bw", "uniq", "ping",
+    "kubectl", "nvidia-bug-report.sh", "accelerate", "deepspeed", "dirname", "basename", "date", "curl", "wget",
+    "gpg", "install", "mkdir", "chmod", "dd", "sort", "conda",
 )  # fmt: skip
 
-_NOTE = '#!/bin/sh\nprintf \'%s\\0\' "${0##*/}" "$@" >> "$CALLS"\nprintf \'\\n\\0\' >> "$CALLS"\n'
+# One write a call: the programs of a pipe run at once.
+_NOTE = '#!/bin/sh\nprintf \'%s\\0\' "${0##*/}" "$@" \'\n\' >> "$CALLS"\n'
 _SCRIPT = """
 command_not_found_handle() { mark unknown "$@"; }
 mapfile -d '' -t typed < "$TYPED"
@@ -138,5 +140,5 @@ def _told(commands: Sequence[str], calls: str) -> list[Ran]:
             options = words[1 : words.index("--")] if "--" in words else words[1:]
             assert not any(word.startswith("-") and MARK in word for word in options), f"{words} of {command}"
             current.append(words)
-    assert len(found) == len(commands), "a command ended the shell"
+    assert len(found) == len(commands), f"a command ended the shell: {commands[len(found) :][:1]}"
     return found

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.kit import ROOT
+from tests.shell_box import ShellBox, needs_bash
 
 # Where the command, and where the verification, stands among the arguments of each record.
 _FIELDS = {
@@ -121,13 +122,13 @@ def _safe(value: ast.expr | bool, scope: _Scope, depth: int = 0) -> bool:
     return False
 
 
-def _places(tree: ast.Module) -> Iterator[tuple[ast.AST | None, ast.expr]]:
+def _places(tree: ast.Module, makers: Container[str] = (*_FIELDS, *_GATE)) -> Iterator[tuple[ast.AST | None, ast.expr]]:
     """Every expression that becomes a command: the function that it stands in, and it."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
+        name = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+        if not isinstance(node, ast.Call) or name not in makers:
             continue
-        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         around = [one for one in functions if one.lineno <= node.lineno <= (one.end_lineno or 0)]
         where = min(around, key=lambda one: one.lineno, default=None)  # with what it holds: functions see around them
         if name in _FIELDS:
@@ -172,3 +173,17 @@ def test_anything_else_is_found(call: str, expression: str, tmp_path: Path) -> N
     path.write_text(f"def f(group, groups, names):\n    text = f'a {{group}}'\n    return {call.format(expression)}\n")
     places = list(_places(_tree(path)))
     assert not all(_safe(value, _Scope(path, function)) for function, value in places)
+
+
+@needs_bash
+def test_literals_are_commands_too(tmp_path: Path) -> None:
+    """Not words for people: they stand where one copies what one types."""
+    found = {
+        one.value.replace("$CUDA_HOME/bin/", "")
+        for path in _FILES
+        for _, value in _places(_tree(path), _FIELDS)
+        for one in ([value] if isinstance(value, ast.Constant) else [])
+        if isinstance(one.value, str) and one.value
+    }
+    assert len(found) > 120
+    ShellBox(tmp_path).run(sorted(found))

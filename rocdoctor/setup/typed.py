@@ -77,11 +77,13 @@ def broken(tokens: Tokens, width: int, indent: str, hang: str) -> list[str]:
 
 
 def tokens_of(command: str) -> Tokens:
-    """A command as somebody wrote it, cut at the blanks where a backslash may stand: not in quotes, not in ``$( )``."""
+    """A command as somebody wrote it, cut where a backslash may stand: not in quotes, ``$( )`` or a comment."""
     found: list[str] = []
     current, quote, depth = "", "", 0
     for sign in " ".join(command.split("\n")):
-        if quote:
+        if current.startswith("#"):
+            pass
+        elif quote:
             quote = "" if sign == quote else quote
         elif sign in "'\"":
             quote = sign

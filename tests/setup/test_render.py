@@ -11,6 +11,7 @@ from rocdoctor.check import Evidence
 from rocdoctor.report import setup_json, setup_markdown, setup_text
 from rocdoctor.report.setup_words import headline, left, waits_for
 from rocdoctor.setup.plan import GOALS, Action, SetupPlan, Step, Verify
+from rocdoctor.setup.typed import broken, tokens_of
 from tests.setup.plan_kit import DRIVER, FULL, GROUPS, LIMITS, PLANS, RESTART
 
 
@@ -186,3 +187,8 @@ def test_words_of_the_evidence_are_words(state: str) -> None:
     assert not fence
     assert not any(line.startswith("# H") for line in outside)
     assert not any("<b>" in line for line in outside if "`" not in line)
+
+
+def test_a_comment_behind_a_command_is_not_broken() -> None:
+    lines = broken(tokens_of("cat /proc/cmdline  # then run the test again"), 20, "", "  ")
+    assert lines == ["cat /proc/cmdline \\", "  # then run the test again"]
