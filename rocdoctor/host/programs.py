@@ -61,6 +61,8 @@ def find_program(name: str) -> str | None:
 
 def refusal(name: str) -> str:
     """Why root does not run a program that is there; "" where there is none."""
+    if not privileged():
+        return ""
     places = [name] if os.path.isabs(name) else [os.path.join(folder, name) for folder in _offered()]
     for path in places:
         if _runs(path) and (why := weak(path)):
