@@ -53,7 +53,6 @@ class Calls:
         Path.unlink,
         [[{"a": Calls(os.getcwd)}]],
     ],
-    ids=repr,
 )
 def test_nothing_that_does_something_is_looked_up(hostile: Any, protocol: int) -> None:
     with pytest.raises(pickle.UnpicklingError, match="does not unpickle"):
