@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import OVERFLOW, container_words, enclosure, in_job, is_there, node_at, opens, ruled_out
+from rocdoctor.access import container_words, enclosure, in_job, is_there, may_join, node_at, opens, ruled_out
 from rocdoctor.change import joining
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
 from rocdoctor.evidence import known, value_or
@@ -64,14 +64,14 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                 explains=(*_EXPLAINS, "device-permission"),
             )
         group = value_or(refused[0].group, None)
-        named = group is not None and not group.isdecimal() and group not in ("root", *OVERFLOW)
+        named = may_join(group)
         where = "" if inside is None else f" in this {container_words(inside)}"
         return Finding(
             "error",
             f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
             evidence,
             Fix(
-                f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again",
+                _way_in(group),
                 command=shell("sudo usermod -aG {group} $USER", group=group) if named and group else "",
                 safety="safe",
                 effective="new-login",
@@ -100,3 +100,12 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         )
     known(control.access)
     return None
+
+
+def _way_in(group: str | None) -> str:
+    if group is None or group.isdecimal() or may_join(group):
+        return f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"
+    return (
+        f"Do not join {group}, which gives far more than a GPU: have the nodes made for a group of GPU users or for "
+        "everybody (NVreg_DeviceFileGID and NVreg_DeviceFileMode of the nvidia module)"
+    )

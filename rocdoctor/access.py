@@ -16,6 +16,36 @@ KFD = "/dev/kfd"
 RENDER = "/dev/dri/renderD"
 # Names and number of the group that an unmapped group shows as in a user namespace (user_namespaces(7)).
 OVERFLOW = ("nogroup", "nobody", "65534")
+# Groups that give far more than a device, some of them all of root's rights, so that nobody is told to join them
+# (Debian's base-passwd, users-and-groups, read 2026-11-23; the names of distributions' administrators and of the
+# groups of container and virtual machine daemons besides).
+_PRIVILEGED = frozenset(
+    [
+        "root",
+        "0",
+        "adm",
+        "backup",
+        "disk",
+        "docker",
+        "incus-admin",
+        "kmem",
+        "libvirt",
+        "lxd",
+        "mem",
+        "shadow",
+        "src",
+        "staff",
+        "sudo",
+        "sys",
+        "tty",
+        "wheel",
+    ]
+)
+
+
+def may_join(group: str | None) -> bool:
+    """Whether a group that owns a device is one to join: it has a name here, and gives little more than the device."""
+    return group is not None and not group.isdecimal() and group not in OVERFLOW and group not in _PRIVILEGED
 
 
 def node_at(machine: Machine, path: str) -> DeviceNode | None:

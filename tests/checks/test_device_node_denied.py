@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.change import joining
 from rocdoctor.check import Finding
 from rocdoctor.facts import Container, DeviceNode, Machine, TorchBuild, User
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
@@ -54,6 +55,17 @@ def test_the_group_is_read_from_the_node() -> None:
     assert "render" not in finding.message
     assert found(closed(nodes=(node(group="root", mode="0600"),))).message.endswith("not to the render group.")
     assert "group 992" in found(closed(nodes=(node(group="992"),))).message
+
+
+@pytest.mark.parametrize("group", ["sudo", "wheel", "docker", "disk", "shadow", "lxd"])
+def test_nobody_is_told_to_join_a_group_that_gives_more_than_a_gpu(group: str) -> None:
+    finding = found(closed(nodes=(node(group=group), node("/dev/dri/renderD128"))))
+    assert f"belongs to the {group} group, which gives far more than a GPU" in finding.message
+    assert finding.fix is not None and not finding.fix.changes
+    assert finding.fix.command == "sudo usermod -aG render $USER"
+    both = found(closed(nodes=(node(), node("/dev/dri/renderD128", group=group)))).fix
+    assert both is not None and both.command == "sudo usermod -aG render $USER"
+    assert both.changes in ((), (joining(("render",)),))
 
 
 def test_nodes_of_different_groups_are_both_named_in_the_command() -> None:
