@@ -88,7 +88,7 @@ def _installed(situation: Situation, installed: Sequence[RocmInstall], optional:
     evidence = (cite(newest.version, f"ROCm {value_or(newest.version, '?')} in {newest.root}"),)
     old = situation.finding("rocm-gpu-support-window")
     gfx = ", ".join(situation.gfx)
-    if old is not None and old.fix is not None:  # without a fix it is only said that a list lacks the card
+    if old is not None and old.severity != "info":  # a note: the card is on no list, and its code may be there
         return _install(situation, old.message, old.evidence, optional)
     version = value_or(newest.version, "")
     support = _said_of(situation, version)
