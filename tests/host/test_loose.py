@@ -72,7 +72,7 @@ def test_files_are_known_by_name_and_by_content(tmp_path: Path) -> None:
     assert [gpu.gfx.value for gpu in machine.gpus if isinstance(gpu.gfx, Known)] == ["gfx90a"]
     assert "no-kernel-image" in [message.kind for message in machine.messages]
     assert [node.node for node in machine.numa_nodes] == [0, 1]
-    assert said(host) == "read as text: topo.dat, dmesg.log, job-123.err, gpu/rocm-smi.out (4 of 5 files)"
+    assert said(host) == "read as text: topo.dat, dmesg.log, gpu/rocm-smi.out, job-123.err (4 of 5 files)"
 
 
 def test_the_report_says_which_files_were_read(tmp_path: Path) -> None:
