@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rocdoctor.collect.ask import as_fact, names_in
 from rocdoctor.collect.recorded import outputs, stated
@@ -53,7 +53,8 @@ def _merged(nodes: list[NumaNode]) -> NumaNode:
     if len(nodes) == 1:
         return nodes[0]
     names = [field.name for field in fields(NumaNode) if field.name not in ("node", "gpu")]
-    return NumaNode(nodes[0].node, **{name: first_known(*(getattr(node, name) for node in nodes)) for name in names})
+    best: dict[str, Any] = {name: first_known(*(getattr(node, name) for node in nodes)) for name in names}
+    return NumaNode(nodes[0].node, **best)
 
 
 def _from_sysfs(host: Host) -> list[NumaNode]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rocdoctor.collect import collect
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Kernel, KernelLog, LogEvent, Machine
@@ -16,8 +18,8 @@ def of(*events: LogEvent, complete: bool = True) -> Machine:
     return machine(kernel=Kernel(log=k(KernelLog("run dmesg", complete, events))))
 
 
-def state(word: str, time_s: float, device: str = "mlx5_0", **changes: object) -> LogEvent:
-    values = {"device": device, "port": 1, "state": word, "age_s": 3600.0, **changes}
+def state(word: str, time_s: float, device: str = "mlx5_0", **changes: Any) -> LogEvent:
+    values: dict[str, Any] = {"device": device, "port": 1, "state": word, "age_s": 3600.0, **changes}
     return event("infiniband-port-state", time_s=time_s, **values)
 
 
@@ -31,7 +33,7 @@ def test_repeated_drops_of_a_running_link_warn() -> None:
 
 def test_one_drop_or_old_ones_are_a_note() -> None:
     assert severities(judge(NAME, of(state("ACTIVE", 50), state("DOWN", 9000)))) == ["info"]
-    old = {"age_s": 400_000.0}
+    old: dict[str, Any] = {"age_s": 400_000.0}
     events = [state("ACTIVE", 50), state("DOWN", 400, **old), state("ACTIVE", 409, **old), state("DOWN", 500, **old)]
     assert severities(judge(NAME, of(*events))) == ["info"]
 
