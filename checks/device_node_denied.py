@@ -30,6 +30,7 @@ from rocdoctor.access import (
     is_rootless,
     is_there,
     is_wsl,
+    joinable,
     node_at,
     opens,
     render_nodes,
@@ -126,12 +127,14 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         return Fix(
             f"You are in the {group} group already, but this session is older: log out completely (also tmux, "
             "screen and notebook servers) and in again",
-            command=shell("newgrp {group}", group=group),
+            command=shell("newgrp {group:group}", group=group),
             safety="safe",
             effective="new-login",
             verify=verify,
         )
-    if group in ("root", "0", *OVERFLOW):
+    names = list(dict.fromkeys(value_or(node.group, "render") for node in nodes if opens(node) is False))
+    mighty = not all(joinable(name) for name in names if not name.isdecimal())
+    if mighty or group in ("0", *OVERFLOW):
         rule = 'SUBSYSTEM=="kfd", GROUP="render", MODE="0660"'
         return Fix(
             f"Give the nodes to the render group with a udev rule ({rule}), join that group and log in again",
@@ -146,7 +149,6 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
             effective="new-login",
             verify=verify,
         )
-    names = list(dict.fromkeys(value_or(node.group, "render") for node in nodes if opens(node) is False))
     if value_or(machine.os.id, "") == "nixos":
         return Fix(
             f"Add {', '.join(names)} to users.users.<name>.extraGroups, rebuild the system and log in again",
@@ -161,7 +163,7 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         owner = f"group that owns {nodes[0].path} (mostly render; ls -l shows it)"
     return Fix(
         f"Add the user to the {owner}, then log out and in again{hint}",
-        command=shell("sudo usermod -aG {groups} $USER", groups=",".join(names)),
+        command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(names)),
         safety="safe",
         effective="new-login",
         verify=verify,
@@ -173,7 +175,7 @@ def _joining(nodes: Sequence[DeviceNode], names: Sequence[str]) -> tuple[Change,
     """Joining the groups, where each is known by its name."""
     owners = [node.group for node in nodes if opens(node) is False]
     named = all(isinstance(one, Known) and not one.value.isdecimal() for one in owners)
-    return (joining(names),) if named and not {"root", *OVERFLOW} & set(names) else ()
+    return (joining(names),) if named and all(map(joinable, names)) else ()
 
 
 def _container_fix(machine: Machine, kind: str) -> Fix:

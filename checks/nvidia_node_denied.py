@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import OVERFLOW, container_words, enclosure, in_job, is_there, node_at, opens, ruled_out
+from rocdoctor.access import container_words, enclosure, in_job, is_there, joinable, node_at, opens, ruled_out
 from rocdoctor.change import joining
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
 from rocdoctor.evidence import known, value_or
@@ -62,15 +62,18 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                 explains=(*_EXPLAINS, "device-permission"),
             )
         group = value_or(refused[0].group, None)
-        named = group is not None and not group.isdecimal() and group not in ("root", *OVERFLOW)
+        named = group is not None and not group.isdecimal() and joinable(group)
         where = "" if inside is None else f" in this {container_words(inside)}"
         return Finding(
             "error",
             f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
             evidence,
             Fix(
-                f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again",
-                command=shell("sudo usermod -aG {group} $USER", group=group) if named and group else "",
+                f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"
+                if named or group is None or group.isdecimal()
+                else f"Give the nodes another group than {group} (options nvidia NVreg_DeviceFileGID in modprobe.d), "
+                "join that one and log in again",
+                command=shell("sudo usermod -aG {group:group} $USER", group=group) if named and group else "",
                 safety="safe",
                 effective="new-login",
                 verify="nvidia-smi",

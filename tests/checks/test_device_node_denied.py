@@ -56,6 +56,15 @@ def test_the_group_is_read_from_the_node() -> None:
     assert "group 992" in found(closed(nodes=(node(group="992"),))).message
 
 
+@pytest.mark.parametrize("group", ["docker", "sudo", "disk", "root", "render,sudo", "render;touch x", "-G", "a b"])
+def test_nobody_is_told_to_join_a_group_of_more_power_or_of_no_plain_name(group: str) -> None:
+    for nodes in ((node(group=group),), (node(), node("/dev/dri/renderD128", group=group))):
+        fix = found(closed(nodes=nodes)).fix
+        assert fix is not None
+        assert (fix.command, fix.safety, fix.changes) == ("sudo usermod -aG render $USER", "manual", ())
+        assert "udev rule" in fix.text
+
+
 def test_nodes_of_different_groups_are_both_named_in_the_command() -> None:
     fix = found(closed(nodes=(node(), node("/dev/dri/renderD128", group="video")))).fix
     assert fix is not None

@@ -37,6 +37,14 @@ def test_nodes_that_belong_to_a_group() -> None:
     assert finding.fix.command == "sudo usermod -aG video $USER"
 
 
+def test_nobody_is_told_to_join_a_group_of_more_power() -> None:
+    for group in ("docker", "video,sudo"):
+        fix = found(host(control("denied", "0660", group))).fix
+        assert fix is not None
+        assert (fix.command, fix.changes) == ("", ())
+        assert "another group" in fix.text
+
+
 def test_a_container_that_lost_its_device_rules() -> None:
     finding = found(host(control(RULE), kind="docker"))
     assert (finding.severity, finding.cause) == ("error", "container-device-access")
