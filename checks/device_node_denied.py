@@ -30,7 +30,7 @@ from rocdoctor.access import (
     is_rootless,
     is_there,
     is_wsl,
-    may_join,
+    joinable,
     node_at,
     opens,
     render_nodes,
@@ -113,8 +113,6 @@ def _reason(group: str | None) -> str:
         return f"the render group that owns it is not mapped into here (it shows as {group})"
     if group in ("root", "0"):
         return "it belongs to root alone, not to the render group"
-    if not group.isdecimal() and not may_join(group):
-        return f"it belongs to the {group} group, which gives far more than a GPU, and not to the render group"
     return f"the user is not in {f'group {group}' if group.isdecimal() else f'the {group} group'}, which owns it"
 
 
@@ -129,12 +127,14 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         return Fix(
             f"You are in the {group} group already, but this session is older: log out completely (also tmux, "
             "screen and notebook servers) and in again",
-            command=shell("newgrp {group}", group=group),
+            command=shell("newgrp {group:group}", group=group),
             safety="safe",
             effective="new-login",
             verify=verify,
         )
-    if (group is not None and not group.isdecimal() and not may_join(group)) or group == "0":
+    names = list(dict.fromkeys(value_or(node.group, "render") for node in nodes if opens(node) is False))
+    mighty = not all(joinable(name) for name in names if not name.isdecimal())
+    if mighty or group in ("0", *OVERFLOW):
         rule = 'SUBSYSTEM=="kfd", GROUP="render", MODE="0660"'
         return Fix(
             f"Give the nodes to the render group with a udev rule ({rule}), join that group and log in again",
@@ -149,8 +149,6 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
             effective="new-login",
             verify=verify,
         )
-    owners = [value_or(node.group, "render") for node in nodes if opens(node) is False]
-    names = list(dict.fromkeys(one for one in owners if may_join(one) or one.isdecimal()))
     if value_or(machine.os.id, "") == "nixos":
         return Fix(
             f"Add {', '.join(names)} to users.users.<name>.extraGroups, rebuild the system and log in again",
@@ -165,7 +163,7 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         owner = f"group that owns {nodes[0].path} (mostly render; ls -l shows it)"
     return Fix(
         f"Add the user to the {owner}, then log out and in again{hint}",
-        command=shell("sudo usermod -aG {groups} $USER", groups=",".join(names)),
+        command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(names)),
         safety="safe",
         effective="new-login",
         verify=verify,
@@ -177,7 +175,7 @@ def _joining(nodes: Sequence[DeviceNode], names: Sequence[str]) -> tuple[Change,
     """Joining the groups, where each is known by its name."""
     owners = [node.group for node in nodes if opens(node) is False]
     named = all(isinstance(one, Known) and not one.value.isdecimal() for one in owners)
-    return (joining(names),) if named and all(map(may_join, names)) else ()
+    return (joining(names),) if named and all(map(joinable, names)) else ()
 
 
 def _container_fix(machine: Machine, kind: str) -> Fix:

@@ -38,7 +38,7 @@ def group_not_active(machine: Machine) -> Outcome:
         evidence=[cite(machine.user.login_groups, f"next login: {name}"), cite(machine.user.groups, "now: without it")],
         fix=Fix(
             "Log out completely (also tmux, screen and notebook servers) and in again",
-            command=shell("newgrp {name}", name=name),
+            command=shell("newgrp {name:group}", name=name),
             safety="safe",
             effective="new-login",
             verify="id -nG",

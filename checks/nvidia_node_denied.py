@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import container_words, enclosure, in_job, is_there, may_join, node_at, opens, ruled_out
+from rocdoctor.access import container_words, enclosure, in_job, is_there, joinable, node_at, opens, ruled_out
 from rocdoctor.change import joining
 from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
 from rocdoctor.evidence import known, value_or
@@ -43,9 +43,7 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         if all(ruled_out(node, machine.user) for node in refused):
             if inside is None and in_job(machine):
                 return info(
-                    f"A device rule (cgroup) keeps this job from {names}: it was given no GPU.",
-                    evidence=evidence,
-                    fix=Fix("Ask for a GPU when the job is started (Slurm --gres=gpu:1 or --gpus)", safety="manual"),
+                    f"A device rule (cgroup) keeps this job from {names}: it was given no GPU.", evidence=evidence
                 )
             by_cdi = "docker run --device nvidia.com/gpu=all ..."
             return Finding(
@@ -64,15 +62,18 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                 explains=(*_EXPLAINS, "device-permission"),
             )
         group = value_or(refused[0].group, None)
-        named = may_join(group)
+        named = group is not None and not group.isdecimal() and joinable(group)
         where = "" if inside is None else f" in this {container_words(inside)}"
         return Finding(
             "error",
             f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
             evidence,
             Fix(
-                _way_in(group),
-                command=shell("sudo usermod -aG {group} $USER", group=group) if named and group else "",
+                f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"
+                if named or group is None or group.isdecimal()
+                else f"Give the nodes another group than {group} (options nvidia NVreg_DeviceFileGID in modprobe.d), "
+                "join that one and log in again",
+                command=shell("sudo usermod -aG {group:group} $USER", group=group) if named and group else "",
                 safety="safe",
                 effective="new-login",
                 verify="nvidia-smi",
@@ -100,12 +101,3 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         )
     known(control.access)
     return None
-
-
-def _way_in(group: str | None) -> str:
-    if group is None or group.isdecimal() or may_join(group):
-        return f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"
-    return (
-        f"Do not join {group}, which gives far more than a GPU: have the nodes made for a group of GPU users or for "
-        "everybody (NVreg_DeviceFileGID and NVreg_DeviceFileMode of the nvidia module)"
-    )

@@ -56,8 +56,9 @@ def _finding(failure: ToolFailure, stuck: bool) -> Finding:
     vendor = _program(failure) in _GPU_TOOLS
     why = failure.why.removeprefix(f"{failure.question}: ")
     evidence = (quote(failure.question, failure.text[:200] or why, failure.line),)
-    text = "Run it by hand; if it hangs, look for GPU resets in the kernel log first"
-    fix = Fix(text, command=command_of(failure.question), safety="safe")
+    command = command_of(failure.question)
+    by_hand = "Run it by hand" if command else "Ask the same by hand, once you know what that command does"
+    fix = Fix(f"{by_hand}; if it hangs, look for GPU resets in the kernel log first", command, "safe")
     said = "hung" if hung else "failed"
     message = f"`{shown}` {said} ({why}); the report does without it."
     return Finding("warning" if hung and vendor and stuck else "info", message, evidence, fix)

@@ -10,42 +10,46 @@ from __future__ import annotations
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import DeviceNode, Gpu, Machine, User
 from rocdoctor.parsers.text import whole_number
+from rocdoctor.shell_command import fits
 from rocdoctor.visibility import runtime_vendors, scheduler, visible
 
 KFD = "/dev/kfd"
 RENDER = "/dev/dri/renderD"
 # Names and number of the group that an unmapped group shows as in a user namespace (user_namespaces(7)).
 OVERFLOW = ("nogroup", "nobody", "65534")
-# Groups that give far more than a device, some of them all of root's rights, so that nobody is told to join them
-# (Debian's base-passwd, users-and-groups, read 2026-11-23; the names of distributions' administrators and of the
-# groups of container and virtual machine daemons besides).
-_PRIVILEGED = frozenset(
-    [
+# Who is in one of these is as good as root, or reads what others type and store: nobody joins them for a GPU.
+_MIGHTY = frozenset(
+    (
         "root",
         "0",
-        "adm",
-        "backup",
-        "disk",
-        "docker",
-        "incus-admin",
-        "kmem",
-        "libvirt",
-        "lxd",
-        "mem",
-        "shadow",
-        "src",
-        "staff",
-        "sudo",
-        "sys",
-        "tty",
         "wheel",
-    ]
+        "sudo",
+        "admin",
+        "adm",
+        "docker",
+        "lxd",
+        "incus",
+        "incus-admin",
+        "libvirt",
+        "qemu",
+        "disk",
+        "shadow",
+        "kmem",
+        "mem",
+        "sys",
+        "bin",
+        "daemon",
+        "input",
+        "tty",
+        "staff",
+        "systemd-journal",
+    )
 )
 
 
-def may_join(group: str | None) -> bool:
-    """Whether a group that owns a device is one to join: it has a name here, and gives little more than the device."""
-    return group is not None and not group.isdecimal() and group not in OVERFLOW and group not in _PRIVILEGED
+def joinable(group: str) -> bool:
+    """Whether a person may be told to join the group that owns a node: a plain name, and not one with more power."""
+    return fits(group, "group") and group not in _MIGHTY and group not in OVERFLOW
 
 
 def node_at(machine: Machine, path: str) -> DeviceNode | None:

@@ -9,10 +9,11 @@ machines and containers where nobody else counts.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,17 +27,11 @@ from rocdoctor.host.trusted import Weakness, privileged, weaknesses
 
 PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
 TRUST_OPTION = "--trust-interpreter"
-# Below a prefix: what an interpreter reads and runs at its start.
-_LIBRARIES = (
-    "pyvenv.cfg",
-    "bin/pyvenv.cfg",
-    "lib*/python3*",
-    "lib*/python3*/*-packages",
-    "local/lib*/python3*/*-packages",
-    "lib*/python3*/*-packages/*.pth",
-    "lib*/python3*/*-packages/sitecustomize.py",
-    "lib*/python3*/sitecustomize.py",
-)
+# Below a prefix: what an interpreter reads and runs at its start, and the folders that it imports from.
+_SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
+_SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
+# Imported whole by the probe and by smoke tests, so judged to the last file.
+_PACKAGE = "torch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +65,65 @@ def weak_interpreter(path: str) -> list[Weakness]:
     Raises OSError where there is no such file.
     """
     found = dict.fromkeys(weaknesses(path))
+
+    def judge(place: str) -> None:
+        found.update(dict.fromkeys(weaknesses(place, missing_ok=True)))
+
     for prefix in _prefixes(path):
-        places = [prefix, *(place for one in _LIBRARIES for place in glob.glob(f"{glob.escape(prefix)}/{one}"))]
-        for place in places:
-            found.update(dict.fromkeys(weaknesses(place, missing_ok=True)))
-            for named in _named_folders(place) if place.endswith(".pth") else ():
-                found.update(dict.fromkeys(weaknesses(named, missing_ok=True)))
+        searched = _below(prefix, _SEARCHED)
+        for place in (prefix, *_below(prefix, _SETTINGS), *searched):
+            judge(place)
+        named = [one for folder in searched for one in _named_folders(folder)]
+        for folder in named:
+            judge(folder)
+        for folder in dict.fromkeys([*searched, *named]):
+            for one in _doubtful(folder):
+                judge(one)
     return list(found)
 
 
-def _named_folders(path: str) -> list[str]:
-    """The folders that a .pth file adds to the search path."""
+def _below(prefix: str, patterns: tuple[str, ...]) -> list[str]:
+    return [place for one in patterns for place in glob.glob(f"{glob.escape(prefix)}/{one}")]
+
+
+def _named_folders(folder: str) -> list[str]:
+    """The folders that the .pth files of a folder add to the search path; they may be named relative to it."""
+    found: list[str] = []
+    for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
+        with contextlib.suppress(OSError):
+            lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+            plain = [line.rstrip() for line in lines if not line.startswith(("#", "import ", "import\t"))]
+            found += [os.path.join(folder, line) for line in plain if line and "\0" not in line]
+    return found
+
+
+def _doubtful(folder: str) -> Iterator[str]:
+    """What lies in a folder that is searched and, by a first look, may not be root's alone."""
+    for one in _entries(folder):
+        if _looks_weak(one):
+            yield one.path
+        elif one.name == "__pycache__":  # byte code is preferred to its source
+            yield from (inner.path for inner in _entries(one.path) if _looks_weak(inner))
+        elif one.name == _PACKAGE:
+            for above, _, _ in os.walk(one.path):
+                yield from (inner.path for inner in _entries(above) if _looks_weak(inner))
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
-        return [
-            line for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines() if line[:1] == "/"
-        ]
+        with os.scandir(folder) as entries:
+            return list(entries)
     except OSError:
         return []
+
+
+def _looks_weak(entry: os.DirEntry[str]) -> bool:
+    """Whether it is worth a judgement: a link, of another owner, or with others who may write."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return True
+    return stat.S_ISLNK(status.st_mode) or status.st_uid != 0 or bool(status.st_mode & 0o022)
 
 
 def _prefixes(path: str) -> list[str]:

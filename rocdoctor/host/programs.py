@@ -103,10 +103,11 @@ def _on_path(name: str) -> str | None:
 # -- what children are told
 
 _PLAIN = {"LC_ALL": "C", "LANG": "C", "NO_COLOR": "1", "PAGER": "cat", "SYSTEMD_PAGER": "cat"}
-# What vendors' tools and torch obey and what is no code: which GPUs, as which they count, how memory is shared.
+# What vendors' tools and torch obey and what is no code: which GPUs, as which they count, how memory is shared. None
+# is a secret: another user's program gets them too.
 _SETTINGS = re.compile(
     r"(?:(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|CUDA_DEVICE_ORDER|HSA_OVERRIDE_GFX_VERSION(?:_\d{1,3})?"
-    r"|HSA_XNACK|HSA_ENABLE_\w{1,40}|ROCDOCTOR_\w{1,40})\Z"
+    r"|HSA_XNACK|HSA_ENABLE_\w{1,40}|ROCDOCTOR_DEBUG)\Z"
 )
 _SETTING = re.compile(r"[\w.,:;+-]{0,1024}\Z")
 _ZONE = re.compile(r"[A-Za-z][\w+-]{0,31}(?:/[A-Za-z][\w+-]{0,31}){0,2}\Z")
@@ -154,9 +155,10 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
     for name, value in base.items():
         if _CODE.match(name) or "()" in value[:4]:
             continue
-        if name == "PATH" or (value[:1] == "/" and os.pathsep in value):
+        if name.endswith("PATH") or (value[:1] == "/" and os.pathsep in value):
             kept = [part for part in value.split(os.pathsep) if os.path.isabs(part) and not _weak_place(part)]
-            found[name] = os.pathsep.join(kept)
+            if kept or name == "PATH":
+                found[name] = os.pathsep.join(kept)
         elif not any(_weak_place(path) for path in _IN_VALUE.findall(value)):
             found[name] = value
     found.setdefault("PATH", os.pathsep.join(_directories()))

@@ -35,7 +35,16 @@ def alone(kept: Mapping[str, str]) -> dict[str, str]:
 # PET_: torchrun takes each of its options from there, also another rendezvous than the one that it is told.
 _FOREIGN = ("TORCHELASTIC_", "GROUP_", "ROLE_", "PET_")
 _LAUNCHER = frozenset(
-    ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TORCH_DISTRIBUTED_DEBUG")
+    (
+        "RANK",
+        "WORLD_SIZE",
+        "LOCAL_RANK",
+        "LOCAL_WORLD_SIZE",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+        "TORCH_DISTRIBUTED_DEBUG",
+        "ROCDOCTOR_SMOKE_KEY",  # which no rank needs
+    )
 )
 
 

@@ -30,6 +30,14 @@ def test_one_slow_tool_is_a_note_unless_the_log_tells_of_trouble() -> None:
     assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,), kernel=reloaded))) == ["info"]
 
 
+def test_no_program_that_only_the_evidence_names_is_offered() -> None:
+    made_up = ToolFailure("run sh -c 'touch x' y.xml", "it failed")
+    (verdict,) = judge(NAME, machine(amd_gpu(), failures=(made_up,)))
+    assert verdict.finding is not None and verdict.finding.fix is not None
+    assert verdict.finding.fix.command == ""
+    assert "once you know what that command does" in verdict.finding.fix.text
+
+
 def test_pass_and_not_applicable() -> None:
     assert states(judge(NAME, machine(amd_gpu()))) == ["pass"]
     assert states(judge(NAME, machine())) == ["not-applicable"]

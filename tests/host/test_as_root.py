@@ -95,7 +95,10 @@ def test_an_interpreter_of_another_user_is_not_run_with_the_rights_of_root(
         assert ("without sudo" if sudo else "--trust-interpreter") in done.stderr
 
 
-@pytest.mark.parametrize("place", ["above", "link", "site", "pth", "home"])
+@pytest.mark.parametrize(
+    "place",
+    ["above", "link", "site", "pth", "pth-relative", "pth-inside", "home", "package", "link-in", "deep", "pyc"],
+)
 def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> None:
     from rocdoctor.host.interpreter import weak_interpreter
 
@@ -118,6 +121,27 @@ def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> N
         site.chmod(0o777)
     elif place == "pth":
         (site / "more.pth").write_text(f"import os\n{theirs}\n")
+    elif place == "pth-relative":
+        (site / "more.pth").write_text(os.path.relpath(theirs, site))
+    elif place == "pth-inside":
+        (shared / "ours").mkdir()
+        (shared / "ours" / "x.pth").write_text("")
+        (shared / "ours" / "sitecustomize.py").symlink_to(theirs / "x.py")
+        (site / "more.pth").write_text(f"{shared}/ours\n")
+    elif place == "package":
+        (site / "numpy").mkdir()
+        os.chown(site / "numpy", NOBODY, NOBODY)
+    elif place == "link-in":
+        (theirs / "torch").mkdir()
+        (site / "torch").symlink_to(theirs / "torch")
+    elif place == "deep":
+        (site / "torch" / "lib").mkdir(parents=True)
+        (site / "torch" / "lib" / "libtorch.so").write_text("")
+        os.chown(site / "torch" / "lib" / "libtorch.so", NOBODY, NOBODY)
+    elif place == "pyc":
+        (site / "__pycache__").mkdir()
+        (site / "__pycache__" / "six.pyc").write_text("")
+        os.chown(site / "__pycache__" / "six.pyc", NOBODY, NOBODY)
     else:
         (prefix / "pyvenv.cfg").write_text(f"home = {theirs}/bin\nversion = 3.11\n")
     assert [one.path for one in weak_interpreter(str(prefix / "bin" / "python"))] != []

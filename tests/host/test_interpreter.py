@@ -14,6 +14,7 @@ from rocdoctor.host.interpreter import Identity, chosen, interpreter_of_root
 from rocdoctor.host.live import LiveHost
 from rocdoctor.host.programs import find_interpreter
 from rocdoctor.host.trusted import Weakness
+from rocdoctor.smoke import processes
 
 SUDO = {"SUDO_USER": "alice", "SUDO_UID": "1000", "SUDO_GID": "1000"}
 ALICE = Identity(1000, 1000, (1000, 44), "alice", "/home/alice")
@@ -203,6 +204,8 @@ def test_an_interpreter_of_root_gets_no_paths_and_no_code_of_others(disk: None) 
         "PATH": "/home/u/bin:/usr/bin:relative:",
         "LD_LIBRARY_PATH": "/good/lib:/home/u/lib",
         "PYTHONPATH": "/home/u/lib",
+        "MODULEPATH": "home/u/modules::/good/modules",  # children start in /
+        "CMAKE_PREFIX_PATH": "home/u/lib",
         "LD_PRELOAD": "x.so",
         "LD_AUDIT": "/usr/lib/x.so",
         "PERL5OPT": "-Mx",
@@ -223,6 +226,7 @@ def test_an_interpreter_of_root_gets_no_paths_and_no_code_of_others(disk: None) 
     assert programs.interpreter_environment(base) == {
         "PATH": "/usr/bin",
         "LD_LIBRARY_PATH": "/good/lib",
+        "MODULEPATH": "/good/modules",
         "HOME": "/root",
         "NCCL_DEBUG": "INFO",
         "HF_TOKEN": "hf_x",
@@ -241,6 +245,7 @@ def test_programs_of_root_get_an_environment_from_scratch(disk: None, monkeypatc
         "LD_PRELOAD": "/good/x.so",
         "PYTHONPATH": "/good",
         "SECRET": "x",
+        "ROCDOCTOR_SMOKE_KEY": "0123456789abcdef0123456789abcdef",
         "HIP_VISIBLE_DEVICES": "0,1",
         "HSA_OVERRIDE_GFX_VERSION": "10.3.0",
         "HSA_ENABLE_SDMA": "$(id)",
@@ -267,6 +272,13 @@ def test_programs_of_root_get_an_environment_from_scratch(disk: None, monkeypatc
         "PAGER": "cat",
         "SYSTEMD_PAGER": "cat",
     }
+
+
+def test_the_key_of_a_run_over_nodes_is_told_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROCDOCTOR_SMOKE_KEY", "0123456789abcdef0123456789abcdef")
+    monkeypatch.setattr(programs, "_directories", lambda: ("/usr/bin",))
+    assert "ROCDOCTOR_SMOKE_KEY" not in programs.environment_of("alice", "/home/alice")
+    assert "ROCDOCTOR_SMOKE_KEY" not in processes.environment(os.environ, "mark")
 
 
 def test_without_rights_of_root_the_environment_is_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:

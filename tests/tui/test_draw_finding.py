@@ -200,6 +200,8 @@ def _unknown(why: str) -> Row:
     [
         ("read /proc/meminfo", "cat /proc/meminfo"), ("run rocminfo", "rocminfo"), ("stat /dev/kfd", "ls -l /dev/kfd"),
         ("space /dev/shm", "df /dev/shm"), ("env", "env"), ("python default", ""), ("smoke quick", ""), ("read", ""),
+        ("run nvidia-smi -q -x", "nvidia-smi -q -x"), ("run nvidia-smi --gpu-reset", ""), ("run dmesg --clear", ""),
+        ("run /tmp/x/nvidia-smi", ""), ("run rm -rf /etc x.xml", ""), ("run sh -c 'id' x.xml", ""),
     ],
 )  # fmt: skip
 def test_a_question_as_a_command(question: str, command: str) -> None:

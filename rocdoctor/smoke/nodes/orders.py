@@ -14,13 +14,14 @@ from typing import Any
 from rocdoctor.report.clean import clean
 from rocdoctor.smoke.nodes.facts import is_token
 from rocdoctor.smoke.nodes.interfaces import is_host, is_loopback
+from rocdoctor.smoke.nodes.told import note, record
 from rocdoctor.smoke.plan import MAX_WORLD
 from rocdoctor.smoke.worker import locate
 from rocdoctor.smoke.worker.mode import all_modes
 
 _MOST_NODES, _MOST_RANKS = 1024, 1024 * MAX_WORLD
 _MOST_S = 24 * 3600.0
-_LONGEST, _MOST, _DEEPEST = 8192, 2000, 8
+_LONGEST = 8192
 _EVENTS = ("ready", "not-ready", "result", "exit")
 
 
@@ -149,10 +150,10 @@ def event(word: Mapping[str, Any], first: int, count: int) -> dict[str, Any] | N
         return None
     at = word.get("at")
     at = at if isinstance(at, float) and math.isfinite(at) else None
-    gpu = word.get("gpu")
-    rest = bounded({name: value for name, value in word.items() if name not in ("generation", "gpu")})
+    event, gpu = str(word["event"]), word.get("gpu")
+    told = record(word) if event in ("result", "not-ready") else {}
     gpu = clean(gpu)[:80] if isinstance(gpu, str) else None
-    return {**rest, "rank": rank, "status": status, "signal": number, "at": at, "gpu": gpu}
+    return {"event": event, **told, "rank": rank, "status": status, "signal": number, "at": at, "gpu": gpu}
 
 
 def looked(value: Any, first: int, count: int) -> tuple[int, dict[int, dict[str, Any]]]:
@@ -164,21 +165,7 @@ def looked(value: Any, first: int, count: int) -> tuple[int, dict[int, dict[str,
     for rank in range(first, first + count):
         seen = ranks.get(str(rank)) if isinstance(ranks, dict) else None
         if isinstance(seen, dict):
-            note = seen.get("note")
             words = {name: clean(one)[:_LONGEST] if isinstance(one := seen.get(name), str) else ""
                      for name in ("process_state", "stack", "log")}  # fmt: skip
-            found[rank] = {"note": bounded(note) if isinstance(note, dict) else {}, **words}
+            found[rank] = {"note": note(seen.get("note")), **words}
     return (memory if isinstance(memory, int) and 0 <= memory < 1 << 60 else 0), found
-
-
-def bounded(value: Any, depth: int = 0) -> Any:
-    """The same JSON with texts, lists and nesting of bounded size, and no sign that drives a terminal."""
-    if isinstance(value, str):
-        return clean(value)[:_LONGEST]
-    if depth >= _DEEPEST:
-        return None if isinstance(value, (dict, list)) else value
-    if isinstance(value, list):
-        return [bounded(one, depth + 1) for one in value[:_MOST]]
-    if isinstance(value, dict):
-        return {str(name)[:200]: bounded(one, depth + 1) for name, one in list(value.items())[:_MOST]}
-    return value
