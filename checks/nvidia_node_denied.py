@@ -43,7 +43,9 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         if all(ruled_out(node, machine.user) for node in refused):
             if inside is None and in_job(machine):
                 return info(
-                    f"A device rule (cgroup) keeps this job from {names}: it was given no GPU.", evidence=evidence
+                    f"A device rule (cgroup) keeps this job from {names}: it was given no GPU.",
+                    evidence=evidence,
+                    fix=Fix("Ask for a GPU when the job is started (Slurm --gres=gpu:1 or --gpus)", safety="manual"),
                 )
             by_cdi = "docker run --device nvidia.com/gpu=all ..."
             return Finding(
