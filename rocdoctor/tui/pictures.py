@@ -67,7 +67,9 @@ async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
 async def still(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
     """The screen as SVG, once no work goes on and nothing moves any more."""
     await settled(app, pilot)
-    for text in app.screen.query("Input, TextArea").results(Input | TextArea):
+    for line in app.screen.query(Input):
+        line.cursor_blink = False
+    for text in app.screen.query(TextArea):
         text.cursor_blink = False
     drawn = ""
     while drawn != (drawn := svg(app)):
