@@ -71,6 +71,8 @@ async def still(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
         line.cursor_blink = False
     for text in app.screen.query(TextArea):
         text.cursor_blink = False
+        text.notify_style_update()  # forget the line that was drawn while the cursor was dark: it would be drawn again
+        text.refresh()
     drawn = ""
     while drawn != (drawn := svg(app)):
         await pilot.pause(_STILL_S)
