@@ -67,8 +67,12 @@ async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
 async def still(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
     """The screen as SVG, once no work goes on and nothing moves any more."""
     await settled(app, pilot)
-    for text in app.screen.query("Input, TextArea").results(Input | TextArea):
+    for line in app.screen.query(Input):
+        line.cursor_blink = False
+    for text in app.screen.query(TextArea):
         text.cursor_blink = False
+        text.notify_style_update()  # forget the line that was drawn while the cursor was dark: it would be drawn again
+        text.refresh()
     drawn = ""
     while drawn != (drawn := svg(app)):
         await pilot.pause(_STILL_S)

@@ -7,10 +7,15 @@ import subprocess
 import sys
 import venv
 from importlib import import_module
+from importlib.metadata import requires as required_by
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests.kit import ROOT
 
@@ -41,6 +46,48 @@ def test_every_dependency_has_a_lower_bound_and_the_lock_a_version() -> None:
     assert all(">=" in one for one in project["dependencies"])
     for name in _names(project["dependencies"]) + _names(project["optional-dependencies"]["dev"]):
         assert re.search(rf"^{re.escape(name)}==", lock, re.MULTILINE), name
+
+
+def _locked() -> dict[str, Requirement]:
+    lines = (ROOT / "requirements-dev.lock").read_text().splitlines()
+    ours = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {canonicalize_name(one.name): one for one in ours if one.marker is None or one.marker.evaluate()}
+
+
+def _needed() -> set[str]:
+    """What the development of rocdoctor needs in this environment, and what that needs, and so on."""
+    found: set[tuple[str, str]] = set()
+    waiting = [("rocdoctor", "dev")]
+    while waiting:
+        name, extra = waiting.pop()
+        for line in required_by(name) or ():
+            one = Requirement(line)
+            if one.marker is not None and not one.marker.evaluate({"extra": extra}):
+                continue
+            also = [(str(canonicalize_name(one.name)), each) for each in ("", *one.extras)]
+            fresh = [each for each in also if each not in found and not _CUDA.match(one.name)]
+            found.update(fresh)
+            waiting += fresh
+    return {name for name, _ in found}
+
+
+# What torch brings for CUDA, in versions that it names itself, and only on some machines.
+_CUDA = re.compile("nvidia-|cuda-|triton")
+
+
+def test_this_environment_is_the_one_of_the_lock() -> None:
+    locked = _locked()
+    needed = _needed()
+    assert {"rich", "pygments", "setuptools", "linkify-it-py"} <= needed, "what is needed indirectly counts"
+    words = "pip install -c requirements-dev.lock -e '.[dev]' mends it, or the lock has to name what is installed"
+    assert needed - locked.keys() == set(), f"not in the lock: {words}"
+    # A local part ("+cpu") names a build, not a version.
+    differs = {
+        name: f"{version(name)} is installed, {locked[name].specifier} is locked"
+        for name in needed
+        if not locked[name].specifier.contains(Version(version(name)).public, prereleases=True)
+    }
+    assert differs == {}, words
 
 
 @pytest.mark.heavy

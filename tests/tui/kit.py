@@ -42,12 +42,18 @@ def driven(host: Host, drive: Drive[T], size: tuple[int, int] = (80, 24)) -> T:
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until something is so; a test that waits for ever fails."""
+    """Wait until something is so, and seen on the screen; a test that waits for ever fails."""
     for _ in range(int(seconds / 0.02)):
         if true():
-            return
+            return await seen(pilot)
         await pilot.pause(0.02)
     raise AssertionError("it never came to be")
+
+
+async def seen(pilot: Pilot[Any]) -> None:
+    """Let the screen show what has changed by now: each pause ends with the messages that wait and a layout."""
+    for _ in range(4):  # a part gets its room, its text is made for it, that has a height, what is below moves
+        await pilot.pause(0)
 
 
 def shown(app: RocdoctorApp) -> str:

@@ -49,8 +49,6 @@ def _says(page: PastePage, words: str) -> bool:
 def test_the_paste_screen_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot)
-        page._area.cursor_blink = False
-        await pilot.pause()
         await same_picture(request, app, pilot, "paste-empty")
         await _diagnosed(page, pilot, REPORT)
         await same_picture(request, app, pilot, "paste-cpu-wheel")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +25,25 @@ def test_the_picture_is_the_one_in_the_documentation(picture: Picture, update_go
         path.write_text(drawn, encoding="utf-8")
     words = "python -m rocdoctor.tui.pictures fixtures docs/pictures draws it anew"
     assert path.read_text(encoding="utf-8") == drawn, f"{path.name}: {words}"
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("loops", [0, 3])
+def test_the_pictures_do_not_depend_on_the_moment(loops: int, tmp_path: Path) -> None:
+    """Processes of their own: what is read in for the first time comes later than what is there."""
+    kept = {path.name: path.read_bytes() for path in FOLDER.glob("*.svg")}
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(loops)]
+    try:
+        for turn in range(5):
+            folder = tmp_path / str(turn)
+            words = [sys.executable, "-m", "rocdoctor.tui.pictures", str(ROOT / "fixtures"), str(folder)]
+            subprocess.run(words, cwd=ROOT, check=True, timeout=900)
+            drawn = {path.name: path.read_bytes() for path in folder.glob("*.svg")}
+            assert [name for name in kept if drawn[name] != kept[name]] == []
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
 
 
 def test_a_picture_loads_nothing_from_elsewhere() -> None:
