@@ -151,11 +151,12 @@ class Masker:
         """Masks lines, each different from the others, and keeps what they become."""
         text = "\n".join(fresh)
         learned = self.learned()
-        text = mask_secrets(text, self._tables, self._note)
+        present = self._tables.words_in(text.lower())
+        text = mask_secrets(text, self._tables, self._note, present)
         text = mask_coded(text, self._tables, self._pseudonyms.note)
         text = self._values.mask(text, self._pseudonyms.note)
         text = mask_ids(text, self._pseudonyms)
-        text = self._names.mask(text)
+        text = self._names.mask(text, present)
         text = mask_net(text, self._pseudonyms)
         masked = text.split("\n")
         if len(masked) != len(fresh):  # no rule reaches over a line end; should one ever, nothing may slip through

@@ -6,12 +6,12 @@ A learned name that is also a word of the tools' output (``max``, ``render``) is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 
 from rocdoctor.host.masking_ids import Pseudonyms, serial
 from rocdoctor.host.masking_paths import is_public, mask_hosts, mask_paths
-from rocdoctor.host.masking_rules import MaskingTables, PlaceRule
+from rocdoctor.host.masking_rules import MaskingTables, PlaceRule, sub_lines
 
 # Names and addresses that tell nothing about a person or a site.
 _KEPT_HOSTS = {"localhost", "localhost.localdomain", "localhost6", "none", "null", "unknown", "any", "hostname", "n/a"}
@@ -192,8 +192,8 @@ class Names:
         if self._is_bare(name.lower()):
             self._add(name.lower(), "user")
 
-    def mask(self, text: str) -> str:
-        """The text with home paths and names replaced."""
+    def mask(self, text: str, present: Collection[str]) -> str:
+        """The text with home paths and names replaced; ``present`` are the words of places that may occur in it."""
         if self._home is not None and self._home_path in text:
             text = self._home.sub(self._home_token, text)
         low = text.lower()
@@ -212,14 +212,15 @@ class Names:
         if ": " in text:
             text = _SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
         for place in self._places:
-            if any(word in low for word in place.words):
-                text = self._mask_place(place, text)
+            words = [word for word in place.words if word in present]
+            if words:
+                text = self._mask_place(place, text, words)
         text = mask_hosts(text, low, self._found_host, self._public, self._common)
         return self.mask_bare(text)
 
-    def _mask_place(self, place: PlaceRule, text: str) -> str:
+    def _mask_place(self, place: PlaceRule, text: str, words: list[str]) -> str:
         replaced = self._by_kind[place.kind]
-        return place.pattern.sub(lambda match: match["k"] + replaced(match["s"]), text)
+        return sub_lines(place.pattern, lambda match: match["k"] + replaced(match["s"]), text, words)
 
     def mask_plain(self, text: str) -> str:
         """The text with learned names and the home path replaced, where nothing else tells of a person or a host."""

@@ -11,6 +11,7 @@ import re
 from functools import lru_cache
 
 from rocdoctor.host.masking_ids import Pseudonyms, id64
+from rocdoctor.host.masking_rules import sub_lines
 
 _MAC = re.compile(
     r"(?<![0-9A-Za-z:-])(?P<s>[0-9a-fA-F]{2}(?P<c>[:-])(?:[0-9a-fA-F]{2}(?P=c)){4}[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
@@ -20,6 +21,7 @@ _MAC_DOTS = re.compile(
     r"(?<![0-9A-Za-z.])(?=[0-9.]{0,14}[a-fA-F])(?P<s>[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4})"
     r"(?![0-9A-Za-z]|\.[0-9A-Za-z])"
 )
+_DOTTED = re.compile(r"\.[0-9a-f]{4}\.[0-9a-f]{4}")
 _MAC_BARE = re.compile(
     r"(?P<k>(?i:(?<![A-Za-z])(?:mac(?:[ _-]?addr(?:ess)?)?|hwaddr|ether|bssid|lladdr|physical address))[\"']?"
     r"[ \t]{0,4}[:=]?[ \t\"']{0,8})(?P<s>(?=[0-9]{0,11}[A-Fa-f])[0-9a-fA-F]{12})(?![0-9A-Za-z])"
@@ -72,8 +74,8 @@ def mask_net(text: str, pseudonyms: Pseudonyms) -> str:
         if not text.isascii() or '"@' in text:
             text = _EMAIL_WIDE.sub(lambda m: _email(m, pseudonyms), text)
     text = _MAC.sub(lambda m: _mac(m["s"], m["c"], pseudonyms), text)
-    if "." in text:
-        text = _MAC_DOTS.sub(lambda m: _mac(m["s"], ".", pseudonyms, 4), text)
+    if dotted := {match.group() for match in _DOTTED.finditer(text.lower())}:
+        text = sub_lines(_MAC_DOTS, lambda m: _mac(m["s"], ".", pseudonyms, 4), text, dotted)
     low = text.lower()
     if any(word in low for word in ("mac", "hwaddr", "ether", "bssid", "lladdr", "physical addr")):
         text = _MAC_BARE.sub(lambda m: m["k"] + _mac(m["s"], "", pseudonyms), text)

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
+from rocdoctor.host.masking_rules import sub_lines
+
 Replace = Callable[[str], str]
 
 _PART = r"[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60}"
@@ -144,10 +146,9 @@ def _known(name: str, folders: Collection[str]) -> bool:
 def mask_hosts(text: str, low: str, host: Replace, public: Collection[str], common: Collection[str]) -> str:
     """The text with the hosts of URLs and full host names replaced, unless their domain is one that everybody knows."""
     if "://" in text:
-        text = _URL.sub(lambda m: m["k"] + _of_url(m["s"], host, public, common), text)
-    if _TOP.search(low):
-        text = _FULL.sub(lambda m: _full(m, host, public), text)
-    return text
+        text = sub_lines(_URL, lambda m: m["k"] + _of_url(m["s"], host, public, common), text, ("://",))
+    tops = {match.group() for match in _TOP.finditer(low)}
+    return sub_lines(_FULL, lambda m: _full(m, host, public), text, tops) if tops else text
 
 
 def _of_url(name: str, host: Replace, public: Collection[str], common: Collection[str]) -> str:

@@ -31,8 +31,8 @@ _DIGITS = str.maketrans("123456789", "000000000")
 
 
 @lru_cache(maxsize=1)
-def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
-    """Words of up to three signs, of four, and the beginnings of longer ones; digits are made equal."""
+def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str], frozenset[str]]:
+    """Words of up to three signs, of four, of five, and the beginnings of longer ones; digits are made equal."""
     tables = load_tables()
     words = {
         *(literal for literal, _ in tables.literals + tables.span_literals),
@@ -43,7 +43,8 @@ def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
     words.update(word for place in tables.places for word in place.words)
     words = {word.translate(_DIGITS) for word in words}
     short = tuple(sorted(word for word in words if len(word) <= 3))
-    return short, frozenset(word for word in words if len(word) == 4), frozenset(word[:5] for word in words)
+    of_four, of_five = (frozenset(word for word in words if len(word) == size) for size in (4, 5))
+    return short, of_four, of_five, frozenset(word[:6] for word in words if len(word) > 5)
 
 
 def is_plain(text: str) -> bool:
@@ -56,10 +57,12 @@ def _plain_shape(text: str) -> bool:
     """Whether a text is plain whatever its digits are: captures have few shapes and many numbers."""
     if _NOTABLE.search(text):
         return False
-    short, of_four, of_five = _words()
+    short, of_four, of_five, of_six = _words()
     if any(word in text for word in short):
         return False
     places = range(len(text) - 3)
-    return of_four.isdisjoint([text[at : at + 4] for at in places]) and of_five.isdisjoint(
-        [text[at : at + 5] for at in places]
+    return (
+        of_four.isdisjoint([text[at : at + 4] for at in places])
+        and of_five.isdisjoint([text[at : at + 5] for at in places])
+        and of_six.isdisjoint([text[at : at + 6] for at in places])
     )

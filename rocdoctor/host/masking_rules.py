@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -75,6 +75,7 @@ class MaskingTables:
     literals: tuple[tuple[str, int], ...]
     span_literals: tuple[tuple[str, int], ...]
     always: tuple[int, ...]
+    words: Mapping[str, tuple[tuple[str, str], ...]]
     keyword: re.Pattern[str]
     stems: tuple[str, ...]
     name_examples: tuple[str, ...]
@@ -88,21 +89,43 @@ class MaskingTables:
         stem = name.rstrip("0123456789")
         return "plain" if stem != name and stem in self.env_numbered else "dropped"
 
-    def rules_for(self, text: str, span: bool) -> list[SecretRule]:
-        """The rules of which a literal occurs in the text."""
-        low = text.lower()
+    def rules_for(self, text: str, span: bool, present: Collection[str] | None = None) -> list[SecretRule]:
+        """The rules of which a literal occurs in the text; ``present`` are the words in it, where they are known."""
         literals = self.span_literals if span else self.literals
-        if len(low) > _LONG:
-            # Searching once for each word costs more than asking first which signs there are at all.
-            signs = set(low)
-            literals = tuple(one for one in literals if signs.issuperset(one[0]))
-        found = {number for literal, number in literals if literal in low}
+        if present is None:
+            low = text.lower()
+            found = {number for literal, number in literals if literal in low}
+        else:
+            found = {number for literal, number in literals if literal in present}
         if not span:
             found.update(self.always)
         return [self.secrets[number] for number in sorted(found)]
 
+    def words_in(self, low: str) -> frozenset[str]:
+        """Which of the words of rules and places may occur in a text in lower case.
 
-_LONG = 4096
+        Hundreds are asked at once: only those whose first signs occur are searched. Long texts repeat themselves, so
+        their different lines are asked, with the digits made equal.
+        """
+        shapes = "\n".join(set(low.translate(_SHAPE).split("\n"))) if len(low) > _LONG else low.translate(_SHAPE)
+        beginnings = {shapes[at : at + _START] for at in range(len(shapes))}
+        found = [one for start in beginnings & self.words.keys() for one in self.words[start]]
+        return frozenset(word for word, shape in (*found, *self.words[""]) if shape in shapes)
+
+
+_LONG = 2000
+_START = 4
+_SHAPE = str.maketrans("123456789", "000000000")
+
+
+def _by_start(words: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Words with their shapes by their first signs; those that are shorter under ""."""
+    found: dict[str, list[tuple[str, str]]] = {"": []}
+    for word in dict.fromkeys(words):
+        shape = word.translate(_SHAPE)
+        found.setdefault(shape[:_START] if len(shape) >= _START else "", []).append((word, shape))
+    return {start: tuple(rows) for start, rows in found.items()}
+
 
 DROPPED = "<dropped>"
 VALUE_TOKEN = "masked-value"
@@ -147,6 +170,7 @@ def load_tables() -> MaskingTables:
         kinds, tuple(_names(env["numbered"])), frozenset(_names(data["common_words"])),
         frozenset(_names(data["folders"])), frozenset(_names(data["public_domains"])), places, rules, literals,
         span_literals, tuple(number for number, rule in enumerate(rules) if not rule.literals),
+        _by_start([*(word for word, _ in literals), *(word for place in places for word in place.words)]),
         re.compile(groups, re.IGNORECASE | re.ASCII), tuple(_names(names["stems"])), tuple(_names(names["examples"])),
         frozenset(inert),
     )  # fmt: skip
@@ -177,7 +201,7 @@ def lower(text: str) -> str:
     return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 
 
-def line_spans(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
+def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
     """Where the lines are that have one of the stems (in lower case): (start, end), in order, each line once.
 
     Searching for plain words first and running an expression on these lines alone is ten times faster on kernel logs.
@@ -200,7 +224,7 @@ def line_spans(text: str, stems: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def sub_lines(
-    pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str, stems: Sequence[str]
+    pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str, stems: Iterable[str]
 ) -> str:
     """``pattern.sub`` on the lines that have one of the stems."""
     out: list[str] = []

@@ -8,9 +8,15 @@ one by one; what does is in ``masking_blocks``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
-from rocdoctor.host.masking_rules import USERINFO_TOKEN, VALUE_TOKEN, MaskingTables, SecretRule
+from rocdoctor.host.masking_rules import (
+    USERINFO_TOKEN,
+    VALUE_TOKEN,
+    MaskingTables,
+    SecretRule,
+    sub_lines,
+)
 from rocdoctor.host.masking_values import looks_random, mask_named_values, placeholder
 
 Note = Callable[[str, str], None]
@@ -27,9 +33,9 @@ _XML = re.compile(
 )
 
 
-def mask_secrets(text: str, tables: MaskingTables, note: Note) -> str:
+def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collection[str] | None = None) -> str:
     """The text without secrets: known formats, URL userinfo, values of secret-like names."""
-    for rule in tables.rules_for(text, span=False):
+    for rule in tables.rules_for(text, span=False, present=present):
         text = apply_rule(rule, text, tables.inert, note)
     if "://" in text and "@" in text:
         for pattern in (_USERINFO, _USERINFO_SLASH):
@@ -41,12 +47,20 @@ def mask_secrets(text: str, tables: MaskingTables, note: Note) -> str:
 
 def apply_rule(rule: SecretRule, text: str, inert: Collection[str], note: Note) -> str:
     """The text with what one rule finds replaced."""
-    return _replace(rule.pattern, text, rule.id, rule.token, inert, note, rule.random)
+    lines = () if rule.span else rule.literals
+    return _replace(rule.pattern, text, rule.id, rule.token, inert, note, rule.random, lines)
 
 
 def _replace(
-    pattern: re.Pattern[str], text: str, cls: str, token: str, inert: Collection[str], note: Note, random: bool = False
-) -> str:
+    pattern: re.Pattern[str],
+    text: str,
+    cls: str,
+    token: str,
+    inert: Collection[str],
+    note: Note,
+    random: bool = False,
+    lines: Sequence[str] = (),
+) -> str:  # ``lines``: it can only stand in lines that hold one of these
     group: str | int = "s" if "s" in pattern.groupindex else 0
     # Some alternatives of a rule have no group of their own: then the whole match is the secret.
 
@@ -65,4 +79,4 @@ def _replace(
         start, end = match.start(at) - match.start(), match.end(at) - match.start()
         return match.group()[:start] + token + match.group()[end:]
 
-    return pattern.sub(one, text)
+    return sub_lines(pattern, one, text, lines) if lines and len(text) > 200 else pattern.sub(one, text)

@@ -13,9 +13,19 @@ _BEGIN = """# What leaves the machine, and what does not
 
 Nothing is ever sent anywhere. `rocdoctor bundle` writes one text file, with mode 0600, that you can read before you
 give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and writes nothing (without escape
-sequences and invisible characters; `-o -` prints it to the byte). Reports of a live
-machine (`rocdoctor check`, `facts`) are masked in the same way, since they get pasted too. `--include-identity` lifts
-all of it.
+sequences and invisible characters; `-o -` prints it to the byte). `--include-identity` lifts all of it.
+
+Reports are masked in the same way, since they get pasted too: those of this machine, and those of a folder, an archive
+or a pasted text, which nobody has masked before (`check`, `read` and `lint` in every format, `facts` as text). Masking
+what is masked changes nothing, so a bundle gives the report of the machine it was made on.
+
+Not masked by design:
+
+- `fix` prints and runs commands, which need names and paths as they are; it says so.
+- `emit` writes what you name (script, image, job) and what evidence holds as it is; it says so.
+- `facts --json`, `setup`, `recommend`, `diff` and the screens, where they read evidence (`--from`) that was not masked
+  before: programs and people work with its values on their own machine. Bundles are masked already.
+- The names of the files that `lint` was given, and names of yours in options.
 
 Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
 what has a known form, a telling name beside it, or a known place. A password in the middle of a sentence has none of
@@ -52,8 +62,10 @@ _IDENTITIES = """
 ## Identities
 
 The same original gets the same replacement everywhere in one file. Names of the machine, its domain and its people are
-known from the start; others are learned where a place tells what they are (`ssh NAME@HOST`, a prompt, a kernel log),
-and then replaced everywhere. In the examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
+known from the start; others are learned where a place tells what they are (`ssh NAME@HOST`, `USER=`, a home folder, the
+columns of `ls -l`, fields of Slurm, mounts, a kernel log), and then replaced everywhere, also in earlier answers. Hosts
+of URLs stay where everybody knows their domain (github.com, pypi.org, repo.radeon.com and {public} more). In the
+examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
 
 | what | before | after |
 | --- | --- | --- |
@@ -87,7 +99,7 @@ def page() -> str:
     for rule in tables.secrets:
         examples.setdefault(rule.token, []).extend(rule.examples)
     parts += [_row(_code(token), _codes(found)) for token, found in sorted(examples.items())]
-    parts.append(_IDENTITIES)
+    parts.append(_IDENTITIES.format(public=len(set(data["public_domains"])) - 3))
     parts += [
         _row(one["what"], _code(one["example"]), _code(example_masker().mask_text(one["example"])))
         for one in data["identities"]
