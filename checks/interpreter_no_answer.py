@@ -20,7 +20,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, quote, whole_machine
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, quote, whole_machine
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine, NoAnswer
 
@@ -42,7 +42,10 @@ def interpreter_no_answer(machine: Machine) -> Outcome:
     if gap is None:
         return None
     path = gap.path or value_or(machine.torch.interpreter, "under test")
-    evidence = (cite(machine.torch.no_answer, _shown(gap)), cite(machine.torch.interpreter, path))
+    evidence: tuple[Evidence, ...] = (
+        cite(machine.torch.no_answer, _shown(gap)),
+        cite(machine.torch.interpreter, path),
+    )
     if gap.kind != "timeout":
         fix = Fix(_START, command="rocdoctor check --python /path/to/venv/bin/python", safety="safe")
         return Finding("warning", f"The Python interpreter {path} {_WAYS[gap.kind]}.", evidence, fix)

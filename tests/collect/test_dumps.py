@@ -70,8 +70,7 @@ def test_a_gpu_without_its_uevent_file_is_known_by_the_single_files(tmp_path: Pa
     for fact, value in ((gpu.pci_id, "1002:740f"), (gpu.subsystem_id, "1002:0c34"), (gpu.numa_node, 3)):
         assert isinstance(fact, Known) and fact.value == value
     assert not isinstance(gpu.driver, Known)  # nothing here tells
-    assert gpu.pci_id == Known("1002:740f", gpu.pci_id.source)  # type: ignore[union-attr]
-    assert gpu.pci_id.source.question == f"read /{device}/vendor"  # type: ignore[union-attr]
+    assert isinstance(gpu.pci_id, Known) and gpu.pci_id.source.question == f"read /{device}/vendor"
 
 
 def test_the_address_of_an_nvswitch_makes_no_gpu(tmp_path: Path) -> None:
@@ -115,6 +114,5 @@ def test_tables_of_amd_smi_topology_are_known_without_a_prompt(tmp_path: Path) -
     path.write_text(_TABLES)
     machine = collect(open_evidence(str(path)))
     (link,) = machine.links
-    assert (link.type, link.weight, link.hops) == (
-        "xgmi", Known(30, link.weight.source), Known(2, link.hops.source)  # type: ignore[union-attr]
-    )  # fmt: skip
+    assert isinstance(link.weight, Known) and isinstance(link.hops, Known)
+    assert (link.type, link.weight.value, link.hops.value) == ("xgmi", 30, 2)
