@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rocdoctor.collect.ask import as_fact, names_in
 from rocdoctor.collect.recorded import outputs, stated
@@ -52,9 +52,12 @@ def _merged(nodes: list[NumaNode]) -> NumaNode:
     """Each field from the first source that knows it."""
     if len(nodes) == 1:
         return nodes[0]
-    names = [field.name for field in fields(NumaNode) if field.name not in ("node", "gpu")]
-    best: dict[str, Any] = {name: first_known(*(getattr(node, name) for node in nodes)) for name in names}
-    return NumaNode(nodes[0].node, **best)
+    return NumaNode(
+        nodes[0].node,
+        first_known(*(node.cpulist for node in nodes)),
+        first_known(*(node.memory_bytes for node in nodes)),
+        first_known(*(node.distances for node in nodes)),
+    )
 
 
 def _from_sysfs(host: Host) -> list[NumaNode]:

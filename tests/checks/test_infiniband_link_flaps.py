@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rocdoctor.collect import collect
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Kernel, KernelLog, LogEvent, Machine
 from rocdoctor.host.base import Answer
 from rocdoctor.host.capture import Capture, CaptureHost
-from tests.kit import event, judge, k, machine, severities, states
+from tests.kit import judge, k, machine, severities, states
 
 NAME = "infiniband-link-flaps"
 
@@ -18,9 +16,11 @@ def of(*events: LogEvent, complete: bool = True) -> Machine:
     return machine(kernel=Kernel(log=k(KernelLog("run dmesg", complete, events))))
 
 
-def state(word: str, time_s: float, device: str = "mlx5_0", **changes: Any) -> LogEvent:
-    values: dict[str, Any] = {"device": device, "port": 1, "state": word, "age_s": 3600.0, **changes}
-    return event("infiniband-port-state", time_s=time_s, **values)
+def state(
+    word: str, time_s: float, device: str = "mlx5_0", age_s: float = 3600.0, during_resume: bool = False
+) -> LogEvent:
+    values: dict[str, str | int | float] = {"device": device, "port": 1, "state": word}
+    return LogEvent("infiniband-port-state", 1, word, None, time_s, age_s, during_resume=during_resume, values=values)
 
 
 def test_repeated_drops_of_a_running_link_warn() -> None:
@@ -33,9 +33,9 @@ def test_repeated_drops_of_a_running_link_warn() -> None:
 
 def test_one_drop_or_old_ones_are_a_note() -> None:
     assert severities(judge(NAME, of(state("ACTIVE", 50), state("DOWN", 9000)))) == ["info"]
-    old: dict[str, Any] = {"age_s": 400_000.0}
-    events = [state("ACTIVE", 50), state("DOWN", 400, **old), state("ACTIVE", 409, **old), state("DOWN", 500, **old)]
-    assert severities(judge(NAME, of(*events))) == ["info"]
+    often = ((400, "DOWN"), (409, "ACTIVE"), (500, "DOWN"))
+    old = [state(word, at, age_s=400_000.0) for at, word in ((50, "ACTIVE"), *often)]
+    assert severities(judge(NAME, of(*old))) == ["info"]
 
 
 def test_each_port_counts_by_itself() -> None:

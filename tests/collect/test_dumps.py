@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.collect import collect
-from rocdoctor.evidence import Known, value_or
+from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine
 from rocdoctor.host.open import open_evidence
 from rocdoctor.report.summary import machine_lines
@@ -114,4 +114,5 @@ def test_tables_of_amd_smi_topology_are_known_without_a_prompt(tmp_path: Path) -
     path.write_text(_TABLES)
     machine = collect(open_evidence(str(path)))
     (link,) = machine.links
-    assert (link.type, value_or(link.weight, None), value_or(link.hops, None)) == ("xgmi", 30, 2)
+    assert isinstance(link.weight, Known) and isinstance(link.hops, Known)
+    assert (link.type, link.weight.value, link.hops.value) == ("xgmi", 30, 2)

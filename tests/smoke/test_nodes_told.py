@@ -57,9 +57,10 @@ def test_what_a_rank_really_says_is_kept() -> None:
 @pytest.mark.parametrize("name", [*RIGHT, *(f"faults.{name}" for name in FAULT), *(f"note.{name}" for name in NOTE)])
 def test_no_type_of_a_word_breaks_the_verdict(name: str) -> None:
     for junk in JUNK:
-        word, note = {**RIGHT, "faults": [dict(FAULT)]}, dict(NOTE)
+        fault, note = dict(FAULT), dict(NOTE)
+        word: dict[str, Any] = {**RIGHT, "faults": [fault]}
         part, _, inner = name.rpartition(".")
-        target: dict[str, Any] = {"": word, "faults": word["faults"][0], "note": note}[part]
+        target: dict[str, Any] = {"": word, "faults": fault, "note": note}[part]
         target[inner] = junk
         if orders.event(json.loads(json.dumps(word)), 1, 1) is not None:
             for silent in (False, True):
