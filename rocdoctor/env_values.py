@@ -7,6 +7,7 @@ judged, and open lists are not limits.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from rocdoctor.knowledge.tables import EnvVariable, bool_spelling, env_names, env_variable, rules_for
 
@@ -80,9 +81,23 @@ def meant(name: str) -> str | None:
         return None
     if any(name.startswith(prefix) for rule in rules_for(name) for prefix in rule.not_prefixes):
         return None
-    near = [known for known in env_names() if _one_slip(name, known)]
+    near = [known for known in _similar(name) if _one_slip(name, known)]
     found = [known for known in near if (entry := env_variable(known)) is not None and entry.status == "current"]
     return found[0] if len(found) == 1 else None
+
+
+def _similar(name: str) -> set[str]:
+    """The known names that begin or end alike: a slip touches two neighbouring letters at most, so one half stays."""
+    half = (len(name) - 2) // 2
+    return {*_by_part(half, True).get(name[:half], ()), *_by_part(half, False).get(name[-half:], ())}
+
+
+@cache
+def _by_part(length: int, first: bool) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for known in env_names():
+        found.setdefault(known[:length] if first else known[-length:], []).append(known)
+    return found
 
 
 def _one_slip(one: str, other: str) -> bool:

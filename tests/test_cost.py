@@ -133,3 +133,18 @@ def test_more_gpus_than_any_machine_has_are_left_out_and_said() -> None:
     few = collect(CaptureHost(Capture({}, "", _machine(8)), "made"))
     assert few.gpus_complete
     assert not few.unanswered
+
+
+def test_more_outputs_of_tools_than_anybody_has_are_left_out_and_said(least: int) -> None:
+    many = [Answer(f"run lstopo {number}.xml", "ok", b"x", 0) for number in range(3000)]
+    count, diagnosis = _calls({one.question: one for one in many})
+    assert [one.why for one in diagnosis.machine.failures] == [
+        "left out: of 3,000 outputs of tools the first 1,000 are read"
+    ]
+    assert count - least < 400 * len(many)
+
+
+def test_many_names_are_not_compared_with_all_that_are_known(least: int) -> None:
+    names = b"\n".join(b"NCCL_DEBUGG%d=1" % number for number in range(2000))
+    count, _ = _calls({"env": Answer("env", "ok", names)})
+    assert count - least < 400 * 2000

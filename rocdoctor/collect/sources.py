@@ -38,6 +38,10 @@ _UNDER_WSL = ("run rocminfo", "run nvidia-smi -q -x")
 _RELEASE = "read /proc/sys/kernel/osrelease"
 
 
+# Many times what a report of a cluster's node holds.
+_MOST_OUTPUTS = 1000
+
+
 @dataclass(slots=True)
 class Tools:
     """Every tool output of the evidence, parsed, with the answer it came from."""
@@ -83,6 +87,10 @@ def read_tools(host: Host, vendors: Sequence[str], several: bool = False) -> Too
     """Ask and parse; ``several`` says that there is more than one GPU."""
     tools = Tools()
     wanted = questions(host, vendors, several)
+    if len(wanted) > _MOST_OUTPUTS:
+        why = f"left out: of {len(wanted):,} outputs of tools the first {_MOST_OUTPUTS:,} are read"
+        tools.failures.append(ToolFailure(wanted[_MOST_OUTPUTS], why))
+        wanted = wanted[:_MOST_OUTPUTS]
     host.prefetch(wanted)
     for question in wanted:
         answer = host.ask(question)
