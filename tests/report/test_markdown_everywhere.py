@@ -25,6 +25,7 @@ from rocdoctor.report import (
     smoke_text,
 )
 from rocdoctor.setup.plan import Action, SetupPlan, Step, Verify
+from rocdoctor.shell_command import ShellCommand
 from tests.recommend.fleet_kit import fleet, work
 
 BAIT = (
@@ -57,9 +58,14 @@ def _outside_code(text: str) -> str:
     return re.sub(r"(?<!`)(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", "CODE", "\n".join(lines))
 
 
+def raw(text: str) -> ShellCommand:
+    """A command that no gate has seen: the markdown has to stand it all the same."""
+    return str.__new__(ShellCommand, text)
+
+
 def _diagnosis(words: str) -> Diagnosis:
     found = Finding(
-        "error", words, (Evidence(words, f"read /x/{words}", 3, "words"),), Fix(words, f"run {words}", verify=words),
+        "error", words, (Evidence(words, f"read /x/{words}", 3, "words"),), Fix(words, raw(f"run {words}"), verify=raw(words)),
         cause="gpu-reset", confidence="possible",
     )  # fmt: skip
     verdicts = [Verdict("a-check", words, "fail", found), Verdict("b-check", words, "crashed", why=words)]
@@ -71,7 +77,7 @@ def _setup(words: str) -> str:
     written = Action(file="/etc/x", lines=(words, "```"))
     step = Step(
         "a", words, "todo", words, (Evidence(words, words, 2),), (echo, written), (words,),
-        verify=Verify(command=f"echo {words}", shows=words), undo=(echo,), support=words, notes=(words,),
+        verify=Verify(command=raw(f"echo {words}"), shows=words), undo=(echo,), support=words, notes=(words,),
         sources=(words,),
     )  # fmt: skip
     return setup_markdown.render(SetupPlan("rocm", (step, replace(step, id="b", state="waiting")), (words,)), [words])
