@@ -64,10 +64,9 @@ def raw(text: str) -> ShellCommand:
 
 
 def _diagnosis(words: str) -> Diagnosis:
-    found = Finding(
-        "error", words, (Evidence(words, f"read /x/{words}", 3, "words"),), Fix(words, raw(f"run {words}"), verify=raw(words)),
-        cause="gpu-reset", confidence="possible",
-    )  # fmt: skip
+    evidence = (Evidence(words, f"read /x/{words}", 3, "words"),)
+    fix = Fix(words, raw(f"run {words}"), verify=raw(words))
+    found = Finding("error", words, evidence, fix, cause="gpu-reset", confidence="possible")
     verdicts = [Verdict("a-check", words, "fail", found), Verdict("b-check", words, "crashed", why=words)]
     return Diagnosis(Machine(), tuple(verdicts), rank(verdicts), (), (words,))
 
