@@ -122,7 +122,7 @@ _CODE = re.compile(
     r"|(?:ENV|IFS|PS4|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|LOCPATH|NLSPATH|HOSTALIASES|TZDIR)\Z"
     r"|PYTHON(?:STARTUP|INSPECT|BREAKPOINT|WARNINGS|HOME|EXECUTABLE|PLATLIBDIR)\Z"
 )
-_IN_VALUE = re.compile(r"(?:\A|(?<=[:,;=\s]))/[^:,;=\s]*")
+_IN_VALUE = re.compile(r"(?<![^:,;=|<>()'\"\s])/[^:,;=|<>()'\"\s]*")
 
 
 @cache

@@ -216,6 +216,8 @@ def test_an_interpreter_of_root_gets_no_paths_and_no_code_of_others(disk: None) 
         "HSA_TOOLS_LIB": "/home/u/x.so",
         "TMPDIR": "/home/u/tmp",
         "NCCL_CONF": "a=1,b=/home/u/x",
+        "LESSOPEN": "|/home/u/x %s",
+        "LESSCLOSE": "'/home/u/x' %s",
         "NCCL_DEBUG": "INFO",
         "HF_TOKEN": "hf_x",
         "ROCM_PATH": "/good/rocm",

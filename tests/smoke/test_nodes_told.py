@@ -15,14 +15,39 @@ from rocdoctor.smoke.pool import ModeRecord, RankRecord
 from rocdoctor.smoke.results import SmokeRun, to_json
 
 JUNK: tuple[Any, ...] = (
-    None, True, -1, 10**39, 1.5, float("nan"), float("inf"), "", "x" * 9000, "\x1b[31m", [], {}, [[]], [{}], "fail",
-    {"a": {"b": 1}}, ["a", 1, None], {"work": 1.0}, 1e300, {"deadline": float("nan")},
-)  # fmt: skip
+    None,
+    True,
+    -1,
+    10**39,
+    1.5,
+    float("nan"),
+    float("inf"),
+    "",
+    "x" * 9000,
+    "\x1b[31m",
+    [],
+    {},
+    [[]],
+    [{}],
+    "fail",
+    {"a": {"b": 1}},
+    ["a", 1, None],
+    {"work": 1.0},
+    1e300,
+    {"deadline": float("nan")},
+)
 FAULT = {"stage": "grad", "step": 1, "turn": 0, "name": "w", "words": "0.1 for 0.2", "origins": [1]}
 RIGHT = {
-    "event": "result", "rank": 1, "state": "fail", "errors": {"grad": 0.1}, "tolerances": {"grad": 1e-6},
-    "faults": [FAULT], "facts": {"suspects": [1]}, "message": "", "kind": "",
-}  # fmt: skip
+    "event": "result",
+    "rank": 1,
+    "state": "fail",
+    "errors": {"grad": 0.1},
+    "tolerances": {"grad": 1e-6},
+    "faults": [FAULT],
+    "facts": {"suspects": [1]},
+    "message": "",
+    "kind": "",
+}
 NOTE = {"mode": "ddp", "mark": "step 1", "call": "all_reduce 4 among 0,1", "seq": 3}
 
 
@@ -57,10 +82,10 @@ def test_what_a_rank_really_says_is_kept() -> None:
 @pytest.mark.parametrize("name", [*RIGHT, *(f"faults.{name}" for name in FAULT), *(f"note.{name}" for name in NOTE)])
 def test_no_type_of_a_word_breaks_the_verdict(name: str) -> None:
     for junk in JUNK:
-        fault, note = dict(FAULT), dict(NOTE)
-        word: dict[str, Any] = {**RIGHT, "faults": [fault]}
+        word: dict[str, Any] = {**RIGHT, "faults": [dict(FAULT)]}
+        note: dict[str, Any] = dict(NOTE)
         part, _, inner = name.rpartition(".")
-        target: dict[str, Any] = {"": word, "faults": fault, "note": note}[part]
+        target: dict[str, Any] = {"": word, "faults": word["faults"][0], "note": note}[part]
         target[inner] = junk
         if orders.event(json.loads(json.dumps(word)), 1, 1) is not None:
             for silent in (False, True):
