@@ -28,16 +28,17 @@ Laid = dict[str, list[object]]
 
 @pytest.fixture
 def laid(monkeypatch: pytest.MonkeyPatch) -> Iterator[Laid]:
-    """The rooms for which each widget was laid out, one after the other."""
+    """The rooms for which the text of each widget was made, and the widths that it got, one after the other."""
     found: Laid = defaultdict(list)
 
-    def watch(kind: type[Any], name: str, room: Callable[[Any], object]) -> None:
+    def watch(kind: type[Any], name: str, room: Callable[[Any], object], what: str = "the text of ") -> None:
         before = getattr(kind, name)
 
-        def after(widget: Widget, *arguments: object) -> object:
-            result = before(widget, *arguments)
-            if room(widget) and room(widget) not in found[f"{kind.__name__} #{widget.id}"][-1:]:
-                found[f"{kind.__name__} #{widget.id}"].append(room(widget))
+        def after(widget: Widget, *arguments: object, **named: object) -> object:
+            result = before(widget, *arguments, **named)
+            rooms = found[f"{what}{kind.__name__} #{widget.id}"]
+            if room(widget) and room(widget) not in rooms[-1:]:
+                rooms.append(room(widget))
             return result
 
         monkeypatch.setattr(kind, name, after)
@@ -47,6 +48,8 @@ def laid(monkeypatch: pytest.MonkeyPatch) -> Iterator[Laid]:
     watch(Lines, "_lay", lambda one: one._width if one._cut is not None else 0)
     watch(SmokeGrid, "put", lambda one: one._width)
     watch(Drawn, "put", lambda one: one.room)
+    for kind in (Flow, FlowFrame, Lines, SmokeGrid, Drawn):
+        watch(kind, "_size_updated", lambda one: one.outer_size.width, "the width of ")
     yield found
 
 

@@ -101,6 +101,7 @@ class ThermalsPage(Page):
     def adapt(self) -> None:
         """Columns as wide as there is room."""
         super().adapt()
+        self._share()
         if self._host is not None:
             self._draw()
 
@@ -228,7 +229,7 @@ class ThermalsPage(Page):
             for at, line in enumerate(rows):
                 gpus.replace_option_prompt_at_index(at, line)
         gpus.display = bool(rows)
-        self.query_one("#events", VerticalScroll).display = bool(rows) and self._watch is not None
+        self._share()
         self.query_one("#heads", Static).update(header(width, sample is not None) if rows else self._none())
         cpu = self._cpu if sample is None else sample.cpu
         asked = self._watch is None or sample is not None
@@ -238,6 +239,12 @@ class ThermalsPage(Page):
         self.query_one("#log", Static).update(self._events(self._history.events, names))
         self._draw_detail(views)
         self._draw_state()
+
+    def _share(self) -> None:
+        """The events have room where some may come: the GPUs of this machine, looked at again and again."""
+        diagnosis = self.look.diagnosis
+        known = bool(self._gpus) or (diagnosis is not None and bool(diagnosis.machine.gpus))
+        self.query_one("#events", VerticalScroll).display = known and self.rocdoctor.host.kind == "live"
 
     @staticmethod
     def _events(events: Sequence[Event], names: dict[str, str]) -> Text:

@@ -92,7 +92,7 @@ class TopologyPage(Page):
         indices = [gpu.index for gpu in look.diagnosis.machine.gpus]
         if self._gpu not in indices:
             self._gpu = indices[0] if indices else None
-        self.set_class(self._shut or not indices, "closed")
+        self._close()
         self.call_after_refresh(self._draw, other)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -105,8 +105,17 @@ class TopologyPage(Page):
     def _say(self, words: str) -> None:
         self._diagnosis, self._drawn, self._gpu = None, None, None
         self._drawing, self._early = None, 0
+        self._close()
         self.query_one("#drawing", Drawn).put((Text(words),), (None,))
-        self.set_class(True, "closed")
+
+    def adapt(self) -> None:
+        """No room for details where there is nothing to tell."""
+        super().adapt()
+        self._close()
+
+    def _close(self) -> None:
+        known = self.look.diagnosis or self._diagnosis
+        self.set_class(self._shut or known is None or not known.machine.gpus, "closed")
 
     def _draw(self, fresh: bool = False) -> None:
         """Lines for the width that there is now."""
