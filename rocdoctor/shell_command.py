@@ -63,6 +63,7 @@ _GLOB = re.compile(r"/[A-Za-z0-9_./:@%+=,*?-]{0,1000}")
 _OTHER_KINDS = ("path", "glob", "option")
 # Stand-ins of the masking (docs/privacy.md): of no use in a command, and somebody's host may really be host-1.
 _MASKED = re.compile(r"(?:host|user|domain|ip|email|wwn|uuid|serial|ssid)-\d+(?:[.\[].*)?|masked-.*|<.*", re.IGNORECASE)
+_NO_WORD = re.compile(r"[^A-Za-z0-9_./:@%+=,~-]")
 # Shown by nothing, yet printable for Python (Unicode's Default_Ignorable); and the backtick, which no fence can hold.
 _SHAPELESS = re.compile(
     "[`\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -81,6 +82,15 @@ def shell(template: LiteralString, /, **words: Word) -> ShellCommand:
             word = _in_shell(words[name], kind, inside)
             parts.append(name.upper() if word is None else word)
     return str.__new__(ShellCommand, "".join(parts))
+
+
+def reworded(command: str, text: str) -> ShellCommand:
+    """A command in which masking replaced parts of words; empty where a shell might read the result otherwise.
+
+    A mask may swallow a quote. So every sign but those of plain words has to stand in both, in the same order.
+    """
+    same = command == text or _NO_WORD.findall(command) == _NO_WORD.findall(text)
+    return str.__new__(ShellCommand, text if same else "")
 
 
 def words_of(template: LiteralString) -> tuple[tuple[str, str], ...]:

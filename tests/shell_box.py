@@ -42,7 +42,7 @@ PROGRAMS = (
     "find", "rm", "sh", "torchrun", "lsblk", "numactl", "fuser", "nvidia-settings", "cpupower", "sleep", "sed",
     "groups", "YOUR_COMMAND", "...", "INTERFACE", "COMPILER", "lsof", "ibqueryerrors", "ib_write_bw", "uniq", "ping",
     "kubectl", "nvidia-bug-report.sh", "accelerate", "deepspeed", "dirname", "basename", "date", "curl", "wget",
-    "gpg", "install", "mkdir", "chmod", "dd", "sort", "conda",
+    "gpg", "perfquery", "install", "mkdir", "chmod", "dd", "sort", "conda",
 )  # fmt: skip
 
 # One write a call: the programs of a pipe run at once.

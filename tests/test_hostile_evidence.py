@@ -207,9 +207,7 @@ def test_a_group_of_the_evidence_joins_nobody_else(
     found = [one["command"] for one in _fixes(told) if "usermod" in (one["command"] or "")]
     assert found
     for ran in ShellBox(tmp_path).run(found):
-        assert ran.calls in (
-            (("sudo", "usermod", "-aG", word, "alice"),), (("sudo", "usermod", "-aG", "GROUPS", "alice"),)
-        )  # fmt: skip
+        assert ran.calls == (("sudo", "usermod", "-aG", "render", "alice"),)
 
 
 @pytest.mark.parametrize("word", HOSTILE)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.shell_command import ShellCommand, fits, shell, words_of
+from rocdoctor.shell_command import ShellCommand, fits, reworded, shell, words_of
 from tests.shell_box import HOSTILE, MARK, ShellBox, needs_bash
 from tests.templates import templates
 
@@ -123,3 +123,11 @@ def test_no_template_runs_a_word(tmp_path: Path) -> None:
         for call in ran.calls:
             for word in call:
                 assert MARK not in word or cases[ran.command] in word, f"{ran.command} cuts a word: {call}"
+
+
+def test_a_masked_word_never_changes_how_a_shell_reads_a_command() -> None:
+    kept = shell("ls -l {path:path}", path="/home/ada/x y")
+    assert reworded(kept, kept.replace("ada", "user-1")) == "ls -l '/home/user-1/x y'"
+    assert isinstance(reworded(kept, kept), ShellCommand)
+    for changed in ("ls -l '/home/user-1", "ls -l masked-value y'", "ls -l '/home/user-1'/x y'", "ls -l <dropped>"):
+        assert reworded(kept, changed) == ""

@@ -34,7 +34,7 @@ _NO_OUTPUT = re.compile(
     r"(?i)\.(?:py|pyc|sh|c|cc|cpp|cu|hip|h|hpp|js|ts|css|html?|ipynb|toml|rs|go|java|so|a|o|bin|ko|pt|pth|safetensors|"
     r"ckpt|zip|tar|tgz|whl|deb|rpm|png|jpe?g|gif|svg|pdf|db|parquet|npy|npz|mp4|capture)\Z|\A(?:readme|license|changelog)"
 )
-_SUFFIX = re.compile(r"(?i)(?:\.(?:log|out|txt|err|stdout|stderr|gz|\d{1,3}))+\Z")
+_ENDINGS = frozenset(("log", "out", "txt", "err", "stdout", "stderr", "gz"))
 _LOG = re.compile(r"(?i)\.(?:log|out|err|stdout|stderr)(?:\.gz)?\Z")
 _OLDER = re.compile(r"(?i)[.-]\d{1,8}(?:\.log)?(?:\.gz)?\Z|\.old(?:\.gz)?\Z")
 # Programs by which people name the files of their outputs; longer names first.
@@ -144,7 +144,7 @@ def _promise(parts: tuple[str, ...]) -> tuple[bool, bool, int]:
 
 def _joined(tree: Tree, files: list[tuple[str, ...]]) -> tuple[str, list[tuple[int, str]], list[tuple[Answer, str]]]:
     """(files as one text, the line of it at which each begins with its name, files that are one output as a whole)."""
-    stems = {(*parts[:-1], _SUFFIX.sub("", parts[-1])) for parts in files if not _OLDER.search(parts[-1])}
+    stems = {(*parts[:-1], _stem(parts[-1])) for parts in files if not _OLDER.search(parts[-1])}
     texts: list[str] = []
     starts: list[tuple[int, str]] = []
     whole: list[tuple[Answer, str]] = []
@@ -152,7 +152,7 @@ def _joined(tree: Tree, files: list[tuple[str, ...]]) -> tuple[str, list[tuple[i
     for parts in files:
         if len(starts) + len(whole) >= _MAX_FILES or left <= 0:
             break
-        if _OLDER.search(parts[-1]) and (*parts[:-1], _SUFFIX.sub("", _OLDER.sub("", parts[-1]))) in stems:
+        if _OLDER.search(parts[-1]) and (*parts[:-1], _stem(_OLDER.sub("", parts[-1]))) in stems:
             continue  # a log that was put aside
         text = _text(tree, parts, left)
         if not text.strip():
@@ -186,7 +186,7 @@ def _text(tree: Tree, parts: tuple[str, ...], most: int) -> str:
 
 def _command(name: str) -> str:
     """The command whose output a file's name promises, "" where it promises none that is read."""
-    words = _SUFFIX.sub("", name).lower()
+    words = _stem(name).lower()
     plain = words.replace("_", " ")
     for program in _PROGRAMS:
         if plain == program or plain.startswith((f"{program} ", f"{program}-", f"{program}.")) or (
@@ -227,3 +227,13 @@ def _machines(names: list[str]) -> list[str]:
         if _command(last):
             where.setdefault(last, []).append(folder)
     return next((folders[:4] for folders in where.values() if len(folders) > 1), [])
+
+
+def _stem(name: str) -> str:
+    """The name of a file without what only says that it is an output: ``dmesg.log.2.gz`` is ``dmesg``."""
+    while "." in name:
+        front, _, ending = name.rpartition(".")
+        if ending.lower() not in _ENDINGS and not (ending.isascii() and ending.isdecimal() and len(ending) <= 3):
+            break
+        name = front
+    return name

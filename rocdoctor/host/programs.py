@@ -107,7 +107,7 @@ _PLAIN = {"LC_ALL": "C", "LANG": "C", "NO_COLOR": "1", "PAGER": "cat", "SYSTEMD_
 # is a secret: another user's program gets them too.
 _SETTINGS = re.compile(
     r"(?:(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|CUDA_DEVICE_ORDER|HSA_OVERRIDE_GFX_VERSION(?:_\d{1,3})?"
-    r"|HSA_XNACK|HSA_ENABLE_\w{1,40}|ROCDOCTOR_DEBUG)\Z"
+    r"|HSA_XNACK|HSA_ENABLE_\w{1,40}|ROCDOCTOR_(?!\w{0,40}KEY)\w{1,40})\Z"
 )
 _SETTING = re.compile(r"[\w.,:;+-]{0,1024}\Z")
 _ZONE = re.compile(r"[A-Za-z][\w+-]{0,31}(?:/[A-Za-z][\w+-]{0,31}){0,2}\Z")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from rocdoctor.check import Finding, Verdict
 from rocdoctor.diagnose import Cause, Diagnosis
 from rocdoctor.host.base import Host
+from rocdoctor.shell_command import reworded
 
 if TYPE_CHECKING:
     from rocdoctor.host.masking import Masker
@@ -162,7 +163,9 @@ def _once(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str], places: b
         machine=replace(diagnosis.machine, unanswered=unanswered) if unanswered else diagnosis.machine,
         verdicts=tuple(_verdict(one, mask, places) for one in diagnosis.verdicts),
         causes=tuple(_cause(one, mask, places) for one in diagnosis.causes),
-        next=tuple(replace(one, command=mask(one.command), why=mask(one.why)) for one in diagnosis.next),
+        next=tuple(
+            replace(one, command=reworded(one.command, mask(one.command)), why=mask(one.why)) for one in diagnosis.next
+        ),
         problems=tuple(mask(one) for one in diagnosis.problems),
     )
 
@@ -183,7 +186,8 @@ def _finding(found: Finding, mask: Discretion, places: bool) -> Finding:
     )
     fix = found.fix
     if fix is not None:
-        fix = replace(fix, text=mask(fix.text), command=mask(fix.command), verify=mask(fix.verify))
+        command, verify = reworded(fix.command, mask(fix.command)), reworded(fix.verify, mask(fix.verify))
+        fix = replace(fix, text=mask(fix.text), command=command, verify=verify)
     subject = mask(found.subject) if places else found.subject
     return replace(found, message=mask(found.message), evidence=evidence, fix=fix, subject=subject)
 

@@ -88,7 +88,8 @@ def _installed(situation: Situation, installed: Sequence[RocmInstall], optional:
     evidence = (cite(newest.version, f"ROCm {value_or(newest.version, '?')} in {newest.root}"),)
     old = situation.finding("rocm-gpu-support-window")
     gfx = ", ".join(situation.gfx)
-    if old is not None and old.severity != "info":  # a note: the card is on no list, and its code may be there
+    # A note that a list lacks the card has nothing to verify: the code for the card may be there.
+    if old is not None and old.fix is not None and old.fix.verify:
         return _install(situation, old.message, old.evidence, optional)
     version = value_or(newest.version, "")
     support = _said_of(situation, version)
