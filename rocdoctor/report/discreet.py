@@ -186,7 +186,8 @@ def _finding(found: Finding, mask: Discretion, places: bool) -> Finding:
     )
     fix = found.fix
     if fix is not None:
-        command, verify = reworded(fix.command, mask(fix.command)), reworded(fix.verify, mask(fix.verify))
+        command = reworded(fix.command, mask(fix.command))
+        verify = reworded(fix.verify, mask(fix.verify))
         fix = replace(fix, text=mask(fix.text), command=command, verify=verify)
     subject = mask(found.subject) if places else found.subject
     return replace(found, message=mask(found.message), evidence=evidence, fix=fix, subject=subject)
