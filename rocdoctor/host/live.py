@@ -38,6 +38,7 @@ _SLOW = ("run ", "python ", "smoke ")
 # Every mode has its own deadline; this one is for the day when that fails.
 _SMOKE_LIMIT_S = 7200.0
 _MANY_STUCK = 20
+_STEP_S = 0.25
 
 
 class _Pending:
@@ -95,7 +96,7 @@ class LiveHost:
         slow = question.startswith(_SLOW)
         limit = self.deadline_s(question)
         waited = 0
-        while not pending.done.wait(limit):
+        while not _wait(pending.done, limit):
             began = pending.began
             waited += 1
             if began is not None and time.monotonic() - began >= limit:
@@ -252,6 +253,15 @@ class LiveHost:
         except (PlanError, ValueError) as problem:
             return Answer(question, "failed", note=str(problem))
         return Answer(question, "ok", normalise(to_text(runs).encode()), 0)
+
+
+def _wait(event: threading.Event, seconds: float) -> bool:
+    """Wait in steps: Python does not see a signal that comes just before a wait begins until the wait is over."""
+    until = time.monotonic() + seconds
+    while not event.wait(max(0.0, min(_STEP_S, until - time.monotonic()))):
+        if time.monotonic() >= until:
+            return False
+    return True
 
 
 def look(question: str) -> Answer:
