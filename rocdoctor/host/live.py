@@ -38,6 +38,7 @@ _SMOKE_LIMIT_S = 7200.0
 _MANY_STUCK = 20
 # Of files as another process sees them, whose links must not lead out of its root.
 _OTHER_ROOT = re.compile(r" /proc/[0-9]{1,10}/root(?:/|\Z)")
+_STEP_S = 0.25
 
 
 class _Pending:
@@ -102,7 +103,7 @@ class LiveHost:
         slow = question.startswith(_SLOW)
         limit = self.deadline_s(question)
         waited = 0
-        while not pending.done.wait(limit):
+        while not _wait(pending.done, limit):
             began = pending.began
             waited += 1
             loading = self._loading.get(question)
@@ -279,6 +280,15 @@ class LiveHost:
         except (PlanError, ValueError) as problem:
             return Answer(question, "failed", note=str(problem))
         return Answer(question, "ok", normalise(to_text(runs).encode()), 0)
+
+
+def _wait(event: threading.Event, seconds: float) -> bool:
+    """Wait in steps: Python does not see a signal that comes just before a wait begins until the wait is over."""
+    until = time.monotonic() + seconds
+    while not event.wait(max(0.0, min(_STEP_S, until - time.monotonic()))):
+        if time.monotonic() >= until:
+            return False
+    return True
 
 
 def look(question: str) -> Answer:

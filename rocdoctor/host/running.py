@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import re
 import select
@@ -39,8 +40,12 @@ MAX_TOOL_BYTES = 4 * 1024 * 1024
 _LOGS = ("dmesg", "journalctl")
 _MEMORY_FOR_THREADS_BYTES = 256 * 1024 * 1024
 
+# How long the end of this process waits for programs that are being started: one on a sick file system may never be.
+_START_S = 1.0
+
 _running: set[subprocess.Popen[bytes]] = set()
-_lock = threading.Lock()
+_starting = 0
+_lock = threading.Condition()
 _ending = threading.Event()
 
 
@@ -120,14 +125,25 @@ def run_bounded(
 def _start(
     argv: list[str], environment: Mapping[str, str] | None, who: Identity | None, handed: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    child = subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-        start_new_session=True, env=child_environment() if environment is None else dict(environment), cwd="/",
-        user=None if who is None else who.uid, group=None if who is None else who.gid,
-        extra_groups=None if who is None else who.groups, pass_fds=handed,
-    )  # fmt: skip
-    with _lock:  # not held above: a program on a sick file system may never start
-        _running.add(child)
+    global _starting
+    with _lock:
+        if _ending.is_set():
+            raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
+        _starting += 1
+    child = None
+    try:  # the lock is not held: a program on a sick file system may never start
+        child = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            start_new_session=True, env=child_environment() if environment is None else dict(environment), cwd="/",
+            user=None if who is None else who.uid, group=None if who is None else who.gid,
+            extra_groups=None if who is None else who.groups, pass_fds=handed,
+        )  # fmt: skip
+    finally:
+        with _lock:
+            _starting -= 1
+            if child is not None:
+                _running.add(child)
+            _lock.notify_all()
     if _ending.is_set():
         _end([child])
     return child
@@ -224,7 +240,8 @@ def _end(children: Iterable[subprocess.Popen[bytes]]) -> None:
 def end_all() -> None:
     """End every program that still runs; from here on none is started."""
     _ending.set()
-    with _lock:
+    with _lock:  # a program may run already, while its thread has not got as far as to say so
+        _lock.wait_for(lambda: not _starting, _START_S)
         children = list(_running)
     if children:
         _end(children)
