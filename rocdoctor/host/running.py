@@ -130,7 +130,6 @@ def _start(
         if _ending.is_set():
             raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
         _starting += 1
-    child = None
     try:  # the lock is not held: a program on a sick file system may never start
         child = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
@@ -138,15 +137,23 @@ def _start(
             user=None if who is None else who.uid, group=None if who is None else who.gid,
             extra_groups=None if who is None else who.groups, pass_fds=handed,
         )  # fmt: skip
-    finally:
-        with _lock:
-            _starting -= 1
-            if child is not None:
-                _running.add(child)
-            _lock.notify_all()
+    except BaseException:
+        _begun(None)
+        raise
+    _begun(child)
     if _ending.is_set():
         _end([child])
     return child
+
+
+def _begun(child: subprocess.Popen[bytes] | None) -> None:
+    """One is no longer being started: it runs, or could not."""
+    global _starting
+    with _lock:
+        _starting -= 1
+        if child is not None:
+            _running.add(child)
+        _lock.notify_all()
 
 
 class Loading:
