@@ -17,7 +17,8 @@ KFD = "/dev/kfd"
 RENDER = "/dev/dri/renderD"
 # Names and number of the group that an unmapped group shows as in a user namespace (user_namespaces(7)).
 OVERFLOW = ("nogroup", "nobody", "65534")
-# Who is in one of these is as good as root, or reads what others type and store: nobody joins them for a GPU.
+# Who is in one of these is as good as root, or reads what others type and store: nobody joins them for a GPU. From
+# Debian's base-passwd (users-and-groups, read 2026-11-23); the groups of daemons and administrators are our judgement.
 _MIGHTY = frozenset(
     (
         "root",
