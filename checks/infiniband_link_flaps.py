@@ -17,10 +17,9 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, info, warning, whole_machine
 from rocdoctor.evidence import NotKnown, Unknown, known
 from rocdoctor.facts import KernelLog, LogEvent, Machine
-from rocdoctor.log_events import age, is_recent, quotes, times
+from rocdoctor.log_events import age, is_late, is_recent, quotes, times
 
 _CAUSE = "network-interface-wrong"
-_AFTER_BOOT_S = 300.0
 _FIX = Fix(
     "Clean or replace cable and transceiver, then compare the error counters of both ends",
     command="perfquery -x; ibqueryerrors",
@@ -60,8 +59,7 @@ def _drops(log: KernelLog) -> dict[str, tuple[LogEvent, ...]]:
     for event in log.of("infiniband-port-state"):
         port = f"{event.values.get('device')}/{event.values.get('port')}"
         state = event.values.get("state")
-        late = not event.during_resume and (event.time_s is None or event.time_s > _AFTER_BOOT_S)
-        if state == "DOWN" and up.get(port) and late:
+        if state == "DOWN" and up.get(port) and is_late(event):
             found[port] = (*found.get(port, ()), event)
         up[port] = state == "ACTIVE"
     return found

@@ -18,10 +18,9 @@ from __future__ import annotations
 from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, warning, whole_machine
 from rocdoctor.evidence import NotKnown, Unknown, known, value_or
 from rocdoctor.facts import KernelLog, LogEvent, Machine
-from rocdoctor.log_events import age, is_recent, quotes, times
+from rocdoctor.log_events import age, is_late, is_recent, quotes, times
 
 _CAUSE = "network-interface-wrong"
-_AFTER_BOOT_S = 300.0
 _FAST_GBIT_S = 25.0
 _OFTEN_ON_SLOW = 3
 _FIX = Fix(
@@ -51,10 +50,7 @@ def _late_drops(log: KernelLog, name: str) -> tuple[LogEvent, ...] | None:
     events = [event for event in log.of("network-link-down") if event.values.get("interface") == name]
     if not events:
         return None
-    return tuple(
-        event for event in events
-        if not event.during_resume and (event.time_s is None or event.time_s > _AFTER_BOOT_S)
-    )  # fmt: skip
+    return tuple(event for event in events if is_late(event))
 
 
 def _judge(machine: Machine, log: KernelLog, name: str, count: int, drops: tuple[LogEvent, ...]) -> Finding | None:

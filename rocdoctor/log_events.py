@@ -10,6 +10,8 @@ from rocdoctor.facts import LogEvent, Machine
 
 # Older events are history: the machine has worked for a day since. (A judgement; no source states such a limit.)
 RECENT_S = 86400.0
+# While a machine starts, links come up and go down again. (A judgement; no source states such a limit.)
+_AFTER_BOOT_S = 300.0
 
 _VENDOR_WORDS = {"amd": "AMD GPU", "nvidia": "NVIDIA GPU"}
 
@@ -49,6 +51,11 @@ def other_events(machine: Machine, *kinds: str) -> tuple[LogEvent, ...]:
 def is_current(event: LogEvent) -> bool:
     """True when no reload of the driver came after it and it is no part of a suspend or resume."""
     return not event.before_driver_load and not event.during_resume
+
+
+def is_late(event: LogEvent) -> bool:
+    """True after the first minutes, when links come up, and outside of suspend; also where the log has no times."""
+    return not event.during_resume and (event.time_s is None or event.time_s > _AFTER_BOOT_S)
 
 
 def is_recent(event: LogEvent) -> bool:
