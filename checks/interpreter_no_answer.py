@@ -58,9 +58,9 @@ def interpreter_no_answer(machine: Machine) -> Outcome:
         f"The Python interpreter {path} was still at the step '{gap.step}' after {gap.within or 'its deadline'}, so "
         "what torch sees is not known."
     )
-    stuck = any("no answer" in one.why for one in machine.failures)
-    if stuck:  # a driver that answers nobody
-        evidence += tuple(quote(one.question, one.why) for one in machine.failures if "no answer" in one.why)[:3]
+    late = {one.question for one in machine.unanswered if one.reason == "timeout"}
+    stuck = [one for one in machine.failures if one.question in late]  # a driver that answers nobody
+    evidence += tuple(quote(one.question, one.why) for one in stuck[:3])
     return Finding("warning" if stuck else "info", message, evidence, fix)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rocdoctor.collect.software import collect_torch
-from rocdoctor.facts import ToolFailure, TorchBuild
+from rocdoctor.facts import ToolFailure, TorchBuild, Unanswered
 from rocdoctor.host.base import Answer
 from rocdoctor.host.capture import Capture, CaptureHost
 from tests.kit import amd_gpu, judge, k, machine, severities, states
@@ -45,8 +45,14 @@ def test_a_slow_import_is_a_note_unless_the_tools_hang_too() -> None:
     assert severities(slow) == ["info"]
     assert slow[0].finding is not None
     assert f"{PATH} was still at the step 'import torch' after 5s" in slow[0].finding.message
-    hung = ToolFailure("run rocminfo", "run rocminfo: no answer within 5s")
-    assert severities(judge(NAME, machine(amd_gpu(), torch=torch, failures=(hung,)))) == ["warning"]
+    failed = (ToolFailure("run rocminfo", "whatever it said"),)
+    for reason, severity in (("timeout", "warning"), ("failed", "info")):
+        gap = Unanswered("run rocminfo", reason, "")  # type: ignore[arg-type]
+        judged = judge(NAME, machine(amd_gpu(), torch=torch, failures=failed, unanswered=(gap,)))
+        assert severities(judged) == [severity]
+    torch_alone = Unanswered("python default", "timeout", "")
+    judged = judge(NAME, machine(amd_gpu(), torch=torch, failures=failed, unanswered=(torch_alone,)))
+    assert severities(judged) == ["info"]
 
 
 def test_an_answer_passes_and_none_asked_is_unknown() -> None:
