@@ -61,7 +61,8 @@ def _common(command: str) -> _Parser:
         choices=("text", "json", "markdown", "junit", *(["sarif"] if command == "lint" else [])),
         help="how results are printed (text)",
     )
-    add("--timeout", type=_seconds, default=5.0, metavar="S", help="deadline of one question in seconds (5)")
+    told = "deadline of one question in seconds (5, and half a second for each GPU beyond 4)"
+    add("--timeout", type=_seconds, metavar="S", help=told)
     add("--include-identity", action="store_true", help="do not mask host names, users and addresses")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("--quiet", action="store_true", help="findings alone")

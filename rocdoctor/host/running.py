@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from rocdoctor.host.interpreter import Identity
 
 MAX_PROGRAMS_AT_ONCE = 16
+DEADLINE_S = 5.0
+_GPUS_IN_TIME = 4
+_MORE_S_PER_GPU = 0.5
+_MOST_DEADLINE_S = 30.0
 GRACE_S = 0.3
 # How long a pipe is read after its program has ended: a program of its own that lives on may hold it open.
 _AFTER_END_S = 1.0
@@ -47,6 +51,21 @@ _running: set[subprocess.Popen[bytes]] = set()
 _starting = 0
 _lock = threading.Condition()
 _ending = threading.Event()
+
+
+def usual_deadline_s(root: str = "/") -> float:
+    """How long a question may take where nobody says: vendor tools and torch visit each GPU in turn.
+
+    Render nodes and NVIDIA's devices are counted; partitions of a GPU have nodes of their own. (The seconds are a
+    judgement: no vendor states how long its tools may take.)
+    """
+    found = []
+    for folder, prefix in (("sys/class/drm", "renderD"), ("dev", "nvidia")):
+        with contextlib.suppress(OSError):
+            names = os.listdir(os.path.join(root, folder))
+            found.append(sum(name.startswith(prefix) and name[len(prefix) :].isdigit() for name in names))
+    beyond = max(0, max(found, default=0) - _GPUS_IN_TIME)
+    return min(DEADLINE_S + beyond * _MORE_S_PER_GPU, _MOST_DEADLINE_S)
 
 
 def programs_at_once() -> int:

@@ -1,13 +1,14 @@
-"""Programs that are still being read from a slow disk get more time than those that hang."""
+"""How long programs may take: more where they are read from a slow disk, and on machines full of GPUs."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.running import Loading, run_bounded
+from rocdoctor.host.running import Loading, run_bounded, usual_deadline_s
 
 pytestmark = pytest.mark.live
 
@@ -59,3 +60,20 @@ def test_what_a_process_reads_from_storage_is_seen() -> None:
     assert loading._read_bytes() >= 0
     loading.start(0)  # no such process
     assert loading._read_bytes() == 0
+
+
+@pytest.mark.parametrize(
+    ("render", "nvidia", "seconds"), [(0, 0, 5.0), (1, 0, 5.0), (4, 2, 5.0), (8, 0, 7.0), (1, 8, 7.0), (64, 0, 30.0)]
+)
+def test_more_gpus_get_more_time(tmp_path: Path, render: int, nvidia: int, seconds: float) -> None:
+    (tmp_path / "sys/class/drm").mkdir(parents=True)
+    (tmp_path / "dev").mkdir()
+    for name in [*(f"renderD{128 + one}" for one in range(render)), "card0", "card0-DP-1", "version"]:
+        (tmp_path / "sys/class/drm" / name).touch()
+    for name in [*(f"nvidia{one}" for one in range(nvidia)), "nvidiactl", "nvidia-uvm"]:
+        (tmp_path / "dev" / name).touch()
+    assert usual_deadline_s(str(tmp_path)) == seconds
+
+
+def test_a_machine_without_gpus_has_the_usual_deadline(tmp_path: Path) -> None:
+    assert usual_deadline_s(str(tmp_path)) == 5.0
