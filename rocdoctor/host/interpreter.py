@@ -16,6 +16,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from rocdoctor.host.programs import (
     environment_of,
@@ -30,8 +31,12 @@ TRUST_OPTION = "--trust-interpreter"
 # Below a prefix: what an interpreter reads and runs at its start, and the folders that it imports from.
 _SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
 _SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
-# Imported whole by the probe and by smoke tests, so judged to the last file.
+# The package that is imported and built on; how much of it is judged depends on what is about to be done with it.
 _PACKAGE = "torch"
+_HEADERS = (".h", ".hpp", ".cuh", ".inl")  # read by compilers alone, and two files of three
+
+Use = Literal["start", "import", "build"]
+"""What an interpreter is started for: to look around, to import torch, or also to build with torch's headers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +64,8 @@ class Chosen:
     refused: str = ""
 
 
-def weak_interpreter(path: str) -> list[Weakness]:
-    """Where somebody else than root can change an interpreter: its file, its prefixes and what it reads at its start.
+def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
+    """Where somebody else than root can change an interpreter: its file, its prefixes and what it reads for that use.
 
     Raises OSError where there is no such file.
     """
@@ -77,7 +82,7 @@ def weak_interpreter(path: str) -> list[Weakness]:
         for folder in named:
             judge(folder)
         for folder in dict.fromkeys([*searched, *named]):
-            for one in _doubtful(folder):
+            for one in _doubtful(folder, use):
                 judge(one)
     return list(found)
 
@@ -97,16 +102,28 @@ def _named_folders(folder: str) -> list[str]:
     return found
 
 
-def _doubtful(folder: str) -> Iterator[str]:
+def _doubtful(folder: str, use: Use) -> Iterator[str]:
     """What lies in a folder that is searched and, by a first look, may not be root's alone."""
     for one in _entries(folder):
         if _looks_weak(one):
             yield one.path
         elif one.name == "__pycache__":  # byte code is preferred to its source
             yield from (inner.path for inner in _entries(one.path) if _looks_weak(inner))
-        elif one.name == _PACKAGE:
-            for above, _, _ in os.walk(one.path):
-                yield from (inner.path for inner in _entries(above) if _looks_weak(inner))
+        elif one.name == _PACKAGE and use != "start":
+            yield from _doubtful_below(one.path, use)
+
+
+def _doubtful_below(folder: str, use: Use) -> Iterator[str]:
+    """The same of all that lies in a folder and below; links are not followed, they are judged."""
+    todo = [folder]
+    while todo:
+        for one in _entries(todo.pop()):
+            if use == "import" and one.name.endswith(_HEADERS) and one.is_file(follow_symlinks=False):
+                continue
+            if _looks_weak(one):
+                yield one.path
+            if one.is_dir(follow_symlinks=False):
+                todo.append(one.path)
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:
@@ -139,7 +156,7 @@ def _prefixes(path: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if one != "/"]
 
 
-def chosen(path: str, given: Mapping[str, str] | None = None, trust: bool = False) -> Chosen:
+def chosen(path: str, use: Use, given: Mapping[str, str] | None = None, trust: bool = False) -> Chosen:
     """As whom an interpreter is asked what it holds; ``given`` is the environment under test where it is not ours."""
     if not privileged():
         return Chosen(path, environment=given)
@@ -147,7 +164,7 @@ def chosen(path: str, given: Mapping[str, str] | None = None, trust: bool = Fals
         return Chosen(path, environment=dict(os.environ) if given is None else given)
     ours = Chosen(path, environment=interpreter_environment(os.environ if given is None else given))
     try:
-        weak = weak_interpreter(path)
+        weak = weak_interpreter(path, use)
     except OSError as error:
         return Chosen(path, refused=f"{path}: {error.strerror}")
     caller = invoking_user()

@@ -241,7 +241,7 @@ class LiveHost:
             return Answer(question, "absent", note="no Python interpreter found")
         from rocdoctor.host.interpreter import PROBE, chosen
 
-        how = chosen(interpreter, self.environment, self.trust_python)
+        how = chosen(interpreter, "import" if "--import" in words else "start", self.environment, self.trust_python)
         if how.refused:
             return Answer(question, "failed", note=how.refused)
         options = [word for word in words[1:] if not how.not_imported or word != "--import"]

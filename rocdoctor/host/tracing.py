@@ -25,7 +25,7 @@ def trace_memory(python: str | None, request: Mapping[str, Any], limit_s: float,
     interpreter = find_interpreter(python)
     if interpreter is None:
         return Answer(question, "absent", note="no Python interpreter found")
-    how = chosen(interpreter, trust=trust_python)
+    how = chosen(interpreter, "import", trust=trust_python)
     if how.refused:
         return Answer(question, "failed", note=how.refused)
     usual = child_environment() if how.environment is None else how.environment

@@ -147,6 +147,31 @@ def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> N
     assert [one.path for one in weak_interpreter(str(prefix / "bin" / "python"))] != []
 
 
+@pytest.mark.parametrize(
+    ("file", "uses"),
+    [
+        ("lib/libtorch.so", ["import", "build"]),
+        ("__init__.py", ["import", "build"]),
+        ("deep/er/__pycache__/x.pyc", ["import", "build"]),
+        ("include/c10/c10.h", ["build"]),
+    ],
+)
+def test_of_torch_what_is_used_is_judged(shared: Path, file: str, uses: list[str]) -> None:
+    """The probe reads torch's files as data; importing runs them, and a compiler reads the headers too."""
+    from rocdoctor.host.interpreter import Use, weak_interpreter
+
+    prefix = shared / "venv"
+    theirs = prefix / "lib" / "python3.11" / "site-packages" / "torch" / file
+    theirs.parent.mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    (prefix / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    theirs.write_text("")
+    os.chown(theirs, NOBODY, NOBODY)
+    judged: list[Use] = ["start", "import", "build"]
+    weak = {one: [place.path for place in weak_interpreter(str(prefix / "bin" / "python"), one)] for one in judged}
+    assert weak == {one: [str(theirs)] if one in uses else [] for one in judged}
+
+
 def test_check_under_sudo_asks_the_interpreter_as_the_user_and_tells_root_s_secrets_to_nobody(users: Path) -> None:
     if not may(str(PROBE), identity(NOBODY)) or not may(os.path.realpath(PYTHON), identity(NOBODY)):
         pytest.skip("the files of this checkout cannot be read by others")

@@ -89,7 +89,7 @@ def root(monkeypatch: pytest.MonkeyPatch) -> list[Weakness]:
     monkeypatch.setattr(interpreter, "privileged", lambda: True)
     monkeypatch.setattr(programs, "privileged", lambda: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(interpreter, "weak_interpreter", lambda path: weak)
+    monkeypatch.setattr(interpreter, "weak_interpreter", lambda path, use="build": weak)
     monkeypatch.setattr(interpreter, "identity", lambda uid, gid=None: ALICE if uid == 1000 else _unknown(uid))
     monkeypatch.setattr(interpreter, "may", lambda path, who: True)
     return weak
@@ -135,7 +135,7 @@ def test_as_whom_root_asks_an_interpreter(
     root += weak
     if sudo:
         _sudo(monkeypatch)
-    how = chosen("/x/bin/python")
+    how = chosen("/x/bin/python", "import")
     assert (how.who and how.who.uid, not how.not_imported) == (uid, imports)
     assert refused in how.refused and bool(refused) == bool(how.refused)
 
@@ -160,9 +160,9 @@ def test_who_cannot_reach_the_interpreter_is_not_used(
 ) -> None:
     monkeypatch.setattr(interpreter, "may", lambda path, who: False)
     _sudo(monkeypatch)
-    assert chosen("/root/venv/bin/python").who is None, "of root alone: root itself"
+    assert chosen("/root/venv/bin/python", "import").who is None, "of root alone: root itself"
     root.append(OWNED)
-    assert "may not read" in chosen("/x/bin/python").refused
+    assert "may not read" in chosen("/x/bin/python", "import").refused
 
 
 def test_a_trace_of_memory_is_made_as_the_same_user(
