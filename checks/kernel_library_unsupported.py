@@ -17,11 +17,10 @@ References
 
 from __future__ import annotations
 
-import re
-
 from rocdoctor.check import Finding, Fix, Outcome, check, finding
 from rocdoctor.facts import Machine, Message
 from rocdoctor.knowledge.tables import gfx_target
+from rocdoctor.lazy_re import regex
 from rocdoctor.pasted import all_values, capabilities, first_value, gfx_names, said, shown, vendors, when_said
 
 _SAID = (
@@ -31,7 +30,7 @@ _SAID = (
 _NO_FLASH = ("gfx8", "gfx900", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx101", "gfx103")
 _MENTIONED = "mentions-flash-attention"
 # What a program says of its choice: it works with that, or does without.
-_CHOSEN = re.compile(
+_CHOSEN = regex(
     r"(?i)\b(?:using|use|used|with|enabl\w+|disabl\w+|turn(?:ing|ed) (?:on|off)) (?:\w+ ){0,2}flash[ _-]?att|"
     r"flash[ _-]?att\w{0,40}(?: \w{1,40})?\s{0,8}(?:[=:]|is (?:on|off|enabled|disabled)|enabled|disabled|"
     r"not (?:found|installed|available))"

@@ -15,15 +15,14 @@ References
 
 from __future__ import annotations
 
-import re
-
 from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, error, info, not_applicable
 from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import gfx_target, kernel_knows
+from rocdoctor.lazy_re import regex
 from rocdoctor.torch_stack import for_training
 
-_BACKPORTS = re.compile(r"\.(?:el|fc|amzn|azl|cm)\d|-default\b|uek")
+_BACKPORTS = regex(r"\.(?:el|fc|amzn|azl|cm)\d|-default\b|uek")
 
 
 @check(each_amd_gpu, cause="gpu-not-supported")

@@ -15,17 +15,16 @@ References
 
 from __future__ import annotations
 
-import re
-
 from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, info, not_applicable, whole_machine
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import KnownIssue, known_issues, source
+from rocdoctor.lazy_re import regex
 from rocdoctor.torch_stack import rocm_label
 
 # Conditions that are no fact of this machine; the others keep an issue from being told.
 _OPEN = {"nodes_at_least"}
-_SETTING = re.compile(r"\b([A-Z][A-Z0-9_]{3,60})=(\w{1,40})")
+_SETTING = regex(r"\b([A-Z][A-Z0-9_]{3,60})=(\w{1,40})")
 
 
 @check(whole_machine, cause="not-environment")

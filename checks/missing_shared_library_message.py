@@ -16,23 +16,22 @@ References
 
 from __future__ import annotations
 
-import re
-
 from rocdoctor.check import Finding, Fix, Outcome, check, error
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, Message
+from rocdoctor.lazy_re import regex
 from rocdoctor.libraries import Library, library
 from rocdoctor.pasted import in_container, said, shown, vendors, when_said
 from rocdoctor.shell_command import shell
 
 _KIND = "missing-library"
 # NCCL and RCCL look for plugins at every start, and have their own code in place of each.
-_PLUGIN = re.compile(r"lib[nr]?ccl-(?:net|tuner|profiler|env|gin|mixed)\b")
+_PLUGIN = regex(r"lib[nr]?ccl-(?:net|tuner|profiler|env|gin|mixed)\b")
 # A line that a program marks as information: it goes on.
-_QUIET = re.compile(r"(?:^|[\s\[(|=])(?:INFO|DEBUG|TRACE|info|debug)(?=[\s\]:)|])")
-_RAISED = re.compile(r"\b(?:\w{0,40}(?:Error|Exception)\b: |error while loading)")
+_QUIET = regex(r"(?:^|[\s\[(|=])(?:INFO|DEBUG|TRACE|info|debug)(?=[\s\]:)|])")
+_RAISED = regex(r"\b(?:\w{0,40}(?:Error|Exception)\b: |error while loading)")
 # What a program says that does without the library.
-_GOES_ON = re.compile(
+_GOES_ON = regex(
     r"(?i)\b(?:using (?:the )?(?:internal|built-?in|default|bundled)|fall(?:ing|s)? ?back|(?:continuing|proceeding|"
     r"running) without|(?:is )?optional|will not be used|if you do not have a gpu|no plugin found)\b"
 )

@@ -22,10 +22,11 @@ from rocdoctor.change import Unset
 from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, warning, whole_machine
 from rocdoctor.evidence import Known, Unknown, known
 from rocdoctor.facts import Machine, Variable
+from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import shell
 from rocdoctor.visibility import where_set
 
-_PROCLIST = re.compile(
+_PROCLIST = regex(
     r"explicit[^\]]{0,200}proclist=\[(\d{1,5})\]|proclist=\[(\d{1,5})\][^\]]{0,200}explicit", re.IGNORECASE
 )
 

@@ -15,17 +15,16 @@ References
 
 from __future__ import annotations
 
-import re
-
 from rocdoctor.check import Fix, Outcome, check, error, warning
 from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine
+from rocdoctor.lazy_re import regex
 from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_said
 from rocdoctor.units import binary_size
 
-_SIZE = re.compile(r"([\d.]+) ([KMGT])iB")
+_SIZE = regex(r"([\d.]+) ([KMGT])iB")
 # A program that caught the failure and goes on.
-_HANDLED = re.compile(
+_HANDLED = regex(
     r"(?i)\b(?:skipp(?:ing|ed) (?:this |the )?(?:batch|sample|config|step|candidate)|(?:will )?retry(?:ing)? with|"
     r"recovered from|(?:reducing|halving|lowering) (?:the )?batch)"
 )

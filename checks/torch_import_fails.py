@@ -16,19 +16,18 @@ References
 
 from __future__ import annotations
 
-import re
-
 from rocdoctor.check import Fix, Outcome, check, cite, error, quote, whole_machine
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
+from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import shell
 from rocdoctor.torch_stack import installed, needs_torch, of_interpreter, reinstall
 
-_MISSING = re.compile(r"\b(lib[\w+-]{1,80}\.so(?:\.\d{1,9}){0,4}): cannot open shared object")
-_SYMBOL_VERSION = re.compile(r"\b((?:GLIBC|GLIBCXX|CXXABI|GCC)_\d{1,3}(?:\.\d{1,3}){0,3})['’`]? not found")
-_SYMBOL = re.compile(r"undefined symbol: (\w{1,200})")
-_LIBRARY = re.compile(r"\b(lib[\w+-]{1,80}\.so(?:\.\d{1,9}){0,4}): undefined symbol")
-_MODULE = re.compile(r"No module named '([\w.]{1,100})'")
+_MISSING = regex(r"\b(lib[\w+-]{1,80}\.so(?:\.\d{1,9}){0,4}): cannot open shared object")
+_SYMBOL_VERSION = regex(r"\b((?:GLIBC|GLIBCXX|CXXABI|GCC)_\d{1,3}(?:\.\d{1,3}){0,3})['’`]? not found")
+_SYMBOL = regex(r"undefined symbol: (\w{1,200})")
+_LIBRARY = regex(r"\b(lib[\w+-]{1,80}\.so(?:\.\d{1,9}){0,4}): undefined symbol")
+_MODULE = regex(r"No module named '([\w.]{1,100})'")
 _DRIVER = ("libcuda.so", "libnvidia-")
 _FRESH = 'python3 -c "import torch; print(torch.__version__)"'
 

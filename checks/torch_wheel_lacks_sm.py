@@ -21,10 +21,11 @@ import re
 from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, warning
 from rocdoctor.evidence import NOT_ASKED, Unknown, known, value_or
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.lazy_re import regex
 from rocdoctor.presence import is_driven
 from rocdoctor.torch_stack import backend, installed, needs_torch, of_interpreter, reinstall, wheel_index
 
-_ARCH = re.compile(r"(sm|compute)_(\d{1,2})(\d)([af]?)")
+_ARCH = regex(r"(sm|compute)_(\d{1,2})(\d)([af]?)")
 
 
 def _runs(arch: str, major: int, minor: int) -> bool | None:

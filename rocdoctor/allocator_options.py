@@ -10,12 +10,13 @@ import difflib
 import re
 
 from rocdoctor.knowledge.tables import AllocatorOption, allocator_options
+from rocdoctor.lazy_re import regex
 
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
-_NUMBER = re.compile(r"\d{1,18}")
-_FRACTION = re.compile(r"\d{1,9}(?:\.\d{0,18})?|\.\d{1,18}")
+_NUMBER = regex(r"\d{1,18}")
+_FRACTION = regex(r"\d{1,9}(?:\.\d{0,18})?|\.\d{1,18}")
 # One "key:value" up to its comma; lists stand in brackets.
-_PAIR = re.compile(r"([^:,\[\]]{1,80})(?::(\[[^\[\]]{0,400}\]|[^,\[\]]{0,200}))?(?:,|\Z)")
+_PAIR = regex(r"([^:,\[\]]{1,80})(?::(\[[^\[\]]{0,400}\]|[^,\[\]]{0,200}))?(?:,|\Z)")
 
 
 def complaint_of_options(value: str) -> str | None:

@@ -29,6 +29,7 @@ from typing import Any
 
 from rocdoctor.host.base import Answer
 from rocdoctor.host.capture import CaptureHost, parse
+from rocdoctor.lazy_re import regex
 
 BUDGET_S = 0.05
 _FIXTURE = Path(__file__).parents[1] / "fixtures" / "mi300x-8gpu.capture"
@@ -39,15 +40,15 @@ _TOOLS = ("run rocminfo", "run rocm-smi", "run amd-smi", "run lspci")
 
 # What differs between the copies: (pattern, what a copy's number adds to the number in it). Card 0 is no GPU.
 _NUMBERS = (
-    (re.compile(r"(?<=/card)\d{1,3}\b"), _GPUS + 1), (re.compile(r"(?<=/renderD)\d{1,4}\b"), _GPUS),
-    (re.compile(r"(?<=mlx5_)\d{1,3}\b"), _GPUS), (re.compile(r"(?<=/node/node)\d{1,3}\b"), _NODES),
-    (re.compile(r"(?<=drm_render_minor )\d{1,4}\b"), _GPUS), (re.compile(r"(?<=^domain )\d{1,4}\b", re.MULTILINE), 1),
-    (re.compile(r"(?<=hive_id )\d{1,30}\b"), 1),
-    (re.compile(r"(?<=topology/nodes/)(?![01]\b)\d{1,3}\b"), _GPUS),
-    (re.compile(r"(?:(?<=node_from )|(?<=node_to ))(?![01]\b)\d{1,3}\b"), _GPUS),
+    (regex(r"(?<=/card)\d{1,3}\b"), _GPUS + 1), (regex(r"(?<=/renderD)\d{1,4}\b"), _GPUS),
+    (regex(r"(?<=mlx5_)\d{1,3}\b"), _GPUS), (regex(r"(?<=/node/node)\d{1,3}\b"), _NODES),
+    (regex(r"(?<=drm_render_minor )\d{1,4}\b"), _GPUS), (regex(r"(?<=^domain )\d{1,4}\b", re.MULTILINE), 1),
+    (regex(r"(?<=hive_id )\d{1,30}\b"), 1),
+    (regex(r"(?<=topology/nodes/)(?![01]\b)\d{1,3}\b"), _GPUS),
+    (regex(r"(?:(?<=node_from )|(?<=node_to ))(?![01]\b)\d{1,3}\b"), _GPUS),
 )  # fmt: skip
-_DOMAIN = re.compile(r"(?<![0-9a-f])0000:(?=[0-9a-f]{2}[:/])")
-_INTERFACE = re.compile(r"\benp(?=\d)")
+_DOMAIN = regex(r"(?<![0-9a-f])0000:(?=[0-9a-f]{2}[:/])")
+_INTERFACE = regex(r"\benp(?=\d)")
 
 
 def many_gpus(copies: int = _COPIES) -> CaptureHost:

@@ -18,7 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>])|[\x00-\x20]")
+from rocdoctor.lazy_re import regex
+
+_ESCAPES = regex(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>])|[\x00-\x20]")
 _ALTERNATE = b"\x1b[?1049h"
 # Fewer signs than this are no frame yet.
 _SIGNS = 20

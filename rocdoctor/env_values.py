@@ -6,17 +6,17 @@ judged, and open lists are not limits.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 from rocdoctor.knowledge.tables import EnvVariable, bool_spelling, env_names, env_variable, rules_for
+from rocdoctor.lazy_re import regex
 
 # Judged by checks of their own, by the runtime's rules rather than by a form.
-OWN_CHECKS = re.compile(
+OWN_CHECKS = regex(
     r"(?:ROCR|HIP|CUDA)_VISIBLE_DEVICES$|GPU_DEVICE_ORDINAL$|HSA_OVERRIDE_GFX_VERSION|[A-Z]{1,10}_SOCKET_IFNAME$"
 )
-_NOT_PLAIN = re.compile(r"[$`{}<>*?|;&()]|\.\.\.|masked-")
-_INTEGER = re.compile(r"[+-]?(?:\d{1,20}|0[xX][0-9a-fA-F]{1,16})")
+_NOT_PLAIN = regex(r"[$`{}<>*?|;&()]|\.\.\.|masked-")
+_INTEGER = regex(r"[+-]?(?:\d{1,20}|0[xX][0-9a-fA-F]{1,16})")
 # Families whose names are known well enough that a neighbour is a misspelling.
 _FAMILIES = (
     "NCCL_", "RCCL_", "TORCH_NCCL_", "HSA_", "HIP_", "ROCR_", "CUDA_VISIBLE", "PYTORCH_", "GLOO_", "MIOPEN_", "OMP_",

@@ -6,17 +6,17 @@ its start fail (ROCm: libhsakmt, topology.c).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from rocdoctor.evidence import Fact, Known, Source, Unknown
 from rocdoctor.facts import Environment, Gpu, Machine, Variable
 from rocdoctor.knowledge.tables import gfx_of_device, gfx_target, override_gfx_name, override_row, same_isa_group
+from rocdoctor.lazy_re import regex
 from rocdoctor.presence import is_driven
 from rocdoctor.torch_stack import for_training
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
-_NODE = re.compile(rf"{NAME}_(\d{{1,6}})")
+_NODE = regex(rf"{NAME}_(\d{{1,6}})")
 _RUNTIME = ("rocminfo", "python", "amd-smi", "hipinfo", "clinfo")
 
 

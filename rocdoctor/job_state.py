@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from rocdoctor.check import NotApplicable, Subject
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobProcess, Machine
+from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import ShellCommand, shell
 
 # Beginnings of kernel functions by what they belong to: those of Linux drivers/gpu/drm and of the open NVIDIA kernel
@@ -33,7 +33,7 @@ _LOCAL = (
     ("MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
 )
 _GROUP = ("MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_STEP_ID")
-_PYTHON = re.compile(r"(?:python|pypy|pt_)[\w.]*\Z")
+_PYTHON = regex(r"(?:python|pypy|pt_)[\w.]*\Z")
 
 
 def the_job(machine: Machine) -> Sequence[Subject] | NotApplicable:

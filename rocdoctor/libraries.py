@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
+
 Owner = Literal["rocm", "cuda", "driver", "torch", "system", "unknown"]
 
 # soname without version -> package (AMD's repository)
@@ -48,7 +50,7 @@ _SYSTEM = {
     "libsqlite3": "libsqlite3-0", "libzstd": "libzstd1", "libgthread-2": "libglib2.0-0", "libSM": "libsm6",
     "libXext": "libxext6", "libXrender": "libxrender1", "libpng16": "libpng16-16", "libtbb": "libtbb12",
 }  # fmt: skip
-_TORCH = re.compile(r"lib(?:torch|c10|caffe2)\w{0,30}\Z")
+_TORCH = regex(r"lib(?:torch|c10|caffe2)\w{0,30}\Z")
 
 
 @dataclass(frozen=True, slots=True)

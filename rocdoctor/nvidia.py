@@ -8,17 +8,18 @@ from collections.abc import Mapping, Sequence
 from rocdoctor.check import Evidence, NotApplicable, Subject, quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, ToolFailure
+from rocdoctor.lazy_re import regex
 from rocdoctor.log_events import is_current
 
 # Modules whose NVLinks are wired on the baseboard. The names of newer ones do not say SXM; their cards say PCIe or NVL.
-_MODULE = re.compile(r"\bSXM\d?\b|\bH[18]00 \d{2,3}GB HBM3|\bH(?:200|20)\b|\bG?B[123]00\b|\bGH200\b", re.IGNORECASE)
-_CARD = re.compile(r"\b(?:PCIe|NVL)\b|\bPCIE\b", re.IGNORECASE)
+_MODULE = regex(r"\bSXM\d?\b|\bH[18]00 \d{2,3}GB HBM3|\bH(?:200|20)\b|\bG?B[123]00\b|\bGH200\b", re.IGNORECASE)
+_CARD = regex(r"\b(?:PCIe|NVL)\b|\bPCIE\b", re.IGNORECASE)
 # Product names of parts for servers; those of workstation and consumer parts say RTX, Quadro or GeForce.
-_SERVER = re.compile(
+_SERVER = regex(
     r"\bTesla\b|\bA(?:100|800|30|40|10G?|16|2)\b|\bH(?:100|200|800|20)\b|\bL(?:2|4|20|40S?|40G)\b|\bG?B[123]00\b|\bGH200\b",
     re.IGNORECASE,
 )
-_DESK = re.compile(r"\b(?:GeForce|RTX|GTX|Quadro|TITAN|NVS|MX\d+)\b", re.IGNORECASE)
+_DESK = regex(r"\b(?:GeForce|RTX|GTX|Quadro|TITAN|NVS|MX\d+)\b", re.IGNORECASE)
 
 
 def name_of(gpu: Gpu) -> str:

@@ -11,14 +11,15 @@ import re
 import sys
 from typing import Any, TextIO
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import clean, hidden
 
 # The colours of our own reports, which go to terminals alone (``report/text.py Style``).
-_COLOUR = re.compile(r"(\x1b\[(?:[0-2]|3[1-7](?:;1)?)m)")
+_COLOUR = regex(r"(\x1b\[(?:[0-2]|3[1-7](?:;1)?)m)")
 # What build services take for an order: "::error ...::" at the start of a line, blanks left out of account, and
 # "##[error]", "##vso[...]", "##teamcity[...]" wherever they stand (actions/runner ActionCommand.cs, TryParseV2 and
 # TryParse; microsoft/azure-pipelines-agent Command.cs).
-_ORDER = re.compile(r"^([^\S\n]*):(?=:[^\n]*::)|#(?=#\w*\[)", re.MULTILINE)
+_ORDER = regex(r"^([^\S\n]*):(?=:[^\n]*::)|#(?=#\w*\[)", re.MULTILINE)
 
 
 def show(text: str, flush: bool = False) -> None:

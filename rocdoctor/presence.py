@@ -5,13 +5,13 @@ Every function answers from evidence alone: True or False only where the evidenc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rocdoctor.check import SEVERITIES, Severity
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, KernelLog, LogEvent, Machine
 from rocdoctor.knowledge.tables import chip_of_device
+from rocdoctor.lazy_re import regex
 
 # The module that training needs, by vendor.
 MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
@@ -33,7 +33,7 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 _TOOLS = {"amd": ("rocminfo", "rocm-smi", "amd-smi"), "nvidia": ("nvidia-smi",)}
 # Firmware that the driver can do without: requests that are optional or have a fallback in
 # Linux 7.1 drivers/gpu/drm/amd/amdgpu.
-_OPTIONAL_FIRMWARE = re.compile(
+_OPTIONAL_FIRMWARE = regex(
     r"(?:_ta|_ta_kicker|_cap|_mes1|_mes_2|_(?:pfp|me|ce|mec|mec2)_2|_gpu_info|ip_discovery|/isp_[0-9_]{1,9})\.bin"
 )
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine, RocmInstall
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.rocm_packages import RocmPackages, rocm_packages
 
-_ROOT = re.compile(r"(/opt/rocm(?:-\d[\w.]{0,40})?(?:/core(?:-\d[\w.]{0,40})?)?)(?=/|$)")
+_ROOT = regex(r"(/opt/rocm(?:-\d[\w.]{0,40})?(?:/core(?:-\d[\w.]{0,40})?)?)(?=/|$)")
 
 
 def root_of(path: str) -> str | None:

@@ -17,6 +17,8 @@ from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING, TypeAlias
 
+from rocdoctor.lazy_re import regex
+
 if TYPE_CHECKING:
     from typing_extensions import LiteralString  # typing has it from Python 3.11 on; nobody needs it at run time
 
@@ -56,18 +58,16 @@ _PLAIN_KINDS = {
     "package": r"[A-Za-z0-9][A-Za-z0-9_.+~:-]{0,200}",
     "library": r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,200}",
 }
-_PATH = re.compile(r"(?:~/|[^-~<]).{0,1000}")
+_PATH = regex(r"(?:~/|[^-~<]).{0,1000}")
 # Patterns of our own questions, which are left to the shell: no sign but these two does anything unquoted.
-_GLOB = re.compile(r"/[A-Za-z0-9_./:@%+=,*?-]{0,1000}")
+_GLOB = regex(r"/[A-Za-z0-9_./:@%+=,*?-]{0,1000}")
 # A path; one with * and ? left to the shell; a word of an argument list of ours, which may begin with "-".
 _OTHER_KINDS = ("path", "glob", "option")
 # Stand-ins of the masking (docs/privacy.md): of no use in a command, and somebody's host may really be host-1.
-_MASKED = re.compile(r"(?:host|user|domain|ip|email|wwn|uuid|serial|ssid)-\d+(?:[.\[].*)?|masked-.*|<.*", re.IGNORECASE)
-_NO_WORD = re.compile(r"[^A-Za-z0-9_./:@%+=,~-]")
+_MASKED = regex(r"(?:host|user|domain|ip|email|wwn|uuid|serial|ssid)-\d+(?:[.\[].*)?|masked-.*|<.*", re.IGNORECASE)
+_NO_WORD = regex(r"[^A-Za-z0-9_./:@%+=,~-]")
 # Shown by nothing, yet printable for Python (Unicode's Default_Ignorable); and the backtick, which no fence can hold.
-_SHAPELESS = re.compile(
-    "[`\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
+_SHAPELESS = regex("[`\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
 def shell(template: LiteralString, /, **words: Word) -> ShellCommand:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rocdoctor.check import Severity
+from rocdoctor.lazy_re import regex
 
 if TYPE_CHECKING:
     from typing_extensions import LiteralString
@@ -28,19 +29,17 @@ class Kind:
 
 
 # A reason that a person gave for work that is planned.
-PLANNED = re.compile(
+PLANNED = regex(
     r"(?i)maint|upgrad|updat|patch|reimag|re-?install|decommis|reserv|planned|schedul|test|burn|firmware|bios|reboot"
     r"|retire|move|relocat|clean|benchmark|expan|new node|rack|power work|cooling work"
 )
 # Groups: the kind of device, how many there are, how many there should be; tables cut the reason short.
-COUNT = re.compile(
-    r"gres/(\w{1,32})\S{0,40} count (?:reported lower|too low|re)[^(]{0,40}(?:\((\d{1,6}) < (\d{1,6})\))?"
-)
-GPU = re.compile(
+COUNT = regex(r"gres/(\w{1,32})\S{0,40} count (?:reported lower|too low|re)[^(]{0,40}(?:\((\d{1,6}) < (\d{1,6})\))?")
+GPU = regex(
     r"(?i)\bgpus?\b|\bxid\b|\becc\b|nvlink|xgmi|\bras\b|\bhbm\b|amdgpu|nvidia|rocm|fell off|fallen off|\bpcie?\b"
 )
 SILENT = Kind(
-    re.compile(r"(?i)not responding"),
+    regex(r"(?i)not responding"),
     "its slurmd does not answer the controller",
     "see whether the machine is up, then look at slurmd and the network",
     "ssh {node:host} 'uptime; systemctl status slurmd; sudo journalctl -u slurmd -n 50'",
@@ -48,33 +47,33 @@ SILENT = Kind(
 _KINDS = (
     SILENT,
     Kind(
-        re.compile(r"(?i)kill task failed|unkillable"),
+        regex(r"(?i)kill task failed|unkillable"),
         "a process of a job could not be killed: it hangs in the kernel, often in the GPU driver or a file system",
         "find the process in state D and what the kernel log says of it; mostly only a reboot frees the node",
         "ssh {node:host} 'ps -eo pid,stat,wchan:30,cmd | grep \" D\"; sudo dmesg | tail -50'",
     ),
     Kind(
-        re.compile(r"(?i)low realmemory"),
+        regex(r"(?i)low realmemory"),
         "it has less memory than slurm.conf says: a memory module that failed, or a value that leaves nothing for the "
         "system",
         "compare the memory that it has with the configured one",
         "ssh {node:host} 'slurmd -C; free -m; sudo dmesg | grep -i edac'",
     ),
     Kind(
-        re.compile(r"(?i)low (?:socket|cpus|tmpdisk)|corespec differ|node configuration differs"),
+        regex(r"(?i)low (?:socket|cpus|tmpdisk)|corespec differ|node configuration differs"),
         "it has other hardware than slurm.conf says (CPUs, cores, disk)",
         "compare what slurmd finds with slurm.conf",
         "ssh {node:host} slurmd -C",
         "warning",
     ),
     Kind(
-        re.compile(r"(?i)unexpectedly reboot"),
+        regex(r"(?i)unexpectedly reboot"),
         "it rebooted without being told to: power, a kernel panic, or a hardware reset",
         "look at the end of the log of the boot before",
         "ssh {node:host} 'last -x | head; sudo journalctl -b -1 -k -n 80'",
     ),
     Kind(
-        re.compile(
+        regex(
             r"(?i)(?:prolog|epilog)(?:/epilog)? (?:error|failure)|batch job complete f|launch failed|duplicate jobid"
         ),
         "a script or step of Slurm failed there (prolog, epilog, start of a job)",
@@ -82,13 +81,13 @@ _KINDS = (
         "ssh {node:host} sudo journalctl -u slurmd -n 100",
     ),
     Kind(
-        re.compile(r"(?i)reboot timed out|resumetimeout"),
+        regex(r"(?i)reboot timed out|resumetimeout"),
         "it did not come back in time after a reboot or power-up",
         "look at its console",
         "scontrol show node {node:host}",
     ),
     Kind(
-        re.compile(r"(?i)\bNHC\b|health ?check"),
+        regex(r"(?i)\bNHC\b|health ?check"),
         "a health check failed there",
         "run the health check by hand",
         "ssh {node:host} 'sudo nhc -v'",

@@ -22,6 +22,7 @@ from rocdoctor.knowledge.tables import (
     gfx_target,
     torch_releases,
 )
+from rocdoctor.lazy_re import regex
 from rocdoctor.presence import is_driven, is_integrated
 from rocdoctor.shell_command import shell
 
@@ -33,10 +34,8 @@ _P = ParamSpec("_P")
 # Where the interpreters of distributions lie, and what an active environment sets.
 _SYSTEM = ("/usr/bin/", "/bin/", "/usr/local/bin/", "/run/current-system/")
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
-_RELEASE = re.compile(
-    r"(\d{1,6}(?:\.\d{1,8}){0,5})((?:\.?(?:a|b|rc|dev|post)\d{0,12}){0,3})(?:\+([A-Za-z0-9._-]{1,80}))?"
-)
-_CLAUSE = re.compile(r"(===|==|!=|<=|>=|<|>|~=)\s*([0-9][^\s,;)]{0,100})")
+_RELEASE = regex(r"(\d{1,6}(?:\.\d{1,8}){0,5})((?:\.?(?:a|b|rc|dev|post)\d{0,12}){0,3})(?:\+([A-Za-z0-9._-]{1,80}))?")
+_CLAUSE = regex(r"(===|==|!=|<=|>=|<|>|~=)\s*([0-9][^\s,;)]{0,100})")
 
 
 def installed(torch: TorchBuild) -> str:

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Environment, Machine, Variable
+from rocdoctor.lazy_re import regex
 from rocdoctor.presence import is_driven, of_vendor
 
 SCHEDULERS = (
     "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "COBALT_JOBID", "SGE_TASK_ID",
     "RAY_JOB_ID", "HTCONDOR_JOBID",
 )  # fmt: skip
-_UUID = re.compile(r"(?:gpu|mig)-[0-9a-z/-]{4,80}", re.IGNORECASE)
+_UUID = regex(r"(?:gpu|mig)-[0-9a-z/-]{4,80}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,10 @@ def collect() -> list[Pattern]:
     _COMPILER.compile = note
     re.purge()
     import rocdoctor
+    from rocdoctor import lazy_re
+
+    assert "rocdoctor.check" not in sys.modules, "modules that were imported before have their patterns already"
+    lazy_re.regex = re.compile  # all of them, and now
 
     for module in pkgutil.walk_packages(rocdoctor.__path__, "rocdoctor."):
         if not module.name.endswith("__main__"):
@@ -144,7 +148,7 @@ def _uses() -> _Uses:
         path = str(full.relative_to(ROOT))
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "re.compile":
+                if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in ("re.compile", "regex"):
                     for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                         uses.names[f"{path}:{line}"] = node.targets[0].id
             elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _METHODS:

@@ -12,6 +12,7 @@ from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown, first_known
 from rocdoctor.facts import Cpus
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.cpu import CpuInfo, Lscpu, parse_cpuinfo, parse_lscpu
 from rocdoctor.parsers.cpuset import list_to_set
 from rocdoctor.parsers.kernel import parse_version
@@ -25,7 +26,7 @@ _SYSFS = "/sys/devices/system/cpu"
 _SCALING_DRIVER = f"{_SYSFS}/cpufreq/policy0/scaling_driver"
 _POLICIES = f"{_SYSFS}/cpufreq/policy[0-9]*/scaling_governor"
 _TOPOLOGY = f"{_SYSFS}/cpu[0-9]*/topology"
-_MACHINES = re.compile(r"[a-z][a-z0-9_]{2,15}\Z")
+_MACHINES = regex(r"[a-z][a-z0-9_]{2,15}\Z")
 
 
 def prefetch(host: Host) -> None:

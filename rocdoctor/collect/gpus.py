@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -31,11 +30,12 @@ from rocdoctor.facts import (
 )
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.tables import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
+from rocdoctor.lazy_re import regex
 
 # Eight GPUs of 128 functions each; the largest known have 64 partitions or virtual functions in all.
 MAX_GPUS = 1024
 # What lspci prints for a device that its table of names does not have.
-_NUMBER_FOR_NAME = re.compile(r"\bDevice [0-9a-f]{4}$")
+_NUMBER_FOR_NAME = regex(r"\bDevice [0-9a-f]{4}$")
 _SIMPLE = (
     "bdf", "name", "pci_id", "subsystem_id", "revision", "pci_class", "driver", "modules", "gfx",
     "compute_capability", "integrated", "boot_display", "compute_units", "vram_bytes", "vram_used_bytes",

@@ -13,6 +13,7 @@ from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import Fact, Known, Unknown, convert, first_known
 from rocdoctor.facts import Kernel, KernelLog
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.kernel import Cmdline, parse_cmdline, parse_mokutil, parse_version, secure_boot_variable
 from rocdoctor.parsers.memory import selected_choice
 from rocdoctor.parsers.text import to_int
@@ -20,7 +21,7 @@ from rocdoctor.parsers.text import to_int
 _RELEASE = "/proc/sys/kernel/osrelease"
 _EFI_VARIABLE = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _IOMMU_GROUPS = "list /sys/kernel/iommu_groups/*"
-_SMI_KERNEL = re.compile(r"OS_KERNEL_VERSION\"?:[ \t]*\"?([0-9][^\s\",]{2,80})", re.IGNORECASE)
+_SMI_KERNEL = regex(r"OS_KERNEL_VERSION\"?:[ \t]*\"?([0-9][^\s\",]{2,80})", re.IGNORECASE)
 
 
 def prefetch(host: Host) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from rocdoctor.collect.sources import Tools
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.facts import Nic
 from rocdoctor.host.base import Answer
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.network import interface_kind
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rocdoctor.parsers.rccl_topo import RcclNic
 
 # Names that drivers give to RDMA devices (rdma-core's persistent names begin with the link layer).
-_RDMA_NAME = re.compile(r"(mlx[45]|bnxt_re|hfi1|irdma|i40iw|ionic|efa|erdma|mana|qedr|hns|cxgb4|roce|ib[ps]|rxe|siw)")
+_RDMA_NAME = regex(r"(mlx[45]|bnxt_re|hfi1|irdma|i40iw|ionic|efa|erdma|mana|qedr|hns|cxgb4|roce|ib[ps]|rxe|siw)")
 _CLASS_NAMES = {"ethernet controller": "0200", "infiniband controller": "0207", "fabric controller": "0208"}
 # IBTA port states, as hwloc writes them.
 _PORT_STATES = {"1": "down", "2": "init", "3": "armed", "4": "up"}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from rocdoctor.lazy_re import regex
+
 # What names one machine or one device of it, and how long ago something was: never a difference.
-_OWN = re.compile(
+_OWN = regex(
     r"\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b"  # PCI addresses
     r"|\b(?:GPU-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"
     r"|\b0x[0-9a-f]{12,16}\b"
@@ -15,7 +17,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 # A number by itself, with the word behind it; digits of versions and names are text.
-_NUMBER = re.compile(r"(?<![\w.:+-])(\d{1,15}(?:\.\d{1,6})?)(?![\w:+-]|\.\w)( ?(?:°C|%|[A-Za-z]+(?:/s)?))?")
+_NUMBER = regex(r"(?<![\w.:+-])(\d{1,15}(?:\.\d{1,6})?)(?![\w:+-]|\.\w)( ?(?:°C|%|[A-Za-z]+(?:/s)?))?")
 # Units of what goes up and down by itself.
 _MOVES = frozenset((
     "°c", "c", "mhz", "ghz", "w", "%", "rpm", "gb/s", "mb/s", "gib/s", "tflop/s", "s", "ms", "min", "h", "seconds",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import secrets
 import stat
 import time
@@ -22,11 +21,12 @@ from rocdoctor import __version__
 from rocdoctor.fixes.files import Refused, Seen, digest_of
 from rocdoctor.host.new_file import write_new
 from rocdoctor.host.regular import read_regular
+from rocdoctor.lazy_re import regex
 
 SCHEMA = "rocdoctor.fixes/1"
 _LIST = "list.json"
 _MOST_BYTES = 4 << 20
-_COPY = re.compile(r"copy-[0-9]{1,4}\Z")
+_COPY = regex(r"copy-[0-9]{1,4}\Z")
 
 
 @dataclass(frozen=True, slots=True)

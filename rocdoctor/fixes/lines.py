@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import Command, tokens_of
 from rocdoctor.lint.scopes import Sheet
 from rocdoctor.lint.shell import read_shell
@@ -17,7 +18,7 @@ from rocdoctor.parsers.env_text import parse_env
 
 Kind = Literal["shell", "env"]
 _MARK = "off by rocdoctor fix"
-_ENDS = re.compile(r"(?<=\n)")
+_ENDS = regex(r"(?<=\n)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rocdoctor.fixes.lines import Kind
+from rocdoctor.lazy_re import regex
 
-_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?\Z")
+_USER = regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?\Z")
 _IN_HOME: tuple[tuple[str, Kind], ...] = (
     (".bashrc", "shell"), (".bash_profile", "shell"), (".bash_login", "shell"), (".profile", "shell"),
     (".zshenv", "shell"), (".zprofile", "shell"), (".zshrc", "shell"), (".zlogin", "shell"),

@@ -32,6 +32,7 @@ from functools import lru_cache
 from typing import Literal, Protocol
 
 from rocdoctor.evidence import Reason, Source, Unknown
+from rocdoctor.lazy_re import regex
 
 Status = Literal["ok", "absent", "denied", "timeout", "failed", "not-asked"]
 Kind = Literal["live", "bundle", "folder", "text"]
@@ -139,7 +140,7 @@ def read(path: str) -> str:
     return f"read {path}"
 
 
-_PLAIN = re.compile(r"[A-Za-z0-9_ .,:/=+@%-]*")
+_PLAIN = regex(r"[A-Za-z0-9_ .,:/=+@%-]*")
 
 
 def listing(pattern: str) -> str:

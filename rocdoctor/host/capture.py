@@ -27,6 +27,7 @@ from typing import cast
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status
 from rocdoctor.host.unpack import Damaged, unpacked
+from rocdoctor.lazy_re import regex
 
 MAGIC = "rocdoctor capture 1"
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -34,10 +35,10 @@ MAX_ANSWERS = 200_000
 _MAX_MEMBERS = 1000
 _MAX_HEADERS = 1000
 
-_HEADER = re.compile(rb"([a-z][a-z-]{0,30}): ([^\n]*)(?:\n|\Z)")
-_MARKED = re.compile(rb"^-- [^\n]*", re.MULTILINE)
-_ESCAPE = re.compile(rb"^\\", re.MULTILINE)
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
+_HEADER = regex(rb"([a-z][a-z-]{0,30}): ([^\n]*)(?:\n|\Z)")
+_MARKED = regex(rb"^-- [^\n]*", re.MULTILINE)
+_ESCAPE = regex(rb"^\\", re.MULTILINE)
+_CONTROL = regex(rb"[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]")
 _FAILURES = ("absent", "denied", "failed", "not-asked")
 
 

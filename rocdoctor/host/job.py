@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 import time
 from collections.abc import Iterable
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.processes import family, stat_lines
 from rocdoctor.host.trusted import privileged
+from rocdoctor.lazy_re import regex
 
 if TYPE_CHECKING:
     from rocdoctor.host.live import LiveHost
@@ -28,7 +28,7 @@ JOB = "/proc/job"
 STATUS = f"read {JOB}/status"
 # Between two looks at threads that seem to hang.
 PAUSE_S = 1.0
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*[a-z]?\Z")
+_PYTHON = regex(r"(?:python|pypy)[\d.]*[a-z]?\Z")
 _OF_FILES = ("read", "list", "link", "stat", "open", "space")
 
 

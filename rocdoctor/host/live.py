@@ -26,6 +26,7 @@ from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of,
 from rocdoctor.host.devices import open_as, open_as_we_are, stat_text
 from rocdoctor.host.programs import find_interpreter, find_program, interpreter_environment, invoking_user, refusal
 from rocdoctor.host.running import GRACE_S, Loading, programs_at_once, run_bounded, threads_fit
+from rocdoctor.lazy_re import regex
 
 if TYPE_CHECKING:
     from rocdoctor.smoke.live import Aside
@@ -37,7 +38,7 @@ _SLOW = ("run ", "python ", "smoke ")
 _SMOKE_LIMIT_S = 7200.0
 _MANY_STUCK = 20
 # Of files as another process sees them, whose links must not lead out of its root.
-_OTHER_ROOT = re.compile(r" /proc/[0-9]{1,10}/root(?:/|\Z)")
+_OTHER_ROOT = regex(r" /proc/[0-9]{1,10}/root(?:/|\Z)")
 _STEP_S = 0.25
 
 

@@ -21,6 +21,7 @@ from rocdoctor.host.text import TextHost, open_text
 from rocdoctor.host.text.sections import question_of
 from rocdoctor.host.tree import Tree, TreeError, TreeHost
 from rocdoctor.host.whole import whole_output
+from rocdoctor.lazy_re import regex
 
 _MAX_DEPTH = 6
 _MAX_NAMES = 20_000
@@ -30,13 +31,13 @@ _MAX_BYTES = 24 * 1024 * 1024
 _LAYOUT = frozenset(("sys", "proc", "etc", "files", "commands", "sos_commands"))
 # What begins a project: its texts speak of machines in general.
 _PROJECT = frozenset((".git", "pyproject.toml", "setup.py", "Cargo.toml", "CMakeLists.txt", "package.json", "go.mod"))
-_NO_OUTPUT = re.compile(
+_NO_OUTPUT = regex(
     r"(?i)\.(?:py|pyc|sh|c|cc|cpp|cu|hip|h|hpp|js|ts|css|html?|ipynb|toml|rs|go|java|so|a|o|bin|ko|pt|pth|safetensors|"
     r"ckpt|zip|tar|tgz|whl|deb|rpm|png|jpe?g|gif|svg|pdf|db|parquet|npy|npz|mp4|capture)\Z|\A(?:readme|license|changelog)"
 )
 _ENDINGS = frozenset(("log", "out", "txt", "err", "stdout", "stderr", "gz"))
-_LOG = re.compile(r"(?i)\.(?:log|out|err|stdout|stderr)(?:\.gz)?\Z")
-_OLDER = re.compile(r"(?i)[.-]\d{1,8}(?:\.log)?(?:\.gz)?\Z|\.old(?:\.gz)?\Z")
+_LOG = regex(r"(?i)\.(?:log|out|err|stdout|stderr)(?:\.gz)?\Z")
+_OLDER = regex(r"(?i)[.-]\d{1,8}(?:\.log)?(?:\.gz)?\Z|\.old(?:\.gz)?\Z")
 # Programs by which people name the files of their outputs; longer names first.
 _PROGRAMS = (
     "journalctl", "nvidia-smi", "rocm-smi", "amd-smi", "pip list", "pip freeze", "rocminfo", "ibstat", "numactl",

@@ -9,7 +9,6 @@ Captures repeat themselves (eight equal GPUs, hundreds of equal files), so each 
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterable, Mapping
 
@@ -29,11 +28,12 @@ from rocdoctor.host.masking_plain import is_plain
 from rocdoctor.host.masking_rules import DROPPED, VALUE_TOKEN, load_tables
 from rocdoctor.host.masking_secrets import mask_secrets
 from rocdoctor.host.masking_values import placeholder, secret_name
+from rocdoctor.lazy_re import regex
 
-_HOST_QUESTION = re.compile(
+_HOST_QUESTION = regex(
     r"(?:read /etc/hostname|read /proc/sys/kernel/hostname|run (?:hostname|uname -n)\b.{0,400}(?!.))\s*\Z"
 )
-_PASSWD_LINE = re.compile(r"(?P<name>[A-Za-z_][\w.-]{0,40}):[^:]*:(?P<uid>\d{1,10}):[^:]*:(?P<gecos>[^:]*):")
+_PASSWD_LINE = regex(r"(?P<name>[A-Za-z_][\w.-]{0,40}):[^:]*:(?P<uid>\d{1,10}):[^:]*:(?P<gecos>[^:]*):")
 _FIRST_PERSON_UID = 1000
 _NOBODY_UID = 65534
 _MOST_LINES = 400_000

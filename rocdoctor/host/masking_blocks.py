@@ -12,32 +12,33 @@ from rocdoctor.host.masking_coded import holds_secret
 from rocdoctor.host.masking_rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
 from rocdoctor.host.masking_secrets import apply_rule, mask_secrets
 from rocdoctor.host.masking_values import kind_of, looks_random, placeholder
+from rocdoctor.lazy_re import regex
 
 Note = Callable[[str, str], None]
 
-_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_LINE = re.compile(
+_BEGIN = regex(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_END = regex(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINE = regex(
     r"[\s>|#\"'+,\\nr]{0,40}(?:(?:Proc-Type|DEK-Info|Version|Comment): .{0,200}|[A-Za-z0-9+/=\\]{16,})[\"'\\+,]{0,8}\s*"
 )
-_KEY_TAIL = re.compile(r"[\s>|#]{0,40}[A-Za-z0-9+/=]{1,80}\s*")
+_KEY_TAIL = regex(r"[\s>|#]{0,40}[A-Za-z0-9+/=]{1,80}\s*")
 
 # A line that ends with a name and opens a value below it: "token:", "tokens: [", "--password", "key = |".
-_OPENS = re.compile(
+_OPENS = regex(
     r"(?P<i>[ \t]{0,80})(?:- )?(?P<q>[\"']?)(?P<f>--?)?(?P<n>[A-Za-z][\w .-]{0,60}?)(?P=q)"
     r"[ \t]{0,8}(?P<o>(?:=>|:=|[:=])?[ \t]{0,8}(?:[|>][+-]?\d?|[\[{(])?)[ \t]{0,8}\\?\r?"
 )
-_ENTRY = re.compile(
+_ENTRY = regex(
     r"(?P<i>[ \t]{0,80})(?P<d>-[ \t]{1,8})?(?:(?P<k>[\"']?[\w.-]{1,60}[\"']?)[ \t]{0,4}:[ \t]{1,8})?"
     r"(?P<q>[\"']?)(?P<s>[^\s\"']{1,4000})(?P=q),?[ \t]{0,8}\r?"
 )
 _MOST_LINES = 40
 # A letter or digit that JSON writes as an escape, as nobody does but to hide a word.
-_LETTER = re.compile(r"\\u00(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])")
+_LETTER = regex(r"\\u00(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])")
 # A word that goes on in the next line: its end, the backslash, the line end and its rest.
-_BROKEN = re.compile(r"(?<=[^\s\\])\\\r?\n[ \t]{0,40}(?P<s>[^\s\\]{1,400})")
+_BROKEN = regex(r"(?<=[^\s\\])\\\r?\n[ \t]{0,40}(?P<s>[^\s\\]{1,400})")
 _MOST_BROKEN = 2000
-_WRAPPED = re.compile(
+_WRAPPED = regex(
     r"^(?P<i>[ \t]{0,40})[A-Za-z0-9+/_-]{40,200}\n(?:(?P=i)[A-Za-z0-9+/_-]{40,200}\n){0,400}"
     r"(?:(?P=i)[A-Za-z0-9+/_-]{1,200}={0,2}(?:\n|\Z))?",
     re.M,

@@ -16,19 +16,20 @@ from urllib.parse import quote, unquote
 
 from rocdoctor.host.masking_rules import CODED_TOKEN, VALUE_TOKEN, MaskingTables
 from rocdoctor.host.masking_secrets import mask_secrets
+from rocdoctor.lazy_re import regex
 
 Note = Callable[[str, str], None]
 
 # Words and paths are not base64: the code has a capital among its first signs.
-_RUN = re.compile(r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20,}={0,2}")
-_HEX_RUN = re.compile(r"(?:[0-9a-fA-F]{2}){10,}(?![0-9a-fA-F])|[0-9a-fA-F]{2}(?:[: ][0-9a-fA-F]{2}){12,}")
-_ESCAPES = re.compile(r"(?:\\{1,2}x[0-9a-fA-F]{2}|\\{1,2}u00[0-9a-fA-F]{2}){8,}")
-_PERCENT = re.compile(r"[^\s\"'<>&?;=]+")
-_PERCENT_SIGN = re.compile(r"%[0-9A-Fa-f]{2}")
+_RUN = regex(r"(?<![A-Za-z0-9+/_-])(?=[a-z0-9+/_-]{0,80}[A-Z])[A-Za-z0-9+/_-]{20,}={0,2}")
+_HEX_RUN = regex(r"(?:[0-9a-fA-F]{2}){10,}(?![0-9a-fA-F])|[0-9a-fA-F]{2}(?:[: ][0-9a-fA-F]{2}){12,}")
+_ESCAPES = regex(r"(?:\\{1,2}x[0-9a-fA-F]{2}|\\{1,2}u00[0-9a-fA-F]{2}){8,}")
+_PERCENT = regex(r"[^\s\"'<>&?;=]+")
+_PERCENT_SIGN = regex(r"%[0-9A-Fa-f]{2}")
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n\r"
 _LONGEST = 200_000
 _MOST_UNPACKED = 65_536
-_MIXED = re.compile(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
+_MIXED = regex(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 
 
 def mask_coded(text: str, tables: MaskingTables, note: Note) -> str:
@@ -126,7 +127,7 @@ class KnownValues:
     """Secrets that were seen beside their names, to be found again in any code; not thread-safe on its own."""
 
     MOST = 24
-    _FORM = re.compile(r"[A-Za-z0-9+/=_.~!@#$%^&*-]{8,400}")
+    _FORM = regex(r"[A-Za-z0-9+/=_.~!@#$%^&*-]{8,400}")
 
     def __init__(self) -> None:
         self._values: set[str] = set()

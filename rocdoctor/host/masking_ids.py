@@ -11,60 +11,59 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rocdoctor.host.masking_rules import sub_lines
+from rocdoctor.lazy_re import regex
 
 _MARK = 0x5EED0000
 _EFI_PUBLIC = {"8be4df61-93ca-11d2-aa0d-00e098032b8c", "c12a7328-f81f-11d2-ba4b-00a0c93ec93b"}
 
 _NUMBER = r"0x[0-9a-fA-F]{9,16}|[0-9a-fA-F]{16}|\d{10,20}"
-_ID_KEYED = re.compile(
+_ID_KEYED = regex(
     r"(?<![A-Za-z])(?P<k>(?:xgmi|amd|node|port|base|board|hca|ca|switch|sys(?:tem)?[_ ]?image|gpu|asic|device)?[_ ]?"
     r"(?:unique[_ ]?id|hive[_ ]?id|guid|uuid|asic[_ ]?serial|serial))"
     r"(?:\"|'|\\\")?(?:[ \t]{1,8}value)?[ \t:=\"'>\\]{1,60}"
     rf"(?P<s>{_NUMBER})(?![0-9A-Za-z_:-])",
     re.IGNORECASE,
 )
-_GPU_ID = re.compile(r"(?<![0-9A-Za-z])(?P<p>GPU-)(?P<s>[0-9a-fA-F]{16})(?![0-9A-Za-z-])")
-_LONE_ID = re.compile(r"\s*(?P<s>(?:0x)?[0-9a-fA-F]{16})\s*")
-_BARE_NUMBER = re.compile(r"(?<![0-9A-Za-z_])(?:0x)?[0-9a-fA-F]{9,20}(?![0-9A-Za-z_])")
-_GUID_WORDS = re.compile(r"(?<![0-9A-Za-z:.])[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){3}(?![0-9A-Za-z:.])")
-_GUID_BYTES = re.compile(
+_GPU_ID = regex(r"(?<![0-9A-Za-z])(?P<p>GPU-)(?P<s>[0-9a-fA-F]{16})(?![0-9A-Za-z-])")
+_LONE_ID = regex(r"\s*(?P<s>(?:0x)?[0-9a-fA-F]{16})\s*")
+_BARE_NUMBER = regex(r"(?<![0-9A-Za-z_])(?:0x)?[0-9a-fA-F]{9,20}(?![0-9A-Za-z_])")
+_GUID_WORDS = regex(r"(?<![0-9A-Za-z:.])[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){3}(?![0-9A-Za-z:.])")
+_GUID_BYTES = regex(
     r"(?<![0-9A-Za-z:-])(?:(?P<head>(?:[0-9a-fA-F]{2}:){12})?)"
     r"(?P<s>[0-9a-fA-F]{2}(?P<c>[:-])(?:[0-9a-fA-F]{2}(?P=c)){6}[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
 )
 # A vendor:device:subvendor:subdevice quadruple has the shape of a GUID and must survive.
 _PCI_VENDORS = {"1002", "1022", "10de", "8086", "15b3", "14e4", "1da3", "1d0f", "1af4", "102b", "1a03", "0000"}
 
-_UUID = re.compile(
+_UUID = regex(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
-_UUID_MARK = re.compile(r"[0-9a-f]{8}-5eed-4000-8000-[0-9a-f]{12}", re.IGNORECASE)
-_SHORT_UUID = re.compile(r"(?<![0-9A-Za-z])(?P<p>GPU-|MIG-)(?P<s>[0-9a-fA-F]{6,8})(?![0-9A-Za-z-])")
-_BUILD = re.compile(r"build[ _-]?(?:id|uuid)?[\"':= ]{1,6}\Z", re.IGNORECASE)
-_FS_UUID = re.compile(
+_UUID_MARK = regex(r"[0-9a-f]{8}-5eed-4000-8000-[0-9a-f]{12}", re.IGNORECASE)
+_SHORT_UUID = regex(r"(?<![0-9A-Za-z])(?P<p>GPU-|MIG-)(?P<s>[0-9a-fA-F]{6,8})(?![0-9A-Za-z-])")
+_BUILD = regex(r"build[ _-]?(?:id|uuid)?[\"':= ]{1,6}\Z", re.IGNORECASE)
+_FS_UUID = regex(
     r"(?<![A-Za-z])(?P<k>(?:PART|PT|FS|SUB)?UUID[=: \t\"']{1,8})"
     r"(?P<s>[0-9A-F]{4}-[0-9A-F]{4}|[0-9a-fA-F]{8}-[0-9]{2}|[0-9A-F]{16}|[0-9a-f]{8})(?![0-9A-Za-z-])",
     re.IGNORECASE,
 )
-_SERIAL = re.compile(
+_SERIAL = regex(
     r"(?P<k>(?:(?<![A-Za-z])(?:asset[_ ]?tag|service[_ ]?tag|s/n)|serial(?:[_ -]?(?:number|num|no|id))?\.?)"
     r"(?:\\?[\"'])?(?:[ \t]{1,8}value)?[ \t]{0,40}[:=>][ \t\"'\\]{0,40})"
     r"(?P<s>[A-Za-z0-9][A-Za-z0-9._-]{3,60})(?![A-Za-z0-9/])",
     re.IGNORECASE,
 )
-_MACHINE_ID = re.compile(
+_MACHINE_ID = regex(
     r"(?P<k>(?:(?:machine|boot|invocation)[_ -]?id(?:\\?[\"'])?[ \t:=\"'\\]{1,30}|/journal/))"
     r"(?P<s>[0-9a-f]{32})(?![0-9A-Za-z])",
     re.IGNORECASE,
 )
-_LONE_MACHINE_ID = re.compile(r"\s*(?P<s>[0-9a-f]{32})\s*")
-_WWN = re.compile(
+_LONE_MACHINE_ID = regex(r"\s*(?P<s>[0-9a-f]{32})\s*")
+_WWN = regex(
     r"(?P<k>(?<![A-Za-z0-9])(?:wwn-0x|eui\.|naa\.|nvme\.)|/by-id/(?:nvme|ata|scsi|usb|mmc|virtio|md-uuid|lvm-pv-uuid)-)"
     r"(?P<s>[0-9A-Za-z][0-9A-Za-z._:-]{5,200})"
 )
-_NOT_SET = re.compile(r"(?:0+|0x0+|f+|0xf+|[^0-9]*|.*not.*|ttys?\d.*|(?:default|system|to)[ _].*)", re.IGNORECASE)
-_SERIAL_QUESTION = re.compile(
-    r"(?:serial|serial_number|product_serial|board_serial|chassis_serial|asset_tag|wwid)\s*\Z"
-)
+_NOT_SET = regex(r"(?:0+|0x0+|f+|0xf+|[^0-9]*|.*not.*|ttys?\d.*|(?:default|system|to)[ _].*)", re.IGNORECASE)
+_SERIAL_QUESTION = regex(r"(?:serial|serial_number|product_serial|board_serial|chassis_serial|asset_tag|wwid)\s*\Z")
 
 
 class Pseudonyms:
@@ -154,7 +153,7 @@ def id64(value: str, pseudonyms: Pseudonyms, decimal: bool = False) -> str:
 
 
 # What masking itself writes, here or for another class, is not masked again.
-_MASKED = re.compile(
+_MASKED = regex(
     r"(?:serial|email|user|host|domain|ip|wwn|uuid)-\d+(?:[.\[].*)?|0x5eed0000[0-9a-f]{8}|masked-.*", re.IGNORECASE
 )
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from rocdoctor.host.masking_ids import Pseudonyms, serial
 from rocdoctor.host.masking_paths import is_public, mask_hosts, mask_paths
 from rocdoctor.host.masking_rules import MaskingTables, PlaceRule, sub_lines
+from rocdoctor.lazy_re import regex
 
 # Names and addresses that tell nothing about a person or a site.
 _KEPT_HOSTS = {"localhost", "localhost.localdomain", "localhost6", "none", "null", "unknown", "any", "hostname", "n/a"}
@@ -41,38 +42,41 @@ SERVICES = frozenset((
 ))  # fmt: skip
 _BUILDERS = {"buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"}
 # Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
-_SHAPED = re.compile(
+_SHAPED = regex(
     r"gfx\w+|(?:mlx5|eth|ib|en|wl|card|renderd|node|cpu|gpu|nvidia|hfi1|bnxt|cxi|hsn|lo)[\d_]*|0x\w+|[\d._-]+|[a-f]+|"
     r"(?:mi|rx|rtx|gtx|w|v|a|h|b|gb|gh|t|l|p|k)\d+\w{0,4}|"
     r"(?:rocm|cuda|ubuntu|python|torch|debian|rhel|sles|amdgpu|epyc|xeon|radeon|instinct|navi|vega)[\w.]*"
 )
-_TOKEN = re.compile(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|masked-.*|<.*|~.*", re.IGNORECASE)
+_TOKEN = regex(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|masked-.*|<.*|~.*", re.IGNORECASE)
 
 _HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
 _STAMP = r"^(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?|\d{4}-\d\d-\d\d[T ][\d:.,+-]{8,24}Z?) "
 _USER_PLACES = (
     (
-        re.compile(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
+        regex(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
         "user",
     ),
-    (re.compile(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),
-    (re.compile(r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )(?P<s>[a-z_][\w-]{0,40})"), "ser"),
+    (regex(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),
+    (
+        regex(r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )(?P<s>[a-z_][\w-]{0,40})"),
+        "ser",
+    ),
 )
-_SSID = re.compile(
+_SSID = regex(
     r"(?P<k>(?<![A-Za-z])e?ssid[\"']?[ \t]{0,4}[:=][ \t]{0,4})(?P<q>[\"']?)(?P<s>[^\n\"',;]{1,64})", re.IGNORECASE
 )
-_USER_AT_HOST = re.compile(
+_USER_AT_HOST = regex(
     r"(?:(?<=[\s\[('\"=,])|^)(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][A-Za-z0-9.-]{0,80})"
     r"(?=:[~/]|[ \]]*[~/][^\n]{0,80}[$#%]|\)|[$#]\s)",
     re.MULTILINE,
 )
-_SSH = re.compile(
+_SSH = regex(
     r"(?P<k>\b(?:ssh|scp|rsync|sftp|mosh)\b[^\n|;&]{0,120}?[ \t])"
     r"(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][\w.-]{0,80})"
 )
 # A place that holds a host name: (words that must occur in lower case, pattern with the groups k and s).
 _HOST_PLACES = tuple(
-    (word, re.compile(pattern, re.MULTILINE))
+    (word, regex(pattern, re.MULTILINE))
     for word, pattern in (
         ("hostname", rf"(?P<k>\b[Hh]ostname set to <?|[Hh]ostname:[ \t]{{0,8}}|\bHostName=)(?P<s>{_HOST})"),
         ("hostname", rf"(?P<k>name=\"HostName\" value=\"|\bNode[Hh]ost[Nn]ame=|\bHOSTNAME=[\"']?)(?P<s>{_HOST})"),
@@ -101,7 +105,7 @@ _HOST_PLACES = tuple(
         ),
     )
 )
-_SYSLOG_HOST = re.compile(
+_SYSLOG_HOST = regex(
     rf"(?P<k>{_STAMP})(?P<s>(?!kernel:){_HOST})(?= [\w./@-]{{1,40}}(?:\(\w{{1,40}}\))?(?:\[\d+\])?: )",
     re.MULTILINE,
 )
@@ -109,7 +113,7 @@ _SYSLOG_HOST = re.compile(
 
 _MOST_NAMES = 2000
 _FEW_NAMES = 40
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = regex(r"[a-z0-9]+")
 
 
 @lru_cache(maxsize=256)

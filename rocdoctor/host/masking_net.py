@@ -12,54 +12,53 @@ from functools import lru_cache
 
 from rocdoctor.host.masking_ids import Pseudonyms, id64
 from rocdoctor.host.masking_rules import sub_lines
+from rocdoctor.lazy_re import regex
 
-_MAC = re.compile(
+_MAC = regex(
     r"(?<![0-9A-Za-z:-])(?P<s>[0-9a-fA-F]{2}(?P<c>[:-])(?:[0-9a-fA-F]{2}(?P=c)){4}[0-9a-fA-F]{2})(?![0-9A-Za-z:-])"
 )
 # As Cisco writes it, and without any separator where a word says what it is.
-_MAC_DOTS = re.compile(
+_MAC_DOTS = regex(
     r"(?<![0-9A-Za-z.])(?=[0-9.]{0,14}[a-fA-F])(?P<s>[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4})"
     r"(?![0-9A-Za-z]|\.[0-9A-Za-z])"
 )
-_DOTTED = re.compile(r"\.[0-9a-f]{4}\.[0-9a-f]{4}")
-_MAC_BARE = re.compile(
+_DOTTED = regex(r"\.[0-9a-f]{4}\.[0-9a-f]{4}")
+_MAC_BARE = regex(
     r"(?P<k>(?i:(?<![A-Za-z])(?:mac(?:[ _-]?addr(?:ess)?)?|hwaddr|ether|bssid|lladdr|physical address))[\"']?"
     r"[ \t]{0,4}[:=]?[ \t\"']{0,8})(?P<s>(?=[0-9]{0,11}[A-Fa-f])[0-9a-fA-F]{12})(?![0-9A-Za-z])"
 )
-_ENX = re.compile(r"(?<![0-9A-Za-z])(?P<k>enx|wlx|wwx)(?P<s>[0-9a-f]{12})(?![0-9A-Za-z])")
+_ENX = regex(r"(?<![0-9A-Za-z])(?P<k>enx|wlx|wwx)(?P<s>[0-9a-f]{12})(?![0-9A-Za-z])")
 # Those that are replaced begin with 2 or 3, f (link-local, private), or zeros (IPv4 in a GID).
-_IPV6 = re.compile(r"(?<![0-9A-Za-z:.])(?=[023fF:])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9A-Za-z:])")
-_IPV4 = re.compile(r"(?<![\w.+~])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w+~]|\.\w|-\w)")
-_VERSION_BEFORE = re.compile(
+_IPV6 = regex(r"(?<![0-9A-Za-z:.])(?=[023fF:])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9A-Za-z:])")
+_IPV4 = regex(r"(?<![\w.+~])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w+~]|\.\w|-\w)")
+_VERSION_BEFORE = regex(
     r"(?:version|release|\brev\b|revision|firmware|\bfw|vbios|bios|driver|cuda|rocm|\bhip|nccl|rccl|cudnn|cublas|"
     r"curand|cufft|cusolver|cusparse|cusparselt|nvjitlink|nvtx|cupti|\bpip|torch|python|package|[=<>~!]=|@|\bver\b|"
     r"(?:lib|nvidia-|amd|python3?-)[\w.-]{1,40}[ \t=(]{1,40})[^\n;,]{0,24}\Z|[-_/v^]\Z|[A-Za-z]\w{0,20}\s?\(\Z|>=\s*\Z",
     re.IGNORECASE,
 )
-_ADDRESS_BEFORE = re.compile(
+_ADDRESS_BEFORE = regex(
     r"(?:\binet6?|addr|address|nameserver|host|peer|gateway|\bvia|\bfrom|\bsrc|\bdst|\bip|listen|connect\w{0,48}|bind|server|"
     r"endpoint|remote|client|broadcast|\bbrd|netmask|route|://|ssh|ping|proxy|resolver|dns|NET/\w{1,10}|\bto)"
     r"[\s\w=:\"'<>\[(-]{0,24}\Z|[@\[]\Z|\\?[\"']\Z",
     re.IGNORECASE,
 )
-_ADDRESS_JUST_BEFORE = re.compile(
+_ADDRESS_JUST_BEFORE = regex(
     r"://[^\s/]{0,80}\Z|[@\[]\Z|\bhost-\d{1,6}(?:\.domain-\d{1,6})?/\Z|(?:inet6?|addr|address|addresses|nameserver|endpoint|_ip|\bip|gateway|host(?:name)?|server)"
     r"[\"']?[ \t]{0,4}[=: \t][ \t\"']{0,4}\Z",
     re.IGNORECASE,
 )
-_ADDRESS_AFTER = re.compile(
-    r":\d{2,5}(?![\d.:])|/\d{1,2}(?![\d.\w])|<\d{2,5}>|[ \t]+(?:dev|proto|port|netmask|scope)\b"
-)
-_ADDRESS_LINE = re.compile(
+_ADDRESS_AFTER = regex(r":\d{2,5}(?![\d.:])|/\d{1,2}(?![\d.\w])|<\d{2,5}>|[ \t]+(?:dev|proto|port|netmask|scope)\b")
+_ADDRESS_LINE = regex(
     r"[ \t]*\d{1,3}(?:\.\d{1,3}){3}(?:[ \t]+\d{1,3}(?:\.\d{1,3}){3})+[ \t]*|\s*\d{1,3}(?:\.\d{1,3}){3}[ \t]+[a-zA-Z].*"
 )
-_PACKAGE_LINE = re.compile(r"[ \t]*[A-Za-z][\w.+-]*[ \t]+\Z")
-_EMAIL = re.compile(
+_PACKAGE_LINE = regex(r"[ \t]*[A-Za-z][\w.+-]*[ \t]+\Z")
+_EMAIL = regex(
     r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9_%+-][A-Za-z0-9._%+-]{0,63})@(?P<d>(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24})"
     r"(?![A-Za-z0-9@-]|\.[A-Za-z0-9])"
 )
 # With letters of any script, and with a quoted first part.
-_EMAIL_WIDE = re.compile(
+_EMAIL_WIDE = regex(
     r"(?:(?<![\w.%+-])(?P<l>[\w%+-][\w.%+-]{0,63})|(?P<q>\"[^\"\n@]{1,60}\"))@"
     r"(?P<d>(?:[^\W_][\w-]{0,62}\.){1,6}[^\W\d_]{2,24})(?![\w@-]|\.\w)"
 )

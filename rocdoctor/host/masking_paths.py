@@ -10,27 +10,28 @@ from collections.abc import Callable, Collection
 from functools import lru_cache
 
 from rocdoctor.host.masking_rules import sub_lines
+from rocdoctor.lazy_re import regex
 
 Replace = Callable[[str], str]
 
 _PART = r"[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60}"
-_HOME = re.compile(
+_HOME = regex(
     rf"(?<![A-Za-z0-9_.~-])(?P<k>(?:/[A-Za-z0-9_.-]{{1,40}}){{0,3}}/(?:home\d{{0,2}}|homes|users|Users|people)/)(?P<s>{_PART})"
     rf"(?:(?P<m>/)(?P<t>{_PART})(?=/))?"
 )
-_WINDOWS = re.compile(
+_WINDOWS = regex(
     r"(?P<k>(?<![A-Za-z0-9])(?:[A-Za-z]:(?:\\{1,2}|/)|/mnt/[a-z]/|/[a-z]/)Users(?:\\{1,2}|/))"
     r"(?P<s>[^\\/:*?\"<>|\n]{1,40}(?=[\\/\"])|[^\s\\/:*?\"<>|]{1,40}(?: [A-Z][^\s\\/:*?\"<>|]{1,40}(?=$))?)",
     re.MULTILINE,
 )
 # Where people have folders of their own at once, and where they have them below a folder for users.
-_SHARE = re.compile(
+_SHARE = regex(
     r"(?<![A-Za-z0-9_.~-])(?P<k>/(?:(?P<own>(?:net|local)?scratch|work|gpfs|fsx|lustre|beegfs|ptmp|u)|"
     r"data|mnt|storage|nfs|cluster|shared|efs|ceph|cephfs|raid|ssd|global|vast|weka|srv|export|var|projects?)\d{0,2})"
     r"(?P<p>(?:/[A-Za-z0-9_.+@-]{1,60}){1,6})(?P<z>/?)"
 )
 _BELOW = frozenset(("users", "user", "people", "home", "homes", "scratch"))
-_ACCOUNT = re.compile(r"[a-z]{2,14}_[a-z]{1,2}|[a-z]{1,4}\d{3,6}[a-z]{0,3}|[a-z]{1,3}\.[a-z]{2,20}")
+_ACCOUNT = regex(r"[a-z]{2,14}_[a-z]{1,2}|[a-z]{1,4}\d{3,6}[a-z]{0,3}|[a-z]{1,3}\.[a-z]{2,20}")
 _GROUPS = frozenset(
     (
         "students",
@@ -69,17 +70,17 @@ _GROUPS = frozenset(
         "hpc",
     )
 )
-_WORDS = re.compile(r"[a-z]+")
+_WORDS = regex(r"[a-z]+")
 
-_URL = re.compile(
+_URL = regex(
     r"(?P<k>(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+-]{1,20}://(?:masked-userinfo@)?)(?P<s>[A-Za-z0-9][A-Za-z0-9_-]{0,62}(?:\.[A-Za-z0-9_-]{1,62}){0,8})"
 )
-_FULL = re.compile(
+_FULL = regex(
     r"(?<![A-Za-z0-9_./@%+=-])(?P<s>(?P<f>[A-Za-z][A-Za-z0-9-]{0,62})(?P<r>(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,5})\."
     r"(?P<t>edu|gov|mil|lan|local|internal|intranet|corp|localdomain|hpc|cluster|arpa|de|ch|at|fr|uk|nl|be|dk|se|no|fi|es|"
     r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|com|org|net|io|cloud|ai))(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9_])"
 )
-_TOP = re.compile(
+_TOP = regex(
     r"\.(?:edu|gov|mil|lan|local|internal|intranet|corp|localdomain|hpc|cluster|arpa|de|ch|at|fr|uk|nl|be|dk|se|no|fi|es|"
     r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|com|org|net|io|cloud|ai)(?![a-z0-9_(@-])"
 )

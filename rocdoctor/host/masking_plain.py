@@ -5,15 +5,15 @@ A text is plain when nothing in it could begin a secret or an identity. It is ch
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from rocdoctor.host.masking_paths import WORDS as PATH_WORDS
 from rocdoctor.host.masking_rules import load_tables
+from rocdoctor.lazy_re import regex
 
 _LONGEST = 300
 # Four numbers, pairs of digits, long runs, capitals (as all codes have), and signs that join names and addresses.
-_NOTABLE = re.compile(
+_NOTABLE = regex(
     r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|[A-Z@\\%$~]|[^\x00-\x7f]"
 )
 # Words that any step of masking looks for, beyond those of the tables.

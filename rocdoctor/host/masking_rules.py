@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from rocdoctor.knowledge.load import load_table
+from rocdoctor.lazy_re import regex
 
 EnvKind = Literal["plain", "host", "proxy", "user", "dropped"]
 
@@ -180,7 +181,7 @@ _FILL = {
     "alnum": "a7Bq3XcV9mKe2TzR5pLw8YdN4sJh6GfU1o", "hex": "3fa91c7e5b08d264", "upper": "Q7WZ3KXJ9VB2MTR5",
     "digits": "7301946258", "b64": "aGVs7bG8gd2+9ybGQhIFRoa/XMgaXMg",
 }  # fmt: skip
-_SLOT = re.compile(r"<(alnum|hex|upper|digits|b64):(\d{1,4})>")
+_SLOT = regex(r"<(alnum|hex|upper|digits|b64):(\d{1,4})>")
 
 
 def example(text: str) -> tuple[str, list[str]]:

@@ -18,16 +18,17 @@ from rocdoctor.host.masking_rules import (
     sub_lines,
 )
 from rocdoctor.host.masking_values import looks_random, mask_named_values, placeholder
+from rocdoctor.lazy_re import regex
 
 Note = Callable[[str, str], None]
 
 # Authority with userinfo; the second form has a slash in the password, which is not legal but happens.
-_USERINFO = re.compile(r"://(?P<s>[^\s\"'<>/?#@]{1,300}(?:@[^\s\"'<>/?#@]{1,300}){0,4})@(?=[A-Za-z0-9\[_<$])")
-_USERINFO_SLASH = re.compile(
+_USERINFO = regex(r"://(?P<s>[^\s\"'<>/?#@]{1,300}(?:@[^\s\"'<>/?#@]{1,300}){0,4})@(?=[A-Za-z0-9\[_<$])")
+_USERINFO_SLASH = regex(
     r"://(?P<s>[^\s\"'<>/?#@:]{0,100}:(?!\d{1,5}/)[^\s\"'<>]{1,300})@(?=[A-Za-z0-9][\w.-]{0,200}(?:[:/\s\"'>]|$))"
 )
 _HARMLESS_USERINFO = {"git", "hg", "svn", "anonymous", USERINFO_TOKEN}
-_XML = re.compile(
+_XML = regex(
     r"<(?P<k>[\w:.-]{0,40}(?:password|passwd|secret|token|apikey|api_key|credential)[\w:.-]{0,20})>(?P<s>[^<\n]{1,4000})</",
     re.IGNORECASE,
 )

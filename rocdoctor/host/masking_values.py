@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
 from rocdoctor.host.masking_rules import VALUE_TOKEN, MaskingTables, line_spans, load_tables
+from rocdoctor.lazy_re import regex
 
 Note = Callable[[str, str], None]
 
@@ -17,27 +18,25 @@ _JUDGED = 256
 _LONGEST_LIST = 8000
 _LONGEST_INNER_LIST = 300
 
-_LEFT = re.compile(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
-_KEY_REST = re.compile(r"[\w.-]{0,40}", re.ASCII)
-_SEPARATOR = re.compile(r"(?:\\{0,3}[\"'])?\]?[ \t]{0,8}(?:=>|:=|={1,2}|:(?!:)|[\uff1a\uff1d])[ \t]{0,8}")
-_ARGUMENT_GAP = re.compile(r"[\"']?(?:[ \t]*,)?[ \t]{1,8}|[\"'],")
-_BLANK_GAP = re.compile(r"[ \t]{1,8}(?=[\"']?[A-Za-z0-9+/=_.~!@#$%^&*-]{16})")
-_VERSION = re.compile(r"v?\d+(?:[.!]\w+)+(?:[+-][\w.]+)?[,;)\]}]*|latest")
-_IS_GAP = re.compile(r"[ \t]{1,4}is[ \t:]{1,4}")
+_LEFT = regex(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
+_KEY_REST = regex(r"[\w.-]{0,40}", re.ASCII)
+_SEPARATOR = regex(r"(?:\\{0,3}[\"'])?\]?[ \t]{0,8}(?:=>|:=|={1,2}|:(?!:)|[\uff1a\uff1d])[ \t]{0,8}")
+_ARGUMENT_GAP = regex(r"[\"']?(?:[ \t]*,)?[ \t]{1,8}|[\"'],")
+_BLANK_GAP = regex(r"[ \t]{1,8}(?=[\"']?[A-Za-z0-9+/=_.~!@#$%^&*-]{16})")
+_VERSION = regex(r"v?\d+(?:[.!]\w+)+(?:[+-][\w.]+)?[,;)\]}]*|latest")
+_IS_GAP = regex(r"[ \t]{1,4}is[ \t:]{1,4}")
 # What a password may be said to be.
-_STATES = re.compile(
+_STATES = regex(
     r"(?:un)?set|locked|changed|(?:in)?correct|wrong|used|needed|stored|hidden|weak|strong|disabled|enabled|allowed|asked|"
     r"being|too|also|only|an?|the|in|on|of|from|as|longer|shorter|valid|never|always|read|written|sent|taken|now|still"
 )
-_OPEN_QUOTE = re.compile(r"[urbf]{0,2}(\\{0,3}[\"'`])")
-_BARE = re.compile(r"[^\s\"'`]+")
-_CHAIN = re.compile(r"(?:([A-Za-z_.-]{1,60})[=:]){8,}")
-_ANGLE = re.compile(r"<[^<>\n]{0,60}>")
-_CUT = re.compile(r"&(?=[\w.-]{1,60}=)|[;,](?=[\w. \"'-]{1,60}[=:])|</|\\[\"']")
-_ITEM = re.compile(
-    r"\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s,\[\](){}:=\"'][^\s,\[\](){}\"']{0,4000})"
-)
-_PLACEHOLDER = re.compile(
+_OPEN_QUOTE = regex(r"[urbf]{0,2}(\\{0,3}[\"'`])")
+_BARE = regex(r"[^\s\"'`]+")
+_CHAIN = regex(r"(?:([A-Za-z_.-]{1,60})[=:]){8,}")
+_ANGLE = regex(r"<[^<>\n]{0,60}>")
+_CUT = regex(r"&(?=[\w.-]{1,60}=)|[;,](?=[\w. \"'-]{1,60}[=:])|</|\\[\"']")
+_ITEM = regex(r"\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s,\[\](){}:=\"'][^\s,\[\](){}\"']{0,4000})")
+_PLACEHOLDER = regex(
     r"(?:true|false|null|none|nil|yes|no|on|off|n/?a|unset|undefined|not|required|optional|enabled|disabled|redacted|"
     r"empty|missing|invalid|expired|str|string|bytes|\d{1,6}|[*x.-]+|\$[A-Za-z_{(]?[\w.:}?@)-]{0,80}|\$\{\{.*|%\w+%|\{\{.*|"
     r"\{|\[|\(|\||>|<.*>)[,;)\]}]*",
@@ -144,7 +143,7 @@ def _single_span(
     if span is None:
         return []
     key = text[key_start:after]
-    if separator.re is _IS_GAP and _STATES.fullmatch(text[span[0] : span[1]].strip(".,;)").lower()):
+    if _IS_GAP.fullmatch(separator.group()) and _STATES.fullmatch(text[span[0] : span[1]].strip(".,;)").lower()):
         return []
     tag = separator.group() == "==" or (separator.group() == ":" and (key_start == 0 or text[key_start - 1] != '"'))
     if tag and _VERSION.fullmatch(text[span[0] : span[1]]):
@@ -237,8 +236,8 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
     return looks_random(stripped)
 
 
-_BY_HAND = re.compile(r"[\d.:+-]+|v?\d+(?:\.\w+)+|[\d.]+[a-zA-Z%]{1,6}")
-_OF_BOTH = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~!@#$%^&*-]+")
+_BY_HAND = regex(r"[\d.:+-]+|v?\d+(?:\.\w+)+|[\d.]+[a-zA-Z%]{1,6}")
+_OF_BOTH = regex(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9+/=_.~!@#$%^&*-]+")
 
 
 @lru_cache(maxsize=4096)

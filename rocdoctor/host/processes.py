@@ -9,20 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rocdoctor.host.base import Answer
+from rocdoctor.lazy_re import regex
 
 MAX_THREADS = 2048
 MAX_FAMILY = 512
 _MAX_FILES = 65_536
 _MAX_DEPTH = 8
 # Terminals, shared memory and sources of bytes are in every process and say nothing.
-_COMMON = re.compile(r"/dev/(?:null|zero|full|tty\w*|pts/.*|ptmx|u?random|shm/.*|console|stdin|stdout|stderr|fd/.*)\Z")
+_COMMON = regex(r"/dev/(?:null|zero|full|tty\w*|pts/.*|ptmx|u?random|shm/.*|console|stdin|stdout|stderr|fd/.*)\Z")
 # What launchers set to tell a process its place (torchrun, Open MPI, Slurm, MPICH).
 RANK_NAMES = (
     "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_PORT", "TORCHELASTIC_RUN_ID",
     "TORCHELASTIC_RESTART_COUNT", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK",
     "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_ID",
 )  # fmt: skip
-_RANK = re.compile(rb"(?:\A|\0)(?:LOCAL_RANK|OMPI_COMM_WORLD_LOCAL_RANK|MPI_LOCALRANKID)=")
+_RANK = regex(rb"(?:\A|\0)(?:LOCAL_RANK|OMPI_COMM_WORLD_LOCAL_RANK|MPI_LOCALRANKID)=")
 
 
 def _folder(question: str) -> Path:

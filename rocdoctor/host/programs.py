@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from rocdoctor.host.trusted import privileged, weak, weaknesses
+from rocdoctor.lazy_re import regex
 
 # Vendor tools are often installed where PATH does not lead.
 _VENDOR_DIRECTORIES = (
@@ -105,24 +105,24 @@ def _on_path(name: str) -> str | None:
 _PLAIN = {"LC_ALL": "C", "LANG": "C", "NO_COLOR": "1", "PAGER": "cat", "SYSTEMD_PAGER": "cat"}
 # What vendors' tools and torch obey and what is no code: which GPUs, as which they count, how memory is shared. None
 # is a secret: another user's program gets them too.
-_SETTINGS = re.compile(
+_SETTINGS = regex(
     r"(?:(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|CUDA_DEVICE_ORDER|HSA_OVERRIDE_GFX_VERSION(?:_\d{1,3})?"
     r"|HSA_XNACK|HSA_ENABLE_\w{1,40}|ROCDOCTOR_(?!\w{0,40}KEY)\w{1,40})\Z"
 )
-_SETTING = re.compile(r"[\w.,:;+-]{0,1024}\Z")
-_ZONE = re.compile(r"[A-Za-z][\w+-]{0,31}(?:/[A-Za-z][\w+-]{0,31}){0,2}\Z")
+_SETTING = regex(r"[\w.,:;+-]{0,1024}\Z")
+_ZONE = regex(r"[A-Za-z][\w+-]{0,31}(?:/[A-Za-z][\w+-]{0,31}){0,2}\Z")
 # Where something lies that a tool needs; of value for root only where root alone can change it. LD_LIBRARY_PATH is
 # among them since containers of Kubernetes have the driver's libraries where nothing else leads.
 _PLACES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH", "CUDA_HOME", "CUDA_PATH", "SLURM_CONF", "LD_LIBRARY_PATH")
 # What decides, beside these, which packages an interpreter finds.
 _OF_PYTHON = ("PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT")
 # Variables that are code, or change what commands in code mean.
-_CODE = re.compile(
+_CODE = regex(
     r"LD_(?!LIBRARY_PATH\Z)|BASH_|PERL|RUBY|LUA_|GCONV_|GLIBC_|MALLOC_|GIT_"
     r"|(?:ENV|IFS|PS4|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|LOCPATH|NLSPATH|HOSTALIASES|TZDIR)\Z"
     r"|PYTHON(?:STARTUP|INSPECT|BREAKPOINT|WARNINGS|HOME|EXECUTABLE|PLATLIBDIR)\Z"
 )
-_IN_VALUE = re.compile(r"(?<![^:,;=|<>()'\"\s])/[^:,;=|<>()'\"\s]*")
+_IN_VALUE = regex(r"(?<![^:,;=|<>()'\"\s])/[^:,;=|<>()'\"\s]*")
 
 
 @cache

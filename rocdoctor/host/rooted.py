@@ -22,10 +22,12 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
+from rocdoctor.lazy_re import regex
+
 if TYPE_CHECKING:
     import ctypes
 
-PATH = re.compile(r"/proc/([0-9]{1,10})/root(/.*)?\Z", re.DOTALL)
+PATH = regex(r"/proc/([0-9]{1,10})/root(/.*)?\Z", re.DOTALL)
 _MAX_LINKS = 40
 _MAX_MATCHES = 10_000
 _MAX_NAMES = 50_000

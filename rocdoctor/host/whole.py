@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer
+from rocdoctor.lazy_re import regex
 
 _HEAD = 20_000
 _XML = r"\A\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!DOCTYPE[^>]{0,200}>\s*)?"
 _FORMS = (
-    ("run lstopo-no-graphics --of xml", re.compile(_XML + r"<topology\b")),
-    ("run rccl_topo_dump.xml", re.compile(r"\A\s*(?:<!--[\s\S]{0,2000}?-->\s*)?<system\b[^>]{0,200}>\s*<cpu\b")),
-    ("run nvidia-smi -q -x", re.compile(_XML + r"<nvidia_smi_log\b")),
-    ("run rocm-smi -a --json", re.compile(r'\A\s*\{\s*"(?:card\d{1,3}|system)"\s*:\s*\{')),
+    ("run lstopo-no-graphics --of xml", regex(_XML + r"<topology\b")),
+    ("run rccl_topo_dump.xml", regex(r"\A\s*(?:<!--[\s\S]{0,2000}?-->\s*)?<system\b[^>]{0,200}>\s*<cpu\b")),
+    ("run nvidia-smi -q -x", regex(_XML + r"<nvidia_smi_log\b")),
+    ("run rocm-smi -a --json", regex(r'\A\s*\{\s*"(?:card\d{1,3}|system)"\s*:\s*\{')),
 )  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from functools import cache
 from typing import Any
 
 from rocdoctor.knowledge.load import knowledge_folder, load_table, parse, words
+from rocdoctor.lazy_re import regex
 
-_NODE_FORM = re.compile(r"^HSA_OVERRIDE_GFX_VERSION_\d+$")
+_NODE_FORM = regex(r"^HSA_OVERRIDE_GFX_VERSION_\d+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ shell: a command is a list of words.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,10 +13,11 @@ from functools import cache
 from typing import Any, Literal, TypeAlias
 
 from rocdoctor.knowledge.load import KINDS, Kind, load_table, words
+from rocdoctor.lazy_re import regex
 
 Words: TypeAlias = tuple[str, ...]
 After = Literal["", "new-login", "reboot"]
-_NAME = re.compile(r"\{([a-z_0-9]+)\}")
+_NAME = regex(r"\{([a-z_0-9]+)\}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from functools import cache
 
 from rocdoctor.knowledge.profiles import GpuProfile, all_profiles
+from rocdoctor.lazy_re import regex
 
 # A following word that makes another part of it, which is not in the tables.
-_OTHER_PART = re.compile(r"[\s(\[-]{0,3}(?:laptop|mobile|max-?q|notebook|ti\b|super\b|xtx?\b|gre\b)", re.IGNORECASE)
+_OTHER_PART = regex(r"[\s(\[-]{0,3}(?:laptop|mobile|max-?q|notebook|ti\b|super\b|xtx?\b|gre\b)", re.IGNORECASE)
 
 
 @cache

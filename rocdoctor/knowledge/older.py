@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.lazy_re import regex
 
 # Words of a name that do not tell parts apart.
-_FILL = re.compile(r"nvidia|geforce|tesla|quadro|radeon|amd|ati|instinct|[ _-]|pcie|sxm\d?|\d{1,2}gb")
+_FILL = regex(r"nvidia|geforce|tesla|quadro|radeon|amd|ati|instinct|[ _-]|pcie|sxm\d?|\d{1,2}gb")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from typing import Any
 
 from rocdoctor.knowledge.advice import advice_for
 from rocdoctor.knowledge.load import numbers, words
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.advice import Hit
 from rocdoctor.lint.install_rules import RULES as INSTALL_RULES
 from rocdoctor.lint.job_rules import RULES as JOB_RULES
@@ -29,9 +30,7 @@ from rocdoctor.lint.scopes import Setting
 from rocdoctor.lint.signs import Place, is_text, options, rocm_of, vendors_of
 from rocdoctor.lint.trees import walk
 
-_PERMANENT = re.compile(
-    r"(?:\A|/)\.?(?:bashrc|zshrc|profile|bash_profile|zshenv|bash\.bashrc|environment)\Z|/profile\.d/"
-)
+_PERMANENT = regex(r"(?:\A|/)\.?(?:bashrc|zshrc|profile|bash_profile|zshenv|bash\.bashrc|environment)\Z|/profile\.d/")
 _RULES: Mapping[str, Callable[[Parts], Iterable[Place]]] = {**INSTALL_RULES, **JOB_RULES}
 MAX_HITS = 200
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rocdoctor.check import Verdict
 from rocdoctor.knowledge.advice import PREFIX, all_advice
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.advice import Hit, verdicts_of
 from rocdoctor.lint.advice_files import hits as hits_of_file
 from rocdoctor.lint.files import kind_of, read_sheet
@@ -18,7 +18,7 @@ from rocdoctor.lint.python_settings import commands_of, sheet_of
 from rocdoctor.lint.python_source import is_python, read_python, worth_reading
 from rocdoctor.lint.scopes import Sheet
 
-_IMPORT = re.compile(r"(?m)^(?:import|from) [A-Za-z_.]+(?: import .*|\s*)$")
+_IMPORT = regex(r"(?m)^(?:import|from) [A-Za-z_.]+(?: import .*|\s*)$")
 _MAX_COMMAND = 4000
 
 

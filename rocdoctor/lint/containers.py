@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import Command, Token
 from rocdoctor.lint.scopes import Sheet
 from rocdoctor.lint.shell import read_shell
@@ -19,7 +20,7 @@ _ALONE = frozenset((
     "--init", "--privileged", "-P", "--publish-all", "--read-only", "--no-healthcheck", "--oom-kill-disable",
     "--sig-proxy", "--disable-content-trust", "-q", "--quiet", "--replace", "-tid", "-idt", "-dti",
 ))  # fmt: skip
-_GPU = re.compile(r"(?:(amd|nvidia)\.com/(?:gpu|mig)|gpu\.intel\.com/)")
+_GPU = regex(r"(?:(amd|nvidia)\.com/(?:gpu|mig)|gpu\.intel\.com/)")
 
 
 @dataclass(slots=True)

@@ -6,20 +6,21 @@ import re
 from collections.abc import Callable
 
 from rocdoctor.host.text.settings import is_known
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import OPEN, tokens_of
 from rocdoctor.lint.manifests import read_yaml
 from rocdoctor.lint.scopes import Setting, Sheet, resolved
 from rocdoctor.lint.shell import read_shell
 
 KINDS = ("shell", "slurm", "dockerfile", "yaml", "env", "unit")
-_SHEBANG = re.compile(r"#!.{0,60}\b(?:ba|z|k|da|fi|c|tc)?sh\b")
-_ENV_LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z")
-_SLURM = re.compile(r"(?m)^#SBATCH\s")
-_EXPORT = re.compile(r"#SBATCH\s+--export[= ](\S+)")
-_DOCKER = re.compile(r"(?i)\s{0,20}(FROM|ENV)\s+(?!\s)(.*)\Z", re.S)
-_STAGE = re.compile(r"(?i)(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?")
-_UNIT = re.compile(r"\s*Environment=(.*)\Z")
-_OTHER = re.compile(
+_SHEBANG = regex(r"#!.{0,60}\b(?:ba|z|k|da|fi|c|tc)?sh\b")
+_ENV_LINE = regex(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z")
+_SLURM = regex(r"(?m)^#SBATCH\s")
+_EXPORT = regex(r"#SBATCH\s+--export[= ](\S+)")
+_DOCKER = regex(r"(?i)\s{0,20}(FROM|ENV)\s+(?!\s)(.*)\Z", re.S)
+_STAGE = regex(r"(?i)(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?")
+_UNIT = regex(r"\s*Environment=(.*)\Z")
+_OTHER = regex(
     r"\.(?:py|pyc|c|cc|cpp|h|hpp|cu|hip|md|rst|txt|html?|js|ts|json|toml|ipynb|pl|rb|go|rs|java|cmake|png|jpg|gz|so)\Z",
     re.IGNORECASE,
 )

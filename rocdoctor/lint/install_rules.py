@@ -7,24 +7,25 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rocdoctor.knowledge.compat import torch_release
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.packages import Install, Requirement
 from rocdoctor.lint.parts import Image, Parts, arguments
 from rocdoctor.lint.signs import Place, is_text, option
 
-_INDEX = re.compile(r"download\.pytorch\.org/whl/(nightly/|test/)?(rocm\d+(?:\.\d+)*|cu\d{3})(?:/|\Z)")
-_EXACT = re.compile(r"===?(\d+\.\d+\.\d+)(?:\+([a-z]+[\d.]+))?\Z")
+_INDEX = regex(r"download\.pytorch\.org/whl/(nightly/|test/)?(rocm\d+(?:\.\d+)*|cu\d{3})(?:/|\Z)")
+_EXACT = regex(r"===?(\d+\.\d+\.\d+)(?:\+([a-z]+[\d.]+))?\Z")
 # The first torch release that a CUDA flavour has no wheel of any more.
 _CUDA_UNTIL = {"cu118": (2, 8), "cu121": (2, 6)}
 _NEVER = ("rocm5.8",)
-_SERIES = re.compile(r"repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|rhel\d+|el\d+)|amdgpu-install)/(\d{1,2}\.\d{1,2})")
-_CODENAME = re.compile(
+_SERIES = regex(r"repo\.radeon\.com/(?:rocm/(?:apt|yum|zyp|rhel\d+|el\d+)|amdgpu-install)/(\d{1,2}\.\d{1,2})")
+_CODENAME = regex(
     r"repo\.radeon\.com/(?:amdgpu-install|amdgpu|graphics)/[^/\s]{1,20}/ubuntu/(?:dists/)?([a-z]{4,10})\b"
 )
-_SUITE = re.compile(r"https?://repo\.radeon\.com/rocm/apt/\S{1,20}\s+([a-z]{4,10})\b")
+_SUITE = regex(r"https?://repo\.radeon\.com/rocm/apt/\S{1,20}\s+([a-z]{4,10})\b")
 _UBUNTU = {"20.04": "focal", "22.04": "jammy", "24.04": "noble", "26.04": "resolute"}
-_BASES = re.compile(r"(?:library/)?ubuntu|rocm/dev-ubuntu-(\d\d\.\d\d)")
+_BASES = regex(r"(?:library/)?ubuntu|rocm/dev-ubuntu-(\d\d\.\d\d)")
 # Images of AMD that have ROCm and no torch.
-_PLAIN = re.compile(r"rocm/(?:dev-[a-z]+(?:-[\d.]+)?|rocm-terminal)")
+_PLAIN = regex(r"rocm/(?:dev-[a-z]+(?:-[\d.]+)?|rocm-terminal)")
 
 
 def _indexes(install: Install) -> list[tuple[str, bool, bool]]:

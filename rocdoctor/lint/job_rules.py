@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.containers import Container
 from rocdoctor.lint.lexer import CLOSE, OPEN, Command, Token, tokens_of
 from rocdoctor.lint.options import shell_text
@@ -15,9 +16,9 @@ from rocdoctor.parsers.text import whole_number
 
 _RUNNERS = ("torch.distributed.run", "torch.distributed.launch")
 _LAUNCH = frozenset(("torchrun", "deepspeed", "accelerate"))
-_NODE = re.compile(f"{OPEN}(SLURM_NODEID|SLURM_PROCID){CLOSE}\\Z")
-_LOCAL = re.compile(r"(?:localhost|127\.0\.0\.1)(?::\d+)?\Z")
-_INDEX = re.compile(r"metadata\.(?:annotations|labels)\[['\"]batch\.kubernetes\.io/job-completion-index['\"]\]\Z")
+_NODE = regex(f"{OPEN}(SLURM_NODEID|SLURM_PROCID){CLOSE}\\Z")
+_LOCAL = regex(r"(?:localhost|127\.0\.0\.1)(?::\d+)?\Z")
+_INDEX = regex(r"metadata\.(?:annotations|labels)\[['\"]batch\.kubernetes\.io/job-completion-index['\"]\]\Z")
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 _PLAIN_KINDS = frozenset(("Job", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "CronJob"))
 

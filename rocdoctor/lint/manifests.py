@@ -7,17 +7,18 @@ from typing import Any
 
 import yaml
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.scopes import Setting, Sheet
 from rocdoctor.lint.shell import read_shell
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ENV_KEYS = frozenset(("environment", "env", "envs", "env_vars", "env_variables", "environment_variables"))
 _SCRIPT_KEYS = frozenset(("command", "args", "run", "script", "setup", "entrypoint", "prerun", "worker_setup_commands"))
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
-_TEMPLATE = re.compile(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
-_BRACKET = re.compile(r"[\[\]{}]")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
+_TEMPLATE = regex(r"\{\{[^{}\n]{0,400}\}\}|\{%[^%\n]{0,400}%\}")
+_BRACKET = regex(r"[\[\]{}]")
 _MAX_NODES, _MAX_DEPTH, _MAX_NESTING = 100_000, 60, 200
-_LEADING = re.compile(rf"(?m)^[ \t?:\-]{{{_MAX_NESTING}}}")
+_LEADING = regex(rf"(?m)^[ \t?:\-]{{{_MAX_NESTING}}}")
 
 
 def documents(text: str) -> list[yaml.Node]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import Token
 
-_PAIR = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z", re.S)
+_PAIR = regex(r"([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z", re.S)
 _CONTAINERS = frozenset(["docker", "podman", "nerdctl", "nvidia-docker", "singularity", "apptainer", "docker-compose"])
 _STARTS = frozenset(["run", "create", "exec", "shell", "start", "up"])
 _MPI = frozenset(["mpirun", "mpiexec", "orterun", "mpiexec.hydra", "prun", "mpirun_rsh"])

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import OPEN, Token
 from rocdoctor.lint.trees import Tree, walk
 
-_SPEC = re.compile(r"([A-Za-z0-9][A-Za-z0-9._\-]{0,100})\s{0,20}(?:\[[^\]]{0,200}\])?\s{0,20}(.*)\Z", re.S)
-_OPERATOR = re.compile(r"(?:[=<>!~]=?=?|@)")
-_PIP = re.compile(r"pip(?:\d+(?:\.\d+)?)?\Z")
-_PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?\Z")
+_SPEC = regex(r"([A-Za-z0-9][A-Za-z0-9._\-]{0,100})\s{0,20}(?:\[[^\]]{0,200}\])?\s{0,20}(.*)\Z", re.S)
+_OPERATOR = regex(r"(?:[=<>!~]=?=?|@)")
+_PIP = regex(r"pip(?:\d+(?:\.\d+)?)?\Z")
+_PYTHON = regex(r"(?:python|pypy)(?:\d+(?:\.\d+)?)?\Z")
 _WITH_VALUE = frozenset((
     "-r", "--requirement", "-c", "--constraint", "-i", "--index-url", "--extra-index-url", "-f", "--find-links",
     "-t", "--target", "--prefix", "--root", "--python", "-p", "-e", "--editable", "--no-binary", "--only-binary",

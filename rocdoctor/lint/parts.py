@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint import containers
 from rocdoctor.lint.files import instructions, kind_of, read_sheet
 from rocdoctor.lint.lexer import OPEN, Command, Token, tokens_of
@@ -24,14 +25,14 @@ from rocdoctor.lint.scopes import Setting, Sheet, filled
 from rocdoctor.lint.shell import read_shell
 from rocdoctor.lint.trees import Tree, toml_tree, walk, yaml_trees
 
-_REQUIREMENTS = re.compile(r"(?:.*[-_.])?(?:requirements?|constraints?|reqs?)(?:[-_.].*)?\.(?:txt|in)\Z")
-_OPTIONS = re.compile(r"\s{0,20}options\s+([a-z0-9_\-]{1,60})\s+(?!\s)(.*)\Z", re.I)
-_PARAMETER = re.compile(r"([a-z0-9_\-]{1,60})\.([a-z0-9_\-]{1,80})=(\S{1,200})\Z", re.I)
-_SBATCH = re.compile(r"#SBATCH\s+(--?[A-Za-z\-]+)(?:[= ]\s*)?(\S*)")
-_EXEC = re.compile(r"\s{0,20}Exec\w{1,20}=[-@:+!]{0,3}(.*)\Z")
-_INSTRUCTION = re.compile(r"\s{0,20}(FROM|ARG|ENV|RUN|CMD|ENTRYPOINT|COPY)\s+(?!\s)(.*)\Z", re.S | re.I)
-_FLAGS = re.compile(r"\A(?:--[a-z]{1,20}=\S+\s+)*")
-_HEREDOC = re.compile(r"<<-?\s?[\"']?([A-Za-z_]\w{0,60})[\"']?")
+_REQUIREMENTS = regex(r"(?:.*[-_.])?(?:requirements?|constraints?|reqs?)(?:[-_.].*)?\.(?:txt|in)\Z")
+_OPTIONS = regex(r"\s{0,20}options\s+([a-z0-9_\-]{1,60})\s+(?!\s)(.*)\Z", re.I)
+_PARAMETER = regex(r"([a-z0-9_\-]{1,60})\.([a-z0-9_\-]{1,80})=(\S{1,200})\Z", re.I)
+_SBATCH = regex(r"#SBATCH\s+(--?[A-Za-z\-]+)(?:[= ]\s*)?(\S*)")
+_EXEC = regex(r"\s{0,20}Exec\w{1,20}=[-@:+!]{0,3}(.*)\Z")
+_INSTRUCTION = regex(r"\s{0,20}(FROM|ARG|ENV|RUN|CMD|ENTRYPOINT|COPY)\s+(?!\s)(.*)\Z", re.S | re.I)
+_FLAGS = regex(r"\A(?:--[a-z]{1,20}=\S+\s+)*")
+_HEREDOC = regex(r"<<-?\s?[\"']?([A-Za-z_]\w{0,60})[\"']?")
 _RUNS_SHELL = frozenset(("run", "script", "setup", "prerun", "before_script", "after_script", "worker_setup_commands"))
 _WRAPPERS = frozenset(
     ("sudo", "nohup", "time", "exec", "command", "builtin", "nice", "stdbuf", "env", "doas", "timeout")

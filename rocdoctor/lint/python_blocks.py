@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
+
 Kind = Literal["module", "function", "class", "branch", "loop", "body"]
 
 _IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "AttributeError", "TypeError", "NotImplementedError"))
@@ -14,7 +16,7 @@ _BROAD_ERRORS = frozenset(("Exception", "BaseException", "RuntimeError", "ValueE
 # A broad handler around more than this is no test of whether something exists.
 _SMALL = 3
 # Words of a condition that asks what this release has.
-_ASKS = re.compile(
+_ASKS = regex(
     r"version|hasattr|getattr|find_spec|signature|greater|_gte?_|_ge_|_lte?_|minimum|at_least|older|newer"
     r"|torch_?\d|parameters\b",
     re.IGNORECASE,

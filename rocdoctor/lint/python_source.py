@@ -9,18 +9,20 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocdoctor.lazy_re import regex
+
 MAX_BYTES = 4 * 2**20
 _MAX_NOTEBOOK_BYTES = 16 * 2**20
 _MAX_CELLS = 5000
 # Deeper or longer code is nobody's script, and takes the parser's stack.
 _MAX_LINE = 200_000
-_SHEBANG = re.compile(r"#!.{0,80}\bpython[0-9.]*\b")
-_MAGIC = re.compile(r"([ \t]*)([%!?])(.*)\Z")
-_ASSIGNED_MAGIC = re.compile(r"([\w, \t.]{1,100}=)[ \t]{0,40}[!%].*\Z")
-_ENV_MAGIC = re.compile(r"(?:set_)?env\s+([A-Za-z_][A-Za-z0-9_]{0,100})[= ]\s*(\S.{0,1000})?\Z")
-_PYTHON_CELL = re.compile(r"%%(?:time|timeit|capture|prun|python3?)\b")
+_SHEBANG = regex(r"#!.{0,80}\bpython[0-9.]*\b")
+_MAGIC = regex(r"([ \t]*)([%!?])(.*)\Z")
+_ASSIGNED_MAGIC = regex(r"([\w, \t.]{1,100}=)[ \t]{0,40}[!%].*\Z")
+_ENV_MAGIC = regex(r"(?:set_)?env\s+([A-Za-z_][A-Za-z0-9_]{0,100})[= ]\s*(\S.{0,1000})?\Z")
+_PYTHON_CELL = regex(r"%%(?:time|timeit|capture|prun|python3?)\b")
 # Files without any of these words hold nothing that a rule looks for; most of a framework's files need no parsing.
-_WORTH = re.compile(r"torch|deepspeed|environ|putenv|subprocess|os\.system|popen|fairscale|/sys/|_bucket_size|%env")
+_WORTH = regex(r"torch|deepspeed|environ|putenv|subprocess|os\.system|popen|fairscale|/sys/|_bucket_size|%env")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import CLOSE, OPEN, UNTOLD
 
 MAX_SCOPES = 3000
-_PART = re.compile(f"{OPEN}([^{CLOSE}]{{0,500}}){CLOSE}")
-_DEFAULT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(:?[-=])(.*)\Z", re.S)
+_PART = regex(f"{OPEN}([^{CLOSE}]{{0,500}}){CLOSE}")
+_DEFAULT = regex(r"([A-Za-z_][A-Za-z0-9_]*)(:?[-=])(.*)\Z", re.S)
 _PATHS = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 
 

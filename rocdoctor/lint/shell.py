@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import OPEN, UNTOLD, Command, Token, tokens_of
 from rocdoctor.lint.options import option_settings, shell_text
 from rocdoctor.lint.scopes import Setting, Sheet, filled, resolved
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
-_MARKED = re.compile(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
-_PROFILE = re.compile(r"(?:bashrc|zshrc|profile|/environment|\.env|profile\.d/.{0,200})\Z")
+_ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
+_MARKED = regex(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
+_PROFILE = regex(r"(?:bashrc|zshrc|profile|/environment|\.env|profile\.d/.{0,200})\Z")
 _REDIRECTS = frozenset(("<", ">", ">>", "<<<", ">&", "<&", "&>", "&>>", ">|"))
 _MAX_DEPTH, _MAX_COMMANDS = 200, 50_000
 # Commands after which "&&" is a list of steps rather than a condition.

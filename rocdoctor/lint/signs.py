@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.lexer import Command, Token
 from rocdoctor.lint.packages import system_packages
 from rocdoctor.lint.parts import Parts, arguments
@@ -20,25 +21,23 @@ _TEXT = frozenset((
 _VARIABLES = (
     (
         "amd",
-        re.compile(r"(?:HIP|ROCR)_VISIBLE_DEVICES|HSA_\w+|MIOPEN_\w+|PYTORCH_ROCM_ARCH|ROCM_(?:PATH|HOME)|HIP_PATH"),
+        regex(r"(?:HIP|ROCR)_VISIBLE_DEVICES|HSA_\w+|MIOPEN_\w+|PYTORCH_ROCM_ARCH|ROCM_(?:PATH|HOME)|HIP_PATH"),
     ),
-    ("habana", re.compile(r"(?:HABANA|HL|PT_HPU)_\w+")),
-    ("ascend", re.compile(r"(?:ASCEND|HCCL)_(?!DEBUG)\w+")),
-    ("nvidia", re.compile(r"NVIDIA_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|TORCH_CUDA_ARCH_LIST")),
+    ("habana", regex(r"(?:HABANA|HL|PT_HPU)_\w+")),
+    ("ascend", regex(r"(?:ASCEND|HCCL)_(?!DEBUG)\w+")),
+    ("nvidia", regex(r"NVIDIA_VISIBLE_DEVICES|CUDA_HOME|CUDA_PATH|TORCH_CUDA_ARCH_LIST")),
 )
 _WORDS = (
     (
         "amd",
-        re.compile(
-            r"(?:.*/)?(?:rocm-smi|amd-smi|rocminfo)\Z|rocm(?:/[\w.]+)?\Z|amd\.com/gpu|.*/whl/(?:nightly/)?rocm.*"
-        ),
+        regex(r"(?:.*/)?(?:rocm-smi|amd-smi|rocminfo)\Z|rocm(?:/[\w.]+)?\Z|amd\.com/gpu|.*/whl/(?:nightly/)?rocm.*"),
     ),
-    ("nvidia", re.compile(r"(?:.*/)?nvidia-smi\Z|cuda/[\d.]+\Z|nvidia\.com/gpu|.*/whl/(?:nightly/)?cu\d+.*")),
-    ("habana", re.compile(r"(?:.*/)?hl-smi\Z|habana.*", re.I)),
-    ("ascend", re.compile(r"(?:.*/)?npu-smi\Z|ascend.*", re.I)),
+    ("nvidia", regex(r"(?:.*/)?nvidia-smi\Z|cuda/[\d.]+\Z|nvidia\.com/gpu|.*/whl/(?:nightly/)?cu\d+.*")),
+    ("habana", regex(r"(?:.*/)?hl-smi\Z|habana.*", re.I)),
+    ("ascend", regex(r"(?:.*/)?npu-smi\Z|ascend.*", re.I)),
 )
-_FLAVOUR = re.compile(r"/whl/(?:nightly/|test/)?(rocm|cu)(\d+(?:\.\d+)*)")
-_OF_TAG = re.compile(r"(?:\A|rocm)(\d{1,2}\.\d{1,2})(?![\d])")
+_FLAVOUR = regex(r"/whl/(?:nightly/|test/)?(rocm|cu)(\d+(?:\.\d+)*)")
+_OF_TAG = regex(r"(?:\A|rocm)(\d{1,2}\.\d{1,2})(?![\d])")
 
 
 @dataclass(frozen=True, slots=True)

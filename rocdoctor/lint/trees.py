@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.lint.manifests import documents
 
 MAX_TEXT = 1_000_000
 _MAX_NODES, _MAX_DEPTH = 100_000, 60
-_TABLE = re.compile(r"\[\[?\s{0,60}([^\[\]]{1,300}?)\s{0,60}\]\]?\Z")
-_KEY = re.compile(r"""["']?([A-Za-z0-9_.\-]{1,200})["']?\s*=\s*(?!\s)(.*)\Z""", re.S)
-_MARK = re.compile(r"[\"'#\]]")
+_TABLE = regex(r"\[\[?\s{0,60}([^\[\]]{1,300}?)\s{0,60}\]\]?\Z")
+_KEY = regex(r"""["']?([A-Za-z0-9_.\-]{1,200})["']?\s*=\s*(?!\s)(.*)\Z""", re.S)
+_MARK = regex(r"[\"'#\]]")
 
 
 @dataclass(slots=True)

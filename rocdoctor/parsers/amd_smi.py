@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.amd_smi_fields import read_fields
 from rocdoctor.parsers.amd_smi_records import AmdSmi, AmdSmiGpu, AmdSmiProcess, BadPage, EccCount
 from rocdoctor.parsers.amd_smi_tables import read_tables
@@ -26,11 +27,11 @@ MAX_GPUS = 1024
 MAX_LIST = 10_000
 MAX_MESSAGES = 200
 
-_NO_DRIVER = re.compile(r"driver not initialized|amdgpu not found in modules|Unable to detect any GPU devices")
-_ERROR = re.compile(
+_NO_DRIVER = regex(r"driver not initialized|amdgpu not found in modules|Unable to detect any GPU devices")
+_ERROR = regex(
     r"\s*(?:ERROR\b|[\w.]{1,60}(?:Error|Exception): |AMDSMI_STATUS_\w{1,60}|Unable to |Command .{1,80} failed)"
 )
-_GROUPS = re.compile(r"missing the following required groups?:? ([\w, ]{1,100}?)(?:\.|\Z)")
+_GROUPS = regex(r"missing the following required groups?:? ([\w, ]{1,100}?)(?:\.|\Z)")
 _VERSIONS = {
     "tool_version": r"(?:AMDSMI Tool: |AMD-SMI )(\S{1,60})",
     "library_version": r"AMDSMI Library version: (\S{1,60})",

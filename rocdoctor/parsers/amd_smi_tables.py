@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import gfx_name, number, pci_address, to_int, value_of
 
 _BDF = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
-_BDF_HEADER = re.compile(rf"\s+{_BDF}(?:\s+{_BDF})*\s*\Z")
-_BDF_ROW = re.compile(rf"\s*({_BDF})\s+(\S.*)\Z")
-_TITLE = re.compile(r"\s*([A-Z][A-Z_ -]{2,40}?)(?: TABLE)?:\s*\Z")
+_BDF_HEADER = regex(rf"\s+{_BDF}(?:\s+{_BDF})*\s*\Z")
+_BDF_ROW = regex(rf"\s*({_BDF})\s+(\S.*)\Z")
+_TITLE = regex(r"\s*([A-Z][A-Z_ -]{2,40}?)(?: TABLE)?:\s*\Z")
 _LINK_TITLES = {
     "ACCESS": "accessible",
     "WEIGHT": "weight",
@@ -19,16 +20,14 @@ _LINK_TITLES = {
     "LINK TYPE": "type",
     "NUMA BW": "bandwidth",
 }
-_XGMI_RATE = re.compile(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+(\d{{1,5}}) Gb/s\s+(\d{{1,6}}) Gb/s")
-_XGMI_STATE = re.compile(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+((?:(?:U|D|X|R|SELF|N/A)\s*){{1,64}})\Z")
-_TOP_FIRST = re.compile(rf"\|\s*({_BDF})\s{{1,60}}([^|]{{1,60}}?)\s{{0,60}}\|([^|]{{1,80}})\|")
-_TOP_SECOND = re.compile(
+_XGMI_RATE = regex(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+(\d{{1,5}}) Gb/s\s+(\d{{1,6}}) Gb/s")
+_XGMI_STATE = regex(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+((?:(?:U|D|X|R|SELF|N/A)\s*){{1,64}})\Z")
+_TOP_FIRST = regex(rf"\|\s*({_BDF})\s{{1,60}}([^|]{{1,60}}?)\s{{0,60}}\|([^|]{{1,80}})\|")
+_TOP_SECOND = regex(
     r"\|\s*(\d{1,4})\s+(\d{1,4}|N/A)\s+(\d{1,4}|N/A)\s+(?:N/A|([A-Z]{2,4}[0-9]{0,2})(?:/(\w{2,6}|N/A))?)\s*"
     r"\|([^|]{1,80})\|"
 )
-_TOP_PROCESS = re.compile(
-    r"\|\s*(\d{1,4})\s+(\d{1,10})\s+(\S{1,100})\s+([0-9.]{1,12} ?[KMGT]?B)\s+([0-9.]{1,12} ?[KMGT]?B)"
-)
+_TOP_PROCESS = regex(r"\|\s*(\d{1,4})\s+(\d{1,10})\s+(\S{1,100})\s+([0-9.]{1,12} ?[KMGT]?B)\s+([0-9.]{1,12} ?[KMGT]?B)")
 
 # What the tables give: ("gpu", index, fields), ("link", (a, b), {field: cell}), ("process", gpu, fields)
 Entry = tuple[str, Any, dict[str, Any], int]

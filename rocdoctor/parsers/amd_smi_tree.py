@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.json_text import Json, JsonText, Path
 
 MAX_DEPTH = 24
 MAX_NODES = 200_000
 
-_ENTRY = re.compile(r"( *)([A-Za-z][A-Za-z0-9_ ()/.-]{0,60}):(?:\s(.*)|\s*)\Z")
+_ENTRY = regex(r"( *)([A-Za-z][A-Za-z0-9_ ()/.-]{0,60}):(?:\s(.*)|\s*)\Z")
 
 
 def read_tree(lines: list[str]) -> JsonText | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, value_of
 
 _MAX_LINES = 5000
-_LABEL = re.compile(r"\s{0,12}(?:[-*] )?\*{0,2}([A-Za-z][A-Za-z0-9 ./()_-]{1,80}?)\*{0,2}:(?:\s(.*)|)\Z")
-_GPU = re.compile(r"\s{0,12}(?:GPU|NVIDIA GPU|HIP device) (\d{1,3}): (\S.{0,120}?)\s*\Z")
-_PIP = re.compile(r"\s{0,12}\[(?:pip3?|conda)\] ([A-Za-z0-9][\w.-]{0,80})(?:==|\s{1,40})([0-9]\S{0,80})")
-_VERSION = re.compile(r"\d{1,3}(?:\.\d{1,5}){1,4}[\w.+!-]{0,60}")
-_ARCH = re.compile(r"\((gfx[0-9a-f]{3,5})[^)]{0,60}\)")
+_LABEL = regex(r"\s{0,12}(?:[-*] )?\*{0,2}([A-Za-z][A-Za-z0-9 ./()_-]{1,80}?)\*{0,2}:(?:\s(.*)|)\Z")
+_GPU = regex(r"\s{0,12}(?:GPU|NVIDIA GPU|HIP device) (\d{1,3}): (\S.{0,120}?)\s*\Z")
+_PIP = regex(r"\s{0,12}\[(?:pip3?|conda)\] ([A-Za-z0-9][\w.-]{0,80})(?:==|\s{1,40})([0-9]\S{0,80})")
+_VERSION = regex(r"\d{1,3}(?:\.\d{1,5}){1,4}[\w.+!-]{0,60}")
+_ARCH = regex(r"\((gfx[0-9a-f]{3,5})[^)]{0,60}\)")
 _NAMES = {
     "pytorch version": "torch", "is debug build": "debug", "cuda used to build pytorch": "cuda",
     "rocm used to build pytorch": "rocm",

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.job_lines import JobLine, Joined, job_lines, joined
 from rocdoctor.parsers.text import whole_number
 
@@ -21,22 +22,22 @@ _WHO = (
     r"(?:\[(?:PG (?:ID )?(?P<pg>\d{1,9})?[^\[\]]{0,160}?(?:\((?P<desc>[^()]{1,60})\))? )?"
     r"Rank (?P<rank>\d{1,7})\]:?\s{0,3})"
 )
-_TIMEOUT = re.compile(
+_TIMEOUT = regex(
     _WHO + r"?Watchdog caught collective operation timeout:\s{1,4}WorkNCCL\(\s{0,4}SeqNum=(?P<seq>\d{1,15}),"
     r"\s{1,4}OpType=(?P<op>\w{3,40})(?:,\s{1,4}TensorShape=\[[^\]]{0,80}\])?"
     r"(?:,\s{1,4}NumelIn=(?P<numel_in>\d{1,15}))?"
     r"(?:,\s{1,4}NumelOut=(?P<numel_out>\d{1,15}))?(?:,\s{1,4}Timeout\(ms\)=(?P<limit>\d{1,12}))?\)"
     r"(?:\s{1,4}ran\s{1,4}for\s{1,4}(?P<ran>\d{1,12})\s{1,4}milliseconds)?"
 )
-_STATUS = re.compile(
+_STATUS = regex(
     r"[Ll]ast enqueued(?: NCCL)? work: (?P<enqueued>-?\d{1,15}),\s{1,4}last completed(?: NCCL)? work: "
     r"(?P<completed>-?\d{1,15})"
 )
-_WHOSE = re.compile(_WHO)
-_BARRIER = re.compile(
+_WHOSE = regex(_WHO)
+_BARRIER = regex(
     r"\[Rank (?P<rank>\d{1,7})\]:\s{1,4}Ranks? (?P<ranks>" + _NUMBERS + r")\s{1,4}failed to pass monitoredBarrier"
 )
-_LAGGING = re.compile(
+_LAGGING = regex(
     r"(?:\[(?P<me>\d{1,7})\] Timeout at collective: (?P<op>\w{3,40}), #(?P<at>\d{1,15}).{0,80}?)?"
     r"To our best knowledge,"
     r" (?:ranks \[(?P<never>" + _NUMBERS + r")\] are the lagging ranks that caused this timeout|the lagging/dead/"
@@ -46,34 +47,32 @@ _LAGGING = re.compile(
     + r")\] finished "
     r"collective #\d{1,15}, but didn't join collective #(?P<not_joined>\d{1,15}))?)"
 )
-_GLOO_WAIT = re.compile(r"Timed out waiting (?P<ms>\d{1,12})\s?ms for (?P<what>send|recv) operation")
-_PEER_GONE = re.compile(
+_GLOO_WAIT = regex(r"Timed out waiting (?P<ms>\d{1,12})\s?ms for (?P<what>send|recv) operation")
+_PEER_GONE = regex(
     r"(?:Connection closed by peer|Read error|Write error|connection (?:reset|closed)) \[(?P<peer>[\w.:]{2,60})\]"
 )
-_CLIENTS = re.compile(
+_CLIENTS = regex(
     r"Timed out after (?P<s>\d{1,9}) seconds waiting for clients\.\s{1,4}"
     r"(?P<joined>\d{1,7})/(?P<world>\d{1,7}) clients"
 )
-_MISMATCH = re.compile(
+_MISMATCH = regex(
     r"Detected mismatch between collectives on ranks\.\s{1,4}Rank (?P<a>\d{1,7}) is running collective: (?P<first>"
     r"Collective.{0,500}?), but Rank (?P<b>\d{1,7}) is running collective: "
     r"(?P<second>Collective.{0,500}?\)(?=\.|\s|\Z))"
     r"(?:.{0,400}?Collectives differ in the following aspects:\s{0,4}(?P<differ>.{0,300}))?"
 )
-_PRINT = re.compile(r"(SequenceNumber|OpType|TensorShape|TensorDtypes)=(\[[^\]]{0,120}\]|[^,()]{1,80})")
-_RECEIVED = re.compile(
+_PRINT = regex(r"(SequenceNumber|OpType|TensorShape|TensorDtypes)=(\[[^\]]{0,120}\]|[^,()]{1,80})")
+_RECEIVED = regex(
     r"op\.preamble\.length <= op\.nbytes\. (?P<got>\d{1,18}) vs (?P<wanted>\d{1,18})\. Received data size doesn't"
 )
-_STUCK = re.compile(_WHO + r".{0,40}?ProcessGroupNCCL's watchdog got stuck for (?P<s>\d{1,9})")
-_TRACEBACK_LINE = re.compile(
-    r'\s{0,12}File "(?P<file>[^"]{1,600})", line (?P<line>\d{1,7}), in (?P<name>\S{1,160})\s*\Z'
-)
-_RAISED = re.compile(
+_STUCK = regex(_WHO + r".{0,40}?ProcessGroupNCCL's watchdog got stuck for (?P<s>\d{1,9})")
+_TRACEBACK_LINE = regex(r'\s{0,12}File "(?P<file>[^"]{1,600})", line (?P<line>\d{1,7}), in (?P<name>\S{1,160})\s*\Z')
+_RAISED = regex(
     r"(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Iteration))"
     r"(?::\s(?P<message>.{0,2000}))?\s*\Z"
 )
 # What a rank says that lost another one, or waited for it.
-_VICTIM = re.compile(
+_VICTIM = regex(
     r"Timed out waiting|[Cc]onnection (?:closed|reset|was likely closed|refused)|Broken pipe|Read error|Write error"
     r"|monitoredBarrier|remote process exited|communicator was aborted|Watchdog caught|connectFullMesh|recvValue"
     r"|[Ww]ait timeout after|[Ss]ocket [Tt]imeout|barrier timeout|ncclRemoteError|clients joined|Connect timeout"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.cpuset import canonical_list
 from rocdoctor.parsers.json_text import Json, JsonText, Path, load_json
 from rocdoctor.parsers.text import lines_of, number, to_int, value_of
 
 # The kernel's largest NR_CPUS (arch/x86/Kconfig, MAXSMP); what is above is no CPU number.
 
-_NODE_CPUS = re.compile(r"NUMA node(\d{1,5}) CPU\(s\)\Z")
+_NODE_CPUS = regex(r"NUMA node(\d{1,5}) CPU\(s\)\Z")
 
 # Names of CPU cores by MIDR_EL1 implementer and part number (Linux arch/arm64/include/asm/cputype.h).
 ARM_PARTS = {

@@ -5,13 +5,14 @@ All functions take any input and never raise; what cannot be read is None.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from rocdoctor.lazy_re import regex
 
 # The kernel's largest NR_CPUS is 8192 (arch/x86/Kconfig, MAXSMP); a mask beyond that is noise.
 MAX_NUMBER = 8192
-_WORD = re.compile(r"(?:0x)?([0-9a-f]{1,8})\Z")
-_RANGE = re.compile(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\Z")
+_WORD = regex(r"(?:0x)?([0-9a-f]{1,8})\Z")
+_RANGE = regex(r"(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\Z")
 
 
 def mask_to_set(text: str | None) -> frozenset[int] | None:

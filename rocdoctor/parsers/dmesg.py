@@ -5,11 +5,11 @@ Which texts are events is data (the signatures); this module knows the frame: ti
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers import log_frame, log_match
 from rocdoctor.parsers.log_frame import Extent, SuspendRange
 from rocdoctor.parsers.log_lines import LogLine, bdf_of, split
@@ -20,13 +20,13 @@ MAX_EVENTS_OF_A_KIND = 2000
 # How far the lines of one event may be apart: other processors print in between.
 _NEAR_LINES = 24
 
-_REFUSED = re.compile(
+_REFUSED = regex(
     r"(?:dmesg: .{0,80}(?:Operation not permitted|Permission denied)"
     r"|klogctl: Operation not permitted|No journal files were opened due to insufficient permissions"
     r"|You are currently not seeing messages from other users and the system)"
 )
 # A command that somebody typed is no message, whatever words it holds.
-_TYPED = re.compile(r"(?:\S{0,80}[$#%] ?)?(?:sudo )?(?:dmesg|journalctl|z?grep|egrep|cat|tail|less)\b")
+_TYPED = regex(r"(?:\S{0,80}[$#%] ?)?(?:sudo )?(?:dmesg|journalctl|z?grep|egrep|cat|tail|less)\b")
 
 # Who speaks for which driver: what they said before that driver was loaded again is about the earlier load.
 _DRIVER_OF = {

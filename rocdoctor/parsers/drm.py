@@ -9,24 +9,23 @@ import re
 from dataclasses import dataclass
 from typing import TypeVar
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import hex_int, lines_of, pci_address, to_int, value_of
 
 _T = TypeVar("_T")
 
 _MAX_STATES = 64
 
-_STATE = re.compile(r"\s{0,8}([0-9]{1,3}|[A-Z])\s{0,4}:(.{0,200})")
-_CLOCK = re.compile(r"([0-9]{1,6})\s?mhz", re.IGNORECASE)
+_STATE = regex(r"\s{0,8}([0-9]{1,3}|[A-Z])\s{0,4}:(.{0,200})")
+_CLOCK = regex(r"([0-9]{1,6})\s?mhz", re.IGNORECASE)
 # Polaris and older kernels wrote "2.5GB, x8" for what is now "2.5GT/s, x8".
-_RATE = re.compile(r"([0-9]{1,3}(?:\.[0-9])?)\s?G(?:T/s|B)", re.IGNORECASE)
-_LANES = re.compile(r"\bx([0-9]{1,2})\b")
-_FEATURE_NEW = re.compile(
-    r"\s{0,4}[0-9]{1,3}\.\s{1,8}(\S{1,60})\s{0,40}\(\s{0,4}([0-9]{1,3})\)\s{0,8}:\s{0,8}(\w{1,20})"
-)
-_FEATURE_OLD = re.compile(r"\s{0,4}(\S{1,60})\s{1,60}0x([0-9a-fA-F]{1,16})\s{1,40}([YN])\s{0,8}\Z")
-_MASK_NEW = re.compile(r"features high: 0x([0-9a-fA-F]{1,8}) low: 0x([0-9a-fA-F]{1,8})")
-_MASK_OLD = re.compile(r"Current ppfeatures: 0x([0-9a-fA-F]{1,16})")
-_THROTTLE_LOG = re.compile(r"thermal throttling logging (enabled|disabled)(?:, with interval ([0-9]{1,6}) seconds)?")
+_RATE = regex(r"([0-9]{1,3}(?:\.[0-9])?)\s?G(?:T/s|B)", re.IGNORECASE)
+_LANES = regex(r"\bx([0-9]{1,2})\b")
+_FEATURE_NEW = regex(r"\s{0,4}[0-9]{1,3}\.\s{1,8}(\S{1,60})\s{0,40}\(\s{0,4}([0-9]{1,3})\)\s{0,8}:\s{0,8}(\w{1,20})")
+_FEATURE_OLD = regex(r"\s{0,4}(\S{1,60})\s{1,60}0x([0-9a-fA-F]{1,16})\s{1,40}([YN])\s{0,8}\Z")
+_MASK_NEW = regex(r"features high: 0x([0-9a-fA-F]{1,8}) low: 0x([0-9a-fA-F]{1,8})")
+_MASK_OLD = regex(r"Current ppfeatures: 0x([0-9a-fA-F]{1,16})")
+_THROTTLE_LOG = regex(r"thermal throttling logging (enabled|disabled)(?:, with interval ([0-9]{1,6}) seconds)?")
 
 # GC (graphics and compute) block version -> processor, as drivers/gpu/drm/amd/amdkfd/kfd_device.c of Linux 7.1 has it.
 _GC_TO_GFX = {

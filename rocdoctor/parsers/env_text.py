@@ -9,17 +9,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of
 
 MAX_VARIABLES = 20_000
 MAX_VALUE = 131_072  # MAX_ARG_STRLEN: the kernel takes no longer one
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
-_LINE = re.compile(
+_NAME = regex(r"[A-Za-z_][A-Za-z0-9_]{0,255}\Z")
+_LINE = regex(
     r"(?:export[ \t]+|declare[ \t]+-x[ \t]+|typeset[ \t]+-x[ \t]+)?([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z", re.S
 )
 # "$ ", "user@host:~/dir$ ", "[root@host dir]# "; a lone "# " is a comment.
-_PROMPT = re.compile(r"(?:\([^()]{1,40}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#]{0,120}[$#]|[$>%])[ \t]+")
+_PROMPT = regex(r"(?:\([^()]{1,40}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#]{0,120}[$#]|[$>%])[ \t]+")
 _SEPARATORS = frozenset({";", "&&", "||", "&", "|"})
 
 

@@ -6,18 +6,18 @@ i915, xe. Alarm and fault files are handed on as numbers (``flags``): some drive
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import to_int, value_of
 
 _T = TypeVar("_T")
 
 _MAX_FILES = 2000
-_FILE = re.compile(r"(temp|power|fan|pwm|in|freq|energy|curr)([0-9]{1,3})(?:_([a-z0-9_]{1,40}))?\Z")
-_FLAG = re.compile(r"(?:[a-z]{1,8}[0-9]{1,3}_)?(?:[a-z_]{0,20}alarm|fault|beep)\Z")
+_FILE = regex(r"(temp|power|fan|pwm|in|freq|energy|curr)([0-9]{1,3})(?:_([a-z0-9_]{1,40}))?\Z")
+_FLAG = regex(r"(?:[a-z]{1,8}[0-9]{1,3}_)?(?:[a-z_]{0,20}alarm|fault|beep)\Z")
 # The driver fills thresholds that it does not know with 0 K (amdgpu: temp*_crit_hyst).
 _ABSOLUTE_ZERO_MC = -273150
 

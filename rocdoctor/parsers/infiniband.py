@@ -6,16 +6,17 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, number, to_int, value_of
 
-_STATE = re.compile(r"(\d{1,2}):[ \t]*([A-Za-z_ ]{2,40}?)[ \t]*\Z")
-_RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?)[ \t]*Gb/sec(?:[ \t]*\((\d{1,2})X(?:[ \t]+([A-Z0-9]{2,5}))?\))?")
-_CA = re.compile(r"CA '([^']{1,64})'\Z")
-_PORT = re.compile(r"Port (\d{1,3}):\Z")
-_HCA = re.compile(r"hca_id:[ \t]*(\S{1,64})\Z")
-_DEVINFO_PORT = re.compile(r"port:[ \t]*(\d{1,3})\Z")
-_PAREN = re.compile(r"(\S{1,40})[ \t]*(?:\((\d{1,6})\))?")
-_RDMA = re.compile(r"(?:\d{1,6}:[ \t]*)?link ([^\s/]{1,64})/(\d{1,3})[ \t]+(?![ \t])(.*)\Z")
+_STATE = regex(r"(\d{1,2}):[ \t]*([A-Za-z_ ]{2,40}?)[ \t]*\Z")
+_RATE = regex(r"([0-9]{1,5}(?:\.[0-9]{1,3})?)[ \t]*Gb/sec(?:[ \t]*\((\d{1,2})X(?:[ \t]+([A-Z0-9]{2,5}))?\))?")
+_CA = regex(r"CA '([^']{1,64})'\Z")
+_PORT = regex(r"Port (\d{1,3}):\Z")
+_HCA = regex(r"hca_id:[ \t]*(\S{1,64})\Z")
+_DEVINFO_PORT = regex(r"port:[ \t]*(\d{1,3})\Z")
+_PAREN = regex(r"(\S{1,40})[ \t]*(?:\((\d{1,6})\))?")
+_RDMA = regex(r"(?:\d{1,6}:[ \t]*)?link ([^\s/]{1,64})/(\d{1,3})[ \t]+(?![ \t])(.*)\Z")
 _STATE_WORDS = {"initializing": "INIT", "initialize": "INIT", "port_init": "INIT", "port_armed": "ARMED"}
 
 

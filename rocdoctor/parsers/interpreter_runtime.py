@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.probe_json import Record, dicts, flag, seconds, strings, text, whole
 
-_MISSING_LIBRARY = re.compile(r"(?<![\w.+-])([\w.+-]{1,200}\.so[\w.]{0,60}): cannot open shared object file")
-_UNDEFINED_SYMBOL = re.compile(r"undefined symbol: ([\w@.$]+)")
-_MISSING_VERSION = re.compile(r"version [`'\"]([A-Z][\w.]+)['\"] not found")
+_MISSING_LIBRARY = regex(r"(?<![\w.+-])([\w.+-]{1,200}\.so[\w.]{0,60}): cannot open shared object file")
+_UNDEFINED_SYMBOL = regex(r"undefined symbol: ([\w@.$]+)")
+_MISSING_VERSION = regex(r"version [`'\"]([A-Z][\w.]+)['\"] not found")
 _BACKENDS = {
     "is_nccl_available": "nccl",
     "is_gloo_available": "gloo",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of
 
 MAX_LINES = 200_000
@@ -15,7 +15,7 @@ MAX_LINE = 20_000
 _TERMINALS = (79, 80, 100, 120, 132, 160, 200)
 _WRAPPED = 64  # columns from which a line may have been cut
 
-_FRAME = re.compile(
+_FRAME = regex(
     r"[ \t]{0,8}(?:"
     r"\[rank ?(?P<rank>\d{1,7})\]:\s?|"  # torch's own prefix of tracebacks and messages
     r"\[(?:default|trainer|worker)_?(?P<local>\d{1,5})\]:\s?|"  # torchrun --tee
@@ -28,8 +28,8 @@ _FRAME = re.compile(
     r"\[?[EWIF](?P<glog>\d{4} \d\d:\d\d:\d\d)(?:\.\d{3,9})? (?:\d{1,9} )?[\w./-]{1,160}:\d{1,6}\]\s"
     r")"
 )
-_GLOG = re.compile(r"(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
-_ISO = re.compile(r"\d{4}-(\d\d)-(\d\d)[T _](\d\d):(\d\d):(\d\d)")
+_GLOG = regex(r"(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
+_ISO = regex(r"\d{4}-(\d\d)-(\d\d)[T _](\d\d):(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)

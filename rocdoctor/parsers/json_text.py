@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TypeAlias
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import strip_ansi
 
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
@@ -21,11 +22,11 @@ MAX_TEXT = 32 * 1024 * 1024
 MAX_DEPTH = 64
 MAX_TOKENS = 2_000_000
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"[ \t\r]*(?:(\n)|([{}\[\],:])|(\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\")"
     r"|([-+0-9.eE]{1,400}|NaN|-?Infinity|true|false|null)|(.))"
 )
-_INT = re.compile(r"-?[0-9]{1,100}\Z")
+_INT = regex(r"-?[0-9]{1,100}\Z")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
@@ -66,7 +67,7 @@ def load_json(text: str) -> JsonText | None:
     return None
 
 
-_START = re.compile(r"^[ \t\ufeff]{0,200}([{\[])(?=[ \t\r\n]{0,2000}(?:[{}\[\]\"0-9-]|\Z))", re.MULTILINE)
+_START = regex(r"^[ \t\ufeff]{0,200}([{\[])(?=[ \t\r\n]{0,2000}(?:[{}\[\]\"0-9-]|\Z))", re.MULTILINE)
 
 
 def _read(text: str, start: int) -> JsonText | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, to_int
 
 # Bit numbers of /proc/sys/kernel/tainted with the kernel's letters (Linux Documentation/admin-guide/tainted-kernels).
@@ -17,10 +18,10 @@ TAINTS = {
     17: ("T", "randomised structures"), 18: ("N", "in-kernel test"), 19: ("J", "firmware control misused"),
 }  # fmt: skip
 
-_VERSION = re.compile(r"Linux version (\S{1,120})(?: \(([^()]{0,200})\))?(.{0,1000})")
-_BUILD = re.compile(r"#\d{1,6}\S{0,80} .{0,300}\Z")
-_UNAME = re.compile(r"Linux \S{1,255} (\d\S{1,120}) (#\d.{1,300})\Z")
-_RELEASE = re.compile(r"(\d{1,4})\.(\d{1,5})(?:\.(\d{1,5}))?(?!\d)")
+_VERSION = regex(r"Linux version (\S{1,120})(?: \(([^()]{0,200})\))?(.{0,1000})")
+_BUILD = regex(r"#\d{1,6}\S{0,80} .{0,300}\Z")
+_UNAME = regex(r"Linux \S{1,255} (\d\S{1,120}) (#\d.{1,300})\Z")
+_RELEASE = regex(r"(\d{1,4})\.(\d{1,5})(?:\.(\d{1,5}))?(?!\d)")
 _MACHINES = frozenset({"x86_64", "aarch64", "ppc64le", "ppc64", "riscv64", "s390x", "i686", "loongarch64", "armv7l"})
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, to_int, value_of
 
-_MODINFO = re.compile(r"([a-z_]{3,20}):[ \t]+(?![ \t])(.*)\Z")
-_PARM = re.compile(r"([A-Za-z0-9_]{1,80}):(.*)\Z")
-_PARM_TYPE = re.compile(r"\(([a-z ]{2,30}|array of [a-z ]{2,30})\)\Z")
-_DKMS = re.compile(
+_MODINFO = regex(r"([a-z_]{3,20}):[ \t]+(?![ \t])(.*)\Z")
+_PARM = regex(r"([A-Za-z0-9_]{1,80}):(.*)\Z")
+_PARM_TYPE = regex(r"\(([a-z ]{2,30}|array of [a-z ]{2,30})\)\Z")
+_DKMS = regex(
     r"([A-Za-z0-9_.+-]{1,80})(?:/|, )([^,:\s]{1,80})(?:, ([^,:\s]{1,120}), ([A-Za-z0-9_]{2,16}))?: ([a-z-]{4,24})(.*)\Z"
 )
-_TAINT = re.compile(r"\(([A-Z+-]{1,12})\)\Z")
-_NAME = re.compile(r"[A-Za-z0-9_]{1,64}\Z")
+_TAINT = regex(r"\(([A-Z+-]{1,12})\)\Z")
+_NAME = regex(r"[A-Za-z0-9_]{1,64}\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of
 
-_SETTING = re.compile(
+_SETTING = regex(
     r"[ \t]*(GRUB_CMDLINE_LINUX(?:_DEFAULT)?)(\+?)="
     r"(?:\"(?P<double>[^\"\n]{0,4000})\"|'(?P<single>[^'\n]{0,4000})'|(?P<bare>[^\s\"'#]{0,400}))[ \t]*(?:#[^\n]*)?\Z"
 )
-_NAME = re.compile(r"\$\{?(GRUB_CMDLINE_LINUX(?:_DEFAULT)?)\}?")
-_LIMIT = re.compile(r"[ \t]*([^\s#]{1,64})[ \t]+(soft|hard|-)[ \t]+([a-z]{1,16})[ \t]+(\S{1,24})[ \t]*(?:#[^\n]*)?\Z")
+_NAME = regex(r"\$\{?(GRUB_CMDLINE_LINUX(?:_DEFAULT)?)\}?")
+_LIMIT = regex(r"[ \t]*([^\s#]{1,64})[ \t]+(soft|hard|-)[ \t]+([a-z]{1,16})[ \t]+(\S{1,24})[ \t]*(?:#[^\n]*)?\Z")
 
 
 def grub_words(texts: Iterable[str]) -> tuple[str, ...] | None:

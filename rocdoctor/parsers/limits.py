@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, to_int
 
 # cgroup v1 writes "no limit" as the largest multiple of a page below 2**63; 64 KiB is the largest page in use.
 _V1_UNLIMITED = 2**63 - 65536
 
-_PROC = re.compile(r"(Max [a-z -]{3,24}?)[ \t]{2,}(\S{1,24})[ \t]+(\S{1,24})(?:[ \t]+([a-z]{1,12}))?[ \t]*\Z")
-_ULIMIT = re.compile(r"([a-z][a-z -]{2,40}?)[ \t]*\(([^()]{0,24}?),? ?-([a-zA-Z])\)[ \t]+(\S{1,24})[ \t]*\Z")
+_PROC = regex(r"(Max [a-z -]{3,24}?)[ \t]{2,}(\S{1,24})[ \t]+(\S{1,24})(?:[ \t]+([a-z]{1,12}))?[ \t]*\Z")
+_ULIMIT = regex(r"([a-z][a-z -]{2,40}?)[ \t]*\(([^()]{0,24}?),? ?-([a-zA-Z])\)[ \t]+(\S{1,24})[ \t]*\Z")
 
 # `ulimit -a` option letters and the names of /proc/PID/limits that they stand for.
 _ULIMIT_NAMES = {

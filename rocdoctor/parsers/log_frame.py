@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.log_lines import LogLine
 
 # The smallest boot logs seen (a virtual machine without devices) have about 150 lines; an excerpt has fewer.
 _WHOLE_LINES = 100
 _MAX_BOOTS = 200
 
-_DROPPED = re.compile(r"(?:\*\* (\d{1,9}) printk messages dropped|Missed (\d{1,9}) kernel messages)")
-_NEW_BOOT = re.compile(r"-- (?:Boot [0-9a-f]{8,32}|Reboot) --")
+_DROPPED = regex(r"(?:\*\* (\d{1,9}) printk messages dropped|Missed (\d{1,9}) kernel messages)")
+_NEW_BOOT = regex(r"-- (?:Boot [0-9a-f]{8,32}|Reboot) --")
 
 Extent = Literal["boot", "tail", "excerpt"]
 

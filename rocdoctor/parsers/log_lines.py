@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import MAX_LINES, lines_of, pci_address, strip_ansi
 
 # Longer than any record of the kernel (LOG_LINE_MAX is 1 KiB) with its prefix.
@@ -20,26 +21,24 @@ _MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6} | {
     "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
 }  # fmt: skip
 _CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
-_HAS_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_QUOTE = re.compile(r"\s{0,40}(?:>\s?){0,20}(?:\d{1,6}[:-](?=[\[<]))?(?:[|│] )?")
-_PRIORITY = re.compile(r"<\d{1,3}>")
-_LEVEL = re.compile(r"(kern|user|mail|daemon|auth|syslog|lpr|news|local\d)\s{0,4}:(\w{3,6}) {0,4}: ?")
-_BOOT = re.compile(
-    r"\[ {0,12}(\d{1,10}\.\d{1,9})(?: {0,3}<[ +]{0,12}\d{1,10}\.\d{1,9}>)?\](?:\[ {0,8}[TC]\d{1,10}\])? ?"
-)
-_DELTA = re.compile(r"\[ {0,12}([+<][ +]{0,12}(\d{1,10}\.\d{1,9}))>?\] ?")
-_HUMAN = re.compile(r"\[([A-Z][a-z]{2}) {0,2}(\d{1,2}) (\d\d):(\d\d)(?::(\d\d))?\] ?")
-_CTIME = re.compile(r"\[\S{2,6} ([A-Z][a-z]{2})\S{0,3} {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\] ?")
-_ISO = re.compile(
+_HAS_CONTROL = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_QUOTE = regex(r"\s{0,40}(?:>\s?){0,20}(?:\d{1,6}[:-](?=[\[<]))?(?:[|│] )?")
+_PRIORITY = regex(r"<\d{1,3}>")
+_LEVEL = regex(r"(kern|user|mail|daemon|auth|syslog|lpr|news|local\d)\s{0,4}:(\w{3,6}) {0,4}: ?")
+_BOOT = regex(r"\[ {0,12}(\d{1,10}\.\d{1,9})(?: {0,3}<[ +]{0,12}\d{1,10}\.\d{1,9}>)?\](?:\[ {0,8}[TC]\d{1,10}\])? ?")
+_DELTA = regex(r"\[ {0,12}([+<][ +]{0,12}(\d{1,10}\.\d{1,9}))>?\] ?")
+_HUMAN = regex(r"\[([A-Z][a-z]{2}) {0,2}(\d{1,2}) (\d\d):(\d\d)(?::(\d\d))?\] ?")
+_CTIME = regex(r"\[\S{2,6} ([A-Z][a-z]{2})\S{0,3} {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})\] ?")
+_ISO = regex(
     r"(?:\S{2,4} )?(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
     r"(?:(Z)|([+-])(\d\d):?(\d\d)| [A-Z]{2,5}(?= ))?(?: |$)"
 )
-_SYSLOG = re.compile(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ")
-_UNIX = re.compile(r"(\d{9,11})\.(\d{3,9}) (?=\S{1,255} kernel:)")
-_IDENT = re.compile(r"(?:(\S{1,255}) )?([\w.@/\-]{1,64})(?:\[\d{1,10}\])?: ?")
-_SUBSYSTEM = re.compile(r"([A-Za-z][\w./-]{0,40})(?:\[\d{1,10}\])?(?: \S{1,60})?:(?:\s|$)")
-_BRACKET = re.compile(r"\[([a-z]\w{1,20})[\]:]")
-_DEVICE = re.compile(r"[A-Za-z][\w-]{0,30} ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\b")
+_SYSLOG = regex(r"([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))? ")
+_UNIX = regex(r"(\d{9,11})\.(\d{3,9}) (?=\S{1,255} kernel:)")
+_IDENT = regex(r"(?:(\S{1,255}) )?([\w.@/\-]{1,64})(?:\[\d{1,10}\])?: ?")
+_SUBSYSTEM = regex(r"([A-Za-z][\w./-]{0,40})(?:\[\d{1,10}\])?(?: \S{1,60})?:(?:\s|$)")
+_BRACKET = regex(r"\[([a-z]\w{1,20})[\]:]")
+_DEVICE = regex(r"[A-Za-z][\w-]{0,30} ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7])\b")
 
 
 @dataclass(frozen=True, slots=True)

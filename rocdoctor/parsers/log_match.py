@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import pci_address
 
 Value = str | int | float
 
 _BDF = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 _HEX = r"0x[0-9a-fA-F]{1,16}"
-_NO_FUNCTION = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\Z")
-_WORD = re.compile(r"\w+")
+_NO_FUNCTION = regex(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\Z")
+_WORD = regex(r"\w+")
 # Everything that is no letter, digit or underscore parts words.
 _PARTS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_\n")}
 # Words of the ordinary lines of a boot: as keys they would let too many lines through.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of
 
-_LINE = re.compile(
+_LINE = regex(
     r"\s{0,12}([cb])([r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-])[.+@]?\s+\d{1,6}\s+(\S{1,64})\s+(\S{1,64})"
     r"\s+(.{0,80}?)(\S{1,200})\s*\Z"
 )

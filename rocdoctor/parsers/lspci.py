@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.lspci_caps import (
     AtomicOps,
     LinkCapability,
@@ -25,15 +26,15 @@ from rocdoctor.parsers.text import lines_of, pci_address, to_int, value_of
 MAX_DEVICES = 20_000
 MAX_PATH = 64
 
-_HEADER = re.compile(r"[ \t>]{0,12}((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])[ \t]+(\S.*)\Z")
-_CLASS = re.compile(r"(?:Class )?([0-9A-Fa-f]{4}|[A-Za-z0-9][^:\[\"]{0,80}?)(?: \[([0-9a-fA-F]{4})\])?:[ \t]+(\S.*)\Z")
-_BUS = re.compile(
+_HEADER = regex(r"[ \t>]{0,12}((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])[ \t]+(\S.*)\Z")
+_CLASS = regex(r"(?:Class )?([0-9A-Fa-f]{4}|[A-Za-z0-9][^:\[\"]{0,80}?)(?: \[([0-9a-fA-F]{4})\])?:[ \t]+(\S.*)\Z")
+_BUS = regex(
     r"Bus: primary=([0-9a-fA-F]{1,2}), secondary=([0-9a-fA-F]{1,2}), subordinate=([0-9a-fA-F]{1,2})(?![0-9a-fA-F])"
 )
-_FLAGS_NUMA = re.compile(r"NUMA node (\d{1,5})")
-_FLAGS_IOMMU = re.compile(r"IOMMU group (\d{1,7})")
-_LABELLED = re.compile(r"([A-Z][A-Za-z ]{1,24}):[ \t]*(?![ \t])(.*)\Z")
-_CAPABILITY = re.compile(r"Capabilities: (?:\[([0-9a-fA-F]{1,3})(?: v\d{1,2})?\] )?(.*)\Z")
+_FLAGS_NUMA = regex(r"NUMA node (\d{1,5})")
+_FLAGS_IOMMU = regex(r"IOMMU group (\d{1,7})")
+_LABELLED = regex(r"([A-Z][A-Za-z ]{1,24}):[ \t]*(?![ \t])(.*)\Z")
+_CAPABILITY = regex(r"Capabilities: (?:\[([0-9a-fA-F]{1,3})(?: v\d{1,2})?\] )?(.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)

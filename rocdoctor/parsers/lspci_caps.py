@@ -10,29 +10,30 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import to_bytes, to_width
 
 Put = Callable[[str, object, int], None]
 
-_LABEL = re.compile(
+_LABEL = regex(
     r"(DevCap2?|DevCtl2?|DevSta2?|LnkCap2?|LnkCtl[23]?|LnkSta2?|SltCap|SltCtl|SltSta|RootCap|RootCtl|RootSta|RootCmd|"
     r"AtomicOpsCap|AtomicOpsCtl|ACSCap|ACSCtl|UESta|UEMsk|UESvrt|CESta|CEMsk|AERCap|HeaderLog|ErrorSrc):"
     r"[ \t]*(?![ \t])(.*)\Z"
 )
-_FLAG = re.compile(r"(?<![^\s,(])([A-Za-z0-9_./-]{1,40}?)([+-])(?=[\s,)]|\Z)")
-_SPEED = re.compile(r"Speed[ \t]+([0-9.]{1,6})[ \t]?GT/s(?:[ \t]\((\w{1,20})\))?")
-_WIDTH = re.compile(r"Width[ \t]+(x[0-9]{1,3})(?:[ \t]\((\w{1,20})\))?")
-_ASPM = re.compile(r"ASPM ([^,;]{1,40}?)(?: supported)?[,;]")
-_PAYLOAD = re.compile(r"MaxPayload (\d{1,5}) bytes")
-_READ_REQUEST = re.compile(r"MaxReadReq (\d{1,5}) bytes")
-_EXPRESS = re.compile(r"(?:PCI )?Express (?:\(v\d\) )?([A-Za-z][A-Za-z /-]{2,60})")
-_REBAR = re.compile(r"BAR (\d): current size: ?([0-9]{1,10}[A-Z]{1,2})(?:, supported: ?([0-9A-Z ]{1,600}))?")
-_REGION = re.compile(
+_FLAG = regex(r"(?<![^\s,(])([A-Za-z0-9_./-]{1,40}?)([+-])(?=[\s,)]|\Z)")
+_SPEED = regex(r"Speed[ \t]+([0-9.]{1,6})[ \t]?GT/s(?:[ \t]\((\w{1,20})\))?")
+_WIDTH = regex(r"Width[ \t]+(x[0-9]{1,3})(?:[ \t]\((\w{1,20})\))?")
+_ASPM = regex(r"ASPM ([^,;]{1,40}?)(?: supported)?[,;]")
+_PAYLOAD = regex(r"MaxPayload (\d{1,5}) bytes")
+_READ_REQUEST = regex(r"MaxReadReq (\d{1,5}) bytes")
+_EXPRESS = regex(r"(?:PCI )?Express (?:\(v\d\) )?([A-Za-z][A-Za-z /-]{2,60})")
+_REBAR = regex(r"BAR (\d): current size: ?([0-9]{1,10}[A-Z]{1,2})(?:, supported: ?([0-9A-Z ]{1,600}))?")
+_REGION = regex(
     r"(?:\[virtual\] )?(?:Region (\d): )?(Memory|I/O ports) at (<[^>]{1,40}>|[0-9a-fA-F]{1,16})"
     r"(?: \(([^)]{1,60})\))?(.*)\Z"
 )
-_SIZE = re.compile(r"\[size=([0-9]{1,12}[KMGTPE]?)\]")
-_PORT = re.compile(r"Port #(\d{1,3})")
+_SIZE = regex(r"\[size=([0-9]{1,12}[KMGTPE]?)\]")
+_PORT = regex(r"Port #(\d{1,3})")
 
 # Names that older releases gave to the same bits.
 _ALIASES = {"UncorrErr": "NonFatalErr", "UnsuppReq": "UnsupReq", "NonFatalErr": "NonFatalErr"}

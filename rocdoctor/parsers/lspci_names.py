@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import value_of
 
 # Class names of pci.ids with their codes: lspci prints the name alone unless -n or -nn is given.
@@ -36,10 +37,10 @@ VENDOR_IDS = {
 # Names that two vendors share or that pci.ids gives to several ids are only a text.
 _TEXT_ONLY = {"Red Hat, Inc.", "Microchip Technology"}
 
-_TRAILER = re.compile(r"[ \t]\((rev|prog-if|subsys) ([0-9a-fA-F]{2,8})(?: \[[^\]]{0,80}\])?\)")
-_ONE_ID = re.compile(r"\[([0-9a-fA-F]{4})\]\Z")
-_NAMELESS = re.compile(r"(?:^|.*[ \t])Device ([0-9a-fA-F]{4})\Z")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)(?:"|\\?\Z)|-([rp])([0-9a-fA-F]{2})(?=\s|\Z)')
+_TRAILER = regex(r"[ \t]\((rev|prog-if|subsys) ([0-9a-fA-F]{2,8})(?: \[[^\]]{0,80}\])?\)")
+_ONE_ID = regex(r"\[([0-9a-fA-F]{4})\]\Z")
+_NAMELESS = regex(r"(?:^|.*[ \t])Device ([0-9a-fA-F]{4})\Z")
+_QUOTED = regex(r'"((?:[^"\\]|\\.)*)(?:"|\\?\Z)|-([rp])([0-9a-fA-F]{2})(?=\s|\Z)')
 
 
 def without_trailers(values: dict[str, Any], name: str) -> str:

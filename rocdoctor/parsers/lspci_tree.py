@@ -5,17 +5,16 @@ The bus of a line follows from the column of its branch mark, so lines whose col
 
 from __future__ import annotations
 
-import re
-
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.lspci import MAX_DEVICES, PciDevice
 from rocdoctor.parsers.text import format_pci, lines_of
 
-_ROOT = re.compile(r"\[([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2})(?:-[0-9a-fA-F]{2})?\]")
-_FUNCTION = re.compile(r"([01][0-9a-fA-F])\.([0-7])")
-_BUSES = re.compile(r"-?\[(?:[0-9a-fA-F]{4,8}:)?([0-9a-fA-F]{2})(?:-([0-9a-fA-F]{2}))?\]")
-_NAME = re.compile(r"[ \t]{1,4}(\S.{0,400})\Z")
-_IDS = re.compile(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]\Z")
-_DEVICE = re.compile(r"(?:^|.*[ \t])Device ([0-9a-fA-F]{4})\Z")
+_ROOT = regex(r"\[([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2})(?:-[0-9a-fA-F]{2})?\]")
+_FUNCTION = regex(r"([01][0-9a-fA-F])\.([0-7])")
+_BUSES = regex(r"-?\[(?:[0-9a-fA-F]{4,8}:)?([0-9a-fA-F]{2})(?:-([0-9a-fA-F]{2}))?\]")
+_NAME = regex(r"[ \t]{1,4}(\S.{0,400})\Z")
+_IDS = regex(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]\Z")
+_DEVICE = regex(r"(?:^|.*[ \t])Device ([0-9a-fA-F]{4})\Z")
 
 
 def parse_lspci_tree(text: str) -> tuple[PciDevice, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.cpuset import mask_to_list, mask_to_set, set_to_list
 from rocdoctor.parsers.lstopo_distances import numa_distances, read_distances
 from rocdoctor.parsers.lstopo_records import (
@@ -20,7 +21,7 @@ from rocdoctor.parsers.xml import Element, parse_xml
 __all__ = ["numa_distances", "parse_lstopo"]
 
 _MAX_DEVICES = 8192
-_PCI_TYPE = re.compile(
+_PCI_TYPE = regex(
     r"([0-9a-f]{4}) \[([0-9a-f]{4}):([0-9a-f]{4})\](?: \[([0-9a-f]{4}):([0-9a-f]{4})\](?: ([0-9a-f]{2}))?)?"
 )
 # hwloc_obj_osdev_type_e of hwloc 1 and 2.
@@ -35,10 +36,10 @@ _VRAM_INFOS = (
     "LevelZeroMemorySize",
     "OpenCLGlobalMemorySize",
 )
-_SIZE = re.compile(r"\d{1,15}(?: ?[KMGT]?i?B)?\Z")
+_SIZE = regex(r"\d{1,15}(?: ?[KMGT]?i?B)?\Z")
 _UNIT_INFOS = ("CUDAMultiProcessors", "OpenCLComputeUnits")
 # What names a machine, a person's device or a place in a network.
-_IDENTITY = re.compile(r"Serial|GUID|^Port\d+GID|^Address$|^HostName$|AssetTag|^LinuxCgroup$|ProductUUID")
+_IDENTITY = regex(r"Serial|GUID|^Port\d+GID|^Address$|^HostName$|AssetTag|^LinuxCgroup$|ProductUUID")
 
 
 def parse_lstopo(text: str) -> HwlocTopology:

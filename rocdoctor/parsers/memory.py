@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, to_bytes, to_int
 
-_MEMINFO = re.compile(r"([A-Za-z][A-Za-z0-9_()]{1,40}):[ \t]+(\d{1,20})(?:[ \t]+(kB))?[ \t]*\Z")
-_CHOICE = re.compile(r"\[([A-Za-z0-9_+-]{1,40})\]")
-_STATVFS = re.compile(r"\b(f_[a-z]{3,8})[ \t]*[=:][ \t]*(\d{1,20})\b")
-_DF_PERCENT = re.compile(r"(\d{1,3})%\Z|-\Z")
-_STAT_F = re.compile(r"(Block size|Blocks: Total|Free|Available|Fundamental block size|Type):[ \t]*(\S{1,40})")
+_MEMINFO = regex(r"([A-Za-z][A-Za-z0-9_()]{1,40}):[ \t]+(\d{1,20})(?:[ \t]+(kB))?[ \t]*\Z")
+_CHOICE = regex(r"\[([A-Za-z0-9_+-]{1,40})\]")
+_STATVFS = regex(r"\b(f_[a-z]{3,8})[ \t]*[=:][ \t]*(\d{1,20})\b")
+_DF_PERCENT = regex(r"(\d{1,3})%\Z|-\Z")
+_STAT_F = regex(r"(Block size|Blocks: Total|Free|Available|Fundamental block size|Type):[ \t]*(\S{1,40})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ of the text and the number of literals whose words it holds.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.log_match import Matcher, Signature, Value, Wording, compiled, only_words, values_of
 
 Role = Literal["now", "quoted", "advice"]
@@ -27,8 +27,8 @@ _USUAL_WIDTHS = frozenset((72, 76, 78, 80, 100, 120, 132))
 _EDGES = " |+-="  # what lines of tables end with
 _MOST_CUTS = 500
 _SAME_DIGITS = str.maketrans("123456789", "000000000")
-_QUOTE = re.compile(r"(?:>(?!>)[ \t]?){1,8}")
-_ADVICE = re.compile(
+_QUOTE = regex(r"(?:>(?!>)[ \t]?){1,8}")
+_ADVICE = regex(
     r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter)|in case you"
     r"|(?:if|when|whenever) (?:you|they|users?|someone|an? user|people)(?: ever| then)? "
     r"(?:sees?|gets?|says?|hits?|reports?)"
@@ -44,7 +44,7 @@ _ADVICE = re.compile(
     r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
 )
 # Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
-_ADVICE_LINE = re.compile(
+_ADVICE_LINE = regex(
     r"\s{0,8}(?:[-*+]\s{1,3}\[?(?:[\w./-]{1,60})?#\d{1,7}\]?(?:\(\S{1,200}\))?[: -]{1,4}[Ff]ix(?:e[sd])?\b|"
     r"(?:[-*+]\s{1,3}[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
     r" (?:an?|the|rare|possible|potential|bug)\b|(?:[-*+]\s{1,3})?[*_]{0,2}(?:Fix(?:e[sd])?|Changed)[*_]{0,2}:)"
@@ -52,42 +52,42 @@ _ADVICE_LINE = re.compile(
     r"(?:try|set|pass)\b)"
 )
 # A literal that code compares with: "out of memory" in str(error)
-_COMPARED_IN_CODE = re.compile(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
+_COMPARED_IN_CODE = regex(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
 # What a test says that has provoked a failure.
-_PROVOKED = re.compile(r"['\"]?\s{0,2}\((?:injected|simulated|expected|mocked|xfail)\)")
+_PROVOKED = regex(r"['\"]?\s{0,2}\((?:injected|simulated|expected|mocked|xfail)\)")
 # What people in general are said to say, and what they say of it.
-_HEARSAY = re.compile(
+_HEARSAY = regex(
     r"(?i)\b(?:people|posts?|threads?|comments?|forums?|reddit|google|everybody|everyone|wikis?|blogs?|articles?|chatgpt)"
     r"(?: \w+){0,3} (?:says?|said|saying|tells?|told|telling|mention\w*|claim\w*|warn\w*|writes?|wrote)\b"
 )
-_SHRUGGED = re.compile(
+_SHRUGGED = regex(
     r"(?i)['\"`]{0,2},? (?:\w+ ){0,2}(?:is|are|was|were) (?:\w+ ){0,2}(?:normal|expected|harmless|ok|fine|"
     r"ignored|a known)\b"
 )
 # What leads to a text that a person tells of.
-_NARRATED = re.compile(
+_NARRATED = regex(
     r"(?i)\b(?:i|i'm|i've|we|my|our)\b(?!:)|\b(?:says?|said|gets?|getting|got|throws?|threw|thrown|"
     r"(?:fail|crash|stop|di|exit)\w* with|complain\w*(?: about| of| that)?|errors? (?:out )?with|message|messages|"
     r"(?:shows?|prints?|reports?|reads?)(?: me)?)[\s:,'\"\u201c(]{0,4}\Z"
 )
-_NARRATED_AFTER = re.compile(r"(?i)[^.\n]{0,120}\b(?:when|whenever|if|after|as soon as|every time) (?:i|we)\b")
-_FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|[Ww]e|my|our)\b(?!/)")
-_STAMPED = re.compile(r"\s{0,12}(?:[\[(<{|]|\d{2,4}[-:/]|[IWEF]\d{4} |\S{1,60}:\d{1,9}[:\] ]|File \")")
+_NARRATED_AFTER = regex(r"(?i)[^.\n]{0,120}\b(?:when|whenever|if|after|as soon as|every time) (?:i|we)\b")
+_FIRST_PERSON = regex(r"\b(?:I|I'm|I've|[Ww]e|my|our)\b(?!/)")
+_STAMPED = regex(r"\s{0,12}(?:[\[(<{|]|\d{2,4}[-:/]|[IWEF]\d{4} |\S{1,60}:\d{1,9}[:\] ]|File \")")
 # A list of what a release repairs, up to the literal.
-_REPAIRED = re.compile(
+_REPAIRED = regex(
     r"(?i)\bfix(?:es|ed)(?: in [\w. ]{1,20})?(?::| (?:an?|the|some|rare) (?:bug|hang|crash|problem|issue|rare)\b)"
     r"(?![^.]{0,400}\b(?:but|now|still|however)\b)[^.]{0,400}\Z"
 )
 # "If an ... error occurs", "when ... is raised": what is not said to have been.
-_SUPPOSED = re.compile(
+_SUPPOSED = regex(
     r"(?i)\b(?:(?:if|in case|in case of|should)(?: (?:an?|the|any|this|that|such))?(?: \w+)?"
     r"|(?:when|whenever)(?: (?:an?|the|any))?)\W{0,3}\Z"
 )
-_OCCURS = re.compile(
+_OCCURS = regex(
     r"(?i)[\w'\"`)]{0,12}\W{0,3}(?:errors?|messages?|exceptions?)?\W{0,2}(?:occurs?|happens?|appears?|is (?:raised|"
     r"seen|shown|printed|reported|thrown))\b"
 )
-_CODE = re.compile(
+_CODE = regex(
     r"[+-]?\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
     r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"'])"
 )

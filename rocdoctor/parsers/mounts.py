@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, to_bytes
 
-_ESCAPE = re.compile(r"\\([0-7]{3})")
+_ESCAPE = regex(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,20 +8,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.pci import parse_nccl_busid
 from rocdoctor.parsers.text import lines_of
 
 _MAX_LINES = 100_000
 _MAX_GPUS = 1024
-_VERSION = re.compile(
+_VERSION = regex(
     r"\b(NCCL|RCCL) version[ :]{1,3}(\d{1,3}\.\d{1,3}[\w.]{0,20})(?:[+-](cuda|hip)([\d.]{1,12}))?", re.IGNORECASE
 )
-_USING = re.compile(r"Bootstrap ?: Using (?:\[\d\])?([\w.-]{1,40}):")
-_SOCKETS = re.compile(r"NET/(?:Socket|IB|OFI) ?: Using (.{1,400})")
-_INTERFACE = re.compile(r"\[\d{1,2}\]([\w.-]{1,40}):")
-_COMM = re.compile(
-    r"\brank (\d{1,6}) nranks (\d{1,6}) cudaDev (\d{1,4})(?: nvmlDev \d{1,4})? busId ([0-9a-fA-F]{1,12})"
-)
+_USING = regex(r"Bootstrap ?: Using (?:\[\d\])?([\w.-]{1,40}):")
+_SOCKETS = regex(r"NET/(?:Socket|IB|OFI) ?: Using (.{1,400})")
+_INTERFACE = regex(r"\[\d{1,2}\]([\w.-]{1,40}):")
+_COMM = regex(r"\brank (\d{1,6}) nranks (\d{1,6}) cudaDev (\d{1,4})(?: nvmlDev \d{1,4})? busId ([0-9a-fA-F]{1,12})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.json_text import load_json
 from rocdoctor.parsers.text import lines_of, pci_address, to_int, value_of
 
 # ARPHRD_* of Linux include/uapi/linux/if_arp.h, as /sys/class/net/X/type has them.
 LINK_TYPES = {1: "ethernet", 32: "infiniband", 772: "loopback", 512: "ppp", 768: "tunnel", 65534: "none"}
 
-_IP_HEAD = re.compile(r"(\d{1,6}):[ \t]+([^\s:@]{1,64})(?:@([^\s:]{1,64}))?:[ \t]+<([A-Z0-9_,-]{0,200})>(.*)\Z")
-_IP_FIELD = re.compile(r"\b(mtu|state|master) (\S{1,64})")
-_IP_LINK = re.compile(r"link/([a-z0-9]{1,24})(?=\s|\Z)")
-_IP_ADDRESS = re.compile(r"(inet6?) (\S{2,64})(.{0,200})\Z")
-_SPEED = re.compile(r"(\d{1,9})Mb/s\Z")
+_IP_HEAD = regex(r"(\d{1,6}):[ \t]+([^\s:@]{1,64})(?:@([^\s:]{1,64}))?:[ \t]+<([A-Z0-9_,-]{0,200})>(.*)\Z")
+_IP_FIELD = regex(r"\b(mtu|state|master) (\S{1,64})")
+_IP_LINK = regex(r"link/([a-z0-9]{1,24})(?=\s|\Z)")
+_IP_ADDRESS = regex(r"(inet6?) (\S{2,64})(.{0,200})\Z")
+_SPEED = regex(r"(\d{1,9})Mb/s\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.cpuset import set_to_list
 from rocdoctor.parsers.text import lines_of
 
 MAX_NODES = 4096
 
-_MEMINFO = re.compile(r"Node[ \t]+(\d{1,5})[ \t]+([A-Za-z_()0-9]{1,40}):[ \t]+(\d{1,20})(?:[ \t]+(kB))?[ \t]*\Z")
-_NUMACTL = re.compile(r"node (\d{1,5}) (cpus|size|free):[ \t]*(?![ \t])(.*)\Z")
-_AVAILABLE = re.compile(r"available: (\d{1,5}) nodes?\b")
-_DISTANCE_ROW = re.compile(r"(\d{1,5}):(.*)\Z")
+_MEMINFO = regex(r"Node[ \t]+(\d{1,5})[ \t]+([A-Za-z_()0-9]{1,40}):[ \t]+(\d{1,20})(?:[ \t]+(kB))?[ \t]*\Z")
+_NUMACTL = regex(r"node (\d{1,5}) (cpus|size|free):[ \t]*(?![ \t])(.*)\Z")
+_AVAILABLE = regex(r"available: (\d{1,5}) nodes?\b")
+_DISTANCE_ROW = regex(r"(\d{1,5}):(.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)

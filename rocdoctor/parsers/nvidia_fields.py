@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import (
     hex_int,
     number,
@@ -24,7 +25,7 @@ from rocdoctor.parsers.text import (
 
 _NVIDIA = 0x10DE
 _DEPRECATED = "requested functionality has been deprecated"
-_SIZE = re.compile(r"\d{1,15}(?:\.\d{1,6})? ?[KMGT]?i?B\Z")
+_SIZE = regex(r"\d{1,15}(?:\.\d{1,6})? ?[KMGT]?i?B\Z")
 _YES_NO = {
     "enabled": True,
     "disabled": False,

@@ -6,17 +6,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.cpuset import list_to_set, set_to_list
 from rocdoctor.parsers.nvidia_records import NvidiaFailure, parse_failures
 from rocdoctor.parsers.text import lines_of, to_int, value_of, whole_number
 
 _MAX_LINE = 4000
 _MAX_DEVICES = 512
-_GPU = re.compile(r"GPU (\d{1,4}): (.{1,200}?) \(UUID: ([^)\s]{1,80})\)")
-_LINK = re.compile(r"\s{0,20}Link (\d{1,3}): {0,8}(.{0,80})")
-_SPEED = re.compile(r"(\d{1,5}(?:\.\d{1,6})?) {0,4}GB/s")
-_LINK_KIND = re.compile(r"(?:X|PIX|PXB|PHB|NODE|SYS|SOC|PSB|NV\d{1,3}|NVB|C2C\d{0,3}|N/A|-)\Z")
-_NIC_NAME = re.compile(r"(NIC\d{1,4}): (\S{1,60})\Z")
+_GPU = regex(r"GPU (\d{1,4}): (.{1,200}?) \(UUID: ([^)\s]{1,80})\)")
+_LINK = regex(r"\s{0,20}Link (\d{1,3}): {0,8}(.{0,80})")
+_SPEED = regex(r"(\d{1,5}(?:\.\d{1,6})?) {0,4}GB/s")
+_LINK_KIND = regex(r"(?:X|PIX|PXB|PHB|NODE|SYS|SOC|PSB|NV\d{1,3}|NVB|C2C\d{0,3}|N/A|-)\Z")
+_NIC_NAME = regex(r"(NIC\d{1,4}): (\S{1,60})\Z")
 _COLUMNS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 
 

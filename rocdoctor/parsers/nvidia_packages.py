@@ -8,26 +8,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of
 
 # Debian and Ubuntu, Fedora and RHEL (CUDA repository and RPM Fusion), SUSE, Arch.
-_PACKAGE = re.compile(
+_PACKAGE = regex(
     r"(?<![\w./-])(?:libnvidia-(?:compute|gl|ml1|cfg1)|libcuda1|nvidia-(?:compute-)?utils|nvidia-driver(?:-cuda)?-libs|"
     r"nvidia-driver-cuda|xorg-x11-drv-nvidia(?:-cuda)?-libs|nvidia-compute-G0\d|nvidia-libs)"
     r"(?:-\d{3})?(?:-server)?(?::\w{1,10})?(?=[\s(]|-\d:?|-\d{3}\.)"
 )
-_FILE = re.compile(r"\blib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler)\.so\.(\d{3}\.\d{2,4}(?:\.\d{1,3})?)(?![\d.]*\d)")
-_VERSION = re.compile(r"(?<![\d.])(\d{3}\.\d{2,4}(?:\.\d{1,3})?)(?![\d.]*\d)")
-_REMOVED = re.compile(
+_FILE = regex(r"\blib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler)\.so\.(\d{3}\.\d{2,4}(?:\.\d{1,3})?)(?![\d.]*\d)")
+_VERSION = regex(r"(?<![\d.])(\d{3}\.\d{2,4}(?:\.\d{1,3})?)(?![\d.]*\d)")
+_REMOVED = regex(
     r"\s{0,12}(?:rc|un|pn|pc)\s|.{0,60}\b(?:remove[d]?|purge[d]?|erase[d]?|uninstall\w*)[: ]", re.IGNORECASE
 )
-_CHANGED = re.compile(
+_CHANGED = regex(
     r".{0,60}\b(?:upgrade[d]?|downgrade[d]?|install(?:ed)?|reinstall\w*|status|unpack\w*|setting up)[: ]", re.IGNORECASE
 )
-_LIST_ROW = re.compile(r"\s{0,12}[ih]i\s")
+_LIST_ROW = regex(r"\s{0,12}[ih]i\s")
 _WINDOW = 160
-_MODULE_FILE = re.compile(r"\s{0,12}filename:\s{1,20}/\S{1,300}/nvidia\.ko")
-_MODULE_VERSION = re.compile(r"\s{0,12}version:\s{1,20}(\d{3}\.\d{2,4}(?:\.\d{1,3})?)\s*\Z")
+_MODULE_FILE = regex(r"\s{0,12}filename:\s{1,20}/\S{1,300}/nvidia\.ko")
+_MODULE_VERSION = regex(r"\s{0,12}version:\s{1,20}(\d{3}\.\d{2,4}(?:\.\d{1,3})?)\s*\Z")
 _LINES_OF_MODULE = 40
 
 

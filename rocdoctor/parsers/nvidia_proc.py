@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of
 
-_VERSION = re.compile(r"(?<![\d.])(\d{3}\.\d{1,4}(?:\.\d{1,4})?)(?![\d.])")
-_PARAMETER = re.compile(r"([A-Za-z][A-Za-z0-9_]{1,80}):[ \t]*(?![ \t])(.*)\Z")
+_VERSION = regex(r"(?<![\d.])(\d{3}\.\d{1,4}(?:\.\d{1,4})?)(?![\d.])")
+_PARAMETER = regex(r"([A-Za-z][A-Za-z0-9_]{1,80}):[ \t]*(?![ \t])(.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import PCIE_GEN_GT_S, lines_of, pci_address
 
 FailureKind = Literal[
@@ -26,20 +27,20 @@ FailureKind = Literal[
 ]
 
 _FAILURES: tuple[tuple[FailureKind, re.Pattern[str]], ...] = (
-    ("version-mismatch", re.compile(r"driver/library version mismatch", re.IGNORECASE)),
-    ("driver-not-running", re.compile(r"could ?n[o'’]t communicate with the nvidia driver", re.IGNORECASE)),
-    ("driver-not-running", re.compile(r"failed to initialize nvml: driver not loaded", re.IGNORECASE)),
-    ("no-devices", re.compile(r"^\s*no devices (?:were )?found", re.IGNORECASE)),
-    ("gpu-lost", re.compile(r"unable to determine the device handle for gpu.{0,80}gpu is lost", re.IGNORECASE)),
-    ("gpu-unreachable", re.compile(r"unable to determine the device handle for gpu", re.IGNORECASE)),
-    ("library-missing", re.compile(r"couldn't find libnvidia-ml\.so", re.IGNORECASE)),
-    ("library-missing", re.compile(r"failed to initialize nvml: nvml shared library not found", re.IGNORECASE)),
+    ("version-mismatch", regex(r"driver/library version mismatch", re.IGNORECASE)),
+    ("driver-not-running", regex(r"could ?n[o'’]t communicate with the nvidia driver", re.IGNORECASE)),
+    ("driver-not-running", regex(r"failed to initialize nvml: driver not loaded", re.IGNORECASE)),
+    ("no-devices", regex(r"^\s*no devices (?:were )?found", re.IGNORECASE)),
+    ("gpu-lost", regex(r"unable to determine the device handle for gpu.{0,80}gpu is lost", re.IGNORECASE)),
+    ("gpu-unreachable", regex(r"unable to determine the device handle for gpu", re.IGNORECASE)),
+    ("library-missing", regex(r"couldn't find libnvidia-ml\.so", re.IGNORECASE)),
+    ("library-missing", regex(r"failed to initialize nvml: nvml shared library not found", re.IGNORECASE)),
     (
         "blocked",
-        re.compile(r"failed to initialize nvml: (?:gpu access blocked|insufficient permissions)", re.IGNORECASE),
+        regex(r"failed to initialize nvml: (?:gpu access blocked|insufficient permissions)", re.IGNORECASE),
     ),
-    ("nvml-failed", re.compile(r"failed to initialize nvml", re.IGNORECASE)),
-    ("inforom-corrupted", re.compile(r"inforom is corrupted", re.IGNORECASE)),
+    ("nvml-failed", regex(r"failed to initialize nvml", re.IGNORECASE)),
+    ("inforom-corrupted", regex(r"inforom is corrupted", re.IGNORECASE)),
 )
 # A table may stand in a line of any length; a message of the tool never does.
 _MAX_MESSAGE = 400

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.nvidia_gpu import read_gpu
 from rocdoctor.parsers.nvidia_records import NvidiaGpu, NvidiaSmi, parse_failures
 from rocdoctor.parsers.nvidia_table import is_list, is_table, parse_list, parse_table
@@ -14,8 +15,8 @@ from rocdoctor.parsers.xml import Element, parse_xml
 # More than any machine holds (DGX-2: 16; with MIG and vGPU a few times that).
 _MAX_GPUS = 512
 _MAX_INDENT = 64
-_GPU_LINE = re.compile(r"GPU ((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{1,2}:[0-9A-Fa-f]{1,2}[.:][0-7])\Z")
-_VERSION = re.compile(r"\d{1,5}(?:\.\d{1,5}){1,4}\Z")
+_GPU_LINE = regex(r"GPU ((?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{1,2}:[0-9A-Fa-f]{1,2}[.:][0-7])\Z")
+_VERSION = regex(r"\d{1,5}(?:\.\d{1,5}){1,4}\Z")
 
 
 def parse_nvidia_smi(text: str) -> NvidiaSmi:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.nvidia_fields import yes_no
 from rocdoctor.parsers.nvidia_gpu import base_name
 from rocdoctor.parsers.nvidia_records import MigInstance, NvidiaGpu, NvidiaProcess, NvidiaSmi, parse_failures
@@ -18,23 +19,19 @@ from rocdoctor.parsers.text import lines_of, pci_address, to_bytes, value_of, wh
 _MAX_GPUS = 512
 _MAX_ROWS = 4096
 _MAX_LINE = 500
-_HEADER = re.compile(r"NVIDIA-SMI +(\d[\w.]{0,30})")
-_DRIVER = re.compile(r"(?:Driver|KMD) Version: {0,20}(\d{1,5}(?:\.\d{1,5}){1,3})(?=\s)")
-_CUDA = re.compile(r"CUDA(?: UMD)? Version: {0,20}(\d{1,3}\.\d{1,3})(?=\s)")
-_BUS = re.compile(r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
-_GPU_CELL = re.compile(r" {0,8}(\d{1,4})\.? {1,8}(\S.*)")
-_TEMP = re.compile(r"(?<!\S)(\d{1,3})C(?!\S)")
-_STATE = re.compile(r"(?<!\S)(P\d{1,2})(?!\S)")
-_POWER = re.compile(
-    r"(\d{1,4}(?=W)|N/A|Off|ERR!|Unknown Error)W? {0,8}/ {0,8}(\d{1,4}(?=W)|N/A|Off|ERR!|Unknown Error|)"
-)
-_MEMORY = re.compile(r"(\d{1,9})(Mi?B) {0,12}/ {0,12}(\d{1,9})(Mi?B)")
-_PERCENT = re.compile(r"(?<!\S)(\d{1,3})%")
-_MIG_ROW = re.compile(r" {0,8}(\d{1,4}) {1,8}(\d{1,4}) {1,8}(\d{1,4}) {1,8}(\d{1,4})(?!\S)")
-_LIST_GPU = re.compile(
-    r"GPU (\d{1,4}): (.{1,200}?) \((?:S/N: [^)]{0,60}\) \()?UUID: (GPU-[0-9A-Fa-f-]{1,60}|[^)\s]{1,80})"
-)
-_LIST_MIG = re.compile(r"MIG (\S{1,40}) {1,40}Device {1,20}(\d{1,4}): \(UUID: ([^)\s]{1,120})")
+_HEADER = regex(r"NVIDIA-SMI +(\d[\w.]{0,30})")
+_DRIVER = regex(r"(?:Driver|KMD) Version: {0,20}(\d{1,5}(?:\.\d{1,5}){1,3})(?=\s)")
+_CUDA = regex(r"CUDA(?: UMD)? Version: {0,20}(\d{1,3}\.\d{1,3})(?=\s)")
+_BUS = regex(r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+_GPU_CELL = regex(r" {0,8}(\d{1,4})\.? {1,8}(\S.*)")
+_TEMP = regex(r"(?<!\S)(\d{1,3})C(?!\S)")
+_STATE = regex(r"(?<!\S)(P\d{1,2})(?!\S)")
+_POWER = regex(r"(\d{1,4}(?=W)|N/A|Off|ERR!|Unknown Error)W? {0,8}/ {0,8}(\d{1,4}(?=W)|N/A|Off|ERR!|Unknown Error|)")
+_MEMORY = regex(r"(\d{1,9})(Mi?B) {0,12}/ {0,12}(\d{1,9})(Mi?B)")
+_PERCENT = regex(r"(?<!\S)(\d{1,3})%")
+_MIG_ROW = regex(r" {0,8}(\d{1,4}) {1,8}(\d{1,4}) {1,8}(\d{1,4}) {1,8}(\d{1,4})(?!\S)")
+_LIST_GPU = regex(r"GPU (\d{1,4}): (.{1,200}?) \((?:S/N: [^)]{0,60}\) \()?UUID: (GPU-[0-9A-Fa-f-]{1,60}|[^)\s]{1,80})")
+_LIST_MIG = regex(r"MIG (\S{1,40}) {1,40}Device {1,20}(\d{1,4}): \(UUID: ([^)\s]{1,120})")
 
 
 @dataclass(slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-OS_NAME = re.compile(
+from rocdoctor.lazy_re import regex
+
+OS_NAME = regex(
     r"\b(?P<name>Ubuntu|Kubuntu|Xubuntu|Debian(?: GNU/Linux)?|Fedora(?: Linux)?|CentOS(?: Linux| Stream)?|"
     r"Rocky(?: Linux)?|Alma ?Linux|RHEL|Red Hat Enterprise Linux(?: Workstation| Server)?|"
     r"openSUSE(?: Leap| Tumbleweed)?|SLES|SUSE Linux Enterprise Server|Arch Linux|ArchLinux|Manjaro(?: "

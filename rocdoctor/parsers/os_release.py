@@ -6,16 +6,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of, value_of
 
-_ASSIGNMENT = re.compile(r"([A-Z][A-Z0-9_]{0,60})=(.*)\Z")
-_RELEASE_LINE = re.compile(r"(.{2,60}?) release ([0-9][0-9.]{0,12})")
+_ASSIGNMENT = regex(r"([A-Z][A-Z0-9_]{0,60})=(.*)\Z")
+_RELEASE_LINE = regex(r"(.{2,60}?) release ([0-9][0-9.]{0,12})")
 _CGROUP_KINDS = (
-    ("kubernetes", re.compile(r"/kubepods|kubepods-|/kubelet")),
-    ("docker", re.compile(r"/docker[/-]|docker-[0-9a-f]{12}|/docker\Z")),
-    ("podman", re.compile(r"/libpod|libpod-")),
-    ("containerd", re.compile(r"cri-containerd|/containerd")),
-    ("lxc", re.compile(r"(?:^|[:/])lxc(?:[/.]|\Z)")),
+    ("kubernetes", regex(r"/kubepods|kubepods-|/kubelet")),
+    ("docker", regex(r"/docker[/-]|docker-[0-9a-f]{12}|/docker\Z")),
+    ("podman", regex(r"/libpod|libpod-")),
+    ("containerd", regex(r"cri-containerd|/containerd")),
+    ("lxc", regex(r"(?:^|[:/])lxc(?:[/.]|\Z)")),
 )
 
 # What makers write into the DMI tables of their virtual machines (systemd src/basic/virt.c has the same words).

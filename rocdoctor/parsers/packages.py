@@ -6,22 +6,21 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.json_text import load_json
 from rocdoctor.parsers.text import lines_of
 
-_PIP_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,120}[A-Za-z0-9])?\Z")
-_FREEZE = re.compile(
+_PIP_NAME = regex(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,120}[A-Za-z0-9])?\Z")
+_FREEZE = regex(
     r"([A-Za-z0-9][A-Za-z0-9._-]{0,120})(?:\[[^\]]{0,80}\])?(===?)([^\s;#]{1,120})(?=[ \t]*(?:[;#\\]|--hash|\Z))"
 )
-_FREEZE_URL = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,120}) @ (\S{1,2000})\Z")
-_WHEEL_VERSION = re.compile(
-    r"/[A-Za-z0-9_.]{1,120}-([0-9][A-Za-z0-9_.+!%]{0,80})-[^/-]{1,40}-[^/-]{1,40}-[^/]{1,120}\.whl"
-)
-_VERSION = re.compile(r"[0-9][A-Za-z0-9.+!_-]{0,100}\Z")
-_DPKG = re.compile(r"([uihrp][ncHUFWti][ R]?)[ \t]+(\S{1,120})[ \t]+([0-9]\S{0,119}|<none>)(?:[ \t]+(\S{1,20}))?")
-_RPM = re.compile(r"(\S{1,160})-([^\s-]{1,100})-([^\s-]{1,100})\.(x86_64|noarch|aarch64|ppc64le|i686|s390x|src)\Z")
-_RPM_BARE = re.compile(r"([A-Za-z0-9][A-Za-z0-9+._-]{0,120}?)-([0-9][^\s-]{0,100})-([^\s-]{1,100})\Z")
-_APK = re.compile(r"([a-z0-9][A-Za-z0-9+._-]{0,120}?)-([0-9][^\s-]{0,60}-r\d{1,4})(?=\s|\Z)")
+_FREEZE_URL = regex(r"([A-Za-z0-9][A-Za-z0-9._-]{0,120}) @ (\S{1,2000})\Z")
+_WHEEL_VERSION = regex(r"/[A-Za-z0-9_.]{1,120}-([0-9][A-Za-z0-9_.+!%]{0,80})-[^/-]{1,40}-[^/-]{1,40}-[^/]{1,120}\.whl")
+_VERSION = regex(r"[0-9][A-Za-z0-9.+!_-]{0,100}\Z")
+_DPKG = regex(r"([uihrp][ncHUFWti][ R]?)[ \t]+(\S{1,120})[ \t]+([0-9]\S{0,119}|<none>)(?:[ \t]+(\S{1,20}))?")
+_RPM = regex(r"(\S{1,160})-([^\s-]{1,100})-([^\s-]{1,100})\.(x86_64|noarch|aarch64|ppc64le|i686|s390x|src)\Z")
+_RPM_BARE = regex(r"([A-Za-z0-9][A-Za-z0-9+._-]{0,120}?)-([0-9][^\s-]{0,100})-([^\s-]{1,100})\Z")
+_APK = regex(r"([a-z0-9][A-Za-z0-9+._-]{0,120}?)-([0-9][^\s-]{0,60}-r\d{1,4})(?=\s|\Z)")
 
 
 @dataclass(frozen=True, slots=True)

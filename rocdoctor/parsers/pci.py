@@ -8,20 +8,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import format_pci, hex_int, lines_of, pci_address, value_of
 
 _MAX_COMPONENTS = 64
 
-_BDF_COMPONENT = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\Z")
-_ROOT_COMPONENT = re.compile(r"pci([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2})\Z")
-_XORG = re.compile(r"PCI:([0-9]{1,3})(?:@([0-9]{1,5}))?:([0-9]{1,2}):([0-7])\Z", re.IGNORECASE)
-_NO_FUNCTION = re.compile(r"(?:([0-9a-fA-F]{4,8}):)([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\Z")
-_UNDERSCORED = re.compile(r"([0-9a-fA-F]{4,8})[_-]([0-9a-fA-F]{2})[_-]([0-9a-fA-F]{2})[_.-]([0-7])\Z")
-_MODALIAS = re.compile(
+_BDF_COMPONENT = regex(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\Z")
+_ROOT_COMPONENT = regex(r"pci([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2})\Z")
+_XORG = regex(r"PCI:([0-9]{1,3})(?:@([0-9]{1,5}))?:([0-9]{1,2}):([0-7])\Z", re.IGNORECASE)
+_NO_FUNCTION = regex(r"(?:([0-9a-fA-F]{4,8}):)([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\Z")
+_UNDERSCORED = regex(r"([0-9a-fA-F]{4,8})[_-]([0-9a-fA-F]{2})[_-]([0-9a-fA-F]{2})[_.-]([0-7])\Z")
+_MODALIAS = regex(
     r"pci:v([0-9A-Fa-f]{8})d([0-9A-Fa-f]{8})sv([0-9A-Fa-f]{8})sd([0-9A-Fa-f]{8})"
     r"bc([0-9A-Fa-f]{2})sc([0-9A-Fa-f]{2})i([0-9A-Fa-f]{2})\Z"
 )
-_ID_PAIR = re.compile(r"([0-9A-Fa-f]{1,4}):([0-9A-Fa-f]{1,4})\Z")
+_ID_PAIR = regex(r"([0-9A-Fa-f]{1,4}):([0-9A-Fa-f]{1,4})\Z")
 
 # Base class and subclass (PCI Code and ID Assignment Specification 1.16, section 1).
 _KINDS = {

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.cpuset import canonical_list
 from rocdoctor.parsers.text import hex_int, lines_of, to_bytes, to_int
 
@@ -15,11 +15,11 @@ CAPABILITIES = {
     "CAP_PERFMON": 38, "CAP_BPF": 39,
 }  # fmt: skip
 
-_ID_UID = re.compile(r"\buid=(\d{1,10})")
-_ID_GID = re.compile(r"\bgid=(\d{1,10})")
-_ID_GROUPS = re.compile(r"\bgroups=([0-9(),A-Za-z_.$@\\ -]{1,20000})")
-_ID_GROUP = re.compile(r"(\d{1,10})(?:\(([^()]{1,64})\))?")
-_STATE = re.compile(r"([A-Za-z])(?: \(([a-z -]{1,24})\))?")
+_ID_UID = regex(r"\buid=(\d{1,10})")
+_ID_GID = regex(r"\bgid=(\d{1,10})")
+_ID_GROUPS = regex(r"\bgroups=([0-9(),A-Za-z_.$@\\ -]{1,20000})")
+_ID_GROUP = regex(r"(\d{1,10})(?:\(([^()]{1,64})\))?")
+_STATE = regex(r"([A-Za-z])(?: \(([a-z -]{1,24})\))?")
 
 
 @dataclass(frozen=True, slots=True)

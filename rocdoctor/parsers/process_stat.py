@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import lines_of
 
 # Ticks a second in /proc (USER_HZ), which is 100 on every architecture that has GPUs.
 TICKS = 100
-_STAT = re.compile(r"(\d{1,10}) \((.{0,64})\) ([A-Za-z])((?: -?\d{1,20}){1,60})\s*\Z")
-_THREAD = re.compile(r"(\d{1,10}) ([A-Za-z]) (\d{1,19}) (\S{1,128})(?: (.{0,64}))?\Z")
-_RANKS = re.compile(r"(\d{1,10})((?: [A-Z_]{1,64}=\S{0,200}){0,40}| denied)\Z")
+_STAT = regex(r"(\d{1,10}) \((.{0,64})\) ([A-Za-z])((?: -?\d{1,20}){1,60})\s*\Z")
+_THREAD = regex(r"(\d{1,10}) ([A-Za-z]) (\d{1,19}) (\S{1,128})(?: (.{0,64}))?\Z")
+_RANKS = regex(r"(\d{1,10})((?: [A-Z_]{1,64}=\S{0,200}){0,40}| denied)\Z")
 
 
 @dataclass(frozen=True, slots=True)

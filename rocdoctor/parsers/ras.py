@@ -6,10 +6,10 @@ also clears it in the hardware, and the driver keeps the sum: a count is since t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import hex_int, lines_of, to_int, value_of
 
 _MAX_PAGES = 100_000
@@ -20,10 +20,10 @@ RAS_BLOCKS = (
     "mca", "vcn", "jpeg", "ih", "mpio", "mmsch",
 )  # fmt: skip
 
-_MASK = re.compile(r"feature mask:\s{0,4}0x([0-9a-fA-F]{1,8})")
-_COUNT = re.compile(r"\s{0,4}(ue|ce|de)\s{0,4}:\s{0,4}([0-9]{1,20})\s{0,4}\Z")
-_PAGE = re.compile(r"\s{0,4}0x([0-9a-fA-F]{1,16})\s{0,4}:\s{0,4}0x([0-9a-fA-F]{1,16})\s{0,4}:\s{0,4}([RPF])\s{0,4}\Z")
-_FIRMWARE = re.compile(
+_MASK = regex(r"feature mask:\s{0,4}0x([0-9a-fA-F]{1,8})")
+_COUNT = regex(r"\s{0,4}(ue|ce|de)\s{0,4}:\s{0,4}([0-9]{1,20})\s{0,4}\Z")
+_PAGE = regex(r"\s{0,4}0x([0-9a-fA-F]{1,16})\s{0,4}:\s{0,4}0x([0-9a-fA-F]{1,16})\s{0,4}:\s{0,4}([RPF])\s{0,4}\Z")
+_FIRMWARE = regex(
     r"(\S{1,20}(?: \S{1,30})?) feature version: (0x[0-9a-fA-F]{1,8}|[0-9]{1,10}),"
     r"(?: program: (-?[0-9]{1,10}),)? firmware version: 0x([0-9a-fA-F]{1,16})(?: \(([0-9.]{1,40})\))?"
 )

@@ -16,24 +16,26 @@ from itertools import islice
 from posixpath import dirname, join, normpath
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
+
 Kind = Literal["classic", "core", "distribution", "wheel"]
 
 MAX_PATHS = 100_000
 MAX_TEXT = 100_000
 FIRST_CORE = (7, 9)  # numbers from 7.3 to 7.8 were never given out (release notes of 7.9.0)
 
-_VERSION = re.compile(r"(?<![\w.])(\d{1,3}\.\d{1,3}(?:\.\d{1,5})?)(?:-([\w.~+]{1,60}))?")
-_CLASSIC = re.compile(r"(/.*)?/rocm-(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)[^/]*")
-_CORE = re.compile(r"(/.*)?/rocm/core-(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
-_ROOT = re.compile(r"(?:/[^/]+)*/(?:rocm|rocm-\d[^/]*|rocm/core|rocm/core-\d[^/]*|_rocm_sdk_core)")
-_BELOW_ROOT = re.compile(r"(/opt/(?:rocm-\d[^/]*|rocm/core-\d[^/]*))/.*")
-_VERSION_FILE = re.compile(r"(/.*)/(?:\.info/version|include/(?:rocm-core/)?rocm_version\.h)")
-_HIP_FILE = re.compile(r"(/.*)/(?:share/hip/version|bin/\.hipVersion)")
-_CORE_LIBRARY = re.compile(r"(/.*)/lib(?:64)?(?:/[\w-]+-linux-gnu)?/librocm-core\.so\.1\.0\.(\d{5,6})")
-_HIP_LIBRARY = re.compile(r"(/usr)/lib(?:64|/[\w-]+-linux-gnu)?/libamdhip64\.so\.(\d+(?:\.\d+)*)")
-_WHEEL_METADATA = re.compile(r"(/.*)/rocm_sdk_core-(\d[^/-]*)\.dist-info")
-_CUDA_ROOT = re.compile(r"(/usr/local|/opt)/cuda(?:-(\d{1,2}\.\d{1,2}))?")
-_CUDA_FILE = re.compile(r"((?:/[^/]+)*/cuda[^/]*)/version\.(?:json|txt)")
+_VERSION = regex(r"(?<![\w.])(\d{1,3}\.\d{1,3}(?:\.\d{1,5})?)(?:-([\w.~+]{1,60}))?")
+_CLASSIC = regex(r"(/.*)?/rocm-(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)[^/]*")
+_CORE = regex(r"(/.*)?/rocm/core-(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
+_ROOT = regex(r"(?:/[^/]+)*/(?:rocm|rocm-\d[^/]*|rocm/core|rocm/core-\d[^/]*|_rocm_sdk_core)")
+_BELOW_ROOT = regex(r"(/opt/(?:rocm-\d[^/]*|rocm/core-\d[^/]*))/.*")
+_VERSION_FILE = regex(r"(/.*)/(?:\.info/version|include/(?:rocm-core/)?rocm_version\.h)")
+_HIP_FILE = regex(r"(/.*)/(?:share/hip/version|bin/\.hipVersion)")
+_CORE_LIBRARY = regex(r"(/.*)/lib(?:64)?(?:/[\w-]+-linux-gnu)?/librocm-core\.so\.1\.0\.(\d{5,6})")
+_HIP_LIBRARY = regex(r"(/usr)/lib(?:64|/[\w-]+-linux-gnu)?/libamdhip64\.so\.(\d+(?:\.\d+)*)")
+_WHEEL_METADATA = regex(r"(/.*)/rocm_sdk_core-(\d[^/-]*)\.dist-info")
+_CUDA_ROOT = regex(r"(/usr/local|/opt)/cuda(?:-(\d{1,2}\.\d{1,2}))?")
+_CUDA_FILE = regex(r"((?:/[^/]+)*/cuda[^/]*)/version\.(?:json|txt)")
 
 
 @dataclass(frozen=True, slots=True)

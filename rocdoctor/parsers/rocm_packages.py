@@ -8,19 +8,19 @@ are left out. Names: install page of 10.0, Debian, Fedora and Arch package lists
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.rocm_install import decode_release, plausible, release_key
 
 Stream = Literal["classic", "core", "distribution", "wheel"]
 
 MAX_PACKAGES = 100_000
 
-_ROCM_NAME = re.compile(
+_ROCM_NAME = regex(
     r"(?:rocm(?:$|[-_\d.])|rocm(?:info|fft)"
     r"|roc(?:alution|al|blas|fft|jpeg|decode|prim|profiler|rand|shmem|solver|sparse|thrust|tracer|wmma|r-|gdb)"
     r"|hip(?:$|-|blas|cc|cub|fft|fort|ify|rand|solver|sparse|tensor)|hsa(?:-|kmt)|lib(?:amdhip64|hsa-runtime64|hsakmt)"
@@ -29,9 +29,9 @@ _ROCM_NAME = re.compile(
     r"|rccl|miopen|comgr|composablekernel|amd-?smi|migraphx|mivisionx|rpp(?:$|-)|rdc(?:$|-)|half(?:$|\d)|openmp-extras"
     r"|amdrocm)"
 )
-_VENDOR_VERSION = re.compile(r"(?:\d+:)?\d[\w.]*\.(\d{5,6})(?:[-~+].*)?")
-_NAMED_RELEASE = re.compile(r"^[a-z][a-z_-]*?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?=$|-)")
-_PLAIN_VERSION = re.compile(r"(?:\d+:)?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?![\d])")
+_VENDOR_VERSION = regex(r"(?:\d+:)?\d[\w.]*\.(\d{5,6})(?:[-~+].*)?")
+_NAMED_RELEASE = regex(r"^[a-z][a-z_-]*?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?=$|-)")
+_PLAIN_VERSION = regex(r"(?:\d+:)?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)(?![\d])")
 # Meta packages of AMD's repository that no distribution has: before 4.0 nothing else tells them apart.
 _AMD_META = frozenset(["rocm-dev", "rocm-dkms", "rocm-libs", "rocm-utils"])
 

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers import rocm_smi_tables as tables
 from rocdoctor.parsers.json_text import JsonText, load_json
 from rocdoctor.parsers.rocm_smi_keys import read_key
@@ -52,14 +53,12 @@ class _Reading:
             gpu["lines"].setdefault(name, line)
 
 
-_GPU_LINE = re.compile(r"\s*GPU\[(\d{1,4})\]\s{0,40}:\s{0,10}(.*)\Z")
-_TITLE = re.compile(r"[=_ -]{2,}\s{0,3}([A-Za-z%][^=]{0,80}?)\s{0,3}=+\s*\Z")
-_PAIR = re.compile(r"(.{1,80}?) between (?:DRM devices|two GPUs) (\d{1,4}) and (\d{1,4})\Z")
-_WARNING = re.compile(r"\s*(?:WARNING|WARN)\b", re.IGNORECASE)
-_ERROR = re.compile(r"\s*(?:ERROR\b|rsmi_\w{1,60}\(|Unable to |No AMD GPUs|cat: /sys/module/amdgpu|Exception caught)")
-_NO_DRIVER = re.compile(
-    r"driver not initialized|amdgpu not found in modules|/sys/module/amdgpu/initstate: No such file"
-)
+_GPU_LINE = regex(r"\s*GPU\[(\d{1,4})\]\s{0,40}:\s{0,10}(.*)\Z")
+_TITLE = regex(r"[=_ -]{2,}\s{0,3}([A-Za-z%][^=]{0,80}?)\s{0,3}=+\s*\Z")
+_PAIR = regex(r"(.{1,80}?) between (?:DRM devices|two GPUs) (\d{1,4}) and (\d{1,4})\Z")
+_WARNING = regex(r"\s*(?:WARNING|WARN)\b", re.IGNORECASE)
+_ERROR = regex(r"\s*(?:ERROR\b|rsmi_\w{1,60}\(|Unable to |No AMD GPUs|cat: /sys/module/amdgpu|Exception caught)")
+_NO_DRIVER = regex(r"driver not initialized|amdgpu not found in modules|/sys/module/amdgpu/initstate: No such file")
 _LINK_TITLES = {
     "weight": "weight",
     "hops": "hops",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import (
     gfx_name,
     hex_int,
@@ -105,10 +106,10 @@ _FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "xgmi error count": ("xgmi_error_count", _count),
 }
 
-_TEMPERATURE = re.compile(r"temperature \(sensor (.{1,40})\) \(c\)\Z")
-_CLOCK = re.compile(r"([a-z0-9]{1,12}) clock (level|speed)\Z")
-_FIRMWARE = re.compile(r"(.{1,40}) firmware version\Z", re.IGNORECASE)
-_IN_BRACKETS = re.compile(r"\(\s{0,3}([0-9.]{1,12}\s{0,2}[A-Za-z/]{0,6})[^)]{0,20}\)")
+_TEMPERATURE = regex(r"temperature \(sensor (.{1,40})\) \(c\)\Z")
+_CLOCK = regex(r"([a-z0-9]{1,12}) clock (level|speed)\Z")
+_FIRMWARE = regex(r"(.{1,40}) firmware version\Z", re.IGNORECASE)
+_IN_BRACKETS = regex(r"\(\s{0,3}([0-9.]{1,12}\s{0,2}[A-Za-z/]{0,6})[^)]{0,20}\)")
 
 
 def read_key(key: str, value: str) -> dict[str, Any]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.rocm_smi_keys import read_key
 from rocdoctor.parsers.text import number, pci_address, quantity, to_gt_s, to_int, to_width, value_of
 
 # Names of two words first; everything else in a header is one word.
-_HEADER_WORD = re.compile(
+_HEADER_WORD = regex(
     r"\[Model : Revision\]|Temp \(\w{1,20}\)|SCLK OD|MCLK OD|GFX RAS|SDMA RAS|UMC RAS|GFX VER|PARTITION ID|\S{1,40}"
 )
-_ROW_CELL = re.compile(r"\[[^\]\n]{1,40}\]|[^\s,]{1,80}(?:,\s{0,12}[^\s,]{1,80}){0,3}")
-_MATRIX_ROW = re.compile(r"\s*GPU(\d{1,4})\s+(?!GPU)(\S.*)\Z")
-_RAS_ROW = re.compile(
+_ROW_CELL = regex(r"\[[^\]\n]{1,40}\]|[^\s,]{1,80}(?:,\s{0,12}[^\s,]{1,80}){0,3}")
+_MATRIX_ROW = regex(r"\s*GPU(\d{1,4})\s+(?!GPU)(\S.*)\Z")
+_RAS_ROW = regex(
     r"\s*([A-Z][A-Z0-9_]{1,24})\s+(ENABLED|DISABLED|NONE|PARITY|SINGLE_C|MULTI_UC|POISON|UNKNOWN ERROR)\b"
     r"(?:\s+(\d{1,18}))?(?:\s+(\d{1,18}))?\s*\Z"
 )

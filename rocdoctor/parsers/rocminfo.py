@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import MAX_FIELD, gfx_name, lines_of, pci_from_bdfid, to_bytes, to_int, value_of
 
 MAX_AGENTS = 1024
@@ -129,17 +130,17 @@ class RocmInfo:
         return tuple(agent for agent in self.agents if agent.is_gpu)
 
 
-_AGENT = re.compile(r"Agent (\d{1,5})\Z")
-_PART = re.compile(r"(Pool|ISA) (\d{1,5})\Z")
-_LOADED = re.compile(r"ROCk module(?: version (\S{1,80}))? is (NOT )?loaded", re.IGNORECASE)
-_KFD_ERROR = re.compile(r"Unable to open /dev/kfd read-write: (.{1,200})")
-_NOT_MEMBER = re.compile(r"(\S{1,100}) is not member of \"([^\"]{1,60})\" group")
-_MEMBER = re.compile(r"(\S{1,100}) is member of \"?([^\"\s]{1,60})\"? group")
-_HSA_SITE = re.compile(r"hsa api call failure at:? (.{1,400})")
-_HSA_RETURN = re.compile(r"Call returned (HSA_[A-Z0-9_]{1,80}|\d{1,6}|0x[0-9a-fA-F]{1,8})[:.]?\s{0,20}(.{0,1000})")
-_GROUP_FAILED = re.compile(r"Failed to (?:get|find) .{0,200}", re.IGNORECASE)
+_AGENT = regex(r"Agent (\d{1,5})\Z")
+_PART = regex(r"(Pool|ISA) (\d{1,5})\Z")
+_LOADED = regex(r"ROCk module(?: version (\S{1,80}))? is (NOT )?loaded", re.IGNORECASE)
+_KFD_ERROR = regex(r"Unable to open /dev/kfd read-write: (.{1,200})")
+_NOT_MEMBER = regex(r"(\S{1,100}) is not member of \"([^\"]{1,60})\" group")
+_MEMBER = regex(r"(\S{1,100}) is member of \"?([^\"\s]{1,60})\"? group")
+_HSA_SITE = regex(r"hsa api call failure at:? (.{1,400})")
+_HSA_RETURN = regex(r"Call returned (HSA_[A-Z0-9_]{1,80}|\d{1,6}|0x[0-9a-fA-F]{1,8})[:.]?\s{0,20}(.{0,1000})")
+_GROUP_FAILED = regex(r"Failed to (?:get|find) .{0,200}", re.IGNORECASE)
 
-_BREAKS_IN = re.compile(r"/dev/kfd|hsa api call|Call returned|ROCk module")
+_BREAKS_IN = regex(r"/dev/kfd|hsa api call|Call returned|ROCk module")
 _SYSTEM_TEXT = {"Runtime Version": "runtime_version", "Runtime Ext Version": "runtime_ext_version"}
 _SYSTEM_FLAG = {"XNACK enabled": "xnack_enabled", "DMAbuf Support": "dmabuf_support", "VMM Support": "vmm_support"}
 _AGENT_TEXT = {

@@ -6,15 +6,16 @@ src/sinfo/opts.c (22.05 to 24.11).
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+
+from rocdoctor.lazy_re import regex
 
 _MAX_LINES = 100_000
 _MAX_NODES = 20_000
-_FIELD = re.compile(r"(?:^|\s)(NodeName|State|Gres|Reason)=")
-_SET_BY = re.compile(r"\s{0,4}\[([^\s@\[\]]{1,64})@([^\s\[\]]{4,40})\]\s*\Z")
-_NAME = re.compile(r"[A-Za-z0-9][\w.,\[\]-]{0,400}\Z")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?|Unknown|\d\d/\d\d-\d\d:\d\d:\d\d")
+_FIELD = regex(r"(?:^|\s)(NodeName|State|Gres|Reason)=")
+_SET_BY = regex(r"\s{0,4}\[([^\s@\[\]]{1,64})@([^\s\[\]]{4,40})\]\s*\Z")
+_NAME = regex(r"[A-Za-z0-9][\w.,\[\]-]{0,400}\Z")
+_STAMP = regex(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?|Unknown|\d\d/\d\d-\d\d:\d\d:\d\d")
 # Every state, in its long and its short form; drained, draining and the like stand for a flag beside another state.
 _WORDS = (
     "allocated alloc idle mixed mix completing comp planned plnd reserved resv maint maintenance down drained drain "

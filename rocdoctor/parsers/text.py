@@ -8,20 +8,22 @@ from __future__ import annotations
 import math
 import re
 
+from rocdoctor.lazy_re import regex
+
 MAX_LINES = 100_000
 # Longer than any name that a tool prints for one value; a longer field is not a value but noise.
 MAX_FIELD = 4096
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00\x07\x08\x0e\x0f]")
-_NUMBER = re.compile(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?")
-_PLAIN_INT = re.compile(r"[-+]?\d{1,40}\Z")
-_HEX_INT = re.compile(r"0[xX][0-9a-fA-F]{1,32}\Z")
-_UNIT = re.compile(r"\s*\(?([A-Za-z%°µ/]{1,12})")
-_PCI = re.compile(
+_ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00\x07\x08\x0e\x0f]")
+_NUMBER = regex(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?")
+_PLAIN_INT = regex(r"[-+]?\d{1,40}\Z")
+_HEX_INT = regex(r"0[xX][0-9a-fA-F]{1,32}\Z")
+_UNIT = regex(r"\s*\(?([A-Za-z%°µ/]{1,12})")
+_PCI = regex(
     r"(?<![0-9a-fA-F])(?<![0-9a-fA-F][:.])(?:([0-9a-fA-F]{1,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})\.([0-7])"
     r"(?![0-9a-fA-F]|[:.][0-9a-fA-F])"
 )
-_GFX = re.compile(r"(?<![A-Za-z0-9])gfx([0-9]{1,4}[0-9a-f]?)(?![0-9A-Za-z])", re.IGNORECASE)
+_GFX = regex(r"(?<![A-Za-z0-9])gfx([0-9]{1,4}[0-9a-f]?)(?![0-9A-Za-z])", re.IGNORECASE)
 
 _NO_VALUE = frozenset(
     {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.probe_json import Record, dicts, flag, strings, text, whole
 
-_ROCM = re.compile(r"\+rocm[0-9]")
-_CUDA = re.compile(r"\+cu[0-9]{2,3}")
+_ROCM = regex(r"\+rocm[0-9]")
+_CUDA = regex(r"\+cu[0-9]{2,3}")
 
 
 @dataclass(frozen=True, slots=True)

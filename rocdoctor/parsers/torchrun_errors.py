@@ -11,11 +11,12 @@ import json
 import re
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.job_lines import JobLine, Joined, job_lines, joined, seconds_of
 
 _MAX_FAILURES = 4096
 
-_FAILURE = re.compile(
+_FAILURE = regex(
     r"\[(?P<number>\d{1,6})\]:\s{1,40}time\s{0,8}:\s{0,4}(?P<time>[\d_:T -]{8,24}?)\s{1,40}"
     r"(?:host\s{0,8}:\s{0,4}(?P<host>\S{1,255})\s{1,40})?"
     r"rank\s{0,8}:\s{0,4}(?P<rank>\d{1,7})\s{1,8}\(local_rank:\s{1,8}(?P<local>\d{1,5})\)\s{1,40}"
@@ -24,17 +25,17 @@ _FAILURE = re.compile(
     r"error_file:\s{0,4}(?P<file>\S{1,400})"
 )
 _ROOT = "Root Cause (first observed failure)"
-_AGENT = re.compile(
+_AGENT = regex(
     r"failed \(exitcode: (?P<exit>-?\d{1,5})\)\s{1,4}local_rank: (?P<local>\d{1,5}) \(pid: (?P<pid>\d{1,10})\)"
 )
-_RESTART = re.compile(r"(?P<left>\d{1,5})/(?P<all>\d{1,5}) attempts left;\s{1,4}will restart worker group")
-_STOPPED = re.compile(
+_RESTART = regex(r"(?P<left>\d{1,5})/(?P<all>\d{1,5}) attempts left;\s{1,4}will restart worker group")
+_STOPPED = regex(
     r"Received (?P<word>\S{1,24}) death signal, shutting down workers|Process \d{1,9} got signal: (?P<number>\d{1,3})"
 )
-_ERROR_FILE = re.compile(r'\{\s{0,40}"message"\s{0,4}:\s{0,4}\{\s{0,40}"')
-_ATTEMPT = re.compile(r"attempt_\d{1,4}/(\d{1,5})/error\.json")
-_RAISED = re.compile(r"([A-Za-z_][\w.]{0,120})(?:: (.{0,1000}))?")
-_FRAME_LINE = re.compile(r'  File "([^"\n]{1,400})", line (\d{1,7}), in (\S{1,120})')
+_ERROR_FILE = regex(r'\{\s{0,40}"message"\s{0,4}:\s{0,4}\{\s{0,40}"')
+_ATTEMPT = regex(r"attempt_\d{1,4}/(\d{1,5})/error\.json")
+_RAISED = regex(r"([A-Za-z_][\w.]{0,120})(?:: (.{0,1000}))?")
+_FRAME_LINE = regex(r'  File "([^"\n]{1,400})", line (\d{1,7}), in (\S{1,120})')
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,19 @@ before it is kept and flagged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
+
+from rocdoctor.lazy_re import regex
 
 MAX_CHARACTERS = 16 * 1024 * 1024
 MAX_DEPTH = 200
 MAX_ELEMENTS = 100_000
 # Expat is fed in pieces, so that an oversized document costs no second copy of itself.
 _CHUNK = 1 << 20
-_PROLOG = re.compile(r"<(?:\?xml\b|!DOCTYPE\b)")
-_START = re.compile(r"<(?:!--|[A-Za-z_])")
+_PROLOG = regex(r"<(?:\?xml\b|!DOCTYPE\b)")
+_START = regex(r"<(?:!--|[A-Za-z_])")
 
 
 @dataclass(frozen=True, slots=True)

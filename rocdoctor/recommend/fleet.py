@@ -12,6 +12,7 @@ from typing import Any
 
 from rocdoctor.knowledge.older import OlderCard, older_card
 from rocdoctor.knowledge.tables import GpuProfile, all_profiles, profiles_by_name
+from rocdoctor.lazy_re import regex
 from rocdoctor.recommend.errors import SpecError
 from rocdoctor.recommend.fabrics import CARDS_PER_NODE, described_fabric
 from rocdoctor.recommend.gpus import GIB, read_gpu
@@ -24,11 +25,11 @@ _USUAL_NODE = 8
 _HOST_MEMORY = 3.0
 _MOST_NODES = 100_000
 
-_COUNT_FIRST = re.compile(r"(\d{1,5})(?:\s*[x×*]\s*|\s+)(?=\S)(.+)\Z", re.IGNORECASE)
-_COUNT_LAST = re.compile(r"(.+?)(?:\s+[x×*]\s*|[×*])(\d{1,5})\Z", re.IGNORECASE)
-_STATED = re.compile(r"(.+?)\s*:\s*(\d{1,4}(?:\.\d{1,2})?)\s*(gib|gb|g)?\Z", re.IGNORECASE)
+_COUNT_FIRST = regex(r"(\d{1,5})(?:\s*[x×*]\s*|\s+)(?=\S)(.+)\Z", re.IGNORECASE)
+_COUNT_LAST = regex(r"(.+?)(?:\s+[x×*]\s*|[×*])(\d{1,5})\Z", re.IGNORECASE)
+_STATED = regex(r"(.+?)\s*:\s*(\d{1,4}(?:\.\d{1,2})?)\s*(gib|gb|g)?\Z", re.IGNORECASE)
 # Words beside a name that make no other part of it.
-_FILL = re.compile(
+_FILL = regex(
     r"amd|ati|nvidia|geforce|tesla|quadro|radeon|instinct|rtx|gtx|rx|pro|ai|sxm\d?|oam|pcie?|pci-?e|hbm\d?e?|"
     r"\d{1,3}\s?gi?b?|gpus?|cards?|accelerators?|graphics",
     re.IGNORECASE,

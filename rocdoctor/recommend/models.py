@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from rocdoctor.knowledge.load import profiles_folder, read_table
+from rocdoctor.lazy_re import regex
 from rocdoctor.recommend.errors import SpecError, amount, flag, table, whole
 from rocdoctor.recommend.shapes import Latent, Model, counted_parameters
 
@@ -38,7 +39,7 @@ _COUNTED = _UNGATED | _QK_NORM | {
     "granite", "olmo", "olmo2", "stablelm", "internlm2", "yi", "baichuan",
 }  # fmt: skip
 # Types that are no decoders of attention and feed-forward layers.
-_OTHER = re.compile(
+_OTHER = regex(
     r"mamba|rwkv|jamba|bamba|zamba|recurrent_gemma|hyena|bert|electra|(?:^|[_-])[a-z]?[mu]?t5|^m?bart$|pegasus|marian|"
     r"whisper|wav2vec|^vit|^clip|^dino|^swin|^blenderbot|^led$|^longformer|^big_?bird"
 )

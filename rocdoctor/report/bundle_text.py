@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import SmokeRun
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import whole_number
 from rocdoctor.report.clean import one_line
 from rocdoctor.report.text import render
@@ -31,7 +32,7 @@ _MARKS = (
     ("serial number", "serial numbers", r"(?<![\w-])(?:serial|wwn)-\d+\b"),
     ("wireless network", "wireless networks", r"(?<![\w-])ssid-\d+\b"),
 )  # fmt: skip
-_PATTERNS = tuple((one, several, re.compile(pattern, re.MULTILINE)) for one, several, pattern in _MARKS)
+_PATTERNS = tuple((one, several, regex(pattern, re.MULTILINE)) for one, several, pattern in _MARKS)
 
 
 def masked_counts(texts: Iterable[str]) -> list[tuple[str, int, int]]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from unicodedata import category
 
-_UNSAFE = re.compile(
+from rocdoctor.lazy_re import regex
+
+_UNSAFE = regex(
     # Strings that a terminal takes in up to a terminator (titles, clipboard); unterminated, only their start goes.
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,500}(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     r"|\x1b[ -/]{0,8}[0-~]"
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"  # what is left of control characters
 )
-_BLANKS = re.compile(r"\s+")
+_BLANKS = regex(r"\s+")
 # Categories of characters without a shape: format marks (direction, joiners, tags), line and paragraph separators,
 # halves of characters. Those of _NAMELESS are shown as one sign, since nobody can say what a font makes of them.
 _SHAPELESS = frozenset(("Cc", "Cf", "Zl", "Zp", "Cs"))

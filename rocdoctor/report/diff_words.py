@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rocdoctor.compare.differ import Comparison, Difference, Kind
+from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import one_line
 from rocdoctor.report.subjects import number_ranges
 
 NOT_KNOWN = "not known there"
-_PLACE = re.compile(r"gpu (\d{1,6})\Z")
+_PLACE = regex(r"gpu (\d{1,6})\Z")
 
 
 @dataclass(frozen=True, slots=True)

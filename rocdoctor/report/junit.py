@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rocdoctor.diagnose import Diagnosis
+from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import clean
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def safe(text: str) -> str:

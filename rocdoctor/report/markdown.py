@@ -6,23 +6,24 @@ import re
 
 from rocdoctor.check import Finding
 from rocdoctor.diagnose import Diagnosis
+from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.headline import headline
 from rocdoctor.report.subjects import grouped, subjects_text
 from rocdoctor.report.summary import machine_lines
 from rocdoctor.report.unanswered import unanswered_lines
 
-_MARKUP = re.compile(r"([\\\[\]*|])")
+_MARKUP = regex(r"([\\\[\]*|])")
 _MAX_VALUE = 160
 # What a page of issues turns into a notice or a link: @name, #12, GH-12, owner/name#12, addresses, long hashes.
-_LIVE = re.compile(
+_LIVE = regex(
     r"(?:(?:https?|ftp)://|www\.|(?:mailto|xmpp):)[^\s<>\"'`|]{1,300}|(?:[\w.-]{1,60}/[\w.-]{1,60})?#\d{1,9}\b|"
     r"\bGH-\d{1,9}\b|@[\w/-]{1,80}|\b(?=[0-9a-f]{0,40}\d)[0-9a-f]{7,40}\b(?!:[0-9a-f]{2}\b)",
     re.IGNORECASE,
 )
-_LOOSE = re.compile(r"(?<![^\W_])_|_(?![^\W_])|~(?=~)|\$(?=[^$]{1,80}\$)")
+_LOOSE = regex(r"(?<![^\W_])_|_(?![^\W_])|~(?=~)|\$(?=[^$]{1,80}\$)")
 # What makes a heading, a list, a quotation or a line of a text that begins with it.
-_BLOCK = re.compile(r"\s*(?:\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|[-+](?:\s|\Z)|>|-{2}|={2}|~{3}))")
+_BLOCK = regex(r"\s*(?:\d{1,9}(?=[.)](?:\s|\Z))|(?=#{1,6}(?:\s|\Z)|[-+](?:\s|\Z)|>|-{2}|={2}|~{3}))")
 
 
 def plain(text: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import one_line
 from rocdoctor.smoke.nodes.findings import NodeFinding, numbers
 from rocdoctor.smoke.nodes.lead import Outcome
@@ -102,9 +103,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w)|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))"
-)
+_ADDRESS = regex(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w)|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))")
 
 
 def discreet(value: Any, names: Sequence[str] = (), masker: Masker | None = None) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rocdoctor.check import SEVERITIES, Finding, Verdict
+from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import one_line
 
-_NUMBERED = re.compile(r"gpu (\d{1,6})(?: \(([^)]*)\))?\Z")
+_NUMBERED = regex(r"gpu (\d{1,6})(?: \(([^)]*)\))?\Z")
 
 
 def number_ranges(numbers: Iterable[int]) -> str:

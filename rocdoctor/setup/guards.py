@@ -5,9 +5,9 @@ A test is a line of shell over the functions of ``script.py``. An action that no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.setup.plan import Action
 from rocdoctor.setup.typed import quoted
 
@@ -21,10 +21,10 @@ _REFRESH = frozenset(("update", "refresh"))
 # They ask a person, or end the machine's session.
 _BY_HAND = frozenset(("mokutil", "newgrp", "passwd"))
 _ENDS = frozenset(("reboot", "shutdown", "poweroff", "halt"))
-_PACKAGE = re.compile(r"[a-z0-9][A-Za-z0-9.+_-]*\Z")
-_PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!_-]+\Z")
+_PACKAGE = regex(r"[a-z0-9][A-Za-z0-9.+_-]*\Z")
+_PINNED = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!_-]+\Z")
 _LABELLED = ("torch", "torchvision", "torchaudio")
-_LABEL = re.compile(r"/((?:rocm|cu|xpu|cpu)[0-9.]*)/?\Z")
+_LABEL = regex(r"/((?:rocm|cu|xpu|cpu)[0-9.]*)/?\Z")
 _CHANGING = frozenset(("install", "remove", "purge", "autoremove", "upgrade", "full-upgrade", "dist-upgrade",
                        "downgrade", "reinstall", "groupinstall", "swap", "distro-sync"))  # fmt: skip
 _APT, _DNF = ("apt", "apt-get"), ("dnf", "yum")

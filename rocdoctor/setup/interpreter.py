@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rocdoctor.check import Evidence, cite
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.knowledge.compat import series
+from rocdoctor.lazy_re import regex
 from rocdoctor.setup.situation import Situation
 
 # Where a new virtual environment is proposed. Not in the current folder: a plan does not know where it is read.
@@ -17,7 +18,7 @@ _KINDS = {
     "uv": "an interpreter of uv", "pyenv": "an interpreter of pyenv", "nix": "an interpreter of Nix",
 }  # fmt: skip
 # What a path of the evidence may hold to stand in a command (home folders may have any letters).
-_PATH = re.compile(r"(?:/|~/)[\w./+@~ -]{1,400}")
+_PATH = regex(r"(?:/|~/)[\w./+@~ -]{1,400}")
 _SYSTEMS = ("lxc", "systemd-nspawn")
 _SYSTEM = ("/usr/bin/", "/bin/", "/usr/local/bin/", "/run/current-system/")
 

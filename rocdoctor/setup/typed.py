@@ -10,18 +10,19 @@ import re
 import shlex
 from collections.abc import Iterable
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.setup.plan import Action
 
 Tokens = tuple[str, ...]
 
 # What only the user's shell knows: the words of a plan may name these two anywhere, nothing else is expanded.
-_EXPANDED = re.compile(r"\$(USER|HOME)(?![A-Za-z0-9_])")
+_EXPANDED = regex(r"\$(USER|HOME)(?![A-Za-z0-9_])")
 # A whole word: the interpreter that whoever runs a script names in this variable.
 PYTHON = "$PYTHON"
-_HOME = re.compile(r"\A~(?=/|\Z)")
-_SPECIAL = re.compile(r'([\\"$`])')
-_LIVE = re.compile(r"[$`]")  # in single quotes they look like a mistake to shellcheck
-_OPEN = re.compile(r"\{[a-z_0-9]+\}|<[a-z][a-z ._-]*>|\.\.\.\Z")
+_HOME = regex(r"\A~(?=/|\Z)")
+_SPECIAL = regex(r'([\\"$`])')
+_LIVE = regex(r"[$`]")  # in single quotes they look like a mistake to shellcheck
+_OPEN = regex(r"\{[a-z_0-9]+\}|<[a-z][a-z ._-]*>|\.\.\.\Z")
 
 
 def quoted(word: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from rocdoctor.lazy_re import regex
+
 _MAX_CHARACTERS = 300
 _ROOT = "root cause (first observed failure)"
 # Lines of torchrun's table that name nobody's machine and tell something.
 _FIELDS = ("rank", "exitcode", "traceback")
 _STATUS = "exits with return code"
-_PREFIX = re.compile(r"^(?:[IWEF]\d{4} [\d:.]+ +\d+ [^\s\]]+\] ?|\[[^\]]{0,80}\] ?)+")
-_TELLING = re.compile(
+_PREFIX = regex(r"^(?:[IWEF]\d{4} [\d:.]+ +\d+ [^\s\]]+\] ?|\[[^\]]{0,80}\] ?)+")
+_TELLING = regex(
     r"\b\w*(?:error|exception)\b|exits with return code|\bno module named\b|\bnot found\b|\bcannot\b|\bfailed\b"
     r"|\btimed out\b|\brefused\b",
     re.IGNORECASE,

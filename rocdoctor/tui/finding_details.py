@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from rocdoctor.check import Evidence
 from rocdoctor.diagnose import Diagnosis, NextStep
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.lazy_re import regex
 from rocdoctor.question_commands import command_of
 from rocdoctor.shell_command import ShellCommand, shell
 from rocdoctor.tui.excerpt import Excerpt, excerpt, merged
 from rocdoctor.tui.finding_list import Row
 
-_ASKED = re.compile(r"((?:read|run|list|stat|space|link|open|env|python)\b[^:]{0,300}?): ")
+_ASKED = regex(r"((?:read|run|list|stat|space|link|open|env|python)\b[^:]{0,300}?): ")
 
 
 @dataclass(frozen=True, slots=True)

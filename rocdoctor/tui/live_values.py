@@ -5,7 +5,6 @@ Without Textual. A look runs in a thread; what it waits for stands in ``Watch.wa
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +15,7 @@ from rocdoctor.evidence import value_or
 from rocdoctor.facts import Gpu
 from rocdoctor.gpu_health import external_reasons, heat_reasons
 from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.lazy_re import regex
 from rocdoctor.smoke.sampler import Reading, reading_of
 
 # Seconds between looks; 0 is off.
@@ -29,11 +29,11 @@ _AGAIN_S = 60.0
 RETRY_S = 60.0
 
 # What changes from one look to the next; everything else is asked once.
-_CHANGES = re.compile(
+_CHANGES = regex(
     r"_(?:input|average|cap|used)$|/pwm\d+(?:_enable)?$|/(?:gpu_busy_percent|gpu_metrics|runtime_status|"
     r"power_dpm_force_performance_level|pp_dpm_\w+|scaling_cur_freq)$"
 )
-_PLACE = re.compile(r"(/sys/class/drm/(card\d+)/|/sys/bus/pci/devices/([0-9a-f:.]+)/|/sys/class/hwmon/hwmon\d+/)")
+_PLACE = regex(r"(/sys/class/drm/(card\d+)/|/sys/bus/pci/devices/([0-9a-f:.]+)/|/sys/class/hwmon/hwmon\d+/)")
 # The kernel answers these without asking the device.
 _HARMLESS = ("/uevent", "/power/runtime_status")
 # Of clocks that are held down by what a user set up, or by nothing to do.

@@ -16,6 +16,7 @@ from typing import Literal
 
 from rocdoctor.check import Verdict
 from rocdoctor.host.base import Answer, Host, Kind, run
+from rocdoctor.lazy_re import regex
 from rocdoctor.tui.finding_details import reads_itself
 from rocdoctor.tui.finding_list import Row
 
@@ -23,11 +24,11 @@ from rocdoctor.tui.finding_list import Row
 # evidence is not of a live machine.
 Way = Literal["check", "program", "shell", "elsewhere"]
 
-_CHECK = re.compile(r"rocdoctor check ([a-z0-9]+(?:-[a-z0-9]+)*)")
+_CHECK = regex(r"rocdoctor check ([a-z0-9]+(?:-[a-z0-9]+)*)")
 # A quoted part without anything that a shell would expand in it; outside of quotes only plain words.
-_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"$`\\!\n]*\"")
-_PLAIN = re.compile(r"[A-Za-z0-9 _./:=,+@%-]*")
-_PYTHON = re.compile(r"(?:[\w./-]*/)?python3?(?:\.\d+)?")
+_QUOTED = regex(r"'[^'\n]*'|\"[^\"$`\\!\n]*\"")
+_PLAIN = regex(r"[A-Za-z0-9 _./:=,+@%-]*")
+_PYTHON = regex(r"(?:[\w./-]*/)?python3?(?:\.\d+)?")
 # Programs that only look, where their first argument and the others are like this.
 _ANY, _NONE = r"[^\n]*", r"(?!)"
 _LOOKING: dict[str, tuple[str, str]] = {

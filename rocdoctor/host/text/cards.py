@@ -12,6 +12,7 @@ from rocdoctor.host.text.index import Index, ascending
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_card, sentence_around
 from rocdoctor.knowledge.older import older_card
 from rocdoctor.knowledge.tables import gfx_target, profiles_by_name
+from rocdoctor.lazy_re import regex
 
 _AMD = (
     r"(?:AMD[ /]{1,2})?(?:ATI )?(?:Radeon(?:\(TM\))?[ _-])?(?:"
@@ -40,12 +41,12 @@ _NVIDIA = (
     r"|(?<=\d )(?:M40|M60|K80|P40|A40|A30|A10G?|L40|L4|T4|P4|A6000)|(?<=\d x )(?:M40|M60|K80|P40|A40|A30|"
     r"A10G?|L40|L4|T4|P4|A6000)|(?<=\dx )(?:M40|M60|K80|P40|A40|A30|A10G?|L40|L4|T4|P4|A6000)"
 )
-_CARD = re.compile(
+_CARD = regex(
     rf"(?<![\w./\\=-])(?P<amd>{_AMD})(?![\w/\\])|(?<![\w./\\=-])(?P<nvidia>{_NVIDIA})(?![\w/\\])|(?<![\w-])"
     rf"(?P<intel>(?:Intel )?Arc (?:Pro )?[AB]\d{{2,3}}M?)\b",
     re.IGNORECASE,
 )
-_GFX = re.compile(
+_GFX = regex(
     r"(?<![A-Za-z0-9_./=;,-])(?:amdgcn-amd-amdhsa--)?(gfx[0-9]{3,4}[0-9a-f]?)(?::[a-z+:-]{1,40})"
     r"?(?![\w;/.-]{0,255}(?:\.hsaco|\.dat|\.co\b))(?![A-Za-z0-9_])",
     re.IGNORECASE,
@@ -58,34 +59,34 @@ _WORDS_OF_CARDS = (
     "r9 ", "r7 ", "r5 ", "r9-", "0 xt", "0 ti", "0ti", "0 gre", "0xt", "0 super", "gpu ", "gpu:", "my ",
 )  # fmt: skip
 # One set of letters in front: the search steps over everything else.
-_NUMBERS = re.compile(
+_NUMBERS = regex(
     r"[ABGHKLMPRTVW](?:(?<=[ABHPV])[1-8]00|(?<=G)[BH]\d00|(?<=L)40|(?<=[KMPT])\d{1,2}(?![\d:])|(?<=W)[5-7]\d00"
     r"|(?<=R)9[67]00|(?<=A)[1-6]\d(?!\d))"
 )
 # The same with all digits equal.
-_ANY_NUMBER = re.compile(r"[ABHPV]000|G[BH]000|L00|[KMPT]00?(?![0:])|[RW]0000|A00(?!0)")
+_ANY_NUMBER = regex(r"[ABHPV]000|G[BH]000|L00|[KMPT]00?(?![0:])|[RW]0000|A00(?!0)")
 # Lists of targets, options of compilers and names of files say what was built, not what is in the machine.
-_BUILD = re.compile(
+_BUILD = regex(
     r"offload-arch|(?:AMDGPU|GPU|HIP)_(?:TARGETS|ARCH\w*)|ROCM_ARCH|CUDA_ARCH|AMDGPU_TARGET|-march=|"
     r"arch_list|TensileLibrary|\.hsaco|\.whl|github\.com/\S{1,200}(?:gfx)|https?://\S{0,200}gfx|"
     r"supported (?:gpu|arch|target)",
     re.IGNORECASE,
 )
-_NOT_ONE = re.compile(r"[ _-]{0,2}\(?(?:laptop|mobile|max-?q|notebook)", re.IGNORECASE)
-_COUNT = re.compile(
+_NOT_ONE = regex(r"[ _-]{0,2}\(?(?:laptop|mobile|max-?q|notebook)", re.IGNORECASE)
+_COUNT = regex(
     r"(?:(?<![\w.])(\d{1,2}) ?[x×*]? ?|\b(two|three|four|eight|dual|both) )(?:AMD |NVIDIA |of the |GeForce )?\Z",
     re.IGNORECASE,
 )
-_COUNT_AFTER = re.compile(r"\s?(?:[x×*] ?(\d{1,2})\b|\((\d{1,2}) ?(?:x|gpus|cards)\))", re.IGNORECASE)
-_GPUS = re.compile(
+_COUNT_AFTER = regex(r"\s?(?:[x×*] ?(\d{1,2})\b|\((\d{1,2}) ?(?:x|gpus|cards)\))", re.IGNORECASE)
+_GPUS = regex(
     r"\b(\d{1,2})[- ](?:gpus?|cards?|devices)\b|\b(two|three|four|eight|dual)[- ](?:identical |equal )"
     r"?(?:gpus?|cards?)\b",
     re.IGNORECASE,
 )
 _WORDS = {"two": 2, "dual": 2, "both": 2, "three": 3, "four": 4, "eight": 8}
-_CPU_LINE = re.compile(r"\b(?:CPU|Processor|Ryzen|EPYC|Athlon|Core i\d|Xeon|APU)\b", re.IGNORECASE)
+_CPU_LINE = regex(r"\b(?:CPU|Processor|Ryzen|EPYC|Athlon|Core i\d|Xeon|APU)\b", re.IGNORECASE)
 _MOST = 1000
-_CAPABILITY = re.compile(r"\bwith CUDA capability sm_(\d{2,3})\b")
+_CAPABILITY = regex(r"\bwith CUDA capability sm_(\d{2,3})\b")
 
 
 @dataclass(frozen=True, slots=True)

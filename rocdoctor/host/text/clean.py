@@ -8,41 +8,42 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rocdoctor.host.text.guides import guide_lines
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import strip_ansi
 
 MAX_LINES = 400_000
 MAX_LINE = 20_000
 
-_QUOTE = re.compile(r"[ \t]{0,3}>(?:>(?!>)|(?!>))[ \t]?")
-_FENCE = re.compile(r"[ \t]{0,12}(?:[-*][ \t]{1,3})?(`{3,12}|~{3,12})[ \t]*([A-Za-z0-9_+.{}#-]{0,30})[^`]{0,80}\Z")
+_QUOTE = regex(r"[ \t]{0,3}>(?:>(?!>)|(?!>))[ \t]?")
+_FENCE = regex(r"[ \t]{0,12}(?:[-*][ \t]{1,3})?(`{3,12}|~{3,12})[ \t]*([A-Za-z0-9_+.{}#-]{0,30})[^`]{0,80}\Z")
 # An assertion of a C program puts its condition between back quotes by itself.
-_INLINE = re.compile(r"(?<!`)(?<!Assertion )`(?!`)([^`\n]{1,400})`(?!`)")
+_INLINE = regex(r"(?<!`)(?<!Assertion )`(?!`)([^`\n]{1,400})`(?!`)")
 # Elements of web pages; those of other markup (nvidia-smi -x, hwloc) are text that counts.
-_TAG = re.compile(
+_TAG = regex(
     r"</?(?:details|summary|pre|code|br|p|div|span|table|thead|tbody|tfoot|tr|td|th|b|i|em|strong|a|ul|ol|"
     r"li|h[1-6]|img|"
     r"kbd|samp|tt|sub|sup|hr|font|blockquote|html|body|head|section|article|clipboard-copy|g-emoji|svg|path)"
     r"(?:\s[^<>]{0,2000})?/?>",
     re.IGNORECASE,
 )
-_STAMPED = re.compile(
+_STAMPED = regex(
     r"\s{0,12}(?:\[\s{0,8}\d{1,8}\.\d{6}\] "
     r"|(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S{0,16}) \S{1,64} kernel: )"
 )
 # The line of a device in the output of lspci, and those of its link.
-_DEVICE = re.compile(
+_DEVICE = regex(
     r"\s{0,40}(?:Lnk|Dev)(?:Cap|Sta|Ctl)2?:\s|"
     r"\s{0,12}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7] [A-Z][^:\[]{2,60}: \S"
 )
-_NEXT_DEVICE = re.compile(r"\s{0,12}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]\s")
-_GOES_ON = re.compile(r"\s{0,4}(?![\[$#>|+*-])\S.{0,120}\Z")
-_MARKUP = re.compile(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
-_CELL_END = re.compile(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
-_ROW = re.compile(r"<(/?)tr(?:\s[^<>]{0,500})?>", re.IGNORECASE)
-_ENTITY = re.compile(r"&(?:gt|lt|amp|quot|nbsp|apos|#39|#x27|#34|#x2F|#96);")
+_NEXT_DEVICE = regex(r"\s{0,12}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]\s")
+_GOES_ON = regex(r"\s{0,4}(?![\[$#>|+*-])\S.{0,120}\Z")
+_MARKUP = regex(r"</[A-Za-z]|<(?:br|hr|img|pre|tr|p)\b", re.IGNORECASE)
+_CELL_END = regex(r"</t[dh]>\s*<t[dh](?:\s[^<>]{0,500})?>", re.IGNORECASE)
+_ROW = regex(r"<(/?)tr(?:\s[^<>]{0,500})?>", re.IGNORECASE)
+_ENTITY = regex(r"&(?:gt|lt|amp|quot|nbsp|apos|#39|#x27|#34|#x2F|#96);")
 NO_DIGITS = str.maketrans("123456789", "000000000")
 _HEADS = ("#", "**", "__", " #", "  #")
-_HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
+_HEADING = regex(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
 # Characters that web pages and word processors put in the place of plain ones.
 _PLAIN = str.maketrans({
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u200b": None, "\u200c": None, "\u200d": None, "\ufeff": None,

@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from rocdoctor.lazy_re import regex
+
 Fate = Literal["former", "new", "wanted", "kept"]
 
 _FLAGS = re.IGNORECASE
@@ -26,7 +28,7 @@ _DETERMINER = (
     r"(?:(?:an?|my|our|the|this|that|one|two|his|her|their|old|older|previous|former|trusty|aging|"
     r"ageing|dying|dead|broken|used|single|AMD|NVIDIA|Radeon|GPU|card|from|of)\s){0,4}\(?"
 )
-_PLANNED = re.compile(
+_PLANNED = regex(
     r"\b(?:plan(?:s|ning|ned)? (?:to|on)|wants? to|would like to|i'd like to|going to|gonna|will|"
     r"would|should|consider\w*|"
     r"think\w* (?:of|about)|might|may|could|can i|if (?:i|we|you)|before (?:i|we)|worth|whether to|"
@@ -35,15 +37,15 @@ _PLANNED = re.compile(
     rf"(?:{_CHANGE}|{_MOVE}|buy\w*|sell\w*)\b",
     _FLAGS,
 )
-_WANTED = re.compile(
+_WANTED = regex(
     rf"\b(?:{_CHANGE}|{_MOVE})\b[^.;]{{0,100}}?\s(?:to|with|for|by)\s(?:\S+\s){{0,3}}\Z|\bbuy(?:ing)?\s(?:\S+\s){{0,3}}\Z",
     _FLAGS,
 )
-_MINE = re.compile(r"\b(?:my|our|this|these|the)\s(?:\w+\s)?\Z", _FLAGS)
+_MINE = regex(r"\b(?:my|our|this|these|the)\s(?:\w+\s)?\Z", _FLAGS)
 # "from X to": a change of the machine, where nothing but the choice of a device is meant.
-_UPGRADED_FROM = re.compile(rf"\b(?:up|down)grad(?:e|ed|ing)\s(?:\S+\s){{0,4}}?from\s{_DETERMINER}\Z", _FLAGS)
-_FROM = re.compile(rf"\b(?:{_CHANGE}|{_MOVE})\s(?:\S+\s){{0,4}}?from\s{_DETERMINER}\Z", _FLAGS)
-_UPGRADE_FROM = re.compile(
+_UPGRADED_FROM = regex(rf"\b(?:up|down)grad(?:e|ed|ing)\s(?:\S+\s){{0,4}}?from\s{_DETERMINER}\Z", _FLAGS)
+_FROM = regex(rf"\b(?:{_CHANGE}|{_MOVE})\s(?:\S+\s){{0,4}}?from\s{_DETERMINER}\Z", _FLAGS)
+_UPGRADE_FROM = regex(
     rf"\b(?:gpu|card|graphics card|hardware)? ?(?:upgrade|swap|change|"
     rf"switch)\b[^.;]{{0,30}}[ :(]\s?(?:from )?{_DETERMINER}\Z",
     _FLAGS,
@@ -54,33 +56,33 @@ _A_CARD = (
     r"\d{4} ?(?:XTX?|Ti|GRE|SUPER)?\b)"
 )
 # "X to Y", where Y is a card: not a version, a setting or the processor.
-_TO_AFTER = re.compile(rf"[^.;]{{0,40}}?(?:[\s)](?:to|with|for|by)\s|\s?(?:-{{1,2}}>|=>|→|➜)\s?){_A_CARD}", _FLAGS)
-_ARROW_AFTER = re.compile(r"\s?(?:\(\S{1,30}\) ?)?(?:-{1,2}>|=>|→|➜)\s?\w", _FLAGS)
-_GONE = re.compile(
+_TO_AFTER = regex(rf"[^.;]{{0,40}}?(?:[\s)](?:to|with|for|by)\s|\s?(?:-{{1,2}}>|=>|→|➜)\s?){_A_CARD}", _FLAGS)
+_ARROW_AFTER = regex(r"\s?(?:\(\S{1,30}\) ?)?(?:-{1,2}>|=>|→|➜)\s?\w", _FLAGS)
+_GONE = regex(
     rf"\b(?:replac(?:ed|ing)|sold(?: off)?|got rid of|gave away|given away|ditched|retired|traded(?: in)?|exchanged|"
     rf"rma'?d|sent back|(?:i|we)(?:'ve| have)? returned|threw (?:away|out)|scrapped)\s{_DETERMINER}\Z",
     _FLAGS,
 )
-_SWAPPED = re.compile(rf"\b(?:swapp?(?:ed|ing)(?: out)?|changed|switched out|upgraded)\s{_DETERMINER}\Z", _FLAGS)
-_WAS_REPLACED = re.compile(
+_SWAPPED = regex(rf"\b(?:swapp?(?:ed|ing)(?: out)?|changed|switched out|upgraded)\s{_DETERMINER}\Z", _FLAGS)
+_WAS_REPLACED = regex(
     r"[\s,)]{0,3}(?:\S+\s){0,2}?(?:was|were|got|has been|have been|had been|is|died and was|(?:has |"
     r"had )?died,? so)\s(?:\w+\s){0,2}?"
     r"(?:replaced|swapped|sold|traded|exchanged|retired|rma'?d|returned|upgraded to|sent back|scrapped)\b",
     _FLAGS,
 )
-_IN_ITS_PLACE = re.compile(
+_IN_ITS_PLACE = regex(
     rf"\b(?:{_CHANGE}|{_MOVE}|sold|got rid of|ditched|retired|returned)\b[^.;]{{0,100}}?"
     rf"(?:\s(?:to|with|for|by|and (?:bought|got|installed|put in))\s|\s?(?:-{{1,2}}>|=>|→|➜)\s?){_DETERMINER}"
     r"(?:(?:brand )?new\s|shiny\s|second-?hand\s){0,2}(?:\w+,?\s)?\Z",
     _FLAGS,
 )
-_NEW = re.compile(
+_NEW = regex(
     r"\b(?:brand[ -])?new(?:er)?(?:\s(?:one|card|gpu|graphics card|video card))?(?:\s?(?:is|was|:|=|-|"
     r"\())?\s?(?:an?\s|the\s|my\s)?"
     r"(?:AMD\s|NVIDIA\s|Radeon\s)?\Z",
     _FLAGS,
 )
-_HAD = re.compile(
+_HAD = regex(
     r"\b(?:(?:i |we )?used to (?:have|own|use|run)|(?:i|we) (?:previously|formerly) (?:had|owned|used|ran)|"
     r"(?:previously|formerly|earlier),? (?:i|we) (?:had|owned|used|ran)|"
     r"previous(?:ly)?(?: card| gpu)?(?: (?:had|with|on|was|is|using))?:?|formerly|before (?:that|this|"
@@ -90,15 +92,15 @@ _HAD = re.compile(
     r"\s?(?:an?\s|the\s|my\s)?(?:AMD\s|NVIDIA\s|Radeon\s)?\Z",
     _FLAGS,
 )
-_OLD = re.compile(r"\b(?:my|our|the)\s(?:old|previous|former|prior)\s(?:AMD\s|NVIDIA\s|Radeon\s)?\Z", _FLAGS)
+_OLD = regex(r"\b(?:my|our|the)\s(?:old|previous|former|prior)\s(?:AMD\s|NVIDIA\s|Radeon\s)?\Z", _FLAGS)
 # What belongs to a card may be exchanged without it, and cards may change their places.
-_PART_OF_IT = re.compile(
+_PART_OF_IT = regex(
     r"(?:'s?)?\s?(?:'s |card'?s? |gpu'?s? )?(?:fans?|coolers?|heat ?sink|thermal|paste|pads?|risers?|"
     r"cables?|bios|vbios|"
     r"drivers?|firmware|backplate|shroud|power|slots?|bracket|box|machine|rig|server|node|pc|laptop|instance)\b|'s\b",
     _FLAGS,
 )
-_PLACES = re.compile(
+_PLACES = regex(
     r"\b(?:slots?|places?|positions?|order|around|cables?|ports?|(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES|both|drivers?)\b",
     _FLAGS,
 )

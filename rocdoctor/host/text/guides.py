@@ -10,69 +10,71 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-_ASKED = re.compile(r"[\s*_#>-]{0,8}Q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.IGNORECASE)
-_ANSWERED = re.compile(r"(?:^|[\s*_])[\s*_#>-]{0,8}A(?:nswer)?\s?\d{0,3}\s?[*_]{0,2}[.:)][*_]{0,2}\s", re.IGNORECASE)
-_HEADING = re.compile(
+from rocdoctor.lazy_re import regex
+
+_ASKED = regex(r"[\s*_#>-]{0,8}Q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.IGNORECASE)
+_ANSWERED = regex(r"(?:^|[\s*_])[\s*_#>-]{0,8}A(?:nswer)?\s?\d{0,3}\s?[*_]{0,2}[.:)][*_]{0,2}\s", re.IGNORECASE)
+_HEADING = regex(
     r"\s{0,3}(?P<marks>#{1,6}\s|={1,5}\s?(?=[^=])|\*\*(?=[^*]{2,80}\*\*\s*\Z)|__(?=[^_]))?"
     r"(?P<words>[A-Z][^#=*]{2,70}?)[\s#=*_:]{0,8}\Z"
 )
-_ALWAYS = re.compile(r"\b(?:faqs?|frequently asked questions?|questions and answers|q ?& ?a)\b", re.IGNORECASE)
-_NOTES = re.compile(
+_ALWAYS = regex(r"\b(?:faqs?|frequently asked questions?|questions and answers|q ?& ?a)\b", re.IGNORECASE)
+_NOTES = regex(
     r"^(?:bug ?fixes|fixed issues|resolved issues|known (?:issues|errors|problems|limitations)|"
     r"common (?:issues|errors|problems|pitfalls)|change ?log|what(?:'s| is) new|deprecat\w+|troubleshooting\b.*|"
     r".{0,40}\brelease notes|possible errors|error messages|debugging\b.*)$",
     re.IGNORECASE,
 )
 # Headings that a report may have too: there somebody must be told what to do.
-_MAYBE = re.compile(r"troubleshooting|debugging", re.IGNORECASE)
-_TOLD = re.compile(r"\byour?\b|^\s{0,3}(?:solution|work-?around|symptom)s?\b|\bset the following\b", re.IGNORECASE)
-_FIRST_PERSON = re.compile(r"(?:^|[\s(])(?:I|I'm|I've|my|My)\b(?!/)")
-_SOLUTION = re.compile(
+_MAYBE = regex(r"troubleshooting|debugging", re.IGNORECASE)
+_TOLD = regex(r"\byour?\b|^\s{0,3}(?:solution|work-?around|symptom)s?\b|\bset the following\b", re.IGNORECASE)
+_FIRST_PERSON = regex(r"(?:^|[\s(])(?:I|I'm|I've|my|My)\b(?!/)")
+_SOLUTION = regex(
     r"[\s*_>+-]{0,8}(?:solutions?|work-?arounds?|resolution|remedy|how to fix|fix)[*_]{0,2}\s?:", re.IGNORECASE
 )
-_SYMPTOM = re.compile(r"[\s*_>+-]{0,8}(?:symptoms?|problem|error message)[*_]{0,2}\s?:", re.IGNORECASE)
-_TABLE = re.compile(
+_SYMPTOM = regex(r"[\s*_>+-]{0,8}(?:symptoms?|problem|error message)[*_]{0,2}\s?:", re.IGNORECASE)
+_TABLE = regex(
     r"\s*\|?[^|]{0,40}\b(?:messages?|errors?|problems?|symptoms?|issues?)\b[^|]{0,40}\|[^|]{0,40}\b(?:what to do|"
     r"solutions?|fix(?:es)?|actions?|meaning|causes?|remed(?:y|ies)|explanation|work-?arounds?)\b",
     re.IGNORECASE,
 )
 # A sentence that leads to an example of a message.
-_EXAMPLE = re.compile(
+_EXAMPLE = regex(
     r"\b(?:this (?:error|message|warning)s? (?:means|indicates|happens|occurs|usually|comes)|"
     r"you (?:will|may|might|could|would|can) (?:then |also |even )?(?:see|get|find|encounter)|"
     r"(?:if|when|whenever|in case) (?:you|users?|someone|a user|they) (?:ever |then )?"
     r"(?:see|get|hit|encounter|report)s?)\b[^.!?]{0,200}\Z",
     re.IGNORECASE,
 )
-_CHAT = re.compile(r"\s{0,4}\[?\d{1,2}:\d\d(?::\d\d)?\]?\s{1,3}<(?P<who>[^<>\s]{1,40})>\s")
+_CHAT = regex(r"\s{0,4}\[?\d{1,2}:\d\d(?::\d\d)?\]?\s{1,3}<(?P<who>[^<>\s]{1,40})>\s")
 # A run of tests from its first line to its last: what a sound one prints are faults that the tests provoke.
-_TEST_SIGNS = re.compile(r"\btests?\b|\bpassed\b|\bfailed\b|%\]", re.IGNORECASE)
-_TESTS_BEGIN = re.compile(
+_TEST_SIGNS = regex(r"\btests?\b|\bpassed\b|\bfailed\b|%\]", re.IGNORECASE)
+_TESTS_BEGIN = regex(
     r"\s{0,8}(?:=+ test session starts =+|\[=+\] Running \d+ tests?\b|Test project /\S|"
     r"[.sxX]{3,200}\s{1,80}\[ {0,2}\d{1,3}%\])"
 )
-_TESTS_SOUND = re.compile(
+_TESTS_SOUND = regex(
     r"\s{0,8}(?:(?:=+ )?(?!.{0,200}\b\d+ (?:failed|errors?)\b)(?:\d+ \w+, ){0,6}\d+ passed\b.{0,200}\bin [\d.]+ ?s|"
     r"\[  PASSED  \] \d+ tests?|100% tests passed)"
 )
-_TESTS_FAILED = re.compile(
+_TESTS_FAILED = regex(
     r"\s{0,8}(?:(?:=+ )?(?:\d+ \w+, ){0,6}\d+ (?:failed|errors?)\b|\[  FAILED  \]|\d{1,3}% tests passed, [1-9])"
 )
 # The heading of a list of changes: a version, or what kind of changes follow.
-_VERSION = re.compile(
+_VERSION = regex(
     r"\s{0,3}#{1,4}\s{1,3}(?:[\w.@/-]{1,40} )?\[?v?\d{1,4}(?:\.\d{1,6}){1,3}[\w.+-]{0,20}\]?(?:\([^()\s]{1,200}\))?"
     r"(?:\s{1,3}(?:[-–—/(]\s?)?(?:released? )?(?:on )?[\w., -]{4,30}\)?)?\s*\Z"
 )
-_CHANGES = re.compile(
+_CHANGES = regex(
     r"\s{0,3}#{1,4}\s{1,3}\W{0,4}(?:fix(?:es|ed)|changes|changed|added|removed|improve(?:d|ments)|highlights|"
     r"new features|features|"
     r"enhancements|breaking changes|security|upgrad(?:es|ing))\W{0,4}\Z",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s")
+_ITEM = regex(r"\s{0,12}(?:[-*+•]|\d{1,3}[.)])\s")
 _LINES_OF_ITEM = 3
-_COMMIT = re.compile(r"commit [0-9a-f]{7,40}(?: \(.{1,200}\))?\s*\Z")
-_TRAILER = re.compile(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): ")
+_COMMIT = regex(r"commit [0-9a-f]{7,40}(?: \(.{1,200}\))?\s*\Z")
+_TRAILER = regex(r"(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): ")
 _SPANS = 400
 _MOST_LINES = 20_000  # longer texts are logs, whose first lines tell what they are
 
@@ -88,7 +90,7 @@ _HINTS = (
     "| what to do", "|meaning", "| meaning", "| fix", "| cause", "| action", "> ", "if someone", "a user",
 )  # fmt: skip
 _HINTS_OF_TESTS = ("test session starts", "running 0", "test project /", "0 passed")
-_ANY_ASKED = re.compile(r"^[\s*_#>-]{0,8}q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.MULTILINE)
+_ANY_ASKED = regex(r"^[\s*_#>-]{0,8}q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.MULTILINE)
 
 
 def guide_lines(lines: Sequence[str], blocks: Sequence[int], shapes: str) -> frozenset[int]:

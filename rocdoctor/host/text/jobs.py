@@ -11,6 +11,7 @@ import re
 from rocdoctor.host.text.clean import Clean
 from rocdoctor.host.text.part import Part
 from rocdoctor.host.text.roles import Role, role_of_block
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.flight_recorder import dump_spans, looks_like_dump
 
 LOG = "log torch"
@@ -35,7 +36,7 @@ _SIGNS = (
     "watchdog got stuck",
     "op.preamble.length <= op.nbytes",
 )
-_RANK = re.compile(r"^\[(?:rank|default)\d{1,6}\]:.{0,40}Traceback", re.MULTILINE)
+_RANK = regex(r"^\[(?:rank|default)\d{1,6}\]:.{0,40}Traceback", re.MULTILINE)
 
 
 def without_dumps(text: str) -> tuple[str, str]:

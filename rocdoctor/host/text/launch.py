@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from rocdoctor.host.text.clean import Clean
 from rocdoctor.host.text.roles import role_of_block
 from rocdoctor.host.text.stated import Said
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import to_bytes
 
-_COMMAND = re.compile(r"(?:^|[\s`'\"])(docker|podman|nerdctl|nvidia-docker)(?:\s+container)?\s+(?:run|create)\s")
-_COMPOSE = re.compile(
+_COMMAND = regex(r"(?:^|[\s`'\"])(docker|podman|nerdctl|nvidia-docker)(?:\s+container)?\s+(?:run|create)\s")
+_COMPOSE = regex(
     r"\s{0,40}(devices|group_add|security_opt|shm_size|ipc|privileged|runtime|pid|network_mode):\s{0,10}(.{0,200})\Z"
 )
-_ITEM = re.compile(r"\s{0,40}-\s{1,4}['\"]?([^'\"#]{1,200}?)['\"]?\s{0,60}(?:#.*)?\Z")
-_RESOURCE = re.compile(r"\s{0,40}['\"]?((?:amd|nvidia|gpu\.intel)\.com/[\w.-]{1,40})['\"]?:\s{0,4}['\"]?(\d{1,3})")
+_ITEM = regex(r"\s{0,40}-\s{1,4}['\"]?([^'\"#]{1,200}?)['\"]?\s{0,60}(?:#.*)?\Z")
+_RESOURCE = regex(r"\s{0,40}['\"]?((?:amd|nvidia|gpu\.intel)\.com/[\w.-]{1,40})['\"]?:\s{0,4}['\"]?(\d{1,3})")
 # Options with one value; the rest of what docker takes does not bear on GPUs.
 _OPTIONS = frozenset(
     {

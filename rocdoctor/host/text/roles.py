@@ -13,6 +13,7 @@ from typing import Literal
 
 from rocdoctor.host.text.clean import NO_DIGITS, Clean
 from rocdoctor.host.text.former import fate
+from rocdoctor.lazy_re import regex
 
 Role = Literal["now", "tried", "advice", "other"]
 
@@ -20,7 +21,7 @@ _MACHINE = (
     r"(?:machines?|box(?:es)?|pcs?|computers?|laptops?|desktops?|workstations?|servers?|nodes?|systems?|"
     r"rigs?|setups?|hosts?)"
 )
-_OTHER = re.compile(
+_OTHER = regex(
     rf"\b(?:other|another|different|second|colleague's|friend's|co-?worker's|someone'?s?) (?:\w+ ){{0,2}}{_MACHINE}\b"
     rf"|\b(?:old|older|previous|former|previously used) (?:\w+ ){{0,1}}(?:{_MACHINE}|cards?|gpus?)\b"
     rf"|\bon {_MACHINE} (?:where|that|with which)\b"
@@ -30,12 +31,12 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 # What came here from another machine is here now.
-_BROUGHT = re.compile(
+_BROUGHT = regex(
     rf"\b(?:mov|copi|migrat|upgrad|switch|swapp?|transferr?|carri|reus|took|taken|brought|bring)\w* "
     rf"(?:[^.:;]{{0,60}} )?from (?:my |our |the |an? )?(?:\w+ ){{0,3}}(?:{_MACHINE}|cards?|gpus?)\b",
     re.IGNORECASE,
 )
-_COMPARED = re.compile(
+_COMPARED = regex(
     r"\b(?:compared? (?:to|with)|as opposed to|unlike|in contrast (?:to|with)|rather than|instead of|versus|vs\.?|than|"
     r"similar to|same as|fall(?:s|ing)?[ -]?backs? (?:to|on)|against|(?:choosing|choose|decide|deciding) between|"
     r"equivalent (?:to|of)|pretend\w* (?:to be|it is)|spoof\w*|as if|treated as|"
@@ -45,25 +46,25 @@ _COMPARED = re.compile(
     r"\s(?:\S+\s){0,6}$",
     re.IGNORECASE,
 )
-_WORKS_BEFORE = re.compile(
+_WORKS_BEFORE = regex(
     r"(?<!not )(?<!n't )(?<!never )(?<!only )\b(?:works?|worked|working|(?:runs?|ran) (?:fine|well|ok|"
     r"okay|correctly|without)|goes well|is fine|was "
     r"fine|were fine|succeeds?|no (?:problems?|issues?|errors?))"
     r"\b[^.;]{0,40}\b(?:on|with|in|under|using|for)\s(?:\S+\s){0,4}$",
     re.IGNORECASE,
 )
-_WORKS_AFTER = re.compile(
+_WORKS_AFTER = regex(
     r"^[\s)\]\"',-]{0,4}(?:(?!not\b|never\b|hardly\b)\w+\s){0,2}(?:works?|worked|is fine|"
     r"was fine|ran fine|runs fine|was (?:ok|okay|"
     r"good|working)|had no (?:problem|issue)|did not have|doesn't have|goes well)\b",
     re.IGNORECASE,
 )
-_MINE = re.compile(
+_MINE = regex(
     r"\b(?:my|our)\s(?:own\s|new\s|single\s|only\s|AMD\s|NVIDIA\s)?$|\bI (?:have|own|use|am using|got)"
     r"\s(?:\S+\s){0,4}$",
     re.IGNORECASE,
 )
-_ADVICE = re.compile(
+_ADVICE = regex(
     r"\b(?:try|please|should (?:i|we|one|it)|would (?:it )?help|might help|may help|could help|you (?:can|"
     r"could|should|need|must|may|might|have to|want|would)"
     r"|have you|did you|could you|can you|do you|if you|suggest\w*|recommend\w*|advi[sc]e[sd]?|consider|"
@@ -77,7 +78,7 @@ _ADVICE = re.compile(
     r"expected behaviou?r|proposed|feature request|(?:set|export) (?:the following|these)|to find out more)\b",
     re.IGNORECASE,
 )
-_TRIED = re.compile(
+_TRIED = regex(
     r"\b(?:i|we)(?:'ve| have| had)? (?:\w+ ){0,2}(?:tried|tested|attempted|experimented|played)\b|"
     r"\b(?:tried|trying|tested with|also with)\b"
     r"|\b(?:did|does|do|had|has|have|made|makes?|changes?|helps?|helped)(?:n't| not| nothing| no)\b|"
@@ -86,28 +87,28 @@ _TRIED = re.compile(
     r"\bsame (?:error|result|problem|issue)\b|\b(?:even|also) (?:with|when|after)\b",
     re.IGNORECASE,
 )
-_TRIED_AFTER = re.compile(
+_TRIED_AFTER = regex(
     r"\W{0,3}(?:(?:this|that|it|which|but|and)\s){0,3}(?:did|does|had|has|made)(?:n't| not| no)\b", re.IGNORECASE
 )
-_NEGATED = re.compile(
+_NEGATED = regex(
     r"\b(?:without|unset(?:ting)?|not set(?:ting)?|remov\w+|removing|disabl\w+|never set|take out|taking "
     r"out|no longer (?:set|use)|isn't set|is not set)\s(?:\S+\s){0,3}$",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(
+_BEFORE = regex(
     r"\b(?:before|worked|working|good|healthy|previously|used to|old kernel|older|known.good|on success|"
     r"when it works|successful|expected (?:output|result)|after (?:the )?fix|fixed)\b",
     re.IGNORECASE,
 )
-_OTHER_HEADING = re.compile(
+_OTHER_HEADING = regex(
     r"\b(?:expected|work.?arounds?|solutions?|proposed|suggest\w*|fix|how to fix|alternatives?|additional ideas)\b",
     re.IGNORECASE,
 )
-_OLD_CARD = re.compile(r"\b(?:old|older|previous|former)\s(?:\w+\s)?(?:cards?|gpus?)\b", re.IGNORECASE)
+_OLD_CARD = regex(r"\b(?:old|older|previous|former)\s(?:\w+\s)?(?:cards?|gpus?)\b", re.IGNORECASE)
 _ROLE_OF_FATE: dict[str, Role] = {"former": "other", "wanted": "advice"}
 # Sentences of a log differ in their numbers, which no expression here looks at: what was found of one holds for all.
 _KEPT = 4096
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|;(?=\s)|\s[-–—]\s")
+_SENTENCE_END = regex(r"[.!?](?=\s)|;(?=\s)|\s[-–—]\s")
 
 
 def _of_other(text: str) -> bool:

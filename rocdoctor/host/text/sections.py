@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from rocdoctor.host.base import run
 from rocdoctor.host.text.clean import Clean
+from rocdoctor.lazy_re import regex
 
 # Programs whose output is read as evidence; the rest of a transcript is searched for what it looks like.
 PROGRAMS = frozenset({
@@ -27,22 +28,22 @@ PROGRAMS = frozenset({
     "mpirun", "./",
 })  # fmt: skip
 
-_PROMPT = re.compile(
+_PROMPT = regex(
     r"\s{0,12}(?:\([\w. -]{1,40}\) ?){0,2}"
     r"(?:\[?[\w.-]{1,40}@[\w.-]{1,60}(?:[: ][^$#%>\n]{0,120})?\]?[$#%>❯]|\[[^\]\n]{1,80}\][$#]|(?P<root>#)"
     r"|[$%❯➜]|PS [A-Z]:[^>\n]{0,120}>|bash-\d\.\d+[$#]|sh-\d\.\d+[$#])"
     r"[ \t]+(?P<command>[^\s|].{0,4000})\Z"
 )
-_PYTHON = re.compile(r"\s{0,12}(?:>>>|In \[\d{1,5}\]:|\.\.\.)(?:\s|\Z)")
+_PYTHON = regex(r"\s{0,12}(?:>>>|In \[\d{1,5}\]:|\.\.\.)(?:\s|\Z)")
 # A command that stands on a line of its own without a prompt: options, paths and words of sub-commands alone.
-_BARE = re.compile(
+_BARE = regex(
     r"\s{0,8}(?:sudo )?(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|journalctl|env|printenv|uname|"
     r"sinfo|scontrol show nodes?|lscpu|(?:uv |[\w.~/-]{1,120}/bin/)?pip3? (?:list|freeze|show)|conda list|ulimit|"
     r"id|groups|dkms status|modinfo|df|ip a(?:ddr)?|ibstat|lsmod|cat /[\w./-]+|ls -l\S*|python3? -m "
     r"torch\.utils\.collect_env)(?:\s+(?:-{1,2}[\w=,.][\w=,.-]*|/[\w./*-]+|static|metric|list|topo|status|"
     r"amdgpu|nvidia))*(?:\s+\|.{0,80})?\s{0,4}\Z"
 )
-_PRINTED_BY = re.compile(
+_PRINTED_BY = regex(
     r"(?:output|result)s? (?:of|from|for):? [`\"']?(?P<a>[a-z][\w./ -]{1,80}?)[`\"']?\s?:?\Z|"
     r"\A[`#*\s]{0,8}(?P<b>(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|uname|lscpu|pip (?:list|"
     r"freeze)|conda list)(?: --?\w[\w-]*)*)(?: output| says| shows| prints| gives)?"

@@ -12,6 +12,7 @@ from rocdoctor.host.text.part import Part
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_setting, sentence_around
 from rocdoctor.host.text.sections import Section
 from rocdoctor.knowledge.env import env_names, env_variable
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.env_text import parse_shell
 
 _MAX_SETTINGS = 5000
@@ -25,58 +26,58 @@ _PREFIXES = (
     "WORLD_", "LOCAL_",
 )  # fmt: skip
 # A name with an underscore and what binds a value to it: the set of letters in front is cheap to search for.
-_CANDIDATE = re.compile(
+_CANDIDATE = regex(
     r"[A-Z](?<![A-Za-z0-9_][A-Z])[A-Z0-9]{0,30}_[A-Z0-9_]{1,60}(?:['\"]?\]?\s{0,3}[=:,]|\s(?:set|is|to|was)\b)"
 )
 _COMMANDS = ("setenv", "unset", "env", "name:")
-_COMMAND = re.compile(r"\b(?:setenv|unset|ENV|name:)(?:\s|\Z)")
-_SHELL = re.compile(
+_COMMAND = regex(r"\b(?:setenv|unset|ENV|name:)(?:\s|\Z)")
+_SHELL = regex(
     r"\s{0,24}(?:[$#>%+-]{1,2}\s{1,3}){0,2}(?:\S{1,60}[$#]\s)?(?:(?:export|setenv|declare -x|set -gx|"
     r"set -x|ENV|env|unset|sudo)\s|[A-Za-z_][A-Za-z0-9_]{1,60}=)"
 )
-_PROMPT = re.compile(
+_PROMPT = regex(
     r"\s{0,12}(?:\([\w. -]{1,40}\) ?)?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#\n]{0,120}[$#]|[$%❯➜+#])\s{1,4}(?=\S)"
 )
-_WINDOWS = re.compile(
+_WINDOWS = regex(
     r"(?:\$env:|(?:^\s{0,12}|[A-Z]:[^>]{0,120}>\s?)set )([A-Z][A-Z0-9_]{2,60})\s?=\s?['\"]?([^\s'\"]{1,400})",
     re.IGNORECASE,
 )
-_OPTION = re.compile(
+_OPTION = regex(
     r"(?:^|\s)(?:-e|--env|-x|--genv|-genv)[= ]\s{0,3}['\"]?([A-Za-z_][A-Za-z0-9_]{1,80})"
     r"=(\"[^\"]{0,400}\"|'[^']{0,400}'|[^\s'\"\\]{0,400})"
 )
-_PYTHON = re.compile(
+_PYTHON = regex(
     r"environ(?:\.setdefault\(|\[)\s?['\"]([A-Z][A-Z0-9_]{1,80})['\"]\s?(?:,|\]\s?=(?!=))\s?(?:str\()"
     r"?['\"]?([^'\")\s]{0,400})"
 )
-_YAML_ITEM = re.compile(r"\s{0,40}-\s{1,4}['\"]?([A-Z][A-Z0-9_]{2,80})=([^'\"\s]{0,400})['\"]?\s*\Z")
-_YAML_PAIR = re.compile(
+_YAML_ITEM = regex(r"\s{0,40}-\s{1,4}['\"]?([A-Z][A-Z0-9_]{2,80})=([^'\"\s]{0,400})['\"]?\s*\Z")
+_YAML_PAIR = regex(
     r"\s{2,40}['\"]?([A-Z][A-Z0-9_]{2,80})['\"]?:\s{1,4}['\"]?([^'\"\s#]{1,400})['\"]?\s*(?:,\s*)?(?:#.{0,200})?\Z"
 )
-_YAML_NAME = re.compile(r"\s{0,40}(?:-\s{1,4})?name:\s{1,4}['\"]?([A-Z][A-Z0-9_]{2,80})['\"]?\s*\Z")
-_YAML_VALUE = re.compile(r"\s{0,40}value:\s{1,4}['\"]?([^'\"\s#]{0,400})['\"]?")
+_YAML_NAME = regex(r"\s{0,40}(?:-\s{1,4})?name:\s{1,4}['\"]?([A-Z][A-Z0-9_]{2,80})['\"]?\s*\Z")
+_YAML_VALUE = regex(r"\s{0,40}value:\s{1,4}['\"]?([^'\"\s#]{0,400})['\"]?")
 # "map[A:1 B: C:2]", as Go prints variables: a line of it has many names, and one that nothing follows has no value.
-_IN_MAP = re.compile(r"(?<![^\s\[])([A-Za-z]\w{0,40}_\w{1,60}):(\S{0,400})")
+_IN_MAP = regex(r"(?<![^\s\[])([A-Za-z]\w{0,40}_\w{1,60}):(\S{0,400})")
 _MAP_LEAST = 3
-_NAME_ALONE = re.compile(r"[A-Za-z]\w{0,40}_\w{1,60}:")
-_BY_LIBRARY = re.compile(r"\b((?:NCCL|RCCL)_[A-Z0-9_]{2,60}) set by environment to (\S{1,400}?)\.?\s*\Z")
-_UNIT = re.compile(r"(?:Environment=|--export=\S{0,200}?,)\"?([A-Z][A-Z0-9_]{2,80})=([^\s\",]{0,400})")
-_SENTENCE = re.compile(
+_NAME_ALONE = regex(r"[A-Za-z]\w{0,40}_\w{1,60}:")
+_BY_LIBRARY = regex(r"\b((?:NCCL|RCCL)_[A-Z0-9_]{2,60}) set by environment to (\S{1,400}?)\.?\s*\Z")
+_UNIT = regex(r"(?:Environment=|--export=\S{0,200}?,)\"?([A-Z][A-Z0-9_]{2,80})=([^\s\",]{0,400})")
+_SENTENCE = regex(
     r"(?<![A-Za-z0-9_$%{/])([A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60})['\"]?(?:\s?={1}\s?(?!=)|:\s|\s(?:is |"
     r"was |being |env(?:ironment)? variable )?(?:set )?to\s)['\"]?([^\s'\"`,;()\[\]{}]{1,200})"
 )
-_ECHO = re.compile(r"echo\s+[\"']?\$\{?([A-Z][A-Z0-9_]{2,80})\}?[\"']?\s*\Z")
-_SET_BY_HAND = re.compile(r"\A\W*(?:set|use|export|run|add|enable|pass|unset|re-?run|start)\b", re.IGNORECASE)
-_PLACEHOLDER = re.compile(
+_ECHO = regex(r"echo\s+[\"']?\$\{?([A-Z][A-Z0-9_]{2,80})\}?[\"']?\s*\Z")
+_SET_BY_HAND = regex(r"\A\W*(?:set|use|export|run|add|enable|pass|unset|re-?run|start)\b", re.IGNORECASE)
+_PLACEHOLDER = regex(
     r"\A(?:<.*|\.{2,}|x+|X\.X.*|\?+|\$.*|…|value|\{.*|an?|the|some|any|its|your|my|this|that|different|empty)\Z"
 )
 
 # "With NAME=1:" above an output, and "with NAME=1 the trace points to ...": one run, made to see more.
-_FOR_ONE_RUN = re.compile(
+_FOR_ONE_RUN = regex(
     r"\b(?:with|using|under|sett?ing|exporting|enabling|(?:i|we) (?:set|exported|enabled))\s(?:\S{1,40}\s){0,4}\Z",
     re.IGNORECASE,
 )
-_WHAT_IT_SHOWED = re.compile(
+_WHAT_IT_SHOWED = regex(
     r".{0,120}:\s*\Z|\S?\W{0,3}(?:\w+\s){0,6}(?:stack|trace(?:back)?|logs?|output|error|exception|message|shows?|prints?|says|"
     r"points?|gives?|gives me|i (?:get|got|see))\b",
     re.IGNORECASE,

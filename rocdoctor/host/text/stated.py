@@ -19,6 +19,7 @@ from rocdoctor.host.text.index import Index, ascending
 from rocdoctor.host.text.part import Part
 from rocdoctor.host.text.roles import Role, role_of_block, role_of_name, sentence_around
 from rocdoctor.host.text.voices import is_sentence
+from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.os_name import OS_NAME
 
 _LABELS = {
@@ -35,65 +36,61 @@ _LABELS = {
     "pytorch": "torch", "torch": "torch", "pytorch version": "torch", "torch version": "torch",
     "python": "python", "python version": "python",
 }  # fmt: skip
-_PAIR = re.compile(
+_PAIR = regex(
     r"[\s|*_#>•-]{0,10}([A-Za-z][A-Za-z/ ]{1,32}?)(?: \([^()]{1,40}\))?[*_]{0,3}\s{0,20}[:=|][*_\s]{0,20}(\S.{0,200})\Z"
 )
-_HEADING = re.compile(
-    r"\s{0,3}(?:#{1,6}\s{1,3}|\*\*)([A-Za-z][A-Za-z/ ]{1,32}?)(?: version)?:?\*{0,2}\s*\Z", re.IGNORECASE
-)
-_KERNEL_WORD = re.compile(
+_HEADING = regex(r"\s{0,3}(?:#{1,6}\s{1,3}|\*\*)([A-Za-z][A-Za-z/ ]{1,32}?)(?: version)?:?\*{0,2}\s*\Z", re.IGNORECASE)
+_KERNEL_WORD = regex(
     r"\b(?:kernel(?: version| release| package)?|Linux)[ :=v]{1,3}(\d{1,2}\.\d{1,3}(?:\.\d{1,3})"
     r"?(?:-[\w.+~-]{1,60})?)(?![\w.]{0,100}\.so)",
     re.IGNORECASE,
 )
-_KERNEL_NAME = re.compile(
+_KERNEL_NAME = regex(
     r"(?<![\w./-])(\d\.\d{1,2}\.\d{1,3}-[\w.+-]{0,40}?(?:generic|amd64|lowlatency|azure|aws|gcp|oem|"
     r"MANJARO|zen\d|arch\d-\d|cachyos|el\d\w{0,8}\.x86_64|fc\d\d\.x86_64|microsoft-standard-WSL2|pve|"
     r"default|lts))(?![\w])"
 )
-_ROCM = re.compile(
+_ROCM = regex(
     r"(?<![\w/.-])ROCm(?:\s{0,3}(?:version|release|v|SDK)\s{0,3}[:=]?\s{0,3}|[ :=]{1,4}|-(?=\d))"
     r"v?(\d{1,2}\.\d{1,2}(?:\.\d{1,3})?)(?![\w]*\.whl)(?!\d)(?P<wheel>\s{0,2}wheels?)?",
     re.IGNORECASE,
 )
-_ROCM_ROOT = re.compile(r"(?<![\w.])(/opt/rocm-(\d{1,2}\.\d{1,2}\.\d{1,3}))(?=[/\s'\":,)]|\Z)")
-_DRIVER = re.compile(
+_ROCM_ROOT = regex(r"(?<![\w.])(/opt/rocm-(\d{1,2}\.\d{1,2}\.\d{1,3}))(?=[/\s'\":,)]|\Z)")
+_DRIVER = regex(
     r"\bdriver(?: version)?(?: is| was)?(?: now)?(?: (?:updated|upgraded|downgraded) to)"
     r"?[ :=v]{1,4}(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.])",
     re.IGNORECASE,
 )
-_DRIVER_CUDA = re.compile(r"driver on your system is too old \(found version (\d{4,5})\)")
-_TORCH = re.compile(
+_DRIVER_CUDA = regex(r"driver on your system is too old \(found version (\d{4,5})\)")
+_TORCH = regex(
     r"(?<![\w./=-])(?:py)?torch(?: version)?(?:\s{0,3}[:=]{1,2}\s{0,3}|\s{1,2}v?)(\d\.\d{1,2}(?:\.\d{1,2})"
     r"?(?:(?:a|b|rc|\.dev)\d{1,10})?(?:\+[\w.]{1,40})?)(?![\w.]*\.whl)",
     re.IGNORECASE,
 )
-_TORCH_SHOWN = re.compile(r"(?:torch\.__version__\)?|torch\.version\.__version__)")
-_TORCH_PART = re.compile(
+_TORCH_SHOWN = regex(r"(?:torch\.__version__\)?|torch\.version\.__version__)")
+_TORCH_PART = regex(
     r"torch\.version\.(cuda|hip)\b\)?(?:\s{0,3}(?:is|[:=])?\s{0,3}['\"]?(\d{1,2}\.\d{1,2}[\w.-]{0,40}|None))?"
 )
-_COMPILED = re.compile(
+_COMPILED = regex(
     r"Installed CUDA version (\d{1,2}\.\d{1,2}) does not match the version torch was compiled with (\d{1,2}\.\d{1,2})"
 )
-_ARCHS = re.compile(
-    r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}a?[ ,]{0,2}){1,30})\."
-)
-_PYTHON = re.compile(r"\bPython(?: version)?[ :=]{1,4}(\d\.\d{1,2}(?:\.\d{1,2})?)(?!\w|\.\d)", re.IGNORECASE)
-_PYTHON_PATH = re.compile(r"/lib/python(\d\.\d{1,2})/(?:site|dist)-packages/")
-_CONTAINER = re.compile(
+_ARCHS = regex(r"current PyTorch install supports CUDA capabilities ((?:(?:sm|compute)_\d{2,3}a?[ ,]{0,2}){1,30})\.")
+_PYTHON = regex(r"\bPython(?: version)?[ :=]{1,4}(\d\.\d{1,2}(?:\.\d{1,2})?)(?!\w|\.\d)", re.IGNORECASE)
+_PYTHON_PATH = regex(r"/lib/python(\d\.\d{1,2})/(?:site|dist)-packages/")
+_CONTAINER = regex(
     r"\b(?:in|inside|within|into|using|from)(?: (?:the|a|an|our|my|this)| project's| \w{1,20}){0,3} "
     r"(docker|podman|container|kubernetes|k8s|apptainer|singularity|pod|enroot)\b|\bon (kubernetes|k8s)\b|"
     r"(docker) image\b|(docker|podman) run\b",
     re.IGNORECASE,
 )
-_WSL = re.compile(
+_WSL = regex(
     r"\b(?:in|on|under|using|inside|via|with|through) WSL ?2?\b|\bWSL environment detected|\bWSL2? Ubuntu|"
     r"Ubuntu \(WSL|microsoft-standard-WSL2",
     re.IGNORECASE,
 )
 _MOST, _MOST_LABELS = 1000, 5000
-_PRINTED = re.compile(r"driver on your|Installed CUDA version|current PyTorch install")
-_LABEL_LINE = re.compile(
+_PRINTED = regex(r"driver on your|Installed CUDA version|current PyTorch install")
+_LABEL_LINE = regex(
     r"^[ |*_#>\u2022-]{0,10}(?:"
     + "|".join(re.escape(label) for label in sorted(_LABELS, key=len, reverse=True))
     + r")\b",

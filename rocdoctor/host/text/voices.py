@@ -15,31 +15,32 @@ from itertools import groupby
 from typing import Literal
 
 from rocdoctor.host.text.clean import Clean
+from rocdoctor.lazy_re import regex
 
 Voice = Literal["program", "words", "reply", "advice"]
 
-_LABEL = re.compile(r"[\s|*_#>\u2022+-]{0,10}[A-Za-z][\w /()&.-]{0,40}(?:\*\*|__)?\s{0,20}[:=|](?:\*\*|__)?(?:\s|\Z)")
-_TITLE = re.compile(r"[\s*_#>]{0,10}(?:title|subject|re|fwd|description)[*_]{0,2}\s?:", re.IGNORECASE)
-_COMMAND = re.compile(
+_LABEL = regex(r"[\s|*_#>\u2022+-]{0,10}[A-Za-z][\w /()&.-]{0,40}(?:\*\*|__)?\s{0,20}[:=|](?:\*\*|__)?(?:\s|\Z)")
+_TITLE = regex(r"[\s*_#>]{0,10}(?:title|subject|re|fwd|description)[*_]{0,2}\s?:", re.IGNORECASE)
+_COMMAND = regex(
     r"\s{0,12}(?:[$%>❯➜]\s|\S{1,60}[$#]\s|(?:export|setenv|sudo|docker|podman|python3?|torchrun|srun|mpirun|pip3?)\s"
     r"|[A-Za-z_]\w{1,60}=|-{1,2}\w|\[|\d{4}-\d\d|[|+<{])"
 )
-_WORD = re.compile(
+_WORD = regex(
     r"\b(?:the|an?|is|are|was|were|on|in|of|my|our|i|we|it|with|and|or|to|for|but|not|this|that|when|have|has|had|"
     r"use|using|get|got|from|at|after|before|because|does|do|than|then|so|here|there|be|been|which|will|can)\b",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|we|my|our)\b", re.IGNORECASE)
+_FIRST_PERSON = regex(r"\b(?:i|i'm|i've|we|my|our)\b", re.IGNORECASE)
 # "name commented on 5 May", "@name wrote:", "name replied 3 days ago", and what mail programs put above an answer.
-_SPEAKER = re.compile(
+_SPEAKER = regex(
     r"[\s*_#>|-]{0,8}(?:On .{4,60}, )?@?(?P<who>[A-Za-z][\w.'-]{1,40}(?: [A-Z][\w.'-]{1,30})?)(?: \([^()]{1,40}\))?"
     r"(?: \[bot\])? (?P<what>opened (?:(?:this|the) )?(?:issue|discussion|on)|commented|replied|answered|wrote|said|"
     r"posted)"
     r"(?: (?:on|this|an?|\d|last|yesterday|today|the|edited|·|\().{0,60})?\s{0,2}:?[*_]{0,2}\s*\Z",
     re.IGNORECASE,
 )
-_SAID = re.compile(r" (?:opened|commented|replied|answered|wrote|said|posted)", re.IGNORECASE)
-_AUTHOR = re.compile(r"\s{0,4}(?:author|op|original poster|reporter)\s*\Z", re.IGNORECASE)
+_SAID = regex(r" (?:opened|commented|replied|answered|wrote|said|posted)", re.IGNORECASE)
+_AUTHOR = regex(r"\s{0,4}(?:author|op|original poster|reporter)\s*\Z", re.IGNORECASE)
 _PRONOUNS = frozenset({"i", "we", "it", "he", "she", "they", "you", "this", "that", "who", "also", "just", "already"})
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rocdoctor import __version__
 from rocdoctor.host.open import own_masker
 from rocdoctor.knowledge.tables import env_names
+from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import one_line
 from rocdoctor.smoke.nodes.interfaces import (
     Interface,
@@ -38,10 +39,10 @@ VERSION_NAMES = ("rocdoctor", "python", "torch", "hip", "cuda")
 # Settings of the communication libraries: they must agree among nodes, or are the reason why nodes do not talk.
 PREFIXES = ("NCCL_", "RCCL_", "GLOO_", "TP_SOCKET", "TORCH_NCCL_", "UCX_", "FI_")
 _MAX_VALUE = 200
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{1,79}")
-_VERSION = re.compile(r"[\w.+-]{1,60}")
-_TOKEN = re.compile(r"[0-9a-f]{24}")
-_HERE = re.compile(r"[0-9a-f]{16}")
+_VARIABLE = regex(r"[A-Z][A-Z0-9_]{1,79}")
+_VERSION = regex(r"[\w.+-]{1,60}")
+_TOKEN = regex(r"[0-9a-f]{24}")
+_HERE = regex(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)

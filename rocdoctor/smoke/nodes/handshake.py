@@ -13,16 +13,18 @@ import re
 import secrets
 from dataclasses import dataclass
 
+from rocdoctor.lazy_re import regex
+
 MAX_LINE = 400
 _NAME = "rocdoctor-nodes/1"  # grows with the form of these lines and of those that follow
 _NUMBER, _CODE = "[0-9a-f]{32}", "[0-9a-f]{64}"
 _PLACE = r"\S{1,64} [0-9]{1,5}"
-_FIRST = re.compile(
+_FIRST = regex(
     rf"{re.escape(_NAME)} (?P<claim>(?P<node>[0-9]{{1,4}}) (?P<nodes>[0-9]{{1,4}}) (?P<client>{_PLACE}) "
     rf"(?P<server>{_PLACE})) (?P<number>{_NUMBER}) (?P<code>{_CODE})"
 )
-_SECOND = re.compile(rf"(?P<number>{_NUMBER}) (?P<code>{_CODE})")
-_THIRD = re.compile(rf"(?P<code>{_CODE})")
+_SECOND = regex(rf"(?P<number>{_NUMBER}) (?P<code>{_CODE})")
+_THIRD = regex(rf"(?P<code>{_CODE})")
 
 
 class StrangerError(Exception):

@@ -8,17 +8,17 @@ documentation of NCCL_SOCKET_IFNAME: ib* first, docker* and lo last).
 from __future__ import annotations
 
 import ipaddress
-import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rocdoctor.lazy_re import regex
 from rocdoctor.socket_interfaces import chosen, wanted
 
 GLOO, NCCL = "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"
 _LAST = ("docker", "lo")
-_NAME = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")  # the kernel takes 15 bytes (IFNAMSIZ), and more signs than are in use
+_NAME = regex(r"[A-Za-z0-9_.:@-]{1,15}")  # the kernel takes 15 bytes (IFNAMSIZ), and more signs than are in use
 
 
 @dataclass(frozen=True, slots=True)

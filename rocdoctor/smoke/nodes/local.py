@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.host.trusted import private_folder
+from rocdoctor.lazy_re import regex
 from rocdoctor.smoke import processes
 from rocdoctor.smoke.nodes.place import Place
 from rocdoctor.smoke.nodes.waiting import readable
@@ -26,7 +27,7 @@ from rocdoctor.smoke.worker import board
 
 _STACK_S = 0.15
 _EXIT_S = 2.0  # torchrun looks at its workers ten times a second
-_TABLE = re.compile(r"exitcode\s{0,8}: (-?\d{1,5}) \(pid: (\d{1,10})\)")
+_TABLE = regex(r"exitcode\s{0,8}: (-?\d{1,5}) \(pid: (\d{1,10})\)")
 
 
 @dataclass(slots=True)

@@ -9,11 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rocdoctor.lazy_re import regex
+
 MAX_NODES = 1024
 DEFAULT_PORT = 29500
 # Ports for jobs of Slurm, which may share their first node: by job, so that two do not meet by accident.
 _SLURM_PORTS = 500
-_TOKEN = re.compile(r"[^\[\],]+|\[[^\[\]]{0,4000}\]|,")
+_TOKEN = regex(r"[^\[\],]+|\[[^\[\]]{0,4000}\]|,")
 
 
 class PlaceError(Exception):

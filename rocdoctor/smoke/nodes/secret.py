@@ -12,9 +12,11 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rocdoctor.lazy_re import regex
+
 VARIABLE = "ROCDOCTOR_SMOKE_KEY"
 # 22 signs of 64 are 128 bits; `openssl rand -hex 16` gives 32, and what node 0 makes has 26.
-_FORM = re.compile(r"[A-Za-z0-9_+/=.-]{22,128}")
+_FORM = regex(r"[A-Za-z0-9_+/=.-]{22,128}")
 _MOST_BYTES = 4096
 
 
