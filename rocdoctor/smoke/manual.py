@@ -143,6 +143,12 @@ and the modes run as on one machine; a fault names rank, node and GPU. Modes tha
 their own are not tested there. Node 0 prints the report, the others one line. Between the nodes TCP and UDP ports above
 1024 must be open, as for training. Nothing is encrypted.
 
+## As root
+
+The ranks have the rights of whoever starts them, so root starts no interpreter that somebody else can change: a virtual
+environment in a user's home folder is refused, with the file that counts. Run it as that user, without `sudo`. Where
+nobody else counts (a container, a machine of your own) `--trust-interpreter` runs it all the same.
+
 ## What listens while a test runs
 
 torch's stores and gloo ask nobody who he is, and its SECURITY.md says: not for untrusted networks.
