@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.job import as_lines
+from rocdoctor.lazy_re import regex
 
 if TYPE_CHECKING:
     from rocdoctor.host.masking import Masker
 
-_CLEAN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_CLEAN_TEXT = regex(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class MaskedHost:
@@ -120,6 +120,12 @@ class Recorder:
 
     def available(self) -> tuple[str, ...]:
         return self.inner.available()
+
+
+def masker_of(host: Host) -> Masker | None:
+    """The masker of a host whose answers are masked, which knows all names that were seen; None for others."""
+    inner = host.inner if isinstance(host, Recorder) else host
+    return inner.masker if isinstance(inner, MaskedHost) else None
 
 
 def settled(recorder: Recorder) -> list[Answer]:

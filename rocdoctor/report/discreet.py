@@ -10,7 +10,6 @@ bundle costs next to nothing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -19,13 +18,14 @@ from typing import TYPE_CHECKING
 from rocdoctor.check import Finding, Verdict
 from rocdoctor.diagnose import Cause, Diagnosis
 from rocdoctor.host.base import Host
+from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import reworded
 
 if TYPE_CHECKING:
     from rocdoctor.host.masking import Masker
 
 # Words beside which secrets and identities stand and forms that they have, in lower case.
-_NOTABLE = re.compile(
+_NOTABLE = regex(
     r"(?:root|bind|user|admin)pw|kennwort|mot de passe|\bmdp\b|senha|wachtwoord|passord|adgangskode|heslo|"
     r"salasana|parola|"
     r"user(?:add|mod|del) |gpasswd|kinit|setfacl|\d:\d\d:\d\d[.\d]{0,7}[+\d:]{0,6} [a-z]|-addr|(?:full|real) name|"
@@ -51,7 +51,7 @@ _NOTABLE = re.compile(
     r"0x[0-9a-f]{9}|\d{15}|[^\x00-\x7f\u2013\u2014\u2026\u00b0\u00b5\u00d7]"
 )
 # Words that nobody would write by hand; names of variables are long too.
-_LONG = re.compile(
+_LONG = regex(
     r"(?<![A-Za-z0-9_])(?![A-Z_]{20}|(?:[a-z]{1,14}_){2})[A-Za-z0-9_]{20}|_[op]at_|"
     r"(?=[A-Za-z_+/~.-]{0,19}[0-9])[A-Za-z0-9_~-]{20}|(?<![A-Za-z0-9+/])[A-Za-z0-9+][A-Za-z0-9+/]{39}|"
     r"[A-Z0-9]{5}-[A-Z0-9]{5}-|[A-Za-z0-9_-]{14}\.[A-Za-z0-9_-]{6}"
@@ -101,11 +101,16 @@ class Discretion:
 # Questions whose answers tell who and where: asked of evidence alone, where asking is looking up.
 _TELLING = ("env", "read /etc/hostname", "read /proc/sys/kernel/hostname", "run hostname", "run uname -n", "run whoami")
 _USERS = ("USER", "LOGNAME", "SUDO_USER", "USERNAME", "SLURM_JOB_USER")
-_MASKED = re.compile(r"(?:user|host)-\d+(?:\.domain-\d+)?|<dropped>|masked-.*|~|localhost|root|user|")
+_MASKED = regex(r"(?:user|host)-\d+(?:\.domain-\d+)?|<dropped>|masked-.*|~|localhost|root|user|")
 
 
 def discretion_of(host: Host) -> Discretion:
     """What masks the reports of a host: it knows the names that the evidence tells, if the evidence still tells any."""
+    from rocdoctor.host.recorder import masker_of
+
+    known = masker_of(host)
+    if known is not None:
+        return Discretion(lambda: known)
     env: dict[str, str] = {}
     hosts: list[str] = []
     users: list[str] = []
