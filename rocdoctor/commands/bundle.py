@@ -19,7 +19,7 @@ from rocdoctor.host.capture import CaptureError, CaptureHost, pack, parse, write
 from rocdoctor.host.new_file import write_new
 from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.report.bundle_text import masked_counts, masked_text, summary
-from rocdoctor.report.discreet import Discretion, discreet
+from rocdoctor.report.discreet import discreet, discretion_of
 from rocdoctor.report.summary import machine_lines
 
 # Forges and mail refuse larger attachments as text.
@@ -82,7 +82,7 @@ def bundle_of(recorder: Recorder, machine: Machine, kind: Kind, identity_kept: b
     texts = [answer.text for answer in answers]
     diagnosis = diagnose(machine, checks, problems)
     if not identity_kept:  # as `check` shows it
-        diagnosis = discreet(diagnosis, Discretion(), machine_lines(machine))
+        diagnosis = discreet(diagnosis, discretion_of(recorder), machine_lines(machine))
     text = summary(diagnosis, texts, identity_kept)
     return Bundle(tuple(answers), text, write(answers, headers, text), tuple(masked_counts(texts)), identity_kept)
 

@@ -24,10 +24,8 @@ def run(options: argparse.Namespace) -> int:
         from rocdoctor.report.discreet import discretion_of
         from rocdoctor.report.summary import machine_lines
 
-        mask = _plainly if options.include_identity else discretion_of(host)
-        output.show("".join(mask(line) + "\n" for line in machine_lines(machine)))
+        lines = machine_lines(machine)
+        if not options.include_identity:
+            lines = discretion_of(host).texts(lines)
+        output.show("".join(line + "\n" for line in lines))
     return 0
-
-
-def _plainly(text: str) -> str:
-    return text

@@ -71,6 +71,7 @@ class Masker:
         is an environment: values of secret-like names are found wherever they stand.
         """
         with self._lock:
+            before = (self.learned(), self._names.users())
             self._names.learn_host(hostname)
             self._names.learn_domain(domain)
             self._names.learn_user(user, home)
@@ -83,7 +84,8 @@ class Masker:
             for name, value in (env or {}).items():
                 if secret_name(name) and not placeholder(value):
                     self._learn_value(value, sure=True)
-            self._lines.clear()
+            if (self.learned(), self._names.users()) != before:
+                self._lines.clear()
 
     def mask_text(self, text: str, question: str = "") -> str:
         """The answer without secrets and identities; ``question`` helps where a file holds one bare value."""

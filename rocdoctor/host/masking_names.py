@@ -196,6 +196,10 @@ class Names:
         if self._is_bare(name.lower()):
             self._add(name.lower(), "user")
 
+    def users(self) -> tuple[int, str]:
+        """What is known of users: how many names, and the home folder; texts are masked otherwise once that grows."""
+        return len(self._user_names), self._home_path
+
     def mask(self, text: str, present: Collection[str]) -> str:
         """The text with home paths and names replaced; ``present`` are the words of places that may occur in it."""
         if self._home is not None and self._home_path in text:

@@ -10,7 +10,7 @@ bundle costs next to nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -77,25 +77,38 @@ class Discretion:
     make: Callable[[], Masker] = _knows_nothing
     names: tuple[str, ...] = ()
     _masker: Masker | None = field(default=None)
+    _learned: int = 0
+    _all: bool = False  # names were learned that may stand anywhere
     _known: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, text: str) -> str:
-        if not text or not (notable(text) or any(name in text.lower() for name in self.names)):
+        if not text or not (self._all or notable(text) or any(name in text.lower() for name in self.names)):
             return text
         if text not in self._known:
             if self._masker is None:
                 self._masker = self.make()
+                self._learned = self._masker.learned()
             self._known[text] = self._masker.mask_text(text)
         return self._known[text]
 
-    @property
-    def learned(self) -> int:
-        """Grows with what is known; 0 while nothing had to be masked."""
-        return 0 if self._masker is None else 1 + self._masker.learned()
+    def texts(self, texts: Sequence[str]) -> list[str]:
+        """Several texts of one report: what one of them tells is masked in all of them."""
+        made = [self(text) for text in texts]
+        return [self(text) for text in texts] if self.learned() else made
 
-    def again(self) -> None:
-        """What was masked so far is masked anew: names that were learned late may stand in it."""
+    @property
+    def used(self) -> bool:
+        """Whether anything had to be looked at closely."""
+        return self._masker is not None
+
+    def learned(self) -> bool:
+        """Whether names were learned since the masker was made, or this was asked; all is masked anew then."""
+        if self._masker is None or self._masker.learned() == self._learned:
+            return False
+        self._learned = self._masker.learned()
         self._known.clear()
+        self._all = True
+        return True
 
 
 # Questions whose answers tell who and where: asked of evidence alone, where asking is looking up.
@@ -150,11 +163,11 @@ def discreet(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str] = (), p
     ``places``: also what findings are about and where they were read; a linter's findings are in files of the user.
     """
     lines = list(card)
-    made, learned = _once(diagnosis, mask, lines, places), mask.learned
-    if not learned:
+    made = _once(diagnosis, mask, lines, places)
+    if not mask.used:
         return diagnosis
-    mask.again()  # what the last sentence tells may stand in the first
-    return _once(diagnosis, mask, lines, places) if learned > 1 else made
+    # What the last sentence tells may stand in the first.
+    return _once(diagnosis, mask, lines, places) if mask.learned() else made
 
 
 def _once(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str], places: bool) -> Diagnosis:

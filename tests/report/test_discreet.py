@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.check import Verdict
 from rocdoctor.cli import run
+from rocdoctor.diagnose import Diagnosis
+from rocdoctor.facts import Machine
 from rocdoctor.report import discreet
 from rocdoctor.report.summary import machine_lines
 from tests.golden.replay import NAMES, host_of, judged
@@ -46,6 +49,13 @@ def test_a_pasted_text_is_answered_without_its_secrets_and_names(
 def test_identities_are_shown_where_they_are_asked_for(evidence: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = _printed(["read", str(evidence), "--include-identity"], capsys)
     assert [one for one in ("dora_k", "train.py", PASSWORD) if one not in said] == []
+
+
+def test_what_the_last_sentence_tells_is_masked_in_the_first() -> None:
+    told = "Nov 23 06:11:22 quux17 kernel: amdgpu: GPU reset begin"
+    verdicts = (Verdict("a", "machine", "unknown", why="see the log of quux17"), Verdict("b", told, "unknown"))
+    said = discreet.discreet(Diagnosis(Machine(), verdicts, ()), discreet.Discretion())
+    assert [one.subject.count("quux17") + one.why.count("quux17") for one in said.verdicts] == [0, 0]
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "sarif", "junit"])
