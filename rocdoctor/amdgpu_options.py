@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, cite, quote
+from rocdoctor.check import cite, quote
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Evidence
 from rocdoctor.knowledge.tables import ModuleParameter
 
 _FOLDER = "/sys/module/amdgpu/parameters"

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.check import Evidence, Finding
 from rocdoctor.facts import Machine, Passage
+from rocdoctor.finding import Evidence, Finding
 
 _MESSAGES = "text"  # the question that holds the messages of programs
 _RANK = ("program", "words", "reply")

@@ -10,67 +10,20 @@ How sure a finding is follows its evidence: ``rocdoctor.certainty`` lowers what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from rocdoctor.certainty import capped
-from rocdoctor.check import SEVERITIES, Check, Confidence, Finding, Severity, Verdict, run_check
+from rocdoctor.check import Check
+from rocdoctor.check_running import run_check
 from rocdoctor.facts import Machine
+from rocdoctor.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Verdict
 from rocdoctor.knowledge.tables import cause as cause_entry
-from rocdoctor.shell_command import CommandText
-
-_CONFIDENCE: tuple[Confidence, ...] = ("certain", "likely", "possible")
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A root cause with the finding that stands for it. ``explains`` names checks whose findings follow from it."""
-
-    cause: str
-    confidence: Confidence
-    severity: Severity
-    message: str
-    remedy: str
-    check: str
-    subjects: tuple[str, ...]
-    explains: tuple[str, ...] = ()
-    finding: Finding | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """One command that would answer what is still unknown."""
-
-    command: CommandText
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """Verdicts, causes and next steps of one machine; ``card``: the lines about it where they were masked."""
-
-    machine: Machine
-    verdicts: tuple[Verdict, ...]
-    causes: tuple[Cause, ...]
-    next: tuple[NextStep, ...] = ()
-    problems: tuple[str, ...] = ()
-    card: tuple[str, ...] = ()
-
-    @property
-    def worst(self) -> Severity | None:
-        """The highest severity among the findings."""
-        seen = {verdict.finding.severity for verdict in self.verdicts if verdict.finding is not None}
-        return next((severity for severity in SEVERITIES if severity in seen), None)
-
-    def count(self, state: str) -> int:
-        """How many verdicts have this state."""
-        return sum(verdict.state == state for verdict in self.verdicts)
+from rocdoctor.next_steps import next_steps
 
 
 def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] = ()) -> Diagnosis:
     """Run the checks on a machine and rank what they found."""
     verdicts = tuple(_sure(machine, verdict) for one in checks for verdict in run_check(one, machine))
-    from rocdoctor.next_steps import next_steps
-
     return Diagnosis(machine, verdicts, rank(verdicts), next_steps(machine), tuple(problems))
 
 
@@ -127,10 +80,10 @@ def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
 
 def _verdict_order(verdict: Verdict) -> tuple[int, int, str]:
     assert verdict.finding is not None
-    return (SEVERITIES.index(verdict.finding.severity), _CONFIDENCE.index(verdict.finding.confidence), verdict.check)
+    return (SEVERITIES.index(verdict.finding.severity), CONFIDENCES.index(verdict.finding.confidence), verdict.check)
 
 
 def _order(one: Cause) -> tuple[int, int, int, str]:
     entry = cause_entry(one.cause)
     rank_of = entry.rank if entry is not None else 0
-    return (SEVERITIES.index(one.severity), _CONFIDENCE.index(one.confidence), -rank_of, one.cause)
+    return (SEVERITIES.index(one.severity), CONFIDENCES.index(one.confidence), -rank_of, one.cause)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rocdoctor.check import Evidence, Finding, Fix, NotApplicable, Outcome, Severity, cite, finding
+from rocdoctor.check import Outcome, cite, finding
 from rocdoctor.evidence import Fact, Known, NotKnown, Unknown, is_known
 from rocdoctor.facts import Expected, Gpu, Machine
+from rocdoctor.finding import Evidence, Finding, Fix, NotApplicable, Severity
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.matching import Key, Match, match
 from rocdoctor.traits import (

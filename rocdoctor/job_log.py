@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocdoctor.check import Evidence, NotApplicable, Subject, quote
+from rocdoctor.check import quote
 from rocdoctor.facts import JobRun, Machine
 from rocdoctor.facts.run import RankError, WorkerEnd
+from rocdoctor.finding import Evidence, NotApplicable, Subject
 
 # The launcher ends the other workers by SIGTERM; SIGINT is the user's; SIGABRT is how a watchdog ends its process.
 _NO_CAUSE_SIGNALS = (2, 6, 15)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rocdoctor.check import NotApplicable, Subject
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobProcess, Machine
+from rocdoctor.finding import NotApplicable, Subject
 from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import ShellCommand, shell
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rocdoctor.check import Evidence, NotApplicable, Selector, Subject, quote
+from rocdoctor.check import Selector, quote
 from rocdoctor.evidence import Known, NotKnown, Unknown, known
 from rocdoctor.facts import LogEvent, Machine
+from rocdoctor.finding import Evidence, NotApplicable, Subject
 
 # Older events are history: the machine has worked for a day since. (A judgement; no source states such a limit.)
 RECENT_S = 86400.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocdoctor.diagnose import NextStep
 from rocdoctor.evidence import Unknown, value_or
 from rocdoctor.facts import Machine
+from rocdoctor.finding import NextStep
 
 
 def next_steps(machine: Machine) -> tuple[NextStep, ...]:

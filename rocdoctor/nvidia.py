@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from rocdoctor.check import Evidence, NotApplicable, Subject, quote
+from rocdoctor.check import quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, ToolFailure
+from rocdoctor.finding import Evidence, NotApplicable, Subject
 from rocdoctor.lazy_re import regex
 from rocdoctor.log_events import is_current
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, NotApplicable, Selector, Subject, quote
+from rocdoctor.check import Selector, quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, Message
+from rocdoctor.finding import Evidence, NotApplicable, Subject
 from rocdoctor.presence import is_integrated
 
 SOURCE = "text"

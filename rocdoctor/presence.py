@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocdoctor.check import SEVERITIES, Severity
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, KernelLog, LogEvent, Machine
+from rocdoctor.finding import SEVERITIES, Severity
 from rocdoctor.knowledge.tables import chip_of_device
 from rocdoctor.lazy_re import regex
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rocdoctor.check import Severity
+from rocdoctor.finding import Severity
 from rocdoctor.lazy_re import regex
 
 if TYPE_CHECKING:

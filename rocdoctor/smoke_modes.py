@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rocdoctor.check import Evidence, NotApplicable, Subject, not_applicable, quote
+from rocdoctor.check import not_applicable, quote
 from rocdoctor.facts import Machine, ModeResult, SmokeRun, SmokeState
+from rocdoctor.finding import Evidence, NotApplicable, Subject
 from rocdoctor.shell_command import ShellCommand, shell
 
 LAYERS = {

@@ -12,9 +12,10 @@ from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec
 
-from rocdoctor.check import Finding, Fix, NotApplicable, Outcome, Selector, Subject
+from rocdoctor.check import Outcome, Selector
 from rocdoctor.evidence import Fact, Known, Unknown, known, value_or
 from rocdoctor.facts import DeviceNode, Gpu, Machine, TorchBuild
+from rocdoctor.finding import Finding, Fix, NotApplicable, Subject
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.tables import (
     arch_list_covers,

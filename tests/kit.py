@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rocdoctor.check import Verdict, load_check, run_check
+from rocdoctor.check_loading import load_check
+from rocdoctor.check_running import run_check
 from rocdoctor.evidence import Known, Source, Unknown
 from rocdoctor.facts import Environment, Gpu, KernelLog, LogEvent, Machine, Variable
+from rocdoctor.finding import Verdict
 
 T = TypeVar("T")
 

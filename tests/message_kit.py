@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.check import Finding
 from rocdoctor.facts import Gpu, Machine, Message
+from rocdoctor.finding import Finding
 from rocdoctor.knowledge.messages import message_signatures
 from rocdoctor.parsers.message_match import find_messages
 from tests.kit import judge, machine

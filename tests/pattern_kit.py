@@ -71,7 +71,7 @@ def collect() -> list[Pattern]:
     for module in pkgutil.walk_packages(rocdoctor.__path__, "rocdoctor."):
         if not module.name.endswith("__main__"):
             import_module(module.name)
-    from rocdoctor.check import check_files, checks_folder, load_check
+    from rocdoctor.check_loading import check_files, checks_folder, load_check
 
     for path in check_files(checks_folder()):
         load_check(path)

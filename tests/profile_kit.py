@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.check import Verdict
 from rocdoctor.collect.expected import read_expected
 from rocdoctor.emit.profile import render
 from rocdoctor.facts import (
@@ -21,6 +20,7 @@ from rocdoctor.facts import (
     Power,
     TorchBuild,
 )
+from rocdoctor.finding import Verdict
 from tests.kit import amd_gpu, environment, judge, k, machine
 from tests.pcie_kit import board, link
 

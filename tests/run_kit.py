@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rocdoctor.check import Finding
 from rocdoctor.collect.run import collect_run
 from rocdoctor.facts import JobRun
+from rocdoctor.finding import Finding
 from rocdoctor.host.text import open_text
 from tests.kit import judge
 from tests.message_kit import pasted

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.check import check_files, load_check, name_of
+from rocdoctor.check_loading import check_files, load_check, name_of
 from rocdoctor.knowledge.tables import cause
 from tests.kit import ROOT
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rocdoctor.certainty import capped
-from rocdoctor.check import Evidence, Finding
 from rocdoctor.facts import Machine, Message, Passage
+from rocdoctor.finding import Evidence, Finding
 from rocdoctor.report.json_report import report
 from rocdoctor.report.markdown import render as as_markdown
 from rocdoctor.report.text import render as as_text

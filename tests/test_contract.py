@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.check import check_files
+from rocdoctor.check_loading import check_files
 from rocdoctor.collect import collect
 from rocdoctor.evidence import Known, Source, Unknown
 from rocdoctor.facts import Gpu, Machine, Nic

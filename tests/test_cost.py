@@ -12,7 +12,8 @@ import pytest
 from rocdoctor.collect import collect
 from rocdoctor.collect.gpus import MAX_GPUS
 from rocdoctor.collect.records import GpuRecord, join
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Answer
 from rocdoctor.host.capture import Capture, CaptureHost, parse
 from rocdoctor.report.text import render

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from rocdoctor.cli import run
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Diagnosis
 from rocdoctor.fixes.offers import offers
 from rocdoctor.next_steps import missing_outputs
 from rocdoctor.report import fix_text, json_report, markdown, reply, text

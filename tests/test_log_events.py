@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.check import NotApplicable
 from rocdoctor.evidence import NotKnown
 from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.finding import NotApplicable
 from rocdoctor.log_events import age, by_device, duration, events_of, gpu_log, is_current, is_recent, quotes
 from tests.kit import amd_gpu, event, k, log, machine, nvidia_gpu, u
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rocdoctor.check import Check, check_files, checks_folder, load_check
+from rocdoctor.check import Check
+from rocdoctor.check_loading import check_files, checks_folder, load_check
 from rocdoctor.collect import collect
 from rocdoctor.diagnose import diagnose
 from rocdoctor.host.base import Answer, Host

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from rocdoctor.check import Check, checks_folder, load_checks
+from rocdoctor.check import Check
+from rocdoctor.check_loading import checks_folder, load_checks
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.text import open_text
 
 TEXTS = Path(__file__).parent / "texts"

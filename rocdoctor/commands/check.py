@@ -7,7 +7,6 @@ import os
 from dataclasses import replace
 
 from rocdoctor import output
-from rocdoctor.check import SEVERITIES
 from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import (
@@ -21,8 +20,9 @@ from rocdoctor.commands.common import (
     wants,
     width,
 )
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
 from rocdoctor.facts import Expected
+from rocdoctor.finding import SEVERITIES, Diagnosis
 from rocdoctor.host.base import Host
 from rocdoctor.host.open import read_text
 

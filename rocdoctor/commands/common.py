@@ -18,7 +18,7 @@ from rocdoctor.host.open import add_answers, open_evidence, open_live
 
 if TYPE_CHECKING:
     from rocdoctor.check import Check
-    from rocdoctor.diagnose import Diagnosis
+    from rocdoctor.finding import Diagnosis
 
 
 def open_host(options: argparse.Namespace, far: bool = False) -> Host:
@@ -50,7 +50,7 @@ def chosen_checks(
 ) -> tuple[list[Check], list[str]]:
     """The checks that were asked for; unknown names end with a suggestion. User folders come after our own."""
     # The screens open a host before they need checks.
-    from rocdoctor.check import CheckLoadError, check_files, checks_folder, load_check, name_of
+    from rocdoctor.check_loading import CheckLoadError, check_files, checks_folder, load_check, name_of
     from rocdoctor.host.trusted import untrusted
 
     ours, named, found = checks_folder(), [Path(folder) for folder in folders], _user_folder()

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocdoctor import output
-from rocdoctor.check import Verdict
 from rocdoctor.cli import UsageError, suggestion
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code
 from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
-from rocdoctor.diagnose import Diagnosis, rank
+from rocdoctor.diagnose import rank
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Diagnosis, Verdict
 from rocdoctor.host.open import InputError, read_text
 from rocdoctor.knowledge.advice import advice_named
 from rocdoctor.lint.advised import Advised, advice_names, is_read, read_advised, unsaid, wanted

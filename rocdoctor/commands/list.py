@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rocdoctor import output
-from rocdoctor.check import check_files, checks_folder, manual_of, name_of
+from rocdoctor.check_loading import check_files, checks_folder, manual_of, name_of
 
 
 def run(options: argparse.Namespace) -> int:

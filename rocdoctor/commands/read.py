@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rocdoctor import output
-from rocdoctor.check import Check, Evidence, Finding
+from rocdoctor.check import Check
 from rocdoctor.collect import collect
 from rocdoctor.commands.check import exit_code, show
 from rocdoctor.commands.common import (
@@ -21,7 +21,8 @@ from rocdoctor.commands.common import (
     wants,
     width,
 )
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
+from rocdoctor.finding import Diagnosis, Evidence, Finding
 from rocdoctor.host.base import Host
 from rocdoctor.host.text import TextHost, open_text
 from rocdoctor.next_steps import missing_outputs

@@ -10,8 +10,9 @@ from rocdoctor.cli import EXIT_FINDINGS, UsageError
 from rocdoctor.collect import collect
 from rocdoctor.commands.common import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
 from rocdoctor.commands.new_files import write_new
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
 from rocdoctor.evidence import value_or
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Host
 from rocdoctor.report.summary import machine_lines
 from rocdoctor.setup.plan import SetupPlan

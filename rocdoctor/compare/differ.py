@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.check import SEVERITIES
 from rocdoctor.compare.align import Aligned, align, gpu_words
 from rocdoctor.compare.numbers import same_message, same_words
 from rocdoctor.compare.snapshot import Found, Snapshot, Table
+from rocdoctor.finding import SEVERITIES
 from rocdoctor.parsers.text import whole_number
 from rocdoctor.traits import OF_GPU, OF_MACHINE, Group, Trait, same, shown
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rocdoctor.check import Severity, Verdict
 from rocdoctor.evidence import Fact, Known, value_or
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Severity, Verdict
 from rocdoctor.traits import of_gpu, of_machine, packages, packages_complete
 
 

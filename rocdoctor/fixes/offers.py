@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rocdoctor.change import Change
-from rocdoctor.check import SEVERITIES, Finding, Fix, Verdict
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import SEVERITIES, Diagnosis, Finding, Fix, Verdict
 
 
 @dataclass(frozen=True, slots=True)

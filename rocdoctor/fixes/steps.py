@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocdoctor.change import USER, Change, Command, KernelValue, Unset
-from rocdoctor.check import Effective, Fix
+from rocdoctor.finding import Effective, Fix
 from rocdoctor.fixes.files import MOST_BYTES, Refused, Seen, look, read_kernel
 from rocdoctor.fixes.lines import Kind, by_hand, places, switched_off
 from rocdoctor.fixes.place import Place

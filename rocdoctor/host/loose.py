@@ -16,6 +16,7 @@ from itertools import islice
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.capture import CaptureError, gunzip, is_capture
+from rocdoctor.host.decoding import decode
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.text import TextHost, open_text
 from rocdoctor.host.text.sections import question_of
@@ -172,8 +173,6 @@ def _joined(tree: Tree, files: list[tuple[str, ...]]) -> tuple[str, list[tuple[i
 
 def _text(tree: Tree, parts: tuple[str, ...], most: int) -> str:
     """The text of a file; "" for what is none, cannot be read, or is too long."""
-    from rocdoctor.host.open import decode
-
     try:
         data = tree.data(parts)
         if data[:2] == b"\x1f\x8b":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rocdoctor import output
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
+from rocdoctor.host.decoding import NotText, decode
 from rocdoctor.host.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.tree import DiskTree, Tree, TreeError, TreeHost
@@ -125,7 +126,7 @@ def open_evidence(argument: str) -> Host:
 
             return _open_tree(TarTree(path), path.name)
         return _from_bytes(_content(argument), path.name)
-    except (TreeError, CaptureError, _NotText) as error:
+    except (TreeError, CaptureError, NotText) as error:
         raise InputError(f"{'standard input' if argument == '-' else argument}: {error}") from None
     except OSError as error:
         raise InputError(f"{argument}: {error.strerror or error}") from None
@@ -145,14 +146,10 @@ def read_text(argument: str) -> str:
     try:
         data = _content(argument)
         return decode(data) if data.strip() else ""
-    except _NotText as error:
+    except NotText as error:
         raise InputError(f"{argument}: {error}") from None
     except OSError as error:
         raise InputError(f"{argument}: {error.strerror or error}") from None
-
-
-class _NotText(ValueError):
-    """Bytes that are no text; the message says what they are instead."""
 
 
 def _standard_input() -> bytes:
@@ -196,55 +193,13 @@ def _looks_like_tar(head: bytes, path: Path) -> bool:
     return path.name.endswith((".tar", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")) and (packed or path.suffix == ".tar")
 
 
-# How files begin that people attach by mistake.
-_FORMATS = (
-    (b"PK\x03\x04", "a zip archive; unpack it and name the folder"),
-    (b"PK\x05\x06", "an empty zip archive"),
-    (b"\xfd7zXZ\x00", "compressed with xz; unpack it first"),
-    (b"BZh", "compressed with bzip2; unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it and name the folder"),
-    (b"\x89PNG", "a picture; text is needed"), (b"\xff\xd8\xff", "a picture; text is needed"),
-    (b"%PDF-", "a PDF document; text is needed"), (b"\x7fELF", "a program, not text"),
-)  # fmt: skip
-# Byte order marks of the forms in which PowerShell and editors on Windows write text.
-_WIDE = (
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
-
-
-def decode(data: bytes) -> str:
-    """Bytes of a text file as text; raises ValueError saying what they are when they are none."""
-    for begin, what in _FORMATS:
-        if data.startswith(begin):
-            raise _NotText(what)
-    for mark, coding in _WIDE:
-        if data.startswith(mark):
-            return data.decode(coding, errors="replace").removeprefix("\ufeff")
-    if data[257:262] == b"ustar":
-        raise _NotText("a tar archive can only be read from a file, not from a pipe")
-    head = data[:65536]
-    if not head.strip() and not data.strip():
-        raise _NotText("it is empty")
-    strange = len(head) - len(head.translate(None, _CONTROLS))
-    if strange > len(head) // 32 + 8:  # a tenth of the bytes of packed or encrypted data, next to none of any text
-        raise _NotText("binary data, neither text nor a capture nor an archive")
-    return data.decode("utf-8", errors="replace").removeprefix("\ufeff")
-
-
-_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
-
-
 def _from_bytes(data: bytes, origin: str) -> Host:
     if data[:2] == b"\x1f\x8b":
         data = gunzip(data)
     if is_capture(data):
         return CaptureHost(parse(data), origin)
     if is_pickle(data):
-        raise _NotText(pickle_advice(data, origin))
+        raise NotText(pickle_advice(data, origin))
     from rocdoctor.host.text import TextHost, open_text
     from rocdoctor.host.whole import whole_output
 
@@ -266,12 +221,12 @@ def add_answers(host: Host, arguments: list[str]) -> Host:
             data = _content(name)
             data = gunzip(data) if data[:2] == b"\x1f\x8b" else data
             if is_pickle(data):
-                raise _NotText(pickle_advice(data, name))
+                raise NotText(pickle_advice(data, name))
             # The answer to a question that was named may be binary.
             text = decode(data) if not question or data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         except OSError as error:
             raise InputError(f"{name}: {error.strerror or error}") from None
-        except (CaptureError, _NotText) as error:
+        except (CaptureError, NotText) as error:
             raise InputError(f"{label}: {error}") from None
         if question:
             data = text.encode() or data

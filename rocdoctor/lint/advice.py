@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rocdoctor.check import Confidence, Evidence, Finding, Fix, Verdict
+from rocdoctor.finding import Confidence, Evidence, Finding, Fix, Verdict
 from rocdoctor.knowledge.advice import Advice
 from rocdoctor.shell_command import shell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rocdoctor.check import Verdict
+from rocdoctor.finding import Verdict
 from rocdoctor.knowledge.advice import PREFIX, all_advice
 from rocdoctor.lazy_re import regex
 from rocdoctor.lint.advice import Hit, verdicts_of

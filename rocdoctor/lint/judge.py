@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from rocdoctor.check import SEVERITIES, Check, Finding, Fix, Severity, Verdict, run_check
+from rocdoctor.check import Check
+from rocdoctor.check_running import run_check
 from rocdoctor.evidence import Unknown
 from rocdoctor.facts import Environment, Machine, TorchBuild, Variable
+from rocdoctor.finding import SEVERITIES, Finding, Fix, Severity, Verdict
 from rocdoctor.lint.scopes import Sheet, View, views
 from rocdoctor.shell_command import shell
 

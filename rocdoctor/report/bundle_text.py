@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import SmokeRun
+from rocdoctor.finding import Diagnosis
 from rocdoctor.lazy_re import regex
 from rocdoctor.parsers.text import whole_number
 from rocdoctor.report.clean import one_line

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rocdoctor.check import Finding, Verdict
-from rocdoctor.diagnose import Cause, Diagnosis
+from rocdoctor.finding import Cause, Diagnosis, Finding, Verdict
 from rocdoctor.host.base import Host
 from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import reworded

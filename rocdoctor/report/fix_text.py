@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rocdoctor.check import Effective
+from rocdoctor.finding import Effective
 from rocdoctor.fixes.offers import Offer
 from rocdoctor.fixes.place import Place
 from rocdoctor.fixes.steps import Work, set_in, told

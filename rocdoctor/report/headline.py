@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocdoctor.check import Finding
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.evidence import value_or
+from rocdoctor.finding import Diagnosis, Finding
 from rocdoctor.report.subjects import grouped, subject_parts
 
 DO_FIRST = "Do first: "

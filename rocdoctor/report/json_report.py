@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocdoctor import __version__
-from rocdoctor.check import Evidence, Finding, Verdict
-from rocdoctor.diagnose import Cause, Diagnosis
+from rocdoctor.finding import Cause, Diagnosis, Evidence, Finding, Verdict
 from rocdoctor.report.clean import clean
 
 SCHEMA = "rocdoctor.report/1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis
 from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import clean
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocdoctor.check import Finding, Verdict
+from rocdoctor.finding import Finding, Verdict
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.markdown import inline, plain
 from rocdoctor.report.text import Style, wrap

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from rocdoctor import output
-from rocdoctor.check import check_files, checks_folder, manual_of, name_of
+from rocdoctor.check_loading import check_files, checks_folder, manual_of, name_of
 
 _SECTIONS = ("Why", "Fix", "References")
 

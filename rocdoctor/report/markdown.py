@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Finding
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis, Finding
 from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.headline import headline

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocdoctor.check import SEVERITIES, Evidence, Finding
-from rocdoctor.diagnose import Cause, Diagnosis, NextStep
+from rocdoctor.finding import SEVERITIES, Cause, Diagnosis, Evidence, Finding, NextStep
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.markdown import code, inline, plain
 from rocdoctor.report.subjects import grouped, subjects_text

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rocdoctor import __version__
-from rocdoctor.check import Evidence, Finding, Verdict
+from rocdoctor.finding import Evidence, Finding, Verdict
 from rocdoctor.report.clean import clean
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"

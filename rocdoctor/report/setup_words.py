@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocdoctor.check import Effective
+from rocdoctor.finding import Effective
 from rocdoctor.knowledge.load import source
 from rocdoctor.report.clean import one_line
 from rocdoctor.setup.plan import Goal, SetupPlan, Step

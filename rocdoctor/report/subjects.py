@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocdoctor.check import SEVERITIES, Finding, Verdict
+from rocdoctor.finding import SEVERITIES, Finding, Verdict
 from rocdoctor.lazy_re import regex
 from rocdoctor.report.clean import one_line
 

@@ -7,8 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
-from rocdoctor.check import SEVERITIES, Evidence, Finding, Fix
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import SEVERITIES, Diagnosis, Evidence, Finding, Fix
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.headline import headline
 from rocdoctor.report.subjects import grouped, subject_parts, subjects_text

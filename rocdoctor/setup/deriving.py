@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rocdoctor.check import SEVERITIES, Evidence, Finding, Severity, Verdict
+from rocdoctor.finding import SEVERITIES, Evidence, Finding, Severity, Verdict
 from rocdoctor.knowledge import install
 from rocdoctor.setup.plan import Action, Step
 from rocdoctor.setup.situation import Situation

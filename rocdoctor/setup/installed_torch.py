@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.check import Evidence, Finding, Verdict, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, value_or
+from rocdoctor.finding import Evidence, Finding, Verdict
 from rocdoctor.knowledge.gfx import arch_list_covers, override_gfx_name
 from rocdoctor.setup.deriving import sentence
 from rocdoctor.setup.situation import Situation

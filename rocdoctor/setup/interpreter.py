@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rocdoctor.check import Evidence, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, Unknown, value_or
+from rocdoctor.finding import Evidence
 from rocdoctor.knowledge.compat import series
 from rocdoctor.lazy_re import regex
 from rocdoctor.setup.situation import Situation

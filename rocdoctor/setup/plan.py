@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.check import Effective, Evidence, Safety
+from rocdoctor.finding import Effective, Evidence, Safety
 from rocdoctor.knowledge.load import Kind
 from rocdoctor.shell_command import CommandText
 

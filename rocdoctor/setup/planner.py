@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis
 from rocdoctor.setup import steps as folder
 from rocdoctor.setup.plan import LAYERS, Action, Goal, Layer, SetupPlan, Step, Verify
 from rocdoctor.setup.remarks import remarks

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rocdoctor import access
-from rocdoctor.check import Finding, Verdict
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.finding import Diagnosis, Finding, Verdict
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.profiles import gpu_profile

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rocdoctor.check import Evidence, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import NOT_ASKED, Known, Unknown, value_or
 from rocdoctor.facts import Gpu
+from rocdoctor.finding import Evidence
 from rocdoctor.gfx_override import physical_gfx
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.compat import driver_package, driver_supports, torch_releases

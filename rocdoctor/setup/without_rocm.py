@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from rocdoctor.check import Evidence, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, value_or
+from rocdoctor.finding import Evidence
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gfx import chip_of_device, gfx_target
 from rocdoctor.presence import kfd_path

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rocdoctor.check import Evidence
+from rocdoctor.finding import Evidence
 from rocdoctor.host.base import Answer
 from rocdoctor.report.clean import clean, one_line
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocdoctor.check import Evidence
-from rocdoctor.diagnose import Diagnosis, NextStep
+from rocdoctor.finding import Diagnosis, Evidence, NextStep
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.lazy_re import regex
 from rocdoctor.question_commands import command_of

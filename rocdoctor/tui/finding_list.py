@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rocdoctor.check import SEVERITIES, Finding, State, Verdict
-from rocdoctor.diagnose import Cause, Diagnosis
+from rocdoctor.finding import SEVERITIES, Cause, Diagnosis, Finding, State, Verdict
 from rocdoctor.knowledge.tables import cause as cause_entry
 from rocdoctor.report.clean import one_line
 from rocdoctor.report.subjects import grouped, subject_parts

@@ -15,7 +15,7 @@ from rocdoctor.host.base import Answer, Host, Kind
 
 if TYPE_CHECKING:
     from rocdoctor.check import Check
-    from rocdoctor.diagnose import Diagnosis
+    from rocdoctor.finding import Diagnosis
 
 Phase = Literal["asking", "judging", "done", "failed"]
 

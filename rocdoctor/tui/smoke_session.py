@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Machine, SmokeRun
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.smoke.expected import with_expected
 from rocdoctor.smoke.judge_figures import LowFigure, low_figures

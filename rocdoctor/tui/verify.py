@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rocdoctor.check import Verdict
+from rocdoctor.finding import Verdict
 from rocdoctor.host.base import Answer, Host, Kind, run
 from rocdoctor.lazy_re import regex
 from rocdoctor.tui.finding_details import reads_itself

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.check import Verdict
 from rocdoctor.facts import Container, TorchBuild
+from rocdoctor.finding import Verdict
 from tests.kit import environment, judge, k, machine, nvidia_gpu, states
 
 NAME = "cuda-driver-too-old-for-wheel"

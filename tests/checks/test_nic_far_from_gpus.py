@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from rocdoctor.check import Verdict
 from rocdoctor.evidence import NOT_ASKED
 from rocdoctor.facts import Machine, Nic
+from rocdoctor.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, states
 
 

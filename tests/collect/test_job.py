@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rocdoctor.check import Verdict
 from rocdoctor.collect import collect
 from rocdoctor.collect.job import collect_job, view
 from rocdoctor.evidence import NOT_ASKED, Known, Unknown
 from rocdoctor.facts import Job
+from rocdoctor.finding import Verdict
 from tests.collect.hosts import excerpt, whole
 from tests.kit import judge, k, severities, states
 

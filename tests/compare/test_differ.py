@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.check import Finding, Verdict
 from rocdoctor.compare.differ import Comparison, Difference, compare
 from rocdoctor.compare.snapshot import Snapshot, snapshot
 from rocdoctor.evidence import Unknown
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.finding import Finding, Verdict
 from tests.golden.replay import NAMES, judged_fixture
 from tests.kit import k, machine, nvidia_gpu
 from tests.profile_kit import gpu, whole

@@ -7,12 +7,12 @@ from typing import get_args
 import pytest
 import yaml
 
-from rocdoctor.check import Finding
 from rocdoctor.collect import collect
 from rocdoctor.collect.expected import read_expected
 from rocdoctor.emit.profile import FRAMEWORKS, files, refuses, render
 from rocdoctor.emit.targets import Order
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Finding
 from rocdoctor.recommend.layout import Framework
 from tests.emit.plan_kit import plan
 from tests.golden.edits import Broken

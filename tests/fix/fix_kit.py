@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rocdoctor.change import Change
-from rocdoctor.check import Fix
+from rocdoctor.finding import Fix
 from rocdoctor.fixes.apply import Done, apply, undo
 from rocdoctor.fixes.journal import Journal, alone, opened
 from rocdoctor.fixes.place import Outcome, Place

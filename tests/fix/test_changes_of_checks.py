@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rocdoctor.change import USER, Change, Command, KernelValue, Unset
-from rocdoctor.check import Fix
 from rocdoctor.facts import Container, Cpus, DeviceNode, Machine, Memory, NumaNode, User
+from rocdoctor.finding import Fix
 from rocdoctor.fixes.steps import PROGRAMS
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, u
 

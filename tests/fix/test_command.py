@@ -13,8 +13,8 @@ import pytest
 
 from rocdoctor.cli import run
 from rocdoctor.commands import fix
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Machine, Memory, NumaNode
+from rocdoctor.finding import Diagnosis
 from rocdoctor.fixes.offers import Offer, offers
 from tests.fix.fix_kit import Scratch, changed, tree
 from tests.kit import amd_gpu, environment, k, machine

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.change import Change, KernelValue, Unset
-from rocdoctor.check import Finding, Fix, Verdict, check_files
-from rocdoctor.diagnose import Diagnosis, rank
+from rocdoctor.check_loading import check_files
+from rocdoctor.diagnose import rank
+from rocdoctor.finding import Diagnosis, Finding, Fix, Verdict
 from rocdoctor.fixes.offers import offers
 from tests.kit import ROOT, machine
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.change import joining
-from rocdoctor.check import Fix
+from rocdoctor.finding import Fix
 from rocdoctor.fixes.apply import Done, apply, undo
 from rocdoctor.fixes.place import Outcome, run_program, this_machine
 from rocdoctor.fixes.steps import work_of

@@ -7,9 +7,11 @@ import re
 from functools import cache
 from pathlib import Path
 
-from rocdoctor.check import Check, checks_folder, load_checks
+from rocdoctor.check import Check
+from rocdoctor.check_loading import checks_folder, load_checks
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Host
 from rocdoctor.host.capture import CaptureHost, parse
 from rocdoctor.report.json_facts import facts

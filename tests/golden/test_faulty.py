@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.capture import CaptureHost, parse
 from tests.golden.faulty import FOLDER, MACHINES, capture_of
 from tests.golden.replay import judged, stored_text_of

@@ -12,7 +12,8 @@ from dataclasses import replace
 import pytest
 
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from tests.golden.replay import NAMES, host_of, our_checks

@@ -154,7 +154,7 @@ def test_a_zombie_is_seen_with_its_signal(start: Start) -> None:
 
 
 def test_report_and_replay_are_equal(start: Start) -> None:
-    from rocdoctor.check import checks_folder, load_checks
+    from rocdoctor.check_loading import checks_folder, load_checks
     from rocdoctor.diagnose import diagnose
 
     child = start(_RANKS, LOCAL_WORLD_SIZE="3", TORCHELASTIC_RUN_ID="test", MASTER_PORT="29556")

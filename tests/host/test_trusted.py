@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor import check
-from rocdoctor.check import CheckLoadError, load_check
+from rocdoctor import check_loading
+from rocdoctor.check_loading import CheckLoadError, load_check
 from rocdoctor.cli import run
 from rocdoctor.host import trusted
 from rocdoctor.host.trusted import untrusted
@@ -157,9 +157,9 @@ def test_a_check_imports_nothing_from_its_own_folder(folder: Path) -> None:
 def test_our_own_checks_lose_their_byte_code_where_everybody_may_write_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "checks_folder", lambda: folder)
+    monkeypatch.setattr(check_loading, "checks_folder", lambda: folder)
     kept = folder / "__pycache__"
-    ours = check._byte_code_is_ours.__wrapped__
+    ours = check_loading._byte_code_is_ours.__wrapped__
     assert ours(folder)
     assert not ours(folder.parent)
     kept.mkdir(mode=0o755)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocdoctor.check import Evidence, Finding, Verdict
+from rocdoctor.finding import Evidence, Finding, Verdict
 from rocdoctor.knowledge.advice import advice_for
 from rocdoctor.lint.advice import verdicts_of
 from rocdoctor.lint.advice_files import hits, rule_names

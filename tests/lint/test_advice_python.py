@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocdoctor.check import Verdict
 from rocdoctor.commands.common import chosen_checks
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Verdict
 from rocdoctor.knowledge.advice import advice_for, read_advice
 from rocdoctor.knowledge.load import TableError, load_table
 from rocdoctor.lint.advice import Hit

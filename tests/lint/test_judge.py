@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.check import Finding, check_files, load_check, name_of
+from rocdoctor.check_loading import check_files, load_check, name_of
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Finding
 from rocdoctor.lint.files import read_sheet
 from rocdoctor.lint.judge import CHECKS, judge
 from tests.kit import ROOT, amd_gpu, k, machine, nvidia_gpu

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.check import Verdict
 from rocdoctor.diagnose import diagnose
 from rocdoctor.facts import Machine, Variable
+from rocdoctor.finding import Verdict
 from rocdoctor.knowledge.tables import env_variable
 from rocdoctor.recommend.environment import (
     POLICIES,

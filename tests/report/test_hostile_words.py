@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rocdoctor.check import Evidence, Finding, Fix, Verdict
-from rocdoctor.diagnose import Diagnosis, rank
+from rocdoctor.diagnose import rank
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Diagnosis, Evidence, Finding, Fix, Verdict
 from rocdoctor.report import json_report, junit, markdown, sarif, text
 from rocdoctor.shell_command import ShellCommand
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from rocdoctor import __version__
-from rocdoctor.check import Evidence, Fix
 from rocdoctor.facts import Container, Cpus, GpuLink, Nic, NumaNode, TorchBuild
+from rocdoctor.finding import Evidence, Fix
 from rocdoctor.report.json_facts import facts
 from rocdoctor.report.json_report import report
 from tests.kit import amd_gpu, k, machine, nvidia_gpu

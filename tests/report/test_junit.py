@@ -5,7 +5,7 @@ from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 
-from rocdoctor.check import Evidence, Fix, Verdict
+from rocdoctor.finding import Evidence, Fix, Verdict
 from rocdoctor.report.junit import render
 from tests.report.made import FULL, HOSTILE, OVERRIDE, diagnosis, failed
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.check import Evidence, Fix
+from rocdoctor.finding import Evidence, Fix
 from rocdoctor.report.markdown import render
 from tests.kit import amd_gpu, machine
 from tests.report.made import FULL, HOSTILE, OVERRIDE, diagnosis, failed

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.check import Evidence, Finding, Fix, Verdict
 from rocdoctor.compare.differ import Comparison, Difference
-from rocdoctor.diagnose import Diagnosis, rank
+from rocdoctor.diagnose import rank
 from rocdoctor.facts import Machine, ModeResult, SmokeRun
+from rocdoctor.finding import Diagnosis, Evidence, Finding, Fix, Verdict
 from rocdoctor.recommend.overview import Overview
 from rocdoctor.recommend.plan import Recommendation
 from rocdoctor.report import (

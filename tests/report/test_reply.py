@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.check import Evidence, Fix
 from rocdoctor.commands.read import reply_to
-from rocdoctor.diagnose import NextStep
+from rocdoctor.finding import Evidence, Fix, NextStep
 from rocdoctor.report.markdown import plain
 from rocdoctor.report.reply import Recognised, render
 from tests.kit import amd_gpu, machine

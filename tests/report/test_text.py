@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.check import Evidence, Finding, Fix, Verdict
 from rocdoctor.facts import CudaToolkit, GpuLink, Machine, Nic, TorchBuild
+from rocdoctor.finding import Evidence, Finding, Fix, Verdict
 from rocdoctor.report.subjects import number_ranges, subjects_text
 from rocdoctor.report.summary import machine_lines
 from rocdoctor.report.text import render

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis
 from rocdoctor.setup.plan import Goal, SetupPlan, Step
 from rocdoctor.setup.planner import plan
 from rocdoctor.setup.situation import Situation

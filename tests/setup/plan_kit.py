@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence
+from rocdoctor.finding import Evidence
 from rocdoctor.setup.plan import Action, SetupPlan, Step, Verify
 
 FIRMWARE = Step(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.check import check_files, checks_folder, name_of
+from rocdoctor.check_loading import check_files, checks_folder, name_of
 from rocdoctor.knowledge import install
 from rocdoctor.report.setup_text import render
 from rocdoctor.setup.plan import Step

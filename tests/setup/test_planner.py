@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rocdoctor.check import check_files, name_of
+from rocdoctor.check_loading import check_files, name_of
 from rocdoctor.evidence import Unknown
 from rocdoctor.facts import OperatingSystem
 from rocdoctor.knowledge import install

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.check import Evidence
+from rocdoctor.finding import Evidence
 from rocdoctor.report import setup_json, setup_markdown, setup_text
 from rocdoctor.report.setup_words import headline, left, waits_for
 from rocdoctor.setup.plan import GOALS, Action, SetupPlan, Step, Verify

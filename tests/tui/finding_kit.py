@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, partial
 
-from rocdoctor.check import Evidence, Finding, Fix, Severity, Verdict
-from rocdoctor.diagnose import Diagnosis, rank
+from rocdoctor.diagnose import rank
+from rocdoctor.finding import Diagnosis, Evidence, Finding, Fix, Severity, Verdict
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.capture import CaptureHost
 from rocdoctor.host.open import open_evidence

@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from rocdoctor.check import Evidence, Finding, Fix, Verdict
+from rocdoctor.finding import Evidence, Finding, Fix, Verdict
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.open import open_evidence
 from rocdoctor.question_commands import command_of

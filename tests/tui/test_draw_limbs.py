@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.check import Verdict, finding, quote
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.check import finding, quote
 from rocdoctor.facts import Container, Gpu, LinkState, Nic
+from rocdoctor.finding import Diagnosis, Verdict
 from rocdoctor.tui.draw.limbs import limbs, narrowest_limb
 from rocdoctor.tui.draw.noted import about
 from tests.golden.edits import Broken

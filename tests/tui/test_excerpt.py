@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.check import Evidence
+from rocdoctor.finding import Evidence
 from rocdoctor.host.base import Answer
 from rocdoctor.tui.excerpt import Excerpt, Line, excerpt, merged
 

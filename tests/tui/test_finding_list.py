@@ -132,7 +132,7 @@ def test_unknown_and_passed_verdicts_are_a_filter_away() -> None:
 
 
 def test_a_crashed_check_is_not_hidden() -> None:
-    from rocdoctor.check import Verdict
+    from rocdoctor.finding import Verdict
 
     whole = sections(diagnosis_of([Verdict("broken", "machine", "crashed", why="ValueError: x")]))
     assert state_counts(whole) == {"crashed": 1}

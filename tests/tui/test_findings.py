@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from rocdoctor.check import Evidence, Fix
+from rocdoctor.finding import Evidence, Fix
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.shell_command import ShellCommand

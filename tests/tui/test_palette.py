@@ -11,7 +11,7 @@ from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from rocdoctor.check import check_files, checks_folder, name_of
+from rocdoctor.check_loading import check_files, checks_folder, name_of
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.app import RocdoctorApp

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Diagnosis
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.widgets.drawn import Drawn

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.look import Look
 from tests.tui.kit import SIZES, fixture_host, same_picture

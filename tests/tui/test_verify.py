@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from rocdoctor.check import Effective, Evidence, Fix, Verdict
+from rocdoctor.finding import Effective, Evidence, Fix, Verdict
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.capture import CaptureHost
 from rocdoctor.shell_command import ShellCommand

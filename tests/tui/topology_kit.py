@@ -9,9 +9,9 @@ from itertools import combinations
 
 from rich.text import Text
 
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Cpus, Gpu, GpuLink, LinkState, Machine, Nic, NumaNode, PcieHop
+from rocdoctor.finding import Diagnosis
 from rocdoctor.tui.draw.gpu_details import gpu_details
 from rocdoctor.tui.draw.topology import topology
 from tests.kit import amd_gpu, k, machine

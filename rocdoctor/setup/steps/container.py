@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocdoctor.access import KFD, is_rootless, node_at, opens, render_nodes
-from rocdoctor.check import Evidence, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, value_or
+from rocdoctor.finding import Evidence
 from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import (
     actions_of,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rocdoctor.access import KFD, node_at, opens, render_nodes
-from rocdoctor.check import Evidence, Finding, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, value_or
+from rocdoctor.finding import Evidence, Finding
 from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import sentence
 from rocdoctor.setup.plan import Action, Layer, Step, Verify

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, Finding, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.facts import Gpu
+from rocdoctor.finding import Evidence, Finding
 from rocdoctor.knowledge import install
 from rocdoctor.presence import count_words, has_node, is_driven
 from rocdoctor.setup.deriving import (

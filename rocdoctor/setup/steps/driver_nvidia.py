@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocdoctor.check import Evidence, Finding, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import NOT_ASKED, Known, Unknown, value_or
 from rocdoctor.facts import Gpu
+from rocdoctor.finding import Evidence, Finding
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import load_table, numbers
 from rocdoctor.nvidia import works_in_torch

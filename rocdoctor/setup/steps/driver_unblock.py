@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, Finding, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Unknown, value_or
+from rocdoctor.finding import Evidence, Finding
 from rocdoctor.knowledge import install
 from rocdoctor.presence import command_line_block
 from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, set_for_next_start, sources_of

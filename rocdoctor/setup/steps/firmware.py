@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Unknown, is_known
+from rocdoctor.finding import Evidence
 from rocdoctor.knowledge import install
 from rocdoctor.presence import is_driven
 from rocdoctor.setup.deriving import VENDOR_PAGE, actions_of, for_caretaker, sentence

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, Finding, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Evidence, Finding
 from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, set_for_next_start, sources_of
 from rocdoctor.setup.plan import Layer, Step, Verify

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rocdoctor.access import container_words
-from rocdoctor.check import Finding, Verdict, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, Unknown, value_or
+from rocdoctor.finding import Finding, Verdict
 from rocdoctor.knowledge import install
 from rocdoctor.setup.deriving import actions_of, changes_of, for_caretaker, sentence, set_for_next_start, sources_of
 from rocdoctor.setup.plan import Action, Layer, Step, Verify

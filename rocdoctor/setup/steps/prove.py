@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence
 from rocdoctor.evidence import Known
+from rocdoctor.finding import Evidence
 from rocdoctor.presence import count_words
 from rocdoctor.report.subjects import subjects_text
 from rocdoctor.setup.deriving import sentence

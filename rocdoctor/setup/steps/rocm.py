@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, cite
+from rocdoctor.check import cite
 from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import RocmInstall
+from rocdoctor.finding import Evidence
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.compat import rocm_release, rocm_releases
 from rocdoctor.knowledge.gfx import same_isa_group

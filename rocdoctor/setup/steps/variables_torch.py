@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from rocdoctor import gfx_override
 from rocdoctor.access import container_words
-from rocdoctor.check import Evidence, cite, quote
+from rocdoctor.check import cite, quote
 from rocdoctor.evidence import Known, Unknown
+from rocdoctor.finding import Evidence
 from rocdoctor.knowledge.gfx import override_gfx_name, same_isa_group
 from rocdoctor.presence import VISIBLE_AMD, chosen_by
 from rocdoctor.setup.interpreter import Interpreter

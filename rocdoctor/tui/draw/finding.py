@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from rocdoctor.check import Confidence, Evidence, Finding, Fix
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Confidence, Diagnosis, Evidence, Finding, Fix
 from rocdoctor.knowledge.tables import cause as cause_entry
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.subjects import subject_parts, subjects_text

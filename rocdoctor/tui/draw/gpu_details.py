@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from rocdoctor.check import Verdict
 from rocdoctor.evidence import Fact, Known, Unknown, value_or
 from rocdoctor.fabric import shared_hops
 from rocdoctor.facts import Gpu, Machine, Nic, PcieHop
+from rocdoctor.finding import Verdict
 from rocdoctor.pcie import generation
 from rocdoctor.pcie_path import asleep, hypervisor_sign
 from rocdoctor.report.clean import one_line

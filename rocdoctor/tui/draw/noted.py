@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rocdoctor.check import SEVERITIES, Severity, Verdict
 from rocdoctor.facts import Gpu, Machine
+from rocdoctor.finding import SEVERITIES, Severity, Verdict
 from rocdoctor.tui.draw.limbs import Key, Limb, limbs, sources
 
 

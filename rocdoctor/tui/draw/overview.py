@@ -6,8 +6,7 @@ from collections import Counter
 
 from rich.text import Text
 
-from rocdoctor.check import SEVERITIES
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import SEVERITIES, Diagnosis
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.headline import DO_FIRST, headline
 from rocdoctor.report.subjects import grouped, subject_parts

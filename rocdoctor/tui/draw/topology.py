@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from rocdoctor.check import Verdict
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Verdict
 from rocdoctor.pcie import generation
 from rocdoctor.pcie_path import hypervisor_sign
 from rocdoctor.report.clean import one_line

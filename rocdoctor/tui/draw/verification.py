@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from rocdoctor.check import Verdict
+from rocdoctor.finding import Verdict
 from rocdoctor.host.base import Answer
 from rocdoctor.report.clean import clean, one_line
 from rocdoctor.report.subjects import subject_parts

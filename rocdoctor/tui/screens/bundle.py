@@ -24,7 +24,7 @@ from rocdoctor.tui.widgets.rows import Lines, Rows
 from rocdoctor.units import binary_size
 
 if TYPE_CHECKING:
-    from rocdoctor.diagnose import Diagnosis
+    from rocdoctor.finding import Diagnosis
     from rocdoctor.tui.bundling import Contents
 
 _NOTE = "Give a new file or a folder. Only you can read it; nothing is overwritten. Read it before you post it."

@@ -13,7 +13,7 @@ from textual.containers import Container, VerticalScroll
 from textual.timer import Timer
 from textual.widgets import OptionList, Static
 
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Host
 from rocdoctor.report.clean import clean
 from rocdoctor.tui.background import Background

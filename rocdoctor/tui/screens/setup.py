@@ -14,7 +14,7 @@ from textual.containers import Container, VerticalScroll
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from rocdoctor.diagnose import Diagnosis
+from rocdoctor.finding import Diagnosis
 from rocdoctor.report.clean import one_line
 from rocdoctor.setup.plan import GOALS, Goal, SetupPlan, Step
 from rocdoctor.tui.background import Background

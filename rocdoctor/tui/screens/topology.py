@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Gpu
+from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Host
 from rocdoctor.report.clean import one_line
 from rocdoctor.tui.look import Look

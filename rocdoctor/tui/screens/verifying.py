@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 from textual.timer import Timer
 
-from rocdoctor.check import Verdict
+from rocdoctor.finding import Verdict
 from rocdoctor.host.base import Kind
 from rocdoctor.report.clean import clean
 from rocdoctor.tui.background import Background

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import Diagnosis, diagnose
+from rocdoctor.diagnose import diagnose
+from rocdoctor.finding import Diagnosis
 from rocdoctor.setup.plan import SetupPlan
 from rocdoctor.setup.planner import plan
 from tests.golden.replay import our_checks
