@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rocdoctor.emit.files import File, comment, plain
-from rocdoctor.emit.launch import model_words
+from rocdoctor.emit.launcher import model_words
 from rocdoctor.emit.targets import Order
 from rocdoctor.recommend.environment import VISIBILITY, after_a_test, by_node, for_diagnosis, for_fleet
 from rocdoctor.recommend.layout import Framework

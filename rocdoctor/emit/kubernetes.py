@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.emit.files import File, comment, plain
 from rocdoctor.emit.images import SHM_WHY, placeholder, shared_memory_gib
-from rocdoctor.emit.launch import PORT, torchrun
+from rocdoctor.emit.launch import torchrun
+from rocdoctor.emit.launcher import PORT
 from rocdoctor.emit.targets import Order
 from rocdoctor.emit.torchrun import FRAMEWORKS, head, refuses
 from rocdoctor.recommend.environment import by_node, without_visibility

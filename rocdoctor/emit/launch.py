@@ -1,30 +1,14 @@
-"""How ranks are started: the words of a torchrun command, each with its reason, and what they leave to the program."""
+"""What ranks run, below the launcher, and what the plan leaves to that program."""
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import PurePath
+from collections.abc import Iterator
 
-from rocdoctor.emit.files import comment, plain
+from rocdoctor.emit import megatron, torchtitan
+from rocdoctor.emit.files import plain
+from rocdoctor.emit.launcher import Argument, launcher
 from rocdoctor.emit.targets import Order
 from rocdoctor.recommend.plan import Plan
-
-PORT = 29500  # torchrun's own choice for the port where nodes meet
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """Words of a command that belong together (``--nnodes``, ``4``), and why they are there.
-
-    ``variables``: the words hold variables of the shell that runs them (``$SLURM_NNODES``) and no other sign of it.
-    """
-
-    words: tuple[str, ...]
-    reason: str
-    variables: bool = False
 
 
 def program(plan: Plan, order: Order) -> list[Argument]:
@@ -33,8 +17,6 @@ def program(plan: Plan, order: Order) -> list[Argument]:
     Where the user names none, torchtitan (asked for by name) and Megatron-LM run their own, if it can do the plan.
     """
     if order.script == Order().script:
-        from rocdoctor.emit import megatron, torchtitan
-
         if "titan" in (plan.workload.framework or "").lower() and torchtitan.refuses(plan.work) is None:
             return torchtitan.program(plan, order)
         if megatron.refuses(plan.work) is None:
@@ -45,56 +27,8 @@ def program(plan: Plan, order: Order) -> list[Argument]:
 def torchrun(
     plan: Plan, order: Order, nnodes: str, node_rank: str | None, rendezvous: str | None, run_id: str | None = None
 ) -> list[Argument]:
-    """The torchrun command with its program.
-
-    ``nnodes``, ``node_rank``, ``rendezvous`` (HOST:PORT) and ``run_id`` are words of the shell that runs it, so they
-    may hold variables (``$SLURM_NNODES``); one node needs neither rank nor rendezvous. Without ``node_rank`` torchrun
-    reads it from PET_NODE_RANK.
-    """
-    words = [Argument(("torchrun",), "one process a GPU" if plan.fleet.vendor != "cpu" else "CPU processes")]
-    if plan.fleet.nodes == 1:
-        words.append(Argument(("--standalone",), "one node: torchrun finds a free port by itself"))
-    else:
-        words.append(Argument(("--nnodes", nnodes), f"{plan.fleet.nodes} nodes", "$" in nnodes))
-        if rendezvous is not None:
-            # The static kind needs no guess by name which node is the first, and numbers the nodes as the user does.
-            words.append(
-                Argument(("--rdzv-backend", "static", "--rdzv-endpoint", rendezvous), "the first node, where all meet",
-                         "$" in rendezvous)
-            )  # fmt: skip
-        if node_rank is not None:
-            words.append(Argument(("--node-rank", node_rank), "this node's number, from 0", "$" in node_rank))
-        if run_id is not None:
-            words.append(Argument(("--rdzv-id", run_id), "a name of this run alone", "$" in run_id))
-    ranks = f"{plan.fleet.per_node} ranks a node" if plan.fleet.per_node > 1 else "one rank a node"
-    words.append(Argument(("--nproc-per-node", str(plan.fleet.per_node)), ranks))
-    return [*words, *program(plan, order)]
-
-
-def model_words(plan: Plan) -> str:
-    """What the model is called in a comment; of a path only the last part, since files are passed on."""
-    name = plan.workload.model_id
-    if not name:
-        return "a model of given sizes"
-    return PurePath(name).name if name.startswith(("/", "~", ".")) else name
-
-
-def word(text: str, variables: bool = False) -> str:
-    """A word as a shell reads it back; with ``variables`` those in it are filled in."""
-    if variables and "$" in text:
-        return f'"{text}"'
-    if re.search(r"[$`]", text):
-        return '"' + re.sub(r'([\\$`"])', r"\\\1", text) + '"'  # single quotes look like a forgotten expansion
-    return shlex.quote(text)
-
-
-def array(name: str, arguments: Iterable[Argument]) -> Iterator[str]:
-    """A bash array of the words, each group below its reason: comments cannot stand in a command over many lines."""
-    yield f"{name}=("
-    for one in arguments:
-        yield from comment(one.reason, indent="  ")
-        yield "  " + " ".join(word(part, one.variables) for part in one.words)
-    yield ")"
+    """The torchrun command with its program; parameters as of ``launcher``."""
+    return [*launcher(plan, nnodes, node_rank, rendezvous, run_id), *program(plan, order)]
 
 
 def demands(plan: Plan, order: Order) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 from rocdoctor.emit.files import File
-from rocdoctor.emit.launch import Argument, model_words
+from rocdoctor.emit.launcher import Argument, model_words
 from rocdoctor.emit.megatron_limits import FRAMEWORKS, VERSION, last_stage, refuses
 from rocdoctor.emit.script import because, render, told
 from rocdoctor.emit.targets import Order
@@ -253,5 +253,5 @@ def files(plan: Plan, order: Order) -> Sequence[File]:
     wide = (work.parallel.tp > 1 or work.parallel.cp > 1) and _CONNECTIONS.name not in given
     needed = [*_GIVEN, *(_OF_MODEL if _rotary(model) is None else ())]
     words = program(plan, order, variables=True)
-    text = render(plan, order, head, needed, words, [_CONNECTIONS] if wide else [])
+    text = render(plan, head, needed, words, [_CONNECTIONS] if wide else [])
     return [File("megatron.sh", text, executable=True)]

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rocdoctor.emit.env import export
 from rocdoctor.emit.files import comment, plain
-from rocdoctor.emit.launch import PORT, Argument, array, model_words, program, torchrun
-from rocdoctor.emit.targets import Order
+from rocdoctor.emit.launcher import PORT, Argument, array, launcher, model_words
 from rocdoctor.recommend.plan import Plan, Setting
 from rocdoctor.recommend.spec import Work
 
@@ -19,7 +18,6 @@ def because(plan: Plan, key: str, instead: str) -> str:
 
 def render(
     plan: Plan,
-    order: Order,
     head: Iterable[str],
     needed: Sequence[Setting],
     words: Iterable[Argument],
@@ -32,8 +30,7 @@ def render(
     """
     several = plan.fleet.nodes > 1
     place = ("$NODE_RANK", f"$MASTER_ADDR:{PORT}") if several else (None, None)
-    start = torchrun(plan, order, str(plan.fleet.nodes), *place)
-    start = start[: len(start) - len(program(plan, order))]
+    start = launcher(plan, str(plan.fleet.nodes), *place)
     environment = [*plan.environment, *more]
     return "\n".join(_lines(head, [*(_PLACE if several else ()), *needed], environment, start, words)) + "\n"
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.emit.env import export, lines
 from rocdoctor.emit.files import File, comment, plain
-from rocdoctor.emit.launch import array, torchrun
+from rocdoctor.emit.launch import torchrun
+from rocdoctor.emit.launcher import array
 from rocdoctor.emit.targets import Order
 from rocdoctor.emit.torchrun import FRAMEWORKS, head, refuses
 from rocdoctor.recommend.environment import by_node, without_visibility

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.emit.env import export, lines
 from rocdoctor.emit.files import File, comment
-from rocdoctor.emit.launch import PORT, array, demands, model_words, torchrun
+from rocdoctor.emit.launch import demands, torchrun
+from rocdoctor.emit.launcher import PORT, array, model_words
 from rocdoctor.emit.targets import Order
 from rocdoctor.recommend.environment import by_node
 from rocdoctor.recommend.layout import Framework

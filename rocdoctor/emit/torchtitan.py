@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import ceil, gcd
 
 from rocdoctor.emit.files import File
-from rocdoctor.emit.launch import Argument
+from rocdoctor.emit.launcher import Argument
 from rocdoctor.emit.script import because, render, told
 from rocdoctor.emit.targets import Order
 from rocdoctor.emit.torchtitan_limits import FLAVOURS, FRAMEWORKS, RECOMPUTE, SCHEDULES, VERSION, preset_of, refuses
@@ -150,4 +150,4 @@ def files(plan: Plan, order: Order) -> Sequence[File]:
         "before activation-checkpoint, which must stay the last word.",
         "Other versions of torchtitan name their options differently.",
     ]
-    return [File("torchtitan.sh", render(plan, order, head, (), program(plan, order)), executable=True)]
+    return [File("torchtitan.sh", render(plan, head, (), program(plan, order)), executable=True)]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.emit.launch import Argument, array, demands, model_words, torchrun, word
+from rocdoctor.emit.launch import demands, torchrun
+from rocdoctor.emit.launcher import Argument, array, model_words, word
 from rocdoctor.emit.targets import Order
 from tests.emit.plan_kit import fleet, plan
 
