@@ -30,10 +30,11 @@ def open_host(options: argparse.Namespace, far: bool = False) -> Host:
         host = open_evidence(options.source)
     else:
         trust = bool(getattr(options, "trust_interpreter", False))
+        from rocdoctor.asking import VERBS
         from rocdoctor.host.running import usual_deadline_s
 
         limit_s = usual_deadline_s() if options.timeout is None else options.timeout
-        host = open_live(limit_s, options.python, options.include_identity, pid, far, trust)
+        host = open_live(limit_s, options.python, options.include_identity, pid, far, trust, VERBS)
     for note in getattr(host, "notes", ())[:3]:
         output.note(f"{host.origin}: {note}")
     return add_answers(host, options.add)

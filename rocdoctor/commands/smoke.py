@@ -104,7 +104,7 @@ def _listen(host: Any, progress: Progress, count: int, aside: Aside) -> set[str]
             begun.add(mode)
             progress.say(mode if mode.startswith("figures-") else f"{mode} ({done} of {count} done)")
 
-    host.told, host.smoke_aside = told, aside
+    host.told, host.aside = told, aside
     return begun
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from rocdoctor.host.frames import Frames
 
 # The interpreter finds there what it finds here, and nothing in the current folder; without ``site`` it starts faster.
-_PROGRAM = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from rocdoctor.host.service import main; main()"
+_PROGRAM = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from rocdoctor.asking import main; main()"
 
 
 class LinkError(Exception):

@@ -19,17 +19,14 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from rocdoctor.host import processes
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
 from rocdoctor.host.devices import open_as, open_as_we_are, stat_text
-from rocdoctor.host.programs import find_interpreter, find_program, interpreter_environment, invoking_user, refusal
+from rocdoctor.host.programs import find_interpreter, find_program, invoking_user, refusal
 from rocdoctor.host.running import GRACE_S, Loading, programs_at_once, run_bounded, threads_fit
 from rocdoctor.lazy_re import regex
-
-if TYPE_CHECKING:
-    from rocdoctor.smoke.live import Aside
 
 _PIECE_BYTES = 256 * 1024
 # Each in a thread of its own, with a deadline of its own.
@@ -60,10 +57,14 @@ class _Pending:
 
 
 _Job = tuple[str, "_Pending"]
+Verb = Callable[["LiveHost", str], Answer]
 
 
 class LiveHost:
-    """Asks this machine. ``timeout_s`` is the deadline of one question."""
+    """Asks this machine. ``timeout_s`` is the deadline of one question.
+
+    ``verbs``: functions for verbs that other rooms bring (``smoke``), called with this host and the question.
+    """
 
     kind: Kind = "live"
     origin = "this machine"
@@ -74,13 +75,15 @@ class LiveHost:
         python: str | None = None,
         environment: Mapping[str, str] | None = None,
         trust_python: bool = False,
+        verbs: Mapping[str, Verb] | None = None,
     ) -> None:
         self.timeout_s = timeout_s
         self.python = python
         self.environment = environment  # of the interpreter under test, where it is not our own
         self.trust_python = trust_python  # root runs it whoever can change it
         self.told: Callable[[str, str, int, str], None] | None = None  # hears how far smoke tests are
-        self.smoke_aside: Aside | None = None
+        self.aside: object = None  # what belongs to one run of theirs and not to its question
+        self._verbs = dict(verbs or {})
         self._pending: dict[str, _Pending] = {}
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
@@ -155,7 +158,7 @@ class LiveHost:
                 return pending
             pending = self._pending[question] = _Pending()
         if question.startswith(_SLOW):
-            target = {"run": self._run, "python": self._probe, "smoke": self.smoke}[question.split(" ", 1)[0]]
+            target = self._slow(question.split(" ", 1)[0])
             if not _start(self._slot, target, question, pending):  # one after the other then
                 self._slot(target, question, pending)
         else:
@@ -163,6 +166,11 @@ class LiveHost:
             if not self._reading:
                 self._read_one(self._jobs.get_nowait())
         return pending
+
+    def _slow(self, verb: str) -> Callable[[str], Answer]:
+        if verb in self._verbs:
+            return partial(self._verbs[verb], self)
+        return {"run": self._run, "python": self._probe}.get(verb, _no_such_verb)
 
     def _slot(self, function: Callable[[str], Answer], question: str, pending: _Pending) -> None:
         pending.taken = True
@@ -261,26 +269,6 @@ class LiveHost:
         path = self._probed.get(answer.question) or self.python or answer.question.split(" ")[1]
         line = json.dumps({"schema": "rocdoctor.probe/1", "part": "asked", "interpreter": path})
         return replace(answer, data=normalise(line.encode() + b"\n" + answer.data), complete=False)
-
-    def smoke(self, question: str) -> Answer:
-        """Run smoke tests in this thread."""
-        from rocdoctor.host.interpreter import interpreter_of_root
-        from rocdoctor.smoke.live import perform, request_of
-        from rocdoctor.smoke.plan import PlanError
-        from rocdoctor.smoke.pool import PoolError
-        from rocdoctor.smoke.results import to_text
-
-        interpreter, why = interpreter_of_root(self.python, self.trust_python)
-        if interpreter is None:
-            return Answer(question, "failed" if find_interpreter(self.python) else "absent", note=why)
-        try:
-            surroundings = None if self.trust_python else interpreter_environment(os.environ)
-            runs = perform(request_of(question), interpreter, self.told, self.smoke_aside, surroundings)
-        except PoolError as problem:
-            return Answer(question, "failed", note=f"{interpreter}: {problem}; name another interpreter with --python")
-        except (PlanError, ValueError) as problem:
-            return Answer(question, "failed", note=str(problem))
-        return Answer(question, "ok", normalise(to_text(runs).encode()), 0)
 
 
 def _wait(event: threading.Event, seconds: float) -> bool:

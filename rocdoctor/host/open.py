@@ -20,6 +20,9 @@ from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.tree import DiskTree, Tree, TreeError, TreeHost
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rocdoctor.host.live import Verb
     from rocdoctor.host.masking import Masker
 
 MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
@@ -36,11 +39,12 @@ def open_live(
     pid: int | None = None,
     far: bool = False,
     trust_python: bool = False,
+    verbs: Mapping[str, Verb] | None = None,
 ) -> Host:
     """This machine, masked unless the identity was asked for, and recorded; with ``pid`` as that process sees it.
 
     ``far``: it is asked by another process, so that nothing it does can keep this one from ending. ``trust_python``:
-    root runs the interpreter whoever can change it.
+    root runs the interpreter whoever can change it. ``verbs``: as of ``LiveHost``; another process has its own.
     """
     from rocdoctor.host.recorder import MaskedHost, Recorder
 
@@ -52,7 +56,7 @@ def open_live(
     else:
         from rocdoctor.host.live import LiveHost
 
-        host = LiveHost(timeout_s, python, None, trust_python)
+        host = LiveHost(timeout_s, python, None, trust_python, verbs)
     if not include_identity:
         host = MaskedHost(host, own_masker if far else own_masker())
     return Recorder(host)

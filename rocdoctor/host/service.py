@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from rocdoctor.host.apart import adopt, possible, run_apart
@@ -41,18 +41,17 @@ _AGAIN_S = 1.0
 _SLOW = ("run ", "python ")
 
 
-def main() -> NoReturn:
-    """Serve until the screens are gone. The one argument is JSON: ``timeout_s``, ``python``, ``pid``, ``folder``."""
+def main(serve_smoke: Callable[[dict[str, Any], int, int], int]) -> NoReturn:
+    """Serve until the screens are gone. The one argument is JSON: ``timeout_s``, ``python``, ``pid``, ``folder``.
+
+    ``serve_smoke`` takes what it says and the two pipes where there is a folder, which smoke tests have.
+    """
     settings = json.loads(sys.argv[1])
     source, sink = _private(0), _private(1)
 
     def work() -> int:
         signal.signal(signal.SIGTERM, _end)
-        if not settings["folder"]:
-            return _serve(settings, source, sink)
-        from rocdoctor.host.service_smoke import serve_smoke
-
-        return serve_smoke(settings, source, sink)
+        return (serve_smoke if settings["folder"] else _serve)(settings, source, sink)
 
     if possible():
         adopt()  # before the first tool may leave something behind

@@ -13,6 +13,7 @@ from typing import Any
 
 from rocdoctor.host.frames import Frames, Outlet, answer_header, packed
 from rocdoctor.host.live import LiveHost
+from rocdoctor.smoke.asked import run_smoke
 from rocdoctor.smoke.live import Aside
 
 # From the request to end until they are ended without being asked.
@@ -28,11 +29,12 @@ def serve_smoke(settings: dict[str, Any], source: int, sink: int) -> int:
     if found is None:
         return 0
     host = LiveHost(settings["timeout_s"], settings["python"], None, bool(settings.get("trust_python")))
-    host.smoke_aside = Aside(found[0]["trace"])
+    aside = Aside(found[0]["trace"])
+    host.aside = aside
     host.told = lambda *words: out.send(packed({"told": words}))
-    _thread.start_new_thread(_hear, (frames, host.smoke_aside.stop, settings["folder"]))
+    _thread.start_new_thread(_hear, (frames, aside.stop, settings["folder"]))
     try:
-        answer = host.smoke(found[0]["question"])
+        answer = run_smoke(host, found[0]["question"])
         out.send(packed(answer_header(0, answer), answer.data))
     finally:  # the screens may be gone, which would do it otherwise
         shutil.rmtree(settings["folder"], ignore_errors=True)
