@@ -7,10 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
-from textual.reactive import reactive
 from textual.screen import Screen
 
 from rocdoctor.host.base import Answer, Host
@@ -18,6 +16,7 @@ from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.tui.areas import AREAS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.look import Look, examine
+from rocdoctor.tui.session import Session
 
 
 def _commands() -> type[Provider]:
@@ -27,8 +26,8 @@ def _commands() -> type[Provider]:
     return Commands
 
 
-class RocdoctorApp(App[None]):
-    """Screens over one host; ``look`` is what is known of it at the moment."""
+class RocdoctorApp(Session):
+    """The session of a person: what is open, what was open before, and the screens over it."""
 
     TITLE = "rocdoctor"
     CSS_PATH = "app.tcss"
@@ -50,13 +49,11 @@ class RocdoctorApp(App[None]):
         Binding("q", "quit", "Quit"),
     ]
 
-    look: reactive[Look] = reactive(Look(), init=False, always_update=True)
-
     def __init__(self, host: Host, again: Callable[[], Host] | None = None) -> None:
         """``again`` opens the host anew, for a second look at a machine; without it the same host is judged again."""
         super().__init__()
         self.host = host
-        self.drawn = False  # the first frame is on the terminal, in the colours of the theme
+        self.drawn = False
         self._again = again or (lambda: self.host)
         self._before: list[tuple[Host, Callable[[], Host]]] = []
         self._smoke: tuple[Host, Answer] | None = None

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rocdoctor.tui.page import Page
+    from textual.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ def read_in(stopped: Callable[[], bool]) -> None:
         import_module(f"rocdoctor.{name}")
 
 
-def load(module: str) -> Page:
+def load(module: str) -> Screen[None]:
     """A new screen of an area."""
     loaded = import_module(f"rocdoctor.tui.screens.{module}")
-    page: Page = getattr(loaded, f"{module.title()}Page")()
+    page: Screen[None] = getattr(loaded, f"{module.title()}Page")()
     return page

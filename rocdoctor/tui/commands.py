@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from rich.markup import escape
 from rich.text import Text
@@ -16,9 +16,7 @@ from rocdoctor.report.clean import clean, one_line
 from rocdoctor.tui.areas import AREAS
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.page import Page
-
-if TYPE_CHECKING:
-    from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.session import Session, session_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +33,8 @@ class Commands(Provider):
     """All commands by name."""
 
     @property
-    def _rocdoctor(self) -> RocdoctorApp:
-        return cast("RocdoctorApp", self.app)
+    def _rocdoctor(self) -> Session:
+        return session_of(self.app)
 
     async def discover(self) -> Hits:
         """What is offered before anything is typed."""
@@ -63,7 +61,7 @@ class Commands(Provider):
             yield Command(f"Explain {one_line(name)}", one_line(title), partial(explain, app, name), first=False)
 
 
-def _actions(app: RocdoctorApp, page: Page) -> Iterator[Command]:
+def _actions(app: Session, page: Page) -> Iterator[Command]:
     """What can be done on this screen: its own keys, with their words."""
     here = next(area.name for area in AREAS if area.module == page.AREA)
     seen: set[str] = set()
@@ -77,7 +75,7 @@ def _actions(app: RocdoctorApp, page: Page) -> Iterator[Command]:
             yield Command(words, one.tooltip or "on this screen", partial(app.run_action, one.action, page))
 
 
-def _everywhere(app: RocdoctorApp) -> Iterator[Command]:
+def _everywhere(app: Session) -> Iterator[Command]:
     from rocdoctor.tui.opening import open_in_all_screens
 
     yield Command("Open evidence...", "a bundle, a folder, an archive or a log, on all screens",
@@ -91,7 +89,7 @@ def _everywhere(app: RocdoctorApp) -> Iterator[Command]:
     yield Command("Quit (key q)", "leave rocdoctor", app.action_quit)
 
 
-def copy_first(app: RocdoctorApp) -> None:
+def copy_first(app: Session) -> None:
     """The command to do first, to the clipboard."""
     from rocdoctor.report.headline import headline
 
@@ -103,7 +101,7 @@ def copy_first(app: RocdoctorApp) -> None:
         app.notify("there is no command to copy")
 
 
-def explain(app: RocdoctorApp, name: str) -> None:
+def explain(app: Session, name: str) -> None:
     """The manual page of a check, over the screen."""
     from rocdoctor.tui.widgets.reader import Reader
 

@@ -11,7 +11,7 @@ from rocdoctor.report.clean import one_line
 from rocdoctor.tui.background import Background
 
 if TYPE_CHECKING:
-    from rocdoctor.tui.app import RocdoctorApp
+    from rocdoctor.tui.session import Session
 
 NOTE = "A bundle, a folder (a sosreport, a copy of /sys and /proc), an archive, or a text file such as a log."
 
@@ -25,7 +25,7 @@ def read(path: str) -> Host:
     return open_evidence(os.path.expanduser(path))
 
 
-def ask(app: RocdoctorApp, then: Callable[[str], object]) -> None:
+def ask(app: Session, then: Callable[[str], object]) -> None:
     """Ask for a path."""
     from rocdoctor.tui.widgets.ask import Ask
 
@@ -36,7 +36,7 @@ def ask(app: RocdoctorApp, then: Callable[[str], object]) -> None:
     app.push_screen(Ask("open evidence: path", note=NOTE, done="Open"), answered)
 
 
-def open_in_all_screens(app: RocdoctorApp) -> None:
+def open_in_all_screens(app: Session) -> None:
     """Ask for a path and look at that evidence from now on; ``b`` returns."""
 
     def start(path: str) -> None:
@@ -49,7 +49,7 @@ def open_in_all_screens(app: RocdoctorApp) -> None:
     ask(app, start)
 
 
-def show(app: RocdoctorApp, host: Host) -> None:
+def show(app: Session, host: Host) -> None:
     """All screens over this evidence, beginning with the first."""
     app.open(host)
     app.run_worker(app.action_area("overview"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -18,9 +18,7 @@ from textual.widgets import Footer, Static
 from rocdoctor.report.clean import one_line
 from rocdoctor.tui.areas import AREAS
 from rocdoctor.tui.look import Look
-
-if TYPE_CHECKING:
-    from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.session import Session, session_of
 
 SMALLEST = (60, 16)
 _NARROW = 100
@@ -80,7 +78,7 @@ class AreaBar(Static):
         """Open the screen under the pointer."""
         for end, module in self._ends:
             if event.x < end:
-                self.app.run_worker(cast("RocdoctorApp", self.app).action_area(module))
+                self.app.run_worker(session_of(self.app).action_area(module))
                 return
 
 
@@ -114,9 +112,9 @@ class Page(Screen[None]):
         self._css_update_count = getattr(app, "_css_update_count", -1)  # styled by the rules of now
 
     @property
-    def rocdoctor(self) -> RocdoctorApp:
+    def rocdoctor(self) -> Session:
         """The app, by its own type."""
-        return cast("RocdoctorApp", self.app)
+        return session_of(self.app)
 
     @property
     def look(self) -> Look:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from textual.app import SuspendNotSupported
 
 if TYPE_CHECKING:
-    from rocdoctor.tui.app import RocdoctorApp
+    from rocdoctor.tui.session import Session
 
 
-def report_text(app: RocdoctorApp, columns: int) -> str:
+def report_text(app: Session, columns: int) -> str:
     """What ``rocdoctor check`` prints."""
     diagnosis = app.look.diagnosis
     if diagnosis is None:
@@ -20,7 +20,7 @@ def report_text(app: RocdoctorApp, columns: int) -> str:
     return render(diagnosis, width=max(60, min(columns, 100)))
 
 
-def show_text(app: RocdoctorApp) -> None:
+def show_text(app: Session) -> None:
     """Leave the screens, show the report (in ``$PAGER``, else ``less``, else as it is), and come back."""
     from rocdoctor.host.pager import page
 

@@ -89,7 +89,7 @@ class FindingsPage(Page):
         self._seen: Key | None = None
         self._pause: Timer | None = None
         self._lookup: Background[Details] | None = None
-        self._verifying = Verifying(self)
+        self._verifying = Verifying(self, self.copy, self.draw_verification)
 
     def body(self) -> ComposeResult:
         """The filter, the list, the page."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from rich.text import Text
 from textual.timer import Timer
@@ -13,10 +13,8 @@ from rocdoctor.report.clean import clean
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.draw.verification import asking, result, running
 from rocdoctor.tui.finding_list import Row
+from rocdoctor.tui.page import Page
 from rocdoctor.tui.verify import Plan, Progress, Result, plan_for, verify
-
-if TYPE_CHECKING:
-    from rocdoctor.tui.screens.findings import FindingsPage
 
 _TICK_S = 0.5
 
@@ -24,8 +22,11 @@ _TICK_S = 0.5
 class Verifying:
     """What was asked and what came of it, by row."""
 
-    def __init__(self, page: FindingsPage) -> None:
+    def __init__(self, page: Page, copy: Callable[[str, str], None], draw: Callable[[], None]) -> None:
+        """``copy`` takes a command to the clipboard and what is said of it; ``draw`` shows where things stand."""
         self.page = page
+        self._copy = copy
+        self._draw = draw
         self._asked: dict[tuple[str, str, str], Plan] = {}
         self._results: dict[tuple[str, str, str], Result] = {}
         self._row: Row | None = None
@@ -60,7 +61,7 @@ class Verifying:
         if plan.way == "elsewhere" or (plan.asks_first and row.key not in self._asked):
             self._asked[row.key] = plan
             if plan.way in ("elsewhere", "shell"):
-                self.page.copy(clean(plan.command), clean(plan.command))
+                self._copy(clean(plan.command), clean(plan.command))
             return
         self._asked.pop(row.key, None)
         self._start(row, plan, before)
@@ -79,12 +80,12 @@ class Verifying:
             self._ended()
 
         self._task = Background(self.page.app, lambda task: verify(plan, before, fresh, progress), done, failed)
-        self._timer = self.page.set_interval(_TICK_S, self.page.draw_verification)
+        self._timer = self.page.set_interval(_TICK_S, self._draw)
 
     def _ended(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self.page.draw_verification()
+        self._draw()
 
     def cancel(self) -> bool:
         """End the one that runs; whether there was one."""

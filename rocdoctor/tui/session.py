@@ -1,0 +1,56 @@
+"""What screens know of the app: the host that is open, what is known of it, and how to open another one."""
+
+from __future__ import annotations
+
+from textual.app import App
+from textual.reactive import reactive
+
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.tui.look import Look
+
+
+class Session(App[None]):
+    """Screens over one host; ``look`` is what is known of it at the moment."""
+
+    look: reactive[Look] = reactive(Look(), init=False, always_update=True)
+    host: Host
+    drawn: bool
+    """The first frame is on the terminal, in the colours of the theme."""
+
+    def open(self, host: Host) -> None:
+        """Look at other evidence; ``action_earlier`` returns to what was open before."""
+        raise NotImplementedError
+
+    def with_smoke(self, answer: Answer) -> None:
+        """Judge the machine again together with the results of smoke tests."""
+        raise NotImplementedError
+
+    def again_host(self) -> Host | None:
+        """A host that asks this live machine anew, beside the one that is open; None for other evidence."""
+        raise NotImplementedError
+
+    async def action_area(self, module: str) -> None:
+        """Go to a screen."""
+        raise NotImplementedError
+
+    def action_earlier(self) -> None:
+        """Return to the evidence that was open before."""
+        raise NotImplementedError
+
+    def action_reload(self) -> None:
+        """Ask everything again."""
+        raise NotImplementedError
+
+    def action_help(self) -> None:
+        """The keys and the screens."""
+        raise NotImplementedError
+
+    def action_text_report(self) -> None:
+        """The report as plain text, for screen readers, copying and small terminals."""
+        raise NotImplementedError
+
+
+def session_of(app: App[object]) -> Session:
+    """The app, by its own type."""
+    assert isinstance(app, Session)
+    return app
