@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.check import Verdict
 from rocdoctor.cli import run
-from rocdoctor.diagnose import Diagnosis
 from rocdoctor.facts import Machine
+from rocdoctor.finding import Diagnosis, Verdict
 from rocdoctor.report import discreet
 from rocdoctor.report.summary import machine_lines
 from tests.golden.replay import NAMES, host_of, judged
