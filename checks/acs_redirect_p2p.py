@@ -20,8 +20,18 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, cite, finding, machine_with_several_gpus, not_applicable
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import (
+    Evidence,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    finding,
+    machine_with_several_gpus,
+    not_applicable,
+    unknown,
+)
+from rocdoctor.evidence import Unknown, known, value_or
 from rocdoctor.fabric import fast_link, iommu_translates, share_hive, shared_hops, training_gpus
 from rocdoctor.facts import Gpu, Machine, PcieHop
 
@@ -33,7 +43,7 @@ def acs_redirect_p2p(machine: Machine) -> Outcome:
         return not_applicable(f"in a {guest} guest the hypervisor decides on ACS")
     gpus = training_gpus(machine)
     if not any(gpu.pcie.hops for gpu in gpus):
-        raise NotKnown(Unknown("the bridges above the GPUs are not in this evidence"))
+        raise unknown("the bridges above the GPUs are not in this evidence")
     gap: Unknown | None = None
     ports: dict[str, PcieHop] = {}
     pairs: list[tuple[Gpu, Gpu]] = []
@@ -50,13 +60,15 @@ def acs_redirect_p2p(machine: Machine) -> Outcome:
         return not_applicable("no two GPUs are known to be behind one PCIe switch")
     if not ports:
         if gap is not None:
-            raise NotKnown(gap)
+            raise unknown(gap)
         return None
     slow = [pair for pair in pairs if fast_link(machine, *pair) is None and not share_hive(*pair)]
     translated = value_or(iommu_translates(machine, gpus), False)
     harm = bool(slow) and translated
-    evidence = [Evidence(f"{bdf}: {cite(hop.acs_redirect, 'ReqRedir+').value}", cite(hop.acs_redirect).source)
-                for bdf, hop in ports.items()]  # fmt: skip
+    evidence = [
+        Evidence(f"{bdf}: {cite(hop.acs_redirect, 'ReqRedir+').value}", cite(hop.acs_redirect).source)
+        for bdf, hop in ports.items()
+    ]
     if translated:
         evidence.append(cite(iommu_translates(machine, gpus), "the IOMMU translates addresses"))
     effect = "" if slow else "; XGMI or NVLink carries their copies anyway"

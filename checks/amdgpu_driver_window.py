@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, not_applicable, warning
+from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, not_applicable, unknown, warning
 from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.load import numbers
@@ -40,7 +40,7 @@ def amdgpu_driver_window(machine: Machine) -> Outcome:
     if not installs:
         if machine.rocm_complete:
             return not_applicable("no ROCm of AMD's packages is installed")
-        return known(Unknown("which ROCm is installed is not in this evidence"))
+        raise unknown("which ROCm is installed is not in this evidence")
     answers = [driver_supports(package, known(one.version)) for one in installs]
     if True in answers:
         return None

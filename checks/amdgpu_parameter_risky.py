@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.amdgpu_options import is_risky
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_amd, quote
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, finding, machine_with_amd, quote
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.rules import FIRM
@@ -50,11 +50,11 @@ def amdgpu_parameter_risky(machine: Machine) -> Outcome:
         if name in given:
             evidence.append(cite(machine.kernel.cmdline, f"amdgpu.{name}={given[name]}"))
         found.append(
-            Finding(
+            finding(
                 "warning" if entry.basis in FIRM else "info",
                 f"The amdgpu parameter {name} is {value[:40]}: {entry.text[0].lower()}{entry.text[1:]}",
-                tuple(evidence),
-                Fix(
+                evidence=tuple(evidence),
+                fix=Fix(
                     f"Remove amdgpu.{name} from the kernel command line or from /etc/modprobe.d, then reboot",
                     safety="reboots",
                     command=shell("grep -rn {name:name} /proc/cmdline /etc/modprobe.d /etc/default/grub", name=name),

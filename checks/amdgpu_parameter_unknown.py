@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_amd, quote
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_amd, quote, unknown, warning
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import amdgpu_parameter_names, module_parameter
 from rocdoctor.presence import kernel_log
@@ -34,21 +34,22 @@ def amdgpu_parameter_unknown(machine: Machine) -> Outcome:
         if event.values.get("module") != "amdgpu" or event.before_driver_load or name in found:
             continue
         evidence = (quote(log.source if log else "", event.text, event.line),)
-        found[name] = Finding(
-            "warning",
+        found[name] = warning(
             f"The amdgpu module ignored the parameter {name}, which it does not know{_did_you_mean(name)}.",
-            evidence, _fix(machine, name),
-        )  # fmt: skip
+            evidence=evidence,
+            fix=_fix(machine, name),
+        )
     # Where the module itself was not heard, a name that only looks like a misspelt one is worth a note.
     for name in _given(machine) if not (log is not None and log.complete) else ():
         if name not in found and name not in amdgpu_parameter_names() and _nearest(name):
-            found[name] = Finding(
-                "info",
+            found[name] = info(
                 f"The kernel command line sets amdgpu.{name}, which no known release has{_did_you_mean(name)}.",
-                (cite(machine.kernel.parameters, f"amdgpu.{name}"),), _fix(machine, name), confidence="likely",
-            )  # fmt: skip
+                evidence=(cite(machine.kernel.parameters, f"amdgpu.{name}"),),
+                fix=_fix(machine, name),
+                confidence="likely",
+            )
     if not found and not known(machine.kernel.log).complete:
-        raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))
+        raise unknown("the kernel log does not reach back to the start of the driver")
     return list(found.values())
 
 

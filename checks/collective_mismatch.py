@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rocdoctor.check import Finding, Fix, NotApplicable, Outcome, Subject, check, error, quote
+from rocdoctor.check import Evidence, Finding, Fix, NotApplicable, Outcome, Subject, Subjects, check, error, quote
 from rocdoctor.facts import JobRun, Machine
 from rocdoctor.facts.run import WatchdogTimeout
 from rocdoctor.flight import by_rank, names, ring, stalls, unlikes
@@ -28,7 +28,7 @@ _WORDS = {"operation": "operations", "sizes": "sizes", "types": "data types"}
 _FOLLOWS = ("network-interface-wrong", "iommu-acs-p2p", "rendezvous-name-resolution")
 
 
-def _with_calls(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def _with_calls(machine: Machine) -> Subjects[JobRun]:
     run = machine.run
     if run.records or run.mismatches or run.timeouts or run.received_sizes:
         return [Subject("job", run)]
@@ -113,7 +113,7 @@ def _grouped(values: Mapping[int, str]) -> list[tuple[str, list[int]]]:
     return sorted(found.items(), key=lambda one: len(one[1]))
 
 
-def _finding(text: str, evidence: Sequence[object], where: str) -> Finding:
+def _finding(text: str, evidence: Sequence[Evidence], where: str) -> Finding:
     return error(
         text,
         evidence=evidence,

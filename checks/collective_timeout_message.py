@@ -16,9 +16,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rocdoctor.check import Finding, Fix, NotApplicable, Outcome, Subject, check, error, info
+from rocdoctor.check import Finding, Fix, NotApplicable, Outcome, Subject, Subjects, check, error, info
 from rocdoctor.facts import JobRun, Machine
 from rocdoctor.flight import look_at, names
 from rocdoctor.job_log import lines, named_missing, origin, pid_of
@@ -27,10 +25,10 @@ from rocdoctor.pasted import all_values, first_value, said, shown
 _KIND = "collective-timeout"
 
 
-def _waited(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def _waited(machine: Machine) -> Subjects[None]:
     run = machine.run
     if said(machine, _KIND) or run.timeouts or run.named or run.clients or any(one.waited_ms for one in run.waits):
-        return [Subject("machine")]
+        return [Subject("machine", None)]
     return NotApplicable("no message of this kind in this evidence")
 
 

@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.access import container_words, enclosure, is_there, node_at
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_nvidia, not_applicable
+from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_nvidia, not_applicable
 from rocdoctor.evidence import known
 from rocdoctor.facts import Machine
 from rocdoctor.presence import is_driven, of_vendor, wants
@@ -59,10 +59,10 @@ def container_no_gpu_runtime(machine: Machine) -> Outcome:
             verify="nvidia-smi",
         )
     # A container without CUDA in it may never have been meant for the GPU.
-    return Finding(
+    return finding(
         "error" if wants(machine, "nvidia") else "info",
         f"This {container_words(kind)} has no /dev/nvidiactl, so CUDA and torch see no GPU; the machine has {whose}.",
-        (cite(control.exists, "no /dev/nvidiactl"), cite(gpus[0].driver)),
-        fix,
+        evidence=(cite(control.exists, "no /dev/nvidiactl"), cite(gpus[0].driver)),
+        fix=fix,
         explains=("device-permission", "torch-gpu-count-mismatch", "torch-sees-no-gpu"),
     )

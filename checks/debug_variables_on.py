@@ -20,8 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rocdoctor.change import Unset
-from rocdoctor.check import Finding, Fix, Outcome, check, info, not_applicable, quote, warning, whole_machine
-from rocdoctor.evidence import Unknown, known
+from rocdoctor.check import Finding, Fix, Outcome, check, info, not_applicable, quote, unknown, warning, whole_machine
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.tables import env_variable, rules_for
 from rocdoctor.shell_command import shell
@@ -40,16 +39,48 @@ _LOUD = {"NCCL_DEBUG": ("trace",)}
 _CUDA_ONLY = ("CUDA_LAUNCH_BLOCKING",)
 _AMD_ONLY = ("AMD_", "HIP_", "HSA_", "ROC_")
 # Messages with which a program ends or stands still: what somebody switches diagnosis on for.
-_FAILURES = frozenset({
-    "arch-not-in-torch", "attention-operator-missing", "collective-connection-failed", "collective-error",
-    "collective-hang", "collective-timeout", "cuda-driver-insufficient", "cuda-initialization-failed", "device-assert",
-    "device-in-use", "duplicate-gpu", "flash-attention-unsupported", "gpu-hang", "gpu-lost", "gpu-memory-error",
-    "gpu-memory-fault", "in-place-gradient", "interface-not-found", "invalid-ordinal", "loss-not-finite",
-    "memory-registration-failed", "no-cuda-gpus", "no-hip-device", "no-kernel-image", "no-nvidia-driver",
-    "nvls-failed", "out-of-memory", "peer-access-fault", "rank-failed", "rdma-error", "rendezvous-failed",
-    "runtime-init-failed", "shape-error", "shared-memory-exhausted", "tensile-library-missing", "unused-parameters",
-    "wrong-arguments", "wrong-isa-kernel",
-})  # fmt: skip
+_FAILURES = frozenset(
+    {
+        "arch-not-in-torch",
+        "attention-operator-missing",
+        "collective-connection-failed",
+        "collective-error",
+        "collective-hang",
+        "collective-timeout",
+        "cuda-driver-insufficient",
+        "cuda-initialization-failed",
+        "device-assert",
+        "device-in-use",
+        "duplicate-gpu",
+        "flash-attention-unsupported",
+        "gpu-hang",
+        "gpu-lost",
+        "gpu-memory-error",
+        "gpu-memory-fault",
+        "in-place-gradient",
+        "interface-not-found",
+        "invalid-ordinal",
+        "loss-not-finite",
+        "memory-registration-failed",
+        "no-cuda-gpus",
+        "no-hip-device",
+        "no-kernel-image",
+        "no-nvidia-driver",
+        "nvls-failed",
+        "out-of-memory",
+        "peer-access-fault",
+        "rank-failed",
+        "rdma-error",
+        "rendezvous-failed",
+        "runtime-init-failed",
+        "shape-error",
+        "shared-memory-exhausted",
+        "tensile-library-missing",
+        "unused-parameters",
+        "wrong-arguments",
+        "wrong-isa-kernel",
+    }
+)
 
 
 @check(whole_machine, cause="debug-env-left-on")
@@ -65,7 +96,7 @@ def debug_variables_on(machine: Machine) -> Outcome:
     if _shows_failure(machine):
         found = [replace(one, severity="info") for one in found]
     if not found and not machine.environment.complete:
-        return known(Unknown("the evidence does not show the whole environment"))
+        raise unknown("the evidence does not show the whole environment")
     return found
 
 

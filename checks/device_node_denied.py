@@ -37,7 +37,18 @@ from rocdoctor.access import (
     ruled_out,
 )
 from rocdoctor.change import Change, joining
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, Severity, check, cite, info, not_applicable, whole_machine
+from rocdoctor.check import (
+    Evidence,
+    Fix,
+    Outcome,
+    Severity,
+    check,
+    cite,
+    finding,
+    info,
+    not_applicable,
+    whole_machine,
+)
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import DeviceNode, Machine
 from rocdoctor.presence import count_words, is_driven, is_integrated, kfd_path, of_vendor, wants, worst_harm
@@ -82,11 +93,11 @@ def device_node_denied(machine: Machine) -> Outcome:
     inside = enclosure(machine)
     place = "" if inside is None else f" in this {container_words(inside)}"
     group = _group(refused)
-    return Finding(
+    return finding(
         severity,
         f"This user may not open {_paths(refused)}{place}, so ROCm and torch see no GPU: {_reason(group)}.",
-        tuple(evidence),
-        _container_fix(machine, inside) if inside else _host_fix(machine, refused, group),
+        evidence=tuple(evidence),
+        fix=_container_fix(machine, inside) if inside else _host_fix(machine, refused, group),
         cause="container-device-access" if inside else "",
         explains=(*_EXPLAINS, "device-permission") if inside else _EXPLAINS,
         confidence="certain" if group else "likely",
@@ -237,13 +248,12 @@ def _rule(machine: Machine, refused: Sequence[DeviceNode], evidence: Sequence[Ev
                 verify="rocminfo",
             ),
         )
-    return Finding(
-        # A container that has nothing of ROCm in it may never have been meant for the GPU.
+    return finding(
         "error" if inside and wants(machine, "amd") else "info" if inside else "warning",
         f"A device rule (cgroup) forbids {paths}, although the file's permissions allow it, so ROCm and torch see no "
         "GPU.",
-        tuple(evidence),
-        Fix(
+        evidence=tuple(evidence),
+        fix=Fix(
             "Start the container with the devices passed by option: nodes that were made or mounted in by hand stay "
             "closed",
             command="docker run --device=/dev/kfd --device=/dev/dri ...",

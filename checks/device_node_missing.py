@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.access import KFD, RENDER, container_words, enclosure, is_there, node_at
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machine_with_amd, not_applicable
+from rocdoctor.check import Fix, Outcome, Severity, check, cite, finding, machine_with_amd, not_applicable
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import DeviceNode, Machine
 from rocdoctor.presence import is_driven, kfd_path, of_vendor, wants
@@ -48,13 +48,13 @@ def device_node_missing(machine: Machine) -> Outcome:
     nodes = [KFD] if is_there(kfd) is False else []
     nodes += ["render nodes in /dev/dri"] if len(missing) > len(nodes) else []
     whose = "an AMD GPU" if len(gpus) == 1 else f"{len(gpus)} AMD GPUs"
-    return Finding(
+    return finding(
         severity,
         f"This {container_words(kind)} has no {' and no '.join(nodes)}, so ROCm and torch see no GPU; the machine has "
         f"{whose}.",
-        tuple(cite(node.exists, f"no {node.path}") for node in missing)
+        evidence=tuple(cite(node.exists, f"no {node.path}") for node in missing)
         + tuple(cite(gpus[0].driver) for _ in (0,) if isinstance(gpus[0].driver, Known)),
-        _fix(kind),
+        fix=_fix(kind),
         explains=_EXPLAINS,
     )
 

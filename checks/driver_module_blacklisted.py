@@ -16,8 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpus
-from rocdoctor.evidence import NotKnown, Unknown, value_or
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, unknown
+from rocdoctor.evidence import value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import (
     MODULES,
@@ -46,7 +46,7 @@ def driver_module_blacklisted(machine: Machine) -> Outcome:
             continue
         if loaded is None and word != "nomodeset":
             # Some server guides blacklist on purpose and load the module later.
-            raise NotKnown(Unknown(f"{module} is blacklisted; whether it was loaded later is not in this evidence"))
+            raise unknown(f"{module} is blacklisted; whether it was loaded later is not in this evidence")
         severity = worst_harm(machine, gpus)
         sure = is_blocked(machine, module)
         place = f"{file}" if word is None else "the kernel command line"
@@ -54,14 +54,22 @@ def driver_module_blacklisted(machine: Machine) -> Outcome:
         said = f"`{word}`" if word else f"a blacklist line for {module}"
         what = f"the {module} module is not loaded" if sure else f"the {module} module refuses to load"
         boot = "sudo update-grub" if word else "sudo update-initramfs -u"
-        found.append(Finding(
-            severity if sure else capped(severity, "warning"),
-            f"{place[0].upper()}{place[1:]} holds {said}, and {what}.",
-            (evidence,),
-            Fix(f"Remove {said} from {place if word is None else 'the boot loader configuration (/etc/default/grub)'}, "
-                "update the boot files and reboot", command=boot, safety="reboots", effective="reboot",
-                verify=shell("lsmod | grep {module:module}", module=module)),
-            confidence="certain" if sure else "likely",
-            explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
-        ))  # fmt: skip
+        found.append(
+            finding(
+                severity if sure else capped(severity, "warning"),
+                f"{place[0].upper()}{place[1:]} holds {said}, and {what}.",
+                evidence=(evidence,),
+                fix=Fix(
+                    f"Remove {said} from "
+                    f"{place if word is None else 'the boot loader configuration (/etc/default/grub)'}, "
+                    "update the boot files and reboot",
+                    command=boot,
+                    safety="reboots",
+                    effective="reboot",
+                    verify=shell("lsmod | grep {module:module}", module=module),
+                ),
+                confidence="certain" if sure else "likely",
+                explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
+            )
+        )
     return found

@@ -16,8 +16,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpus, not_applicable, quote
-from rocdoctor.evidence import Known, NotKnown, Unknown, known, value_or
+from rocdoctor.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    finding,
+    machine_with_gpus,
+    not_applicable,
+    quote,
+    unknown,
+)
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.presence import (
     MODULES,
@@ -44,7 +55,7 @@ def driver_module_not_loaded(machine: Machine) -> Outcome:
             continue
         known(machine.kernel.modules)
         if module_loaded(machine, module) is None:
-            raise NotKnown(Unknown("this evidence may not show every loaded module"))
+            raise unknown("this evidence may not show every loaded module")
         if not module_refusals(machine, module) and not is_blocked(machine, module):
             found.append(_finding(machine, module, gpus))
     return found
@@ -67,18 +78,18 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
         command=shell("modinfo -n {module:module}; dkms status; sudo modprobe {module:module}", module=module),
         safety="safe",
         verify=shell("lsmod | grep {module:module}", module=module),
-    )  # fmt: skip
+    )
     explains = ("gpu-without-driver", "kfd-missing", "device-permission")
     if misfit is not None:
         log = kernel_log(machine)
         evidence.append(quote(log.source if log else "", misfit.text, misfit.line))
         message = f"The {module} module was not loaded because it was built for another kernel than the running one."
-        return Finding(
-            severity, message, tuple(evidence), fix, cause="dkms-kernel-mismatch", explains=explains,
-        )  # fmt: skip
+        return finding(
+            severity, message, evidence=tuple(evidence), fix=fix, cause="dkms-kernel-mismatch", explains=explains
+        )
     idle = count_words(len(gpus), f"{vendor} GPU")
     message = f"The {module} kernel module{kernel} is not loaded, so {idle} cannot be used."
-    return Finding(severity, message, tuple(evidence), fix, explains=explains)
+    return finding(severity, message, evidence=tuple(evidence), fix=fix, explains=explains)
 
 
 def _misfit(machine: Machine, module: str) -> LogEvent | None:

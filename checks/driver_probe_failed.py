@@ -17,8 +17,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, each_gpu, not_applicable, quote
-from rocdoctor.evidence import NotKnown, Unknown, known
+from rocdoctor.check import Fix, Outcome, check, each_gpu, finding, not_applicable, quote, unknown
+from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.presence import (
     MODULES,
@@ -48,7 +48,7 @@ def driver_probe_failed(machine: Machine, gpu: Gpu) -> Outcome:
     if failure is None:
         if log.complete:
             return None
-        raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))
+        raise unknown("the kernel log does not reach back to the start of the driver")
     family = of_vendor(machine, gpu.vendor)
     failed = sum(probe_failure(machine, one) is not None for one in family)
     several = ""
@@ -60,15 +60,19 @@ def driver_probe_failed(machine: Machine, gpu: Gpu) -> Outcome:
     number = f" with error {code}" if code is not None else ""
     why, remedy = _reason(machine, gpu)
     evidence = [quote(log.source, event.text, event.line) for event in (*_reasons(machine, gpu)[:3], failure)]
-    return Finding(
+    return finding(
         harm(machine, gpu),
         f"The {module} driver failed to initialise this GPU: its probe ended{number}{why}{several}.",
-        tuple(evidence),
-        Fix(f"{remedy}; if it fails again, update the kernel, the driver and the GPU firmware package",
-            command=shell("sudo dmesg | grep -i {module:module}", module=module), safety="reboots",
-            effective="reboot", verify="lspci -k"),
+        evidence=tuple(evidence),
+        fix=Fix(
+            f"{remedy}; if it fails again, update the kernel, the driver and the GPU firmware package",
+            command=shell("sudo dmesg | grep -i {module:module}", module=module),
+            safety="reboots",
+            effective="reboot",
+            verify="lspci -k",
+        ),
         explains=("gpu-without-driver", "gpu-without-compute-node", "kfd-gpu-count-mismatch", "device-permission"),
-    )  # fmt: skip
+    )
 
 
 def _reasons(machine: Machine, gpu: Gpu) -> tuple[LogEvent, ...]:

@@ -17,9 +17,8 @@ References
 from __future__ import annotations
 
 from rocdoctor.change import Unset
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, warning, whole_machine
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, unknown, warning, whole_machine
 from rocdoctor.env_values import is_plain
-from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.tables import env_names, env_variable
 from rocdoctor.shell_command import shell
@@ -56,7 +55,7 @@ def env_old_name(machine: Machine) -> Outcome:
     held = [variables[name] for name in _ALLOCATOR if name in variables]
     found += [_both(held[0], other) for other in held[1:] if _differ(held[0], other)]
     if not found and not machine.environment.complete:
-        return known(Unknown("the evidence does not show the whole environment"))
+        raise unknown("the evidence does not show the whole environment")
     return found
 
 

@@ -16,9 +16,8 @@ References
 from __future__ import annotations
 
 from rocdoctor.change import Unset
-from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, unknown, whole_machine
 from rocdoctor.env_values import meant
-from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.tables import EnvVariable, env_names, env_variable
 from rocdoctor.shell_command import shell
@@ -45,7 +44,7 @@ def env_unknown_name(machine: Machine) -> Outcome:
                 )
             )
     if not found and not machine.environment.complete:
-        return known(Unknown("the evidence does not show the whole environment"))
+        raise unknown("the evidence does not show the whole environment")
     return found
 
 

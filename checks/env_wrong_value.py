@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from rocdoctor.allocator_options import NAMES as ALLOCATOR
 from rocdoctor.allocator_options import complaint_of_options
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, quote, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, Severity, check, finding, quote, unknown, whole_machine
 from rocdoctor.env_values import complaint, is_plain
-from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import env_names, env_variable, override_gfx_name
 from rocdoctor.shell_command import shell
@@ -48,11 +47,11 @@ def env_wrong_value(machine: Machine) -> Outcome:
         # torch stops at an allocator option that it cannot read.
         severity: Severity = "warning" if entry.severity in _GRAVE or options else "info"
         found.append(
-            Finding(
+            finding(
                 severity,
                 f"{name} is {variable.value.strip()[:60]}, but {wrong}.",
-                (quote(variable.source, f"{name}={variable.value}"[:200], variable.line),),
-                Fix(
+                evidence=(quote(variable.source, f"{name}={variable.value}"[:200], variable.line),),
+                fix=Fix(
                     f"Correct or unset {name} in {where_set(variable)}",
                     command=shell("unset {name:name}", name=name),
                     safety="safe",
@@ -61,7 +60,7 @@ def env_wrong_value(machine: Machine) -> Outcome:
             )
         )
     if not found and not machine.environment.complete:
-        return known(Unknown("the evidence does not show the whole environment"))
+        raise unknown("the evidence does not show the whole environment")
     return found
 
 

@@ -16,8 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, error, quote, warning
-from rocdoctor.evidence import Unknown, known
+from rocdoctor.check import Evidence, Fix, Outcome, check, error, quote, unknown, warning
 from rocdoctor.facts import JobRun, Machine
 from rocdoctor.flight import Stall, by_rank, look_at, names, ring, roots, stalls, unlikes, without_dump
 from rocdoctor.job_log import pid_of, with_records
@@ -28,7 +27,7 @@ def flight_rank_missing(machine: Machine, run: JobRun) -> Outcome:
     ranks = by_rank(run.records)
     nameless = sum(one.rank is None for one in run.records)
     if not ranks and nameless:
-        known(Unknown(f"the ranks of {nameless} dumps are not known: give the files by name, one --add for each rank"))
+        raise unknown(f"the ranks of {nameless} dumps are not known: give the files by name, one --add for each rank")
     found = stalls(run.records)
     late = [one for one in found if one.missing]
     left_none = without_dump(run.records)
@@ -50,7 +49,7 @@ def flight_rank_missing(machine: Machine, run: JobRun) -> Outcome:
             confidence="likely",
         )
     if len(ranks) < 2:
-        known(Unknown("there is a dump of one rank only; the others' say which rank is late"))
+        raise unknown("there is a dump of one rank only; the others' say which rank is late")
     return None
 
 

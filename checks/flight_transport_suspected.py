@@ -16,8 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, quote, warning
-from rocdoctor.evidence import Unknown, known
+from rocdoctor.check import Fix, Outcome, check, quote, unknown, warning
 from rocdoctor.facts import JobRun, Machine
 from rocdoctor.flight import by_rank, look_at, names, stalls, unlikes
 from rocdoctor.job_log import with_records
@@ -27,7 +26,7 @@ from rocdoctor.job_log import with_records
 def flight_transport_suspected(machine: Machine, run: JobRun) -> Outcome:
     records = by_rank(run.records)
     if len(records) < 2:
-        known(Unknown("there are dumps of fewer than two known ranks"))
+        raise unknown("there are dumps of fewer than two known ranks")
     found = stalls(run.records)
     if unlikes(run.records) or any(one.missing or one.unknown for one in found):
         return None

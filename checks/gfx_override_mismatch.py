@@ -34,9 +34,10 @@ from rocdoctor.check import (
     info,
     not_applicable,
     quote,
+    unknown,
     warning,
 )
-from rocdoctor.evidence import Known, Unknown, known, value_or
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine, Variable
 from rocdoctor.gfx_override import (
     NAME,
@@ -68,13 +69,13 @@ def gfx_override_mismatch(machine: Machine, gpu: Gpu) -> Outcome:
     if override is None:
         if machine.environment.complete:
             return None
-        return known(Unknown(f"whether {NAME} is set is not in this evidence"))
+        raise unknown(f"whether {NAME} is set is not in this evidence")
     if is_driven(gpu) is False:
         return not_applicable("the compute driver is not bound to this GPU")
     variable = override.variable
     if override.target is None:
         if not variable.value.strip() and not machine.environment.complete:
-            return known(Unknown(f"{NAME} has no value in this evidence"))
+            raise unknown(f"{NAME} has no value in this evidence")
         return _malformed(machine, variable)
     gfx_fact = physical_gfx(machine, gpu)
     gfx = known(gfx_fact)
@@ -103,7 +104,7 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
     fix = _fix(machine, gpu, gfx, variable)
     if row.safety == "unknown":
         if gfx_target(gfx) is None:
-            return known(Unknown(f"{gfx} is not in the tables"))
+            raise unknown(f"{gfx} is not in the tables")
         return warning(
             f"{message}, which is no target that is known here.", evidence=evidence, fix=fix, confidence="likely"
         )
@@ -126,16 +127,21 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
         first = value_or(gpu.hip_index, None) == 0 and chosen_by(machine, VISIBLE_AMD) is None
         severity: Severity = "error" if not aside else "warning" if first else "info"
         return finding(
-            severity, f"{message}, which has other instructions: expect memory faults, hangs or wrong results.",
-            evidence=evidence, fix=fix, explains=_EXPLAINS, confidence="certain" if sure else "likely",
-        )  # fmt: skip
+            severity,
+            f"{message}, which has other instructions: expect memory faults, hangs or wrong results.",
+            evidence=evidence,
+            fix=fix,
+            explains=_EXPLAINS,
+            confidence="certain" if sure else "likely",
+        )
     built = machine.torch.arch_list
     if isinstance(built, Known) and arch_list_covers(built.value, gfx):
         evidence.append(cite(built, " ".join(built.value)))
         return warning(
             f"{message}, although the installed torch has code for {gfx}: the override only takes that away.",
-            evidence=evidence, fix=_unset(variable),
-        )  # fmt: skip
+            evidence=evidence,
+            fix=_unset(variable),
+        )
     if row.safety == "risky":
         risk = f"{message}. They share a group of instructions, but faults are on record for this pair."
         return (info if row.in_common_use else warning)(risk, evidence=evidence, fix=fix)

@@ -16,8 +16,22 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, info, not_applicable, quote, warning
-from rocdoctor.evidence import Known, NotKnown, Unknown, known, value_or
+from rocdoctor.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    each_gpu,
+    error,
+    finding,
+    info,
+    not_applicable,
+    quote,
+    unknown,
+    warning,
+)
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.log_events import is_recent
 from rocdoctor.presence import is_reserved, kernel_log
@@ -36,9 +50,13 @@ _EXPLAINS = ("gpu-without-driver", "driver-probe-failed", "gpu-without-compute-n
 def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
     if gpu.vendor not in ("amd", "nvidia"):
         return not_applicable("not a GPU of AMD or NVIDIA")
-    fix = Fix("Power off completely, reseat the card and its power cables, take risers away, and start again; if it "
-              "comes back under load, look at power supply and temperature", safety="manual", effective="reboot",
-              verify="sudo dmesg | grep -iE 'fallen off|lost from bus|inaccessible'")  # fmt: skip
+    fix = Fix(
+        "Power off completely, reseat the card and its power cables, take risers away, and start again; if it "
+        "comes back under load, look at power supply and temperature",
+        safety="manual",
+        effective="reboot",
+        verify="sudo dmesg | grep -iE 'fallen off|lost from bus|inaccessible'",
+    )
     lost = _lost(machine, gpu)
     log = kernel_log(machine)
     if lost and log is not None:
@@ -56,14 +74,14 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
         if _answers(gpu):
             message = f"This GPU answers now, but it was gone from the PCIe bus before: {what}."
             return (warning if is_recent(lost[-1]) else info)(message, evidence=evidence, fix=fix)
-        return Finding(
-            "error", f"This GPU no longer answers on the PCIe bus: {what}.", evidence, fix, explains=_EXPLAINS
+        return error(
+            f"This GPU no longer answers on the PCIe bus: {what}.", evidence=evidence, fix=fix, explains=_EXPLAINS
         )
     if value_or(gpu.revision, "") == "ff":
         return _all_ones(machine, gpu, fix)
     if known(machine.kernel.log).complete:
         return None
-    raise NotKnown(Unknown("the kernel log does not reach back to the boot"))
+    raise unknown("the kernel log does not reach back to the boot")
 
 
 def _lost(machine: Machine, gpu: Gpu) -> list[LogEvent]:
@@ -91,8 +109,11 @@ def _all_ones(machine: Machine, gpu: Gpu, fix: Fix) -> Finding | None:
     if value_or(machine.laptop, False) or value_or(gpu.runtime_status, "") == "suspended" or is_reserved(gpu):
         return None
     # A listing alone does not tell a laptop, which switches its second GPU off.
-    return Finding(
+    return finding(
         "info" if not isinstance(machine.laptop, Known) else "warning",
         "The configuration space of this GPU reads as ones (revision ff): it is switched off or no longer answers.",
-        (cite(gpu.revision),), fix, confidence="likely", explains=_EXPLAINS,
-    )  # fmt: skip
+        evidence=(cite(gpu.revision),),
+        fix=fix,
+        confidence="likely",
+        explains=_EXPLAINS,
+    )

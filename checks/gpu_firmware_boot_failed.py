@@ -14,8 +14,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, each_amd_gpu, quote
-from rocdoctor.evidence import NotKnown, Unknown, known
+from rocdoctor.check import Fix, Outcome, check, each_amd_gpu, finding, quote, unknown
+from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import count_words, events_of, is_driven
 
@@ -27,15 +27,19 @@ def gpu_firmware_boot_failed(machine: Machine, gpu: Gpu) -> Outcome:
     if not events:
         if log.complete or is_driven(gpu):
             return None
-        raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))
+        raise unknown("the kernel log does not reach back to the start of the driver")
     status = ", ".join(dict.fromkeys(str(event.values["fw_status"]) for event in events if "fw_status" in event.values))
     dies = {event.values["aid"] for event in events if "aid" in event.values}
     where = f" on {count_words(len(dies), 'die')}" if dies else ""
-    return Finding(
+    return finding(
         "warning" if is_driven(gpu) else "error",
         f"The firmware of this GPU failed to load at boot time{where}{f' (status {status})' if status else ''}.",
-        tuple(quote(log.source, event.text, event.line) for event in events[:4]),
-        Fix("Power the machine off completely for a minute and start it again; if the message comes back, "
-            "give it to the vendor with the status numbers", safety="reboots", effective="reboot",
-            verify="sudo dmesg | grep -i 'failed at boot time'"),
-    )  # fmt: skip
+        evidence=tuple(quote(log.source, event.text, event.line) for event in events[:4]),
+        fix=Fix(
+            "Power the machine off completely for a minute and start it again; if the message comes back, "
+            "give it to the vendor with the status numbers",
+            safety="reboots",
+            effective="reboot",
+            verify="sudo dmesg | grep -i 'failed at boot time'",
+        ),
+    )

@@ -16,8 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, each_amd_gpu, quote
-from rocdoctor.evidence import Known, NotKnown, Unknown, known
+from rocdoctor.check import Fix, Outcome, check, each_amd_gpu, finding, quote, unknown
+from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import capped, harm, is_driven, missing_firmware, probe_failure
 
@@ -31,19 +31,23 @@ def gpu_firmware_missing(machine: Machine, gpu: Gpu) -> Outcome:
     if not missing:
         if log.complete:
             return None
-        raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))
+        raise unknown("the kernel log does not reach back to the start of the driver")
     names = list(dict.fromkeys(str(event.values["firmware"]) for event in missing if event.values.get("firmware")))
     which = f"firmware file {names[0]}" if len(names) == 1 else f"{len(names)} firmware files" if names else "firmware"
     fatal = probe_failure(machine, gpu) is not None or isinstance(gpu.driver, Known)
     end = ", and no driver is bound to this GPU" if fatal else ""
-    return Finding(
+    return finding(
         harm(machine, gpu) if fatal else capped(harm(machine, gpu), "warning"),
         f"The kernel did not find the {which} for this GPU{end}.",
-        tuple(quote(log.source, event.text, event.line) for event in missing[:4]),
-        Fix("Install the firmware package of the distribution (linux-firmware or firmware-amd-graphics; "
+        evidence=tuple(quote(log.source, event.text, event.line) for event in missing[:4]),
+        fix=Fix(
+            "Install the firmware package of the distribution (linux-firmware or firmware-amd-graphics; "
             "amdgpu-dkms-firmware for the packaged driver), rebuild the initramfs and reboot",
-            command="sudo apt install linux-firmware && sudo update-initramfs -u -k all", safety="reboots",
-            effective="reboot", verify="sudo dmesg | grep -i 'firmware load'"),
+            command="sudo apt install linux-firmware && sudo update-initramfs -u -k all",
+            safety="reboots",
+            effective="reboot",
+            verify="sudo dmesg | grep -i 'firmware load'",
+        ),
         confidence="certain" if fatal else "likely",
         explains=("driver-probe-failed", "gpu-without-driver", "kernel-module-not-loaded"),
-    )  # fmt: skip
+    )

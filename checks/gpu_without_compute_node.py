@@ -14,8 +14,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_amd_gpu, not_applicable
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, finding, not_applicable, unknown
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import chip_of_device
 from rocdoctor.presence import events_of, harm, has_node, is_driven, kernel_log, kfd_path, of_vendor
@@ -32,27 +32,31 @@ def gpu_without_compute_node(machine: Machine, gpu: Gpu) -> Outcome:
     if not known(machine.kfd_present):
         return not_applicable("this kernel has no compute driver (KFD)")
     if not machine.kfd_complete:
-        raise NotKnown(Unknown("the evidence does not show every node of the compute driver"))
+        raise unknown("the evidence does not show every node of the compute driver")
     if value_or(machine.kfd_nodes_hidden, 0) > 0:
-        raise NotKnown(Unknown("some nodes of the compute driver are closed to this process by its cgroup", "denied"))
+        raise unknown("some nodes of the compute driver are closed to this process by its cgroup", "denied")
     # A node whose PCI address could not be matched may be that of this GPU.
     driven = [one for one in of_vendor(machine, "amd") if is_driven(one) is not False and kfd_path(one) is not False]
     matched = sum(max(1, len(one.compute_nodes)) for one in driven if has_node(one))
     if value_or(machine.kfd_gpu_nodes, 0) > matched:
-        raise NotKnown(Unknown("a node of the compute driver could not be matched with a GPU"))
+        raise unknown("a node of the compute driver could not be matched with a GPU")
     if events_of(machine, gpu, "kfd-not-supported") or _rejected(machine, gpu):
         return not_applicable("the kernel log says why it was skipped; another check judges that")
     chip = chip_of_device(value_or(gpu.pci_id, "").split(":")[-1] or "0")
     note = f" ({chip.kfd_note})" if chip is not None and chip.kfd_note else ""
-    return Finding(
+    return finding(
         harm(machine, gpu),
         "The amdgpu driver is bound, but the compute driver (KFD) lists no node for this GPU, so ROCm cannot use it.",
-        (cite(gpu.driver), cite(machine.kfd_gpu_nodes), cite(gpu.pci_id)),
-        Fix(f"Read why KFD skipped it in the kernel log{note}", command="sudo dmesg | grep -i kfd", safety="safe",
-            verify="rocminfo"),
+        evidence=(cite(gpu.driver), cite(machine.kfd_gpu_nodes), cite(gpu.pci_id)),
+        fix=Fix(
+            f"Read why KFD skipped it in the kernel log{note}",
+            command="sudo dmesg | grep -i kfd",
+            safety="safe",
+            verify="rocminfo",
+        ),
         confidence="likely",
         explains=("torch-gpu-count-mismatch",),
-    )  # fmt: skip
+    )
 
 
 def _rejected(machine: Machine, gpu: Gpu) -> bool:

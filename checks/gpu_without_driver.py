@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, info, not_applicable
+from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, finding, info, not_applicable
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import MODULES, harm, is_integrated, kfd_path, reason_elsewhere
@@ -51,4 +51,4 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
     else:
         message = f"No kernel driver is bound to this GPU, so no program can use it (it needs {module})."
     explains = ("device-permission", "wrong-backend-build") if severity == "error" else ()
-    return Finding(severity, message, tuple(evidence), fix, explains=explains)
+    return finding(severity, message, evidence=tuple(evidence), fix=fix, explains=explains)

@@ -16,8 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, each_amd_gpu, quote
-from rocdoctor.evidence import NotKnown, Unknown, known
+from rocdoctor.check import Fix, Outcome, check, each_amd_gpu, quote, unknown, warning
+from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import events_of
 from rocdoctor.shell_command import shell
@@ -33,16 +33,19 @@ def gtt_larger_than_ttm(machine: Machine, gpu: Gpu) -> Outcome:
         if not isinstance(gtt, int) or not isinstance(ttm, int) or gtt <= ttm:
             continue  # a smaller GTT is a choice and does no harm
         pages = gtt // _PAGE_BYTES
-        return Finding(
-            "warning",
+        return warning(
             f"The GTT size is set to {gtt / 2**30:.1f} GiB, but TTM hands out {ttm / 2**30:.1f} GiB at most: "
             "allocations beyond that fail.",
-            (quote(log.source, event.text, event.line),),
-            Fix("Set the TTM limit on the kernel command line instead of the amdgpu parameter (amdttm.pages_limit too "
+            evidence=(quote(log.source, event.text, event.line),),
+            fix=Fix(
+                "Set the TTM limit on the kernel command line instead of the amdgpu parameter (amdttm.pages_limit too "
                 "with the packaged driver), leave memory for the system, and reboot",
-                command=shell("ttm.pages_limit={pages}", pages=pages), safety="reboots", effective="reboot",
-                verify="cat /sys/module/ttm/parameters/pages_limit"),
-        )  # fmt: skip
+                command=shell("ttm.pages_limit={pages}", pages=pages),
+                safety="reboots",
+                effective="reboot",
+                verify="cat /sys/module/ttm/parameters/pages_limit",
+            ),
+        )
     if log.complete or events_of(machine, gpu, "gtt-size"):
         return None  # the line of the mismatch stands just before that of the size
-    raise NotKnown(Unknown("the kernel log does not reach back to the start of the driver"))
+    raise unknown("the kernel log does not reach back to the start of the driver")

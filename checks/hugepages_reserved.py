@@ -14,7 +14,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpus
+from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_gpus
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.units import binary_size
@@ -35,12 +35,12 @@ def hugepages_reserved(machine: Machine) -> Outcome:
         return None
     left = value_or(memory.available_bytes, None)
     short = left is not None and left < min(_LITTLE, total // 8)
-    return Finding(
+    return finding(
         "warning" if short else "info",
         f"{binary_size(reserved)} of {binary_size(total)} main memory are set aside for huge pages"
         + (f"; {binary_size(left)} are left for everything else." if short and left is not None else "."),
-        (cite(memory.hugepages_total, f"{count} pages"), cite(memory.hugepage_size_bytes)),
-        Fix(
+        evidence=(cite(memory.hugepages_total, f"{count} pages"), cite(memory.hugepage_size_bytes)),
+        fix=Fix(
             "If nothing here needs them, release them",
             command="sudo sysctl vm.nr_hugepages=0",
             safety="safe",

@@ -16,8 +16,20 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Confidence, Finding, Fix, Outcome, check, cite, machine_with_amd, not_applicable
-from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.check import (
+    Confidence,
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    finding,
+    machine_with_amd,
+    not_applicable,
+    unknown,
+    warning,
+)
+from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import arch_list_covers
 from rocdoctor.pasted import all_values, said, shown
@@ -48,7 +60,7 @@ def igpu_in_front(machine: Machine) -> Outcome:
             if chosen_by(machine, VISIBLE_AMD) is not None:
                 return None
             if not machine.environment.complete:
-                raise NotKnown(Unknown("the environment is not wholly known, and a variable may hide this GPU"))
+                raise unknown("the environment is not wholly known, and a variable may hide this GPU")
     if order[0] not in integrated:
         return None
     front = order[0]
@@ -56,15 +68,19 @@ def igpu_in_front(machine: Machine) -> Outcome:
     name = value_or(front.gfx, "")
     uncovered = bool(name) and isinstance(torch.arch_list, Known) and not arch_list_covers(torch.arch_list.value, name)
     no_code = f", for which this torch has no code ({name})" if uncovered else f" ({name})" if name else ""
-    return Finding(
+    return finding(
         "warning" if isinstance(torch.hip, Known) else "info",
         f"HIP device 0 is the integrated GPU{no_code}, in front of the discrete card, and no variable hides it.",
-        (cite(front.pci_id), cite(front.kfd_node), cite(discrete[0].kfd_node)),
-        Fix("Hide the integrated GPU (iGPU) from the job, or switch it off in the BIOS",
-            command=shell("export HIP_VISIBLE_DEVICES={numbers:numbers}", numbers=numbers), safety="safe",
-            verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"'),
-        confidence=sure, subject=front.label,
-    )  # fmt: skip
+        evidence=(cite(front.pci_id), cite(front.kfd_node), cite(discrete[0].kfd_node)),
+        fix=Fix(
+            "Hide the integrated GPU (iGPU) from the job, or switch it off in the BIOS",
+            command=shell("export HIP_VISIBLE_DEVICES={numbers:numbers}", numbers=numbers),
+            safety="safe",
+            verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"',
+        ),
+        confidence=sure,
+        subject=front.label,
+    )
 
 
 def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
@@ -74,15 +90,20 @@ def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
     gpu = next((one for one in integrated if value_or(one.gfx, None) in targets), None)
     if gpu is None or targets != {value_or(gpu.gfx, None)}:
         return None
-    return Finding(
-        "warning",
+    return warning(
         f"The program runs on the integrated GPU ({value_or(gpu.gfx, '')}), not on the discrete card.",
-        (*shown(named), cite(gpu.gfx)),
-        Fix("Choose the discrete card with HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES (rocminfo lists the order), or "
-            "switch the integrated GPU (iGPU) off in the BIOS", command=_hide(machine), safety="safe",
-            verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"'),
-        confidence="certain", subject=gpu.label, explains=_EXPLAINS,
-    )  # fmt: skip
+        evidence=(*shown(named), cite(gpu.gfx)),
+        fix=Fix(
+            "Choose the discrete card with HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES (rocminfo lists the order), or "
+            "switch the integrated GPU (iGPU) off in the BIOS",
+            command=_hide(machine),
+            safety="safe",
+            verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"',
+        ),
+        confidence="certain",
+        subject=gpu.label,
+        explains=_EXPLAINS,
+    )
 
 
 def _hide(machine: Machine) -> CommandText:
@@ -110,5 +131,5 @@ def _driver_order(gpus: list[Gpu]) -> tuple[list[Gpu], Confidence]:
         return sorted(gpus, key=lambda gpu: value_or(gpu.hip_index, 0)), "certain"
     for gpu in gpus:
         if not isinstance(gpu.kfd_node, Known):
-            raise NotKnown(gpu.kfd_node)
+            raise unknown(gpu.kfd_node)
     return sorted(gpus, key=lambda gpu: value_or(gpu.kfd_node, 0)), "likely"

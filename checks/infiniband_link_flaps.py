@@ -14,8 +14,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, warning, whole_machine
-from rocdoctor.evidence import NotKnown, Unknown, known
+from rocdoctor.check import Finding, Fix, Outcome, check, info, unknown, warning, whole_machine
+from rocdoctor.evidence import known
 from rocdoctor.facts import KernelLog, LogEvent, Machine
 from rocdoctor.log_events import age, is_late, is_recent, quotes, times
 
@@ -32,7 +32,7 @@ def infiniband_link_flaps(machine: Machine) -> Outcome:
     log = known(machine.kernel.log)
     drops = _drops(log)
     if not drops and not log.complete:
-        raise NotKnown(Unknown("the kernel log here does not reach back to the boot"))
+        raise unknown("the kernel log here does not reach back to the boot")
     found: list[Finding] = []
     for port, events in sorted(drops.items()):
         words = f"The link of the RDMA port {port} went down {times(len(events))} while running"

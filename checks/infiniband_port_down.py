@@ -14,9 +14,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, check, cite, info, quote, warning
+from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, cite, info, quote, warning
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Machine, Nic
 from rocdoctor.log_events import other_events, quotes
@@ -30,7 +28,7 @@ _MANY = 10
 _NARROW = ("link_downed", "link_error_recovery")
 
 
-def _each_infiniband_port(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def _each_infiniband_port(machine: Machine) -> Subjects[Nic]:
     """Every InfiniBand port of the machine (RoCE ports follow the state of their Ethernet interface)."""
     found = [Subject(nic.name, nic) for nic in machine.network if nic.kind == "infiniband"]
     return found or NotApplicable("no InfiniBand port in this evidence")
@@ -56,9 +54,10 @@ def infiniband_port_down(machine: Machine, nic: Nic) -> Outcome:
             ),
         )
     lost = [
-        event for event in other_events(machine, "infiniband-port-state")
+        event
+        for event in other_events(machine, "infiniband-port-state")
         if event.values.get("device") in (nic.name, nic.name.split("/")[0]) and event.values.get("state") == "DOWN"
-    ]  # fmt: skip
+    ]
     others = any(
         value_or(other.state, "").strip().lower() in _ACTIVE
         for other in machine.network

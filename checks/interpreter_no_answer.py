@@ -20,7 +20,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, quote, whole_machine
+from rocdoctor.check import Evidence, Fix, Outcome, check, cite, finding, quote, warning, whole_machine
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine, NoAnswer
 
@@ -48,11 +48,11 @@ def interpreter_no_answer(machine: Machine) -> Outcome:
     )
     if gap.kind != "timeout":
         fix = Fix(_START, command="rocdoctor check --python /path/to/venv/bin/python", safety="safe")
-        return Finding("warning", f"The Python interpreter {path} {_WAYS[gap.kind]}.", evidence, fix)
+        return warning(f"The Python interpreter {path} {_WAYS[gap.kind]}.", evidence=evidence, fix=fix)
     if not gap.step:
         fix = Fix(_START, command="rocdoctor check --python /path/to/venv/bin/python", safety="safe")
         message = f"The Python interpreter {path} hung: it gave no answer within {gap.within or 'its deadline'}."
-        return Finding("warning", message, evidence, fix)
+        return warning(message, evidence=evidence, fix=fix)
     fix = Fix(_IMPORT, command="rocdoctor check --timeout 60", safety="safe")
     message = (
         f"The Python interpreter {path} was still at the step '{gap.step}' after {gap.within or 'its deadline'}, so "
@@ -61,7 +61,7 @@ def interpreter_no_answer(machine: Machine) -> Outcome:
     late = {one.question for one in machine.unanswered if one.reason == "timeout"}
     stuck = [one for one in machine.failures if one.question in late]  # a driver that answers nobody
     evidence += tuple(quote(one.question, one.why) for one in stuck[:3])
-    return Finding("warning" if stuck else "info", message, evidence, fix)
+    return finding("warning" if stuck else "info", message, evidence=evidence, fix=fix)
 
 
 def _shown(gap: NoAnswer) -> str:

@@ -14,15 +14,29 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, info, quote
-from rocdoctor.evidence import Unknown, known
+from rocdoctor.check import Fix, Outcome, check, info, quote, unknown
 from rocdoctor.facts import Job, Machine
 from rocdoctor.job_state import place, the_job
 
 _PREFIXES = (
-    "HSA_", "HIP_", "ROCR_", "ROCM_", "CUDA_", "NCCL_", "RCCL_", "MIOPEN_", "PYTORCH_", "TORCH_", "AMD_", "GPU_",
-    "GLOO_", "HIPBLASLT_", "ROCBLAS_", "NVIDIA_", "UCX_",
-)  # fmt: skip
+    "HSA_",
+    "HIP_",
+    "ROCR_",
+    "ROCM_",
+    "CUDA_",
+    "NCCL_",
+    "RCCL_",
+    "MIOPEN_",
+    "PYTORCH_",
+    "TORCH_",
+    "AMD_",
+    "GPU_",
+    "GLOO_",
+    "HIPBLASLT_",
+    "ROCBLAS_",
+    "NVIDIA_",
+    "UCX_",
+)
 # torchrun and torch itself set these for their children.
 _BY_LAUNCHERS = frozenset(("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING", "CUDA_MODULE_LOADING"))
 _NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "OMP_NUM_THREADS")
@@ -32,9 +46,9 @@ _NAMES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH", "OMP_NUM_THREADS")
 def job_environment_differs(machine: Machine, job: Job) -> Outcome:
     own, shell = machine.environment.variables, job.shell
     if not own:
-        known(Unknown("the environment of the job may not be read by this user", "denied"))
+        raise unknown("the environment of the job may not be read by this user", "denied")
     if not shell.complete:
-        known(Unknown("the environment of this shell is not known", "not-asked"))
+        raise unknown("the environment of this shell is not known", "not-asked")
     differing: list[str] = []
     for name in sorted({*own, *shell.variables}):
         if not (name.startswith(_PREFIXES) or name in _NAMES) or name in _BY_LAUNCHERS:

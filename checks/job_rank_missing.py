@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, finding, not_applicable, quote
-from rocdoctor.evidence import Known, Unknown, known
+from rocdoctor.check import Fix, Outcome, check, finding, not_applicable, quote, unknown
+from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Job, Machine
 from rocdoctor.job_state import again, is_alive, place, ranks_of, runs_python, the_job
 
@@ -27,7 +27,7 @@ def job_rank_missing(machine: Machine, job: Job) -> Outcome:
     ranks = ranks_of(job)
     if not ranks:
         if any(one.variables is None for one in every if is_alive(one)):
-            known(Unknown("the variables of the job's processes may not be read by this user", "denied"))
+            raise unknown("the variables of the job's processes may not be read by this user", "denied")
         return not_applicable("no launcher told this job a local rank")
     there = {found[0] for one in ranks if (found := place(one.variables))}
     size = max(found[1] for one in ranks if (found := place(one.variables)))
@@ -37,9 +37,9 @@ def job_rank_missing(machine: Machine, job: Job) -> Outcome:
     # torchrun's agent is the parent of all local ranks; other launchers may start each below a parent of its own.
     whole = len(there) > 1 or all("TORCHELASTIC_RUN_ID" in (one.variables or {}) for one in ranks)
     if not whole:
-        known(Unknown(f"only rank {min(there)} was found; the others may run below another parent", "not-asked"))
+        raise unknown(f"only rank {min(there)} was found; the others may run below another parent", "not-asked")
     if any(one.variables is None for one in every if is_alive(one)):
-        known(Unknown("some processes of the job hide their variables from this user", "denied"))
+        raise unknown("some processes of the job hide their variables from this user", "denied")
     killed = [one for one in every if not is_alive(one) and one.exit_signal and runs_python(one.name)]
     source = job.processes.source.question if isinstance(job.processes, Known) else ""
     names = ", ".join(str(number) for number in missing[:16])

@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, Severity, check, cite, finding, not_applicable, quote
-from rocdoctor.evidence import Unknown, known
+from rocdoctor.check import Fix, Outcome, Severity, check, cite, finding, not_applicable, quote, unknown
+from rocdoctor.evidence import known
 from rocdoctor.facts import Job, Machine
 from rocdoctor.job_state import age_s, is_alive, place, runs_python, the_job
 from rocdoctor.presence import VISIBLE_AMD, is_driven, is_integrated
@@ -40,15 +40,16 @@ def job_without_gpu(machine: Machine, job: Job) -> Outcome:
         return not_applicable("this is a worker of a data loader")
     age = age_s(job)
     if age is None or age < _SETTLED_S:
-        known(Unknown("the job was started less than two minutes ago, or its start is not known", "not-asked"))
+        raise unknown("the job was started less than two minutes ago, or its start is not known", "not-asked")
     below = [one for one in known(job.processes) if one.relation == "descendant" and is_alive(one)]
     if any(known(one.gpu_devices) for one in below):
         return None
     names = VISIBLE_AMD if any(gpu.vendor == "amd" for gpu in driven) else ("CUDA_VISIBLE_DEVICES",)
     hiding = [
-        variable for name in names
+        variable
+        for name in names
         if (variable := machine.environment.variables.get(name)) and variable.value.strip() in ("", "-1")
-    ]  # fmt: skip
+    ]
     is_rank = place(job.ranks) is not None and not any(runs_python(one.name) for one in below)
     severity: Severity = "warning" if is_rank and any(name.startswith(_GPU_RUNTIMES) for name in libraries) else "info"
     return finding(
@@ -62,6 +63,9 @@ def job_without_gpu(machine: Machine, job: Job) -> Outcome:
         ],
         cause="visible-devices-conflict" if hiding and severity == "warning" else "",
         confidence="certain" if hiding else "likely",
-        fix=Fix("Ask torch in the job's environment whether it sees a GPU", "python -c 'import torch; "
-                "print(torch.version.hip, torch.version.cuda, torch.cuda.device_count())'", "safe"),
-    )  # fmt: skip
+        fix=Fix(
+            "Ask torch in the job's environment whether it sees a GPU",
+            "python -c 'import torch; print(torch.version.hip, torch.version.cuda, torch.cuda.device_count())'",
+            "safe",
+        ),
+    )

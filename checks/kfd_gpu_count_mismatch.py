@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, warning
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, unknown, warning
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import count_words, has_node, is_driven, kfd_path, of_vendor
 
@@ -30,10 +30,11 @@ def kfd_gpu_count_mismatch(machine: Machine) -> Outcome:
         fix = Fix("Ask the scheduler for more GPUs, or pass more render nodes into the container", safety="safe")
         return info(
             f"The compute driver hides {nodes} from this process (its cgroup allows {count_words(listed)} only).",
-            evidence=[cite(machine.kfd_nodes_hidden), cite(machine.kfd_gpu_nodes)], fix=fix,
-        )  # fmt: skip
+            evidence=[cite(machine.kfd_nodes_hidden), cite(machine.kfd_gpu_nodes)],
+            fix=fix,
+        )
     if not machine.kfd_complete:
-        raise NotKnown(Unknown("the evidence does not show every node of the compute driver"))
+        raise unknown("the evidence does not show every node of the compute driver")
     driven = [gpu for gpu in of_vendor(machine, "amd") if is_driven(gpu) and kfd_path(gpu) is not False]
     # Where nodes and devices are matched, gpu-without-compute-node names the GPU that is missing.
     if listed >= len(driven) or listed == 0 or any(has_node(gpu) for gpu in driven):
@@ -41,5 +42,7 @@ def kfd_gpu_count_mismatch(machine: Machine) -> Outcome:
     fix = Fix("Read why KFD skipped the others in the kernel log", command="sudo dmesg | grep -i kfd", safety="safe")
     return warning(
         f"The amdgpu driver runs {count_words(len(driven))}, but the compute driver (KFD) lists {count_words(listed)}.",
-        evidence=[cite(machine.kfd_gpu_nodes)], fix=fix, confidence="likely",
-    )  # fmt: skip
+        evidence=[cite(machine.kfd_gpu_nodes)],
+        fix=fix,
+        confidence="likely",
+    )

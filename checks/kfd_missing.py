@@ -16,8 +16,18 @@ References
 from __future__ import annotations
 
 from rocdoctor.change import Command
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machine_with_amd, not_applicable
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import (
+    Fix,
+    Outcome,
+    Severity,
+    check,
+    cite,
+    finding,
+    machine_with_amd,
+    not_applicable,
+    unknown,
+)
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import count_words, is_driven, kfd_path, of_vendor, wants, worst_harm
 
@@ -35,15 +45,19 @@ def kfd_missing(machine: Machine) -> Outcome:
     if worst_harm(machine, driven) == "info":
         severity = "info"
     if not known(machine.kfd_present):
-        return Finding(
+        return finding(
             severity,
             f"The amdgpu driver runs {count_words(len(driven))}, but this kernel has no compute driver (KFD).",
-            (cite(machine.kfd_present, "no KFD topology"), cite(driven[0].driver)),
-            Fix("Boot a kernel that was built with CONFIG_HSA_AMD (the standard kernels of the distributions are)",
-                command="grep HSA_AMD /boot/config-$(uname -r)", safety="reboots", effective="reboot",
-                verify="rocminfo"),
+            evidence=(cite(machine.kfd_present, "no KFD topology"), cite(driven[0].driver)),
+            fix=Fix(
+                "Boot a kernel that was built with CONFIG_HSA_AMD (the standard kernels of the distributions are)",
+                command="grep HSA_AMD /boot/config-$(uname -r)",
+                safety="reboots",
+                effective="reboot",
+                verify="rocminfo",
+            ),
             explains=("gpu-without-compute-node", "device-permission", "torch-gpu-count-mismatch"),
-        )  # fmt: skip
+        )
     node = next((node for node in machine.nodes if node.path == "/dev/kfd"), None)
     # Inside a container an absent node was not passed in, which is another matter.
     if node is None or value_or(node.exists, True) or value_or(machine.container.kind, "") != "none":
@@ -51,13 +65,17 @@ def kfd_missing(machine: Machine) -> Outcome:
     # A sandbox that is no container (bubblewrap, a chroot) has a /dev of its own, without render nodes too.
     render = [one for one in machine.nodes if one.path.startswith("/dev/dri/renderD")]
     if not any(value_or(one.exists, False) for one in render):
-        raise NotKnown(Unknown("no device node of a GPU is here: /dev may be that of a sandbox"))
-    return Finding(
+        raise unknown("no device node of a GPU is here: /dev may be that of a sandbox")
+    return finding(
         severity,
         "The compute driver (KFD) runs, but its device node /dev/kfd is not there.",
-        (cite(node.exists, "no /dev/kfd"), cite(machine.kfd_present, "KFD topology")),
-        Fix("Let udev create the device node again", command="sudo udevadm trigger --subsystem-match=kfd",
-            safety="safe", verify="ls -l /dev/kfd",
-            changes=(Command(("udevadm", "trigger", "--subsystem-match=kfd")),)),
+        evidence=(cite(node.exists, "no /dev/kfd"), cite(machine.kfd_present, "KFD topology")),
+        fix=Fix(
+            "Let udev create the device node again",
+            command="sudo udevadm trigger --subsystem-match=kfd",
+            safety="safe",
+            verify="ls -l /dev/kfd",
+            changes=(Command(("udevadm", "trigger", "--subsystem-match=kfd")),),
+        ),
         explains=("device-permission", "torch-gpu-count-mismatch"),
-    )  # fmt: skip
+    )

@@ -19,16 +19,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import Evidence, Finding, Fix, NotApplicable, Outcome, Severity, Subject, check, cite, quote
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import (
+    Evidence,
+    Finding,
+    Fix,
+    NotApplicable,
+    Outcome,
+    Severity,
+    Subject,
+    Subjects,
+    check,
+    cite,
+    finding,
+    quote,
+    unknown,
+)
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
 from rocdoctor.knowledge.tables import Chip, chip_of_device
 from rocdoctor.presence import has_node, is_driven, is_integrated, kernel_log, kfd_path, of_vendor, wants
 
 _EXPLAINS = (
-    "device-permission", "gpu-without-compute-node", "gpu-without-driver", "kfd-missing", "kfd-gpu-count-mismatch",
-    "torch-gpu-count-mismatch", "tool-failed",
-)  # fmt: skip
+    "device-permission",
+    "gpu-without-compute-node",
+    "gpu-without-driver",
+    "kfd-missing",
+    "kfd-gpu-count-mismatch",
+    "torch-gpu-count-mismatch",
+    "tool-failed",
+)
 
 
 def _events(machine: Machine) -> list[LogEvent]:
@@ -37,9 +56,9 @@ def _events(machine: Machine) -> list[LogEvent]:
     return [event for event in found if not event.before_driver_load]
 
 
-def _with_amd(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def _with_amd(machine: Machine) -> Subjects[None]:
     there = of_vendor(machine, "amd") or _events(machine)
-    return [Subject("machine")] if there else NotApplicable("no AMD GPU in this evidence")
+    return [Subject("machine", None)] if there else NotApplicable("no AMD GPU in this evidence")
 
 
 @check(_with_amd, cause="gpu-not-supported")
@@ -61,7 +80,7 @@ def kfd_skipped_unsupported_gpu(machine: Machine) -> Outcome:
         return found
     if known(machine.kernel.log).complete:
         return None
-    raise NotKnown(Unknown("neither the compute driver's list nor a whole kernel log tells whether it was skipped"))
+    raise unknown("neither the compute driver's list nor a whole kernel log tells whether it was skipped")
 
 
 def _chip(gpu: Gpu) -> Chip | None:
@@ -90,14 +109,19 @@ def _quoted(machine: Machine, events: Sequence[LogEvent]) -> list[Evidence]:
 
 
 def _old(machine: Machine, gpu: Gpu, chip: Chip, said: Sequence[LogEvent]) -> Finding:
-    return Finding(
+    return finding(
         _severity(machine, gpu, bool(said)),
         f"This GPU ({chip.chip}, {chip.family.upper()}) is not supported by the compute driver (KFD) of ROCm.",
-        (*_quoted(machine, said), cite(gpu.pci_id)),
-        Fix("Use another GPU for training, or train on the CPU; no setting and no ROCm release makes this chip compute "
-            "(the display works as it is)", safety="safe", verify="rocminfo"),
-        explains=_EXPLAINS, subject=gpu.label,
-    )  # fmt: skip
+        evidence=(*_quoted(machine, said), cite(gpu.pci_id)),
+        fix=Fix(
+            "Use another GPU for training, or train on the CPU; no setting and no ROCm release makes this chip compute "
+            "(the display works as it is)",
+            safety="safe",
+            verify="rocminfo",
+        ),
+        explains=_EXPLAINS,
+        subject=gpu.label,
+    )
 
 
 def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
@@ -106,11 +130,19 @@ def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
     evidence = tuple(_quoted(machine, [event]))
     severity = _severity(machine, gpu, True)
     if name.upper().startswith("GC IP"):
-        fix = Fix("Install a newer kernel, or the packaged driver (amdgpu-dkms) of a ROCm release that lists this GPU",
-                  safety="reboots", effective="reboot", verify="rocminfo")  # fmt: skip
+        fix = Fix(
+            "Install a newer kernel, or the packaged driver (amdgpu-dkms) of a ROCm release that lists this GPU",
+            safety="reboots",
+            effective="reboot",
+            verify="rocminfo",
+        )
         message = f"The compute driver (KFD) of this kernel does not know GPUs of {name}: not supported here."
-        return Finding(severity, message, evidence, fix, explains=_EXPLAINS, subject=subject)
-    fix = Fix("Use another GPU for training, or train on the CPU; no setting makes this chip compute (the display "
-              "works as it is)", safety="safe", verify="rocminfo")  # fmt: skip
+        return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)
+    fix = Fix(
+        "Use another GPU for training, or train on the CPU; no setting makes this chip compute (the display "
+        "works as it is)",
+        safety="safe",
+        verify="rocminfo",
+    )
     message = f"The compute driver (KFD) skips the GPU {name}: this chip is not supported by ROCm."
-    return Finding(severity, message, evidence, fix, explains=_EXPLAINS, subject=subject)
+    return finding(severity, message, evidence=evidence, fix=fix, explains=_EXPLAINS, subject=subject)

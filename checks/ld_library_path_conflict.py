@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
-from rocdoctor.evidence import Known, Unknown, known, value_or
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, unknown, warning, whole_machine
+from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.rocm_roots import roots_on, version_of
@@ -29,7 +29,7 @@ def ld_library_path_conflict(machine: Machine) -> Outcome:
     variable = machine.environment.variables.get("LD_LIBRARY_PATH")
     if variable is None:
         if not machine.environment.complete:
-            return known(Unknown("whether LD_LIBRARY_PATH is set is not in this evidence"))
+            raise unknown("whether LD_LIBRARY_PATH is set is not in this evidence")
         return None
     return [one for one in (_stubs(variable), _rocm(machine, variable)) if one is not None]
 

@@ -19,7 +19,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.access import enclosure, several_nodes
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, not_applicable, whole_machine
+from rocdoctor.check import Fix, Outcome, check, cite, finding, not_applicable, whole_machine
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.shell_command import shell
@@ -66,10 +66,10 @@ def memlock_low(machine: Machine) -> Outcome:
         )
     # Nearly every server card for Ethernet can do RDMA (RoCE); few machines ever use it.
     meant = several_nodes(machine) or any(nic.kind != "roce" for nic in adapters)
-    return Finding(
+    return finding(
         "warning" if meant and limit <= _DEFAULT else "info",
         f"Only {binary_size(limit)} of memory may be locked (memlock, ulimit -l), too little for RDMA over "
         f"{adapters[0].name}.",
-        (cite(machine.user.memlock_bytes, binary_size(limit)), cite(adapters[0].state, adapters[0].name)),
-        fix,
+        evidence=(cite(machine.user.memlock_bytes, binary_size(limit)), cite(adapters[0].state, adapters[0].name)),
+        fix=fix,
     )

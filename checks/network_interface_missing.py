@@ -20,9 +20,24 @@ References
 from __future__ import annotations
 
 from rocdoctor.access import several_nodes
-from rocdoctor.check import Confidence, Evidence, Finding, Fix, Outcome, Severity, check, cite, quote, whole_machine
+from rocdoctor.check import (
+    Confidence,
+    Evidence,
+    Finding,
+    Fix,
+    Outcome,
+    Severity,
+    check,
+    cite,
+    error,
+    finding,
+    quote,
+    unknown,
+    warning,
+    whole_machine,
+)
 from rocdoctor.env_values import is_plain
-from rocdoctor.evidence import Unknown, known
+from rocdoctor.evidence import known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.shell_command import ShellCommand, shell
 from rocdoctor.socket_interfaces import chosen, wanted
@@ -37,7 +52,7 @@ def network_interface_missing(machine: Machine) -> Outcome:
     plain = [variable for variable in variables if is_plain(variable.value)]
     if not plain:
         if not variables and not machine.environment.complete:
-            return known(Unknown("whether an interface is chosen is not in this evidence"))
+            raise unknown("whether an interface is chosen is not in this evidence")
         return None
     found = [one for variable in plain if (one := _loopback(machine, variable)) is not None]
     if found:
@@ -50,21 +65,19 @@ def network_interface_missing(machine: Machine) -> Outcome:
             what = "leaves no interface" if want.excluding else f"names {', '.join(want.names)}"
             why = "" if want.excluding else ", which this machine does not have"
             found.append(
-                Finding(
-                    "error",
+                error(
                     f"{variable.name} {what}{why} (it has {', '.join(sorted(present)[:8])}): the job ends at its "
                     "start.",
-                    (_evidence(variable), cite(machine.interfaces, ", ".join(sorted(present)[:20]))),
-                    _fix(variable),
+                    evidence=(_evidence(variable), cite(machine.interfaces, ", ".join(sorted(present)[:20]))),
+                    fix=_fix(variable),
                 )
             )
         elif not want.excluding and all(present[name] == "down" for name in names):
             found.append(
-                Finding(
-                    "warning",
+                warning(
                     f"{variable.name} names {', '.join(names)}, which is down.",
-                    (_evidence(variable), cite(machine.interfaces, f"{names[0]} is down")),
-                    _fix(variable),
+                    evidence=(_evidence(variable), cite(machine.interfaces, f"{names[0]} is down")),
+                    fix=_fix(variable),
                 )
             )
     return found
@@ -86,18 +99,16 @@ def _loopback(machine: Machine, variable: Variable) -> Finding | None:
             "machines cannot reach."
         )
         better = shell(
-            "{name:name}={front}{interfaces:interfaces}", name=variable.name,
-            front=ShellCommand("^=" if want.exact else "^"), interfaces=",".join([*want.names, "lo"]),
-        )  # fmt: skip
-        return Finding(
-            severity,
-            message,
-            (_evidence(variable),),
-            _fix(variable, better),
-            confidence=confidence,
+            "{name:name}={front}{interfaces:interfaces}",
+            name=variable.name,
+            front=ShellCommand("^=" if want.exact else "^"),
+            interfaces=",".join([*want.names, "lo"]),
+        )
+        return finding(
+            severity, message, evidence=(_evidence(variable),), fix=_fix(variable, better), confidence=confidence
         )
     message = f"{variable.name} is lo, the loopback interface, which other machines cannot reach."
-    return Finding(severity, message, (_evidence(variable),), _fix(variable), confidence=confidence)
+    return finding(severity, message, evidence=(_evidence(variable),), fix=_fix(variable), confidence=confidence)
 
 
 def _evidence(variable: Variable) -> Evidence:

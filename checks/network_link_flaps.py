@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, warning, whole_machine
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, unknown, warning, whole_machine
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import KernelLog, LogEvent, Machine
 from rocdoctor.log_events import age, is_late, is_recent, quotes, times
 
@@ -34,7 +34,7 @@ _FIX = Fix(
 def network_link_flaps(machine: Machine) -> Outcome:
     log = known(machine.kernel.log)
     if not log.link_flaps and not log.complete:
-        raise NotKnown(Unknown("the kernel log here does not reach back to the boot"))
+        raise unknown("the kernel log here does not reach back to the boot")
     found: list[Finding] = []
     for name, count in sorted(log.link_flaps.items()):
         drops = _late_drops(log, name)

@@ -15,8 +15,18 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import (
+    Evidence,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    info,
+    machine_with_several_gpus,
+    not_applicable,
+    unknown,
+)
+from rocdoctor.evidence import known, value_or
 from rocdoctor.fabric import training_gpus
 from rocdoctor.facts import Machine, Nic
 
@@ -37,7 +47,7 @@ def nic_far_from_gpus(machine: Machine) -> Outcome:
     if not bare or None in of_cards:
         return None
     if not machine.network_complete:
-        raise NotKnown(Unknown("this evidence may not show every network card"))
+        raise unknown("this evidence may not show every network card")
     names = " and ".join(str(node) for node in bare)
     far = sum(value_or(gpu.numa_node, None) in bare for gpu in gpus)
     return info(

@@ -15,20 +15,18 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, check, info, not_applicable, quote
+from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, info, not_applicable, quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import MODULES, is_integrated
 
 
-def _without_gpus(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def _without_gpus(machine: Machine) -> Subjects[None]:
     if any(gpu.vendor in MODULES for gpu in machine.gpus):
         return NotApplicable("there is a GPU that can train")
     if not machine.gpus_complete:
         return NotApplicable("the evidence does not show every device on the bus")
-    return [Subject("machine")]
+    return [Subject("machine", None)]
 
 
 @check(_without_gpus)

@@ -15,16 +15,20 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, each_nvidia_gpu, quote
-from rocdoctor.evidence import NotKnown, Unknown, known
+from rocdoctor.check import Fix, Outcome, check, each_nvidia_gpu, finding, quote, unknown
+from rocdoctor.evidence import known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.nvidia import unsupported_words
 from rocdoctor.presence import events_of, harm, is_driven
 
 _EXPLAINS = (
-    "gpu-without-driver", "nvidia-smi-failed", "torch-sees-no-gpu", "torch-gpu-count-mismatch",
-    "nvidia-gpu-count-mismatch", "driver-probe-failed",
-)  # fmt: skip
+    "gpu-without-driver",
+    "nvidia-smi-failed",
+    "torch-sees-no-gpu",
+    "torch-gpu-count-mismatch",
+    "nvidia-gpu-count-mismatch",
+    "driver-probe-failed",
+)
 
 
 @check(each_nvidia_gpu, cause="gpu-not-supported")
@@ -36,13 +40,13 @@ def nvidia_gpu_not_supported(machine: Machine, gpu: Gpu) -> Outcome:
     if not events:
         if log.complete:
             return None
-        raise NotKnown(Unknown("the kernel log here does not reach back to the start of the driver"))
+        raise unknown("the kernel log here does not reach back to the start of the driver")
     values = {key: value for event in events for key, value in event.values.items()}
     message, remedy = unsupported_words(values)
-    return Finding(
+    return finding(
         harm(machine, gpu),
         message,
-        tuple(quote(log.source, event.text, event.line) for event in events[:2]),
-        Fix(remedy, safety="reboots", effective="reboot", verify="nvidia-smi"),
+        evidence=tuple(quote(log.source, event.text, event.line) for event in events[:2]),
+        fix=Fix(remedy, safety="reboots", effective="reboot", verify="nvidia-smi"),
         explains=_EXPLAINS,
     )

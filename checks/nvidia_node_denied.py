@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rocdoctor.access import container_words, enclosure, in_job, is_there, joinable, node_at, opens, ruled_out
 from rocdoctor.change import joining
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
+from rocdoctor.check import Fix, Outcome, check, cite, error, info, machine_with_nvidia, not_applicable
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import is_driven, of_vendor
@@ -48,11 +48,10 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                     fix=Fix("Ask for a GPU when the job is started (Slurm --gres=gpu:1 or --gpus)", safety="manual"),
                 )
             by_cdi = "docker run --device nvidia.com/gpu=all ..."
-            return Finding(
-                "error",
+            return error(
                 f"A device rule (cgroup) forbids {names}, although the file's permissions allow it: CUDA finds no GPU.",
-                evidence,
-                Fix(
+                evidence=evidence,
+                fix=Fix(
                     "Restart the container; start it with CDI devices so that a reload of systemd on the host does "
                     "not take "
                     "them away",
@@ -66,11 +65,10 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         group = value_or(refused[0].group, None)
         named = group is not None and not group.isdecimal() and joinable(group)
         where = "" if inside is None else f" in this {container_words(inside)}"
-        return Finding(
-            "error",
+        return error(
             f"This user may not open {names}{where}{'' if group is None else f' (group {group})'}: CUDA finds no GPU.",
-            evidence,
-            Fix(
+            evidence=evidence,
+            fix=Fix(
                 f"Join the group that owns the nodes ({group or 'see ls -l /dev/nvidia*'}) and log in again"
                 if named or group is None or group.isdecimal()
                 else f"Give the nodes another group than {group} (options nvidia NVreg_DeviceFileGID in modprobe.d), "
@@ -86,13 +84,12 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
         )
     if inside and is_there(memory) is False and known(control.access) == "read-write":
         assert memory is not None
-        return Finding(
-            "error",
+        return error(
             f"This {container_words(inside)} has /dev/nvidiactl but no /dev/nvidia-uvm: nvidia-smi works, CUDA does "
             "not "
             "start.",
-            (cite(memory.exists, "no /dev/nvidia-uvm"), cite(control.exists, "/dev/nvidiactl")),
-            Fix(
+            evidence=(cite(memory.exists, "no /dev/nvidia-uvm"), cite(control.exists, "/dev/nvidiactl")),
+            fix=Fix(
                 "Load nvidia-uvm on the host, then start the container again through the NVIDIA container toolkit",
                 command="sudo nvidia-modprobe -u -c=0",
                 safety="safe",

@@ -22,7 +22,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, not_applicable, quote
+from rocdoctor.check import Finding, Fix, Outcome, Severity, check, finding, not_applicable, quote
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.log_events import is_current
@@ -48,10 +48,13 @@ def nvidia_smi_failed(machine: Machine) -> Outcome:
         return _gpu_broken(machine, failure)
     if failure.kind == "inforom-corrupted":
         return _finding(
-            machine, failure, "warning", "gpu-hardware-fault",
+            machine,
+            failure,
+            "warning",
+            "gpu-hardware-fault",
             "nvidia-smi says that the infoROM of a GPU is corrupted: its error records and limits cannot be trusted.",
             Fix("Note the GPU's serial number and ask the vendor; a VBIOS update may repair it", safety="manual"),
-        )  # fmt: skip
+        )
     severity: Severity = worst_harm(machine, gpus) if gpus else "error"
     # A job that was given no GPU, and a program that works all the same, are no fault of the machine.
     if works_in_torch(machine) or (failure.kind == "no-devices" and _in_a_job(machine)):
@@ -63,10 +66,16 @@ def nvidia_smi_failed(machine: Machine) -> Outcome:
 def _finding(
     machine: Machine, failure: ToolFailure, severity: Severity, cause: str, message: str, fix: Fix, subject: str = ""
 ) -> Finding:
-    return Finding(
-        severity, message, (quote(failure.question, failure.text, failure.line),), fix, cause=cause,
-        explains=_EXPLAINS, confidence="certain" if nvidia_gpus(machine) else "likely", subject=subject,
-    )  # fmt: skip
+    return finding(
+        severity,
+        message,
+        evidence=(quote(failure.question, failure.text, failure.line),),
+        fix=fix,
+        cause=cause,
+        explains=_EXPLAINS,
+        confidence="certain" if nvidia_gpus(machine) else "likely",
+        subject=subject,
+    )
 
 
 def _gpu_broken(machine: Machine, failure: ToolFailure) -> Finding:
@@ -74,8 +83,11 @@ def _gpu_broken(machine: Machine, failure: ToolFailure) -> Finding:
     fix = Fix(
         "Save the kernel log (Xid lines), power the machine off completely and on again, check the power cables and "
         "the slot; if the same GPU is lost again, take it out of the job and ask for a replacement",
-        command="sudo dmesg | grep -i -e xid -e nvrm", safety="reboots", effective="reboot", verify="nvidia-smi",
-    )  # fmt: skip
+        command="sudo dmesg | grep -i -e xid -e nvrm",
+        safety="reboots",
+        effective="reboot",
+        verify="nvidia-smi",
+    )
     where = named[0].label if named else f"device {failure.bdf}" if failure.bdf else ""
     return _finding(machine, failure, "error", "gpu-hardware-fault", f"{_BROKEN[failure.kind]}.", fix, subject=where)
 
@@ -89,8 +101,10 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
     enclosed = is_enclosed(machine)
     container = Fix(
         "Start the container with the GPUs of the host; update the NVIDIA container toolkit if it fails again",
-        command="docker run --gpus all ...", safety="safe", verify="nvidia-smi",
-    )  # fmt: skip
+        command="docker run --gpus all ...",
+        safety="safe",
+        verify="nvidia-smi",
+    )
     if value_or(machine.container.kind, "none") == "wsl":
         fix = Fix(
             "Install or update the NVIDIA driver of Windows; install no Linux driver inside WSL", verify="nvidia-smi"
@@ -104,15 +118,18 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
     if failure.kind == "blocked":
         fix = Fix(
             "Look at who may open the device nodes, and whether the job scheduler granted this job a GPU",
-            command="ls -l /dev/nvidia*", safety="safe", verify="nvidia-smi",
-        )  # fmt: skip
+            command="ls -l /dev/nvidia*",
+            safety="safe",
+            verify="nvidia-smi",
+        )
         return "device-permission", "The operating system does not let nvidia-smi open the GPU.", fix
     if failure.kind == "library-missing":
         fix = Fix(
             "Install the driver's libraries of the version of the loaded kernel module",
-            command="cat /proc/driver/nvidia/version; ldconfig -p | grep libnvidia-ml", safety="safe",
+            command="cat /proc/driver/nvidia/version; ldconfig -p | grep libnvidia-ml",
+            safety="safe",
             verify="nvidia-smi",
-        )  # fmt: skip
+        )
         message = (
             "nvidia-smi does not find libnvidia-ml.so: the driver's libraries are not installed, or not on the path."
         )
@@ -127,8 +144,10 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
     fix = Fix(
         "Look whether the module is built for the running kernel; if not, install the kernel headers and the driver "
         "again; then load it",
-        command="dkms status; modinfo -n nvidia; sudo modprobe nvidia", safety="safe", verify="nvidia-smi",
-    )  # fmt: skip
+        command="dkms status; modinfo -n nvidia; sudo modprobe nvidia",
+        safety="safe",
+        verify="nvidia-smi",
+    )
     if failure.kind == "nvml-failed":
         return "kernel-module-not-loaded", "nvidia-smi cannot start the driver's management library (NVML).", fix
     if (told := unsupported(machine)) is not None:

@@ -16,8 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, not_applicable, warning
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, not_applicable, unknown, warning
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.nvidia import active_links, equals_of, is_module
 
@@ -37,7 +37,7 @@ def nvlink_fewer_links(machine: Machine, gpu: Gpu) -> Outcome:
         return None  # none at all is the matter of nvlink-inactive
     down = [str(link.link) for link in links if not link.active]
     if here + len(down) < most:
-        raise NotKnown(Unknown("not every NVLink of this GPU is in this evidence"))
+        raise unknown("not every NVLink of this GPU is in this evidence")
     which = f" (down: link {', '.join(down)})" if down else ""
     message = f"{here} NVLinks of this GPU are active{which}, while an equal GPU of this machine has {most}."
     evidence = [cite(gpu.nvlinks, f"{here} active"), cite(best.nvlinks, f"{most} active on an equal GPU")]

@@ -19,8 +19,8 @@ import re
 
 from rocdoctor.access import local_ranks
 from rocdoctor.change import Unset
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, warning, whole_machine
-from rocdoctor.evidence import Known, Unknown, known
+from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, unknown, warning, whole_machine
+from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import shell
@@ -41,7 +41,7 @@ def omp_threads(machine: Machine) -> Outcome:
     if threads is not None and (crowd := _crowd(machine, threads)) is not None:
         found.append(crowd)
     if not found and threads is None and not machine.environment.complete:
-        return known(Unknown("whether OMP_NUM_THREADS is set is not in this evidence"))
+        raise unknown("whether OMP_NUM_THREADS is set is not in this evidence")
     return found
 
 

@@ -18,10 +18,20 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, finding, not_applicable, quote, whole_machine
+from rocdoctor.check import (
+    Finding,
+    Fix,
+    Outcome,
+    Severity,
+    check,
+    finding,
+    not_applicable,
+    quote,
+    unknown,
+    whole_machine,
+)
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.pcie_path import unknown
 from rocdoctor.presence import worst_harm
 
 _KIND = "kfd-pci-atomics-missing"

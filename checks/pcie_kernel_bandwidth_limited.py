@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, unknown, whole_machine
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.pcie_path import has_board_switch, hypervisor_sign, narrowest, unknown, wired_on_purpose
+from rocdoctor.pcie_path import has_board_switch, hypervisor_sign, narrowest, wired_on_purpose
 from rocdoctor.shell_command import shell
 
 _KIND = "pcie-bandwidth-limited"

@@ -32,6 +32,7 @@ from rocdoctor.check import (
     each_discrete_gpu,
     finding,
     not_applicable,
+    unknown,
 )
 from rocdoctor.evidence import Fact, Known, NotKnown, known, value_or
 from rocdoctor.facts import Gpu, Machine
@@ -44,7 +45,6 @@ from rocdoctor.pcie_path import (
     hypervisor_sign,
     narrowest,
     slot_links,
-    unknown,
     wired_on_purpose,
 )
 
@@ -65,7 +65,7 @@ def pcie_link_narrow(machine: Machine, gpu: Gpu) -> Outcome:
     if sign := hypervisor_sign(machine, gpu):
         return not_applicable(sign)
     if gap := asleep(gpu):
-        raise NotKnown(gap)
+        raise unknown(gap)
     links = slot_links(gpu)
     missing: NotKnown | None = None
     for place, link in enumerate(links):

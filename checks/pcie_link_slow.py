@@ -17,18 +17,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable, warning
-from rocdoctor.evidence import Known, NotKnown, known, value_or
+from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable, unknown, warning
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
-from rocdoctor.pcie_path import (
-    PathLink,
-    asleep,
-    ends_at_the_card,
-    hypervisor_sign,
-    slot_links,
-    unknown,
-    wired_on_purpose,
-)
+from rocdoctor.pcie_path import PathLink, asleep, ends_at_the_card, hypervisor_sign, slot_links, wired_on_purpose
 
 _BUSY_PERCENT = 50  # our choice: well above what a desktop draws, so that the link has had reason to speed up
 
@@ -40,7 +32,7 @@ def pcie_link_slow(machine: Machine, gpu: Gpu) -> Outcome:
     if value_or(gpu.pcie.removable, "") == "removable":
         return not_applicable("links of a Thunderbolt enclosure report speeds that they do not have")
     if gap := asleep(gpu):
-        raise NotKnown(gap)
+        raise unknown(gap)
     links = slot_links(gpu)
     speeds = [(link, known(link.speed_gt_s), known(link.capable_speed_gt_s)) for link in links]
     slow = [(link, speed, capable) for link, speed, capable in speeds if speed < capable]

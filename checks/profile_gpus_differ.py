@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, error, info, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, error, info, unknown, whole_machine
 from rocdoctor.drift import Present, Traits, foreign, judged, matched, quoted
-from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.evidence import Known, Unknown, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.matching import Match
 
@@ -34,7 +34,7 @@ def profile_gpus_differ(machine: Machine) -> Outcome:
     if not machine.gpus_complete and (pairing.gone or not pairing.pairs):
         outcome = judged(machine, "gpu", _FIX)
         if outcome is None or not pairing.pairs:
-            raise NotKnown(Unknown("this evidence may not show every GPU of the machine"))
+            raise unknown("this evidence may not show every GPU of the machine")
         return outcome
     if not machine.gpus and not pairing.gone and foreign(machine, expected) is None:
         return None  # no GPU then and now
@@ -53,10 +53,13 @@ def _counts(machine: Machine, pairing: Match[Traits, Present]) -> list[Finding]:
             error(
                 f"GPUs: {then} when the profile was made, {here} now: {what} is missing.{unsure}",
                 evidence=[quoted(gone[key]) for key in ("bdf", "name") if key in gone],
-                fix=Fix("Look for the GPU: power, slot, kernel log; leave this machine out of jobs until it is back",
-                        command="lspci -nn | grep -Ei 'vga|3d|display|accelerator'", safety="safe"),
+                fix=Fix(
+                    "Look for the GPU: power, slot, kernel log; leave this machine out of jobs until it is back",
+                    command="lspci -nn | grep -Ei 'vga|3d|display|accelerator'",
+                    safety="safe",
+                ),
             )
-        )  # fmt: skip
+        )
     for gpu, _ in pairing.new:
         found.append(
             info(
@@ -73,9 +76,12 @@ def _counts(machine: Machine, pairing: Match[Traits, Present]) -> list[Finding]:
                 info(
                     f"PCI address: {then_traits['bdf'].value} when the profile was made, {bdf.value} now.",
                     evidence=[cite(bdf), quoted(then_traits["bdf"])],
-                    fix=Fix("Nothing, unless files name GPUs by address: cards that are put in or taken out shift the "
-                            "addresses of others", safety="safe"),
+                    fix=Fix(
+                        "Nothing, unless files name GPUs by address: cards that are put in or taken out shift the "
+                        "addresses of others",
+                        safety="safe",
+                    ),
                     subject=gpu.label,
                 )
-            )  # fmt: skip
+            )
     return found

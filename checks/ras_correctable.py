@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable, warning
-from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable, unknown, warning
+from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine
 
 _CAUSE = "gpu-hardware-fault"
@@ -32,12 +32,12 @@ def ras_correctable(machine: Machine, gpu: Gpu) -> Outcome:
     if not gpu.ras:
         if gpu.vendor not in ("amd", "nvidia"):
             return not_applicable("not a GPU of AMD or NVIDIA")
-        raise NotKnown(Unknown("no error counters in this evidence (many consumer cards have none)"))
+        raise unknown("no error counters in this evidence (many consumer cards have none)")
     # Lifetime counts say nothing of today.
     wanted = [block for block in gpu.ras if block.block.lower() not in (*_LINK_BLOCKS, "aggregate")]
     counted = [(block, block.correctable) for block in wanted if isinstance(block.correctable, Known)]
     if not counted:
-        raise NotKnown(Unknown("the counters of corrected errors could not be read"))
+        raise unknown("the counters of corrected errors could not be read")
     found = [(block.block.lower(), count) for block, count in counted if count.value > 0]
     if not found:
         return None

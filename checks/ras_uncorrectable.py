@@ -16,8 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable
-from rocdoctor.evidence import Known, NotKnown, Unknown
+from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable, unknown
+from rocdoctor.evidence import Known
 from rocdoctor.facts import Gpu, Machine
 
 _CAUSE = "gpu-hardware-fault"
@@ -32,10 +32,10 @@ def ras_uncorrectable(machine: Machine, gpu: Gpu) -> Outcome:
     if not gpu.ras:
         if gpu.vendor not in ("amd", "nvidia"):
             return not_applicable("not a GPU of AMD or NVIDIA")
-        raise NotKnown(Unknown("no error counters in this evidence (many consumer cards have none)"))
+        raise unknown("no error counters in this evidence (many consumer cards have none)")
     counted = [(block, block.uncorrectable) for block in gpu.ras if isinstance(block.uncorrectable, Known)]
     if not counted:
-        raise NotKnown(Unknown("the counters of uncorrectable errors could not be read"))
+        raise unknown("the counters of uncorrectable errors could not be read")
     bad = [(block.block.lower(), count) for block, count in counted if count.value > 0]
     lately = [(name, count) for name, count in bad if name != "aggregate"]
     if lately:

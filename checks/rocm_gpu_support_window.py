@@ -16,8 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, info, not_applicable, warning
-from rocdoctor.evidence import Known, Unknown, known
+from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, info, not_applicable, unknown, warning
+from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gfx_override import physical_gfx
 from rocdoctor.knowledge.load import numbers
@@ -35,10 +35,10 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
     if not installs:
         if machine.rocm_complete:
             return not_applicable("no ROCm of AMD's packages is installed")
-        return known(Unknown("which ROCm is installed is not in this evidence"))
+        raise unknown("which ROCm is installed is not in this evidence")
     gfx = known(physical_gfx(machine, gpu))
     if gfx_target(gfx) is None:
-        return known(Unknown(f"{gfx} is not in the tables"))
+        raise unknown(f"{gfx} is not in the tables")
     rows = [(one, rocm_release(known(one.version))) for one in installs]
     if any(row is None or row.gfx is None or not row.complete for _, row in rows):
         return not_applicable("the tables do not have the whole GPU list of this ROCm release")

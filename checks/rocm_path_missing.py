@@ -16,8 +16,8 @@ References
 from __future__ import annotations
 
 from rocdoctor.change import Unset
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
-from rocdoctor.evidence import Known, Unknown, known
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, unknown, warning, whole_machine
+from rocdoctor.evidence import Known
 from rocdoctor.facts import Machine
 from rocdoctor.rocm_roots import install_of, root_of
 from rocdoctor.shell_command import shell
@@ -37,7 +37,7 @@ def rocm_path_missing(machine: Machine) -> Outcome:
         if variable is None or root is None:
             continue
         if not machine.rocm_complete:
-            return known(Unknown(f"{name} is set, and which ROCm folders there are is not in this evidence"))
+            raise unknown(f"{name} is set, and which ROCm folders there are is not in this evidence")
         if install_of(machine, root) is not None or any(_below(root, one.root) for one in machine.rocm):
             continue
         there = [cite(one.version, one.root) for one in machine.rocm if isinstance(one.version, Known)]
@@ -55,7 +55,7 @@ def rocm_path_missing(machine: Machine) -> Outcome:
             )
         )
     if not found and not machine.environment.complete and not _set(machine):
-        return known(Unknown("whether ROCM_PATH is set is not in this evidence"))
+        raise unknown("whether ROCM_PATH is set is not in this evidence")
     return found
 
 

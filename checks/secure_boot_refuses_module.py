@@ -16,8 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_gpus, quote
-from rocdoctor.evidence import Known, NotKnown, Unknown, known, value_or
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, quote, unknown
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Machine
 from rocdoctor.presence import MODULES, capped, is_driven, module_loaded, module_refusals, of_vendor, worst_harm
 from rocdoctor.shell_command import shell
@@ -37,7 +37,7 @@ def secure_boot_refuses_module(machine: Machine) -> Outcome:
         lines = module_refusals(machine, module)
         if not lines:
             if not log.complete:
-                raise NotKnown(Unknown("the kernel log does not reach back to the boot"))
+                raise unknown("the kernel log does not reach back to the boot")
             continue
         # A line that names no module may speak of any other one as long as this one is not known to be missing.
         named = any("module" in line.values for line in lines)
@@ -47,15 +47,21 @@ def secure_boot_refuses_module(machine: Machine) -> Outcome:
         evidence += [cite(secure, "Secure Boot is on")] if isinstance(secure, Known) and secure.value else []
         severity = worst_harm(machine, gpus)
         what = f"the {module} module" if named else f"a module, and {module} is not loaded" if sure else "a module"
-        found.append(Finding(
-            severity if sure else capped(severity, "warning"),
-            f"The kernel refused to load {what}: its signature is not trusted (Secure Boot or lockdown).",
-            tuple(evidence),
-            Fix("Enrol the key that signs the module and reboot (or switch Secure Boot off in the firmware setup, or "
-                "use the signed driver of the distribution)", command="sudo mokutil --import /var/lib/dkms/mok.pub",
-                safety="reboots", effective="reboot",
-                verify=shell("mokutil --sb-state; lsmod | grep {module:module}", module=module)),
-            confidence="certain" if named else "likely" if sure else "possible",
-            explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
-        ))  # fmt: skip
+        found.append(
+            finding(
+                severity if sure else capped(severity, "warning"),
+                f"The kernel refused to load {what}: its signature is not trusted (Secure Boot or lockdown).",
+                evidence=tuple(evidence),
+                fix=Fix(
+                    "Enrol the key that signs the module and reboot (or switch Secure Boot off in the firmware setup, "
+                    "or use the signed driver of the distribution)",
+                    command="sudo mokutil --import /var/lib/dkms/mok.pub",
+                    safety="reboots",
+                    effective="reboot",
+                    verify=shell("mokutil --sb-state; lsmod | grep {module:module}", module=module),
+                ),
+                confidence="certain" if named else "likely" if sure else "possible",
+                explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
+            )
+        )
     return found

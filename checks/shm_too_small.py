@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from rocdoctor.access import container_words, enclosure, local_ranks
 from rocdoctor.change import Command
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, cite, machine_with_gpus
+from rocdoctor.check import Fix, Outcome, Severity, check, cite, finding, info, machine_with_gpus
 from rocdoctor.evidence import Known, known
 from rocdoctor.facts import Machine
 from rocdoctor.knowledge.tables import rule
@@ -40,11 +40,10 @@ def shm_too_small(machine: Machine) -> Outcome:
     free = machine.memory.shm_free_bytes
     if size >= enough:
         if isinstance(free, Known) and free.value < _ALMOST_FULL:
-            return Finding(
-                "info",
+            return info(
                 f"/dev/shm is almost full: {binary_size(free.value)} of {binary_size(size)} are free.",
-                (cite(free, binary_size(free.value)), cite(machine.memory.shm_bytes, binary_size(size))),
-                Fix(
+                evidence=(cite(free, binary_size(free.value)), cite(machine.memory.shm_bytes, binary_size(size))),
+                fix=Fix(
                     "Look for files that crashed jobs left behind, and remove those that no process uses",
                     command="ls -lS /dev/shm | head; fuser -v /dev/shm/*",
                     verify="df -h /dev/shm",
@@ -55,11 +54,11 @@ def shm_too_small(machine: Machine) -> Outcome:
     severity: Severity = "warning" if several and inside and size <= 64 * _MIB else "info"
     where = f"In this {container_words(inside)} " if inside else ""
     who = "data loader workers and the collectives of several GPUs" if several else "data loader workers"
-    return Finding(
+    return finding(
         severity,
         f"{where}/dev/shm holds only {binary_size(size)}: {who} may fail with bus errors or 'no space left'.",
-        (cite(machine.memory.shm_bytes, binary_size(size)),),
-        _fix(inside, size),
+        evidence=(cite(machine.memory.shm_bytes, binary_size(size)),),
+        fix=_fix(inside, size),
     )
 
 
@@ -74,9 +73,12 @@ def _fix(inside: str | None, size: int) -> Fix:
         remount = ("mount", "-o", "remount,size={}", "/dev/shm")
         larger, before = (tuple(word.format(value) for word in remount) for value in ("8G", size))
         return Fix(
-            "Enlarge /dev/shm", command="sudo mount -o remount,size=8G /dev/shm", safety="safe", verify=verify,
+            "Enlarge /dev/shm",
+            command="sudo mount -o remount,size=8G /dev/shm",
+            safety="safe",
+            verify=verify,
             changes=(Command(larger, (before,)),),
-        )  # fmt: skip
+        )
     program = "podman" if inside == "podman" else "docker"
     return Fix(
         "Start the container with more shared memory, or with --ipc=host",

@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
-from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable, unknown
+from rocdoctor.evidence import Known, value_or
 from rocdoctor.fabric import pcie_pairs, training_gpus
 from rocdoctor.facts import Gpu, Machine, PcieHop
 from rocdoctor.pcie import bandwidth_gb_s, words
@@ -26,7 +26,7 @@ from rocdoctor.pcie import bandwidth_gb_s, words
 def slot_shared_bandwidth(machine: Machine) -> Outcome:
     gpus = training_gpus(machine)
     if not any(gpu.pcie.hops for gpu in gpus):
-        raise NotKnown(Unknown("the bridges above the GPUs are not in this evidence"))
+        raise unknown("the bridges above the GPUs are not in this evidence")
     if value_or(machine.container.virtual_machine, None) is not None:
         return not_applicable("in a guest the ports are those of a hypervisor")
     shared: dict[str, tuple[PcieHop, list[Gpu]]] = {}

@@ -18,10 +18,21 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rocdoctor.check import Confidence, Finding, Fix, NotApplicable, Outcome, Severity, Subject, check, finding, quote
+from rocdoctor.check import (
+    Confidence,
+    Finding,
+    Fix,
+    NotApplicable,
+    Outcome,
+    Severity,
+    Subject,
+    Subjects,
+    check,
+    finding,
+    quote,
+)
 from rocdoctor.facts import Machine, SlurmNode
 from rocdoctor.shell_command import shell
 from rocdoctor.slurm_reasons import COUNT, GPU, PLANNED, SILENT, kind_of
@@ -34,7 +45,7 @@ _OUT = frozenset(
 )
 
 
-def _listed(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def _listed(machine: Machine) -> Subjects[SlurmNode]:
     """Each node, or list of nodes, that Slurm names."""
     nodes = [Subject(f"node {one.names}", one) for one in machine.slurm_nodes]
     return nodes or NotApplicable("no state of Slurm nodes in this evidence")
@@ -65,9 +76,13 @@ def slurm_node_drained(machine: Machine, node: SlurmNode) -> Outcome:
         return _finding(node, state, kind.severity, kind.meaning, kind.look, kind.command)
     if GPU.search(reason) and not PLANNED.search(reason):
         return _finding(
-            node, state, "error", "the note speaks of a GPU or its links", "look at its GPUs and the kernel log",
+            node,
+            state,
+            "error",
+            "the note speaks of a GPU or its links",
+            "look at its GPUs and the kernel log",
             "ssh {node:host} \"sudo dmesg | grep -iE 'xid|amdgpu|ras|aer'; nvidia-smi || rocm-smi\"",
-        )  # fmt: skip
+        )
     if reason:  # a person's note: for maintenance, or in words of their own
         words = "planned work" if PLANNED.search(reason) else "a note of the operators"
         return _finding(
@@ -76,7 +91,7 @@ def slurm_node_drained(machine: Machine, node: SlurmNode) -> Outcome:
     severity: Severity = "info" if not (node.silent or "down" in out or "fail" in out) else "warning"
     return _finding(
         node, state, severity, "no reason is shown", "look up the reason", "scontrol show node {node:host}; sinfo -R"
-    )  # fmt: skip
+    )
 
 
 def _gpus(node: SlurmNode, state: str, counted: re.Match[str]) -> Finding:
@@ -105,9 +120,15 @@ def _gpus(node: SlurmNode, state: str, counted: re.Match[str]) -> Finding:
 
 
 def _finding(
-    node: SlurmNode, state: str, severity: Severity, meaning: str, look: str, command: LiteralString, cause: str = "",
+    node: SlurmNode,
+    state: str,
+    severity: Severity,
+    meaning: str,
+    look: str,
+    command: LiteralString,
+    cause: str = "",
     confidence: Confidence = "certain",
-) -> Finding:  # fmt: skip
+) -> Finding:
     first = node.names.partition(",")[0] if "[" not in node.names else node.names
     shown = quote(node.source, f"{node.names} {state}: {node.reason or 'no reason shown'}")
     by = f", set by {node.set_by}" if node.set_by and node.set_by not in ("root", "slurm") else ""

@@ -43,7 +43,7 @@ def sources_disagree(machine: Machine) -> Outcome:
 def _finding(one: Disagreement) -> Finding:
     values = " and ".join(value[:60] for value, _ in one.values[:3])
     message = f"Sources differ on {one.fact}: {values}; the first one counts."
-    return Finding("info", message, _values(one), _FIX, subject=one.subject)
+    return info(message, evidence=_values(one), fix=_FIX, subject=one.subject)
 
 
 def _values(one: Disagreement) -> tuple[Evidence, ...]:

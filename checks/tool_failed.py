@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, not_applicable, quote, whole_machine
+from rocdoctor.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, whole_machine
 from rocdoctor.facts import Machine, ToolFailure
 from rocdoctor.log_events import is_current, other_events
 from rocdoctor.question_commands import command_of
@@ -23,9 +23,15 @@ from rocdoctor.question_commands import command_of
 _GPU_TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi")
 # What a driver that no longer answers leaves in the kernel log.
 _STUCK = (
-    "gpu-ring-timeout", "gpu-reset-failed", "gpu-lost", "smu-no-response", "mes-no-response", "nvidia-fallen-off-bus",
-    "kfd-queue-preemption-failed", "hung-task",
-)  # fmt: skip
+    "gpu-ring-timeout",
+    "gpu-reset-failed",
+    "gpu-lost",
+    "smu-no-response",
+    "mes-no-response",
+    "nvidia-fallen-off-bus",
+    "kfd-queue-preemption-failed",
+    "hung-task",
+)
 
 
 @check(whole_machine)
@@ -61,4 +67,4 @@ def _finding(failure: ToolFailure, stuck: bool) -> Finding:
     fix = Fix(f"{by_hand}; if it hangs, look for GPU resets in the kernel log first", command, "safe")
     said = "hung" if hung else "failed"
     message = f"`{shown}` {said} ({why}); the report does without it."
-    return Finding("warning" if hung and vendor and stuck else "info", message, evidence, fix)
+    return finding("warning" if hung and vendor and stuck else "info", message, evidence=evidence, fix=fix)

@@ -16,8 +16,18 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_gpus, not_applicable
-from rocdoctor.evidence import NotKnown, Unknown, known, value_or
+from rocdoctor.check import (
+    Fix,
+    Outcome,
+    check,
+    cite,
+    finding,
+    info,
+    machine_with_gpus,
+    not_applicable,
+    unknown,
+)
+from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.presence import (
     VISIBLE_AMD,
@@ -64,22 +74,30 @@ def torch_gpu_count_mismatch(machine: Machine) -> Outcome:
             fix=Fix("If more are wanted, ask the scheduler or start the container with more devices", safety="manual"),
         )
     if not machine.environment.complete:
-        raise NotKnown(Unknown("the environment is not wholly known, and a variable may select GPUs"))
+        raise unknown("the environment is not wholly known, and a variable may select GPUs")
     tool = "rocminfo" if who == "amd" else "nvidia-smi"
-    fix = Fix(f"Compare with what {tool} lists for this user, then look at the messages of torch at start",
-              command='python3 -c "import torch; print(torch.cuda.device_count())"', safety="safe")  # fmt: skip
-    return Finding("error" if seen == 0 else "warning", f"{fewer}, and no variable selects them.", tuple(evidence), fix)
+    fix = Fix(
+        f"Compare with what {tool} lists for this user, then look at the messages of torch at start",
+        command='python3 -c "import torch; print(torch.cuda.device_count())"',
+        safety="safe",
+    )
+    return finding(
+        "error" if seen == 0 else "warning",
+        f"{fewer}, and no variable selects them.",
+        evidence=tuple(evidence),
+        fix=fix,
+    )
 
 
 def _offered(machine: Machine, vendor: str) -> int:
     """How many devices torch should see at least; the runtime may leave integrated GPUs out beside discrete ones."""
     if not (machine.kfd_complete if vendor == "amd" else machine.gpus_complete):
-        raise NotKnown(Unknown("the evidence may not show every GPU of the driver"))
+        raise unknown("the evidence may not show every GPU of the driver")
     gpus = of_vendor(machine, vendor)
     usable = [gpu for gpu in gpus if (has_node(gpu) if vendor == "amd" else is_driven(gpu))]
     usable = [gpu for gpu in usable if value_or(gpu.compute_mode, "").lower() != "prohibited"]
     if any(value_or(gpu.mig, False) for gpu in usable):
-        raise NotKnown(Unknown("MIG changes what torch counts"))
+        raise unknown("MIG changes what torch counts")
     discrete = [gpu for gpu in usable if not is_integrated(gpu)]
     return sum(_devices(gpu) for gpu in discrete or usable)
 

@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, cite, machine_with_amd, not_applicable, warning
-from rocdoctor.evidence import Known, Unknown, known, value_or
+from rocdoctor.check import Evidence, Fix, Outcome, check, cite, machine_with_amd, not_applicable, unknown, warning
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Machine, RocmInstall
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.torch_stack import backend, installed, needs_torch, rocm_label, works
@@ -41,12 +41,12 @@ def torch_rocm_vs_system_rocm(machine: Machine) -> Outcome:
         return None
     installs = [one for one in machine.rocm if isinstance(one.version, Known)]
     if not installs:
-        return known(Unknown("no ROCm installation is in this evidence", "absent"))
+        raise unknown("no ROCm installation is in this evidence", "absent")
     majors = {numbers(value_or(one.version, ""))[:1] for one in installs}
     label = rocm_label(torch)
     # HIP follows the numbers of ROCm up to 7.x only.
     if label is None and any(major and major[0] > 7 for major in majors):
-        return known(Unknown("from ROCm 10.0 on HIP has numbers of its own"))
+        raise unknown("from ROCm 10.0 on HIP has numbers of its own")
     wanted = label or value_or(torch.hip, None) or ""
     if not numbers(wanted) or numbers(wanted)[:1] in majors:
         return None

@@ -18,8 +18,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, Severity, check, cite, each_amd_gpu, finding, not_applicable
-from rocdoctor.evidence import Known, Unknown, known, value_or
+from rocdoctor.check import (
+    Evidence,
+    Fix,
+    Outcome,
+    Severity,
+    check,
+    cite,
+    each_amd_gpu,
+    finding,
+    not_applicable,
+    unknown,
+)
+from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.gfx_override import Override, best_value, override_of, physical_gfx
 from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, same_isa_group, torch_release
@@ -38,14 +49,14 @@ def torch_wheel_lacks_gfx(machine: Machine, gpu: Gpu) -> Outcome:
     gfx = known(physical_gfx(machine, gpu))
     target = gfx_target(gfx)
     if target is None:
-        return known(Unknown(f"{gfx} is not in the tables"))
+        raise unknown(f"{gfx} is not in the tables")
     built = machine.torch.arch_list
     override = known(override_of(machine, gpu))
     if isinstance(built, Known):
         if arch_list_covers(built.value, gfx):
             return None
         if not machine.torch.arch_list_complete:
-            return known(Unknown("only a part of what this torch was built for is known"))
+            raise unknown("only a part of what this torch was built for is known")
         return _judge(machine, gpu, gfx, version, built.value, cite(built, " ".join(built.value)), override, None)
     row = torch_release(version)
     if row is None or row.flavour is None or row.flavour.gfx is None:
@@ -57,9 +68,15 @@ def torch_wheel_lacks_gfx(machine: Machine, gpu: Gpu) -> Outcome:
 
 
 def _judge(
-    machine: Machine, gpu: Gpu, gfx: str, version: str, built: tuple[str, ...], shown: Evidence,
-    override: Override | None, basis: str | None,
-) -> Outcome:  # fmt: skip
+    machine: Machine,
+    gpu: Gpu,
+    gfx: str,
+    version: str,
+    built: tuple[str, ...],
+    shown: Evidence,
+    override: Override | None,
+    basis: str | None,
+) -> Outcome:
     evidence = [cite(gpu.gfx, gfx), shown]
     if override is not None:
         if override.target is None:

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, warning
-from rocdoctor.evidence import NOT_ASKED, Unknown, known, value_or
+from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, unknown, warning
+from rocdoctor.evidence import NOT_ASKED, known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.lazy_re import regex
 from rocdoctor.presence import is_driven
@@ -54,15 +54,20 @@ def torch_wheel_lacks_sm(machine: Machine, gpu: Gpu) -> Outcome:
     if True in answers:
         return None
     if capability is None or not built or None in answers or not machine.torch.arch_list_complete:
-        return known(Unknown("only a part of what this torch was built for is known"))
+        raise unknown("only a part of what this torch was built for is known")
     name = f"sm_{capability.group(1)}{capability.group(2)}"
     newer = all(int(found.group(2)) <= int(capability.group(1)) for arch in built if (found := _ARCH.fullmatch(arch)))
     message = f"torch {version} holds no code for {name}, the architecture of this GPU. It has {', '.join(built)}."
     evidence = [cite(gpu.compute_capability), cite(machine.torch.arch_list, " ".join(built))]
     driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
-    fix = reinstall(wheel_index(gpu, driver)) if newer else Fix(
-        f"Install the last torch release whose CUDA flavour still has {name}; newer ones dropped it", safety="manual"
-    )  # fmt: skip
+    fix = (
+        reinstall(wheel_index(gpu, driver))
+        if newer
+        else Fix(
+            f"Install the last torch release whose CUDA flavour still has {name}; newer ones dropped it",
+            safety="manual",
+        )
+    )
     others = [one for one in machine.gpus if one is not gpu and one.vendor == "nvidia"]
     for one in others:
         other = re.fullmatch(r"(\d{1,2})\.(\d)", value_or(one.compute_capability, ""))

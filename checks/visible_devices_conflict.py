@@ -27,9 +27,9 @@ from rocdoctor.check import (
     machine_with_amd,
     not_applicable,
     quote,
+    unknown,
     warning,
 )
-from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine, Variable
 from rocdoctor.shell_command import shell
 from rocdoctor.visibility import entries, runtime_vendors, scheduler, visible
@@ -47,7 +47,7 @@ def visible_devices_conflict(machine: Machine) -> Outcome:
     if len(set_) < 2:
         if machine.environment.complete or set_:
             return None
-        return known(Unknown("whether visibility variables are set is not in this evidence"))
+        raise unknown("whether visibility variables are set is not in this evidence")
     view = visible(machine, "amd")
     if len(view.steps) == 2 and view.steps[0].kept and not view.steps[0].rest:
         first, second = view.steps
@@ -81,13 +81,18 @@ def _chain(machine: Machine, first: Variable, second: Variable, left: int, some:
         )
     if some:
         return warning(
-            f"{message}asks for more than that, so some GPUs stay unused.", evidence=evidence,
-            fix=_fix(first.name, second.name), explains=("torch-gpu-count-mismatch",),
-        )  # fmt: skip
+            f"{message}asks for more than that, so some GPUs stay unused.",
+            evidence=evidence,
+            fix=_fix(first.name, second.name),
+            explains=("torch-gpu-count-mismatch",),
+        )
     return error(
-        f"{message}points past the end, so no GPU is left.", evidence=evidence, fix=_fix(first.name, second.name),
-        explains=("torch-gpu-count-mismatch",), confidence="certain" if machine.environment.complete else "likely",
-    )  # fmt: skip
+        f"{message}points past the end, so no GPU is left.",
+        evidence=evidence,
+        fix=_fix(first.name, second.name),
+        explains=("torch-gpu-count-mismatch",),
+        confidence="certain" if machine.environment.complete else "likely",
+    )
 
 
 def _evidence(*variables: Variable) -> list[Evidence]:
@@ -97,5 +102,7 @@ def _evidence(*variables: Variable) -> list[Evidence]:
 def _fix(keep: str, drop: str) -> Fix:
     return Fix(
         f"Keep {keep} and unset {drop}, or let {drop} count from 0 what {keep} leaves",
-        command=shell("unset {drop:name}", drop=drop), safety="safe", verify=_VERIFY,
-    )  # fmt: skip
+        command=shell("unset {drop:name}", drop=drop),
+        safety="safe",
+        verify=_VERIFY,
+    )

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from rocdoctor.change import Unset
 from rocdoctor.check import (
+    Confidence,
     Finding,
     Fix,
     Outcome,
@@ -28,9 +29,9 @@ from rocdoctor.check import (
     machine_with_gpus,
     not_applicable,
     quote,
+    unknown,
     warning,
 )
-from rocdoctor.evidence import Unknown, known
 from rocdoctor.facts import Machine
 from rocdoctor.presence import count_words
 from rocdoctor.shell_command import shell
@@ -50,19 +51,19 @@ def visible_devices_hides_all(machine: Machine) -> Outcome:
             # HIP itself passes over an empty value, torch takes it for an empty list.
             return _finding(machine, Selection(empty, (), ()), view.count)
         if not machine.environment.complete:
-            return known(Unknown(f"whether {' or '.join(names)} is set is not in this evidence"))
+            raise unknown(f"whether {' or '.join(names)} is set is not in this evidence")
         return None
     first = view.steps[0]
     if not first.kept or first.rest:
         return _finding(machine, first, view.count)
     if len(view.steps) == 1 and view.count is None and not machine.gpus_complete:
-        return known(Unknown("how many GPUs there are is not in this evidence"))
+        raise unknown("how many GPUs there are is not in this evidence")
     return None
 
 
 def _finding(machine: Machine, step: Selection, count: int | None) -> Finding | None:
     variable = step.variable
-    sure = "certain" if machine.environment.complete else "likely"
+    sure: Confidence = "certain" if machine.environment.complete else "likely"
     evidence = [quote(variable.source, f"{variable.name}={variable.value}", variable.line)]
     shown = f"{variable.name} is {variable.value}" if variable.value.strip() else f"{variable.name} is empty"
     batch = scheduler(machine.environment)
@@ -85,11 +86,17 @@ def _finding(machine: Machine, step: Selection, count: int | None) -> Finding | 
         # An empty list or -1 is how a person hides GPUs on purpose; a list of GPUs that are not there is a mistake.
         meant = variable.value.strip() in ("", "-1", "none", "NoDevFiles", "void")
         return finding(
-            "warning" if meant else "error", f"{shown}, which hides every GPU from training{there}.", evidence=evidence,
-            fix=fix if meant else replace(fix, changes=(Unset(variable.name),)), confidence=sure,
+            "warning" if meant else "error",
+            f"{shown}, which hides every GPU from training{there}.",
+            evidence=evidence,
+            fix=fix if meant else replace(fix, changes=(Unset(variable.name),)),
+            confidence=sure,
             explains=("torch-gpu-count-mismatch",),
-        )  # fmt: skip
+        )
     return warning(
         f"{shown}, and {step.rest[0]!r} names no GPU{there}: only {', '.join(step.kept)} is used.",
-        evidence=evidence, fix=fix, confidence=sure, explains=("torch-gpu-count-mismatch",),
-    )  # fmt: skip
+        evidence=evidence,
+        fix=fix,
+        confidence=sure,
+        explains=("torch-gpu-count-mismatch",),
+    )

@@ -17,7 +17,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, Severity, check, cite, each_gpu, info, not_applicable
+from rocdoctor.check import (
+    Evidence,
+    Finding,
+    Fix,
+    Outcome,
+    Severity,
+    check,
+    cite,
+    each_gpu,
+    finding,
+    info,
+    not_applicable,
+)
 from rocdoctor.evidence import known, value_or
 from rocdoctor.facts import Gpu, Machine
 from rocdoctor.knowledge.tables import chip_of_device
@@ -37,19 +49,24 @@ def wrong_kernel_driver(machine: Machine, gpu: Gpu) -> Outcome:
         fix = Fix(text, safety="manual", verify="lspci -k")
         return info(
             f"This GPU is kept for virtual machines by {driver}, so programs on this system do not see it.",
-            evidence=evidence, fix=fix,
-        )  # fmt: skip
+            evidence=evidence,
+            fix=fix,
+        )
     if driver not in DISPLAY_ONLY[gpu.vendor]:
         return None
     wanted = wants(machine, gpu.vendor) and not others_work(machine, gpu)
     if gpu.vendor == "nvidia":
-        fix = Fix("To train on it, install the NVIDIA driver of the distribution, which replaces nouveau, and reboot",
-                  safety="reboots", effective="reboot", verify="nvidia-smi")  # fmt: skip
+        fix = Fix(
+            "To train on it, install the NVIDIA driver of the distribution, which replaces nouveau, and reboot",
+            safety="reboots",
+            effective="reboot",
+            verify="nvidia-smi",
+        )
         message = f"This GPU is driven by {driver}, with which CUDA does not work: only nvidia can compute on it."
         # The torch that pip installs by default is built for CUDA, so it shows no wish by itself.
         runs = wheels_have(gpu)
         severity: Severity = "info" if not wanted or runs is False else "error" if runs else "warning"
-        return Finding(severity, message, evidence, fix, explains=("driver-module-not-loaded",))
+        return finding(severity, message, evidence=evidence, fix=fix, explains=("driver-module-not-loaded",))
     return _radeon(gpu, evidence, "error" if wanted else "info")
 
 
@@ -60,10 +77,19 @@ def _radeon(gpu: Gpu, evidence: tuple[Evidence, ...], severity: Severity) -> Fin
         fix = Fix("Use another GPU for training, or train on the CPU; the display works as it is", safety="safe")
         name = f" ({chip.chip}, {chip.family.upper()})" if chip else ""
         what = "amdgpu would not change that" if chip else "amdgpu may not know it at all"
-        return Finding(severity, f"{message}; this chip{name} is unsupported by ROCm, so {what}.", evidence, fix,
-                       cause="gpu-not-supported")  # fmt: skip
+        return finding(
+            severity,
+            f"{message}; this chip{name} is unsupported by ROCm, so {what}.",
+            evidence=evidence,
+            fix=fix,
+            cause="gpu-not-supported",
+        )
     switch = "cik_support" if chip.family == "gcn2" else "si_support"
-    fix = Fix("Hand the card to amdgpu with two words on the kernel command line and reboot",
-              command=shell("radeon.{switch}=0 amdgpu.{switch}=1", switch=switch), safety="reboots", effective="reboot",
-              verify="lspci -k")  # fmt: skip
-    return Finding(severity, f"{message}; amdgpu can drive this chip ({chip.chip}).", evidence, fix)
+    fix = Fix(
+        "Hand the card to amdgpu with two words on the kernel command line and reboot",
+        command=shell("radeon.{switch}=0 amdgpu.{switch}=1", switch=switch),
+        safety="reboots",
+        effective="reboot",
+        verify="lspci -k",
+    )
+    return finding(severity, f"{message}; amdgpu can drive this chip ({chip.chip}).", evidence=evidence, fix=fix)

@@ -30,8 +30,9 @@ from rocdoctor.check import (
     machine_with_amd,
     not_applicable,
     quote,
+    unknown,
 )
-from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.evidence import Known, value_or
 from rocdoctor.fabric import fast_link, models, on_module, share_hive, two_dies
 from rocdoctor.facts import Gpu, GpuLink, Machine
 
@@ -68,7 +69,7 @@ def xgmi_links_missing(machine: Machine) -> Outcome:
     if lists_routes and hives:
         return None
     if not whole:
-        raise NotKnown(Unknown("this evidence may not show every XGMI link"))
+        raise unknown("this evidence may not show every XGMI link")
     return _unequal(machine, models(amd))
 
 

@@ -17,14 +17,27 @@ not have makes the verdict ``unknown``. The module's docstring is the manual pag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
-from rocdoctor.evidence import Fact, Known, Source
+from rocdoctor.evidence import Fact, Known, Source, known, unknown, value_or
 from rocdoctor.facts import Machine
-from rocdoctor.finding import Confidence, Effective, Evidence, Finding, Fix, NotApplicable, Safety, Severity, Subject
+from rocdoctor.finding import (
+    Confidence,
+    Effective,
+    Evidence,
+    Finding,
+    Fix,
+    Item,
+    NotApplicable,
+    Safety,
+    Severity,
+    Subject,
+    Subjects,
+)
 from rocdoctor.selectors import (
     each_amd_gpu,
     each_discrete_amd_gpu,
@@ -51,6 +64,7 @@ __all__ = [
     "Selector",
     "Severity",
     "Subject",
+    "Subjects",
     "check",
     "cite",
     "each_amd_gpu",
@@ -61,19 +75,23 @@ __all__ = [
     "error",
     "finding",
     "info",
+    "known",
     "machine_with_amd",
     "machine_with_gpus",
     "machine_with_nvidia",
     "machine_with_several_gpus",
     "not_applicable",
     "quote",
+    "unknown",
+    "value_or",
     "warning",
     "whole_machine",
 ]
 
 Outcome = Finding | NotApplicable | Sequence[Finding] | None
 
-Selector = Callable[[Machine], "Sequence[Subject] | NotApplicable"]
+Selector = Callable[[Machine], Subjects[Item]]
+"""From a machine to what a check is to judge there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +100,7 @@ class Check:
 
     name: str
     function: Callable[..., Outcome]
-    selector: Selector
+    selector: Selector[Any]
     cause: str
     manual: str
     path: Path
@@ -93,8 +111,23 @@ class Check:
         return self.manual.strip().split("\n", 1)[0]
 
 
-def check(selector: Selector, cause: str = "") -> Callable[[Callable[..., Outcome]], Callable[..., Outcome]]:
-    """Mark a function as the check of its file: what it looks at, and the root cause that its findings point to."""
+@overload
+def check(  # type: ignore[overload-overlap]  # None is the one item that is not handed on
+    selector: Selector[None], *, cause: str = ""
+) -> Callable[[Callable[[Machine], Outcome]], Callable[[Machine], Outcome]]: ...
+
+
+@overload
+def check(
+    selector: Selector[Item], *, cause: str = ""
+) -> Callable[[Callable[[Machine, Item], Outcome]], Callable[[Machine, Item], Outcome]]: ...
+
+
+def check(selector: Selector[Any], *, cause: str = "") -> Callable[[Callable[..., Outcome]], Callable[..., Outcome]]:
+    """Mark a function as the check of its file: what it looks at, and the root cause that its findings point to.
+
+    The function takes the machine, and what the selector chose of it: type checkers hold the two together.
+    """
 
     def mark(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
         function.__rocdoctor__ = (selector, cause)  # type: ignore[attr-defined]
@@ -103,24 +136,30 @@ def check(selector: Selector, cause: str = "") -> Callable[[Callable[..., Outcom
     return mark
 
 
-def finding(severity: Severity, message: str, **more: Any) -> Finding:
-    """A finding; ``evidence`` may be any iterable, facts and sources included through ``cite``."""
-    return Finding(severity, message, evidence=tuple(more.pop("evidence", ())), **more)
+def finding(
+    severity: Severity,
+    message: str,
+    *,
+    evidence: Iterable[Evidence] = (),
+    fix: Fix | None = None,
+    cause: str = "",
+    explains: Iterable[str] = (),
+    confidence: Confidence = "certain",
+    references: Iterable[str] = (),
+    subject: str = "",
+) -> Finding:
+    """A finding; what each part means stands at ``Finding``. ``error``, ``warning`` and ``info`` are it by severity."""
+    return Finding(
+        severity, message, tuple(evidence), fix, cause, tuple(explains), confidence, tuple(references), subject
+    )
 
 
-def error(message: str, **more: Any) -> Finding:
-    """Training fails, hangs or computes wrongly."""
-    return finding("error", message, **more)
-
-
-def warning(message: str, **more: Any) -> Finding:
-    """Training is slower or at risk."""
-    return finding("warning", message, **more)
-
-
-def info(message: str, **more: Any) -> Finding:
-    """Worth knowing."""
-    return finding("info", message, **more)
+error = partial(finding, "error")
+"""Training fails, hangs or computes wrongly."""
+warning = partial(finding, "warning")
+"""Training is slower or at risk."""
+info = partial(finding, "info")
+"""Worth knowing."""
 
 
 def not_applicable(reason: str) -> NotApplicable:

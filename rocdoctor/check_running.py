@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from rocdoctor.check import Check
 from rocdoctor.evidence import NotKnown, Unknown
@@ -24,7 +25,7 @@ def run_check(one: Check, machine: Machine) -> list[Verdict]:
     return verdicts
 
 
-def _judge(one: Check, machine: Machine, subject: Subject) -> list[Verdict]:
+def _judge(one: Check, machine: Machine, subject: Subject[Any]) -> list[Verdict]:
     try:
         outcome = one.function(machine) if subject.item is None else one.function(machine, subject.item)
         if isinstance(outcome, NotApplicable):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rocdoctor.check import Outcome, cite, finding
-from rocdoctor.evidence import Fact, Known, NotKnown, Unknown, is_known
+from rocdoctor.evidence import Fact, Known, Unknown, is_known, unknown
 from rocdoctor.facts import Expected, Gpu, Machine
 from rocdoctor.finding import Evidence, Finding, Fix, NotApplicable, Severity
 from rocdoctor.knowledge.load import numbers
@@ -186,7 +186,7 @@ def judged(machine: Machine, group: Group, fix: str, more: Sequence[Finding] = (
     if findings:
         return findings
     if found.gaps:
-        raise NotKnown(_gap(found.gaps))
+        raise unknown(_gap(found.gaps))
     return None if found.compared else NotApplicable("the profile does not say anything of this")
 
 

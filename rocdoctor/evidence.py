@@ -75,6 +75,11 @@ def known(fact: Fact[T]) -> T:
     raise NotKnown(fact)
 
 
+def unknown(why: str | Unknown, reason: Reason = "not-asked") -> NotKnown:
+    """What a check raises to end as unknown for its subject: a clause that says why, or a fact without a value."""
+    return NotKnown(why if isinstance(why, Unknown) else Unknown(why, reason))
+
+
 def value_or(fact: Fact[T], default: U) -> T | U:
     """The value of a fact, or ``default`` where unknown is a legitimate case of its own (never to invent a value)."""
     return fact.value if isinstance(fact, Known) else default

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Generic, Literal, TypeVar
 
 from rocdoctor.change import Change
 from rocdoctor.facts import Machine
 from rocdoctor.shell_command import CommandText
+
+Item = TypeVar("Item")
 
 Severity = Literal["error", "warning", "info"]
 State = Literal["pass", "fail", "unknown", "not-applicable", "crashed"]
@@ -127,8 +130,12 @@ class NotApplicable:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """What one verdict is about: the words that name it, and the object."""
+class Subject(Generic[Item]):
+    """What one verdict is about: the words that name it, and what the check is called with (None: the machine)."""
 
     label: str
-    item: Any = None
+    item: Item
+
+
+Subjects = Sequence[Subject[Item]] | NotApplicable
+"""What a selector answers."""

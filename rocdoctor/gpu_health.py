@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rocdoctor.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.evidence import Known, NotKnown, unknown, value_or
 from rocdoctor.facts import Gpu, Temperature
 
 # A sensor that does not answer reads 0, 255, 511 or -273; silicon is never outside of this range.
@@ -41,15 +41,15 @@ def readings(gpu: Gpu) -> tuple[Reading, ...]:
     if found:
         return tuple(found)
     if value_or(gpu.runtime_status, "") == "suspended":
-        raise NotKnown(Unknown("the GPU sleeps and was left asleep", "suspended"))
-    raise NotKnown(Unknown("no temperature in this evidence"))
+        raise unknown("the GPU sleeps and was left asleep", "suspended")
+    raise unknown("no temperature in this evidence")
 
 
 def limited_readings(gpu: Gpu) -> tuple[Reading, ...]:
     """The temperatures whose limit the card states, nearest to it first; raises ``NotKnown`` when there is none."""
     limited = [reading for reading in readings(gpu) if reading.crit_c is not None]
     if not limited:
-        raise NotKnown(Unknown("the card's own temperature limits are not in this evidence"))
+        raise unknown("the card's own temperature limits are not in this evidence")
     return tuple(sorted(limited, key=lambda one: one.margin_c if one.margin_c is not None else 0.0))
 
 

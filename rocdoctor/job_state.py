@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rocdoctor.evidence import Known, known, value_or
 from rocdoctor.facts import Job, JobProcess, Machine
-from rocdoctor.finding import NotApplicable, Subject
+from rocdoctor.finding import NotApplicable, Subject, Subjects
 from rocdoctor.lazy_re import regex
 from rocdoctor.shell_command import ShellCommand, shell
 
@@ -36,7 +36,7 @@ _GROUP = ("MASTER_PORT", "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "S
 _PYTHON = regex(r"(?:python|pypy|pt_)[\w.]*\Z")
 
 
-def the_job(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def the_job(machine: Machine) -> Subjects[Job]:
     """The running job that was asked about."""
     if machine.job is None:
         return NotApplicable("no running job was named (--pid)")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rocdoctor.check import Selector, quote
-from rocdoctor.evidence import Known, NotKnown, Unknown, known
+from rocdoctor.evidence import Known, known, unknown
 from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.finding import Evidence, NotApplicable, Subject
+from rocdoctor.finding import Evidence, NotApplicable, Subject, Subjects
 
 # Older events are history: the machine has worked for a day since. (A judgement; no source states such a limit.)
 RECENT_S = 86400.0
@@ -17,13 +17,13 @@ _AFTER_BOOT_S = 300.0
 _VENDOR_WORDS = {"amd": "AMD GPU", "nvidia": "NVIDIA GPU"}
 
 
-def gpu_log(vendor: str, *kinds: str) -> Selector:
+def gpu_log(vendor: str, *kinds: str) -> Selector[None]:
     """The machine, when it has a GPU of the vendor or its kernel log has such an event ("" for AMD or NVIDIA)."""
     vendors = (vendor,) if vendor else ("amd", "nvidia")
 
-    def select(machine: Machine) -> Sequence[Subject] | NotApplicable:
+    def select(machine: Machine) -> Subjects[None]:
         if any(gpu.vendor in vendors for gpu in machine.gpus) or _matching(machine, kinds):
-            return [Subject("machine")]
+            return [Subject("machine", None)]
         words = _VENDOR_WORDS.get(vendor, "AMD or NVIDIA GPU")
         return NotApplicable(f"no {words} here" if machine.gpus_complete else f"no {words} in this evidence")
 
@@ -40,7 +40,7 @@ def events_of(machine: Machine, *kinds: str) -> tuple[LogEvent, ...]:
     log = known(machine.kernel.log)
     found = log.of(*kinds)
     if not found and not log.complete:
-        raise NotKnown(Unknown("the kernel log here does not reach back to the boot", "not-asked"))
+        raise unknown("the kernel log here does not reach back to the boot", "not-asked")
     return found
 
 

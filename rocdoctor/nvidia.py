@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rocdoctor.check import quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, ToolFailure
-from rocdoctor.finding import Evidence, NotApplicable, Subject
+from rocdoctor.finding import Evidence, NotApplicable, Subject, Subjects
 from rocdoctor.lazy_re import regex
 from rocdoctor.log_events import is_current
 
@@ -82,15 +82,15 @@ def failure_of_tool(machine: Machine, *kinds: str) -> ToolFailure | None:
     return failure if failure is not None and failure.kind in kinds else None
 
 
-def machine_of_nvidia_tool(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def machine_of_nvidia_tool(machine: Machine) -> Subjects[None]:
     """The machine, when it has NVIDIA GPUs, or when all that the evidence shows is that nvidia-smi fails.
 
     A failing nvidia-smi on a machine without an NVIDIA GPU is a leftover that disturbs nobody.
     """
     if nvidia_gpus(machine):
-        return [Subject("machine")]
+        return [Subject("machine", None)]
     if not machine.gpus and not machine.gpus_complete and value_or(machine.nvidia_failure, None) is not None:
-        return [Subject("machine")]
+        return [Subject("machine", None)]
     return NotApplicable("no NVIDIA GPU here" if machine.gpus_complete else "no NVIDIA GPU in this evidence")
 
 

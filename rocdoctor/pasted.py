@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from rocdoctor.check import Selector, quote
 from rocdoctor.evidence import Known, value_or
 from rocdoctor.facts import Gpu, Machine, Message
-from rocdoctor.finding import Evidence, NotApplicable, Subject
+from rocdoctor.finding import Evidence, NotApplicable, Subject, Subjects
 from rocdoctor.presence import is_integrated
 
 SOURCE = "text"
 _SHOWN = 3
 
 
-def when_said(*kinds: str) -> Selector:
+def when_said(*kinds: str) -> Selector[None]:
     """The machine, when the text holds a message of one of these kinds."""
 
-    def select(machine: Machine) -> Sequence[Subject] | NotApplicable:
+    def select(machine: Machine) -> Subjects[None]:
         if said(machine, *kinds):
-            return [Subject("machine")]
+            return [Subject("machine", None)]
         return NotApplicable("no message of this kind in this evidence")
 
     return select

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rocdoctor.evidence import NOT_ASKED, Fact, Known, NotKnown, Unknown, value_or
+from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, value_or
 from rocdoctor.facts import Gpu, LinkState, Machine, Pcie, PcieHop
 from rocdoctor.knowledge.tables import chip_of_device
 
@@ -182,8 +182,3 @@ def capable(gpu: Gpu) -> tuple[Fact[int], Fact[float]]:
 def _least(facts: Sequence[Fact[Number]]) -> Fact[Number]:
     known = [fact for fact in facts if isinstance(fact, Known)]
     return min(known, key=lambda fact: fact.value) if known else facts[0]
-
-
-def unknown(why: str) -> NotKnown:
-    """What a check raises when the evidence allows no verdict."""
-    return NotKnown(Unknown(why))

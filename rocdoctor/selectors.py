@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rocdoctor.evidence import Known
 from rocdoctor.facts import Gpu, Machine
-from rocdoctor.finding import NotApplicable, Subject
+from rocdoctor.finding import NotApplicable, Subject, Subjects
 
 
-def whole_machine(machine: Machine) -> Sequence[Subject]:
+def whole_machine(machine: Machine) -> Subjects[None]:
     """One verdict for the machine."""
-    return [Subject("machine")]
+    return [Subject("machine", None)]
 
 
-def _gpus(machine: Machine, wanted: Callable[[Gpu], bool], words: str) -> Sequence[Subject] | NotApplicable:
+def _gpus(machine: Machine, wanted: Callable[[Gpu], bool], words: str) -> Subjects[Gpu]:
     found = [Subject(gpu.label, gpu) for gpu in machine.gpus if wanted(gpu)]
     if found:
         return found
     return NotApplicable(f"no {words} here" if machine.gpus_complete else f"no {words} in this evidence")
 
 
-def each_gpu(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def each_gpu(machine: Machine) -> Subjects[Gpu]:
     """Every GPU of any vendor, integrated ones too."""
     return _gpus(machine, lambda gpu: True, "GPU")
 
 
-def each_amd_gpu(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def each_amd_gpu(machine: Machine) -> Subjects[Gpu]:
     """Every AMD GPU, integrated ones too."""
     return _gpus(machine, lambda gpu: gpu.vendor == "amd", "AMD GPU")
 
 
-def each_discrete_gpu(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def each_discrete_gpu(machine: Machine) -> Subjects[Gpu]:
     """Every GPU that is not known to be integrated (an APU's link, carve-out and sensors follow other rules)."""
     return _gpus(machine, lambda gpu: not (isinstance(gpu.integrated, Known) and gpu.integrated.value), "discrete GPU")
 
 
-def each_discrete_amd_gpu(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def each_discrete_amd_gpu(machine: Machine) -> Subjects[Gpu]:
     """Every AMD GPU that is not known to be integrated."""
     return _gpus(
         machine,
@@ -45,33 +45,37 @@ def each_discrete_amd_gpu(machine: Machine) -> Sequence[Subject] | NotApplicable
     )
 
 
-def each_nvidia_gpu(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def each_nvidia_gpu(machine: Machine) -> Subjects[Gpu]:
     """Every NVIDIA GPU."""
     return _gpus(machine, lambda gpu: gpu.vendor == "nvidia", "NVIDIA GPU")
 
 
-def machine_with_gpus(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def machine_with_gpus(machine: Machine) -> Subjects[None]:
     """The machine, when it has GPUs that training could use (AMD or NVIDIA)."""
     found = _gpus(machine, lambda gpu: gpu.vendor in ("amd", "nvidia"), "AMD or NVIDIA GPU")
-    return found if isinstance(found, NotApplicable) else [Subject("machine")]
+    return found if isinstance(found, NotApplicable) else [Subject("machine", None)]
 
 
-def machine_with_amd(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def machine_with_amd(machine: Machine) -> Subjects[None]:
     """The machine, when it has AMD GPUs."""
     found = each_amd_gpu(machine)
-    return found if isinstance(found, NotApplicable) else [Subject("machine")]
+    return found if isinstance(found, NotApplicable) else [Subject("machine", None)]
 
 
-def machine_with_nvidia(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def machine_with_nvidia(machine: Machine) -> Subjects[None]:
     """The machine, when it has NVIDIA GPUs."""
     found = each_nvidia_gpu(machine)
-    return found if isinstance(found, NotApplicable) else [Subject("machine")]
+    return found if isinstance(found, NotApplicable) else [Subject("machine", None)]
 
 
-def machine_with_several_gpus(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def machine_with_several_gpus(machine: Machine) -> Subjects[None]:
     """The machine, when two or more discrete GPUs of AMD or NVIDIA could train together."""
     usable = [
         gpu for gpu in machine.gpus
         if gpu.vendor in ("amd", "nvidia") and not (isinstance(gpu.integrated, Known) and gpu.integrated.value)
     ]  # fmt: skip
-    return [Subject("machine")] if len(usable) > 1 else NotApplicable("fewer than two GPUs that could train together")
+    return (
+        [Subject("machine", None)]
+        if len(usable) > 1
+        else NotApplicable("fewer than two GPUs that could train together")
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.check import not_applicable, quote
 from rocdoctor.facts import Machine, ModeResult, SmokeRun, SmokeState
-from rocdoctor.finding import Evidence, NotApplicable, Subject
+from rocdoctor.finding import Evidence, Subject, Subjects
 from rocdoctor.shell_command import ShellCommand, shell
 
 LAYERS = {
@@ -15,9 +15,9 @@ LAYERS = {
 }  # fmt: skip
 
 
-def with_smoke(machine: Machine) -> Sequence[Subject] | NotApplicable:
+def with_smoke(machine: Machine) -> Subjects[None]:
     """The machine, where smoke tests were run."""
-    return [Subject("machine")] if machine.smoke else not_applicable("no smoke tests were run")
+    return [Subject("machine", None)] if machine.smoke else not_applicable("no smoke tests were run")
 
 
 def modes_in(machine: Machine, state: SmokeState) -> Iterator[tuple[SmokeRun, ModeResult]]:

@@ -13,9 +13,9 @@ from functools import wraps
 from typing import ParamSpec
 
 from rocdoctor.check import Outcome, Selector
-from rocdoctor.evidence import Fact, Known, Unknown, known, value_or
+from rocdoctor.evidence import Fact, Known, Unknown, known, unknown, value_or
 from rocdoctor.facts import DeviceNode, Gpu, Machine, TorchBuild
-from rocdoctor.finding import Finding, Fix, NotApplicable, Subject
+from rocdoctor.finding import Finding, Fix, Item, NotApplicable, Subjects
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.tables import (
     arch_list_covers,
@@ -43,14 +43,14 @@ def installed(torch: TorchBuild) -> str:
     """The torch version of the interpreter under test; ends the check as unknown where there is none."""
     version = known(torch.version)
     if version is None:
-        return known(Unknown("torch is not installed in the interpreter under test", "absent"))
+        raise unknown("torch is not installed in the interpreter under test", "absent")
     return version
 
 
-def needs_torch(selector: Selector) -> Selector:
+def needs_torch(selector: Selector[Item]) -> Selector[Item]:
     """The same subjects, but not applicable where torch is known not to be installed."""
 
-    def select(machine: Machine) -> Sequence[Subject] | NotApplicable:
+    def select(machine: Machine) -> Subjects[Item]:
         version = machine.torch.version
         if isinstance(version, Known) and version.value is None:
             return NotApplicable("torch is not installed in the interpreter under test")

@@ -76,6 +76,15 @@ def test_checks_see_facts_and_nothing_else(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)
+def test_a_check_has_one_spelling_for_each_end(path: Path) -> None:
+    """``error``, ``warning``, ``info`` or ``finding`` for a finding, ``raise unknown(...)`` for what is not known."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    called = {node.func.id for node in calls if isinstance(node.func, ast.Name)}
+    assert not called & {"Finding", "NotKnown"}
+    assert "known(Unknown(" not in path.read_text()
+
+
+@pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)
 def test_a_check_has_a_manual_page_a_test_and_a_known_cause(path: Path) -> None:
     one = load_check(path)
     lines = one.manual.strip().split("\n")
