@@ -57,7 +57,7 @@ def container_runtime_message(machine: Machine) -> Outcome:
                 "/dev/nvidiactl --device /dev/nvidia-uvm), use CDI, or set no-cgroups = false in the toolkit's "
                 "config.toml and the cgroupfs driver in Docker",
                 command="docker restart CONTAINER",
-                safety="safe",
+                safety="risky",
             ),
             confidence="likely",
         )
@@ -72,7 +72,7 @@ def container_runtime_message(machine: Machine) -> Outcome:
             command="sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml" if cdi
             else "sudo apt install nvidia-container-toolkit; sudo nvidia-ctk runtime configure --runtime=docker; "
             "sudo systemctl restart docker",
-            safety="safe",
+            safety="safe" if cdi else "risky",
             verify="docker run --rm --gpus all ubuntu nvidia-smi",
         ),
         confidence="likely",

@@ -76,7 +76,7 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
         f"Look whether the kernel has the module (modinfo {module}; dkms status). If not, install the headers and the "
         f"{driver} for this kernel, or boot a kernel that the driver supports; then load it.{signed}",
         command=shell("modinfo -n {module:module}; dkms status; sudo modprobe {module:module}", module=module),
-        safety="safe",
+        safety="risky",
         verify=shell("lsmod | grep {module:module}", module=module),
     )
     explains = ("gpu-without-driver", "kfd-missing", "device-permission")

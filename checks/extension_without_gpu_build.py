@@ -56,7 +56,7 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
             f"Install a bitsandbytes release with a library for the {kind} version of the installed torch (ROCm needs "
             "a release with ROCm wheels or a build from source), and run python -m bitsandbytes for its own report",
             command="pip install -U bitsandbytes; python -m bitsandbytes",
-            safety="safe",
+            safety="risky",
         ),
         confidence="likely",
         explains=("missing-shared-library",),

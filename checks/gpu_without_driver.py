@@ -40,7 +40,7 @@ def gpu_without_driver(machine: Machine, gpu: Gpu) -> Outcome:
     fix = Fix(
         f"Look at what the kernel says of {module}, then load it",
         command=shell("sudo dmesg | grep -i {module:module}; sudo modprobe {module:module}", module=module),
-        safety="safe",
+        safety="risky",
         verify="lspci -k",
     )
     severity = harm(machine, gpu)

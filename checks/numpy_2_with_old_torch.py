@@ -35,7 +35,7 @@ def numpy_2_with_old_torch(machine: Machine) -> Outcome:
     fix = Fix(
         "Install NumPy 1 in this environment, or a newer torch",
         command='python3 -m pip install "numpy<2"',
-        safety="safe",
+        safety="risky",
         verify='python3 -c "import torch; print(torch.ones(1).numpy())"',
     )
     evidence = [cite(torch.packages, f"numpy {numpy}"), cite(torch.version)]

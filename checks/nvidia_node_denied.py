@@ -92,7 +92,7 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
             fix=Fix(
                 "Load nvidia-uvm on the host, then start the container again through the NVIDIA container toolkit",
                 command="sudo nvidia-modprobe -u -c=0",
-                safety="safe",
+                safety="risky",
                 verify="ls -l /dev/nvidia-uvm",
             ),
             cause="container-device-access",

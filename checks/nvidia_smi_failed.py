@@ -145,7 +145,7 @@ def _told(machine: Machine, failure: ToolFailure) -> tuple[str, str, Fix]:
         "Look whether the module is built for the running kernel; if not, install the kernel headers and the driver "
         "again; then load it",
         command="dkms status; modinfo -n nvidia; sudo modprobe nvidia",
-        safety="safe",
+        safety="risky",
         verify="nvidia-smi",
     )
     if failure.kind == "nvml-failed":

@@ -54,7 +54,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
             if vendors(machine) == {"amd"}
             else "INDEX_OF_YOUR_FLAVOUR",
         ),
-        safety="safe",
+        safety="risky",
         verify='python3 -c "import torch, torchvision; print(torch.__version__, torchvision.__version__)"',
     )
     weak = "weak" in main.values

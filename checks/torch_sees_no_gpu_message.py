@@ -57,7 +57,7 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
                 "--index-url {index}",
                 index=fit or "https://download.pytorch.org/whl/rocm6.4",
             ),
-            safety="safe",
+            safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),
         confidence="likely",

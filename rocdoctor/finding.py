@@ -15,6 +15,8 @@ Item = TypeVar("Item")
 Severity = Literal["error", "warning", "info"]
 State = Literal["pass", "fail", "unknown", "not-applicable", "crashed"]
 Safety = Literal["safe", "reboots", "risky", "manual"]
+"""safe: ends nothing that runs and replaces nothing that works. risky: restarts services or containers, replaces
+packages, or loads a kernel module, so have a way back. manual: a person has to judge or to fill in."""
 Effective = Literal["now", "new-login", "reboot"]
 Confidence = Literal["certain", "likely", "possible"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

@@ -266,6 +266,6 @@ def reinstall(index: str | None) -> Fix:
         )
         if index
         else "",
-        safety="safe",
+        safety="risky",
         verify='python3 -c "import torch; print(torch.__version__, torch.version.hip, torch.version.cuda)"',
     )

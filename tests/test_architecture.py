@@ -84,6 +84,23 @@ def test_a_check_has_one_spelling_for_each_end(path: Path) -> None:
     assert "known(Unknown(" not in path.read_text()
 
 
+_NOT_SAFE = re.compile(r"\brestart\b|modprobe|rmmod|pip uninstall|pip install [^;&|]*(?:-U|[<=>])|\breboot\b|\bkill\b")
+
+
+def _written(node: ast.expr) -> str:
+    return " ".join(one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str))
+
+
+@pytest.mark.parametrize("path", [*CHECKS, PACKAGE / "torch_stack.py"], ids=lambda path: path.stem)
+def test_what_restarts_replaces_or_loads_is_not_called_safe(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Fix":
+            parts = {word.arg: word.value for word in node.keywords if word.arg}
+            safety = parts.get("safety")
+            if isinstance(safety, ast.Constant) and safety.value == "safe" and "command" in parts:
+                assert not _NOT_SAFE.search(_written(parts["command"])), ast.unparse(parts["command"])
+
+
 @pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)
 def test_a_check_has_a_manual_page_a_test_and_a_known_cause(path: Path) -> None:
     one = load_check(path)
