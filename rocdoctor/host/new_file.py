@@ -13,37 +13,49 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | g
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EACCES, errno.EXDEV, errno.EMLINK}
 
 
-def write_new(path: Path, data: bytes, mode: int = 0o600, replace: bool = False) -> None:
+def write_new(
+    path: Path, data: bytes, mode: int = 0o600, replace: bool = False, folder: int | None = None
+) -> None:  # fmt: skip
     """Create the file with ``mode``, whatever the umask says; ``replace`` puts it in the place of another one.
 
     The data goes to a file beside it first, which then gets the name at once, so what interrupts the writing (a full
-    disk, Ctrl-C) leaves nothing behind and nobody sees half of it.
+    disk, Ctrl-C) leaves nothing behind and nobody sees half of it. ``folder`` is a descriptor of the folder, which then
+    counts instead of the path to it.
 
     Raises:
         FileExistsError: there is something of that name, be it a link that leads nowhere (never with ``replace``).
         OSError: it cannot be written.
     """
-    if not replace and os.path.lexists(path):
+    name = path if folder is None else Path(path.name)
+    if not replace and _stands(name, folder):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-    beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(6)}")
+    beside = name.with_name(f".{name.name[:100]}.{secrets.token_hex(6)}")
     try:
-        _write(beside, data, mode)
+        _write(beside, data, mode, folder)
         if replace:
-            os.replace(beside, path)
+            os.replace(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
             return
         try:
-            os.link(beside, path, follow_symlinks=False)
+            os.link(beside, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except (OSError, NotImplementedError) as error:
             if isinstance(error, FileExistsError) or getattr(error, "errno", errno.ENOSYS) not in _NO_LINKS:
                 raise
-            _write_in_place(path, data, mode)
+            _write_in_place(name, data, mode, folder)
     finally:
         with contextlib.suppress(OSError):
-            os.unlink(beside)
+            os.unlink(beside, dir_fd=folder)
 
 
-def _write(path: Path, data: bytes, mode: int) -> None:
-    descriptor = os.open(path, _FLAGS, 0o600)
+def _stands(name: Path, folder: int | None) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
+def _write(path: Path, data: bytes, mode: int, folder: int | None) -> None:
+    descriptor = os.open(path, _FLAGS, 0o600, dir_fd=folder)
     try:
         if mode != 0o600:
             os.fchmod(descriptor, mode)
@@ -55,12 +67,12 @@ def _write(path: Path, data: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def _write_in_place(path: Path, data: bytes, mode: int) -> None:
+def _write_in_place(path: Path, data: bytes, mode: int, folder: int | None) -> None:
     try:
-        _write(path, data, mode)
+        _write(path, data, mode, folder)
     except FileExistsError:
         raise
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(path)
+            os.unlink(path, dir_fd=folder)
         raise
