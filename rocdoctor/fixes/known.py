@@ -57,9 +57,13 @@ def is_startup(path: str, home: str) -> bool:
     if ".." in parts or not _is_path(path):
         return False
     return any(
-        len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+        len(parts) == len(wanted) and all(map(_fits, parts, wanted))
         for wanted in (pattern.split("/") for pattern in startup_patterns(home))
     )
+
+
+def _fits(part: str, wanted: str) -> bool:
+    return part == wanted or ("*" in wanted and fnmatchcase(part, wanted))
 
 
 def _is_user(word: str) -> bool:

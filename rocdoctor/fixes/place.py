@@ -76,7 +76,8 @@ class Place:
 
 def startup_patterns(home: str) -> dict[str, Kind]:
     """The paths of start-up files (``*`` in the parts of a path) with how they are read: the person's come first."""
-    return {f"{home}/{name}": kind for name, kind in _IN_HOME} | dict(_OF_SYSTEM)
+    found: dict[str, Kind] = {f"{home}/{name}": kind for name, kind in _IN_HOME}
+    return found | dict(_OF_SYSTEM)
 
 
 def this_machine() -> Place:

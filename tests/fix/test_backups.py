@@ -24,6 +24,7 @@ from rocdoctor.fixes.apply import undo
 from rocdoctor.fixes.files import Refused, look
 from rocdoctor.fixes.files import replace as put
 from rocdoctor.fixes.journal import alone, opened
+from rocdoctor.fixes.known import is_startup
 from tests.fix.fix_kit import Scratch, done, tree, undone
 
 _UNSET = (Unset("HSA_OVERRIDE_GFX_VERSION"),)
@@ -148,6 +149,14 @@ def test_no_file_but_a_start_up_file_is_put_back(scratch: Scratch, path: str) ->
     _rewritten(journal.folder, {"path": path, "copies": data["copies"]})
     with pytest.raises(Refused, match="never does"):
         undone(journal.folder, place)
+
+
+def test_start_up_files_are_known_by_their_path() -> None:
+    """Also in a home whose name means something in a pattern."""
+    for path in ("/home/a[b]/.bashrc", "/home/a[b]/.config/environment.d/x.conf", "/etc/profile.d/a.sh"):
+        assert is_startup(path, "/home/a[b]")
+    for path in ("/home/ab/.bashrc", "/home/a[b]/.ssh/rc", "/etc/profile.d/../shadow", "/etc/profile.d/a/b.sh", ""):
+        assert not is_startup(path, "/home/a[b]")
 
 
 def _rewritten(folder: Path, changes: Mapping[str, object]) -> None:
