@@ -5,9 +5,10 @@ Why
   would stop or hang in the same place.
 
 Fix
-  The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log. SIGBUS:
-  give /dev/shm more room. No answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the
-  program itself: the texts that it printed stand in the message.
+  The message names the rank, the step and where it was. SIGKILL: look for the OOM killer in the kernel log, and when it
+  shows none, for who ended the rank (a batch system, a service manager, a person). SIGBUS: give /dev/shm more room. No
+  answer inside a collective: test the links (IOMMU, ACS, interface names). An error of the program itself: the texts
+  that it printed stand in the message.
 
 References
   rocdoctor smoke --list tells the modes; signal(7)

@@ -16,7 +16,7 @@ from rocdoctor.diagnose import diagnose
 from rocdoctor.facts import Machine
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.capture import CaptureError, CaptureHost, pack, parse, write
-from rocdoctor.host.new_file import write_new
+from rocdoctor.host.new_file import folder_for, write_new
 from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.report.bundle_text import masked_counts, masked_text, summary
 from rocdoctor.report.discreet import discreet, discretion_of
@@ -166,7 +166,8 @@ def _written(output: str | None, data: bytes, ending: str) -> Path:
         if ending and path.suffix != ending:
             path = path.with_name(path.name + ending)
         try:
-            write_new(path, data)
+            with folder_for(path.parent) as folder:
+                write_new(path, data, folder=folder)
         except FileExistsError:
             if chosen:
                 raise UsageError(f"{path}: exists already; bundles are never overwritten") from None

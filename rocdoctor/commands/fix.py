@@ -195,9 +195,9 @@ def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, Work | None
 def _undo(options: argparse.Namespace) -> int:
     place = this_machine()
     try:
-        opened(Path(options.undo), place.uid, place.root)  # before a lock is made for nothing
+        opened(Path(options.undo), place)  # before a lock is made for nothing
         with alone(place.state, place.uid):
-            journal = opened(Path(options.undo), place.uid, place.root)
+            journal = opened(Path(options.undo), place)
             results = undo(journal, place)
     except Refused as refused:
         raise UsageError(str(refused)) from None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocdoctor.cli import UsageError
@@ -22,27 +23,38 @@ def write_files(folder: Path, files: Sequence[File], force: bool = False) -> lis
     doubled = next((path for path in paths if paths.count(path) > 1), None)
     if doubled is not None:
         raise UsageError(f"{doubled}: two files of this name")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}") from None
-    for path in paths:
-        _refuse(path, force)
-    for path, one in zip(paths, files, strict=True):
-        write_new(path, one.text, one.executable, force)
+    with _folder(folder, make=True) as descriptor:
+        for path in paths:
+            _refuse(path, force, descriptor)
+        for path, one in zip(paths, files, strict=True):
+            _write(path, one.text, one.executable, force, descriptor)
     return paths
 
 
-def write_new(
-    path: Path, text: str, executable: bool = False, force: bool = False, mode: int | None = None
-) -> None:  # fmt: skip
-    """Write one file with mode 0644 (0755 for a program) or ``mode``; raises UsageError naming it.
+def write_new(path: Path, text: str, executable: bool = False, force: bool = False) -> None:
+    """Write one file with mode 0600 (0700 for a program), since it may hold words of the evidence as they are.
 
-    Symbolic links are neither followed nor replaced.
+    Symbolic links are neither followed nor replaced; as root none of another user is followed on the way either. Raises
+    UsageError naming the file.
     """
-    _refuse(path, force)
+    with _folder(path.parent, named=path) as folder:
+        _refuse(path, force, folder)
+        _write(path, text, executable, force, folder)
+
+
+@contextlib.contextmanager
+def _folder(path: Path, make: bool = False, named: Path | None = None) -> Iterator[int | None]:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(new_file.folder_for(path, make))
+        except OSError as error:
+            raise UsageError(f"{named or path}: {error.strerror or error}") from None
+        yield folder
+
+
+def _write(path: Path, text: str, executable: bool, force: bool, folder: int | None) -> None:
     try:
-        new_file.write_new(path, text.encode(), mode or (0o755 if executable else 0o644), force)
+        new_file.write_new(path, text.encode(), 0o700 if executable else 0o600, force, folder)
     except FileExistsError:
         raise UsageError(_EXISTS.format(path)) from None
     except OSError as error:
@@ -58,10 +70,11 @@ def _name(one: File) -> str:
     return one.name
 
 
-def _refuse(path: Path, force: bool) -> None:
+def _refuse(path: Path, force: bool, folder: int | None) -> None:
     """UsageError where something stands that may not be replaced."""
     try:
-        mode = os.lstat(path).st_mode
+        name = path if folder is None else path.name
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
         return
     except OSError as error:

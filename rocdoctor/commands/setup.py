@@ -82,5 +82,5 @@ def _write(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, plan: 
     foreign = ""
     if options.source is not None:
         plan, foreign = for_reader(plan, options.python)
-    write_new(path, render(plan, subject, made_for_root(diagnosis), foreign), force=options.force, mode=0o700)
+    write_new(path, render(plan, subject, made_for_root(diagnosis), foreign), executable=True, force=options.force)
     output.note(f"wrote {path}; read it, then run it with bash")

@@ -120,7 +120,7 @@ def _undo_one(entry: Entry, place: Place, journal: Journal) -> str:
 
 def _undo_edit(entry: Entry, place: Place, journal: Journal) -> str:
     shown = place.shown(entry.path)
-    (copy,) = entry.copies
+    (copy,) = entry.copies  # `opened` lets no other number through
     try:
         seen = look(place.real(entry.path), place.uid, place.root)
         if seen.digest == entry.old:

@@ -19,14 +19,19 @@ from typing import Any, Literal
 
 from rocdoctor import __version__
 from rocdoctor.fixes.files import Refused, Seen, digest_of
+from rocdoctor.fixes.known import is_kernel, is_startup, is_undoing
+from rocdoctor.fixes.place import Place
 from rocdoctor.host.new_file import write_new
-from rocdoctor.host.regular import read_regular
+from rocdoctor.host.regular import READING, read_opened
+from rocdoctor.host.trusted import privileged, weaknesses
 from rocdoctor.lazy_re import regex
 
 SCHEMA = "rocdoctor.fixes/1"
 _LIST = "list.json"
 _MOST_BYTES = 4 << 20
 _COPY = regex(r"copy-[0-9]{1,4}\Z")
+_DIGEST = regex(r"[0-9a-f]{64}\Z")
+_OURS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC if hasattr(os, "O_DIRECTORY") else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +60,52 @@ class Entry:
     copies: tuple[Copy, ...] = ()
 
 
+class Folder:
+    """The folder of a run, kept open: whatever becomes of its path, this one is read and written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.descriptor = os.open(path, _OURS)
+
+    def __del__(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            os.close(self.descriptor)
+
+    def read(self, name: str, uid: int | None = None) -> bytes:
+        """The content of one of its files, which has to be ``uid``'s alone; raises OSError or Refused."""
+        path = self.path / name
+        if not stat.S_ISREG(os.stat(name, dir_fd=self.descriptor, follow_symlinks=False).st_mode):
+            raise Refused(f"{path}: no regular file")
+        descriptor = os.open(name, READING | os.O_NOFOLLOW, dir_fd=self.descriptor)
+        if uid is not None:
+            try:
+                _judge(path, os.fstat(descriptor), uid)
+            except Refused:
+                os.close(descriptor)
+                raise
+        return read_opened(descriptor, path, _MOST_BYTES)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write one of its files; raises Refused, so that nothing is changed without a copy."""
+        path = self.path / name
+        try:
+            write_new(path, data, 0o600, replace=True, folder=self.descriptor)
+        except OSError as error:
+            raise Refused(f"{path}: {error.strerror or error}, and nothing is changed without a copy") from None
+
+
 class Journal:
     """The list and the copies of one run."""
 
-    def __init__(self, folder: Path, entries: list[Entry], root: str) -> None:
-        self.folder = folder
+    def __init__(self, kept: Folder, entries: list[Entry], root: str) -> None:
+        self.kept = kept
         self.entries = entries
         self.root = root
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self.kept.path
 
     @classmethod
     def make(cls, state: Path, root: Path) -> Journal:
@@ -70,9 +114,10 @@ class Journal:
         folder = state / name
         try:
             folder.mkdir(mode=0o700)
+            kept = Folder(folder)
         except OSError as error:
             raise Refused(f"{folder}: {error.strerror or error}") from None
-        journal = cls(folder, [], str(root))
+        journal = cls(kept, [], str(root))
         journal._write()
         return journal
 
@@ -80,8 +125,8 @@ class Journal:
         """Copy a file into the folder before it is changed."""
         if seen is None:
             return Copy(path)
-        name = f"copy-{sum(1 for _ in self.folder.glob('copy-*')) + 1}"
-        _put(self.folder / name, seen.data)
+        name = f"copy-{sum(one.startswith('copy-') for one in os.listdir(self.kept.descriptor)) + 1}"
+        self.kept.put(name, seen.data)
         return Copy(path, name, seen.digest, seen.mode, seen.mtime_ns)
 
     def begin(self, entry: Entry) -> int:
@@ -103,7 +148,7 @@ class Journal:
     def copied(self, copy: Copy) -> bytes:
         """The content of a copy; raises Refused where it is gone or another."""
         try:
-            data = read_regular(self.folder / copy.copy, _MOST_BYTES)
+            data = self.kept.read(copy.copy)
         except OSError as error:
             raise Refused(f"its copy {copy.copy} cannot be read ({error.strerror})") from None
         if digest_of(data) != copy.digest:
@@ -114,66 +159,118 @@ class Journal:
         data = {
             "schema": SCHEMA, "tool": __version__, "root": self.root, "entries": [asdict(one) for one in self.entries]
         }  # fmt: skip
-        _put(self.folder / _LIST, json.dumps(data, indent=1).encode())
+        self.kept.put(_LIST, json.dumps(data, indent=1).encode())
 
 
-def _put(path: Path, data: bytes) -> None:
-    """Write a file of the folder; raises Refused, so that nothing is changed without a copy."""
-    try:
-        write_new(path, data, 0o600, replace=True)
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror or error}, and nothing is changed without a copy") from None
-
-
-def opened(folder: Path, uid: int, root: Path) -> Journal:
-    """The folder of an earlier run.
+def opened(folder: Path, place: Place) -> Journal:
+    """The folder of an earlier run, judged and read through one descriptor.
 
     Raises:
-        Refused: it is none, or not the user's alone: what stands in it would be written and run.
+        Refused: it is none, or not the user's alone (what stands in it would be written and run), or it is damaged, or
+            names what no fix can have done.
     """
+    if folder.is_symlink():
+        raise Refused(f"{folder}: a symbolic link, which is not followed: name the folder that it leads to")
     try:
-        status = os.lstat(folder)
-        if not stat.S_ISDIR(status.st_mode):
-            raise Refused(f"{folder}: no folder of rocdoctor fix")
-        for path, one in ((folder, status), (folder / _LIST, os.lstat(folder / _LIST))):
-            if one.st_uid != uid:
-                raise Refused(f"{path}: it belongs to somebody else; undo it as the user who applied the fixes")
-            if one.st_mode & 0o077:
-                raise Refused(f"{path}: others can read or change it, so it is not trusted")
-            if path != folder and not stat.S_ISREG(one.st_mode):
-                raise Refused(f"{path}: no regular file")
-        data = json.loads(read_regular(folder / _LIST, _MOST_BYTES))
-    except FileNotFoundError:
+        if found := weaknesses(os.path.join(os.getcwd(), folder)) if privileged() else []:
+            raise Refused(f"{found[0]}, so what stands in {folder} is not trusted: it would be done as root")
+        kept = Folder(folder)
+        os.stat(_LIST, dir_fd=kept.descriptor, follow_symlinks=False)  # a folder without a list is none of ours
+        _judge(folder, os.fstat(kept.descriptor), place.uid)
+        data = kept.read(_LIST, place.uid)
+    except (FileNotFoundError, NotADirectoryError):
         raise Refused(f"{folder}: no folder of rocdoctor fix") from None
     except OSError as error:
         raise Refused(f"{folder}: {error.strerror or error}") from None
-    except ValueError:
-        raise Refused(f"{folder / _LIST}: damaged") from None
-    if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("entries"), list):
-        raise Refused(f"{folder / _LIST}: damaged, or of another release of rocdoctor")
-    if data.get("root") != str(root):
-        raise Refused(f"{folder}: it was made for another machine's root ({data.get('root')})")
+    return Journal(kept, _entries(data, folder / _LIST, place), str(place.root))
+
+
+def _judge(path: Path, status: os.stat_result, uid: int) -> None:
+    if status.st_uid != uid:
+        raise Refused(f"{path}: it belongs to somebody else; undo it as the user who applied the fixes")
+    if status.st_mode & 0o077:
+        raise Refused(f"{path}: others can read or change it, so it is not trusted")
+
+
+def _entries(text: bytes, path: Path, place: Place) -> list[Entry]:
     try:
-        return Journal(folder, [_entry(one) for one in data["entries"]], str(root))
-    except (KeyError, TypeError, ValueError):
-        raise Refused(f"{folder / _LIST}: damaged") from None
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Refused(f"{path}: damaged") from None
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or not isinstance(data.get("entries"), list):
+        raise Refused(f"{path}: damaged, or of another release of rocdoctor")
+    root = data.get("root")
+    if not isinstance(root, str):
+        raise Refused(f"{path}: damaged")
+    if root != str(place.root):
+        raise Refused(f"{path.parent}: it was made for another machine's root ({root[:200]})")
+    entries = []
+    for number, raw in enumerate(data["entries"], 1):
+        try:
+            entry = _entry(raw)
+        except (KeyError, TypeError, ValueError):
+            raise Refused(f"{path}: damaged (entry {number})") from None
+        if not _possible(entry, place):
+            raise Refused(f"{path}: entry {number} names what rocdoctor fix never does, so nothing of it is undone")
+        entries.append(entry)
+    return entries
 
 
 def _entry(raw: Any) -> Entry:
-    copies = tuple(Copy(**one) for one in raw["copies"])
-    undo = tuple(tuple(words) for words in raw["undo"])
+    """One step as it stands in the list; raises KeyError, TypeError or ValueError where something has another form."""
     named = {one.name: raw[one.name] for one in fields(Entry)}
-    entry = Entry(**{**named, "copies": copies, "undo": undo, "words": tuple(raw["words"])})
-    texts = [entry.check, entry.path, entry.old, entry.new, *entry.words, *(word for words in undo for word in words)]
-    texts += [text for copy in copies for text in (copy.path, copy.copy, copy.digest)]
-    if entry.kind not in ("edit", "kernel", "command") or not all(isinstance(text, str) for text in texts):
+    kind, state = named["kind"], named["state"]
+    if kind not in ("edit", "kernel", "command") or state not in ("begun", "done", "failed", "undone"):
         raise ValueError
-    paths = [entry.path, *(copy.path for copy in copies)]
-    if any(path and (not path.startswith("/") or ".." in path.split("/")) for path in paths):
+    texts = {name: _text(named[name]) for name in ("check", "path", "old", "new")}
+    undo = tuple(_texts(words) for words in _list(named["undo"]))
+    copies = tuple(_copy(one) for one in _list(named["copies"]))
+    return Entry(kind, state=state, words=_texts(named["words"]), undo=undo, copies=copies, **texts)
+
+
+def _copy(raw: Any) -> Copy:
+    named = {one.name: raw[one.name] for one in fields(Copy)}
+    path, copy, digest = (_text(named[name]) for name in ("path", "copy", "digest"))
+    mode, mtime_ns = named["mode"], named["mtime_ns"]
+    if type(mode) is not int or type(mtime_ns) is not int or not 0 <= mode <= 0o7777 or abs(mtime_ns) >= 1 << 63:
         raise ValueError
-    if any(copy.copy and not _COPY.match(copy.copy) for copy in copies):
+    if (copy or digest) and not (_COPY.match(copy) and _DIGEST.match(digest)):
         raise ValueError
-    return entry
+    return Copy(path, copy, digest, mode, mtime_ns)
+
+
+def _list(raw: Any) -> list[Any]:
+    if not isinstance(raw, list):
+        raise TypeError
+    return raw
+
+
+def _texts(raw: Any) -> tuple[str, ...]:
+    return tuple(_text(one) for one in _list(raw))
+
+
+def _text(raw: Any) -> str:
+    if not isinstance(raw, str):
+        raise TypeError
+    if b"\0" in os.fsencode(raw):  # which is a ValueError for half of a pair of surrogates
+        raise ValueError
+    return raw
+
+
+def _possible(entry: Entry, place: Place) -> bool:
+    """Whether a fix can have done it: nothing else is taken back, whoever wrote it down."""
+    if entry.kind == "command":
+        changes = [copy.path for copy in entry.copies]
+        return not entry.path and is_undoing(entry.words, entry.undo, changes)
+    if entry.words or entry.undo:
+        return False
+    if entry.kind == "kernel":
+        return not entry.copies and is_kernel(entry.path, entry.old, entry.new)
+    return (
+        is_startup(entry.path, place.home)
+        and [(copy.path, copy.digest) for copy in entry.copies] == [(entry.path, entry.old)]
+        and all(_DIGEST.match(digest) for digest in (entry.old, entry.new))
+    )
 
 
 @contextlib.contextmanager

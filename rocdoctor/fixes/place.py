@@ -10,7 +10,7 @@ from pathlib import Path
 from rocdoctor.fixes.lines import Kind
 from rocdoctor.lazy_re import regex
 
-_USER = regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?\Z")
+USER_NAME = regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?\Z")
 _IN_HOME: tuple[tuple[str, Kind], ...] = (
     (".bashrc", "shell"), (".bash_profile", "shell"), (".bash_login", "shell"), (".profile", "shell"),
     (".zshenv", "shell"), (".zprofile", "shell"), (".zshrc", "shell"), (".zlogin", "shell"),
@@ -62,9 +62,9 @@ class Place:
 
     def startup_files(self) -> list[tuple[str, Kind]]:
         """The files that set variables at a login, as far as they exist: the person's, then those of the system."""
-        wanted: list[tuple[str, Kind]] = [(f"{self.home}/{name}", kind) for name, kind in _IN_HOME]
-        wanted += _OF_SYSTEM
-        return [(path, kind) for pattern, kind in wanted for path in self.matching(pattern)]
+        return [
+            (path, kind) for pattern, kind in startup_patterns(self.home).items() for path in self.matching(pattern)
+        ]
 
     def matching(self, pattern: str) -> list[str]:
         """The paths that a pattern means (``*`` in the parts of a path), in order."""
@@ -72,6 +72,12 @@ class Place:
             return [pattern] if os.path.lexists(self.real(pattern)) else []
         found = sorted(self.root.glob(pattern.lstrip("/")))[:4096]
         return ["/" + str(path.relative_to(self.root)) for path in found]
+
+
+def startup_patterns(home: str) -> dict[str, Kind]:
+    """The paths of start-up files (``*`` in the parts of a path) with how they are read: the person's come first."""
+    found: dict[str, Kind] = {f"{home}/{name}": kind for name, kind in _IN_HOME}
+    return found | dict(_OF_SYSTEM)
 
 
 def this_machine() -> Place:
@@ -94,7 +100,7 @@ def this_machine() -> Place:
         Path("/"),
         home.rstrip("/"),
         uid,
-        person if _USER.match(person) else "",
+        person if USER_NAME.match(person) else "",
         state,
         run_program,
         uid == 0,

@@ -11,14 +11,13 @@ from pathlib import Path
 from rocdoctor.change import USER, Change, Command, KernelValue, Unset
 from rocdoctor.finding import Effective, Fix
 from rocdoctor.fixes.files import MOST_BYTES, Refused, Seen, look, read_kernel
+from rocdoctor.fixes.known import is_command, is_kernel, is_undoing
 from rocdoctor.fixes.lines import Kind, by_hand, places, switched_off
 from rocdoctor.fixes.place import Place
 from rocdoctor.host.regular import read_regular
 from rocdoctor.setup.typed import quoted
 from rocdoctor.shell_command import shell
 
-# Programs whose commands in findings are such that a program may run them and take them back.
-PROGRAMS = frozenset(("usermod", "gpasswd", "mount", "udevadm"))
 _KERNEL = ("/sys/", "/proc/sys/")
 
 
@@ -175,6 +174,8 @@ def _written(change: KernelValue, place: Place) -> list[Step]:
     for path in place.matching(change.path):
         path = kernel_path(path, place)
         old = read_kernel(place.real(path))
+        if not is_kernel(path, old, change.value):
+            raise Refused(f"{path} holds {old[:80]!r}, which rocdoctor could not take back")
         if old != change.value:
             found.append(Write(path, old, change.value))
     if not found and not place.matching(change.path):
@@ -200,6 +201,8 @@ def _run(change: Command, place: Place) -> Run:
     )
     for command in (words, *undo):
         check_command(command)
+    if not is_undoing(words, undo, change.changes):
+        raise Refused(f"{shlex.join(words)[:80]} is not what its list of changes says")
     return Run(words, tuple(command for command in undo if not _held(command, place)), change.changes)
 
 
@@ -214,7 +217,7 @@ def _held(command: tuple[str, ...], place: Place) -> bool:
 
 def check_command(words: tuple[str, ...]) -> None:
     """Raise Refused for a command that is not one of those that findings may have run."""
-    if not words or words[0] not in PROGRAMS or not all(word and word.isprintable() for word in words):
+    if not is_command(words):
         raise Refused(f"{' '.join(words)[:80]!r} is no command that rocdoctor runs")
 
 

@@ -68,7 +68,9 @@ class TarTree:
             with tarfile.open(fileobj=cast("IO[bytes]", _Bounded(self.stream)), mode="r:") as archive:
                 for count, member in enumerate(archive):
                     if count >= MAX_MEMBERS or len(self.members) >= MAX_MEMBERS:
-                        problem = f"only its first {MAX_MEMBERS} members were read"
+                        problem = f"only its first {count} members were read"
+                        if count < MAX_MEMBERS:
+                            problem += f" (with the folders that their names imply they are {MAX_MEMBERS})"
                         break
                     self._add(member)
                     whole = max(whole, member.offset_data + (member.size if member.isreg() else 0))

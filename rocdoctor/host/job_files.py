@@ -17,7 +17,8 @@ _MAX_DEPTH = 4
 _MAX_BYTES = 64 * 1024 * 1024
 _TREES = ("proc", "sys", "etc", "files", "commands", "run")  # folders of a capture or of a machine's files
 
-# An unpickler whose find_class is no function can build plain values only.
+# An unpickler whose find_class is no function can build plain values only. It is typed where files of a stranger lie:
+# -I keeps Python from importing a json.py of that folder, and a pipe needs no file there, which could be a link.
 _PROGRAM = (
     "import json,pickle,sys; U=type('U',(pickle.Unpickler,),{'find_class':None}); "
     "[print(json.dumps({'file':f,**U(open(f,'rb')).load()})) for f in sys.argv[1:]]"
@@ -38,7 +39,7 @@ def pickle_advice(data: bytes, name: str) -> str:
     files = f"{shlex.quote(stem)}*" if stem and stem != path else shlex.quote(path)
     return (
         "a flight recorder dump as a pickle, which is never loaded because that would run what it says; make it JSON, "
-        f'of all ranks at once: python3 -c "{_PROGRAM}" {files} > fr.json; then: rocdoctor read fr.json'
+        f'and read it, of all ranks at once: python3 -I -c "{_PROGRAM}" {files} | rocdoctor read -'
     )
 
 

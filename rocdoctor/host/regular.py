@@ -7,13 +7,19 @@ import os
 import stat
 from pathlib import Path
 
+READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
 
 def read_regular(path: Path, most_bytes: int) -> bytes:
     """The content of a regular file; OSError for anything else, EFBIG for one of more than ``most_bytes``.
 
     It is opened without waiting, since a FIFO would wait for its writer for ever.
     """
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    return read_opened(os.open(path, READING), path, most_bytes)
+
+
+def read_opened(descriptor: int, path: Path, most_bytes: int) -> bytes:
+    """As ``read_regular``, of what was opened already (with ``READING``) and is closed here."""
     with open(descriptor, "rb") as stream:
         kind = os.fstat(descriptor)
         if stat.S_ISDIR(kind.st_mode):

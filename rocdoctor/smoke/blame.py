@@ -50,6 +50,8 @@ def _late(record: ModeRecord, late: Sequence[RankRecord]) -> ModeResult:
 
 def _crashed(record: ModeRecord) -> ModeResult:
     ranks = record.ranks
+    if record.server:
+        return _result(record, "crashed", f"the process that starts the ranks and speaks with them {record.server}")
     broken = [one for one in ranks if state_of(one) == "crashed"]
     if broken and all(kind_of(one) == "unsupported" for one in broken if one.result is not None) and not any(
         one.result is None for one in broken

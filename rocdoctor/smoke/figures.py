@@ -6,7 +6,6 @@ Nothing here judges: what a figure should be stands in ``expected`` and ``judge_
 from __future__ import annotations
 
 import contextlib
-import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.host.new_file import folder_for, write_new
 from rocdoctor.smoke.blame import judge
 from rocdoctor.smoke.figure_math import Figures, Measured, figures_of
 from rocdoctor.smoke.pool import ModeRecord, Pool
@@ -170,8 +170,8 @@ def _parts(stage: _Stage, wanted: Wanted, tell: Told, deadline: float) -> None:
 def _keep_trace(made: str, wanted: str) -> str:
     """Copy the trace out of the pool's folder; never over another file."""
     try:
-        with Path(made).open("rb") as source, Path(wanted).open("xb") as target:
-            shutil.copyfileobj(source, target)
+        with folder_for(Path(wanted).parent) as folder:
+            write_new(Path(wanted), Path(made).read_bytes(), folder=folder)
     except OSError as error:
         return f"the trace could not be written: {error}"
     return f"a trace of three training steps was written to {wanted}"

@@ -74,12 +74,13 @@ class RankRecord:
 
 @dataclass(frozen=True, slots=True)
 class ModeRecord:
-    """One mode on all ranks. ``late``: the deadline passed."""
+    """One mode on all ranks. ``late``: the deadline passed. ``server``: what became of the process that starts them."""
 
     mode: str
     wall_s: float
     ranks: tuple[RankRecord, ...]
     late: bool = False
+    server: str = ""
 
 
 class Pool:
@@ -190,6 +191,7 @@ class Pool:
             if one.ended or (one.result or {}).get("state") == "crashed":
                 until = min(until, time.monotonic() + _AFTER_FAILURE_S)
         wall_s = time.monotonic() - began
+        server = self._look_at_server()
         self._look_at_silent()
         self._measure()
         for rank, one in self._ranks.items():
@@ -197,7 +199,7 @@ class Pool:
             one.late_s, one.late_in = lateness.seconds.get(rank, 0.0), lateness.places.get(rank, "")
             if one.ended or one.silent:
                 one.log = tail(self._place / f"rank{rank}.log", 12)
-        return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline)
+        return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline, server)
 
     def _take(self, found: dict[str, Any]) -> RankRecord | None:
         if found["event"] == "forked":
@@ -212,6 +214,18 @@ class Pool:
         elif found["event"] == "exit":
             one.exit_status, one.exit_signal, one.ended_at = found.get("status"), found.get("signal"), found["at"]
         return one
+
+    def _look_at_server(self) -> str:
+        """What has become of the server, without which no rank hears or tells anything; "" where it is well."""
+        if not self._there:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._server.wait(0.2)
+        code = self._server.poll()
+        if code is not None:
+            return f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+        if process_state(self._server.pid) in ("T", "t"):
+            return "is stopped (a signal or a debugger)"
+        return ""
 
     def _look_at_silent(self) -> None:
         """Ask ranks that gave no answer what they are doing: the kernel's state, and their Python stack."""

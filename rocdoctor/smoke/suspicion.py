@@ -14,9 +14,11 @@ from rocdoctor.smoke.results import Layer
 
 Suspicion = tuple[list[RankRecord], Layer, str]
 _LAYER_OF_KIND: dict[str, Layer] = {
-    "memory": "configuration", "space": "configuration", "device": "device", "collective": "collectives",
-    "link": "link",
+    "memory": "configuration", "space": "configuration", "port": "configuration", "device": "device",
+    "collective": "collectives", "lost-node": "",
 }  # fmt: skip
+# Nothing in a rank sends these to itself: who did it, no layer of ours knows.
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
 
 
 def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> list[Suspicion]:
@@ -60,7 +62,10 @@ def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> lis
         found.append(_nobody(silent) if alike else _silent(behind, ranks))
     if others:
         words = f"every rank waited for the others in vain{where_text(others[0])}: {said(others[0])}"
-        found.append((others, "collectives", words))
+        cut = any("connection reset" in said(one).lower() for one in others) and not any(one.ended for one in ranks)
+        if cut:  # a rank that gives up closes its connections, and one that ends does not go unseen
+            words += "; no rank had ended, so a firewall, or another program that reached its port, may have cut it"
+        found.append((others, "" if cut else "collectives", words))
     return found
 
 
@@ -74,8 +79,11 @@ def _died(died: Sequence[RankRecord]) -> Suspicion:
             signal.Signals(first.exit_signal).name if first.exit_signal in list(signal.Signals) else first.exit_signal
         )
         how = f"was ended by signal {first.exit_signal} ({name})"
-        if first.exit_signal == signal.SIGKILL:
-            layer, how = "configuration", how + "; the kernel does this when memory runs out (see the kernel log)"
+        if first.exit_signal in _FROM_OUTSIDE:
+            who = "somebody, a batch system or a service manager"
+            if first.exit_signal == signal.SIGKILL:
+                who = f"the kernel when memory ran out (sudo dmesg, or memory.events of its cgroup, tell it), or {who}"
+            layer, how = "", f"{how} from outside: by {who}"
         elif first.exit_signal == signal.SIGBUS:
             layer, how = "configuration", how + "; a full /dev/shm does this"
     last = first.log.splitlines()[-1] if first.log and first.exit_signal == signal.SIGABRT else ""

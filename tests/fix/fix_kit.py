@@ -127,4 +127,4 @@ def done(changes: Sequence[Change], place: Place) -> tuple[list[Done], Journal]:
 def undone(folder: Path, place: Place) -> list[Done]:
     """Undo a run as the command does."""
     with alone(place.state, place.uid):
-        return undo(opened(folder, place.uid, place.root), place)
+        return undo(opened(folder, place), place)

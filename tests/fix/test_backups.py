@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rocdoctor.change import Unset, joining
+from rocdoctor.change import KernelValue, Unset, joining
+from rocdoctor.cli import run
+from rocdoctor.commands import fix
+from rocdoctor.fixes import journal as journal_module
+from rocdoctor.fixes.apply import undo
 from rocdoctor.fixes.files import Refused, look
 from rocdoctor.fixes.files import replace as put
 from rocdoctor.fixes.journal import alone, opened
+from rocdoctor.fixes.known import is_startup
 from tests.fix.fix_kit import Scratch, done, tree, undone
 
 _UNSET = (Unset("HSA_OVERRIDE_GFX_VERSION"),)
@@ -36,25 +46,28 @@ def test_a_folder_that_others_could_have_made_is_not_undone(scratch: Scratch) ->
         journal.folder.chmod(0o700)
         (journal.folder / "list.json").chmod(0o600)
     with pytest.raises(Refused, match="belongs to somebody else"):
-        opened(journal.folder, os.geteuid() + 1, place.root)
+        opened(journal.folder, replace(place, uid=os.geteuid() + 1))
     with pytest.raises(Refused, match="no folder of rocdoctor fix"):
-        opened(scratch.home, place.uid, place.root)
+        opened(scratch.home, place)
     link = scratch.state / "link"
     link.symlink_to(journal.folder)
-    with pytest.raises(Refused, match="no folder of rocdoctor fix"):
-        opened(link, place.uid, place.root)
+    with pytest.raises(Refused, match="a symbolic link"):
+        opened(link, place)
     with pytest.raises(Refused, match="another machine's root"):
-        opened(journal.folder, place.uid, Path("/elsewhere"))
+        opened(journal.folder, replace(place, root=Path("/elsewhere")))
     assert tree(scratch.root) == before
 
 
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("path", "../../etc/passwd", "damaged"), ("path", "/home/../etc/passwd", "damaged"),
+        ("path", "../../etc/passwd", "never does"), ("path", "/home/../etc/passwd", "never does"),
         ("kind", "shell", "damaged"),
         ("copies", [{"path": "/x", "copy": "../../../etc/shadow"}], "damaged"), ("copies", 3, "damaged"),
-        ("words", [["rm"]], "damaged"),
+        ("words", [["rm"]], "damaged"), ("copies", [], "never does"), ("undo", "x", "damaged"),
+        ("state", "x", "damaged"), ("check", None, "damaged"),
+        ("copies", [{"path": "/x", "copy": "copy-1", "digest": "0" * 64, "mode": "s", "mtime_ns": 0}], "damaged"),
+        ("copies", [{"path": "/x", "copy": "copy-1", "digest": "0" * 64, "mode": 0, "mtime_ns": "t"}], "damaged"),
     ],
 )  # fmt: skip
 def test_a_damaged_list_is_refused(scratch: Scratch, key: str, value: object, words: str) -> None:
@@ -65,10 +78,10 @@ def test_a_damaged_list_is_refused(scratch: Scratch, key: str, value: object, wo
     data["entries"][0][key] = value
     file.write_text(json.dumps(data))
     with pytest.raises(Refused, match=words):
-        opened(journal.folder, place.uid, place.root)
+        opened(journal.folder, place)
     file.write_text("{")
     with pytest.raises(Refused, match="damaged"):
-        opened(journal.folder, place.uid, place.root)
+        opened(journal.folder, place)
 
 
 def test_a_list_with_another_command_runs_nothing(scratch: Scratch) -> None:
@@ -80,9 +93,203 @@ def test_a_list_with_another_command_runs_nothing(scratch: Scratch) -> None:
     data["entries"][0]["undo"] = [["rm", "-rf", "/"]]
     file.write_text(json.dumps(data))
     scratch.calls.clear()
-    (result,) = undone(journal.folder, place)
-    assert not result.ok
+    with pytest.raises(Refused, match="entry 1 names what rocdoctor fix never does"):
+        undone(journal.folder, place)
     assert scratch.calls == []
+
+
+_NEVER: tuple[tuple[str, object], ...] = (
+    ("undo", [["usermod", "-o", "-u", "0", "nobody"]]),
+    ("undo", [["gpasswd", "-d", "bob", "render"]]),
+    ("undo", [["gpasswd", "-d", "alice", "video"]]),
+    ("undo", [["mount", "-o", "remount,size=1", "/dev/shm"]]),
+    ("undo", [["gpasswd", "-d", "-R", "render"]]),
+    ("undo", [["mount", "--bind", "/tmp/x", "/etc"]]),
+    ("words", ["usermod", "-aG", "sudo", "alice"]),
+    ("words", ["usermod", "-aG", "render", "-p", "x", "alice"]),
+    ("words", ["udevadm", "trigger", "--subsystem-match=kfd"]),
+    ("words", ["usermod"]),
+    ("words", []),
+    ("copies", [{"path": "/bin/sh", "copy": "", "digest": "", "mode": 0o4755, "mtime_ns": 0}]),
+    ("path", "/etc/shadow"),
+)
+
+
+@pytest.mark.parametrize(("key", "value"), _NEVER)
+def test_what_no_fix_does_is_not_taken_back_either(scratch: Scratch, key: str, value: object) -> None:
+    """A list that somebody else wrote gets no more from us than we would have written."""
+    scratch.groups()
+    place = scratch.place(privileged=True)
+    _, journal = done([joining(("render",))], place)
+    _rewritten(journal.folder, {key: value})
+    before = tree(scratch.root)
+    scratch.calls.clear()
+    with pytest.raises(Refused, match="never does"):
+        undone(journal.folder, place)
+    assert (scratch.calls, tree(scratch.root)) == ([], before)
+
+
+@pytest.mark.parametrize("path", ["/proc/sys/kernel/core_pattern", "/sys/kernel/uevent_helper", "/etc/shadow"])
+def test_no_other_word_of_the_kernel_is_written(scratch: Scratch, path: str) -> None:
+    place = scratch.place(privileged=True)
+    _, journal = done([KernelValue("/proc/sys/kernel/numa_balancing", "0")], place)
+    for changes in ({"path": path}, {"old": "|/tmp/x %P"}):
+        _rewritten(journal.folder, changes)
+        with pytest.raises(Refused, match="never does"):
+            undone(journal.folder, place)
+    assert (scratch.root / "proc/sys/kernel/numa_balancing").read_text() == "0\n"
+
+
+@pytest.mark.parametrize("path", ["/etc/shadow", "/home/alice/.ssh/authorized_keys", "/etc/profile.d/deep/x.sh"])
+def test_no_file_but_a_start_up_file_is_put_back(scratch: Scratch, path: str) -> None:
+    place = scratch.place()
+    _, journal = done(_UNSET, place)
+    data = json.loads((journal.folder / "list.json").read_text())["entries"][0]
+    data["copies"][0]["path"] = path
+    _rewritten(journal.folder, {"path": path, "copies": data["copies"]})
+    with pytest.raises(Refused, match="never does"):
+        undone(journal.folder, place)
+
+
+def test_start_up_files_are_known_by_their_path() -> None:
+    """Also in a home whose name means something in a pattern."""
+    for path in ("/home/a[b]/.bashrc", "/home/a[b]/.config/environment.d/x.conf", "/etc/profile.d/a.sh"):
+        assert is_startup(path, "/home/a[b]")
+    for path in ("/home/ab/.bashrc", "/home/a[b]/.ssh/rc", "/etc/profile.d/../shadow", "/etc/profile.d/a/b.sh", ""):
+        assert not is_startup(path, "/home/a[b]")
+
+
+def _rewritten(folder: Path, changes: Mapping[str, object]) -> None:
+    file = folder / "list.json"
+    data = json.loads(file.read_text())
+    data["entries"][0].update(changes)
+    file.write_text(json.dumps(data))
+
+
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_read(
+    scratch: Scratch, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Whoever may write above it exchanges it between any two looks; what was judged is what is read and written."""
+    place = scratch.place()
+    _, journal = done(_UNSET, place)
+    aside, other = scratch.state / "aside", scratch.state / "other"
+    shutil.copytree(journal.folder, other)
+    _rewritten(other, {"check": "theirs"})
+    theirs = tree(other)
+    real = os.open
+    flips: list[Path] = []
+
+    def flipping(path: object, *args: object, **kwargs: object) -> int:
+        descriptor = real(path, *args, **kwargs)  # type: ignore[arg-type]
+        if not flips and Path(str(path)).name == journal.folder.name:
+            flips.append(journal.folder.rename(aside))
+            journal.folder.symlink_to(other)
+        return descriptor
+
+    monkeypatch.setattr(os, "open", flipping)
+    again = opened(journal.folder, place)
+    assert flips and [one.check for one in again.entries] == ["a-check"]
+    assert [one.ok for one in undo(again, place)] == [True]
+    assert tree(other) == theirs
+    with pytest.raises(Refused, match="a symbolic link, which is not followed"):
+        opened(journal.folder, place)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_root_trusts_no_folder_below_one_of_somebody_else(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "privileged", lambda: True)
+    place = scratch.place()
+    _, journal = done(_UNSET, place)
+    os.chown(scratch.state, 12345, -1)
+    try:
+        with pytest.raises(Refused, match="belongs to user 12345, so what stands in"):
+            opened(journal.folder, place)
+    finally:
+        os.chown(scratch.state, os.geteuid(), -1)
+    assert opened(journal.folder, place).entries
+
+
+# -- damaged lists
+
+_WORDS = st.sampled_from(
+    ("", "a", "/etc/profile", "copy-1", "edit", "kernel", "command", "begun", "\0", "\ud800", "0" * 64)
+)
+_JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _WORDS | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_WORDS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def _damaged(draw: st.DrawFn, raw: object) -> object:
+    """The same with one thing in it exchanged, doubled or taken away."""
+    if isinstance(raw, dict) and raw and draw(st.integers(0, 9)):
+        key = draw(st.sampled_from(sorted(raw)))
+        if not draw(st.integers(0, 7)):
+            return {name: value for name, value in raw.items() if name != key}
+        return {**raw, key: draw(_damaged(raw[key]))}
+    if isinstance(raw, list) and raw and draw(st.integers(0, 9)):
+        at = draw(st.integers(0, len(raw) - 1))
+        how = draw(st.integers(0, 7))
+        return raw[:at] + raw[at + 1 :] if how == 0 else raw + raw[at:] if how == 1 else [
+            *raw[:at], draw(_damaged(raw[at])), *raw[at + 1 :]
+        ]  # fmt: skip
+    return draw(_JUNK)
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, Path, dict[str, object]]:
+    """A machine with a run that did each kind of step."""
+    scratch = Scratch(tmp_path_factory.mktemp("damaged"))
+    scratch.groups()
+    kernel = KernelValue("/proc/sys/kernel/numa_balancing", "0")
+    _, journal = done([*_UNSET, kernel, joining(("render",))], scratch.place(privileged=True))
+    return scratch, journal.folder, json.loads((journal.folder / "list.json").read_text())
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_damaged_list_ends_in_one_sentence(
+    machine: tuple[Scratch, Path, dict[str, object]], data: st.DataObject
+) -> None:  # fmt: skip
+    scratch, folder, good = machine
+    text = json.dumps(data.draw(_damaged(good))).encode()
+    if data.draw(st.booleans()):
+        at = data.draw(st.integers(0, len(text)))
+        text = text[:at] + data.draw(st.binary(max_size=4)) + text[at + data.draw(st.integers(0, 4)) :]
+    (folder / "list.json").write_bytes(text)
+    place = scratch.place(privileged=True)
+    try:
+        journal = opened(folder, place)
+    except Refused as refused:
+        assert "list.json: " in str(refused) or "another machine's root" in str(refused)
+        return
+    for one in undo(journal, place):
+        assert one.said
+    assert {one[0] for one in scratch.calls} <= {"usermod", "gpasswd"}
+
+
+@pytest.mark.parametrize(
+    "text", [b"[" * 200_000, b'{"a":' * 200_000, b"9" * 100_000, b"", b"\xff\xfe", b"nul", b"[]", b'{"entries": [[]]}']
+)
+def test_a_list_of_any_bytes_is_damaged(scratch: Scratch, text: bytes) -> None:
+    place = scratch.place()
+    _, journal = done(_UNSET, place)
+    (journal.folder / "list.json").write_bytes(text)
+    with pytest.raises(Refused, match="damaged"):
+        opened(journal.folder, place)
+
+
+def test_a_damaged_list_is_status_2(
+    scratch: Scratch, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    place = scratch.place()
+    _, journal = done(_UNSET, place)
+    monkeypatch.setattr(fix, "this_machine", lambda: place)
+    (journal.folder / "list.json").write_bytes(b"[" * 200_000)
+    assert run(["fix", "--undo", str(journal.folder)]) == 2
+    assert capsys.readouterr().err.rstrip().endswith("list.json: damaged")
 
 
 def test_a_changed_copy_is_not_put_back(scratch: Scratch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from rocdoctor.change import USER, Change, Command, KernelValue, Unset
 from rocdoctor.facts import Container, Cpus, DeviceNode, Machine, Memory, NumaNode, User
 from rocdoctor.finding import Fix
-from rocdoctor.fixes.steps import PROGRAMS
+from rocdoctor.fixes.known import is_kernel, is_undoing
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, u
 
 _TWO = (amd_gpu(0), amd_gpu(1))
@@ -116,9 +116,12 @@ def _consistent(fix: Fix) -> None:
             assert fix.command == f"unset {change.name}"
         elif isinstance(change, KernelValue):
             assert change.value in fix.command.replace("=", " ").split()
-            assert change.path.startswith(("/sys/", "/proc/sys/"))
+            assert is_kernel(change.path.replace("*", "0"), change.value)
         else:
             assert isinstance(change, Command)
             assert list(change.words) == words
-            assert {words[0], *(undo[0] for undo in change.undo)} <= PROGRAMS
+            typed, *undo = (
+                tuple("alice" if word == USER else word for word in one) for one in (change.words, *change.undo)
+            )
+            assert is_undoing(typed, undo, change.changes)
             assert all((USER in words) == (USER in undo) for undo in change.undo)

@@ -9,8 +9,8 @@ import pytest
 
 from rocdoctor.change import Unset, joining
 from rocdoctor.cli import run
-from rocdoctor.fixes import journal
 from rocdoctor.fixes.files import Refused
+from rocdoctor.fixes.journal import Folder
 from rocdoctor.fixes.place import Outcome
 from tests.fix.fix_kit import Scratch, changed, done, tree, undone
 
@@ -24,15 +24,15 @@ def scratch(tmp_path: Path) -> Scratch:
 
 def _full_after(monkeypatch: pytest.MonkeyPatch, writes: int) -> None:
     """A disk on which so many files more can be written."""
-    real, left = journal._put, [writes]
+    real, left = Folder.put, [writes]
 
-    def put(path: Path, data: bytes) -> None:
+    def put(folder: Folder, name: str, data: bytes) -> None:
         left[0] -= 1
         if left[0] < 0:
             raise Refused("no space")
-        real(path, data)
+        real(folder, name, data)
 
-    monkeypatch.setattr(journal, "_put", put)
+    monkeypatch.setattr(Folder, "put", put)
 
 
 def test_a_step_that_was_done_is_no_failure_when_the_disk_is_full_afterwards(

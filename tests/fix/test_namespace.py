@@ -174,7 +174,7 @@ with alone(place.state, place.uid):
         print(journal.folder)
     else:
         from pathlib import Path
-        results = undo(opened(Path(sys.argv[1]), place.uid, place.root), place)
+        results = undo(opened(Path(sys.argv[1]), place), place)
     print([one.said for one in results if not one.ok], file=sys.stderr)
     sys.exit(0 if all(one.ok for one in results) else 1)
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import shlex
 import subprocess
@@ -14,7 +15,9 @@ import pytest
 from rocdoctor.collect.run import collect_run
 from rocdoctor.host.open import InputError, add_answers, open_evidence
 from rocdoctor.host.text import open_text
+from tests.kit import ROOT
 from tests.run_kit import RAISED, dump, entry
+from tests.shell_box import BASH, needs_bash
 
 ONE = dump([entry(1), entry(2, state="started")])
 OTHER = dump([entry(1)])
@@ -74,16 +77,22 @@ def test_a_pickle_is_answered_with_a_command_that_works(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="never loaded") as raised:
         open_evidence(str(tmp_path / "nccl_trace_rank_0"))
     words = str(raised.value)
-    words = words[words.index("python3 -c") : words.index(" > fr.json")]
-    program, glob = shlex.split(words)[2:]
+    words = words[words.index("python3 -I -c") : words.index(" | rocdoctor read -")]
+    program, glob = shlex.split(words)[3:]
     assert glob == "nccl_trace_rank_*"
-    command = [sys.executable, "-c", program, *sorted(str(path) for path in tmp_path.glob(glob))]
+    command = [sys.executable, "-I", "-c", program, *sorted(str(path) for path in tmp_path.glob(glob))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert [one.rank for one in collect_run(open_text(done.stdout, "fr.json")).records] == [0, 1]
     with pytest.raises(InputError, match="never loaded"):
         open_evidence(str(tmp_path))
     with pytest.raises(InputError, match="never loaded"):
         add_answers(open_text("all is well", "empty"), [str(tmp_path / "nccl_trace_rank_1")])
+
+
+_HOSTILE_MODULES = (
+    "json", "pickle", "sys", "os", "site", "usercustomize", "sitecustomize", "encodings", "codecs", "struct", "re",
+    "_compat_pickle", "copyreg",
+)  # fmt: skip
 
 
 class _Runs:
@@ -96,9 +105,45 @@ def test_the_command_runs_nothing_of_a_hostile_pickle(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps({"entries": _Runs()}, protocol=2))
     with pytest.raises(InputError) as raised:
         open_evidence(str(path))
-    program = shlex.split(str(raised.value).split("at once: ")[1].split(" > fr.json")[0])[2]
-    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
+    program = shlex.split(str(raised.value).split("at once: ")[1].split(" | rocdoctor")[0])[3]
+    done = subprocess.run([sys.executable, "-I", "-c", program, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "this was run" not in done.stdout
+
+
+@needs_bash
+def test_the_command_runs_and_overwrites_nothing_in_the_folder_where_it_is_typed(tmp_path: Path) -> None:
+    """It is typed where the dumps lie, and whoever sent them named all the other files there."""
+    folder, programs, mark = tmp_path / "dumps", tmp_path / "bin", tmp_path / "was run"
+    folder.mkdir()
+    programs.mkdir()
+    (programs / "python3").symlink_to(sys.executable)
+    ours = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from rocdoctor.__main__ import main; main()"
+    command = f'exec {shlex.quote(sys.executable)} -I -c {shlex.quote(ours)} "$@"'
+    (programs / "rocdoctor").write_text(f"#!/bin/sh\n{command}\n")
+    (programs / "rocdoctor").chmod(0o755)
+    for rank, of in enumerate((ONE, OTHER)):
+        (folder / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(of, protocol=2))
+    for name in _HOSTILE_MODULES:
+        (folder / f"{name}.py").write_text(f"open({str(mark)!r}, 'a').write({name!r})\n")
+    for name in ("python3", "rocdoctor"):
+        (folder / name).write_text(f"#!/bin/sh\ntouch {shlex.quote(str(mark))}\n")
+        (folder / name).chmod(0o755)
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    for name in ("fr.json", "out.json", "rocdoctor.txt"):
+        (folder / name).symlink_to(mine)
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(InputError) as raised:
+        open_evidence(str(folder))
+    path = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    done = subprocess.run(
+        [BASH or "bash", "-c", str(raised.value).split("at once: ")[1]], cwd=folder, capture_output=True, text=True,
+        env={"PATH": path, "HOME": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert "rank" in done.stdout, done.stderr
+    assert not mark.exists()
+    assert mine.read_text() == "mine"
+    assert sorted(path.name for path in folder.iterdir()) == before
 
 
 def test_lines_of_a_text_stay_where_they_are_around_a_dump() -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
+import pytest
+
 from rocdoctor.smoke.blame import judge
+from rocdoctor.smoke.nodes.local import ended_early
+from rocdoctor.smoke.nodes.place import Place
 from rocdoctor.smoke.pool import ModeRecord, RankRecord
 
 
@@ -50,6 +55,74 @@ def test_what_breaks_alike_on_all_ranks_is_no_device() -> None:
     one = judge(ModeRecord("mode", 1.0, (_wrong(0, layer="device"), _right(1))))
     every = judge(ModeRecord("mode", 1.0, (_wrong(0, layer="device"), _wrong(1, layer="device"))))
     assert (one.layer, every.layer) == ("device", "framework")
+
+
+def _ended(number: int) -> RankRecord:
+    return RankRecord(1, exit_signal=number, ended_at=1.0)
+
+
+def test_a_signal_from_outside_accuses_no_layer() -> None:
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP):
+        found = judge(ModeRecord("mode", 1.0, (_stuck(0, "all_reduce float32[2]"), _ended(number))))
+        assert (found.named, found.layer) == ((1,), "")
+        assert f"was ended by signal {int(number)} ({number.name}) from outside: by " in found.message
+        assert ("when memory ran out (sudo dmesg" in found.message) == (number is signal.SIGKILL)
+        assert "somebody, a batch system or a service manager" in found.message
+    for number, layer in ((signal.SIGSEGV, "framework"), (signal.SIGBUS, "configuration")):
+        found = judge(ModeRecord("mode", 1.0, (_stuck(0, "all_reduce float32[2]"), _ended(number))))
+        assert (found.layer, "outside" in found.message) == (layer, False)
+
+
+def _failed(rank: int, kind: str, message: str) -> RankRecord:
+    return RankRecord(rank, result={"state": "crashed", "kind": kind, "message": message}, at=1.0)
+
+
+def test_a_node_that_falls_silent_is_no_link_between_gpus() -> None:
+    words = "Node 1 at 10.0.0.2 has not been heard of for 5 s"
+    lost = _failed(1, "lost-node", words)
+    lost.node = 1
+    found = judge(ModeRecord("mode", 1.0, (_stuck(0, "all_reduce float32[2]"), lost)))
+    assert (found.named, found.layer) == ((1,), "")
+    assert words in found.message
+
+
+def test_a_connection_that_was_cut_although_no_rank_ended_accuses_no_library() -> None:
+    reset = [_failed(rank, "victim", "RuntimeError: [gloo] Connection reset by peer [10.0.0.1]:1") for rank in (0, 1)]
+    found = judge(ModeRecord("start", 1.0, tuple(reset)))
+    assert found.layer == ""
+    assert (
+        "no rank had ended, so a firewall, or another program that reached its port, may have cut it" in found.message
+    )
+    late = [_failed(rank, "victim", "RuntimeError: Timed out waiting 1000ms for recv") for rank in (0, 1)]
+    assert judge(ModeRecord("start", 1.0, tuple(late))).layer == "collectives"
+    assert "firewall" not in judge(ModeRecord("start", 1.0, (*reset, _ended(9)))).message
+
+
+def test_without_the_process_that_starts_them_no_rank_is_accused() -> None:
+    silent = tuple(RankRecord(rank, silent=True) for rank in range(2))
+    found = judge(ModeRecord("mode", 1.0, silent, True, "is stopped (a signal or a debugger)"))
+    assert (found.state, found.named, found.layer) == ("crashed", (), "")
+    assert found.message == "the process that starts the ranks and speaks with them is stopped (a signal or a debugger)"
+
+
+_TORCHRUN = (
+    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. "
+    "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use"
+)
+_OLD_TORCHRUN = "[c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use)."
+
+
+@pytest.mark.parametrize("log", [_TORCHRUN, _OLD_TORCHRUN, f"RuntimeError: x\n{_OLD_TORCHRUN}\nmore"])
+def test_a_port_that_was_taken_after_the_meeting_is_named(log: str) -> None:
+    told = ended_early(log.splitlines()[0], log, Place(0, 2, "10.0.0.1", 29500))
+    assert told["kind"] == "port"
+    assert told["message"].startswith("port 29500 of node 0, that of --rdzv, was taken by another program")
+    found = judge(ModeRecord("start", 1.0, (_failed(0, **told), _stuck(1, ""))))
+    assert (found.layer, found.named) == ("configuration", (0,))
+    for place in (Place(0, 2, "10.0.0.1", 29501), Place(1, 2, "10.0.0.1", 29500)):
+        assert ended_early("words", log, place) == {
+            "kind": "error", "message": "torchrun ended before its ranks had begun: words"
+        }  # fmt: skip
 
 
 def _stuck(rank: int, call: str) -> RankRecord:

@@ -39,7 +39,7 @@ FAULTS: tuple[Case, ...] = (
 MORE: tuple[Case, ...] = (
     ("checkpoint-moment", 1, "checkpoint", 2, "fail", (1,), "configuration", "head.weight, exp_avg, written"),
     ("checkpoint-no-moments", "all", "checkpoint", 2, "fail", (0, 1), "framework", "all values are zero"),
-    ("checkpoint-dies", 1, "checkpoint", 4, "crashed", (1,), "configuration", "SIGKILL"),
+    ("checkpoint-dies", 1, "checkpoint", 4, "crashed", (1,), "", "SIGKILL"),
     ("fsdp2-splits-nothing", "all", "checkpoint", 2, "fail", (0, 1), "framework", "is not split among the ranks"),
     ("checkpoint-file", 2, "checkpoint-shapes", 4, "fail", (2,), "configuration", "written and read back"),
     ("checkpoint-read", 1, "checkpoint-shapes", 3, "fail", (1,), "framework", "a model that is not split"),

@@ -54,6 +54,27 @@ def test_what_is_no_key_is_refused(key: str) -> None:
     assert key == "" or key not in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["root:$6$abc:19000:0:99999:7:::\n" * 3, "", "short", "\xff" * 40])
+def test_no_change_is_advised_of_a_file_that_holds_no_key(tmp_path: Path, text: str) -> None:
+    """``--key-file /etc/shadow`` must not end in words that say to change the mode of that file."""
+    file = tmp_path / "shadow"
+    file.write_text(text)
+    file.chmod(0o640)
+    with pytest.raises(SecretError, match="shadow is no file for a key: others can read or write it") as caught:
+        given(None, str(file), {})
+    assert "chmod" not in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_no_change_is_advised_of_a_file_of_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "key"
+    file.write_text(KEY)
+    file.chmod(0o640)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SecretError, match="is no file for a key"):
+        given(None, str(file), {})
+
+
 @pytest.mark.parametrize(
     ("mode", "words"), [(0o640, "chmod 600"), (0o604, "chmod 600"), (0o620, "chmod 600"), (0o000, ""), (0o600, "")]
 )

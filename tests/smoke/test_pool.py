@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from rocdoctor.smoke.blame import judge
 from rocdoctor.smoke.pool import Pool, PoolError
 from tests.smoke import kit
 
@@ -16,7 +19,8 @@ pytest.importorskip("torch")
 @pytest.mark.parametrize(
     ("fault", "layer", "words"),
     [
-        ("sigkill", "configuration", "SIGKILL"),
+        ("sigkill", "", "SIGKILL) from outside: by the kernel when memory ran out"),
+        ("sigterm", "", "(SIGTERM) from outside: by somebody"),
         ("sigsegv", "framework", "SIGSEGV"),
         ("sigstop", "configuration", "stopped"),
         ("exit-0", "framework", "exit status 0 before the test was done"),
@@ -41,6 +45,20 @@ def test_a_rank_that_only_comes_late_is_named() -> None:
     assert (result.state, result.layer, result.named) == ("fail", "configuration", (1,)), result.message
     assert "kept the others waiting" in result.message
     assert max(result.max_error["grad"], result.max_error["loss"]) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGSTOP, "is stopped (a signal or a debugger)"), (signal.SIGKILL, "ended by signal 9")],
+)
+def test_a_server_that_is_stopped_or_killed_is_no_fault_of_a_rank(number: signal.Signals, words: str) -> None:
+    with Pool(sys.executable) as pool:
+        assert judge(pool.start(2, "gloo", "cpu", 10.0, 60.0)).state == "pass"
+        os.kill(pool._server.pid, number)
+        found = judge(pool.run("ddp", 3.0))
+    assert (found.state, found.layer, found.named) == ("crashed", "", ()), found.message
+    assert "the process that starts the ranks" in found.message and words in found.message
+    assert kit.processes() == []
 
 
 def test_a_pool_goes_on_after_a_loss() -> None:

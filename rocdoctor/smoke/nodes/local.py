@@ -27,6 +27,9 @@ from rocdoctor.smoke.worker import board
 
 _STACK_S = 0.15
 _EXIT_S = 2.0  # torchrun looks at its workers ten times a second
+# "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE", before "failed to bind to [::]:29500 (errno: 98 - Address
+# already in use)".
+_TAKEN = regex(r"(?:\bport: |[\]\d]:)(\d{1,5})\b[^\n]{0,200}(?:EADDRINUSE|[Aa]ddress already in use)")
 _TABLE = regex(r"exitcode\s{0,8}: (-?\d{1,5}) \(pid: (\d{1,10})\)")
 
 
@@ -38,6 +41,17 @@ class _Rank:
     rank: int = -1
     pid: int = 0
     rest: bytes = b""
+
+
+def ended_early(words: str, log: str, place: Place) -> dict[str, str]:
+    """(kind, message) of a torchrun that ended before its ranks had begun; ``words``: its last error."""
+    if place.node == 0 and str(place.port) in _TAKEN.findall(log):
+        message = (
+            f"port {place.port} of node 0, that of --rdzv, was taken by another program after the nodes had met: end "
+            f"it (ss -ltnp sport = :{place.port} shows it), or give another port in --rdzv on all nodes ({words})"
+        )
+        return {"kind": "port", "message": message[:400]}
+    return {"kind": "error", "message": f"torchrun ended before its ranks had begun: {words}"[:400]}
 
 
 class Local:
@@ -162,11 +176,7 @@ class Local:
         lines = processes.tail(self._here / "torchrun.log", 60).splitlines()
         errors = [line.strip() for line in lines if re.match(r"[\w.]{0,80}(Error|Exception)\b", line.strip())]
         words = errors[-1] if errors else (lines[-1] if lines else f"status {self._launcher.returncode}")
-        record = {
-            "state": "crashed",
-            "kind": "error",
-            "message": f"torchrun ended before its ranks had begun: {words}"[:400],
-        }
+        record = {"state": "crashed", **ended_early(words, "\n".join(lines), self._place)}
         at = time.monotonic()
         return [{"event": "not-ready", "rank": rank, "at": at, **record} for rank in missing]
 

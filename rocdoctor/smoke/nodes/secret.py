@@ -61,9 +61,13 @@ def _read(path: Path, links: bool) -> str:
                 raise SecretError(f"{path} is not a regular file")
             if seen.st_uid not in (os.geteuid(), 0):
                 raise SecretError(f"{path} belongs to another user")
+            text = stream.read(_MOST_BYTES).decode("ascii", errors="replace")
             if seen.st_mode & 0o077:
-                raise SecretError(f"others can read or write it: chmod 600 {shlex.quote(str(path))}")
-            return stream.read(_MOST_BYTES).decode("ascii", errors="replace")
+                # Advice to change a file is for a key of this user's alone: it may be any file of the system.
+                if _FORM.fullmatch(text.strip()) and seen.st_uid == os.geteuid():
+                    raise SecretError(f"others can read or write it: chmod 600 {shlex.quote(str(path))}")
+                raise SecretError(f"{path} is no file for a key: others can read or write it")
+            return text
     except OSError as error:
         raise SecretError(f"{path}: {error.strerror}") from None
 

@@ -54,7 +54,7 @@ class Team:
         self._ranks = {rank: RankRecord(rank, node=rank // self._per_node) for rank in range(world)}
         if self._lost:
             for one in self._ranks.values():
-                one.result = {"state": "crashed", "kind": "link", "message": next(iter(self._lost.values()))}
+                one.result = {"state": "crashed", "kind": "lost-node", "message": next(iter(self._lost.values()))}
             return ModeRecord("start", 0.0, tuple(self._ranks.values()))
         plan = {"per_node": self._per_node, "backend": backend, "device": device, "timeout_s": timeout_s}
         self._say(do="start", **plan)
@@ -167,7 +167,7 @@ class Team:
         """Ranks of a lost node give no more answers."""
         for one in self._ranks.values():
             if one.node == node and one.result is None and not one.ended:
-                one.result = {"state": "crashed", "kind": "link", "message": self._lost[node]}
+                one.result = {"state": "crashed", "kind": "lost-node", "message": self._lost[node]}
                 one.at = time.monotonic()
 
     def _look(self) -> None:
