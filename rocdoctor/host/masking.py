@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Mapping
 
 from rocdoctor.host.masking_blocks import mask_blocks
-from rocdoctor.host.masking_coded import KnownValues, mask_coded
+from rocdoctor.host.masking_coded import KnownValues, mask_coded, mask_spelled
 from rocdoctor.host.masking_ids import (
     Pseudonyms,
     bare_numbers,
@@ -136,6 +136,7 @@ class Masker:
         if len(text) <= 200:
             text = mask_whole_answer(text, self._pseudonyms, question)
         text = mask_blocks(text, self._tables, self._note)
+        text = self._names.mask_columns(text)
         lines = text.split("\n")
         for _ in range(_MOST_PASSES):
             missing = [line for line in lines if line not in self._lines]
@@ -156,6 +157,7 @@ class Masker:
         present = self._tables.words_in(text.lower())
         text = mask_secrets(text, self._tables, self._note, present)
         text = mask_coded(text, self._tables, self._pseudonyms.note)
+        text = mask_spelled(text, self._tables, self._note)
         text = self._values.mask(text, self._pseudonyms.note)
         text = mask_ids(text, self._pseudonyms)
         text = self._names.mask(text, present)
