@@ -378,18 +378,19 @@ class Names:
 
     def _found_host(self, value: str) -> str:
         """A name that its place says is a host; an unmistakable one is masked everywhere from here on."""
+        if _TOKEN.fullmatch(value):
+            return value
         short, _, domain = value.lower().partition(".")
         if is_public(value.lower(), self._public):
             return value
         if (
             "." in domain
             and not domain.replace(".", "").isdigit()
-            and not _TOKEN.fullmatch(value)
             and not _TOKEN.fullmatch(domain)
         ):
             self._add(domain, "domain")
         telling = "-" in short or any(char.isdigit() for char in short)
-        if len(short) >= 4 and telling and self._is_bare(short) and not _TOKEN.fullmatch(value):
+        if len(short) >= 4 and telling and self._is_bare(short):
             self._add(short, "host")
         return self._host_token(value)
 

@@ -210,5 +210,7 @@ def _full(match: re.Match[str], host: Replace, public: Collection[str]) -> str:
 
 def is_public(name: str, public: Collection[str]) -> bool:
     """Whether a host is one of a public domain, or that domain."""
-    labels = name.rstrip(".").split(".")
-    return any(".".join(labels[at:]) in public for at in range(len(labels)))
+    name = name.rstrip(".")
+    while name and name not in public:
+        name = name.partition(".")[2]
+    return bool(name)
