@@ -14,7 +14,19 @@ from rocdoctor.lazy_re import regex
 Replaced = Callable[[str, str], str]
 
 # One of these stands in every first line; in the case in which tools write them.
-_MARKS = ("USER", "User", "user command", "UID ", "NODELIST", "NodeList", "HOST_NAME", "HOSTNAMES", " NODE ", "ROLES", "OWNER")
+_MARKS = (
+    "USER",
+    "User",
+    "user command",
+    "UID ",
+    "NODELIST",
+    "NodeList",
+    "HOST_NAME",
+    "HOSTNAMES",
+    " NODE ",
+    "ROLES",
+    "OWNER",
+)
 _LONGEST_HEAD = 300
 _MOST_ROWS = 5000
 _LEAST_BESIDE = 2
@@ -33,12 +45,13 @@ _FIRST_LINES = 5
 _MOST_ANSWERS = 20000
 # What is numbered and is no machine.
 _DEVICES = frozenset((
-    "layer", "layers", "stage", "expert", "actor", "learner", "step", "epoch", "iter", "iteration", "chunk", "shard", "replica",
-    "tile", "lane", "sd", "sda", "md", "dm", "bond", "veth", "tun", "tap", "br", "vlan", "wlan", "usb", "hwmon", "i2c", "loop",
-    "zram", "sr", "irq", "dimm", "channel", "chan", "bank", "hipdevice", "xcd", "xcp", "aid", "iod", "hbm", "hca", "rdma",
-    "roce", "qp", "mlx", "cxl", "acpi", "thermal", "sensor", "temp", "fan", "in", "conv", "fc", "linear", "norm", "attn", "head",
-    "param", "params", "var", "arg", "item", "row", "col", "line", "section", "level", "round", "trial", "seed", "fold", "batch",
-    "case", "test", "check", "rule", "kernel", "stream", "pool", "buffer", "partition", "numa", "socket", "dev", "drm", "hub",
+    "layer", "layers", "stage", "expert", "actor", "learner", "step", "epoch", "iter", "iteration", "chunk",
+    "shard", "replica", "tile", "lane", "sd", "sda", "md", "dm", "bond", "veth", "tun", "tap", "br", "vlan", "wlan",
+    "usb", "hwmon", "i2c", "loop", "zram", "sr", "irq", "dimm", "channel", "chan", "bank", "hipdevice", "xcd",
+    "xcp", "aid", "iod", "hbm", "hca", "rdma", "roce", "qp", "mlx", "cxl", "acpi", "thermal", "sensor", "temp",
+    "fan", "in", "conv", "fc", "linear", "norm", "attn", "head", "param", "params", "var", "arg", "item", "row",
+    "col", "line", "section", "level", "round", "trial", "seed", "fold", "batch", "case", "test", "check", "rule",
+    "kernel", "stream", "pool", "buffer", "partition", "numa", "socket", "dev", "drm", "hub",
 ))  # fmt: skip
 
 
@@ -152,9 +165,7 @@ def _under(
     }
 
 
-def _row(
-    row: str, spans: list[tuple[int, int]], wanted: Mapping[int, str], fixed: bool, replaced: Replaced
-) -> str:
+def _row(row: str, spans: list[tuple[int, int]], wanted: Mapping[int, str], fixed: bool, replaced: Replaced) -> str:
     words = [match.span() for match in _WORD.finditer(row)]
     places: list[tuple[int, int, str]] = []
     for number, kind in wanted.items():
@@ -213,4 +224,4 @@ def _answers(text: str, common: Collection[str], replaced: Replaced) -> str:
 
 def _may_be_host(stem: str, common: Collection[str]) -> bool:
     words = re.findall(r"[a-z]+", stem.lower())
-    return len(words) > 1 and "node" in words or not any(word in _DEVICES or word in common for word in words)
+    return (len(words) > 1 and "node" in words) or not any(word in _DEVICES or word in common for word in words)

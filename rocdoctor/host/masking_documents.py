@@ -23,7 +23,9 @@ _RULE = regex(r"[\s|+:=_\u2500-\u257f-]*")
 _CELL_NAME = regex(r"[\s\"'`*]{0,40}(?P<n>[A-Za-z][\w .-]{0,40}?)[\s\"'`*]{0,40}")
 _QUOTES = " \t\r\"'`*"
 
-_IS_SECRET = regex(r"(?:^|[\s{,])[\"']?kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?(?:Sealed)?Secret(?:List)?(?![\w-])", re.MULTILINE)
+_IS_SECRET = regex(
+    r"(?:^|[\s{,])[\"']?kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?(?:Sealed)?Secret(?:List)?(?![\w-])", re.MULTILINE
+)
 _DATA = regex(r"(?P<i>[ \t]{0,80})(?:- )?(?:stringData|data):[ \t]{0,8}\r?")
 _ENTRY = regex(r"(?P<k>[ \t]{1,80}(?:- )?[\"']?[\w./-]{1,253}[\"']?:[ \t]{1,8})(?P<s>\S.{0,100000})")
 _OPENER = regex(r"[|>][+-]?\d?|\{\}|null|\"\"|''")
@@ -76,14 +78,16 @@ def _secret(lines: list[str], start: int, end: int, tables: MaskingTables, note:
         if depth is not None and line.strip() and indent <= depth:
             depth = None
         if depth is None:
-            data = _DATA.fullmatch(line)
-            depth = indent + (2 if data and "- " in line else 0) if data else None
+            deeper = 2 if "- " in line else 0
+            depth = indent + deeper if _DATA.fullmatch(line) is not None else None
         elif entry := _ENTRY.fullmatch(line.rstrip("\r")):
             value = entry["s"].strip()
             if not _OPENER.fullmatch(value):
                 quote = value[0] if value[0] in "\"'" and value[-1] == value[0] and len(value) > 1 else ""
                 inner = value[1:-1] if quote else value
-                lines[at] = entry["k"] + quote + _replaced(inner, tables, note) + quote + ("\r" if line[-1:] == "\r" else "")
+                lines[at] = (
+                    entry["k"] + quote + _replaced(inner, tables, note) + quote + ("\r" if line[-1:] == "\r" else "")
+                )
         elif line.strip():
             lines[at] = line[:indent] + _replaced(line.strip(), tables, note)
 
@@ -154,12 +158,11 @@ def mask_columns(text: str, heads: list[tuple[int, int]], tables: MaskingTables,
             stop = stop if stop >= 0 else len(text)
             row = text[at:stop]
             cells = row.split(sign)
-            if len(cells) != len(kinds) and not _RULE.fullmatch(row) or not row.strip():
+            if (len(cells) != len(kinds) and not _RULE.fullmatch(row)) or not row.strip():
                 break
             if len(cells) == len(kinds) and not _RULE.fullmatch(row):
                 made = sign.join(
-                    _cell(cell, kind, tables, note) if kind else cell
-                    for cell, kind in zip(cells, kinds, strict=True)
+                    _cell(cell, kind, tables, note) if kind else cell for cell, kind in zip(cells, kinds, strict=True)
                 )
                 if made != row:
                     out += [text[position:at], made]

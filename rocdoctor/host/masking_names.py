@@ -43,7 +43,21 @@ SERVICES = frozenset((
 ))  # fmt: skip
 # What jobs, partitions and queues are called everywhere.
 _USUAL = frozenset(
-    ("normal", "batch", "extern", "interactive", "bash", "sh", "long", "short", "standard", "wrap", "express", "all", "none")
+    (
+        "normal",
+        "batch",
+        "extern",
+        "interactive",
+        "bash",
+        "sh",
+        "long",
+        "short",
+        "standard",
+        "wrap",
+        "express",
+        "all",
+        "none",
+    )
 )
 _BUILDERS = {"buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"}
 # Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
@@ -383,11 +397,7 @@ class Names:
         short, _, domain = value.lower().partition(".")
         if is_public(value.lower(), self._public):
             return value
-        if (
-            "." in domain
-            and not domain.replace(".", "").isdigit()
-            and not _TOKEN.fullmatch(domain)
-        ):
+        if "." in domain and not domain.replace(".", "").isdigit() and not _TOKEN.fullmatch(domain):
             self._add(domain, "domain")
         telling = "-" in short or any(char.isdigit() for char in short)
         if len(short) >= 4 and telling and self._is_bare(short):

@@ -17,12 +17,10 @@ Replace = Callable[[str], str]
 _PART = r"[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60}"
 _HOME = regex(
     rf"(?<![A-Za-z0-9_.~-])(?P<k>(?:/[A-Za-z0-9_.-]{{1,40}}){{0,3}}/(?:homes?\d{{0,2}}|users|Users|people|jusers)/"
-    rf"(?:[a-z]/(?={_PART})|hcoda\d/\d{{1,2}}/)?)(?P<s>{_PART})(?:(?P<m>/)(?P<t>{_PART})(?=/))?"
+    rf"(?:(?P<i>[a-z])/(?=(?P=i)[\w.-]{{2}}|user-\d)|hcoda\d/\d{{1,2}}/)?)(?P<s>{_PART})(?:(?P<m>/)(?P<t>{_PART})(?=/))?"
 )
 # The same where slashes are escaped, and files and folders that are called like a person.
-_HOME_CODED = regex(
-    r"(?P<k>(?P<z>%2[Ff]|\\{1,2}/)(?:homes?\d{0,2}|[uU]sers)(?P=z))(?P<s>[A-Za-z0-9][\w.@+-]{0,40})"
-)
+_HOME_CODED = regex(r"(?P<k>(?P<z>%2[Ff]|\\{1,2}/)(?:homes?\d{0,2}|[uU]sers)(?P=z))(?P<s>[A-Za-z0-9][\w.@+-]{0,40})")
 _NAMED_LIKE = regex(
     r"(?P<k>/(?:torchinductor_|pytest-of-|hsperfdata_|spool/mail/|var/mail/|spool/cron/(?:crontabs/|tabs/)?|screens?/S-))"
     r"(?P<s>(?!crontabs\b|tabs\b)[A-Za-z][\w.-]{0,40})"
@@ -160,7 +158,8 @@ _PROJECT = regex(r"project_\d{5,12}")
 
 def _leads_to_user(part: str, following: str) -> bool:
     """Whether a folder only sorts those of people: an initial letter, what stands before one, or a number."""
-    return len(part) == 1 or part.isdigit() or (len(part) == 2 and len(following) == 1)
+    initial = len(part) == 1 and len(following) > 2 and following.startswith((part, "user-"))
+    return initial or part.isdigit() or (len(part) == 2 and len(following) == 1)
 
 
 def _numeric(name: str) -> bool:

@@ -29,15 +29,13 @@ _USERINFO_SLASH = regex(
 )
 _HARMLESS_USERINFO = {"git", "hg", "svn", "anonymous", USERINFO_TOKEN}
 _XML = regex(
-    r"<(?P<k>[\w:.-]{0,40}(?:password|passwd|secret|token|apikey|api_key|credential)[\w:.-]{0,20})(?:[ \t][^<>\n]{0,200})?>"
-    r"(?:<!\[CDATA\[)?(?P<s>[^<\n]{1,4000}?)(?:\]\]>)?</",
+    r"<(?P<k>[\w:.-]{0,40}(?:password|passwd|secret|token|apikey|api_key|credential)[\w:.-]{0,20})"
+    r"(?:[ \t][^<>\n]{0,200})?>(?:<!\[CDATA\[)?(?P<s>[^<\n]{1,4000}?)(?:\]\]>)?</",
     re.IGNORECASE,
 )
 
 # A quoted word directly behind what was replaced belongs to it.
-_BEHIND = regex(
-    r"(?P<k>masked-[a-z-]{1,40}[\"']?)(?P<q>[\"'`])[^\s\"'`,;)\]}:>/|&<\\=.+][^\"'`\n]{0,400}(?P=q)"
-)
+_BEHIND = regex(r"(?P<k>masked-[a-z-]{1,40}[\"']?)(?P<q>[\"'`])[^\s\"'`,;)\]}:>/|&<\\=.+][^\"'`\n]{0,400}(?P=q)")
 
 
 def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collection[str] | None = None) -> str:

@@ -18,6 +18,7 @@ _JUDGED = 256
 _LONGEST_LIST = 8000
 _LONGEST_INNER_LIST = 300
 _LONGEST_PAIR = 4000
+_LONGEST_HEAD = 400
 
 _LEFT = regex(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
 _KEY_REST = regex(r"[\w.-]{0,40}", re.ASCII)
@@ -28,7 +29,9 @@ _ARGUMENT_GAP = regex(r"[\"']?(?:[ \t]*,)?[ \t]{1,8}|[\"'],")
 # Two quoted words, and two cells of a table.
 _PAIR_GAP = regex(r"[\"'][ \t]{0,8},[ \t]{0,8}(?:default[ \t]{0,4}=[ \t]{0,4})?(?=[urbf]{0,2}[\"'])")
 _CELL_GAP = regex(r"[\"'`*]{0,3}[ \t]{0,80}(?:(?P<b>[|\u2502\u2503\u2551])[ \t]{0,80}|,)[\"'`]{0,2}")
-_CELL = regex(r"[^\s|\u2502\u2503\u2551,\"'`]{2,400}(?=[\"'`]{0,2}[ \t]{0,80}(?:[|\u2502\u2503\u2551,]|$))", re.MULTILINE)
+_CELL = regex(
+    r"[^\s|\u2502\u2503\u2551,\"'`]{2,400}(?=[\"'`]{0,2}[ \t]{0,80}(?:[|\u2502\u2503\u2551,]|$))", re.MULTILINE
+)
 _CELL_BEGIN = regex(r"(?:^|[|\u2502\u2503\u2551])[ \t]{0,80}[\"'`*]{0,3}\Z", re.MULTILINE)
 _CELL_WORDS = regex(
     r"values?|types?|descriptions?|defaults?|meanings?|stat(?:us|e)|users?|usernames?|hosts?|names?|notes?|comments?|"
@@ -52,6 +55,9 @@ _WRAPPER = regex(
 _READS = regex(
     r"(?:[\w.]{0,60}\.)?(?:getenv|get_?pass\w{0,12}|input|prompt\w{0,12}|get|read\w{0,20}|open|load\w{0,20}|"
     r"from_[a-z]{1,20})\([ \t]{0,4}|[A-Za-z_][\w.]{0,60}\[(?=[\"'])"
+)
+_MAKES_TEXT = regex(
+    r"(?:[\w.:]{0,60}[.:])?(?:Secret\w{0,20}|str|[Ss]tring|bytes|unicode|text|repr|Some|Just|Token|of|ok|Ok|quote|format)\("
 )
 _MOST_WRAPPERS = 4
 _MOST_JOINED = 20
@@ -193,6 +199,9 @@ def _paired(
             return None
         if gap["b"] is None and not (variable and "_" in key):
             return None
+        line = text.rfind("\n", max(0, key_start - _LONGEST_HEAD), key_start) + 1
+        if gap["b"] and " " not in gap.group() and text[line : line + 40].lstrip()[:1] != gap["b"]:
+            return None  # alternatives
         cell = _CELL.match(text, gap.end(), min(line_end, gap.end() + _LONGEST_PAIR))
         span = cell.span() if cell else None
         if span and not variable and kind == "strong":  # in a row of two cells
@@ -203,7 +212,12 @@ def _paired(
     if span is None:
         return None
     value = text[span[0] : span[1]]
-    if " " in value or placeholder(value) or value.split(" ", 1)[0] in tables.inert or _NAME_OF_VARIABLE.fullmatch(value):
+    if (
+        " " in value
+        or placeholder(value)
+        or value.split(" ", 1)[0] in tables.inert
+        or _NAME_OF_VARIABLE.fullmatch(value)
+    ):
         return None
     if value.lower() in tables.common_words or "masked-" in value:
         return None
@@ -226,12 +240,14 @@ def _single_span(
 ) -> list[tuple[int, int]]:  # fmt: skip
     """Where the one value of a name stands, if it is a secret."""
     whole_line = kind == "strong" and _at_line_start(text, key_start)
-    begin = _unwrapped(text, separator.end(), min(line_end, separator.end() + _JUDGED))
+    begin = _unwrapped(text, separator.end(), min(line_end, separator.end() + _JUDGED), kind == "strong")
     if begin is None:
         return []
     span = _value(text, begin, min(line_end, begin + _JUDGED), whole_line)
     if span is None:
         return []
+    if kind != "strong" and text[span[1] - 1] in "([{":
+        return []  # an expression
     key = text[key_start:after]
     if key == "pass" and "=" in separator.group() and text[max(0, key_start - 1) : key_start] in (",", ";", "&", "?"):
         kind = "strong"  # an option of a mount, a parameter
@@ -245,8 +261,11 @@ def _single_span(
     return [_value(text, begin, line_end, whole_line) or span]
 
 
-def _unwrapped(text: str, start: int, limit: int) -> int | None:
-    """Where the value itself begins behind tags and constructors; None where it is only said where it is read."""
+def _unwrapped(text: str, start: int, limit: int, any_call: bool) -> int | None:
+    """Where the value itself begins behind tags and constructors; None where it is only said where it is read.
+
+    ``any_call``: whatever is called; the values of names that tell less stand in calls that make texts.
+    """
     at = start
     tagged = start
     for _ in range(_MOST_WRAPPERS):
@@ -258,6 +277,11 @@ def _unwrapped(text: str, start: int, limit: int) -> int | None:
         wrapper = _WRAPPER.match(text, at, limit)
         if wrapper is None:
             break
+        if not (any_call or wrapper["t"] or _MAKES_TEXT.match(wrapper.group())):
+            span = (
+                _value(text, wrapper.end(), limit, whole_line=False) if _OPEN_QUOTE.match(text, wrapper.end()) else None
+            )
+            return tagged if span is None else wrapper.end() if looks_random(text[span[0] : span[1]]) else None
         at = wrapper.end()
         if wrapper["t"] and tagged == wrapper.start():
             tagged = at
@@ -330,7 +354,7 @@ def _value(text: str, start: int, limit: int, whole_line: bool) -> tuple[int, in
 def _joined(text: str, end: int, limit: int) -> int:
     """Where a word ends to which quoted parts are joined, as shells do: ``a"b c"'d'``."""
     for _ in range(_MOST_JOINED):
-        if end + 1 >= limit or text[end] not in "\"'`" or text[end + 1] in _AFTER_QUOTE:
+        if end + 1 >= limit or text[end] not in "\"'`" or text[end + 1] in _AFTER_QUOTE or text[end - 1] in "([{=,:<|+":
             break
         close = text.find(text[end], end + 1, limit)
         if close < 0:
@@ -353,7 +377,11 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
         return False
     if key in ("PWD", "OLDPWD") or (key.lower().endswith("pwd") and stripped[:1] in "/~"):
         return False
-    if stripped[:1] in ("/", "~", ".") and _PATH_KEY.fullmatch(key) and re.match(r"(?:/|~/|\.{1,2}/)[\w.~@+-]", stripped):
+    if (
+        stripped[:1] in ("/", "~", ".")
+        and _PATH_KEY.fullmatch(key)
+        and re.match(r"(?:/|~/|\.{1,2}/)[\w.~@+-]", stripped)
+    ):
         return False
     if kind == "strong":
         return not (key.lower().endswith(("passwd", "shadow")) and _SWITCH.issuperset(stripped.split()))

@@ -48,15 +48,18 @@ _NOTABLE = regex(
     r"[0-9a-f]{4}\.[0-9a-f]{4}\.|[a-z0-9]\.[a-z0-9.-]{1,80}\.[a-z]{2,12}(?![a-z0-9_])|"
     r"[a-z0-9_-]\.(?:edu|gov|mil|lan|intranet|corp|local|internal)\b|(?:[0-9a-f]{2}[: ]){12}|[rwx-]{9}|"
     r"[\"'][ ]?,[ ]?[\"']|\bpdi\b|/(?:ibex|rds|p|lus)/|torchinductor_|pytest-of-|hsperfdata_|/mail/|/cron|/s-[a-z]|"
-    r"(?:^|\n)[ \t]{0,8}(?:user|host|groups)[ :\t=]|\b(?:user|project|mail|host|on) <|\(s\) <|e(?:user|group)\b|job_owner|"
-    r"exec_|pbs_|(?:ou|dc|cn)=|\| ?(?:user|owner)|user[a-z]{0,4} {0,20}[|\u2502]|m(?:i?)b \||push_to_hub|hub_model|upload|"
-    r"create_repo|git push|no_proxy|: ok=|(?:ok|changed|fatal|skipping|unreachable|failed): \[|"
-    r"\| (?:changed|success|failed|unreachable)|  (?:mon|tue|wed|thu|fri|sat|sun) [a-z]{3} |"
-    r"\[[a-z][\w.-]{1,80}:\d|\b(?:video|render|docker|wheel|sudo|users)\b|&[#a-z]\w{1,7};|"
+    r"(?:^|\n)[ \t]{0,8}(?:user|host|groups)[ :\t=]|\b(?:user|project|mail|host|on) <|\(s\) <|e(?:user|group)\b|"
+    r"job_owner|exec_(?:host|vnode)|pbs_|(?:ou|dc|cn)=|\| ?(?:user|owner)|user[a-z]{0,4} {0,20}[|\u2502]|mi?b \||"
+    r"push_to_hub|hub_model|upload|create_repo|git push|no_proxy|: ok=|"
+    r"(?:ok|changed|fatal|skipping|unreachable|failed): \[|\| (?:changed|success|failed|unreachable)|"
+    r"  (?:mon|tue|wed|thu|fri|sat|sun) [a-z]{3} |\[[a-z][\w.-]{1,80}:\d|&[#a-z]\w{1,7};|"
+    r"(?:^|\n)[a-z_][\w.-]{0,40} : [^\n]{0,200}\b(?:video|render|docker|wheel|sudo|users)\b|"
     r"0x[0-9a-f]{9}|\d{15}|[^\x00-\x7f\u2013\u2014\u2026\u00b0\u00b5\u00d7]"
 )
 # The same of texts of several lines: the first lines of tables, and answers of several machines.
-_NOTABLE_LINES = regex(r"\buser\b|\bnode|\bhost_|\bname |_key\b|(?:^|\n)[a-z][\w.-]{0,60}\d[\w.-]{0,40}: |\nkind:|chpasswd")
+_NOTABLE_LINES = regex(
+    r"\buser\b|\bnode|\bhost_|\bname |_key\b|(?:^|\n)[a-z][\w.-]{0,60}\d[\w.-]{0,40}: |\nkind:|chpasswd"
+)
 # Words that nobody would write by hand; names of variables are long too.
 _LONG = regex(
     r"(?<![A-Za-z0-9_])(?![A-Z_]{20}|(?:[a-z]{1,14}_){2})[A-Za-z0-9_]{20}|_[op]at_|"

@@ -254,7 +254,6 @@ _ALIKE = (
     "/tmp/torch",
     "/work/dir",
     "/tmp/torchinductor_root/ab",
-    "/scratch/a/data/x",
     "/opt/envs/rocm",
     "| HF_TOKEN | required | a token for gated models |",
     "| Password | Type | Description |",
@@ -297,6 +296,13 @@ _ALIKE = (
     "curl -fsSL https://repo.radeon.com/rocm/rocm.gpg.key",
     "chpasswd: {expire: false}",
     "kind: Secret",
+    'KEYS = st.sampled_from(["entries", "pg_config", "rank"])',
+    '_TOKEN = regex(r"[0-9a-f]{24}")',
+    'tokens = torch.randint(MODEL["vocab"], (2, 16))',
+    'key = numbers(one.flavour.removeprefix("rocm"))',
+    'r"credential|pwd|psk|\\bpw\\b|"',
+    'ok: "nic mlx5_1" is up',
+    "/opt/u/venv/bin/python",
 )
 
 LINES: tuple[str, ...] = (*_VERSIONS, *_PATHS, *_URLS, *_HARDWARE, *_LOGS, *_ENV, *_ALIKE)

@@ -363,7 +363,8 @@ BLOCKS: tuple[tuple[str, str], ...] = tuple(
                 "{}      4711 99.0  1.2 999999 88888 ?        Rl   10:00  12:00 python train.py",
                 "UID          PID    PPID  C STIME TTY          TIME CMD\n"
                 "{}      4711       1 99 10:00 ?        00:12:00 python train.py",
-                "top - 10:00:00 up 1 day\n\n    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+                "top - 10:00:00 up 1 day\n\n"
+                "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
                 "   4711 {}    20   0 99.9g   8.8g   1.1g R  99.0   1.2  12:00.00 python",
                 "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
                 "             48213       gpu    train   {}  R    1:02:03      2 n[17-18]",
@@ -377,7 +378,8 @@ BLOCKS: tuple[tuple[str, str], ...] = tuple(
                 "SESSION  UID USER   SEAT  TTY\n      5 1001 {}       pts/0",
                 "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
                 "123     {}  RUN   gpu        login1      n17         train      Nov 23 10:00",
-                "Job ID          Username Queue    Jobname    SessID NDS TSK\n--------------- -------- -------- ---------- ------ --- ---\n"
+                "Job ID          Username Queue    Jobname    SessID NDS TSK\n"
+                "--------------- -------- -------- ---------- ------ --- ---\n"
                 "123.pbs         {}   gpu      train       12345   2  16",
                 "# m h dom mon dow user command\n0 5 * * * {} /srv/backup.sh",
             ),
@@ -398,7 +400,8 @@ BLOCKS: tuple[tuple[str, str], ...] = tuple(
             "zeus17",
             (
                 "$ pdsh -w zeus[17-18] uname -r\n{}: 6.8.0\nzeus18: 6.8.0",
-                "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\ngpu*         up   infinite      2   idle zeus[17-18]\nand {} hangs",
+                "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n"
+                "gpu*         up   infinite      2   idle zeus[17-18]\nand {} hangs",
                 "{}: Name: gfx942\nzeus18: Name: gfx942\n",
             ),
         ),

@@ -186,7 +186,7 @@ _WRAPPED = (
     "pass​word: {}",
     "\\x70\\x61\\x73\\x73\\x77\\x6f\\x72\\x64={}",
     "%70assword={}",
-    "chpasswd: {{list: [\"root:{}\"]}}",
+    'chpasswd: {{list: ["root:{}"]}}',
 )
 # {} is long and random.
 _RANDOM = (
