@@ -167,11 +167,12 @@ def _values_below(text: str, spans: list[tuple[int, int]], tables: MaskingTables
 
 def _kind(name: str, tables: MaskingTables) -> str | None:
     """How telling the name at the end of a line is."""
-    found = None
-    for match in tables.keyword.finditer(name):
-        if re.fullmatch(r"[\w.-]{0,20}", name[match.end() :]):
-            found = kind_of(match, re.match(r"[\w.-]{0,40}", name[match.end() :])) or found
-    return found
+    kinds = {
+        kind_of(match, re.match(r"[\w.-]{0,40}", name[match.end() :]))
+        for match in tables.keyword.finditer(name)
+        if re.fullmatch(r"[\w.-]{0,20}", name[match.end() :])
+    }
+    return next((kind for kind in ("strong", "medium", "weak") if kind in kinds), None)
 
 
 def _below(

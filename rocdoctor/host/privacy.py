@@ -78,7 +78,8 @@ The same original gets the same replacement everywhere in one file. Names of the
 known from the start; others are learned where a place tells what they are (`ssh NAME@HOST`, `USER=`, a home folder, the
 columns of `ls -l`, `ps`, `top` and `squeue`, fields of Slurm, prompts, mounts, a kernel log), and then replaced
 everywhere, also in earlier answers. Hosts of URLs stay where everybody knows their domain (github.com, pypi.org,
-repo.radeon.com and {public} more). In the examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
+repo.radeon.com and {public} more). In the
+examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
 
 | what | before | after |
 | --- | --- | --- |

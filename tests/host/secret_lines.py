@@ -22,6 +22,7 @@ def digits16(count: int) -> str:
 
 _WORD = "hun" + "ter2x"  # a password as people choose them
 _LONG = alnum(24)
+_LETTERS = "correct" + "horse"  # no digit tells that it is no word
 
 # Names that tell, in the spellings of files, logs and command lines; {} is a chosen password.
 _NAMED = (
@@ -324,6 +325,8 @@ LINES: tuple[tuple[str, str], ...] = (
     *((one.format(_WORD), _WORD) for one in _NAMED),
     *((one.format(_WORD), _WORD) for one in _WRAPPED),
     ("PIN code: 493817", "493817"),
+    ("//fs01/x /mnt cifs username=bea,pass=" + _LETTERS + " 0 0", _LETTERS),
+    (f'sshpass -p a"{_WORD}" ssh h', _WORD),
     ("SIM PIN code=4938", "4938"),
     ("type=PROCTITLE msg=audit(1.2:3): proctitle=" + _PROCTITLE, _PROCTITLE),
     *((one.format(_LONG), _LONG) for one in _RANDOM),
@@ -360,4 +363,6 @@ _BELOW = (
     'name;api_key\n"x";"{}"\n',
     "login\tpasswd\nbea\t{}\n",
 )
-BLOCKS: tuple[tuple[str, str], ...] = tuple((one.format(_WORD, _WORD), _WORD) for one in _BELOW)
+BLOCKS: tuple[tuple[str, str], ...] = tuple((one.format(_WORD, _WORD), _WORD) for one in _BELOW) + (
+    (f'secret_key = """\n{_LETTERS}\n"""', _LETTERS),
+)
