@@ -363,6 +363,7 @@ _BELOW = (
     'name;api_key\n"x";"{}"\n',
     "login\tpasswd\nbea\t{}\n",
 )
-BLOCKS: tuple[tuple[str, str], ...] = tuple((one.format(_WORD, _WORD), _WORD) for one in _BELOW) + (
+BLOCKS: tuple[tuple[str, str], ...] = (
+    *((one.format(_WORD, _WORD), _WORD) for one in _BELOW),
     (f'secret_key = """\n{_LETTERS}\n"""', _LETTERS),
 )
