@@ -83,8 +83,9 @@ def bundle_of(recorder: Recorder, machine: Machine, kind: Kind, identity_kept: b
     diagnosis = diagnose(machine, checks, problems)
     if not identity_kept:  # as `check` shows it
         diagnosis = discreet(diagnosis, discretion_of(recorder), machine_lines(machine))
-    text = summary(diagnosis, texts, identity_kept)
-    return Bundle(tuple(answers), text, write(answers, headers, text), tuple(masked_counts(texts)), identity_kept)
+    counts = masked_counts(texts)
+    text = summary(diagnosis, counts, identity_kept)
+    return Bundle(tuple(answers), text, write(answers, headers, text), tuple(counts), identity_kept)
 
 
 def _smoke(options: argparse.Namespace) -> str:

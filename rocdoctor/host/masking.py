@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Mapping
 
 from rocdoctor.host.masking_blocks import mask_blocks
-from rocdoctor.host.masking_coded import KnownValues, mask_coded
+from rocdoctor.host.masking_coded import KnownValues, mask_coded, mask_spelled
 from rocdoctor.host.masking_ids import (
     Pseudonyms,
     bare_numbers,
@@ -38,6 +38,10 @@ _FIRST_PERSON_UID = 1000
 _NOBODY_UID = 65534
 _MOST_LINES = 400_000
 _MOST_PASSES = 4
+_SLAB = 10_000
+MOST_TOLD = 30_000
+# What logs may well tell of thousands of times.
+_MANY = frozenset(("ip", "ipv6", "ipv6-network", "ip-in-gid", "uuid", "device-id", "serial", "variable"))
 
 
 class Masker:
@@ -136,6 +140,7 @@ class Masker:
         if len(text) <= 200:
             text = mask_whole_answer(text, self._pseudonyms, question)
         text = mask_blocks(text, self._tables, self._note)
+        text = self._names.mask_columns(text)
         lines = text.split("\n")
         for _ in range(_MOST_PASSES):
             missing = [line for line in lines if line not in self._lines]
@@ -150,12 +155,28 @@ class Masker:
         return "\n".join(lines)
 
     def _mask_lines(self, fresh: list[str]) -> None:
-        """Masks lines, each different from the others, and keeps what they become."""
+        """Masks lines, each different from the others, and keeps what they become.
+
+        What hides more names and secrets than any machine tells is not worth its time: the rest of it is not kept.
+        """
+        before = self._told()
+        for at in range(0, len(fresh), _SLAB):
+            if self._told() - before > MOST_TOLD:
+                self._lines.update(dict.fromkeys(fresh[at:], VALUE_TOKEN))
+                break
+            self._mask_slab(fresh[at : at + _SLAB])
+
+    def _told(self) -> int:
+        """How many different people, machines and secrets were replaced."""
+        return sum(number for cls, number in self._pseudonyms.distinct().items() if cls not in _MANY)
+
+    def _mask_slab(self, fresh: list[str]) -> None:
         text = "\n".join(fresh)
         learned = self.learned()
         present = self._tables.words_in(text.lower())
         text = mask_secrets(text, self._tables, self._note, present)
         text = mask_coded(text, self._tables, self._pseudonyms.note)
+        text = mask_spelled(text, self._tables, self._note)
         text = self._values.mask(text, self._pseudonyms.note)
         text = mask_ids(text, self._pseudonyms)
         text = self._names.mask(text, present)

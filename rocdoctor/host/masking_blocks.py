@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from rocdoctor.host.masking_coded import holds_secret
+from rocdoctor.host.masking_documents import LONGEST_HEAD, is_head, mask_columns, mask_documents
 from rocdoctor.host.masking_rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
 from rocdoctor.host.masking_secrets import apply_rule, mask_secrets
 from rocdoctor.host.masking_values import kind_of, looks_random, placeholder
@@ -26,7 +27,7 @@ _KEY_TAIL = regex(r"[\s>|#]{0,40}[A-Za-z0-9+/=]{1,80}\s*")
 # A line that ends with a name and opens a value below it: "token:", "tokens: [", "--password", "key = |".
 _OPENS = regex(
     r"(?P<i>[ \t]{0,80})(?:- )?(?P<q>[\"']?)(?P<f>--?)?(?P<n>[A-Za-z][\w .-]{0,60}?)(?P=q)"
-    r"[ \t]{0,8}(?P<o>(?:=>|:=|[:=])?[ \t]{0,8}(?:[|>][+-]?\d?|[\[{(])?)[ \t]{0,8}\\?\r?"
+    r"[ \t]{0,8}(?P<o>(?:=>|:=|[:=])?[ \t]{0,8}(?:[|>][+-]?\d?|[\[{(]|\"{3}|'{3})?)[ \t]{0,8}\\?\r?"
 )
 _ENTRY = regex(
     r"(?P<i>[ \t]{0,80})(?P<d>-[ \t]{1,8})?(?:(?P<k>[\"']?[\w.-]{1,60}[\"']?)[ \t]{0,4}:[ \t]{1,8})?"
@@ -38,6 +39,12 @@ _LETTER = regex(r"\\u00(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])")
 # A word that goes on in the next line: its end, the backslash, the line end and its rest.
 _BROKEN = regex(r"(?<=[^\s\\])\\\r?\n[ \t]{0,40}(?P<s>[^\s\\]{1,400})")
 _MOST_BROKEN = 2000
+# What stands before each of several lines: ranks, names of containers, quotes of mails, comments.
+_PREFIX = r"\[[^\]\n\[]{1,40}\]:?|[\w.-]{1,30} {0,20}\||>{1,3}|[#+;]|//"
+_PREFIX_OF = regex(_PREFIX)
+_PREFIXED = regex(rf"^(?P<p>{_PREFIX})[^\n]*\n(?P=p)", re.M)
+_PREFIX_SIGNS = ("|", "\n[", "\n>", "\n#", "\n+", "\n;", "\n//")
+_MOST_PREFIXES = 2
 _WRAPPED = regex(
     r"^(?P<i>[ \t]{0,40})[A-Za-z0-9+/_-]{40,200}\n(?:(?P=i)[A-Za-z0-9+/_-]{40,200}\n){0,400}"
     r"(?:(?P=i)[A-Za-z0-9+/_-]{1,200}={0,2}(?:\n|\Z))?",
@@ -45,20 +52,54 @@ _WRAPPED = regex(
 )
 
 
-def mask_blocks(text: str, tables: MaskingTables, note: Note) -> str:
+def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0) -> str:
     """The text without secrets that stand on several lines; every line that is kept stays at its place."""
     if "PRIVATE KEY" in text:
         text = _private_keys(text, note)
     if "\\u00" in text:
         text = _LETTER.sub(lambda match: chr(int(match[1], 16)), text)
-    for rule in tables.rules_for(text, span=True):
+    rules = tables.rules_for(text, span=True)
+    spans = list(line_spans(text, tables.stems)) if "\n" in text else []
+    before = text
+    if (spans or rules) and prefixes < _MOST_PREFIXES and any(sign in text for sign in _PREFIX_SIGNS):
+        text = _behind_prefixes(text, tables, note, prefixes + 1)
+    for rule in rules:
         text = apply_rule(rule, text, tables.inert, note)
+    text = mask_documents(text, tables, note)
     if "\n" not in text:
         return text
     if "\\\n" in text or "\\\r\n" in text:
         text = _broken(text, tables, note)
-    text = _values_below(text, tables, note)
+    if spans:
+        text = _values_below(text, spans if text is before else list(line_spans(text, tables.stems)), tables, note)
     return _WRAPPED.sub(lambda match: _wrapped(match, tables, note), text)
+
+
+def _behind_prefixes(text: str, tables: MaskingTables, note: Note, prefixes: int) -> str:
+    """The text with each run of lines masked that begin with the same prefix, as if it were not there."""
+    if not _PREFIXED.search(text):
+        return text
+    out: list[str] = []
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        found = _PREFIX_OF.match(lines[at])
+        end = at + 1
+        if found is not None:
+            prefix = found.group()
+            while end < len(lines) and lines[end].startswith(prefix):
+                end += 1
+        if found is not None and end - at > 1:
+            inner = "\n".join(line[len(prefix) :] for line in lines[at:end])
+            low = inner.lower()
+            if any(stem in low for stem in tables.stems) or any(word in low for word, _ in tables.span_literals):
+                masked = mask_blocks(inner, tables, note, prefixes)
+                out += [prefix + line for line in masked.split("\n")]
+                at = end
+                continue
+        out += lines[at:end]
+        at = end
+    return "\n".join(out)
 
 
 def _broken(text: str, tables: MaskingTables, note: Note) -> str:
@@ -87,10 +128,14 @@ def _wrapped(match: re.Match[str], tables: MaskingTables, note: Note) -> str:
     return "\n".join(match["i"] + CODED_TOKEN if line else "" for line in block.split("\n"))
 
 
-def _values_below(text: str, tables: MaskingTables, note: Note) -> str:
+def _values_below(text: str, spans: list[tuple[int, int]], tables: MaskingTables, note: Note) -> str:
+    """``spans``: the lines in which a word tells of a secret."""
     out: list[str] = []
     position = 0
-    for start, end in line_spans(text, tables.stems):
+    if heads := [span for span in spans if span[1] - span[0] <= LONGEST_HEAD and is_head(text, *span)]:
+        text = mask_columns(text, heads, tables, note)
+        spans = list(line_spans(text, tables.stems))
+    for start, end in spans:
         if start < position or end - start > 200:
             continue
         opens = _OPENS.fullmatch(text, start, end - 1 if text[end - 1] == "\n" else end)
@@ -122,11 +167,12 @@ def _values_below(text: str, tables: MaskingTables, note: Note) -> str:
 
 def _kind(name: str, tables: MaskingTables) -> str | None:
     """How telling the name at the end of a line is."""
-    found = None
-    for match in tables.keyword.finditer(name):
-        if re.fullmatch(r"[\w.-]{0,20}", name[match.end() :]):
-            found = kind_of(match, re.match(r"[\w.-]{0,40}", name[match.end() :])) or found
-    return found
+    kinds = {
+        kind_of(match, re.match(r"[\w.-]{0,40}", name[match.end() :]))
+        for match in tables.keyword.finditer(name)
+        if re.fullmatch(r"[\w.-]{0,20}", name[match.end() :])
+    }
+    return next((kind for kind in ("strong", "medium", "weak") if kind in kinds), None)
 
 
 def _below(
@@ -137,7 +183,8 @@ def _below(
     if entry is None:
         return None
     opener = opens["o"].strip()
-    inside = opener[-1:] in ("[", "{", "(", "|", ">")
+    quoted = opener[-3:] in ('"""', "'''")
+    inside = quoted or opener[-1:] in ("[", "{", "(", "|", ">")
     deeper = len(entry["i"]) > len(opens["i"]) or (bool(entry["d"]) and len(entry["i"]) >= len(opens["i"]))
     alone = not deeper and not inside
     if (alone and not first) or (entry["s"] in ("]", "}", ")", "],", "},")) or not (deeper or inside or first):
@@ -147,7 +194,7 @@ def _below(
     value = entry["s"]
     if value in ("[", "{", "(", "|", ">", "|-", ">-"):
         return None  # another name with its own values
-    sure = kind == "strong" and not entry["k"] and deeper and bool(opener)
+    sure = kind == "strong" and not entry["k"] and (deeper or quoted) and bool(opener)
     sure = sure or (kind == "medium" and deeper and opener[-1:] in ("|", ">"))
     if value.startswith("masked-") or value in tables.inert or placeholder(value):
         return at, at

@@ -31,6 +31,38 @@ _LONGEST = 200_000
 _MOST_UNPACKED = 65_536
 _MIXED = regex(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 
+# Signs that spell a letter in another way, or that nobody sees: a name that is written so tells as much.
+_SPELLED = regex(
+    r"[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]|"
+    r"&(?:#(?P<d>\d{2,3})|#[xX](?P<h>[2-7][0-9a-fA-F])|(?P<n>quot|apos|equals|colon));|"
+    r"(?:\\{1,2}x|%)(?P<x>[2-7][0-9a-fA-F])"
+)
+_SIGNS = {"quot": '"', "apos": "'", "equals": "=", "colon": ":"}
+
+
+def mask_spelled(text: str, tables: MaskingTables, note: Note) -> str:
+    """The text with secrets whose names, quotes or separators are spelled in another way; other lines stay."""
+    if not ("\\x" in text or "%" in text or "&" in text or not text.isascii()) or not _SPELLED.search(text):
+        return text
+    return "\n".join(_said_plainly(line, tables, note) for line in text.split("\n"))
+
+
+def _said_plainly(line: str, tables: MaskingTables, note: Note) -> str:
+    plain = _SPELLED.sub(_letter, line)
+    if plain == line:
+        return line
+    masked = mask_secrets(plain, tables, _nowhere)
+    if masked == plain:
+        return line
+    return mask_secrets(plain, tables, note)
+
+
+def _letter(match: re.Match[str]) -> str:
+    if match["n"]:
+        return _SIGNS[match["n"]]
+    number = int(match["d"]) if match["d"] else int(match["h"] or match["x"] or "0", 16)
+    return chr(number) if 32 <= number < 127 else match.group() if number else ""
+
 
 def mask_coded(text: str, tables: MaskingTables, note: Note) -> str:
     """The text with each run replaced that decodes to text which holds a secret."""
@@ -71,7 +103,7 @@ def holds_secret(run: str, tables: MaskingTables, depth: int = 2) -> bool:
 
 def _changes(text: str, tables: MaskingTables) -> bool:
     """Whether masking would change a decoded text; a secret may follow any sign there."""
-    if mask_secrets(text, tables, _nowhere) != text:
+    if mask_secrets(text, tables, _nowhere) != text or "/home/" in text:
         return True
     low = text.lower()
     return any(
@@ -120,7 +152,8 @@ def _readable(data: bytes) -> str:
         except zlib.error:
             return ""
     strange = len(data.translate(None, _PRINTABLE))
-    return data.decode("ascii", errors="replace") if strange * 8 <= len(data) else ""
+    # Arguments of a process are parted by zeros.
+    return data.replace(b"\0", b" ").decode("ascii", errors="replace") if strange * 8 <= len(data) else ""
 
 
 class KnownValues:

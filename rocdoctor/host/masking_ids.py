@@ -19,7 +19,7 @@ _EFI_PUBLIC = {"8be4df61-93ca-11d2-aa0d-00e098032b8c", "c12a7328-f81f-11d2-ba4b-
 _NUMBER = r"0x[0-9a-fA-F]{9,16}|[0-9a-fA-F]{16}|\d{10,20}"
 _ID_KEYED = regex(
     r"(?<![A-Za-z])(?P<k>(?:xgmi|amd|node|port|base|board|hca|ca|switch|sys(?:tem)?[_ ]?image|gpu|asic|device)?[_ ]?"
-    r"(?:unique[_ ]?id|hive[_ ]?id|guid|uuid|asic[_ ]?serial|serial))"
+    r"(?:unique[_ ]?id|hive[_ ]?id|guid|uuid|asic[_ ]?serial|serial|(?<![A-Za-z])pdi))"
     r"(?:\"|'|\\\")?(?:[ \t]{1,8}value)?[ \t:=\"'>\\]{1,60}"
     rf"(?P<s>{_NUMBER})(?![0-9A-Za-z_:-])",
     re.IGNORECASE,
@@ -113,7 +113,7 @@ def mask_ids(text: str, pseudonyms: Pseudonyms) -> str:
         text = _UUID.sub(lambda m: _uuid(m, pseudonyms), text)
         text = _SHORT_UUID.sub(lambda m: m["p"] + _short_uuid(m["s"], pseudonyms), text)
         text = _GPU_ID.sub(lambda m: m["p"] + id64(m["s"], pseudonyms), text)
-    words: tuple[str, ...] = ("unique", "hive", "guid", "uuid", "serial")
+    words: tuple[str, ...] = ("unique", "hive", "guid", "uuid", "serial", "pdi")
     text = sub_lines(_ID_KEYED, lambda m: _tail(m, _keyed(m["k"], m["s"], pseudonyms)), text, words)
     words = ("machine", "boot", "invocation", "/journal/")
     text = sub_lines(_MACHINE_ID, lambda m: m["k"] + _machine_id(m["s"], pseudonyms), text, words)

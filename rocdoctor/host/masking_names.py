@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
+from rocdoctor.host.masking_columns import mask_columns
 from rocdoctor.host.masking_ids import Pseudonyms, serial
 from rocdoctor.host.masking_paths import is_public, mask_hosts, mask_paths
 from rocdoctor.host.masking_rules import MaskingTables, PlaceRule, sub_lines
@@ -40,6 +41,24 @@ SERVICES = frozenset((
     "lp", "man", "games", "news", "backup", "operator", "ftp", "adm", "nogroup", "unset", "reboot", "runlevel",
     "shutdown", "system", "gdm3", "flatpak", "saned",
 ))  # fmt: skip
+# What jobs, partitions and queues are called everywhere.
+_USUAL = frozenset(
+    (
+        "normal",
+        "batch",
+        "extern",
+        "interactive",
+        "bash",
+        "sh",
+        "long",
+        "short",
+        "standard",
+        "wrap",
+        "express",
+        "all",
+        "none",
+    )
+)
 _BUILDERS = {"buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"}
 # Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
 _SHAPED = regex(
@@ -67,7 +86,7 @@ _SSID = regex(
 )
 _USER_AT_HOST = regex(
     r"(?:(?<=[\s\[('\"=,])|^)(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][A-Za-z0-9.-]{0,80})"
-    r"(?=:[~/]|[ \]]*[~/][^\n]{0,80}[$#%]|\)|[$#]\s)",
+    r"(?=:[~/]|[ \]]*[~/][^\n]{0,80}[$#%>]|\)|[$#]\s|[ ][^\s\]\[]{1,60}\][$#%])",
     re.MULTILINE,
 )
 _SSH = regex(
@@ -143,18 +162,42 @@ def _tree(names: list[str]) -> str:
     return f"(?:{branches})" + ("?" if "" in names else "")
 
 
+_PLACED = regex(r"(?<![^+(])[A-Za-z][\w.-]{0,100}")  # hosts in "a/0*8+b/0*8", "(a:ncpus=8)+(b:ncpus=8)"
+_COMPRESSED = regex(r"(?<![\w.-])([A-Za-z][\w.-]{0,60})\[([\d,-]{1,200})\]([\w.-]{0,60})")
+_MOST_NUMBERS = 64
+
+
+def _numbers(ranges: str) -> list[str]:
+    """The first numbers of ``01-04,7`` as they are written."""
+    found: list[str] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (last or first).isdigit() and len(last or first) <= 9:
+            many = range(int(first), min(int(last or first), int(first) + _MOST_NUMBERS) + 1)
+            found += [str(number).zfill(len(first)) for number in many]
+    return found[:_MOST_NUMBERS]
+
+
 class Names:
     """What the run has learned about people and machines; not thread-safe on its own."""
 
     def __init__(self, tables: MaskingTables, pseudonyms: Pseudonyms) -> None:
         self._common = tables.common_words
         self._folders = tables.folders | tables.common_words
+        self._columns = tables.columns
+        self._beside = tables.beside
         self._public = tables.public_domains
+        self._accounts = tables.public_accounts
         self._places = tables.places
+        self._places_of = tables.places_of
         self._by_kind: dict[str, Callable[[str], str]] = {
             "user": self._found_user,
             "hosts": self._found_hosts,
             "words": self._words,
+            "person": lambda value: value if value.lower() in self._folders else self._found_user(value),
+            "account": self._account,
+            "placed": lambda value: _PLACED.sub(lambda match: self._found_host(match.group()), value),
+            "proxy": self.proxy_value,
             "ssid": self._network,
             "serial": lambda value: serial(value, pseudonyms),
         }
@@ -219,12 +262,29 @@ class Names:
                 text = pattern.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
         if ": " in text:
             text = _SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
-        for place in self._places:
-            words = [word for word in place.words if word in present]
-            if words:
-                text = self._mask_place(place, text, words)
+        numbers = {number for word in present for number in self._places_of.get(word, ())}
+        for number in sorted(numbers):
+            place = self._places[number]
+            text = self._mask_place(place, text, [word for word in place.words if word in present])
         text = mask_hosts(text, low, self._found_host, self._public, self._common)
         return self.mask_bare(text)
+
+    def mask_columns(self, text: str) -> str:
+        """The text with the people and machines of tables replaced whose first line tells what their columns hold."""
+        return mask_columns(text, self._columns, self._beside, self._folders, self._in_column)
+
+    def _in_column(self, kind: str, value: str) -> str:
+        name = value.rstrip("+*")
+        low = name.lower()
+        if kind == "hosts":
+            return self._found_hosts(value)
+        if kind == "job":
+            known = any(word in self._folders for word in re.findall(r"[a-z]+", low)) or low in _USUAL
+            return value if known or low in SERVICES or _SHAPED.fullmatch(low) else self._user_token(name)
+        if value != name:  # cut off
+            service = any(one.startswith(low) for one in SERVICES)
+            return value if service or value[-1] == "*" else self._user_token(name) + "+"
+        return self._found_user(value)
 
     def _mask_place(self, place: PlaceRule, text: str, words: list[str]) -> str:
         replaced = self._by_kind[place.kind]
@@ -302,6 +362,10 @@ class Names:
 
     def _found_hosts(self, value: str) -> str:
         """Hosts in a list, also a compressed one with counts: ``a:8,b:8``, ``n[01-04],fat7``."""
+        for stem, ranges, rest in _COMPRESSED.findall(value):
+            if len(stem) > 2 and not _TOKEN.fullmatch(stem):
+                for number in _numbers(ranges):
+                    self._found_host(f"{stem}{number}{rest}")
         return re.sub(r"(?:(?<=^)|(?<=,))[A-Za-z][^,\s:\[\]]{0,200}", lambda m: self._found_host(m.group()), value)
 
     def _words(self, value: str) -> str:
@@ -310,6 +374,10 @@ class Names:
         if not name or _TOKEN.fullmatch(name) or name.lower() in _KEPT_USERS or name.lower() in SERVICES:
             return value
         return value.replace(name, self._user_token(name))
+
+    def _account(self, value: str) -> str:
+        """An account of a public service, unless everybody knows it; it need not be a name of this machine."""
+        return value if value.lower() in self._accounts or value.lower() in SERVICES else self._user_token(value)
 
     def _domain_token(self, value: str) -> str:
         if is_public(value.lower(), self._public) or _TOKEN.fullmatch(value) or value.lower() in _KEPT_HOSTS:
@@ -324,18 +392,15 @@ class Names:
 
     def _found_host(self, value: str) -> str:
         """A name that its place says is a host; an unmistakable one is masked everywhere from here on."""
+        if _TOKEN.fullmatch(value):
+            return value
         short, _, domain = value.lower().partition(".")
         if is_public(value.lower(), self._public):
             return value
-        if (
-            "." in domain
-            and not domain.replace(".", "").isdigit()
-            and not _TOKEN.fullmatch(value)
-            and not _TOKEN.fullmatch(domain)
-        ):
+        if "." in domain and not domain.replace(".", "").isdigit() and not _TOKEN.fullmatch(domain):
             self._add(domain, "domain")
         telling = "-" in short or any(char.isdigit() for char in short)
-        if len(short) >= 4 and telling and self._is_bare(short) and not _TOKEN.fullmatch(value):
+        if len(short) >= 4 and telling and self._is_bare(short):
             self._add(short, "host")
         return self._host_token(value)
 

@@ -16,9 +16,16 @@ Replace = Callable[[str], str]
 
 _PART = r"[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60}"
 _HOME = regex(
-    rf"(?<![A-Za-z0-9_.~-])(?P<k>(?:/[A-Za-z0-9_.-]{{1,40}}){{0,3}}/(?:home\d{{0,2}}|homes|users|Users|people)/)(?P<s>{_PART})"
-    rf"(?:(?P<m>/)(?P<t>{_PART})(?=/))?"
+    rf"(?<![A-Za-z0-9_.~-])(?P<k>(?:/[A-Za-z0-9_.-]{{1,40}}){{0,3}}/(?:homes?\d{{0,2}}|users|Users|people|jusers)/"
+    rf"(?:(?P<i>[a-z])/(?=(?P=i)[\w.-]{{2}}|user-\d)|hcoda\d/\d{{1,2}}/)?)(?P<s>{_PART})(?:(?P<m>/)(?P<t>{_PART})(?=/))?"
 )
+# The same where slashes are escaped, and files and folders that are called like a person.
+_HOME_CODED = regex(r"(?P<k>(?P<z>%2[Ff]|\\{1,2}/)(?:homes?\d{0,2}|[uU]sers)(?P=z))(?P<s>[A-Za-z0-9][\w.@+-]{0,40})")
+_NAMED_LIKE = regex(
+    r"(?P<k>/(?:torchinductor_|pytest-of-|hsperfdata_|spool/mail/|var/mail/|spool/cron/(?:crontabs/|tabs/)?|screens?/S-))"
+    r"(?P<s>(?!crontabs\b|tabs\b)[A-Za-z][\w.-]{0,40})"
+)
+_NAMED_WORDS = ("torchinductor_", "pytest-of-", "hsperfdata_", "/mail/", "/cron/", "/s-")
 _WINDOWS = regex(
     r"(?P<k>(?<![A-Za-z0-9])(?:[A-Za-z]:(?:\\{1,2}|/)|/mnt/[a-z]/|/[a-z]/)Users(?:\\{1,2}|/))"
     r"(?P<s>[^\\/:*?\"<>|\n]{1,40}(?=[\\/\"])|[^\s\\/:*?\"<>|]{1,40}(?: [A-Z][^\s\\/:*?\"<>|]{1,40}(?=$))?)",
@@ -26,8 +33,8 @@ _WINDOWS = regex(
 )
 # Where people have folders of their own at once, and where they have them below a folder for users.
 _SHARE = regex(
-    r"(?<![A-Za-z0-9_.~-])(?P<k>/(?:(?P<own>(?:net|local)?scratch|work|gpfs|fsx|lustre|beegfs|ptmp|u)|"
-    r"data|mnt|storage|nfs|cluster|shared|efs|ceph|cephfs|raid|ssd|global|vast|weka|srv|export|var|projects?)\d{0,2})"
+    r"(?<![A-Za-z0-9_.~-])(?P<k>/(?:(?P<own>(?:net|local|p)?scratch|work|gpfs|fsx|lustre|beegfs|ptmp|u|p/(?:project|scratch|data|fastdata|largedata)|"
+    r"lus/[a-z]{1,20}/projects)|ibex|rds|data|mnt|storage|nfs|cluster|shared|efs|ceph|cephfs|raid|ssd|global|vast|weka|srv|export|var|projects?)\d{0,2})"
     r"(?P<p>(?:/[A-Za-z0-9_.+@-]{1,60}){1,6})(?P<z>/?)"
 )
 _BELOW = frozenset(("users", "user", "people", "home", "homes", "scratch"))
@@ -89,14 +96,21 @@ _INSTITUTIONS = frozenset(("edu", "gov", "mil", "lan", "intranet", "corp", "loca
 
 # What a text must hold, in lower case, for one of these to change it.
 WORDS = frozenset(
-    ("/home", "users", "/people/", "scratch", "/work", "/gpfs", "/fsx", "/lustre", "/beegfs", "/ptmp", "/u/")
+    (
+        *("/home", "users", "/people/", "scratch", "/work", "/gpfs", "/fsx", "/lustre", "/beegfs", "/ptmp", "/u/"),
+        *("/user/", "/p/", "/lus/", "%2fhome", "%2fusers", "\\/home", *_NAMED_WORDS),
+    )
 )
 
 
 def mask_paths(text: str, low: str, user: Replace, found_user: Replace, folders: Collection[str]) -> str:
     """The text with the names of people in paths replaced; ``low`` is the text in lower case."""
-    if not any(word in low for word in WORDS) and "/user/" not in low:
+    if not any(word in low for word in WORDS):
         return text
+    if "%2f" in low or "\\/" in low:
+        text = _HOME_CODED.sub(lambda m: m["k"] + found_user(m["s"]), text)
+    if any(word in low for word in _NAMED_WORDS):
+        text = _NAMED_LIKE.sub(lambda m: m["k"] + found_user(m["s"]), text)
     if "users" in low or "/home" in low or "/people/" in low:
         text = _WINDOWS.sub(lambda m: m["k"] + found_user(m["s"]), text)
         text = _HOME.sub(lambda m: _home(m, user, found_user, folders), text)
@@ -117,16 +131,35 @@ def _share(match: re.Match[str], user: Replace, folders: Collection[str]) -> str
     parts = match["p"][1:].split("/")
     marks = [number for number, part in enumerate(parts) if part.lower() in _BELOW]
     below = match["own"] is not None or bool(marks)
-    for number in range(marks[-1] + 1 if marks else 0, len(parts)):
+    project = match["own"] is not None and match["own"].startswith(("p/", "lus/"))
+    for number in range(marks[0] + 1 if marks else 0, len(parts)):
         part = parts[number]
         last = number == len(parts) - 1 and not match["z"]
         if part.startswith(("user-", ".")) or (last and "." in part):
             break
-        if below:
-            if not _known(part, folders) and not _numeric(part):
-                parts[number] = user(part)
-            break
+        if not below:
+            continue
+        following = parts[number + 1] if not last and number + 1 < len(parts) else ""
+        if part.lower() in _BELOW or (_leads_to_user(part, following) and not last):
+            continue
+        if _PROJECT.fullmatch(part) or (not _known(part, folders) and not _numeric(part)):
+            parts[number] = user(part)
+            if project:  # and the people who work on it
+                project = False
+                continue
+        elif any(mark > number for mark in marks):
+            continue
+        break
     return f"{match['k']}/{'/'.join(parts)}{match['z']}"
+
+
+_PROJECT = regex(r"project_\d{5,12}")
+
+
+def _leads_to_user(part: str, following: str) -> bool:
+    """Whether a folder only sorts those of people: an initial letter, what stands before one, or a number."""
+    initial = len(part) == 1 and len(following) > 2 and following.startswith((part, "user-"))
+    return initial or part.isdigit() or (len(part) == 2 and len(following) == 1)
 
 
 def _numeric(name: str) -> bool:
@@ -176,5 +209,7 @@ def _full(match: re.Match[str], host: Replace, public: Collection[str]) -> str:
 
 def is_public(name: str, public: Collection[str]) -> bool:
     """Whether a host is one of a public domain, or that domain."""
-    labels = name.rstrip(".").split(".")
-    return any(".".join(labels[at:]) in public for at in range(len(labels)))
+    name = name.rstrip(".")
+    while name and name not in public:
+        name = name.partition(".")[2]
+    return bool(name)

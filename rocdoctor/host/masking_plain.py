@@ -18,8 +18,9 @@ _NOTABLE = regex(
 )
 # Words that any step of masking looks for, beyond those of the tables.
 _WORDS = (
-    "://", "</", "unique", "hive_", "hive id", "guid", "uuid", "serial", "machine", "boot_id", "boot-id", "bootid",
-    "boot id", "invocation", "/journal", "asset", "service_tag", "service tag", "servicetag", "s/n", "wwn-", "eui.",
+    "://", "</", "unique", "hive_", "hive id", "guid", "uuid", "serial", "pdi", "machine", "boot_id", "boot-id",
+    "bootid", "boot id",
+    "invocation", "/journal", "asset", "service_tag", "service tag", "servicetag", "s/n", "wwn-", "eui.",
     "naa.", "nvme.", "/by-", "/home/", "/users/", "user=", "for user", "/media/", "logname", "hostname", "linux ",
     "nccl ", "_addr", "-addr", "nodelist", "nodename", "nodeaddr", "nodehost", "endpoint", "]:", "kernel:", "ip-",
     ".cluster", ".internal", "ssid", "enx", "wlx", "wwx", "gpu-", "mig-", "ssh", "scp ", "rsync", "sftp", "mosh",

@@ -71,10 +71,15 @@ class MaskingTables:
     common_words: frozenset[str]
     folders: frozenset[str]
     public_domains: frozenset[str]
+    public_accounts: frozenset[str]
+    columns: Mapping[str, str]
+    beside: frozenset[str]
     places: tuple[PlaceRule, ...]
+    places_of: Mapping[str, tuple[int, ...]]
     secrets: tuple[SecretRule, ...]
     literals: tuple[tuple[str, int], ...]
     span_literals: tuple[tuple[str, int], ...]
+    span_words: tuple[str, ...]
     always: tuple[int, ...]
     words: Mapping[str, tuple[tuple[str, str], ...]]
     keyword: re.Pattern[str]
@@ -95,7 +100,9 @@ class MaskingTables:
         literals = self.span_literals if span else self.literals
         if present is None:
             low = text.lower()
-            found = {number for literal, number in literals if literal in low}
+            words = self.span_words if span else {literal for literal, _ in literals}
+            present = {word for word in words if word in low}
+            found = {number for literal, number in literals if literal in present} if present else set()
         else:
             found = {number for literal, number in literals if literal in present}
         if not span:
@@ -160,6 +167,10 @@ def load_tables() -> MaskingTables:
     places = tuple(
         PlaceRule(str(one["kind"]), tuple(_names(one["words"])), str(one["pattern"])) for one in data["places"]
     )
+    places_of: dict[str, tuple[int, ...]] = {}
+    for number, place in enumerate(places):
+        for word in place.words:
+            places_of[word] = (*places_of.get(word, ()), number)
     literals, span_literals = (
         tuple((word, number) for number, rule in enumerate(rules) if rule.span is span for word in rule.literals)
         for span in (False, True)
@@ -169,8 +180,12 @@ def load_tables() -> MaskingTables:
     inert = {rule.token for rule in rules} | {VALUE_TOKEN, PRIVATE_KEY_TOKEN, USERINFO_TOKEN, CODED_TOKEN, DROPPED}
     return MaskingTables(
         kinds, tuple(_names(env["numbered"])), frozenset(_names(data["common_words"])),
-        frozenset(_names(data["folders"])), frozenset(_names(data["public_domains"])), places, rules, literals,
-        span_literals, tuple(number for number, rule in enumerate(rules) if not rule.literals),
+        frozenset(_names(data["folders"])), frozenset(_names(data["public_domains"])),
+        frozenset(_names(data["public_accounts"])),
+        {str(name): kind for kind in ("user", "hosts", "job") for name in data["columns"][kind]},
+        frozenset(_names(data["columns"]["beside"])), places, places_of, rules, literals,
+        span_literals, tuple(dict.fromkeys(word for word, _ in span_literals)),
+        tuple(number for number, rule in enumerate(rules) if not rule.literals),
         _by_start([*(word for word, _ in literals), *(word for place in places for word in place.words)]),
         re.compile(groups, re.IGNORECASE | re.ASCII), tuple(_names(names["stems"])), tuple(_names(names["examples"])),
         frozenset(inert),

@@ -29,9 +29,13 @@ _USERINFO_SLASH = regex(
 )
 _HARMLESS_USERINFO = {"git", "hg", "svn", "anonymous", USERINFO_TOKEN}
 _XML = regex(
-    r"<(?P<k>[\w:.-]{0,40}(?:password|passwd|secret|token|apikey|api_key|credential)[\w:.-]{0,20})>(?P<s>[^<\n]{1,4000})</",
+    r"<(?P<k>[\w:.-]{0,40}(?:password|passwd|secret|token|apikey|api_key|credential)[\w:.-]{0,20})"
+    r"(?:[ \t][^<>\n]{0,200})?>(?:<!\[CDATA\[)?(?P<s>[^<\n]{1,4000}?)(?:\]\]>)?</",
     re.IGNORECASE,
 )
+
+# A quoted word directly behind what was replaced belongs to it.
+_BEHIND = regex(r"(?P<k>masked-[a-z-]{1,40}[\"']?)(?P<q>[\"'`])[^\s\"'`,;)\]}:>/|&<\\=.+][^\"'`\n]{0,400}(?P=q)")
 
 
 def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collection[str] | None = None) -> str:
@@ -43,7 +47,8 @@ def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collecti
             text = _replace(pattern, text, "url-userinfo", USERINFO_TOKEN, tables.inert | _HARMLESS_USERINFO, note)
     if "</" in text:
         text = _replace(_XML, text, "secret-value", VALUE_TOKEN, tables.inert, note)
-    return mask_named_values(text, tables, note)
+    text = mask_named_values(text, tables, note)
+    return sub_lines(_BEHIND, lambda match: match["k"], text, ("masked-",)) if "masked-" in text else text
 
 
 def apply_rule(rule: SecretRule, text: str, inert: Collection[str], note: Note) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocdoctor import output
-from rocdoctor.host.masking import Masker
+from rocdoctor.host.masking import MOST_TOLD, Masker
 from rocdoctor.host.masking_rules import example, load_tables
 from rocdoctor.knowledge.load import load_table
 
@@ -29,7 +29,19 @@ Not masked by design:
 
 Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
 what has a known form, a telling name beside it, or a known place. A password in the middle of a sentence has none of
-these, so read the file before you post it.
+these, so read the file before you post it. Nor have these, which look like technical words:
+
+- folders right below ones that are not people's (`/data/NAME`, `/opt/envs/NAME`), until the name was learned elsewhere;
+- names in tables without a line that tells what stands in them, and in a user's own crontab;
+- accounts in public URLs (`https://github.com/NAME`, `https://huggingface.co/NAME`): many are of models and projects
+  that everybody uses. Those of `git@HOST:NAME`, of uploads and of wandb runs are masked, unless everybody knows them;
+- one machine's name before a colon (`zeus17: ready`), which looks like a device's; where several machines say the same,
+  or a list names them, they are masked;
+- values of letters alone where only a weak word stands beside them (`pass=word`, `token: word`);
+- prefixes that differ from line to line (times) before a value that stands below its name.
+
+An answer that tells of more than {most} people, machines and secrets is cut off: each further line of it becomes
+`masked-value`.
 
 This page is made from the tables (`python -m rocdoctor.host.privacy > docs/privacy.md`); each example in it is a test.
 
@@ -43,7 +55,8 @@ Values that are kept are masked like any text.
 ## Secrets by the name beside them
 
 A value is replaced by `masked-value` when the name, header or argument beside it says that it is a secret: on the same
-line, on the lines below it, and in lists. Words that say so always: {strong}. Words that say so for
+line, on the lines below it, in lists, calls (`SecretStr("...")`), cells and columns of tables, and in documents that
+are secrets (`kind: Secret`). Words that say so always: {strong}. Words that say so for
 arguments, for variables, and where the value looks random (no entropy test is made anywhere else): {medium}.
 A value that was found so is replaced wherever else it stands, also in base64, hexadecimal and percent escapes.
 
@@ -63,8 +76,9 @@ _IDENTITIES = """
 
 The same original gets the same replacement everywhere in one file. Names of the machine, its domain and its people are
 known from the start; others are learned where a place tells what they are (`ssh NAME@HOST`, `USER=`, a home folder, the
-columns of `ls -l`, fields of Slurm, mounts, a kernel log), and then replaced everywhere, also in earlier answers. Hosts
-of URLs stay where everybody knows their domain (github.com, pypi.org, repo.radeon.com and {public} more). In the
+columns of `ls -l`, `ps`, `top` and `squeue`, fields of Slurm, prompts, mounts, a kernel log), and then replaced
+everywhere, also in earlier answers. Hosts of URLs stay where everybody knows their domain (github.com, pypi.org,
+repo.radeon.com and {public} more). In the
 examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
 
 | what | before | after |
@@ -90,6 +104,7 @@ def page() -> str:
     shown = [f"- {_code(one)} becomes {_code(masker.mask_text(example(one)[0]))}\n" for one in tables.name_examples]
     parts = [
         _BEGIN.format(
+            most=f"{MOST_TOLD:,}",
             names=len(set(env["names"]) | {one for family in env["families"] for one in family["names"]}),
             numbered=_codes([f"{one}N" for one in env["numbered"]]), dropped=_codes(env["dropped"]),
             strong=_codes(names["strong"]), medium=_codes(names["medium"]), name_examples="".join(shown),

@@ -47,7 +47,18 @@ _NOTABLE = regex(
     r"%[0-9a-f]{2}|\$[0-9a-z]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|"
     r"[0-9a-f]{4}\.[0-9a-f]{4}\.|[a-z0-9]\.[a-z0-9.-]{1,80}\.[a-z]{2,12}(?![a-z0-9_])|"
     r"[a-z0-9_-]\.(?:edu|gov|mil|lan|intranet|corp|local|internal)\b|(?:[0-9a-f]{2}[: ]){12}|[rwx-]{9}|"
+    r"[\"'][ ]?,[ ]?[\"']|\bpdi\b|/(?:ibex|rds|p|lus)/|torchinductor_|pytest-of-|hsperfdata_|/mail/|/cron|/s-[a-z]|"
+    r"(?:^|\n)[ \t]{0,8}(?:user|host|groups)[ :\t=]|\b(?:user|project|mail|host|on) <|\(s\) <|e(?:user|group)\b|"
+    r"job_owner|exec_(?:host|vnode)|pbs_|(?:ou|dc|cn)=|\| ?(?:user|owner)|user[a-z]{0,4} {0,20}[|\u2502]|mi?b \||"
+    r"push_to_hub|hub_model|upload|create_repo|git push|no_proxy|: ok=|"
+    r"(?:ok|changed|fatal|skipping|unreachable|failed): \[|\| (?:changed|success|failed|unreachable)|"
+    r"  (?:mon|tue|wed|thu|fri|sat|sun) [a-z]{3} |\[[a-z][\w.-]{1,80}:\d|&[#a-z]\w{1,7};|"
+    r"(?:^|\n)[a-z_][\w.-]{0,40} : [^\n]{0,200}\b(?:video|render|docker|wheel|sudo|users)\b|"
     r"0x[0-9a-f]{9}|\d{15}|[^\x00-\x7f\u2013\u2014\u2026\u00b0\u00b5\u00d7]"
+)
+# The same of texts of several lines: the first lines of tables, and answers of several machines.
+_NOTABLE_LINES = regex(
+    r"\buser\b|\bnode|\bhost_|\bname |_key\b|(?:^|\n)[a-z][\w.-]{0,60}\d[\w.-]{0,40}: |\nkind:|chpasswd"
 )
 # Words that nobody would write by hand; names of variables are long too.
 _LONG = regex(
@@ -60,7 +71,9 @@ _LONG = regex(
 @lru_cache(maxsize=8192)
 def notable(text: str) -> bool:
     """Whether masking might change a text; never wrong to say yes."""
-    return _NOTABLE.search(text.lower()) is not None or _LONG.search(text) is not None
+    low = text.lower()
+    found = _NOTABLE.search(low) or _LONG.search(text) or ("\n" in text and _NOTABLE_LINES.search(low))
+    return bool(found)
 
 
 def _knows_nothing() -> Masker:

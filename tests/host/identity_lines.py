@@ -157,7 +157,93 @@ _HOSTS = (
     "root@{}:/workspace# ls",
     "psql -h x; host={} port=5432",
 )
+# Paths with an initial letter, a number or "user" before the folder of a person; codes; files that are called so.
+_DEEPER = (
+    "/pscratch/sd/d/{}/run",
+    "/global/homes/d/{}/x",
+    "/global/homes/d/{}",
+    "/home/d/{}/x",
+    "/storage/home/hcoda1/7/{}/x",
+    "/work2/01234/{}/x",
+    "/work/01234/{}",
+    "/ibex/user/{}/x",
+    "/rds/general/user/{}/home",
+    "/lus/eagle/projects/catalyst/{}/x",
+    "/p/project1/cstma/{}/x",
+    "/p/scratch/cstma/{}/x",
+    "/p/home/jusers/{}/juwels",
+    "/nfs/homes3/{}/x",
+    "/home3/d/{}/x",
+    "/tmp/torchinductor_{}/ab/c.py",
+    "/tmp/pytest-of-{}/x",
+    "/tmp/hsperfdata_{}",
+    "/var/spool/mail/{}",
+    "/var/mail/{}",
+    "/var/spool/cron/crontabs/{}",
+    '"\\/home\\/{}\\/x"',
+    "file=%2Fhome%2F{}%2Fx.py",
+    "%2FUsers%2F{}",
+)
+# Columns, fields and prompts.
+_MORE_USERS = (
+    "groups: {}",
+    "[{}@zeus17 proj]$ ls",
+    "[{}@zeus17 ~]$ ls",
+    "{}@zeus17 ~/p> ls",
+    "{}@zeus17 /opt/x> ls",
+    "{} : {} video render",
+    "-rw-r--r-- 1 {} domain users 123 Nov 23 10:00 a.py",
+    "Started Session 5 of User {}.",
+    "Job <123>, User <{}>, Project <x>, Status <RUN>",
+    "PBS_O_LOGNAME={}",
+    "    Job_Owner = {}@login1",
+    "    euser = {}",
+    "git@github.com:{}/repo.git",
+    "    User {}",
+    "User={}",
+    "dn: uid={},ou=people,dc=lab,dc=de",
+    "bind cn={},ou=staff,dc=lab,dc=de",
+    "| User | {} |",
+    "│ user │ {} │",
+    "uid=1001(x) gid=100(users) groups=100(users),5005({}),44(video)",
+    "wandb: Currently logged in as: jo ({}). Use `wandb login` to force relogin",
+    "https://wandb.ai/{}/llm/runs/abc12345",
+    "[0] NVIDIA A100 | 30'C,   0 % |   500 / 40960 MB | {}(500M)",
+    "[0] NVIDIA A100 | 30'C,   0 % |   500 / 40960 MB | root(2M) {}(500M)",
+    'push_to_hub("{}/llama-tuned")',
+    "hub_model_id={}/llama-tuned",
+    "huggingface-cli upload {}/llama-tuned .",
+    "git push https://huggingface.co/{}/llama-tuned main",
+    "Your model is private: https://huggingface.co/{}/x",
+)
+_MORE_HOSTS = (
+    "[jo@{} proj]$ ls",
+    "jo@{} ~/p> ls",
+    "[{}:00123] *** Process received signal ***",
+    "[{}:00123] mca_base_component_repository_open: unable to open mca_btl_openib",
+    "[{}:123] 7 more processes have sent help message",
+    "[1695050611.398421] [{}:123  :0]   ucp_context.c:1  UCX  INFO x",
+    "{} | CHANGED | rc=0 >>",
+    "{} | SUCCESS => {",
+    "{} | UNREACHABLE! => {",
+    "{}                     : ok=3    changed=1    unreachable=0",
+    "changed: [{}]",
+    "fatal: [{}]: FAILED! =>",
+    "{}   Mon Nov 23 10:00:00 2026  535.54.03",
+    "Started on <{}>, Execution Home </srv>",
+    "Started 8 Task(s) on Host(s) <8*{}>",
+    "Submitted from host <{}>, CWD <x>",
+    "PBS_O_HOST={}",
+    "    exec_host = {}/0*8",
+    "    exec_host = a1/0*8+{}/0*8",
+    'Ca\t1 "H-0000000000000000"\t\t# "{} mlx5_0"',
+    "  HostName {}",
+    "Host {}",
+    "no_proxy=localhost,{}",
+)
 _DOMAINS = (
+    "no_proxy=localhost,.{}",
+    "NO_PROXY: '.{},127.0.0.1'",
     "ping {}",
     "https://gitlab.{}/x.git",
     "{} is down",
@@ -180,6 +266,12 @@ _DOMAINS = (
 )
 
 _OTHERS = (
+    ("    GPU PDI                               : 0xabcdef0123456789", "abcdef0123456789"),
+    ("/scratch/project_462000123/x", "462000123"),
+    ("/p/project1/cstma/x", "cstma"),
+    ("/lus/eagle/projects/catalyst/x", "catalyst"),
+    ("dn: uid=x,ou=people,dc=uni-x,dc=de", "uni-x"),
+    ("Job <123>, User <x>, Project <krauselab>, Status <RUN>", "krauselab"),
     ("C:\\Users\\Dora Krause", "Krause"),
     ("/mnt/c/Users/Dora Krause/x.py", "Krause"),
     ("C:\\Users\\Dora Krause\\x", "Krause"),
@@ -254,5 +346,65 @@ LINES: tuple[tuple[str, str], ...] = (
     *((one.replace("{}", U), U) for one in _USERS),
     *((one.replace("{}", G), G) for one in _HOSTS),
     *((one.format(F), "uni-x") for one in _DOMAINS),
+    *((one.replace("{}", U), U) for one in (*_DEEPER, *_MORE_USERS)),
+    *((one.replace("{}", G), G) for one in _MORE_HOSTS),
     *_OTHERS,
+)
+
+# Tables whose first line tells what stands in their columns, and answers of several machines.
+BLOCKS: tuple[tuple[str, str], ...] = tuple(
+    (one.replace("{}", hidden), hidden)
+    for hidden, blocks in (
+        (
+            U,
+            (
+                "USER         PID %CPU %MEM    VSZ   RSS TTY      STAT START   TIME COMMAND\n"
+                "root           1  0.0  0.0 167744 11776 ?        Ss   Nov22   0:09 /sbin/init\n"
+                "{}      4711 99.0  1.2 999999 88888 ?        Rl   10:00  12:00 python train.py",
+                "UID          PID    PPID  C STIME TTY          TIME CMD\n"
+                "{}      4711       1 99 10:00 ?        00:12:00 python train.py",
+                "top - 10:00:00 up 1 day\n\n"
+                "    PID USER      PR  NI    VIRT    RES    SHR S  %CPU  %MEM     TIME+ COMMAND\n"
+                "   4711 {}    20   0 99.9g   8.8g   1.1g R  99.0   1.2  12:00.00 python",
+                "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+                "             48213       gpu    train   {}  R    1:02:03      2 n[17-18]",
+                "JobID|JobName|Partition|Account|User|State\n48213|train|gpu|phys|{}|COMPLETED\n48213.batch|batch||phys||COMPLETED",
+                "JobID           JobName  Partition    Account      User      State \n"
+                "------------ ---------- ---------- ---------- --------- ---------- \n"
+                "48213             train        gpu       phys    {}  COMPLETED \n"
+                "48213.batch       batch                  phys            COMPLETED ",
+                "│ GPU     PID      USER  GPU-MEM %SM  %CPU  %MEM  TIME  COMMAND │\n"
+                "│   0    4711 C  {}   500MiB  12  99.0   1.2  1:02  python x.py │",
+                "SESSION  UID USER   SEAT  TTY\n      5 1001 {}       pts/0",
+                "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
+                "123     {}  RUN   gpu        login1      n17         train      Nov 23 10:00",
+                "Job ID          Username Queue    Jobname    SessID NDS TSK\n"
+                "--------------- -------- -------- ---------- ------ --- ---\n"
+                "123.pbs         {}   gpu      train       12345   2  16",
+                "# m h dom mon dow user command\n0 5 * * * {} /srv/backup.sh",
+            ),
+        ),
+        (
+            G,
+            (
+                "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\ngpu*         up   infinite      2   idle {}",
+                "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)\n"
+                "             48213       gpu    train     root  R    1:02:03      1 {}",
+                "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME\n"
+                "123     root  RUN   gpu        login1      {}         train      Nov 23 10:00",
+                "{}: Name: gfx942\ngpu-node-18: Name: gfx942\n",
+                "NAME          STATUS   ROLES    AGE   VERSION\n{}   Ready    <none>   12d   v1.30.1",
+            ),
+        ),
+        (
+            "zeus17",
+            (
+                "$ pdsh -w zeus[17-18] uname -r\n{}: 6.8.0\nzeus18: 6.8.0",
+                "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n"
+                "gpu*         up   infinite      2   idle zeus[17-18]\nand {} hangs",
+                "{}: Name: gfx942\nzeus18: Name: gfx942\n",
+            ),
+        ),
+    )
+    for one in blocks
 )

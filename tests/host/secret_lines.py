@@ -22,6 +22,7 @@ def digits16(count: int) -> str:
 
 _WORD = "hun" + "ter2x"  # a password as people choose them
 _LONG = alnum(24)
+_LETTERS = "correct" + "horse"  # no digit tells that it is no word
 
 # Names that tell, in the spellings of files, logs and command lines; {} is a chosen password.
 _NAMED = (
@@ -128,6 +129,65 @@ _NAMED = (
     "POSTGRES_PASSWORD={}",
     "-e MYSQL_ROOT_PASSWORD={}",
     "requirepass {}",
+)
+# The same in calls, with tags, in quotes of three, in cells, in lists of arguments, in other codes.
+_WRAPPED = (
+    'Config(api_key=SecretStr("{}"))',
+    'Config(api_key=pydantic.SecretStr( "{}" ), x=1)',
+    'password: Some("{}")',
+    'password=str("{}")',
+    '"password": String("{}"),',
+    "secret_key = bytes(b'{}')",
+    'api_key = Secret(value="{}")',
+    'password=wrap(Some("{}"))',
+    "password: &pw {}",
+    'password: !vault "{}"',
+    "password: !!str &x '{}'",
+    'secret_key = """{}"""',
+    "secret_key = '''{}'''",
+    'password=x"{}"',
+    "export DB_PASS=a'b'\"{}\"",
+    "password         : {}",
+    "802-11-wireless-security.psk:             {}",
+    "Password                                = {}",
+    'os.getenv("MY_SECRET", "{}")',
+    'os.environ.get("DB_PASSWORD", default="{}")',
+    'os.environ.setdefault("OPENAI_API_KEY", "{}")',
+    'setenv("HF_TOKEN", "{}", 1);',
+    "putenv('WANDB_API_KEY', '{}')",
+    '("HF_TOKEN", "{}")',
+    '["HF_TOKEN","{}"]',
+    '["redis-server", "--requirepass", "{}"]',
+    '["docker", "login", "-u", "me", "-p", "{}"]',
+    '["sshpass", "-p", "{}", "ssh"]',
+    "| HF_TOKEN | {} |",
+    "| HF_TOKEN | `{}` |",
+    "|DB_PASSWORD|{}|",
+    "| Password | {} |",
+    "│ WANDB_API_KEY │ {} │",
+    "┃ db_password   ┃ {} ┃",
+    "DB_PASSWORD,{}",
+    'DB_PASSWORD,"{}",prod',
+    "**Password**: `{}`",
+    "**Password:** {}",
+    "`db_password`: `{}`",
+    "//fs01/x /mnt cifs username=bea,pass={} 0 0",
+    "pass={}",
+    "curl -su bea:{} http://h",
+    "curl -fsSLu bea:{} http://h",
+    'execve("/usr/bin/curl", ["curl", "-u", "bea:{}"], 0x7ff)',
+    '["curl", "-sSu", "bea:{}", "http://h"]',
+    "<password><![CDATA[{}]]></password>",
+    '<password type="text">{}</password>',
+    "<key>Password</key><string>{}</string>",
+    "password&#61;{}",
+    "password&#x3D;{}",
+    "&quot;password&quot;: &quot;{}&quot;",
+    "pass­word={}",
+    "pass​word: {}",
+    "\\x70\\x61\\x73\\x73\\x77\\x6f\\x72\\x64={}",
+    "%70assword={}",
+    'chpasswd: {{list: ["root:{}"]}}',
 )
 # {} is long and random.
 _RANDOM = (
@@ -259,8 +319,51 @@ _FORMS = (
     "BBQ7W-Z3KXJ-9VB2M-TR5AB-CDE12",
 )
 
+_PROCTITLE = f"mysql\0-u\0root\0-p{_WORD}".encode().hex().upper()
+
 LINES: tuple[tuple[str, str], ...] = (
     *((one.format(_WORD), _WORD) for one in _NAMED),
+    *((one.format(_WORD), _WORD) for one in _WRAPPED),
+    ("PIN code: 493817", "493817"),
+    ("//fs01/x /mnt cifs username=bea,pass=" + _LETTERS + " 0 0", _LETTERS),
+    (f'sshpass -p a"{_WORD}" ssh h', _WORD),
+    ("SIM PIN code=4938", "4938"),
+    ("type=PROCTITLE msg=audit(1.2:3): proctitle=" + _PROCTITLE, _PROCTITLE),
     *((one.format(_LONG), _LONG) for one in _RANDOM),
     *((f"[rank0] found {one} in a file", one) for one in _FORMS),
+)
+
+# Where the name stands in another line than the value; {} is a chosen password.
+_BELOW = (
+    "export HF_TOKEN=\\\n{}",
+    "[rank0]: export HF_TOKEN=\\\n[rank0]:   {}\n[rank0]: more",
+    "w0 | password=\nw0 | {}",
+    "web_1  | password:\nweb_1  |   {}",
+    "> password:\n>   {}\n> more",
+    "# passwords:\n#   - {}\n#   - {}",
+    "+password:\n+  {}",
+    'secret_key = """\n{}\n"""',
+    "env:\n  - name: HF_TOKEN\n    valueFrom: null\n    value: {}",
+    "env:\n  - value: {}\n    name: HF_TOKEN",
+    '{{"value": "{}", "name": "HF_TOKEN"}}',
+    "[rank0]: - name: HF_TOKEN\n[rank0]:   value: {}",
+    "apiVersion: v1\nkind: Secret\ndata:\n  foo: {}\n  bar: {}\n",
+    "apiVersion: v1\ndata:\n  foo: {}\nkind: Secret\nmetadata:\n  name: x",
+    "kind: Secret\ntype: Opaque\nstringData:\n  config.ini: |\n    x {}\n  b: {}\n",
+    "items:\n- apiVersion: v1\n  data:\n    foo: {}\n  kind: Secret\n",
+    '{{"kind": "Secret",\n "data": {{\n  "foo": "{}",\n  "bar": "{}"}}}}',
+    "chpasswd:\n  list: |\n    root:{}\n    bea:{}\n  expire: false",
+    "chpasswd:\n  expire: false\n  list:\n    - root:{}",
+    "chpasswd <<EOF\nroot:{}\nEOF",
+    "<key>Password</key>\n<string>{}</string>",
+    "<password>\n  {}\n</password>",
+    "| user | password |\n|------|----------|\n| bea | {} |\n| jo | {} |",
+    "│ user │ Password │\n├──────┼──────────┤\n│ bea  │ {} │",
+    "user,password,host\nbea,{},db1\njo,{},db2\n",
+    'name;api_key\n"x";"{}"\n',
+    "login\tpasswd\nbea\t{}\n",
+)
+BLOCKS: tuple[tuple[str, str], ...] = (
+    *((one.format(_WORD, _WORD), _WORD) for one in _BELOW),
+    (f'secret_key = """\n{_LETTERS}\n"""', _LETTERS),
 )

@@ -7,6 +7,7 @@ import gzip
 
 import pytest
 
+from rocdoctor.host import masking
 from rocdoctor.host.base import Answer
 from rocdoctor.host.capture import Capture, CaptureHost
 from rocdoctor.host.masking import Masker
@@ -16,6 +17,7 @@ from rocdoctor.report.discreet import notable
 from tests.host import control_lines, identity_lines, secret_lines
 
 HIDDEN = (*secret_lines.LINES, *identity_lines.LINES)
+BLOCKS = (*secret_lines.BLOCKS, *identity_lines.BLOCKS)
 
 
 def test_the_lists_are_long_enough_and_have_no_line_twice() -> None:
@@ -23,7 +25,7 @@ def test_the_lists_are_long_enough_and_have_no_line_twice() -> None:
         assert len(set(lines)) == len(lines) >= 200
 
 
-@pytest.mark.parametrize(("line", "hidden"), HIDDEN)
+@pytest.mark.parametrize(("line", "hidden"), (*HIDDEN, *BLOCKS))
 def test_what_must_not_be_told_is_gone_and_masking_again_changes_nothing(line: str, hidden: str) -> None:
     masked = Masker().mask_text(line)
     assert hidden not in masked
@@ -32,7 +34,7 @@ def test_what_must_not_be_told_is_gone_and_masking_again_changes_nothing(line: s
     assert Masker().mask_text(masked) == masked
 
 
-@pytest.mark.parametrize("line", control_lines.LINES)
+@pytest.mark.parametrize("line", (*control_lines.LINES, *control_lines.BLOCKS))
 def test_what_tells_nothing_stays(line: str) -> None:
     assert Masker().mask_text(line) == line
 
@@ -46,9 +48,49 @@ def test_controls_stay_among_secrets_and_with_people_who_are_called_like_a_word(
     assert [one for one in control_lines.LINES if one not in masker.mask_text(text).split("\n")] == []
 
 
-@pytest.mark.parametrize(("line", "hidden"), HIDDEN)
+@pytest.mark.parametrize(("line", "hidden"), (*HIDDEN, *BLOCKS))
 def test_a_report_notices_each_of_them(line: str, hidden: str) -> None:
     assert notable(line)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('Config(api_key=SecretStr("{}"), x=1)', 'Config(api_key=SecretStr("masked-value"), x=1)'),
+        ("password: !!str &x '{}'", "password: !!str &x 'masked-value'"),
+        ('("HF_TOKEN", "{}", "gfx942")', '("HF_TOKEN", "masked-value", "gfx942")'),
+        ("| bea | HF_TOKEN | {} | gfx942 |", "| bea | HF_TOKEN | masked-value | gfx942 |"),
+        ('DB_PASSWORD=x"{}" next', "DB_PASSWORD=masked-value next"),
+        ("user,password,host\nbea,{},db1", "user,password,host\nbea,masked-value,db1"),
+        ("w0 | password:\nw0 |   {}\nw1 | up", "w0 | password:\nw0 |   masked-value\nw1 | up"),
+        ("kind: Secret\ndata:\n  a: {}\ntype: Opaque", "kind: Secret\ndata:\n  a: masked-value\ntype: Opaque"),
+        ("  PID USER    ST\n 4711 {} R\n\n1 2 3", "  PID USER    ST\n 4711 user-1   R\n\n1 2 3"),
+        ("JobID|User|State\n1|{}|COMPLETED\n1.0||COMPLETED", "JobID|User|State\n1|user-1|COMPLETED\n1.0||COMPLETED"),
+        ("USER PID TTY\nroot 1 ?\nof {} nothing", "USER PID TTY\nroot 1 ?\nof {} nothing"),
+        ("/home/u/{}/x", "/home/user-1/{}/x"),
+        ("/scratch/d/x/{}", "/scratch/user-1/x/{}"),
+        ("vgg16: {}\nvgg19: other", "vgg16: {}\nvgg19: other"),
+    ],
+)
+def test_only_the_value_is_replaced_and_its_neighbours_stay(before: str, after: str) -> None:
+    name = "hun" + "ter2x"
+    assert Masker().mask_text(before.replace("{}", name)) == after.replace("{}", name)
+
+
+def test_an_answer_of_very_many_names_is_cut_off_without_telling_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(masking, "_SLAB", 50)
+    monkeypatch.setattr(masking, "MOST_TOLD", 100)
+    text = "\n".join(f"password=Zq7mK2vT{number:05d}" for number in range(400))
+    masker = Masker()
+    masked = masker.mask_text(text)
+    assert "Zq7" not in masked
+    lines = masked.split("\n")
+    assert len(lines) == 400
+    assert (lines[0], lines[-1]) == ("password=masked-value", "masked-value")
+    assert Masker().mask_text(masked) == masked
+    addresses = "\n".join(f"at 10.1.{number // 200}.{number % 200} up" for number in range(400))
+    assert masker.mask_text(addresses).count(" up") == 400, "a log may tell of many addresses"
+    assert masker.mask_text("GPU 0 is on PCIe x8") == "GPU 0 is on PCIe x8", "other answers are whole"
 
 
 # -- what reaches over a line, or is hidden in code
