@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import all_values, first_value, said, shown, when_said
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(when_said("glibc-too-old", "cxx-abi-differs"), cause="libc-or-abi-mismatch")

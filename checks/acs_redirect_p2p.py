@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from rocdoctor.check import (
+from rocdoctor.insight.links.fabric import fast_link, iommu_translates, share_hive, shared_hops, training_gpus
+from rocdoctor.judging.check import (
     Evidence,
     Fix,
     Outcome,
@@ -31,9 +32,8 @@ from rocdoctor.check import (
     not_applicable,
     unknown,
 )
-from rocdoctor.evidence import Unknown, known, value_or
-from rocdoctor.fabric import fast_link, iommu_translates, share_hive, shared_hops, training_gpus
-from rocdoctor.facts import Gpu, Machine, PcieHop
+from rocdoctor.model.evidence import Unknown, known, value_or
+from rocdoctor.model.facts import Gpu, Machine, PcieHop
 
 
 @check(machine_with_several_gpus)

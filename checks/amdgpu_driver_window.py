@@ -15,12 +15,22 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, not_applicable, unknown, warning
-from rocdoctor.evidence import NOT_ASKED, Fact, Known, Unknown, known
-from rocdoctor.facts import Machine
+from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.judging.check import (
+    Fix,
+    Outcome,
+    check,
+    cite,
+    info,
+    machine_with_amd,
+    not_applicable,
+    unknown,
+    warning,
+)
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.tables import driver_package, driver_supports, driver_window
-from rocdoctor.torch_stack import works
+from rocdoctor.knowledge.lookup import driver_package, driver_supports, driver_window
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown, known
+from rocdoctor.model.facts import Machine
 
 
 def _driver(machine: Machine) -> Fact[str]:

@@ -16,14 +16,14 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.amdgpu_options import is_risky
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, finding, machine_with_amd, quote
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.knowledge.rules import FIRM
-from rocdoctor.knowledge.tables import module_parameter
-from rocdoctor.presence import is_integrated, of_vendor
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.presence import is_integrated, of_vendor
+from rocdoctor.insight.software.amdgpu_options import is_risky
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_amd, quote
+from rocdoctor.knowledge.lookup import module_parameter
+from rocdoctor.knowledge.software.rules import FIRM
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _BETWEEN_GPUS = ("pcie_p2p", "use_xgmi_p2p")
 

@@ -18,11 +18,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_amd, quote, unknown, warning
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.knowledge.tables import amdgpu_parameter_names, module_parameter
-from rocdoctor.presence import kernel_log
+from rocdoctor.insight.gpus.presence import kernel_log
+from rocdoctor.judging.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    info,
+    machine_with_amd,
+    quote,
+    unknown,
+    warning,
+)
+from rocdoctor.knowledge.lookup import amdgpu_parameter_names, module_parameter
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_amd)

@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, info, not_applicable
-from rocdoctor.evidence import known
-from rocdoctor.facts import Gpu, Machine
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_amd_gpu, info, not_applicable
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(each_amd_gpu)

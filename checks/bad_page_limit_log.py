@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, number, quotes
+from rocdoctor.insight.texts.log_events import age, by_device, events_of, gpu_log, number, quotes
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _LIMIT = "ras-bad-page-threshold"
 _NEAR = "ras-bad-page-near-threshold"

@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, warning
-from rocdoctor.evidence import NOT_ASKED, known
-from rocdoctor.facts import Gpu, Machine
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_gpu, warning
+from rocdoctor.model.evidence import NOT_ASKED, known
+from rocdoctor.model.facts import Gpu, Machine
 
 _BUSY_PERCENT = 95
 _CLOCK_SHARE = 0.35

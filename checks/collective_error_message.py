@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, info
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import all_values, first_value, said, shown, when_said
+from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, info
+from rocdoctor.model.facts import Machine
 
 # The order is that of what says most: a failed call of this rank stands before a peer that went away.
 _MEANS = {

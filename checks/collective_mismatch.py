@@ -18,11 +18,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rocdoctor.check import Evidence, Finding, Fix, NotApplicable, Outcome, Subject, Subjects, check, error, quote
-from rocdoctor.facts import JobRun, Machine
-from rocdoctor.facts.run import WatchdogTimeout
-from rocdoctor.flight import by_rank, names, ring, stalls, unlikes
-from rocdoctor.job_log import WHOLE_JOB, lines
+from rocdoctor.insight.jobs.flight_recorder import by_rank, names, ring, stalls, unlikes
+from rocdoctor.insight.jobs.job_log import WHOLE_JOB, lines
+from rocdoctor.judging.check import (
+    Evidence,
+    Finding,
+    Fix,
+    NotApplicable,
+    Outcome,
+    Subject,
+    Subjects,
+    check,
+    error,
+    quote,
+)
+from rocdoctor.model.facts import JobRun, Machine
+from rocdoctor.model.facts.run import WatchdogTimeout
 
 _WORDS = {"operation": "operations", "sizes": "sizes", "types": "data types"}
 _FOLLOWS = ("network-interface-wrong", "iommu-acs-p2p", "rendezvous-name-resolution")

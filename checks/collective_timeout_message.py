@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, NotApplicable, Outcome, Subject, Subjects, check, error, info
-from rocdoctor.facts import JobRun, Machine
-from rocdoctor.flight import look_at, names
-from rocdoctor.job_log import lines, named_missing, origin, pid_of
-from rocdoctor.pasted import all_values, first_value, said, shown
+from rocdoctor.insight.jobs.flight_recorder import look_at, names
+from rocdoctor.insight.jobs.job_log import lines, named_missing, origin, pid_of
+from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown
+from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subject, Subjects, check, error, info
+from rocdoctor.model.facts import JobRun, Machine
 
 _KIND = "collective-timeout"
 

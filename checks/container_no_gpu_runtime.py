@@ -17,12 +17,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import container_words, enclosure, is_there, node_at
-from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_nvidia, not_applicable
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
-from rocdoctor.presence import is_driven, of_vendor, wants
-from rocdoctor.shell_command import CommandText
+from rocdoctor.insight.gpus.access import container_words, enclosure, is_there, node_at
+from rocdoctor.insight.gpus.presence import is_driven, of_vendor, wants
+from rocdoctor.judging.check import Fix, Outcome, check, cite, finding, machine_with_nvidia, not_applicable
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import CommandText
 
 _START: dict[str, CommandText] = {
     "podman": "podman run --device nvidia.com/gpu=all ...",

@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
-from rocdoctor.facts import Machine, Message
-from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_said
+from rocdoctor.insight.texts.pasted import first_value, in_wsl, said, shown, vendors, when_said
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, warning
+from rocdoctor.model.facts import Machine, Message
 
 _RUNTIME = "container-gpu-runtime"
 _LIBRARY = "container-driver-library"

@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import said, shown, vendors, when_said
+from rocdoctor.insight.texts.pasted import said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, warning
+from rocdoctor.model.facts import Machine
 
 _FAN, _HOT = "fan-set-by-hand", "overheating-words"
 

@@ -17,10 +17,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import KernelValue
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable
+from rocdoctor.model.change import KernelValue
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
 
 # Drivers under which the generic governors run; the others (intel_pstate, amd-pstate-epp) bring their own "powersave".
 _GENERIC = ("acpi-cpufreq", "pcc-cpufreq", "intel_cpufreq", "amd-pstate", "cppc_cpufreq", "powernow-k8", "cpufreq-dt")

@@ -16,10 +16,20 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import local_ranks
-from rocdoctor.check import Evidence, Fix, Outcome, check, cite, info, machine_with_gpus, not_applicable, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine
+from rocdoctor.insight.gpus.access import local_ranks
+from rocdoctor.judging.check import (
+    Evidence,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    info,
+    machine_with_gpus,
+    not_applicable,
+    warning,
+)
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_gpus, cause="cpu-affinity-or-threads")

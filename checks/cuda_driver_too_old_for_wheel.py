@@ -15,13 +15,13 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, error, machine_with_nvidia, not_applicable, unknown
-from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
-from rocdoctor.facts import Machine
+from rocdoctor.insight.gpus.nvidia import is_enclosed
+from rocdoctor.insight.software.torch_stack import installed, needs_torch, of_interpreter
+from rocdoctor.judging.check import Fix, Outcome, check, cite, error, machine_with_nvidia, not_applicable, unknown
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.tables import cuda_min_driver
-from rocdoctor.nvidia import is_enclosed
-from rocdoctor.torch_stack import installed, needs_torch, of_interpreter
+from rocdoctor.knowledge.lookup import cuda_min_driver
+from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(needs_torch(machine_with_nvidia), cause="driver-too-old")

@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, not_applicable, quote, warning, whole_machine
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import CudaToolkit, Machine
+from rocdoctor.insight.software.torch_stack import installed, needs_torch
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, not_applicable, quote, warning, whole_machine
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.torch_stack import installed, needs_torch
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import CudaToolkit, Machine
 
 _COMPILES = ("deepspeed",)
 

@@ -19,12 +19,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.change import Unset
-from rocdoctor.check import Finding, Fix, Outcome, check, info, not_applicable, quote, unknown, warning, whole_machine
-from rocdoctor.facts import Machine, Variable
-from rocdoctor.knowledge.tables import env_variable, rules_for
-from rocdoctor.shell_command import shell
-from rocdoctor.visibility import where_set
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.judging.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    info,
+    not_applicable,
+    quote,
+    unknown,
+    warning,
+    whole_machine,
+)
+from rocdoctor.knowledge.lookup import env_variable, rules_for
+from rocdoctor.model.change import Unset
+from rocdoctor.model.facts import Machine, Variable
+from rocdoctor.model.shell_command import shell
 
 _OFF = ("", "0", "off", "false", "no", "none")
 # Values from which on a variable costs speed, by what the table says of each.

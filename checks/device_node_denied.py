@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.access import (
+from rocdoctor.insight.gpus.access import (
     KFD,
     OVERFLOW,
     container_words,
@@ -36,8 +36,17 @@ from rocdoctor.access import (
     render_nodes,
     ruled_out,
 )
-from rocdoctor.change import Change, joining
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import (
+    count_words,
+    is_driven,
+    is_integrated,
+    kfd_path,
+    of_vendor,
+    wants,
+    worst_harm,
+)
+from rocdoctor.insight.software.torch_stack import for_training
+from rocdoctor.judging.check import (
     Evidence,
     Fix,
     Outcome,
@@ -49,11 +58,10 @@ from rocdoctor.check import (
     not_applicable,
     whole_machine,
 )
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import DeviceNode, Machine
-from rocdoctor.presence import count_words, is_driven, is_integrated, kfd_path, of_vendor, wants, worst_harm
-from rocdoctor.shell_command import ShellCommand, shell
-from rocdoctor.torch_stack import for_training
+from rocdoctor.model.change import Change, joining
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import DeviceNode, Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _EXPLAINS = ("torch-gpu-count-mismatch", "torch-sees-no-gpu", "group-not-active")
 

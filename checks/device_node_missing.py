@@ -16,12 +16,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import KFD, RENDER, container_words, enclosure, is_there, node_at
-from rocdoctor.check import Fix, Outcome, Severity, check, cite, finding, machine_with_amd, not_applicable
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import DeviceNode, Machine
-from rocdoctor.presence import is_driven, kfd_path, of_vendor, wants
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.insight.gpus.access import KFD, RENDER, container_words, enclosure, is_there, node_at
+from rocdoctor.insight.gpus.presence import is_driven, kfd_path, of_vendor, wants
+from rocdoctor.judging.check import Fix, Outcome, Severity, check, cite, finding, machine_with_amd, not_applicable
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import DeviceNode, Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _EXPLAINS = ("device-permission", "kfd-missing", "torch-gpu-count-mismatch", "torch-sees-no-gpu")
 

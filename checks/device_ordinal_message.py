@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, when_said
+from rocdoctor.insight.texts.pasted import first_value, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, warning
+from rocdoctor.model.facts import Machine
 
 _NAMES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL")
 

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, error
-from rocdoctor.facts import Machine
-from rocdoctor.nvidia import loaded_and_installed
-from rocdoctor.pasted import first_value, in_container, said, shown, when_said
+from rocdoctor.insight.gpus.nvidia import loaded_and_installed
+from rocdoctor.insight.texts.pasted import first_value, in_container, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, cite, error
+from rocdoctor.model.facts import Machine
 
 _KIND = "driver-library-mismatch"
 

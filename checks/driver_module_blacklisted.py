@@ -16,10 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, unknown
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine
-from rocdoctor.presence import (
+from rocdoctor.insight.gpus.presence import (
     MODULES,
     capped,
     command_line_block,
@@ -29,7 +26,10 @@ from rocdoctor.presence import (
     of_vendor,
     worst_harm,
 )
-from rocdoctor.shell_command import shell
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, unknown
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(machine_with_gpus, cause="kernel-module-not-loaded")

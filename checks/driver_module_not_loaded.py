@@ -16,7 +16,17 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import (
+    MODULES,
+    count_words,
+    is_blocked,
+    kernel_log,
+    module_loaded,
+    module_refusals,
+    of_vendor,
+    worst_harm,
+)
+from rocdoctor.judging.check import (
     Finding,
     Fix,
     Outcome,
@@ -28,19 +38,9 @@ from rocdoctor.check import (
     quote,
     unknown,
 )
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.presence import (
-    MODULES,
-    count_words,
-    is_blocked,
-    kernel_log,
-    module_loaded,
-    module_refusals,
-    of_vendor,
-    worst_harm,
-)
-from rocdoctor.shell_command import shell
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, LogEvent, Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(machine_with_gpus, cause="kernel-module-not-loaded")

@@ -16,12 +16,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine, Message
-from rocdoctor.nvidia import unsupported
-from rocdoctor.pasted import first_value, in_container, in_wsl, said, shown, vendors, when_said
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.nvidia import unsupported
+from rocdoctor.insight.texts.pasted import first_value, in_container, in_wsl, said, shown, vendors, when_said
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, warning
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.shell_command import shell
 
 _KINDS = ("amdgpu-not-loaded", "nvidia-not-loaded", "module-refused", "kfd-absent")
 _EXPLAINS = ("device-permission", "wrong-backend-build", "gpu-arch-not-built", "hip-sees-no-gpu")

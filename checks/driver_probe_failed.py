@@ -17,10 +17,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, each_gpu, finding, not_applicable, quote, unknown
-from rocdoctor.evidence import known
-from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.presence import (
+from rocdoctor.insight.gpus.presence import (
     MODULES,
     REASON_KINDS,
     count_words,
@@ -31,7 +28,10 @@ from rocdoctor.presence import (
     of_vendor,
     probe_failure,
 )
-from rocdoctor.shell_command import shell
+from rocdoctor.judging.check import Fix, Outcome, check, each_gpu, finding, not_applicable, quote, unknown
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Gpu, LogEvent, Machine
+from rocdoctor.model.shell_command import shell
 
 _COLD = "Power the machine off completely for a minute (a warm reboot keeps the GPU's state) and start it again"
 

@@ -14,11 +14,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, not_applicable
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.nvidia import is_server_part
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.insight.gpus.nvidia import is_server_part
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, not_applicable
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _WORDS = {True: "on", False: "off"}
 

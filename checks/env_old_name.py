@@ -16,13 +16,24 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import Unset
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, unknown, warning, whole_machine
-from rocdoctor.env_values import is_plain
-from rocdoctor.facts import Machine, Variable
-from rocdoctor.knowledge.tables import env_names, env_variable
-from rocdoctor.shell_command import shell
-from rocdoctor.visibility import where_set
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.software.env_values import is_plain
+from rocdoctor.judging.check import (
+    Evidence,
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    info,
+    quote,
+    unknown,
+    warning,
+    whole_machine,
+)
+from rocdoctor.knowledge.lookup import env_names, env_variable
+from rocdoctor.model.change import Unset
+from rocdoctor.model.facts import Machine, Variable
+from rocdoctor.model.shell_command import shell
 
 _ALLOCATOR = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")  # the first one set counts
 

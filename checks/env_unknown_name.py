@@ -15,13 +15,13 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import Unset
-from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, unknown, whole_machine
-from rocdoctor.env_values import meant
-from rocdoctor.facts import Machine, Variable
-from rocdoctor.knowledge.tables import EnvVariable, env_names, env_variable
-from rocdoctor.shell_command import shell
-from rocdoctor.visibility import where_set
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.software.env_values import meant
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, info, quote, unknown, whole_machine
+from rocdoctor.knowledge.lookup import EnvVariable, env_names, env_variable
+from rocdoctor.model.change import Unset
+from rocdoctor.model.facts import Machine, Variable
+from rocdoctor.model.shell_command import shell
 
 
 @check(whole_machine)

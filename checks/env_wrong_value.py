@@ -16,14 +16,14 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.allocator_options import NAMES as ALLOCATOR
-from rocdoctor.allocator_options import complaint_of_options
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, finding, quote, unknown, whole_machine
-from rocdoctor.env_values import complaint, is_plain
-from rocdoctor.facts import Machine
-from rocdoctor.knowledge.tables import env_names, env_variable, override_gfx_name
-from rocdoctor.shell_command import shell
-from rocdoctor.visibility import where_set
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.software.allocator_options import NAMES as ALLOCATOR
+from rocdoctor.insight.software.allocator_options import complaint_of_options
+from rocdoctor.insight.software.env_values import complaint, is_plain
+from rocdoctor.judging.check import Finding, Fix, Outcome, Severity, check, finding, quote, unknown, whole_machine
+from rocdoctor.knowledge.lookup import env_names, env_variable, override_gfx_name
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _GRAVE = ("critical", "high", "medium")
 

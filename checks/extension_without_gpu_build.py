@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, vendors, when_said
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, warning
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _CPU_BUILD = "extension-cpu-build"
 _KINDS = ("bitsandbytes-no-gpu", "onnxruntime-provider-missing", _CPU_BUILD)

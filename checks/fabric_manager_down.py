@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.nvidia import is_enclosed, is_module
+from rocdoctor.insight.gpus.nvidia import is_enclosed, is_module
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, warning
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 # Registration takes about a minute after the service has started; ten are beyond any doubt. (A judgement.)
 _SETTLED_S = 600.0

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, when_said
+from rocdoctor.insight.texts.pasted import first_value, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, warning
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Machine
 
 
 @check(when_said("fabric-not-ready", "nvls-failed"), cause="fabric-manager-down")

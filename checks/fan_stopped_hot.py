@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable, warning
-from rocdoctor.evidence import Unknown, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.gpu_health import is_laptop, limited_readings
+from rocdoctor.insight.gpus.gpu_health import is_laptop, limited_readings
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable, warning
+from rocdoctor.model.evidence import Unknown, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "thermal-or-power-limit"
 _NEAR_CRIT_C = 10.0

@@ -16,10 +16,20 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, error, quote, unknown, warning
-from rocdoctor.facts import JobRun, Machine
-from rocdoctor.flight import Stall, by_rank, look_at, names, ring, roots, stalls, unlikes, without_dump
-from rocdoctor.job_log import pid_of, with_records
+from rocdoctor.insight.jobs.flight_recorder import (
+    Stall,
+    by_rank,
+    look_at,
+    names,
+    ring,
+    roots,
+    stalls,
+    unlikes,
+    without_dump,
+)
+from rocdoctor.insight.jobs.job_log import pid_of, with_records
+from rocdoctor.judging.check import Evidence, Fix, Outcome, check, error, quote, unknown, warning
+from rocdoctor.model.facts import JobRun, Machine
 
 
 @check(with_records)

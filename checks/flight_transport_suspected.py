@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, quote, unknown, warning
-from rocdoctor.facts import JobRun, Machine
-from rocdoctor.flight import by_rank, look_at, names, stalls, unlikes
-from rocdoctor.job_log import with_records
+from rocdoctor.insight.jobs.flight_recorder import by_rank, look_at, names, stalls, unlikes
+from rocdoctor.insight.jobs.job_log import with_records
+from rocdoctor.judging.check import Fix, Outcome, check, quote, unknown, warning
+from rocdoctor.model.facts import JobRun, Machine
 
 
 @check(with_records)

@@ -19,8 +19,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import Unset
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.gfx_override import (
+    NAME,
+    Override,
+    best_value,
+    node_setting,
+    override_of,
+    physical_gfx,
+    unlike_gpus_it_fits,
+)
+from rocdoctor.insight.gpus.presence import VISIBLE_AMD, chosen_by, is_driven, is_integrated
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.software.torch_stack import for_training
+from rocdoctor.judging.check import (
     Evidence,
     Finding,
     Fix,
@@ -37,22 +48,11 @@ from rocdoctor.check import (
     unknown,
     warning,
 )
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, Machine, Variable
-from rocdoctor.gfx_override import (
-    NAME,
-    Override,
-    best_value,
-    node_setting,
-    override_of,
-    physical_gfx,
-    unlike_gpus_it_fits,
-)
-from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, override_row
-from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_driven, is_integrated
-from rocdoctor.shell_command import ShellCommand, shell
-from rocdoctor.torch_stack import for_training
-from rocdoctor.visibility import where_set
+from rocdoctor.knowledge.lookup import arch_list_covers, gfx_target, override_row
+from rocdoctor.model.change import Unset
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine, Variable
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _EXPLAINS = (
     "torch-wheel-lacks-gfx",

@@ -15,11 +15,21 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, machine_with_amd, not_applicable, quote, warning
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
-from rocdoctor.gfx_override import NAME, node_variables
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.gfx_override import NAME, node_variables
+from rocdoctor.judging.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    machine_with_amd,
+    not_applicable,
+    quote,
+    warning,
+)
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(machine_with_amd, cause="hsa-override-wrong")

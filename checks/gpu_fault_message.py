@@ -17,10 +17,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, warning
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, vendors, when_said
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, warning
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _FAULT, _HANG = "gpu-memory-fault", "gpu-hang"
 

@@ -16,7 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import is_reserved, kernel_log
+from rocdoctor.insight.texts.log_events import is_recent
+from rocdoctor.judging.check import (
     Finding,
     Fix,
     Outcome,
@@ -31,10 +33,8 @@ from rocdoctor.check import (
     unknown,
     warning,
 )
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.log_events import is_recent
-from rocdoctor.presence import is_reserved, kernel_log
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, LogEvent, Machine
 
 _KINDS = ("gpu-lost", "nvidia-fallen-off-bus", "pci-device-inaccessible")
 _WORDS = {

@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, each_amd_gpu, finding, quote, unknown
-from rocdoctor.evidence import known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.presence import count_words, events_of, is_driven
+from rocdoctor.insight.gpus.presence import count_words, events_of, is_driven
+from rocdoctor.judging.check import Fix, Outcome, check, each_amd_gpu, finding, quote, unknown
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(each_amd_gpu, cause="gpu-firmware")

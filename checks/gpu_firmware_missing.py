@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, each_amd_gpu, finding, quote, unknown
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.presence import capped, harm, is_driven, missing_firmware, probe_failure
+from rocdoctor.insight.gpus.presence import capped, harm, is_driven, missing_firmware, probe_failure
+from rocdoctor.judging.check import Fix, Outcome, check, each_amd_gpu, finding, quote, unknown
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(each_amd_gpu, cause="gpu-firmware")

@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, in_slurm, said, shown, vendors, when_said
+from rocdoctor.insight.texts.pasted import first_value, in_slurm, said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.model.facts import Machine
 
 _KINDS = ("gpu-memory-error", "gpu-lost")
 

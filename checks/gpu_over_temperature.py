@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, each_gpu, error, info, warning
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.gpu_health import Reading, limited_readings
+from rocdoctor.insight.gpus.gpu_health import Reading, limited_readings
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, each_gpu, error, info, warning
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "thermal-or-power-limit"
 _NOTE_BELOW_CRIT_C = 5.0

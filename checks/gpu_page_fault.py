@@ -17,9 +17,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, warning
-from rocdoctor.facts import Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, number, quotes, times
+from rocdoctor.insight.texts.log_events import (
+    age,
+    by_device,
+    events_of,
+    gpu_log,
+    is_current,
+    is_recent,
+    number,
+    quotes,
+    times,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, info, warning
+from rocdoctor.model.facts import Machine
 
 _CAUSE = "not-environment"
 _FIX = Fix(

@@ -15,9 +15,18 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, events_of, gpu_log, is_current, is_recent, other_events, quotes, times
+from rocdoctor.insight.texts.log_events import (
+    age,
+    events_of,
+    gpu_log,
+    is_current,
+    is_recent,
+    other_events,
+    quotes,
+    times,
+)
+from rocdoctor.judging.check import Fix, Outcome, check, error, info, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _KINDS = ("gpu-reset-begin", "gpu-reset-failed")
 _HARDWARE = ("ras-uncorrectable", "ras-poison-consumed")

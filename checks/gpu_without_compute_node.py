@@ -14,11 +14,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, finding, not_applicable, unknown
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.knowledge.tables import chip_of_device
-from rocdoctor.presence import events_of, harm, has_node, is_driven, kernel_log, kfd_path, of_vendor
+from rocdoctor.insight.gpus.presence import events_of, harm, has_node, is_driven, kernel_log, kfd_path, of_vendor
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_amd_gpu, finding, not_applicable, unknown
+from rocdoctor.knowledge.lookup import chip_of_device
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(each_amd_gpu, cause="gpu-not-supported")

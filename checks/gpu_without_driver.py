@@ -14,11 +14,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, finding, info, not_applicable
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.presence import MODULES, harm, is_integrated, kfd_path, reason_elsewhere
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.presence import MODULES, harm, is_integrated, kfd_path, reason_elsewhere
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, finding, info, not_applicable
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(each_gpu, cause="kernel-module-not-loaded")

@@ -14,11 +14,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import KFD, RENDER, opens, ruled_out
-from rocdoctor.check import Fix, Outcome, check, cite, not_applicable, warning, whole_machine
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Machine
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.access import KFD, RENDER, opens, ruled_out
+from rocdoctor.judging.check import Fix, Outcome, check, cite, not_applicable, warning, whole_machine
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(whole_machine, cause="device-permission")

@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, each_amd_gpu, quote, unknown, warning
-from rocdoctor.evidence import known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.presence import events_of
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.presence import events_of
+from rocdoctor.judging.check import Fix, Outcome, check, each_amd_gpu, quote, unknown, warning
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import shell
 
 _PAGE_BYTES = 4096
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, finding, machine_with_amd, not_applicable
-from rocdoctor.evidence import Known
-from rocdoctor.fabric import models, on_module
-from rocdoctor.facts import Gpu, Machine
+from rocdoctor.insight.links.fabric import models, on_module
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_amd, not_applicable
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(machine_with_amd)

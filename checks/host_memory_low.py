@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_gpus
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.units import binary_size
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, machine_with_gpus
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.units import binary_size
 
 _LITTLE = 2 << 30
 

@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_gpus
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.units import binary_size
+from rocdoctor.judging.check import Fix, Outcome, check, cite, finding, machine_with_gpus
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.units import binary_size
 
 _LARGE = 0.5
 _LITTLE = 8 << 30

@@ -16,7 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import VISIBLE_AMD, chosen_by, is_integrated, of_vendor
+from rocdoctor.insight.texts.pasted import all_values, said, shown
+from rocdoctor.judging.check import (
     Confidence,
     Finding,
     Fix,
@@ -29,12 +31,10 @@ from rocdoctor.check import (
     unknown,
     warning,
 )
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.knowledge.tables import arch_list_covers
-from rocdoctor.pasted import all_values, said, shown
-from rocdoctor.presence import VISIBLE_AMD, chosen_by, is_integrated, of_vendor
-from rocdoctor.shell_command import CommandText, shell
+from rocdoctor.knowledge.lookup import arch_list_covers
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import CommandText, shell
 
 _IN_USE = "device-in-use"
 _EXPLAINS = ("gpu-arch-not-built", "mixed-gpu-archs", "not-environment", "kernel-lib-arch-unsupported")

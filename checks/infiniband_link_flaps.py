@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, unknown, warning, whole_machine
-from rocdoctor.evidence import known
-from rocdoctor.facts import KernelLog, LogEvent, Machine
-from rocdoctor.log_events import age, is_late, is_recent, quotes, times
+from rocdoctor.insight.texts.log_events import age, is_late, is_recent, quotes, times
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, info, unknown, warning, whole_machine
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import KernelLog, LogEvent, Machine
 
 _CAUSE = "network-interface-wrong"
 _FIX = Fix(

@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, cite, info, quote, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine, Nic
-from rocdoctor.log_events import other_events, quotes
+from rocdoctor.insight.texts.log_events import other_events, quotes
+from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, cite, info, quote, warning
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine, Nic
 
 _CAUSE = "network-interface-wrong"
 _ACTIVE = ("active", "up", "linkup")

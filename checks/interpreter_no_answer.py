@@ -20,9 +20,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, cite, finding, quote, warning, whole_machine
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine, NoAnswer
+from rocdoctor.judging.check import Evidence, Fix, Outcome, check, cite, finding, quote, warning, whole_machine
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine, NoAnswer
 
 _WAYS = {
     "denied": "may not be started (permission denied)",

@@ -17,10 +17,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, finding, machine_with_several_gpus, not_applicable, quote
-from rocdoctor.evidence import known, value_or
-from rocdoctor.fabric import iommu_translates, pcie_pairs, training_gpus
-from rocdoctor.facts import Machine
+from rocdoctor.insight.links.fabric import iommu_translates, pcie_pairs, training_gpus
+from rocdoctor.judging.check import (
+    Fix,
+    Outcome,
+    check,
+    cite,
+    finding,
+    machine_with_several_gpus,
+    not_applicable,
+    quote,
+)
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_several_gpus)

@@ -14,9 +14,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, info, quote, unknown
-from rocdoctor.facts import Job, Machine
-from rocdoctor.job_state import place, the_job
+from rocdoctor.insight.jobs.job_state import place, the_job
+from rocdoctor.judging.check import Fix, Outcome, check, info, quote, unknown
+from rocdoctor.model.facts import Job, Machine
 
 _PREFIXES = (
     "HSA_",

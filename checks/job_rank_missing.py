@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, finding, not_applicable, quote, unknown
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Job, Machine
-from rocdoctor.job_state import again, is_alive, place, ranks_of, runs_python, the_job
+from rocdoctor.insight.jobs.job_state import again, is_alive, place, ranks_of, runs_python, the_job
+from rocdoctor.judging.check import Fix, Outcome, check, finding, not_applicable, quote, unknown
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Job, Machine
 
 
 @check(the_job)

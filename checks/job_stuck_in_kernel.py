@@ -17,12 +17,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, Severity, check, finding, info, quote, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Job, JobThread, Machine
-from rocdoctor.job_state import again, age_s, is_alive, owner, place, ranks_of, the_job
-from rocdoctor.log_events import is_recent
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.insight.jobs.job_state import again, age_s, is_alive, owner, place, ranks_of, the_job
+from rocdoctor.insight.texts.log_events import is_recent
+from rocdoctor.judging.check import Evidence, Fix, Outcome, Severity, check, finding, info, quote, warning
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Job, JobThread, Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 # Start-up waits for the driver too: the first process initialises the GPUs while the others queue for its lock.
 _SETTLED_S = 60.0

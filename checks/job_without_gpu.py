@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, Severity, check, cite, finding, not_applicable, quote, unknown
-from rocdoctor.evidence import known
-from rocdoctor.facts import Job, Machine
-from rocdoctor.job_state import age_s, is_alive, place, runs_python, the_job
-from rocdoctor.presence import VISIBLE_AMD, is_driven, is_integrated
+from rocdoctor.insight.gpus.presence import VISIBLE_AMD, is_driven, is_integrated
+from rocdoctor.insight.jobs.job_state import age_s, is_alive, place, runs_python, the_job
+from rocdoctor.judging.check import Fix, Outcome, Severity, check, cite, finding, not_applicable, quote, unknown
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Job, Machine
 
 _SETTLED_S = 120.0
 _TORCH = ("libtorch", "libc10")

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, Severity, check, finding, quote
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Job, JobProcess, Machine
-from rocdoctor.job_state import again, is_alive, place, runs_python, signal_words, the_job
+from rocdoctor.insight.jobs.job_state import again, is_alive, place, runs_python, signal_words, the_job
+from rocdoctor.judging.check import Fix, Outcome, Severity, check, finding, quote
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Job, JobProcess, Machine
 
 
 @check(the_job)

@@ -14,9 +14,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, info, warning, whole_machine
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, events_of, is_current, is_recent, other_events, quotes, times
+from rocdoctor.insight.texts.log_events import age, events_of, is_current, is_recent, other_events, quotes, times
+from rocdoctor.judging.check import Fix, Outcome, check, info, warning, whole_machine
+from rocdoctor.model.facts import LogEvent, Machine
 
 _GPU_EVENTS = (
     "gpu-ring-timeout", "gpu-reset-begin", "gpu-reset-failed", "smu-no-response", "mes-no-response", "gpu-lost",

@@ -17,11 +17,20 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, finding
-from rocdoctor.facts import Machine, Message
-from rocdoctor.knowledge.tables import gfx_target
-from rocdoctor.lazy_re import regex
-from rocdoctor.pasted import all_values, capabilities, first_value, gfx_names, said, shown, vendors, when_said
+from rocdoctor.insight.texts.pasted import (
+    all_values,
+    capabilities,
+    first_value,
+    gfx_names,
+    said,
+    shown,
+    vendors,
+    when_said,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, finding
+from rocdoctor.knowledge.lookup import gfx_target
+from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.lazy_re import regex
 
 _SAID = (
     "flash-attention-unsupported", "attention-operator-missing", "dtype-needs-newer-gpu", "supported-archs-of-amd",

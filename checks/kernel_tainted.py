@@ -14,9 +14,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_gpus
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_gpus
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
 
 _SERIOUS = {4: "machine check (M)", 5: "bad page (B)", 7: "oops (D)", 14: "soft lockup (L)"}
 

@@ -15,12 +15,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, error, info, not_applicable
-from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.knowledge.tables import gfx_target, kernel_knows
-from rocdoctor.lazy_re import regex
-from rocdoctor.torch_stack import for_training
+from rocdoctor.insight.software.torch_stack import for_training
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_amd_gpu, error, info, not_applicable
+from rocdoctor.knowledge.lookup import gfx_target, kernel_knows
+from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.lazy_re import regex
 
 _BACKPORTS = regex(r"\.(?:el|fc|amzn|azl|cm)\d|-default\b|uek")
 

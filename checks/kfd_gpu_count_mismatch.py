@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, unknown, warning
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.presence import count_words, has_node, is_driven, kfd_path, of_vendor
+from rocdoctor.insight.gpus.presence import count_words, has_node, is_driven, kfd_path, of_vendor
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_amd, unknown, warning
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_amd, cause="gpu-not-supported")

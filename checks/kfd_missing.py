@@ -15,8 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import Command
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import count_words, is_driven, kfd_path, of_vendor, wants, worst_harm
+from rocdoctor.judging.check import (
     Fix,
     Outcome,
     Severity,
@@ -27,9 +27,9 @@ from rocdoctor.check import (
     not_applicable,
     unknown,
 )
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.presence import count_words, is_driven, kfd_path, of_vendor, wants, worst_harm
+from rocdoctor.model.change import Command
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_amd, cause="kernel-module-not-loaded")

@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, not_applicable
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, in_container, in_wsl, said, shown, when_said
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.texts.pasted import first_value, in_container, in_wsl, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, not_applicable
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _KIND, _ROOT = "kfd-permission", "works-as-root"
 

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import has_node, is_driven, is_integrated, kernel_log, kfd_path, of_vendor, wants
+from rocdoctor.judging.check import (
     Evidence,
     Finding,
     Fix,
@@ -34,10 +35,9 @@ from rocdoctor.check import (
     quote,
     unknown,
 )
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.knowledge.tables import Chip, chip_of_device
-from rocdoctor.presence import has_node, is_driven, is_integrated, kernel_log, kfd_path, of_vendor, wants
+from rocdoctor.knowledge.lookup import Chip, chip_of_device
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Gpu, LogEvent, Machine
 
 _EXPLAINS = (
     "device-permission",

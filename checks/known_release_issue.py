@@ -15,12 +15,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, info, not_applicable, whole_machine
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.knowledge.tables import KnownIssue, known_issues, source
-from rocdoctor.lazy_re import regex
-from rocdoctor.torch_stack import rocm_label
+from rocdoctor.insight.software.torch_stack import rocm_label
+from rocdoctor.judging.check import Evidence, Finding, Fix, Outcome, check, cite, info, not_applicable, whole_machine
+from rocdoctor.knowledge.lookup import KnownIssue, known_issues, source
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.lazy_re import regex
 
 # Conditions that are no fact of this machine; the others keep an issue from being told.
 _OPEN = {"nodes_at_least"}

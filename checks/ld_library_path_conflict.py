@@ -15,13 +15,13 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, unknown, warning, whole_machine
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine, Variable
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.software.rocm_roots import roots_on, version_of
+from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, quote, unknown, warning, whole_machine
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.rocm_roots import roots_on, version_of
-from rocdoctor.torch_stack import works
-from rocdoctor.visibility import where_set
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Machine, Variable
 
 
 @check(whole_machine, cause="mixed-rocm-installs")

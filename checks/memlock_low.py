@@ -18,12 +18,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import enclosure, several_nodes
-from rocdoctor.check import Fix, Outcome, check, cite, finding, not_applicable, whole_machine
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.shell_command import shell
-from rocdoctor.units import binary_size
+from rocdoctor.insight.gpus.access import enclosure, several_nodes
+from rocdoctor.judging.check import Fix, Outcome, check, cite, finding, not_applicable, whole_machine
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
+from rocdoctor.model.units import binary_size
 
 # The kernel's default is 64 KiB, 8 MiB since Linux 5.16 (include/uapi/linux/resource.h): nobody chose such a limit.
 _DEFAULT = 8 << 20

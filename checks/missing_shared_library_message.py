@@ -16,13 +16,13 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine, Message
-from rocdoctor.lazy_re import regex
-from rocdoctor.libraries import Library, library
-from rocdoctor.pasted import in_container, said, shown, vendors, when_said
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.software.libraries import Library, library
+from rocdoctor.insight.texts.pasted import in_container, said, shown, vendors, when_said
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.shell_command import shell
 
 _KIND = "missing-library"
 # NCCL and RCCL look for plugins at every start, and have their own code in place of each.

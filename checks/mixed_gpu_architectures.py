@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus
-from rocdoctor.evidence import Fact, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.presence import MODULES, count_words, is_driven, is_integrated, kfd_path, of_vendor
+from rocdoctor.insight.gpus.presence import MODULES, count_words, is_driven, is_integrated, kfd_path, of_vendor
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus
+from rocdoctor.model.evidence import Fact, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(machine_with_several_gpus)

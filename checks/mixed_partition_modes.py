@@ -17,11 +17,21 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, machine_with_amd, not_applicable, warning
-from rocdoctor.evidence import Fact, Known
-from rocdoctor.fabric import models
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.links.fabric import models
+from rocdoctor.judging.check import (
+    Evidence,
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    machine_with_amd,
+    not_applicable,
+    warning,
+)
+from rocdoctor.model.evidence import Fact, Known
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(machine_with_amd)

@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import all_values, first_value, said, shown, when_said
+from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.model.facts import Machine
 
 _APT = ("package-version-conflict", "package-file-conflict")
 _LOADER = ("symbol-version-missing", "rocm-versions-differ")

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, when_said
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.texts.pasted import first_value, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _KINDS = ("interface-not-found", "collective-connection-failed")
 # Other libraries than NCCL, RCCL and gloo, and the variable with which each is told its interfaces.

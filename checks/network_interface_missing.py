@@ -19,8 +19,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import several_nodes
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.access import several_nodes
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.links.socket_interfaces import chosen, wanted
+from rocdoctor.insight.software.env_values import is_plain
+from rocdoctor.judging.check import (
     Confidence,
     Evidence,
     Finding,
@@ -36,12 +39,9 @@ from rocdoctor.check import (
     warning,
     whole_machine,
 )
-from rocdoctor.env_values import is_plain
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine, Variable
-from rocdoctor.shell_command import ShellCommand, shell
-from rocdoctor.socket_interfaces import chosen, wanted
-from rocdoctor.visibility import where_set
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine, Variable
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _NAMES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")
 

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, quote, unknown, warning, whole_machine
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import KernelLog, LogEvent, Machine
-from rocdoctor.log_events import age, is_late, is_recent, quotes, times
+from rocdoctor.insight.texts.log_events import age, is_late, is_recent, quotes, times
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, info, quote, unknown, warning, whole_machine
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import KernelLog, LogEvent, Machine
 
 _CAUSE = "network-interface-wrong"
 _FAST_GBIT_S = 25.0

@@ -15,7 +15,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.links.fabric import training_gpus
+from rocdoctor.judging.check import (
     Evidence,
     Fix,
     Outcome,
@@ -26,9 +27,8 @@ from rocdoctor.check import (
     not_applicable,
     unknown,
 )
-from rocdoctor.evidence import known, value_or
-from rocdoctor.fabric import training_gpus
-from rocdoctor.facts import Machine, Nic
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine, Nic
 
 _FAST_GBIT_S = 100.0  # our choice: cards for RDMA between training nodes start there
 

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, info, not_applicable, quote
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.presence import MODULES, is_integrated
+from rocdoctor.insight.gpus.presence import MODULES, is_integrated
+from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, info, not_applicable, quote
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Machine
 
 
 def _without_gpus(machine: Machine) -> Subjects[None]:

@@ -18,14 +18,23 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, warning
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine, Message
-from rocdoctor.gfx_override import best_value
-from rocdoctor.knowledge.tables import gfx_target, override_gfx_name
-from rocdoctor.pasted import all_values, capabilities, first_value, gfx_names, said, shown, vendors, when_said
-from rocdoctor.presence import is_integrated
-from rocdoctor.shell_command import CommandText, shell
+from rocdoctor.insight.gpus.gfx_override import best_value
+from rocdoctor.insight.gpus.presence import is_integrated
+from rocdoctor.insight.texts.pasted import (
+    all_values,
+    capabilities,
+    first_value,
+    gfx_names,
+    said,
+    shown,
+    vendors,
+    when_said,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, warning
+from rocdoctor.knowledge.lookup import gfx_target, override_gfx_name
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.shell_command import CommandText, shell
 
 _KINDS = ("arch-not-in-torch", "no-kernel-image", "tensile-library-missing")
 # The first CUDA toolkit that compiles for an architecture (CUDA release notes).

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import local_ranks
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_gpus
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
+from rocdoctor.insight.gpus.access import local_ranks
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_gpus
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
 
 # The soft limit that nearly every distribution starts with; it serves one or two GPUs well.
 _USUAL = 1024

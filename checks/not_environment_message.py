@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, warning
-from rocdoctor.facts import Machine, Message
-from rocdoctor.pasted import gfx_names, said, shown, when_said
+from rocdoctor.insight.texts.pasted import gfx_names, said, shown, when_said
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, warning
+from rocdoctor.model.facts import Machine, Message
 
 # kind -> what the text shows, what to do
 _CODE = {

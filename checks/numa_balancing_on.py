@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import KernelValue
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_amd, not_applicable
-from rocdoctor.evidence import known, value_or
-from rocdoctor.fabric import cpu_nodes, training_gpus
-from rocdoctor.facts import Machine
+from rocdoctor.insight.links.fabric import cpu_nodes, training_gpus
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_amd, not_applicable
+from rocdoctor.model.change import KernelValue
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_amd)

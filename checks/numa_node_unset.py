@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable
-from rocdoctor.evidence import known, value_or
-from rocdoctor.fabric import cpu_nodes
-from rocdoctor.facts import Gpu, Machine
+from rocdoctor.insight.links.fabric import cpu_nodes
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(each_discrete_gpu)

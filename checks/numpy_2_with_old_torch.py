@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
+from rocdoctor.insight.software.torch_stack import installed, needs_torch
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.torch_stack import installed, needs_torch
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(needs_torch(whole_machine), cause="python-package-mismatch")

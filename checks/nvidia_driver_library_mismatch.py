@@ -18,11 +18,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, cite, error, info, quote
-from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import is_current
-from rocdoctor.nvidia import failure_of_tool, is_enclosed, loaded_and_installed, machine_of_nvidia_tool
+from rocdoctor.insight.gpus.nvidia import failure_of_tool, is_enclosed, loaded_and_installed, machine_of_nvidia_tool
+from rocdoctor.insight.texts.log_events import is_current
+from rocdoctor.judging.check import Evidence, Fix, Outcome, check, cite, error, info, quote
+from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
+from rocdoctor.model.facts import LogEvent, Machine
 
 _EXPLAINS = (
     "nvidia-smi-failed", "torch-sees-no-gpu", "torch-gpu-count-mismatch", "gpu-without-driver", "fabric-manager-down",

@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_nvidia
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Machine
-from rocdoctor.nvidia import nvidia_gpus
-from rocdoctor.presence import is_reserved
+from rocdoctor.insight.gpus.nvidia import nvidia_gpus
+from rocdoctor.insight.gpus.presence import is_reserved
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_nvidia
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_nvidia)

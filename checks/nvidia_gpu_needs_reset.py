@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, not_applicable, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.shell_command import shell
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, not_applicable, warning
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(each_nvidia_gpu, cause="gpu-hardware-fault")

@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, each_nvidia_gpu, finding, quote, unknown
-from rocdoctor.evidence import known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.nvidia import unsupported_words
-from rocdoctor.presence import events_of, harm, is_driven
+from rocdoctor.insight.gpus.nvidia import unsupported_words
+from rocdoctor.insight.gpus.presence import events_of, harm, is_driven
+from rocdoctor.judging.check import Fix, Outcome, check, each_nvidia_gpu, finding, quote, unknown
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Gpu, Machine
 
 _EXPLAINS = (
     "gpu-without-driver",

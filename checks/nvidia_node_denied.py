@@ -16,13 +16,22 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import container_words, enclosure, in_job, is_there, joinable, node_at, opens, ruled_out
-from rocdoctor.change import joining
-from rocdoctor.check import Fix, Outcome, check, cite, error, info, machine_with_nvidia, not_applicable
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.presence import is_driven, of_vendor
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.access import (
+    container_words,
+    enclosure,
+    in_job,
+    is_there,
+    joinable,
+    node_at,
+    opens,
+    ruled_out,
+)
+from rocdoctor.insight.gpus.presence import is_driven, of_vendor
+from rocdoctor.judging.check import Fix, Outcome, check, cite, error, info, machine_with_nvidia, not_applicable
+from rocdoctor.model.change import joining
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _EXPLAINS = ("torch-gpu-count-mismatch", "torch-sees-no-gpu")
 

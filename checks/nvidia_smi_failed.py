@@ -22,12 +22,18 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, Severity, check, finding, not_applicable, quote
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine, ToolFailure
-from rocdoctor.log_events import is_current
-from rocdoctor.nvidia import is_enclosed, machine_of_nvidia_tool, nvidia_gpus, unsupported, works_in_torch
-from rocdoctor.presence import capped, is_reserved, worst_harm
+from rocdoctor.insight.gpus.nvidia import (
+    is_enclosed,
+    machine_of_nvidia_tool,
+    nvidia_gpus,
+    unsupported,
+    works_in_torch,
+)
+from rocdoctor.insight.gpus.presence import capped, is_reserved, worst_harm
+from rocdoctor.insight.texts.log_events import is_current
+from rocdoctor.judging.check import Finding, Fix, Outcome, Severity, check, finding, not_applicable, quote
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine, ToolFailure
 
 _EXPLAINS = ("torch-sees-no-gpu", "torch-gpu-count-mismatch", "nvidia-gpu-count-mismatch")
 _BROKEN = {

@@ -17,10 +17,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.knowledge.signatures import kernel_signatures
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_recent, number, quotes, times
+from rocdoctor.insight.texts.log_events import age, by_device, events_of, gpu_log, is_recent, number, quotes, times
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
+from rocdoctor.model.facts import LogEvent, Machine
 
 _CAUSE = "gpu-hardware-fault"
 _PROGRAM = frozenset({13, 31, 32, 43, 45, 69})

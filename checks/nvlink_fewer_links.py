@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, not_applicable, unknown, warning
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.nvidia import active_links, equals_of, is_module
+from rocdoctor.insight.gpus.nvidia import active_links, equals_of, is_module
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_nvidia_gpu, info, not_applicable, unknown, warning
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(each_nvidia_gpu, cause="gpu-hardware-fault")

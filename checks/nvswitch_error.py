@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, events_of, gpu_log, is_recent, number, quotes, times
+from rocdoctor.insight.texts.log_events import age, events_of, gpu_log, is_recent, number, quotes, times
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _CAUSE = "gpu-hardware-fault"
 _FATAL, _OTHER = "nvswitch-sxid-fatal", "nvswitch-sxid"

@@ -17,14 +17,25 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.access import local_ranks
-from rocdoctor.change import Unset
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, quote, unknown, warning, whole_machine
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Machine, Variable
-from rocdoctor.lazy_re import regex
-from rocdoctor.shell_command import shell
-from rocdoctor.visibility import where_set
+from rocdoctor.insight.gpus.access import local_ranks
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.judging.check import (
+    Evidence,
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    info,
+    quote,
+    unknown,
+    warning,
+    whole_machine,
+)
+from rocdoctor.model.change import Unset
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Machine, Variable
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.shell_command import shell
 
 _PROCLIST = regex(
     r"explicit[^\]]{0,200}proclist=\[(\d{1,5})\]|proclist=\[(\d{1,5})\][^\]]{0,200}explicit", re.IGNORECASE

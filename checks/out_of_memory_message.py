@@ -15,12 +15,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine
-from rocdoctor.lazy_re import regex
-from rocdoctor.pasted import first_value, in_wsl, said, shown, vendors, when_said
-from rocdoctor.units import binary_size
+from rocdoctor.insight.texts.pasted import first_value, in_wsl, said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, warning
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.units import binary_size
 
 _SIZE = regex(r"([\d.]+) ([KMGT])iB")
 # A program that caught the failure and goes on.

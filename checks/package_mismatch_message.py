@@ -17,11 +17,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Confidence, Finding, Fix, Outcome, Severity, check, finding
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine, Message
-from rocdoctor.pasted import first_value, said, shown, vendors, when_said
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.judging.check import Confidence, Finding, Fix, Outcome, Severity, check, finding
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.shell_command import shell
 
 _CERTAIN = (
     "companion-built-for-other-cuda", "torchvision-operator-missing", "cudnn-version-mismatch", "numpy-abi",

@@ -16,11 +16,22 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, cite, each_discrete_gpu, info, quote, warning
-from rocdoctor.evidence import Fact, Known, known, value_or
-from rocdoctor.facts import Gpu, Machine, Pcie, PcieHop
-from rocdoctor.log_events import RECENT_S, is_current, is_recent
-from rocdoctor.pcie_path import SPECIFIED_ERRORS_PER_S, asleep, wired_on_purpose
+from rocdoctor.insight.links.pcie_path import SPECIFIED_ERRORS_PER_S, asleep, wired_on_purpose
+from rocdoctor.insight.texts.log_events import RECENT_S, is_current, is_recent
+from rocdoctor.judging.check import (
+    Evidence,
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    each_discrete_gpu,
+    info,
+    quote,
+    warning,
+)
+from rocdoctor.model.evidence import Fact, Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine, Pcie, PcieHop
 
 _CAUSE = "pcie-link-degraded"
 _HOUR_S = 3600.0

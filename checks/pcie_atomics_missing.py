@@ -18,7 +18,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import worst_harm
+from rocdoctor.judging.check import (
     Finding,
     Fix,
     Outcome,
@@ -30,9 +31,8 @@ from rocdoctor.check import (
     unknown,
     whole_machine,
 )
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.presence import worst_harm
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, LogEvent, Machine
 
 _KIND = "kfd-pci-atomics-missing"
 _EXPLAINS = ("gpu-without-compute-node", "kfd-gpu-count-mismatch", "torch-gpu-count-mismatch", "no-gpu-for-training")

@@ -15,11 +15,21 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, unknown, whole_machine
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.pcie_path import has_board_switch, hypervisor_sign, narrowest, wired_on_purpose
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.links.pcie_path import has_board_switch, hypervisor_sign, narrowest, wired_on_purpose
+from rocdoctor.judging.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    finding,
+    not_applicable,
+    quote,
+    unknown,
+    whole_machine,
+)
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, LogEvent, Machine
+from rocdoctor.model.shell_command import shell
 
 _KIND = "pcie-bandwidth-limited"
 # Lanes: slots with four are common, and so are external enclosures; no board has a slot for a GPU with fewer.

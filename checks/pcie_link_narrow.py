@@ -21,7 +21,17 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.links.pcie_path import (
+    PathLink,
+    asleep,
+    ends_at_the_card,
+    equal_gpus,
+    hypervisor_sign,
+    narrowest,
+    slot_links,
+    wired_on_purpose,
+)
+from rocdoctor.judging.check import (
     Confidence,
     Evidence,
     Fix,
@@ -34,19 +44,9 @@ from rocdoctor.check import (
     not_applicable,
     unknown,
 )
-from rocdoctor.evidence import Fact, Known, NotKnown, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.knowledge.tables import rule
-from rocdoctor.pcie_path import (
-    PathLink,
-    asleep,
-    ends_at_the_card,
-    equal_gpus,
-    hypervisor_sign,
-    narrowest,
-    slot_links,
-    wired_on_purpose,
-)
+from rocdoctor.knowledge.lookup import rule
+from rocdoctor.model.evidence import Fact, Known, NotKnown, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "pcie-link-degraded"
 _FEW = 2  # lanes: no board has a slot for a GPU with so few; it takes a riser, an adapter or a fault

@@ -17,10 +17,27 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, not_applicable, unknown, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.pcie_path import PathLink, asleep, ends_at_the_card, hypervisor_sign, slot_links, wired_on_purpose
+from rocdoctor.insight.links.pcie_path import (
+    PathLink,
+    asleep,
+    ends_at_the_card,
+    hypervisor_sign,
+    slot_links,
+    wired_on_purpose,
+)
+from rocdoctor.judging.check import (
+    Fix,
+    Outcome,
+    check,
+    cite,
+    each_discrete_gpu,
+    info,
+    not_applicable,
+    unknown,
+    warning,
+)
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _BUSY_PERCENT = 50  # our choice: well above what a desktop draws, so that the link has had reason to speed up
 

@@ -17,12 +17,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, finding, not_applicable, unknown
-from rocdoctor.evidence import Known, known
-from rocdoctor.fabric import fast_link, share_hive
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.pcie import bandwidth_gb_s, words
-from rocdoctor.pcie_path import capable, ends_at_the_card, equal_gpus, hypervisor_sign
+from rocdoctor.insight.links.fabric import fast_link, share_hive
+from rocdoctor.insight.links.pcie import bandwidth_gb_s, words
+from rocdoctor.insight.links.pcie_path import capable, ends_at_the_card, equal_gpus, hypervisor_sign
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_gpu, finding, not_applicable, unknown
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Gpu, Machine
 
 _LARGE_SHARE = 0.5  # a card with half the bandwidth of its equals is common on desktops and worth a note
 

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, warning
-from rocdoctor.evidence import known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.pcie_path import SPECIFIED_ERRORS_PER_S
+from rocdoctor.insight.links.pcie_path import SPECIFIED_ERRORS_PER_S
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_gpu, warning
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Gpu, Machine
 
 _HARMLESS = 100  # our choice: training of the link and a reset leave some, whatever the uptime
 

@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
-from rocdoctor.facts import Machine
-from rocdoctor.job_log import named_missing, origin
-from rocdoctor.pasted import said, shown, vendors, when_said
+from rocdoctor.insight.jobs.job_log import named_missing, origin
+from rocdoctor.insight.texts.pasted import said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, warning
+from rocdoctor.model.facts import Machine
 
 _MISSING, _HANG, _FAULT = "iommu-not-passthrough", "collective-hang", "peer-access-fault"
 

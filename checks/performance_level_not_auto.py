@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.change import KernelValue
-from rocdoctor.check import Fix, Outcome, check, cite, each_amd_gpu, info, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.gpu_health import is_laptop
+from rocdoctor.insight.gpus.gpu_health import is_laptop
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_amd_gpu, info, warning
+from rocdoctor.model.change import KernelValue
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "thermal-or-power-limit"
 _FIX = Fix(

@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.nvidia import is_server_part, nvidia_gpus
+from rocdoctor.insight.gpus.nvidia import is_server_part, nvidia_gpus
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_nvidia, not_applicable
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_nvidia)

@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable
-from rocdoctor.evidence import Unknown, known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable
+from rocdoctor.model.evidence import Unknown, known
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _SHARE_OF_DEFAULT = 0.9  # smaller steps are roundings of the firmware
 

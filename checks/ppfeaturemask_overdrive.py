@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.amdgpu_options import option
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_amd
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Machine
+from rocdoctor.insight.software.amdgpu_options import option
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, machine_with_amd
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Machine
 
 # Bits whose absence fixes clocks or lifts limits; GFXOFF, stutter and deep sleep only save power.
 _NEEDED = {

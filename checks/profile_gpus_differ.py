@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, error, info, unknown, whole_machine
-from rocdoctor.drift import Present, Traits, foreign, judged, matched, quoted
-from rocdoctor.evidence import Known, Unknown, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.matching import Match
+from rocdoctor.compare.drift import Present, Traits, foreign, judged, matched, quoted
+from rocdoctor.compare.gpu_matching import Match
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, error, info, unknown, whole_machine
+from rocdoctor.model.evidence import Known, Unknown, value_or
+from rocdoctor.model.facts import Machine
 
 _FIX = "Find out why it changed; if on purpose, make plan and profile anew"
 

@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, whole_machine
-from rocdoctor.drift import judged
-from rocdoctor.facts import Machine
+from rocdoctor.compare.drift import judged
+from rocdoctor.judging.check import Outcome, check, whole_machine
+from rocdoctor.model.facts import Machine
 
 _FIX = "Look for lost parts and a changed firmware setup; if on purpose, make plan and profile anew"
 

@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, whole_machine
-from rocdoctor.drift import judged
-from rocdoctor.facts import Machine
+from rocdoctor.compare.drift import judged
+from rocdoctor.judging.check import Outcome, check, whole_machine
+from rocdoctor.model.facts import Machine
 
 _FIX = "Seat card and bridges again, compare the slot's firmware setting; if on purpose, make the profile anew"
 

@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, whole_machine
-from rocdoctor.drift import judged
-from rocdoctor.facts import Machine
+from rocdoctor.compare.drift import judged
+from rocdoctor.judging.check import Outcome, check, whole_machine
+from rocdoctor.model.facts import Machine
 
 _FIX = "Set the value of the profile again and make it last over reboots; if changed on purpose, make the profile anew"
 

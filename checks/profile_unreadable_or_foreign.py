@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, quote, warning, whole_machine
-from rocdoctor.drift import NO_PROFILE, foreign
-from rocdoctor.facts import Machine
+from rocdoctor.compare.drift import NO_PROFILE, foreign
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, quote, warning, whole_machine
+from rocdoctor.model.facts import Machine
 
 _FIX = Fix("Name the profile of this machine, or make it anew: rocdoctor emit profile", safety="safe")
 

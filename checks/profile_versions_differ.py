@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, whole_machine
-from rocdoctor.drift import judged
-from rocdoctor.facts import Machine
+from rocdoctor.compare.drift import judged
+from rocdoctor.judging.check import Outcome, check, whole_machine
+from rocdoctor.model.facts import Machine
 
 _FIX = "Go back to the versions of the profile, or prove the new ones with rocdoctor smoke and make the profile anew"
 

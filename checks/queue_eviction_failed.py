@@ -15,9 +15,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, other_events, quotes, times
+from rocdoctor.insight.texts.log_events import (
+    age,
+    by_device,
+    events_of,
+    gpu_log,
+    is_current,
+    is_recent,
+    other_events,
+    quotes,
+    times,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, info, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _KINDS = ("kfd-queue-preemption-failed", "kfd-evict-restore-failed", "mes-no-response")
 _ORIGINS = ("ras-uncorrectable", "ras-poison-consumed", "gpu-reset-begin", "gpu-ring-timeout", "smu-no-response")

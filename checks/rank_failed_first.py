@@ -17,11 +17,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, quote
-from rocdoctor.evidence import Known
-from rocdoctor.facts import JobRun, LogEvent, Machine
-from rocdoctor.flight import names
-from rocdoctor.job_log import (
+from rocdoctor.insight.jobs.flight_recorder import names
+from rocdoctor.insight.jobs.job_log import (
     SIGNALS,
     Origin,
     is_out_of_memory,
@@ -32,9 +29,12 @@ from rocdoctor.job_log import (
     restarted_since,
     with_run,
 )
-from rocdoctor.knowledge.messages import message_kinds
-from rocdoctor.log_events import other_events
-from rocdoctor.shell_command import CommandText
+from rocdoctor.insight.texts.log_events import other_events
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, quote
+from rocdoctor.knowledge.messages.program_errors import message_kinds
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import JobRun, LogEvent, Machine
+from rocdoctor.model.shell_command import CommandText
 
 # What victims of a lost rank say, and what would be made of it without the first failure.
 _FOLLOWS = ("network-interface-wrong", "rendezvous-name-resolution", "iommu-acs-p2p")

@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable, unknown, warning
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Gpu, Machine
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, info, not_applicable, unknown, warning
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "gpu-hardware-fault"
 _LINK_BLOCKS = ("xgmi_wafl", "xgmi", "wafl")

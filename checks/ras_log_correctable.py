@@ -14,9 +14,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, number, other_events, quotes
+from rocdoctor.insight.texts.log_events import age, by_device, events_of, gpu_log, number, other_events, quotes
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, info, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _CAUSE = "gpu-hardware-fault"
 _FIX = Fix("Save the log and compare the counts after the next long job", safety="safe")

@@ -17,9 +17,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_recent, number, quotes
+from rocdoctor.insight.texts.log_events import age, by_device, events_of, gpu_log, is_recent, number, quotes
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _FATAL = ("ras-uncorrectable", "ras-poison-consumed")
 _KINDS = (*_FATAL, "ras-deferred")

@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable, unknown
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Gpu, Machine
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, error, info, not_applicable, unknown
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "gpu-hardware-fault"
 _FIX = Fix(

@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, info, warning
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, when_said
-from rocdoctor.shell_command import ShellCommand, shell
+from rocdoctor.insight.texts.pasted import first_value, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, info, warning
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _NAME, _FAILED, _WORDS = "name-not-resolved", "rendezvous-failed", "rendezvous-words"
 

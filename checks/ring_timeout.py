@@ -16,9 +16,18 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, quotes, times
+from rocdoctor.insight.texts.log_events import (
+    age,
+    by_device,
+    events_of,
+    gpu_log,
+    is_current,
+    is_recent,
+    quotes,
+    times,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _KINDS = ("gpu-ring-timeout", "gpu-ring-soft-recovered")
 _OFTEN = 3

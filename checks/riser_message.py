@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, warning
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import said, shown, when_said
+from rocdoctor.insight.texts.pasted import said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, warning
+from rocdoctor.model.facts import Machine
 
 
 @check(when_said("mentions-riser"), cause="pcie-link-degraded")

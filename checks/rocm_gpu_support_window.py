@@ -16,13 +16,23 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, info, not_applicable, unknown, warning
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.gfx_override import physical_gfx
+from rocdoctor.insight.gpus.gfx_override import physical_gfx
+from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.judging.check import (
+    Fix,
+    Outcome,
+    check,
+    cite,
+    each_discrete_amd_gpu,
+    info,
+    not_applicable,
+    unknown,
+    warning,
+)
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.tables import RocmRelease, gfx_target, rocm_release, rocm_releases, same_isa_group
-from rocdoctor.torch_stack import works
+from rocdoctor.knowledge.lookup import RocmRelease, gfx_target, rocm_release, rocm_releases, same_isa_group
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Gpu, Machine
 
 
 def _first(row: RocmRelease) -> tuple[int, ...]:

@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Machine
-from rocdoctor.rocm_roots import install_of, package_summary, releases, roots_on, version_of
-from rocdoctor.torch_stack import works
+from rocdoctor.insight.software.rocm_roots import install_of, package_summary, releases, roots_on, version_of
+from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, quote, warning, whole_machine
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Machine
 
 
 @check(whole_machine, cause="mixed-rocm-installs")

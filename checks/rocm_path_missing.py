@@ -15,14 +15,14 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import Unset
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, quote, unknown, warning, whole_machine
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Machine
-from rocdoctor.rocm_roots import install_of, root_of
-from rocdoctor.shell_command import shell
-from rocdoctor.torch_stack import works
-from rocdoctor.visibility import where_set
+from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.software.rocm_roots import install_of, root_of
+from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, quote, unknown, warning, whole_machine
+from rocdoctor.model.change import Unset
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _NAMES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH")
 

@@ -16,11 +16,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, quote, unknown
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.presence import MODULES, capped, is_driven, module_loaded, module_refusals, of_vendor, worst_harm
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.gpus.presence import (
+    MODULES,
+    capped,
+    is_driven,
+    module_loaded,
+    module_refusals,
+    of_vendor,
+    worst_harm,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, quote, unknown
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(machine_with_gpus, cause="kernel-module-not-loaded")

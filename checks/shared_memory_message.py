@@ -15,11 +15,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, in_container, said, shown, when_said
-from rocdoctor.units import binary_size
+from rocdoctor.insight.texts.pasted import first_value, in_container, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.units import binary_size
 
 
 @check(when_said("shared-memory-exhausted"), cause="shm-too-small")

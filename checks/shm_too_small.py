@@ -17,14 +17,14 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import container_words, enclosure, local_ranks
-from rocdoctor.change import Command
-from rocdoctor.check import Fix, Outcome, Severity, check, cite, finding, info, machine_with_gpus
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Machine
-from rocdoctor.knowledge.tables import rule
-from rocdoctor.shell_command import shell
-from rocdoctor.units import binary_size
+from rocdoctor.insight.gpus.access import container_words, enclosure, local_ranks
+from rocdoctor.judging.check import Fix, Outcome, Severity, check, cite, finding, info, machine_with_gpus
+from rocdoctor.knowledge.lookup import rule
+from rocdoctor.model.change import Command
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
+from rocdoctor.model.units import binary_size
 
 _MIB = 1 << 20
 # Space below which one NCCL channel buffer set or one batch of a loader may not fit any more.

@@ -15,11 +15,21 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus, not_applicable, unknown
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.fabric import pcie_pairs, training_gpus
-from rocdoctor.facts import Gpu, Machine, PcieHop
-from rocdoctor.pcie import bandwidth_gb_s, words
+from rocdoctor.insight.links.fabric import pcie_pairs, training_gpus
+from rocdoctor.insight.links.pcie import bandwidth_gb_s, words
+from rocdoctor.judging.check import (
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    info,
+    machine_with_several_gpus,
+    not_applicable,
+    unknown,
+)
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Gpu, Machine, PcieHop
 
 
 @check(machine_with_several_gpus)

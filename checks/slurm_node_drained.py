@@ -20,7 +20,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rocdoctor.check import (
+from rocdoctor.insight.jobs.slurm_reasons import COUNT, GPU, PLANNED, SILENT, kind_of
+from rocdoctor.judging.check import (
     Confidence,
     Finding,
     Fix,
@@ -33,9 +34,8 @@ from rocdoctor.check import (
     finding,
     quote,
 )
-from rocdoctor.facts import Machine, SlurmNode
-from rocdoctor.shell_command import shell
-from rocdoctor.slurm_reasons import COUNT, GPU, PLANNED, SILENT, kind_of
+from rocdoctor.model.facts import Machine, SlurmNode
+from rocdoctor.model.shell_command import shell
 
 if TYPE_CHECKING:
     from typing_extensions import LiteralString

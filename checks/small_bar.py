@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, finding, not_applicable
-from rocdoctor.evidence import first_known, known, value_or
-from rocdoctor.fabric import pcie_pairs, training_gpus
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.pcie_path import hypervisor_sign
+from rocdoctor.insight.links.fabric import pcie_pairs, training_gpus
+from rocdoctor.insight.links.pcie_path import hypervisor_sign
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_amd_gpu, finding, not_applicable
+from rocdoctor.model.evidence import first_known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _NEARLY_ALL = 0.9  # tools and the kernel count reserved memory differently by a few percent
 

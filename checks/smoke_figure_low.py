@@ -17,11 +17,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, NotApplicable, check, quote, warning
-from rocdoctor.facts import Machine
-from rocdoctor.smoke.expected import with_expected
-from rocdoctor.smoke.judge_figures import low_figures
-from rocdoctor.smoke_modes import with_smoke
+from rocdoctor.insight.jobs.smoke_modes import with_smoke
+from rocdoctor.judging.check import Finding, Fix, NotApplicable, check, quote, warning
+from rocdoctor.model.facts import Machine
+from rocdoctor.train.smoke.figures.expected import with_expected
+from rocdoctor.train.smoke.figures.judge_figures import low_figures
 
 
 @check(with_smoke)

@@ -17,10 +17,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, check, error
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine, ModeResult, SmokeRun
-from rocdoctor.smoke_modes import again, evidence, layer_words, modes_in, with_smoke
+from rocdoctor.insight.jobs.smoke_modes import again, evidence, layer_words, modes_in, with_smoke
+from rocdoctor.judging.check import Finding, Fix, check, error
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine, ModeResult, SmokeRun
 
 
 @check(with_smoke)

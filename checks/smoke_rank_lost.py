@@ -16,9 +16,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, check, error
-from rocdoctor.facts import Machine
-from rocdoctor.smoke_modes import again, evidence, layer_words, modes_in, with_smoke
+from rocdoctor.insight.jobs.smoke_modes import again, evidence, layer_words, modes_in, with_smoke
+from rocdoctor.judging.check import Finding, Fix, check, error
+from rocdoctor.model.facts import Machine
 
 
 @check(with_smoke)

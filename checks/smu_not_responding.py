@@ -15,11 +15,21 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.gpu_health import is_laptop
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, other_events, quotes, times
+from rocdoctor.insight.gpus.gpu_health import is_laptop
+from rocdoctor.insight.texts.log_events import (
+    age,
+    by_device,
+    events_of,
+    gpu_log,
+    is_current,
+    is_recent,
+    other_events,
+    quotes,
+    times,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import LogEvent, Machine
 
 _FIX = Fix(
     "Reboot; if the firmware stays silent, power the machine off and on, then update driver and firmware",

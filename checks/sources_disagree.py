@@ -14,8 +14,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Finding, Fix, Outcome, check, info, not_applicable, quote, whole_machine
-from rocdoctor.facts import Disagreement, Machine
+from rocdoctor.judging.check import Evidence, Finding, Fix, Outcome, check, info, not_applicable, quote, whole_machine
+from rocdoctor.model.facts import Disagreement, Machine
 
 _FIX = Fix("Check that both outputs come from this machine and from the same boot", safety="safe")
 _MOST = 20  # findings; more are counted in the last one

@@ -13,10 +13,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, machine_with_gpus, warning
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
-from rocdoctor.units import binary_size
+from rocdoctor.judging.check import Fix, Outcome, check, cite, machine_with_gpus, warning
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.units import binary_size
 
 _FULL = 0.9
 _LEFT = 0.05

@@ -16,10 +16,19 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, info, warning
-from rocdoctor.facts import LogEvent, Machine
-from rocdoctor.gpu_health import is_laptop
-from rocdoctor.log_events import age, by_device, events_of, gpu_log, is_current, is_recent, quotes, times
+from rocdoctor.insight.gpus.gpu_health import is_laptop
+from rocdoctor.insight.texts.log_events import (
+    age,
+    by_device,
+    events_of,
+    gpu_log,
+    is_current,
+    is_recent,
+    quotes,
+    times,
+)
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
+from rocdoctor.model.facts import LogEvent, Machine
 
 _KINDS = ("gpu-over-temperature", "gpu-thermal-throttling")
 _FIX = Fix("Restore the cooling of this GPU before the next long job: dust, fans, airflow, inlet temperature")

@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, finding
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, in_slurm, said, shown, when_said
+from rocdoctor.insight.texts.pasted import first_value, in_slurm, said, shown, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, finding
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine
 
 
 @check(when_said("thread-affinity", "too-many-workers", "affinity-words"), cause="cpu-affinity-or-threads")

@@ -17,10 +17,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_gpu, info, warning
-from rocdoctor.evidence import known
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.gpu_health import external_reasons, heat_reasons, is_laptop, nearest_to_limit
+from rocdoctor.insight.gpus.gpu_health import external_reasons, heat_reasons, is_laptop, nearest_to_limit
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_gpu, info, warning
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Gpu, Machine
 
 _CAUSE = "thermal-or-power-limit"
 _BUSY_PERCENT = 50

@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, whole_machine
-from rocdoctor.facts import Machine, ToolFailure
-from rocdoctor.log_events import is_current, other_events
-from rocdoctor.question_commands import command_of
+from rocdoctor.insight.texts.log_events import is_current, other_events
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, whole_machine
+from rocdoctor.model.facts import Machine, ToolFailure
+from rocdoctor.model.question_commands import command_of
 
 _GPU_TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi")
 # What a driver that no longer answers leaves in the kernel log.

@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import first_value, said, shown, vendors, when_said
-from rocdoctor.shell_command import shell
+from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _DIFFERS, _MISSING = "toolkit-version-differs", "toolkit-missing"
 _COMPILER, _ARCH = "host-compiler-unfit", "arch-unknown-to-compiler"

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Finding, Fix, Outcome, check, error, not_applicable, warning
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine, Message
-from rocdoctor.knowledge.tables import cuda_min_driver
-from rocdoctor.pasted import first_value, gpu_words, in_container, said, shown, vendors, when_said
-from rocdoctor.torch_stack import backend, reinstall, wheel_index
+from rocdoctor.insight.software.torch_stack import backend, reinstall, wheel_index
+from rocdoctor.insight.texts.pasted import first_value, gpu_words, in_container, said, shown, vendors, when_said
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, not_applicable, warning
+from rocdoctor.knowledge.lookup import cuda_min_driver
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Machine, Message
 
 _NO_SUPPORT = "torch-without-gpu-support"
 _NO_DRIVER = "no-nvidia-driver"

@@ -18,10 +18,7 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Finding, Outcome, check, cite, error, info, quote, warning, whole_machine
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Machine
-from rocdoctor.torch_stack import (
+from rocdoctor.insight.software.torch_stack import (
     WORDS,
     installed,
     label_backend,
@@ -33,6 +30,9 @@ from rocdoctor.torch_stack import (
     satisfies,
     works,
 )
+from rocdoctor.judging.check import Finding, Outcome, check, cite, error, info, quote, warning, whole_machine
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Machine
 
 _OFFICIAL = ("torchvision", "torchaudio", "torchtext")
 _INDEX = "https://download.pytorch.org/whl/"

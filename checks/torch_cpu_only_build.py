@@ -16,11 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
-from rocdoctor.evidence import NOT_ASKED, first_known, known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.presence import is_driven
-from rocdoctor.torch_stack import (
+from rocdoctor.insight.gpus.presence import is_driven
+from rocdoctor.insight.software.torch_stack import (
     backend,
     compute_gpus,
     for_training,
@@ -32,6 +29,9 @@ from rocdoctor.torch_stack import (
     wheel_index,
     wheels_have,
 )
+from rocdoctor.judging.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
+from rocdoctor.model.evidence import NOT_ASKED, first_known, known, value_or
+from rocdoctor.model.facts import Machine
 
 _EXPLAINS = ("torch-gpu-count-mismatch", "gpu-arch-not-built")
 

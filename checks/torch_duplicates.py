@@ -16,11 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, info, warning, whole_machine
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
-from rocdoctor.shell_command import shell
-from rocdoctor.torch_stack import works
+from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, warning, whole_machine
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 _MATTER = ("torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")
 _TRITONS = ("triton", "pytorch-triton", "pytorch-triton-rocm", "triton-rocm")

@@ -16,7 +16,18 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import (
+    VISIBLE_AMD,
+    VISIBLE_NVIDIA,
+    chosen_by,
+    count_words,
+    has_node,
+    is_driven,
+    is_integrated,
+    of_vendor,
+)
+from rocdoctor.insight.software.torch_stack import of_interpreter
+from rocdoctor.judging.check import (
     Fix,
     Outcome,
     check,
@@ -27,19 +38,8 @@ from rocdoctor.check import (
     not_applicable,
     unknown,
 )
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.presence import (
-    VISIBLE_AMD,
-    VISIBLE_NVIDIA,
-    chosen_by,
-    count_words,
-    has_node,
-    is_driven,
-    is_integrated,
-    of_vendor,
-)
-from rocdoctor.torch_stack import of_interpreter
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(machine_with_gpus)

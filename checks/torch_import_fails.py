@@ -16,12 +16,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, error, quote, whole_machine
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
-from rocdoctor.lazy_re import regex
-from rocdoctor.shell_command import shell
-from rocdoctor.torch_stack import installed, needs_torch, of_interpreter, reinstall
+from rocdoctor.insight.software.torch_stack import installed, needs_torch, of_interpreter, reinstall
+from rocdoctor.judging.check import Fix, Outcome, check, cite, error, quote, whole_machine
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.shell_command import shell
 
 _MISSING = regex(r"\b(lib[\w+-]{1,80}\.so(?:\.\d{1,9}){0,4}): cannot open shared object")
 _SYMBOL_VERSION = regex(r"\b((?:GLIBC|GLIBCXX|CXXABI|GCC)_\d{1,3}(?:\.\d{1,3}){0,3})['’`]? not found")

@@ -14,11 +14,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, whole_machine
-from rocdoctor.evidence import NOT_ASKED, known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.shell_command import shell
-from rocdoctor.torch_stack import SELECTOR_PAGE, compute_gpus, for_training, wheel_index
+from rocdoctor.insight.software.torch_stack import SELECTOR_PAGE, compute_gpus, for_training, wheel_index
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, whole_machine
+from rocdoctor.model.evidence import NOT_ASKED, known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(whole_machine)

@@ -14,12 +14,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
-from rocdoctor.evidence import Known, known
-from rocdoctor.facts import Machine
+from rocdoctor.insight.software.torch_stack import installed, needs_torch
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, not_applicable, warning, whole_machine
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.tables import torch_release
-from rocdoctor.torch_stack import installed, needs_torch
+from rocdoctor.knowledge.lookup import torch_release
+from rocdoctor.model.evidence import Known, known
+from rocdoctor.model.facts import Machine
 
 
 @check(needs_torch(whole_machine), cause="python-package-mismatch")

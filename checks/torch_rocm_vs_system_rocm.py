@@ -15,11 +15,21 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Evidence, Fix, Outcome, check, cite, machine_with_amd, not_applicable, unknown, warning
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine, RocmInstall
+from rocdoctor.insight.software.torch_stack import backend, installed, needs_torch, rocm_label, works
+from rocdoctor.judging.check import (
+    Evidence,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    machine_with_amd,
+    not_applicable,
+    unknown,
+    warning,
+)
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.torch_stack import backend, installed, needs_torch, rocm_label, works
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine, RocmInstall
 
 _WHEELS = ("rocm-sdk-core", "rocm-sdk-libraries", "rocm")
 

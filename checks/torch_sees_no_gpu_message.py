@@ -16,12 +16,12 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, not_applicable, warning
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Gpu, Machine, Message
-from rocdoctor.pasted import first_value, gpu_words, said, shown, vendors, when_said
-from rocdoctor.shell_command import shell
-from rocdoctor.torch_stack import VENDOR_OF, WORDS, backend, for_training, reinstall, wheel_index
+from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend, for_training, reinstall, wheel_index
+from rocdoctor.insight.texts.pasted import first_value, gpu_words, said, shown, vendors, when_said
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, not_applicable, warning
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Gpu, Machine, Message
+from rocdoctor.model.shell_command import shell
 
 
 @check(when_said("torch-sees-no-gpu"), cause="wrong-backend-build")

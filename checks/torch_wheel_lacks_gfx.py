@@ -18,7 +18,17 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.gfx_override import Override, best_value, override_of, physical_gfx
+from rocdoctor.insight.software.torch_stack import (
+    backend,
+    for_training,
+    installed,
+    needs_torch,
+    of_interpreter,
+    reinstall,
+    wheel_index,
+)
+from rocdoctor.judging.check import (
     Evidence,
     Fix,
     Outcome,
@@ -30,12 +40,10 @@ from rocdoctor.check import (
     not_applicable,
     unknown,
 )
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.gfx_override import Override, best_value, override_of, physical_gfx
-from rocdoctor.knowledge.tables import arch_list_covers, gfx_target, same_isa_group, torch_release
-from rocdoctor.shell_command import shell
-from rocdoctor.torch_stack import backend, for_training, installed, needs_torch, of_interpreter, reinstall, wheel_index
+from rocdoctor.knowledge.lookup import arch_list_covers, gfx_target, same_isa_group, torch_release
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(needs_torch(each_amd_gpu), cause="gpu-arch-not-built")

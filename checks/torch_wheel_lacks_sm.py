@@ -18,12 +18,30 @@ from __future__ import annotations
 
 import re
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_nvidia_gpu, error, info, not_applicable, unknown, warning
-from rocdoctor.evidence import NOT_ASKED, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.lazy_re import regex
-from rocdoctor.presence import is_driven
-from rocdoctor.torch_stack import backend, installed, needs_torch, of_interpreter, reinstall, wheel_index
+from rocdoctor.insight.gpus.presence import is_driven
+from rocdoctor.insight.software.torch_stack import (
+    backend,
+    installed,
+    needs_torch,
+    of_interpreter,
+    reinstall,
+    wheel_index,
+)
+from rocdoctor.judging.check import (
+    Fix,
+    Outcome,
+    check,
+    cite,
+    each_nvidia_gpu,
+    error,
+    info,
+    not_applicable,
+    unknown,
+    warning,
+)
+from rocdoctor.model.evidence import NOT_ASKED, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.lazy_re import regex
 
 _ARCH = regex(r"(sm|compute)_(\d{1,2})(\d)([af]?)")
 

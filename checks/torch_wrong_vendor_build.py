@@ -15,10 +15,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
-from rocdoctor.evidence import NOT_ASKED, Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.torch_stack import (
+from rocdoctor.insight.software.torch_stack import (
     VENDOR_OF,
     WORDS,
     backend,
@@ -32,6 +29,9 @@ from rocdoctor.torch_stack import (
     wheel_index,
     wheels_have,
 )
+from rocdoctor.judging.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
+from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
 

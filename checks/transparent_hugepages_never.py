@@ -14,10 +14,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.change import KernelValue
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_several_gpus
-from rocdoctor.evidence import known
-from rocdoctor.facts import Machine
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_several_gpus
+from rocdoctor.model.change import KernelValue
+from rocdoctor.model.evidence import known
+from rocdoctor.model.facts import Machine
 
 
 @check(machine_with_several_gpus)

@@ -13,10 +13,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, info, machine_with_several_gpus
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.presence import count_words, is_integrated, is_reserved, kfd_path, of_vendor
+from rocdoctor.insight.gpus.presence import count_words, is_integrated, is_reserved, kfd_path, of_vendor
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, machine_with_several_gpus
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Gpu, Machine
 
 
 def _usable(machine: Machine, vendor: str) -> list[Gpu]:

@@ -16,7 +16,8 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.visibility import entries, runtime_vendors, scheduler, visible
+from rocdoctor.judging.check import (
     Evidence,
     Finding,
     Fix,
@@ -30,9 +31,8 @@ from rocdoctor.check import (
     unknown,
     warning,
 )
-from rocdoctor.facts import Machine, Variable
-from rocdoctor.shell_command import shell
-from rocdoctor.visibility import entries, runtime_vendors, scheduler, visible
+from rocdoctor.model.facts import Machine, Variable
+from rocdoctor.model.shell_command import shell
 
 _FAMILY = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _VERIFY = 'python3 -c "import torch; print(torch.cuda.device_count())"'

@@ -17,8 +17,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.change import Unset
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import count_words
+from rocdoctor.insight.gpus.visibility import (
+    Selection,
+    runtime_vendors,
+    scheduler,
+    variable_names,
+    visible,
+    where_set,
+)
+from rocdoctor.judging.check import (
     Confidence,
     Finding,
     Fix,
@@ -32,10 +40,9 @@ from rocdoctor.check import (
     unknown,
     warning,
 )
-from rocdoctor.facts import Machine
-from rocdoctor.presence import count_words
-from rocdoctor.shell_command import shell
-from rocdoctor.visibility import Selection, runtime_vendors, scheduler, variable_names, visible, where_set
+from rocdoctor.model.change import Unset
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(machine_with_gpus, cause="visible-devices-conflict")

@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, cite, each_discrete_gpu, info, warning
-from rocdoctor.evidence import Fact, Known, known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.shell_command import CommandText
+from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_gpu, info, warning
+from rocdoctor.model.evidence import Fact, Known, known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import CommandText
 
 _CAUSE = "out-of-memory"
 _IDLE_PERCENT = 5

@@ -13,9 +13,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, info, warning
-from rocdoctor.facts import Machine
-from rocdoctor.log_events import age, events_of, gpu_log, is_recent, quotes, times
+from rocdoctor.insight.texts.log_events import age, events_of, gpu_log, is_recent, quotes, times
+from rocdoctor.judging.check import Fix, Outcome, check, info, warning
+from rocdoctor.model.facts import Machine
 
 
 @check(gpu_log("amd", "gpu-vram-lost"))

@@ -17,7 +17,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import (
+from rocdoctor.insight.gpus.presence import DISPLAY_ONLY, MODULES, RESERVING, others_work, wants
+from rocdoctor.insight.software.torch_stack import wheels_have
+from rocdoctor.judging.check import (
     Evidence,
     Finding,
     Fix,
@@ -30,12 +32,10 @@ from rocdoctor.check import (
     info,
     not_applicable,
 )
-from rocdoctor.evidence import known, value_or
-from rocdoctor.facts import Gpu, Machine
-from rocdoctor.knowledge.tables import chip_of_device
-from rocdoctor.presence import DISPLAY_ONLY, MODULES, RESERVING, others_work, wants
-from rocdoctor.shell_command import shell
-from rocdoctor.torch_stack import wheels_have
+from rocdoctor.knowledge.lookup import chip_of_device
+from rocdoctor.model.evidence import known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.shell_command import shell
 
 
 @check(each_gpu, cause="kernel-module-not-loaded")

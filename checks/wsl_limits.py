@@ -17,10 +17,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.access import is_wsl
-from rocdoctor.check import Fix, Outcome, check, cite, info, not_applicable, quote, warning, whole_machine
-from rocdoctor.evidence import Known, known, value_or
-from rocdoctor.facts import Machine
+from rocdoctor.insight.gpus.access import is_wsl
+from rocdoctor.judging.check import Fix, Outcome, check, cite, info, not_applicable, quote, warning, whole_machine
+from rocdoctor.model.evidence import Known, known, value_or
+from rocdoctor.model.facts import Machine
 
 _SMI = ("amd-smi", "rocm-smi")
 _LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"

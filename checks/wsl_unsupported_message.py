@@ -16,10 +16,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Fix, Outcome, check, error, warning
-from rocdoctor.evidence import value_or
-from rocdoctor.facts import Machine
-from rocdoctor.pasted import said, shown, vendors, when_said
+from rocdoctor.insight.texts.pasted import said, shown, vendors, when_said
+from rocdoctor.judging.check import Fix, Outcome, check, error, warning
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine
 
 _SMI = ("amdgpu-not-loaded", "kfd-absent", "runtime-init-failed", "no-hip-device")
 

@@ -17,10 +17,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.check import Finding, Fix, Outcome, check, cite, error, info, warning
-from rocdoctor.evidence import Known, NotKnown
-from rocdoctor.facts import Gpu, LogEvent, Machine
-from rocdoctor.log_events import (
+from rocdoctor.insight.texts.log_events import (
     age,
     by_device,
     events_of,
@@ -31,6 +28,9 @@ from rocdoctor.log_events import (
     other_events,
     quotes,
 )
+from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, error, info, warning
+from rocdoctor.model.evidence import Known, NotKnown
+from rocdoctor.model.facts import Gpu, LogEvent, Machine
 
 _CAUSE = "gpu-hardware-fault"
 _KINDS = ("ras-correctable", "xgmi-pcs-error", "xgmi-init-failed")

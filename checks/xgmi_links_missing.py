@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from rocdoctor.check import (
+from rocdoctor.insight.links.fabric import fast_link, models, on_module, share_hive, two_dies
+from rocdoctor.judging.check import (
     Evidence,
     Finding,
     Fix,
@@ -32,9 +33,8 @@ from rocdoctor.check import (
     quote,
     unknown,
 )
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.fabric import fast_link, models, on_module, share_hive, two_dies
-from rocdoctor.facts import Gpu, GpuLink, Machine
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Gpu, GpuLink, Machine
 
 _FIX = Fix(
     "Power the machine off and on, check the bridges between the cards, and leave the named GPUs out until then",

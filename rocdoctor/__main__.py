@@ -53,7 +53,7 @@ def main() -> None:
     gc.set_threshold(100_000, 10, 10)
     arguments = sys.argv[1:]
     if asks_machine(arguments):
-        from rocdoctor.host.apart import possible, run_apart
+        from rocdoctor.host.supervised.command_child import possible, run_apart
 
         if possible():
             run_apart(lambda: _run(arguments))
@@ -64,7 +64,7 @@ def asks_machine(arguments: Sequence[str]) -> bool:
     """Whether a command line reads this machine, so that a sick driver could hold us."""
     if any(one.split("=")[0] in ("--from", "--help", "-h", "--version") for one in arguments):
         return False
-    from rocdoctor.terminal import screens_or_report
+    from rocdoctor.cli.terminal import screens_or_report
 
     return screens_or_report(arguments)[0][0] in _ASKING
 
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str]) -> int:
     stop = Stop()
     try:
         stop.install()
-        from rocdoctor.cli import run
+        from rocdoctor.cli.main import run
 
         return run(arguments, lambda: stop.number)
     except Stopped as stopped:

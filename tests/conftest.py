@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rocdoctor.host import link, live
+from rocdoctor.host.live import live_host
+from rocdoctor.host.supervised import child_process
 
 # The screens look the same whatever the person who runs the tests prefers; Textual reads some of these when imported.
 for _name in [name for name in os.environ if name == "NO_COLOR" or name.startswith("TEXTUAL_")]:
@@ -33,6 +34,6 @@ def _hermetic(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         def refuse(*_: object, **__: object) -> None:
             raise AssertionError("a test without the mark 'live' asked this machine")
 
-        monkeypatch.setattr(live.LiveHost, "__init__", refuse)
-        monkeypatch.setattr(link.Link, "__init__", refuse)
+        monkeypatch.setattr(live_host.LiveHost, "__init__", refuse)
+        monkeypatch.setattr(child_process.Link, "__init__", refuse)
     yield

@@ -7,8 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
-from rocdoctor.evidence import Source, Unknown
-from rocdoctor.facts import Machine
+from rocdoctor.model.evidence import Source, Unknown
+from rocdoctor.model.facts import Machine
 
 # A place among the facts: names of fields, "*" for one of several.
 Place = tuple[str, ...]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rocdoctor.evidence import Known, Source, Unknown
-from rocdoctor.facts.gpu import Gpu
-from rocdoctor.facts.system import OperatingSystem
-from rocdoctor.knowledge import install, tables
+from rocdoctor.knowledge import install, lookup
+from rocdoctor.model.evidence import Known, Source, Unknown
+from rocdoctor.model.facts.gpu import Gpu
+from rocdoctor.model.facts.system import OperatingSystem
 
 # Those for which driver, ROCm and torch must be complete.
 WHOLE = ("ubuntu 22.04", "ubuntu 24.04", "rhel 9", "rhel 10", "debian 12", "debian 13")
-TARGETS = sorted({one.gfx for one in tables.all_profiles() if one.gfx} | {"gfx803"})
+TARGETS = sorted({one.gfx for one in lookup.all_profiles() if one.gfx} | {"gfx803"})
 KERNELS = {"ubuntu 22.04": "5.15.0-119-generic", "ubuntu 24.04": "6.8.0-45-generic", "ubuntu 26.04": "7.0.0-10-generic",
            "debian 12": "6.1.0-40-amd64", "debian 13": "6.12.43-amd64", "rhel 9": "5.14.0-570.el9.x86_64",
            "rhel 10": "6.12.0-124.el10.x86_64"}  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Job, JobProcess, JobThread
+from rocdoctor.model.facts import Job, JobProcess, JobThread
 from tests.kit import k
 
 

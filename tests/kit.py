@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rocdoctor.check_loading import load_check
-from rocdoctor.check_running import run_check
-from rocdoctor.evidence import Known, Source, Unknown
-from rocdoctor.facts import Environment, Gpu, KernelLog, LogEvent, Machine, Variable
-from rocdoctor.finding import Verdict
+from rocdoctor.judging.loading import load_check
+from rocdoctor.judging.running import run_check
+from rocdoctor.model.evidence import Known, Source, Unknown
+from rocdoctor.model.facts import Environment, Gpu, KernelLog, LogEvent, Machine, Variable
+from rocdoctor.model.finding import Verdict
 
 T = TypeVar("T")
 

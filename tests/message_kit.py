@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Gpu, Machine, Message
-from rocdoctor.finding import Finding
-from rocdoctor.knowledge.messages import message_signatures
-from rocdoctor.parsers.message_match import find_messages
+from rocdoctor.knowledge.messages.program_errors import message_signatures
+from rocdoctor.model.facts import Gpu, Machine, Message
+from rocdoctor.model.finding import Finding
+from rocdoctor.parsers.logs.message_match import find_messages
 from tests.kit import judge, machine
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.evidence import NOT_ASKED
-from rocdoctor.facts import LinkState, Pcie, PcieHop
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import LinkState, Pcie, PcieHop
 from tests.kit import k
 
 

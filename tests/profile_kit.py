@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from rocdoctor.collect.expected import read_expected
-from rocdoctor.emit.profile import render
-from rocdoctor.facts import (
+from rocdoctor.model.facts import (
     Cpus,
     Gpu,
     GpuLink,
@@ -20,7 +19,8 @@ from rocdoctor.facts import (
     Power,
     TorchBuild,
 )
-from rocdoctor.finding import Verdict
+from rocdoctor.model.finding import Verdict
+from rocdoctor.train.emit.targets.profile import render
 from tests.kit import amd_gpu, environment, judge, k, machine
 from tests.pcie_kit import board, link
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rocdoctor.collect.run import collect_run
-from rocdoctor.facts import JobRun
-from rocdoctor.finding import Finding
-from rocdoctor.host.text import open_text
+from rocdoctor.collect.jobs.job_logs import collect_run
+from rocdoctor.model.facts import JobRun
+from rocdoctor.model.finding import Finding
+from rocdoctor.paste import open_text
 from tests.kit import judge
 from tests.message_kit import pasted
 

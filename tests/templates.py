@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from typing import Any
 
-from rocdoctor.shell_command import words_of
+from rocdoctor.model.shell_command import words_of
 from tests.kit import ROOT
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from rocdoctor.check import Check
-from rocdoctor.check_loading import checks_folder, load_checks
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import diagnose
-from rocdoctor.finding import Diagnosis
-from rocdoctor.host.text import open_text
+from rocdoctor.judging.check import Check
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.judging.loading import checks_folder, load_checks
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.paste import open_text
 
 TEXTS = Path(__file__).parent / "texts"
 

@@ -4,38 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.collect import (
+from rocdoctor.collect.gpus import indices, merged
+from rocdoctor.collect.gpus.asleep import sleeping
+from rocdoctor.collect.gpus.drivers import collect_drivers
+from rocdoctor.collect.gpus.nvidia_tool import collect_attached, collect_failure
+from rocdoctor.collect.jobs import running_job, statements
+from rocdoctor.collect.jobs.job_logs import collect_run
+from rocdoctor.collect.jobs.messages import collect_messages
+from rocdoctor.collect.jobs.slurm import collect_slurm_nodes
+from rocdoctor.collect.jobs.smoke import collect_smoke
+from rocdoctor.collect.jobs.speakers import with_voices
+from rocdoctor.collect.network import network_cards
+from rocdoctor.collect.software import installations, packages
+from rocdoctor.collect.system import (
     container,
     cpus,
-    gpus,
-    indices,
-    job,
     kernel,
-    later,
-    log,
     memory,
-    network,
-    packages,
+    operating_system,
+    pending_settings,
     programs,
-    software,
-    stated,
     user,
 )
-from rocdoctor.collect import os as system
-from rocdoctor.collect.asked import NotingHost
-from rocdoctor.collect.drivers import collect_drivers
-from rocdoctor.collect.messages import collect_messages
-from rocdoctor.collect.numa import collect_numa
-from rocdoctor.collect.nvidia_tool import collect_attached, collect_failure
-from rocdoctor.collect.run import collect_run
-from rocdoctor.collect.sleep import sleeping
-from rocdoctor.collect.slurm import collect_slurm_nodes
-from rocdoctor.collect.smoke import collect_smoke
-from rocdoctor.collect.sources import questions, read_tools
-from rocdoctor.collect.voices import with_voices
-from rocdoctor.evidence import Known, value_or
-from rocdoctor.facts import Machine, ToolFailure
+from rocdoctor.collect.system import (
+    kernel_log as log,
+)
+from rocdoctor.collect.system.numa import collect_numa
+from rocdoctor.collect.tool_outputs import questions, read_tools
+from rocdoctor.collect.unanswered import NotingHost
 from rocdoctor.host.base import Host
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Machine, ToolFailure
 
 
 def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool = False) -> Machine:
@@ -46,44 +45,44 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
     its vendor's tools nor torch are asked then.
     """
     host = noting = NotingHost(host)
-    seen = job.view(host)  # with a job, environment, limits and control groups are that one's
+    seen = running_job.view(host)  # with a job, environment, limits and control groups are that one's
     log.prefetch(host)
-    for subject in (cpus, kernel, network, memory, system, user, container):
+    for subject in (cpus, kernel, network_cards, memory, operating_system, user, container):
         subject.prefetch(seen)
     programs.prefetch(host)
-    later.prefetch(host)
-    host.prefetch([software.question(False)])
-    view = gpus.from_sysfs(host)
+    pending_settings.prefetch(host)
+    host.prefetch([installations.question(False)])
+    view = merged.from_sysfs(host)
     vendors = sorted({record.vendor for record in view.records})
     asleep = set() if wake or smoke else sleeping(view.records)
     awake = [vendor for vendor in vendors if vendor not in asleep]
     several = len({record.bdf for record in view.records}) > 1
     if host.kind == "live":  # side by side: where a driver hangs, all of them do
         importing = not asleep and {"amd", "nvidia"} & set(vendors)
-        host.prefetch([*questions(host, awake, several), *([software.question(True)] if importing else [])])
+        host.prefetch([*questions(host, awake, several), *([installations.question(True)] if importing else [])])
         log.prefetch_journal(host)
     tools = read_tools(host, awake, several)
-    gpus.add_tools(view, tools)
+    merged.add_tools(view, tools)
     running = kernel.collect_kernel(host, tools)
-    distribution = system.collect_os(host)
+    distribution = operating_system.collect_os(host)
     environment = user.collect_environment(seen)
     nodes = user.collect_nodes(host, tools)
-    virtual_machine = system.collect_virtual_machine(host)
+    virtual_machine = operating_system.collect_virtual_machine(host)
     kernel_log = log.collect_log(host, running.uptime_s)
     if isinstance(kernel_log, Known):
-        gpus.add_log(view, kernel_log.value)
+        merged.add_log(view, kernel_log.value)
     elif kernel_log.reason == "timeout":
         tools.failures.append(ToolFailure(str(kernel_log.source or "run dmesg"), kernel_log.why))
-    stated.add_tree(view, tools)
-    stated.add_log_of_nccl(host, view)
-    stated.add_cards(host, view)
-    found, links, unlike = gpus.build(view, tools)
+    statements.add_tree(view, tools)
+    statements.add_log_of_nccl(host, view)
+    statements.add_cards(host, view)
+    found, links, unlike = merged.build(view, tools)
     wsl = "microsoft" in value_or(running.release, "").lower()  # there the GPU is not on the PCI bus
     usable = wsl or any(gpu.vendor in ("amd", "nvidia") for gpu in found)
-    rocm, rocm_complete = software.collect_rocm(host, value_or(distribution.id, None))
+    rocm, rocm_complete = installations.collect_rocm(host, value_or(distribution.id, None))
     running = kernel.with_log(running, kernel_log)
     named = packages.collect_packages(host, rocm, value_or(distribution.id, None), value_or(distribution.id_like, None))
-    torch = software.collect_torch(host, import_torch or (host.kind == "live" and usable and not asleep))
+    torch = installations.collect_torch(host, import_torch or (host.kind == "live" and usable and not asleep))
     smoke_runs, smoke_question = collect_smoke(host, smoke)
     machine = Machine(
         smoke=smoke_runs,
@@ -92,14 +91,14 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         nodes=nodes,
         user=user.collect_user(seen, environment),
         container=container.collect_container(
-            seen, job.at_start(seen, environment), running.release, virtual_machine, nodes
+            seen, running_job.at_start(seen, environment), running.release, virtual_machine, nodes
         ),
         environment=environment,
-        laptop=system.collect_laptop(host),
-        product=system.collect_product(host, tools),
-        network=network.collect_network(host, tools),
-        network_complete=network.is_complete(host),
-        interfaces=network.collect_interfaces(host),
+        laptop=operating_system.collect_laptop(host),
+        product=operating_system.collect_product(host, tools),
+        network=network_cards.collect_network(host, tools),
+        network_complete=network_cards.is_complete(host),
+        interfaces=network_cards.collect_interfaces(host),
         drivers=collect_drivers(host, tools, running),
         numa_nodes=collect_numa(host, tools),
         cpus=cpus.collect_cpus(seen, tools),
@@ -108,7 +107,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         rocm=packages.with_packages(rocm, named),
         rocm_packages=named,
         rocm_complete=rocm_complete,
-        cuda_toolkits=software.collect_cuda(host),
+        cuda_toolkits=installations.collect_cuda(host),
         torch=torch,
         gpus=indices.with_indices(found, view.topology, environment, torch),
         gpus_complete=view.complete,
@@ -125,10 +124,10 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         disagreements=unlike,
         messages=collect_messages(host),
         slurm_nodes=collect_slurm_nodes(host),
-        job=job.collect_job(host, running.uptime_s),
+        job=running_job.collect_job(host, running.uptime_s),
         run=collect_run(host),
-        later=later.collect_later(host),
+        later=pending_settings.collect_later(host),
         programs=programs.collect_programs(host),
     )
-    machine = with_voices(host, stated.filled(host, machine))
+    machine = with_voices(host, statements.filled(host, machine))
     return replace(machine, unanswered=(*noting.unanswered, *view.unread))

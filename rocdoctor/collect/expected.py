@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rocdoctor.evidence import NOT_ASKED, Fact, Known, Source
-from rocdoctor.facts.expected import Expected
-from rocdoctor.parsers.profile_file import ProfileFile, ProfileValue, parse_profile, under
-from rocdoctor.traits import OF_GPU, OF_MACHINE, Trait, number
+from rocdoctor.compare.traits import OF_GPU, OF_MACHINE, Trait, number
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source
+from rocdoctor.model.facts.expected import Expected
+from rocdoctor.parsers.own.profile_file import ProfileFile, ProfileValue, parse_profile, under
 
 # Sections of a profile with the groups of traits that they hold.
 SECTIONS = {"host": "host", "links": "link", "versions": "version", "settings": "setting"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rocdoctor.lazy_re import regex
+from rocdoctor.model.lazy_re import regex
 
 # What names one machine or one device of it, and how long ago something was: never a difference.
 _OWN = regex(

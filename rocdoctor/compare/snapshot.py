@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rocdoctor.evidence import Fact, Known, value_or
-from rocdoctor.facts import Machine
-from rocdoctor.finding import Severity, Verdict
-from rocdoctor.traits import of_gpu, of_machine, packages, packages_complete
+from rocdoctor.compare.traits import of_gpu, of_machine, packages, packages_complete
+from rocdoctor.model.evidence import Fact, Known, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Severity, Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ a finding, in a test that edits a machine. The verbs:
 ``processes PROC`` the lines of ``/proc/NUMBER/stat`` of a process, its descendants, and its parent's other children
 ``ranks PROC``     of the same processes, ``pid NAME=value ...`` with what launchers set, or ``pid denied``
 ``libraries PROC`` the shared objects that a process has mapped
-``smoke SET ...``  the results of smoke tests as JSON (``rocdoctor/smoke/live.py`` tells the words)
+``smoke SET ...``  the results of smoke tests as JSON (``rocdoctor/train/smoke/run/request.py`` tells the words)
 =================  ==========================================================================================
 """
 
@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, Protocol
 
-from rocdoctor.evidence import Reason, Source, Unknown
-from rocdoctor.lazy_re import regex
+from rocdoctor.model.evidence import Reason, Source, Unknown
+from rocdoctor.model.lazy_re import regex
 
 Status = Literal["ok", "absent", "denied", "timeout", "failed", "not-asked"]
 Kind = Literal["live", "bundle", "folder", "text"]

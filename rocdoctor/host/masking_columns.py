@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from rocdoctor.lazy_re import regex
+from rocdoctor.model.lazy_re import regex
 
 Replaced = Callable[[str, str], str]
 

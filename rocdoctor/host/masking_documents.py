@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rocdoctor.host.masking_rules import VALUE_TOKEN, MaskingTables
-from rocdoctor.host.masking_values import kind_of_name, looks_random, placeholder
-from rocdoctor.lazy_re import regex
+from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
+from rocdoctor.host.masking.values import kind_of_name, looks_random, placeholder
+from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]
 

@@ -11,19 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocdoctor import output
+from rocdoctor.host import output
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
-from rocdoctor.host.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
 from rocdoctor.host.decoding import NotText, decode
-from rocdoctor.host.job_files import folder_text, is_pickle, named, pickle_advice
+from rocdoctor.host.evidence.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
+from rocdoctor.host.evidence.folder import DiskTree, Tree, TreeError, TreeHost
+from rocdoctor.host.evidence.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.overlay import OverlayHost
-from rocdoctor.host.tree import DiskTree, Tree, TreeError, TreeHost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rocdoctor.host.live import Verb
-    from rocdoctor.host.masking import Masker
+    from rocdoctor.host.live.live_host import Verb
+    from rocdoctor.host.masking.masker import Masker
 
 MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
 
@@ -54,7 +54,7 @@ def open_live(
     elif pid is not None:
         host = _open_job(timeout_s, python, pid, trust_python)
     else:
-        from rocdoctor.host.live import LiveHost
+        from rocdoctor.host.live.live_host import LiveHost
 
         host = LiveHost(timeout_s, python, None, trust_python, verbs)
     if not include_identity:
@@ -63,7 +63,7 @@ def open_live(
 
 
 def _open_far(timeout_s: float, python: str | None, pid: int | None, trust_python: bool) -> Host:
-    from rocdoctor.host.far import FarHost
+    from rocdoctor.host.supervised.supervised_host import FarHost
 
     host = FarHost(timeout_s, python, pid, trust_python)
     if pid is not None:
@@ -78,7 +78,7 @@ def _open_far(timeout_s: float, python: str | None, pid: int | None, trust_pytho
 
 def own_masker() -> Masker:
     """A masker that knows the names of this machine and its people, and the secrets in this environment."""
-    from rocdoctor.host.masking import Masker
+    from rocdoctor.host.masking.masker import Masker
 
     masker = Masker()
     user = os.environ.get("SUDO_USER") or os.environ.get("USER") or os.environ.get("LOGNAME")
@@ -92,7 +92,7 @@ def own_masker() -> Masker:
 
 
 def _open_job(timeout_s: float, python: str | None, pid: int, trust_python: bool) -> Host:
-    from rocdoctor.host.job import JobError, JobHost, find_job, hidden_of, live_for
+    from rocdoctor.host.live.running_job import JobError, JobHost, find_job, hidden_of, live_for
 
     try:
         job = find_job(pid)
@@ -111,7 +111,7 @@ def open_evidence(argument: str) -> Host:
             os.scandir(path).close()  # a folder that may not be looked into is an error, not an empty one
             text, pickles = folder_text(path)
             if text:
-                from rocdoctor.host.text import open_text
+                from rocdoctor.paste import open_text
 
                 return open_text(text, path.name or path.resolve().name)
             if pickles:
@@ -126,7 +126,7 @@ def open_evidence(argument: str) -> Host:
         if _looks_like_tar(head, path):
             if path.stat().st_size > MAX_ARCHIVE_BYTES:
                 raise InputError(f"{argument}: larger than {MAX_ARCHIVE_BYTES // 2**20} MiB")
-            from rocdoctor.host.archive import TarTree
+            from rocdoctor.host.evidence.archive import TarTree
 
             return _open_tree(TarTree(path), path.name)
         return _from_bytes(_content(argument), path.name)
@@ -140,7 +140,7 @@ def _open_tree(tree: Tree, origin: str) -> Host:
     try:
         return TreeHost(tree, origin)
     except TreeError:  # no known layout: then what the text reader knows
-        from rocdoctor.host.loose import open_loose
+        from rocdoctor.host.evidence.unsorted_folder import open_loose
 
         return open_loose(tree, origin)
 
@@ -204,8 +204,8 @@ def _from_bytes(data: bytes, origin: str) -> Host:
         return CaptureHost(parse(data), origin)
     if is_pickle(data):
         raise NotText(pickle_advice(data, origin))
-    from rocdoctor.host.text import TextHost, open_text
-    from rocdoctor.host.whole import whole_output
+    from rocdoctor.host.evidence.whole_outputs import whole_output
+    from rocdoctor.paste import TextHost, open_text
 
     text = decode(data)
     if (answer := whole_output(text)) is not None:
@@ -238,8 +238,8 @@ def add_answers(host: Host, arguments: list[str]) -> Host:
             data = data[:MAX_ANSWER_BYTES].rstrip(b"\n")
             extra[question] = Answer(question, "ok", data, truncated=cut, complete=False)
             continue
-        from rocdoctor.host.text import recognise
-        from rocdoctor.host.text.jobs import MANY
+        from rocdoctor.paste import recognise
+        from rocdoctor.paste.job_logs import MANY
 
         found = recognise(named(text, name))
         if not found:

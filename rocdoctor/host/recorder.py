@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host, Kind
-from rocdoctor.host.job import as_lines
-from rocdoctor.lazy_re import regex
+from rocdoctor.host.live.running_job import as_lines
+from rocdoctor.model.lazy_re import regex
 
 if TYPE_CHECKING:
-    from rocdoctor.host.masking import Masker
+    from rocdoctor.host.masking.masker import Masker
 
 _CLEAN_TEXT = regex(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -94,7 +94,7 @@ def mask_answer(answer: Answer, masker: Masker) -> Answer:
 
 def _members(text: str) -> list[str]:
     """The people named in a group file: members of groups that are no service accounts."""
-    from rocdoctor.host.masking_names import SERVICES
+    from rocdoctor.host.masking.names import SERVICES
 
     fields = [line.split(":") for line in text.splitlines()]
     members = {name.strip() for row in fields if len(row) == 4 for name in row[3].split(",")}

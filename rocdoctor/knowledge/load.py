@@ -58,7 +58,7 @@ def _folder(name: str) -> Path:
 @cache
 def knowledge_folder() -> Path:
     """The folder of the knowledge tables."""
-    return _folder("knowledge")
+    return _folder("knowledge") / "tables"
 
 
 @cache

@@ -21,7 +21,7 @@ from rocdoctor.tui.session import Session
 
 def _commands() -> type[Provider]:
     """The commands of the palette, loaded when it opens."""
-    from rocdoctor.tui.commands import Commands
+    from rocdoctor.tui.palette import Commands
 
     return Commands
 
@@ -137,7 +137,7 @@ class RocdoctorApp(Session):
 
     def action_help(self) -> None:
         """The keys and the screens."""
-        from rocdoctor.tui.screens.help import HelpPanel
+        from rocdoctor.tui.help.screen import HelpPanel
 
         self.push_screen(HelpPanel())
 

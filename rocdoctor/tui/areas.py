@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A screen: the module in ``screens/`` (whose class is ``<Name>Page``), its name, a short one, and what it is."""
+    """A screen: its folder (whose ``screen`` has the class ``<Name>Page``), its name, a short one, and what it is."""
 
     module: str
     name: str
@@ -36,14 +36,15 @@ AREAS = (
 
 # What the screens import when they draw, since they must not wait for it to be seen.
 _DRAWING = (
-    "tui.draw.gpu_details", "tui.draw.topology", "tui.draw.bundle", "tui.draw.verification", "tui.bundling",
-    "tui.screens.help", "tui.commands", "report.setup_text", "report.recommend_text", "recommend.plan",
+    "tui.topology.gpu_details", "tui.topology.drawing", "tui.bundle.drawing", "tui.bundle.contents",
+    "tui.draw.verification", "tui.help.screen", "tui.palette", "report.setup.setup_text", "report.plan.recommend_text",
+    "train.recommend.plan",
 )  # fmt: skip
 
 
 def read_in(stopped: Callable[[], bool]) -> None:
     """Import all screens, so that the key which opens one is not held up by that."""
-    for name in (*(f"tui.screens.{area.module}" for area in AREAS), *_DRAWING):
+    for name in (*(f"tui.{area.module}.screen" for area in AREAS), *_DRAWING):
         if stopped():
             return
         import_module(f"rocdoctor.{name}")
@@ -51,6 +52,6 @@ def read_in(stopped: Callable[[], bool]) -> None:
 
 def load(module: str) -> Screen[None]:
     """A new screen of an area."""
-    loaded = import_module(f"rocdoctor.tui.screens.{module}")
+    loaded = import_module(f"rocdoctor.tui.{module}.screen")
     page: Screen[None] = getattr(loaded, f"{module.title()}Page")()
     return page

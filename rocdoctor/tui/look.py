@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from rocdoctor.host.base import Answer, Host, Kind
 
 if TYPE_CHECKING:
-    from rocdoctor.check import Check
-    from rocdoctor.finding import Diagnosis
+    from rocdoctor.judging.check import Check
+    from rocdoctor.model.finding import Diagnosis
 
 Phase = Literal["asking", "judging", "done", "failed"]
 
@@ -88,8 +88,8 @@ def examine(host: Host, tell: Callable[[Look], None], cancelled: Callable[[], bo
     try:
         # Imported here: reading parsers and checks in takes longer than the first frame.
         from rocdoctor.collect import collect
-        from rocdoctor.commands.common import chosen_checks
-        from rocdoctor.diagnose import diagnose
+        from rocdoctor.judging.diagnose import diagnose
+        from rocdoctor.service.session import chosen_checks
 
         impatient = ImpatientHost(host)
         machine = collect(impatient, smoke=smoke)

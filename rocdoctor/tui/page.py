@@ -15,7 +15,7 @@ from textual.events import Click
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from rocdoctor.report.clean import one_line
+from rocdoctor.model.printable import one_line
 from rocdoctor.tui.areas import AREAS
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of

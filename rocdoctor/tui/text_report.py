@@ -15,14 +15,14 @@ def report_text(app: Session, columns: int) -> str:
     diagnosis = app.look.diagnosis
     if diagnosis is None:
         return "Still asking the machine; there is nothing to report yet.\n"
-    from rocdoctor.report.text import render
+    from rocdoctor.report.diagnosis.text import render
 
     return render(diagnosis, width=max(60, min(columns, 100)))
 
 
 def show_text(app: Session) -> None:
     """Leave the screens, show the report (in ``$PAGER``, else ``less``, else as it is), and come back."""
-    from rocdoctor.host.pager import page
+    from rocdoctor.host.live.pager import page
 
     text = report_text(app, app.size.width)
     try:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rocdoctor.finding import Verdict
 from rocdoctor.host.base import Answer, Host, Kind, run
-from rocdoctor.lazy_re import regex
-from rocdoctor.tui.finding_details import reads_itself
-from rocdoctor.tui.finding_list import Row
+from rocdoctor.model.finding import Verdict
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.tui.findings.details import reads_itself
+from rocdoctor.tui.findings.findings_list import Row
 
 # "check": the check again; "program": also the command, here; "shell": the command is for a shell; "elsewhere": this
 # evidence is not of a live machine.
@@ -179,10 +179,10 @@ def verify(
     plan: Plan, before: Sequence[Verdict], fresh: Callable[[], Host | None], progress: Progress
 ) -> Result:  # fmt: skip
     """Do it, in a thread: the command if there is one to run here, then the check on a fresh look."""
-    from rocdoctor.cli import UsageError
+    from rocdoctor.cli.main import UsageError
     from rocdoctor.collect import collect
-    from rocdoctor.commands.common import chosen_checks
-    from rocdoctor.diagnose import diagnose
+    from rocdoctor.judging.diagnose import diagnose
+    from rocdoctor.service.session import chosen_checks
 
     had = tuple(one for one in before if one.check == plan.check)
     host = fresh()

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.evidence import NOT_ASKED
-from rocdoctor.facts import Container, Gpu, GpuLink, Kernel, Machine
-from rocdoctor.finding import Verdict
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import Container, Gpu, GpuLink, Kernel, Machine
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 from tests.pcie_kit import hop, link, path
 

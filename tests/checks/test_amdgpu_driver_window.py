@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.evidence import Unknown
-from rocdoctor.facts import RocmInstall, TorchBuild
+from rocdoctor.model.evidence import Unknown
+from rocdoctor.model.facts import RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "amdgpu-driver-window"

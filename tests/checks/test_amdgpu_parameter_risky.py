@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, Machine
+from rocdoctor.model.facts import Kernel, Machine
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
 
 NAME = "amdgpu-parameter-risky"

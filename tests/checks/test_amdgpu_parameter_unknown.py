@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel
+from rocdoctor.model.facts import Kernel
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 NAME = "amdgpu-parameter-unknown"

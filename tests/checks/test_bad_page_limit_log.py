@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import amd_gpu, event, judge, log, machine, severities, states
 
 NAME = "bad-page-limit-log"

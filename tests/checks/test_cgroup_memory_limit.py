@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.evidence import Fact
-from rocdoctor.facts import Machine, Memory
+from rocdoctor.model.evidence import Fact
+from rocdoctor.model.facts import Machine, Memory
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 NAME = "cgroup-memory-limit"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Gpu, Power
+from rocdoctor.model.facts import Gpu, Power
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, states
 
 NAME = "clock-stuck-low-under-load"

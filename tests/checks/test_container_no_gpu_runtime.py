@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, DeviceNode, Machine, TorchBuild
+from rocdoctor.model.facts import Container, DeviceNode, Machine, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "container-no-gpu-runtime"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.facts import Cpus
+from rocdoctor.model.facts import Cpus
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 NAME = "cpu-governor-powersave"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Cpus, DeviceNode, Machine
+from rocdoctor.model.facts import Cpus, DeviceNode, Machine
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states, u
 
 NAME = "cpu-quota-or-affinity"

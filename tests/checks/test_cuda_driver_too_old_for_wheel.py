@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.facts import Container, TorchBuild
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Container, TorchBuild
+from rocdoctor.model.finding import Verdict
 from tests.kit import environment, judge, k, machine, nvidia_gpu, states
 
 NAME = "cuda-driver-too-old-for-wheel"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import CudaToolkit, TorchBuild
+from rocdoctor.model.facts import CudaToolkit, TorchBuild
 from tests.kit import environment, judge, k, machine, severities, states
 
 NAME = "cuda-toolkit-mismatch"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.finding import Verdict
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, environment, judge, machine, nvidia_gpu, severities, states
 from tests.message_kit import pasted
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.facts import Container, DeviceNode, Machine, TorchBuild, User
-from rocdoctor.finding import Finding
+from rocdoctor.model.facts import Container, DeviceNode, Machine, TorchBuild, User
+from rocdoctor.model.finding import Finding
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "device-node-denied"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Container, DeviceNode, Machine, TorchBuild
+from rocdoctor.model.facts import Container, DeviceNode, Machine, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "device-node-missing"

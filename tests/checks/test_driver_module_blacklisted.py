@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Kernel, Machine
+from rocdoctor.model.facts import Kernel, Machine
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 OTHERS = frozenset({"ext4"})

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, Kernel
+from rocdoctor.model.facts import Container, Kernel
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 OTHERS = frozenset({"ext4", "nvme"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import Kernel
+from rocdoctor.model.facts import Kernel
 from tests.kit import amd_gpu, event, judge, k, log, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.diagnose import rank
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.judging.diagnose import rank
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import amd_gpu, event, judge, log, machine, nvidia_gpu, severities, states, u
 
 BDFS = ("0000:23:00.0", "0000:43:00.0")

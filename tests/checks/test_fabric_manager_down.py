@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Container, Gpu, Kernel, Machine
+from rocdoctor.model.facts import Container, Gpu, Kernel, Machine
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "fabric-manager-down"

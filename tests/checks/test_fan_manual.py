@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Fan, Temperature
+from rocdoctor.model.facts import Fan, Temperature
 from tests.kit import amd_gpu, judge, k, machine, states, u
 
 NAME = "fan-manual"

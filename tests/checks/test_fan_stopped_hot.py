@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Fan, Gpu, Temperature
+from rocdoctor.model.facts import Fan, Gpu, Temperature
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "fan-stopped-hot"

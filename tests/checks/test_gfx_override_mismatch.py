@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.facts import Environment, Gpu, TorchBuild, Variable
+from rocdoctor.model.facts import Environment, Gpu, TorchBuild, Variable
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states, u
 
 NAME = "gfx-override-mismatch"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import ComputeNode
+from rocdoctor.model.facts import ComputeNode
 from tests.kit import amd_gpu, environment, judge, k, machine, states, u
 
 NAME = "gfx-override-no-effect"

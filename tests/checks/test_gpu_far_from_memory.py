@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Machine, NumaNode
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Machine, NumaNode
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 _FULL = NumaNode(0, k("0-15"), k(64 << 30))

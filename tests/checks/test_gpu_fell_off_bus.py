@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import Kernel, Pcie, PcieHop, Temperature
+from rocdoctor.model.facts import Kernel, Pcie, PcieHop, Temperature
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 NAME = "gpu-fell-off-bus"

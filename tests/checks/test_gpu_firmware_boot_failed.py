@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel
+from rocdoctor.model.facts import Kernel
 from tests.kit import amd_gpu, event, judge, log, machine, severities, states, u
 
 BDF = "0000:23:00.0"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Temperature
+from rocdoctor.model.facts import Temperature
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "gpu-over-temperature"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Kernel, Machine
+from rocdoctor.model.facts import Kernel, Machine
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 NAME = "gpu-without-compute-node"

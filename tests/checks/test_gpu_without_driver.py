@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import Kernel
+from rocdoctor.model.facts import Kernel
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 BDF = "0000:23:00.0"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import event, judge, log, machine, severities, states
 
 NAME = "hardware-error-log"

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from rocdoctor.evidence import NOT_ASKED
-from rocdoctor.facts import Gpu
-from rocdoctor.finding import Verdict
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, machine, severities, states
 
 

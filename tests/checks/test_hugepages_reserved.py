@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Machine, Memory
+from rocdoctor.model.facts import Machine, Memory
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 NAME = "hugepages-reserved"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Gpu, Machine, TorchBuild, TorchDevice
+from rocdoctor.model.facts import Gpu, Machine, TorchBuild, TorchDevice
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
 from tests.message_kit import finding_of
 

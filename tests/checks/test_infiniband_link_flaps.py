@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rocdoctor.collect import collect
-from rocdoctor.evidence import Known
-from rocdoctor.facts import Kernel, KernelLog, LogEvent, Machine
 from rocdoctor.host.base import Answer
-from rocdoctor.host.capture import Capture, CaptureHost
+from rocdoctor.host.evidence.capture import Capture, CaptureHost
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import Kernel, KernelLog, LogEvent, Machine
 from tests.kit import judge, k, machine, severities, states
 
 NAME = "infiniband-link-flaps"

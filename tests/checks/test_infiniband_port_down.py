@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Kernel, Machine, Nic
+from rocdoctor.model.facts import Kernel, Machine, Nic
 from tests.kit import event, judge, k, log, machine, states
 
 NAME = "infiniband-port-down"

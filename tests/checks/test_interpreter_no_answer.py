@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.collect.software import collect_torch
-from rocdoctor.facts import ToolFailure, TorchBuild, Unanswered
+from rocdoctor.collect.software.installations import collect_torch
 from rocdoctor.host.base import Answer
-from rocdoctor.host.capture import Capture, CaptureHost
+from rocdoctor.host.evidence.capture import Capture, CaptureHost
+from rocdoctor.model.facts import ToolFailure, TorchBuild, Unanswered
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "interpreter-no-answer"

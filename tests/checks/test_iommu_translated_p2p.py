@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Container, Gpu, Kernel, Machine, Pcie
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Container, Gpu, Kernel, Machine, Pcie
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states
 
 _BARE = Container(virtual_machine=k(None))

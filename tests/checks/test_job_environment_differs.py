@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocdoctor.finding import Verdict
+from rocdoctor.model.finding import Verdict
 from tests.job_kit import job, rank
 from tests.kit import environment, judge, machine, states
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.finding import Verdict
+from rocdoctor.model.finding import Verdict
 from tests.job_kit import job, process, rank
 from tests.kit import judge, machine, states, u
 

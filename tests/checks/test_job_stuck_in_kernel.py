@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.facts import Job, Kernel
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Job, Kernel
+from rocdoctor.model.finding import Verdict
 from tests.job_kit import job, rank, thread
 from tests.kit import amd_gpu, event, judge, log, machine, severities, states, u
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rocdoctor.facts import Gpu
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import Verdict
 from tests.job_kit import job, process, rank
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states, u
 

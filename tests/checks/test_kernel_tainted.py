@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.facts import Kernel
+from rocdoctor.model.facts import Kernel
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "kernel-tainted"

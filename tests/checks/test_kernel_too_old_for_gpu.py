@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.evidence import NOT_ASKED
-from rocdoctor.facts import Gpu, Kernel, Machine
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import Gpu, Kernel, Machine
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 NAME = "kernel-too-old-for-gpu"

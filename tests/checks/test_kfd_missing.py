@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Container, DeviceNode, Machine, RocmInstall
+from rocdoctor.model.facts import Container, DeviceNode, Machine, RocmInstall
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 ROCM = (RocmInstall(k("7.0.0"), "/opt/rocm", "classic"),)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, RocmInstall
+from rocdoctor.model.facts import Kernel, RocmInstall
 from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states, u
 
 LINE = event("kfd-not-supported", "kfd kfd: amdgpu: PITCAIRN  not supported in kfd", asic="PITCAIRN")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, Nic, RocmInstall, TorchBuild
+from rocdoctor.model.facts import Kernel, Nic, RocmInstall, TorchBuild
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states
 
 NAME = "known-release-issue"

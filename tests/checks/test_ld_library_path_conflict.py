@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.facts import Machine, RocmInstall, TorchBuild
+from rocdoctor.model.facts import Machine, RocmInstall, TorchBuild
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states
 
 NAME = "ld-library-path-conflict"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.evidence import Fact
-from rocdoctor.facts import Container, Machine, Nic, User
+from rocdoctor.model.evidence import Fact
+from rocdoctor.model.facts import Container, Machine, Nic, User
 from tests.kit import environment, judge, k, machine, severities, states, u
 
 NAME = "memlock-low"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import User
+from rocdoctor.model.facts import User
 from tests.kit import judge, k, states
 from tests.message_kit import finding_of, pasted, words_of
 

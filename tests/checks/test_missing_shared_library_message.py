@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.facts import TorchBuild
-from rocdoctor.libraries import library
+from rocdoctor.insight.software.libraries import library
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import amd_gpu, judge, k, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 

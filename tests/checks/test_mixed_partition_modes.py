@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from rocdoctor.evidence import NOT_ASKED
-from rocdoctor.facts import Gpu, Partition
-from rocdoctor.finding import Verdict
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import Gpu, Partition
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, states
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.facts import Machine
-from rocdoctor.finding import Finding
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Finding
 from tests.kit import environment, judge, k, machine, severities, states, u
 
 NAME = "network-interface-missing"

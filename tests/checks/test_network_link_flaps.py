@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Kernel, KernelLog, LogEvent, Machine, Nic
+from rocdoctor.model.facts import Kernel, KernelLog, LogEvent, Machine, Nic
 from tests.kit import event, judge, k, machine, severities, states, u
 
 NAME = "network-link-flaps"

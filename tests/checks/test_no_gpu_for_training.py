@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import Container, Gpu, Kernel
+from rocdoctor.model.facts import Container, Gpu, Kernel
 from tests.kit import amd_gpu, judge, k, machine, states
 
 NAME = "no-gpu-for-training"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.evidence import Fact
-from rocdoctor.facts import Machine, User
+from rocdoctor.model.evidence import Fact
+from rocdoctor.model.facts import Machine, User
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states, u
 
 NAME = "nofile-low"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Gpu, Machine, Memory, NumaNode
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Gpu, Machine, Memory, NumaNode
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, states
 
 _TWO = (NumaNode(0, k("0-15")), NumaNode(1, k("16-31")))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, Machine, NumaNode
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Container, Machine, NumaNode
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 _TWO = (NumaNode(0, k("0-15")), NumaNode(1, k("16-31")))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.facts import Container, Kernel, Machine, ToolFailure
+from rocdoctor.model.facts import Container, Kernel, Machine, ToolFailure
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 NAME = "nvidia-driver-library-mismatch"

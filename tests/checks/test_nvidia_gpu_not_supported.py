@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import event, judge, log, machine, nvidia_gpu, severities, states
 
 NAME = "nvidia-gpu-not-supported"

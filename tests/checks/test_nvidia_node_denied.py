@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Container, DeviceNode, Machine, User
-from rocdoctor.finding import Finding
+from rocdoctor.model.facts import Container, DeviceNode, Machine, User
+from rocdoctor.model.finding import Finding
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "nvidia-node-denied"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.facts import Container, Kernel, Machine, ToolFailure, TorchBuild
-from rocdoctor.finding import Finding
+from rocdoctor.model.facts import Container, Kernel, Machine, ToolFailure, TorchBuild
+from rocdoctor.model.finding import Finding
 from tests.kit import amd_gpu, environment, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 NAME = "nvidia-smi-failed"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import amd_gpu, event, judge, log, machine, nvidia_gpu, severities, states
 
 NAME = "nvidia-xid"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Gpu, NvLink
+from rocdoctor.model.facts import Gpu, NvLink
 from tests.kit import judge, machine, nvidia_gpu, severities, states, u
 
 NAME = "nvlink-fewer-links"

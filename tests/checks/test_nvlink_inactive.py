@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Container, Gpu, Kernel, NvLink
+from rocdoctor.model.facts import Container, Gpu, Kernel, NvLink
 from tests.kit import judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "nvlink-inactive"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import event, judge, log, machine, nvidia_gpu, severities, states
 
 NAME = "nvswitch-error"

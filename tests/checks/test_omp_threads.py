@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.facts import Cpus, Machine
+from rocdoctor.model.facts import Cpus, Machine
 from tests.kit import environment, judge, k, machine, states
 
 NAME = "omp-threads"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import event, judge, log, machine, severities, states, u
 
 NAME = "oom-killer-log"

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.evidence import NOT_ASKED
-from rocdoctor.facts import Gpu, Kernel, LogEvent, Machine
-from rocdoctor.finding import Verdict
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import Gpu, Kernel, LogEvent, Machine
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, event, judge, log, machine, nvidia_gpu, states
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, Kernel, LogEvent, Machine
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Container, Kernel, LogEvent, Machine
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states
 from tests.pcie_kit import board, link
 

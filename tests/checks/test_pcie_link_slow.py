@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import Container, Gpu, LinkState, Machine
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Container, Gpu, LinkState, Machine
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
 from tests.pcie_kit import board, link, path
 

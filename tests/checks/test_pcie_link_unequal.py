@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Gpu, GpuLink, LinkState, Machine
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Gpu, GpuLink, LinkState, Machine
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, machine, nvidia_gpu, severities, states
 from tests.pcie_kit import board, link, path
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container
+from rocdoctor.model.facts import Container
 from tests.kit import judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "persistence-off"

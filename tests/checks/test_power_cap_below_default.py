@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.evidence import Unknown
-from rocdoctor.facts import Power
+from rocdoctor.model.evidence import Unknown
+from rocdoctor.model.facts import Power
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
 
 NAME = "power-cap-below-default"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.facts import Kernel, Machine
+from rocdoctor.model.facts import Kernel, Machine
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
 
 NAME = "ppfeaturemask-overdrive"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.evidence import Unknown
+from rocdoctor.model.evidence import Unknown
 from tests.kit import judge, k, machine, states
 from tests.profile_kit import against, findings, gpu, verdicts, whole
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.facts import Nic, NumaNode
+from rocdoctor.model.facts import Nic, NumaNode
 from tests.kit import judge, k, states, u
 from tests.profile_kit import against, findings, verdicts, whole
 

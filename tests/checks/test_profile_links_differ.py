@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.evidence import Unknown
-from rocdoctor.facts import NvLink
+from rocdoctor.model.evidence import Unknown
+from rocdoctor.model.facts import NvLink
 from tests.kit import judge, k, nvidia_gpu, states
 from tests.pcie_kit import board, link
 from tests.profile_kit import against, findings, gpu, verdicts, whole

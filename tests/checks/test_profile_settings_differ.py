@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import Partition, Power
+from rocdoctor.model.facts import Partition, Power
 from tests.kit import environment, judge, k, nvidia_gpu, states, u
 from tests.profile_kit import against, findings, gpu, verdicts, whole
 

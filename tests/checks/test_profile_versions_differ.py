@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.facts import Kernel, RocmInstall, TorchBuild
+from rocdoctor.model.facts import Kernel, RocmInstall, TorchBuild
 from tests.kit import judge, k, states, u
 from tests.profile_kit import against, findings, gpu, verdicts, whole
 

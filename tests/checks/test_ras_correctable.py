@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Gpu, RasBlock
+from rocdoctor.model.facts import Gpu, RasBlock
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "ras-correctable"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import RasBlock
+from rocdoctor.model.facts import RasBlock
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, states, u
 
 NAME = "ras-uncorrectable"

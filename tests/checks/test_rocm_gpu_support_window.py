@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import RocmInstall, TorchBuild
+from rocdoctor.model.facts import RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 NAME = "rocm-gpu-support-window"

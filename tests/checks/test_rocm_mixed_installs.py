@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import RocmInstall, TorchBuild
+from rocdoctor.model.facts import RocmInstall, TorchBuild
 from tests.kit import environment, judge, k, machine, severities, states
 
 NAME = "rocm-mixed-installs"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.diagnose import rank
-from rocdoctor.facts import Kernel
+from rocdoctor.judging.diagnose import rank
+from rocdoctor.model.facts import Kernel
 from tests.kit import amd_gpu, event, judge, k, log, machine, nvidia_gpu, severities, states, u
 
 OTHERS = frozenset({"ext4"})

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, Machine, Memory
+from rocdoctor.model.facts import Container, Machine, Memory
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "shm-too-small"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, Gpu, GpuLink, Machine
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Container, Gpu, GpuLink, Machine
+from rocdoctor.model.finding import Verdict
 from tests.kit import judge, k, machine, nvidia_gpu, states
 from tests.pcie_kit import hop, link, path
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.evidence import Source
-from rocdoctor.facts import SlurmNode
-from rocdoctor.finding import Finding
+from rocdoctor.model.evidence import Source
+from rocdoctor.model.facts import SlurmNode
+from rocdoctor.model.finding import Finding
 from tests.kit import judge, machine, states
 from tests.text_kit import diagnosed
 

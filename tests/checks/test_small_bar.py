@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, GpuLink, Machine, Pcie
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import Container, GpuLink, Machine, Pcie
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, severities, states, u
 
 _SMALL = 256 << 20

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Machine, SmokeRun
+from rocdoctor.model.facts import Machine, SmokeRun
 from tests.kit import amd_gpu, judge, machine, states
 
 CHECK = "smoke-figure-low"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.facts import Layer, Machine, ModeResult, RankResult, SmokeRun
+from rocdoctor.model.facts import Layer, Machine, ModeResult, RankResult, SmokeRun
 from tests.kit import amd_gpu, judge, machine, states
 
 CHECK = "smoke-numbers-wrong"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import ModeResult, SmokeRun
+from rocdoctor.model.facts import ModeResult, SmokeRun
 from tests.kit import judge, machine, states
 
 CHECK = "smoke-rank-lost"

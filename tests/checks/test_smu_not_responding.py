@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.facts import Kernel, LogEvent, Machine, Power
+from rocdoctor.model.facts import Kernel, LogEvent, Machine, Power
 from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states
 
 NAME = "smu-not-responding"

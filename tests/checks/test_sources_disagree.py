@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Disagreement
+from rocdoctor.model.facts import Disagreement
 from tests.kit import amd_gpu, judge, machine, severities, states
 
 NAME = "sources-disagree"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import Kernel, LogEvent, Machine
+from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states, u
 
 NAME = "thermal-shutdown-log"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, ToolFailure
+from rocdoctor.model.facts import Kernel, ToolFailure
 from tests.kit import amd_gpu, event, judge, log, machine, severities, states
 
 NAME = "tool-failed"

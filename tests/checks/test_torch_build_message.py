@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import TorchBuild
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import amd_gpu, judge, k, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 

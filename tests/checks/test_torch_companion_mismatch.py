@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rocdoctor.facts import TorchBuild
-from rocdoctor.finding import Verdict
+from rocdoctor.model.facts import TorchBuild
+from rocdoctor.model.finding import Verdict
 from tests.kit import judge, k, machine, severities, states, u
 
 NAME = "torch-companion-mismatch"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.evidence import Known
-from rocdoctor.facts import DeviceNode, TorchBuild
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import DeviceNode, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "torch-cpu-only-build"

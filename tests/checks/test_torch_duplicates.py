@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import TorchBuild
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import judge, k, machine, severities, states
 
 NAME = "torch-duplicates"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import ComputeNode, Container, Environment, Gpu, Machine, TorchBuild
+from rocdoctor.model.facts import ComputeNode, Container, Environment, Gpu, Machine, TorchBuild
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
 
 NAME = "torch-gpu-count-mismatch"

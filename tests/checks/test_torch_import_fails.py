@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.facts import TorchBuild
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import environment, judge, k, machine, states
 
 NAME = "torch-import-fails"

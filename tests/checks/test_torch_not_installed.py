@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import TorchBuild
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, states
 
 NAME = "torch-not-installed"

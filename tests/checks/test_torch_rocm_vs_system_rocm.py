@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.facts import RocmInstall, TorchBuild
+from rocdoctor.model.facts import RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "torch-rocm-vs-system-rocm"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.facts import TorchBuild
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import amd_gpu, judge, k, nvidia_gpu, states, u
 from tests.message_kit import finding_of, pasted, words_of
 from tests.text_kit import first_cause

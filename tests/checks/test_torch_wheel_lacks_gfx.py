@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.facts import TorchBuild
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states, u
 
 NAME = "torch-wheel-lacks-gfx"

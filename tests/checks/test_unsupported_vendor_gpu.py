@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Gpu
+from rocdoctor.model.facts import Gpu
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, states, u
 
 NAME = "unsupported-vendor-gpu"

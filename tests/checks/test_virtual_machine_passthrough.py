@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container
+from rocdoctor.model.facts import Container
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "virtual-machine-passthrough"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.finding import Verdict
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, environment, judge, machine, nvidia_gpu, severities, states
 
 NAME = "visible-devices-conflict"

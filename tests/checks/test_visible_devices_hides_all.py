@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.facts import TorchBuild
+from rocdoctor.model.facts import TorchBuild
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states
 
 NAME = "visible-devices-hides-all"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Container, Cpus, GpuProcess, User
+from rocdoctor.model.facts import Container, Cpus, GpuProcess, User
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
 
 NAME = "vram-held-by-others"

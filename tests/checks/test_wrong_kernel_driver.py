@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import CudaToolkit, RocmInstall, TorchBuild
+from rocdoctor.model.facts import CudaToolkit, RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states, u
 
 

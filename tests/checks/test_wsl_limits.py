@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.facts import Container, Machine, ToolFailure
+from rocdoctor.model.facts import Container, Machine, ToolFailure
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 NAME = "wsl-limits"

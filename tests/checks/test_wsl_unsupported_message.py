@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.evidence import Known
-from rocdoctor.facts import OperatingSystem, RocmInstall
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import OperatingSystem, RocmInstall
 from tests.kit import amd_gpu, judge, k, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 

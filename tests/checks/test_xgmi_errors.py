@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.facts import Kernel, LogEvent, Machine, RasBlock
+from rocdoctor.model.facts import Kernel, LogEvent, Machine, RasBlock
 from tests.kit import amd_gpu, event, judge, k, log, machine, severities, states, u
 
 NAME = "xgmi-errors"

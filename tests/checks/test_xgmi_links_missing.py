@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from rocdoctor.evidence import NOT_ASKED
-from rocdoctor.facts import Gpu, GpuLink, Machine
-from rocdoctor.finding import Verdict
+from rocdoctor.model.evidence import NOT_ASKED
+from rocdoctor.model.facts import Gpu, GpuLink, Machine
+from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, severities, states
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rocdoctor.collect.sources import Tools, read_tools
+from rocdoctor.collect.tool_outputs import Tools, read_tools
 from rocdoctor.host.base import Answer, Host, Status
-from rocdoctor.host.capture import Capture, CaptureHost
+from rocdoctor.host.evidence.capture import Capture, CaptureHost
 
 
 @dataclass

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.collect.expected import read_expected
-from rocdoctor.evidence import Known, Unknown
+from rocdoctor.model.evidence import Known, Unknown
 
 HEAD = "schema: rocdoctor.profile/1\n"
 

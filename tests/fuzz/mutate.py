@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.host.capture import CaptureError, parse
+from rocdoctor.host.evidence.capture import CaptureError, parse
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 20
@@ -248,7 +248,7 @@ def broken(one: Case) -> str:
     # The child prints its peak memory itself. That of getrusage would count what we held when it was forked from us.
     program = (
         "import sys\n"
-        "from rocdoctor.cli import run\n"
+        "from rocdoctor.cli.main import run\n"
         "code = run(sys.argv[1:])\n"
         "sys.stdout.flush()\n"
         "status = open('/proc/self/status').read()\n"

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.capture import CaptureHost
+from rocdoctor.host.evidence.capture import CaptureHost
 from tests.golden.replay import host_of
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"

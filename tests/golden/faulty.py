@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from rocdoctor.host.capture import write
+from rocdoctor.host.evidence.capture import write
 from tests.golden.edits import Broken
 from tests.golden.replay import FIXTURES
 

@@ -7,16 +7,16 @@ import re
 from functools import cache
 from pathlib import Path
 
-from rocdoctor.check import Check
-from rocdoctor.check_loading import checks_folder, load_checks
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import diagnose
-from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Host
-from rocdoctor.host.capture import CaptureHost, parse
-from rocdoctor.report.json_facts import facts
-from rocdoctor.report.json_report import report
-from rocdoctor.report.text import render
+from rocdoctor.host.evidence.capture import CaptureHost, parse
+from rocdoctor.judging.check import Check
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.judging.loading import checks_folder, load_checks
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.report.diagnosis.json_report import report
+from rocdoctor.report.diagnosis.text import render
+from rocdoctor.report.machine.json_facts import facts
 from tests.kit import ROOT, keeps_contract
 
 FIXTURES = ROOT / "fixtures"

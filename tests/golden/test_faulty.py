@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.finding import Diagnosis
-from rocdoctor.host.capture import CaptureHost, parse
+from rocdoctor.host.evidence.capture import CaptureHost, parse
+from rocdoctor.model.finding import Diagnosis
 from tests.golden.faulty import FOLDER, MACHINES, capture_of
 from tests.golden.replay import judged, stored_text_of
 

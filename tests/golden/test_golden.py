@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rocdoctor.host.capture import parse
+from rocdoctor.host.evidence.capture import parse
 from tests.golden.replay import FIXTURES, NAMES, facts_of, host_of, judged_fixture, stored, stored_text_of
 
 

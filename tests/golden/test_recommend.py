@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.recommend.advise import recommend
-from rocdoctor.recommend.errors import SpecError
-from rocdoctor.recommend.fleet import described
-from rocdoctor.recommend.machine_fleet import machine_fleet
-from rocdoctor.recommend.plan import Fleet, Method
-from rocdoctor.recommend.workload import read_workload
-from rocdoctor.report.recommend_text import render
+from rocdoctor.report.plan.recommend_text import render
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.fleet.described_fleet import described
+from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
+from rocdoctor.train.recommend.model.workload import read_workload
+from rocdoctor.train.recommend.plan import Fleet, Method
 from tests.golden.replay import NAMES, judged_fixture
 
 _FOLDER = Path(__file__).parent / "recommend"

@@ -12,10 +12,10 @@ from dataclasses import replace
 import pytest
 
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import diagnose
-from rocdoctor.finding import Diagnosis
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.model.finding import Diagnosis
 from tests.golden.replay import NAMES, host_of, our_checks
 
 SAMPLES = 6

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from rocdoctor.collect import collect
-from rocdoctor.diagnose import diagnose
 from rocdoctor.host.base import Host
-from rocdoctor.host.capture import CaptureHost, parse, write
-from rocdoctor.host.masking import Masker
+from rocdoctor.host.evidence.capture import CaptureHost, parse, write
+from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.recorder import MaskedHost, Recorder
+from rocdoctor.judging.diagnose import diagnose
 from tests.golden.replay import NAMES, facts_of, host_of, judged, our_checks, report_of, text_of
 from tests.machines.catalogue import MACHINES
 from tests.machines.files import Files, MachineHost

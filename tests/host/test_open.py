@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.capture import CaptureHost, write
+from rocdoctor.host.evidence.capture import CaptureHost, write
 from rocdoctor.host.open import InputError, add_answers, open_evidence
 
 LOG = "[   12.123456] amdgpu 0000:03:00.0: amdgpu: GPU reset begin!\n"

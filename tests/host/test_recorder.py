@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.capture import Capture, CaptureHost, parse, write
-from rocdoctor.host.masking import Masker
+from rocdoctor.host.evidence.capture import Capture, CaptureHost, parse, write
+from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.recorder import MaskedHost, Recorder
 
 TOKEN = "hf_" + "A" * 34

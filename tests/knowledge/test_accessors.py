@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.knowledge import tables
-from rocdoctor.knowledge.compat import meets
+from rocdoctor.knowledge import lookup
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.software.compat import meets
 
 
-def ids(found: tuple[tables.GpuProfile, ...]) -> list[str]:
+def ids(found: tuple[lookup.GpuProfile, ...]) -> list[str]:
     return [one.id for one in found]
 
 
 def test_a_card_is_found_by_id_and_revision() -> None:
-    card = tables.gpu_profile("amd", 0x744C, 0xC8)
+    card = lookup.gpu_profile("amd", 0x744C, 0xC8)
     assert card is not None and card.id == "rx-7900-xtx"
     assert card.gfx == "gfx1100"
     assert card.compute_units is not None and card.compute_units.value == 96 and card.compute_units.primary
@@ -23,26 +23,26 @@ def test_a_card_is_found_by_id_and_revision() -> None:
 
 
 def test_ids_may_be_text_and_vendors_numbers() -> None:
-    assert tables.gpu_profile("0x1002", "0x744C", "0xcc") == tables.gpu_profile("amd", 0x744C, 0xCC)
-    hopper = tables.gpu_profile("10de", "2330")
+    assert lookup.gpu_profile("0x1002", "0x744C", "0xcc") == lookup.gpu_profile("amd", 0x744C, 0xCC)
+    hopper = lookup.gpu_profile("10de", "2330")
     assert hopper is not None and hopper.id == "h100-sxm" and hopper.compute_capability == "9.0"
 
 
 def test_an_id_without_its_revision_stays_open_but_the_target_is_known() -> None:
-    assert tables.gpu_profile("amd", 0x744C) is None
-    assert len(tables.gpu_candidates("amd", 0x744C)) == 4
-    assert tables.gfx_of_device(0x744C) == "gfx1100"
+    assert lookup.gpu_profile("amd", 0x744C) is None
+    assert len(lookup.gpu_candidates("amd", 0x744C)) == 4
+    assert lookup.gfx_of_device(0x744C) == "gfx1100"
 
 
 def test_an_unknown_revision_names_no_card() -> None:
-    assert tables.gpu_candidates("amd", 0x744C, 0x99) == ()
-    assert tables.gfx_of_device(0x744C, 0x99) == "gfx1100"
+    assert lookup.gpu_candidates("amd", 0x744C, 0x99) == ()
+    assert lookup.gfx_of_device(0x744C, 0x99) == "gfx1100"
 
 
 @pytest.mark.parametrize(("units", "wanted"), [(110, "mi250x"), (104, "mi250")])
 def test_mi250x_and_mi250_share_an_id_and_differ_by_units_per_die(units: int, wanted: str) -> None:
-    assert tables.gpu_profile("amd", 0x740C, 1) is None
-    found = tables.gpu_profile("amd", 0x740C, 1, compute_units=units)
+    assert lookup.gpu_profile("amd", 0x740C, 1) is None
+    found = lookup.gpu_profile("amd", 0x740C, 1, compute_units=units)
     assert found is not None and found.id == wanted and found.dies == 2
     assert found.compute_units is not None and found.compute_units.value == 2 * units
     assert found.compute_units.per_device == units
@@ -50,23 +50,23 @@ def test_mi250x_and_mi250_share_an_id_and_differ_by_units_per_die(units: int, wa
 
 
 def test_mi60_and_both_mi50_share_an_id() -> None:
-    assert ids(tables.gpu_candidates("amd", 0x66A1, 2)) == ["mi60", "mi50-32", "mi50-16"]
-    assert ids(tables.gpu_candidates("amd", 0x66A1, 2, compute_units=64)) == ["mi60"]
-    assert ids(tables.gpu_candidates("amd", 0x66A1, 2, compute_units=60)) == ["mi50-32", "mi50-16"]
-    found = tables.gpu_profile("amd", 0x66A1, 2, compute_units=60, vram_gib=15.98)
+    assert ids(lookup.gpu_candidates("amd", 0x66A1, 2)) == ["mi60", "mi50-32", "mi50-16"]
+    assert ids(lookup.gpu_candidates("amd", 0x66A1, 2, compute_units=64)) == ["mi60"]
+    assert ids(lookup.gpu_candidates("amd", 0x66A1, 2, compute_units=60)) == ["mi50-32", "mi50-16"]
+    found = lookup.gpu_profile("amd", 0x66A1, 2, compute_units=60, vram_gib=15.98)
     assert found is not None and found.id == "mi50-16"
-    pro = tables.gpu_profile("amd", 0x66A1, 6)
+    pro = lookup.gpu_profile("amd", 0x66A1, 6)
     assert pro is not None and pro.id == "pro-vii"
 
 
 def test_a_partition_with_few_units_does_not_hide_the_card() -> None:
-    found = tables.gpu_profile("amd", 0x74A1, 0, compute_units=38, vram_gib=24)
+    found = lookup.gpu_profile("amd", 0x74A1, 0, compute_units=38, vram_gib=24)
     assert found is not None and found.id == "mi300x"
     assert found.compute_partitions == ("SPX", "DPX", "QPX", "CPX")
 
 
 def test_variants_of_one_profile_have_no_single_figure() -> None:
-    graphics = tables.gpu_profile("amd", 0x15BF, 0xC2)
+    graphics = lookup.gpu_profile("amd", 0x15BF, 0xC2)
     assert graphics is not None and graphics.integrated and graphics.gfx == "gfx1103"
     assert graphics.compute_units is not None and graphics.compute_units.value is None
     assert set(graphics.compute_units.values) == {4, 8, 12}
@@ -74,23 +74,23 @@ def test_variants_of_one_profile_have_no_single_figure() -> None:
 
 
 def test_disputed_figures_are_never_primary() -> None:
-    card = tables.gpu_profile("amd", 0x75A3, 0)
+    card = lookup.gpu_profile("amd", 0x75A3, 0)
     assert card is not None and card.xgmi is not None and card.xgmi.gb_s_per_link is not None
     assert card.xgmi.gb_s_per_link.uncertain and not card.xgmi.gb_s_per_link.primary
     assert card.xgmi.speed_gt_s is None
 
 
 def test_unknown_devices_are_none() -> None:
-    assert tables.gpu_profile("amd", 0xFFFF) is None
-    assert tables.gpu_profile("intel", 0xE20B) is None
-    assert tables.gpu_profile("10de", 0x744C) is None
+    assert lookup.gpu_profile("amd", 0xFFFF) is None
+    assert lookup.gpu_profile("intel", 0xE20B) is None
+    assert lookup.gpu_profile("10de", 0x744C) is None
 
 
 def test_old_chips_are_known_by_id() -> None:
-    assert tables.gfx_of_device(0x67DF) == "gfx803"
-    pitcairn = tables.chip_of_device("6818")
+    assert lookup.gfx_of_device(0x67DF) == "gfx803"
+    pitcairn = lookup.chip_of_device("6818")
     assert pitcairn is not None and pitcairn.chip == "pitcairn" and not pitcairn.kfd
-    assert tables.gfx_of_device(0x6818) is None
+    assert lookup.gfx_of_device(0x6818) is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_old_chips_are_known_by_id() -> None:
     ],
 )
 def test_names_in_text(text: str, wanted: list[str]) -> None:
-    assert ids(tables.profiles_by_name(text)) == wanted
+    assert ids(lookup.profiles_by_name(text)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_names_in_text(text: str, wanted: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_only_looks_like_a_card_names_none(text: str) -> None:
-    assert tables.profiles_by_name(text) == ()
+    assert lookup.profiles_by_name(text) == ()
 
 
 @pytest.mark.parametrize(
@@ -127,29 +127,29 @@ def test_what_only_looks_like_a_card_names_none(text: str) -> None:
     [(90010, "gfx90a"), (90012, "gfx90c"), (90402, "gfx942"), (100300, "gfx1030"), (110501, "gfx1151"), (0, None)],
 )
 def test_target_versions(number: int, name: str | None) -> None:
-    assert tables.gfx_name(number) == name
+    assert lookup.gfx_name(number) == name
 
 
 def test_features_and_early_names_of_targets() -> None:
-    target = tables.gfx_target("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-")
+    target = lookup.gfx_target("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-")
     assert target is not None and target.gfx == "gfx90a" and target.generic is None
-    early = tables.gfx_target("gfx940")
+    early = lookup.gfx_target("gfx940")
     assert early is not None and early.gfx == "gfx942"
-    assert tables.gfx_target("gfx9999") is None
+    assert lookup.gfx_target("gfx9999") is None
 
 
 def test_isa_groups() -> None:
-    assert tables.same_isa_group("gfx1031", "gfx1030")
-    assert tables.same_isa_group("gfx1151", "gfx11-generic")
-    assert not tables.same_isa_group("gfx1010", "gfx1030")
-    assert not tables.same_isa_group("gfx908", "gfx90a")
-    assert tables.same_isa_group("gfx908", "gfx908")
+    assert lookup.same_isa_group("gfx1031", "gfx1030")
+    assert lookup.same_isa_group("gfx1151", "gfx11-generic")
+    assert not lookup.same_isa_group("gfx1010", "gfx1030")
+    assert not lookup.same_isa_group("gfx908", "gfx90a")
+    assert lookup.same_isa_group("gfx908", "gfx908")
 
 
 def test_an_arch_list_covers_by_name_or_group() -> None:
-    assert tables.arch_list_covers(["gfx900", "gfx1030"], "gfx1030")
-    assert tables.arch_list_covers(["gfx11-generic"], "gfx1103")
-    assert not tables.arch_list_covers(["gfx1100"], "gfx1103")
+    assert lookup.arch_list_covers(["gfx900", "gfx1030"], "gfx1030")
+    assert lookup.arch_list_covers(["gfx11-generic"], "gfx1103")
+    assert not lookup.arch_list_covers(["gfx1100"], "gfx1103")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_an_arch_list_covers_by_name_or_group() -> None:
     ],
 )  # fmt: skip
 def test_override_values(value: str, name: str | None) -> None:
-    assert tables.override_gfx_name(value) == name
+    assert lookup.override_gfx_name(value) == name
 
 
 @pytest.mark.parametrize(
@@ -172,25 +172,25 @@ def test_override_values(value: str, name: str | None) -> None:
     ],
 )  # fmt: skip
 def test_overrides(physical: str, value: str, safety: str) -> None:
-    assert tables.override_row(physical, value).safety == safety
+    assert lookup.override_row(physical, value).safety == safety
 
 
 def test_kernels_know_targets_where_there_is_evidence() -> None:
-    assert tables.kernel_knows("gfx1201", "6.11.0-8-generic") is True
-    assert tables.kernel_knows("gfx1201", "6.8.0-45-generic") is False
-    assert tables.kernel_knows("gfx950", "6.14.0") is None
-    assert tables.kernel_knows("gfx1100", "5.15.0") is None
-    assert tables.kernel_knows("gfx1100", "strange") is None
+    assert lookup.kernel_knows("gfx1201", "6.11.0-8-generic") is True
+    assert lookup.kernel_knows("gfx1201", "6.8.0-45-generic") is False
+    assert lookup.kernel_knows("gfx950", "6.14.0") is None
+    assert lookup.kernel_knows("gfx1100", "5.15.0") is None
+    assert lookup.kernel_knows("gfx1100", "strange") is None
 
 
 def test_rocm_releases() -> None:
-    old, new = tables.rocm_release("6.3.2"), tables.rocm_release("7.2.4")
+    old, new = lookup.rocm_release("6.3.2"), lookup.rocm_release("7.2.4")
     assert old is not None and old.complete and old.gfx is not None and "gfx906" not in old.gfx
     assert new is not None and new.versions == ("7.2.3", "7.2.4") and new.gfx is not None and "gfx1201" in new.gfx
-    assert tables.rocm_release("7.2.0") is None
-    unread = tables.rocm_release("6.4.1")
+    assert lookup.rocm_release("7.2.0") is None
+    unread = lookup.rocm_release("6.4.1")
     assert unread is not None and unread.gfx is None and not unread.complete
-    preview, core = tables.rocm_release("7.13.0"), tables.rocm_release("7.14.0")
+    preview, core = lookup.rocm_release("7.13.0"), lookup.rocm_release("7.14.0")
     assert preview is not None and preview.stream == "preview"
     assert core is not None and core.stream == "core"
 
@@ -204,50 +204,50 @@ def test_rocm_releases() -> None:
     ],
 )  # fmt: skip
 def test_drivers_and_user_space(driver: str, rocm: str, wanted: bool | None) -> None:
-    assert tables.driver_supports(driver, rocm) is wanted
+    assert lookup.driver_supports(driver, rocm) is wanted
 
 
 def test_module_versions_are_no_package_numbers() -> None:
-    assert tables.driver_package("6.19.14") == "31.40"
-    assert tables.driver_package("6.10.5") is None
-    assert tables.driver_package("30.20.1") == "30.20"
-    window = tables.driver_window("7.2.0")
+    assert lookup.driver_package("6.19.14") == "31.40"
+    assert lookup.driver_package("6.10.5") is None
+    assert lookup.driver_package("30.20.1") == "30.20"
+    window = lookup.driver_window("7.2.0")
     assert window is not None and (window.min, window.max) == ("6.4", "30.30")
 
 
 def test_torch_releases() -> None:
-    found = tables.torch_release("2.7.1+rocm6.3")
+    found = lookup.torch_release("2.7.1+rocm6.3")
     assert found is not None and found.flavour is not None and found.flavour.basis == "printed"
     assert found.flavour.gfx is not None and "gfx1200" in found.flavour.gfx and "gfx1151" not in found.flavour.gfx
     assert found.python[0] == "3.9"
-    newest = tables.torch_release("2.15.0")
+    newest = lookup.torch_release("2.15.0")
     assert newest is not None and newest.rocm is None and newest.pypi_cuda == "13.2"
-    cuda = tables.torch_release("2.9.1+cu128")
+    cuda = lookup.torch_release("2.9.1+cu128")
     assert cuda is not None and cuda.flavour is None and cuda.cuda is not None and "cu128" in cuda.cuda
-    assert tables.torch_release("1.13.0") is None
+    assert lookup.torch_release("1.13.0") is None
 
 
 def test_cuda_drivers() -> None:
-    found = tables.cuda_min_driver("12.8")
+    found = lookup.cuda_min_driver("12.8")
     assert found is not None and (found.full, found.minor_compat) == ("570.26", "525")
-    update = tables.cuda_min_driver("12.4.1")
+    update = lookup.cuda_min_driver("12.4.1")
     assert update is not None and update.full == "550.54.15"
-    branch = tables.cuda_min_driver("13.4")
+    branch = lookup.cuda_min_driver("13.4")
     assert branch is not None and branch.branch_only and branch.minor_compat == "580"
-    assert tables.cuda_min_driver("10.2") is None and tables.cuda_min_driver("x") is None
+    assert lookup.cuda_min_driver("10.2") is None and lookup.cuda_min_driver("x") is None
 
 
 def test_known_issues_match_all_conditions() -> None:
-    found = tables.known_issues(rocm="10.0.0", gfx=["gfx1201"], gpus=4)
+    found = lookup.known_issues(rocm="10.0.0", gfx=["gfx1201"], gpus=4)
     assert [one.id for one in found] == ["rdna4-training-reset", "r9700-p2p-host-hang"]
-    assert [one.id for one in tables.known_issues(rocm="10.0.0", gfx=["gfx1201"], gpus=1)] == ["rdna4-training-reset"]
-    assert tables.known_issues(rocm="10.0.0", gfx=["gfx1100"]) == ()
-    assert tables.known_issues() == ()
+    assert [one.id for one in lookup.known_issues(rocm="10.0.0", gfx=["gfx1201"], gpus=1)] == ["rdna4-training-reset"]
+    assert lookup.known_issues(rocm="10.0.0", gfx=["gfx1100"]) == ()
+    assert lookup.known_issues() == ()
 
 
 def test_an_unknown_version_leaves_an_issue_open() -> None:
-    assert tables.known_issues(gfx=["gfx950"]) == ()
-    (issue,) = tables.known_issues(gfx=["gfx950"], nodes=1, strict=False)
+    assert lookup.known_issues(gfx=["gfx950"]) == ()
+    (issue,) = lookup.known_issues(gfx=["gfx950"], nodes=1, strict=False)
     assert issue.id == "mi350x-attention-backward" and issue.open_keys == ("rocm",) and issue.seen == "2026-08-27"
 
 
@@ -270,36 +270,36 @@ def test_leading_numbers_of_versions() -> None:
 
 
 def test_variables() -> None:
-    debug = tables.env_variable("NCCL_DEBUG")
+    debug = lookup.env_variable("NCCL_DEBUG")
     assert debug is not None and debug.case_free and "INFO" in debug.values and not debug.values_open
-    node = tables.env_variable("HSA_OVERRIDE_GFX_VERSION_1")
+    node = lookup.env_variable("HSA_OVERRIDE_GFX_VERSION_1")
     assert node is not None and node.name.endswith("<node>")
-    gone = tables.env_variable("RCCL_DEBUG")
+    gone = lookup.env_variable("RCCL_DEBUG")
     assert gone is not None and gone.status == "never-existed" and gone.replaced_by == ("NCCL_DEBUG",)
-    algo = tables.env_variable("NCCL_ALGO")
+    algo = lookup.env_variable("NCCL_ALGO")
     assert algo is not None and algo.values_open
-    assert tables.env_variable("NO_SUCH_NAME") is None
+    assert lookup.env_variable("NO_SUCH_NAME") is None
 
 
 def test_spellings_of_switches() -> None:
-    strict, loose = tables.bool_spelling("HSA_ENABLE_SDMA"), tables.bool_spelling("TORCH_NCCL_BLOCKING_WAIT")
+    strict, loose = lookup.bool_spelling("HSA_ENABLE_SDMA"), lookup.bool_spelling("TORCH_NCCL_BLOCKING_WAIT")
     assert strict is not None and strict.true == ("1",) and strict.otherwise == "unset"
     assert loose is not None and "yes" in loose.true and loose.case_free
-    assert tables.bool_spelling("OMP_PROC_BIND") is None
-    assert [one.id for one in tables.rules_for("HCCL_DEBUG")] == ["other-vendor"]
+    assert lookup.bool_spelling("OMP_PROC_BIND") is None
+    assert [one.id for one in lookup.rules_for("HCCL_DEBUG")] == ["other-vendor"]
 
 
 def test_rates_bits_and_parameters() -> None:
-    assert tables.pcie_gb_s(16.0, 8) == pytest.approx(15.75, abs=0.01)
-    assert tables.pcie_gb_s(3.0, 8) is None
-    assert tables.throttle_bits(1 | 1 << 36) == {"power": ("PPT0",), "temperature": ("TEMP_HOTSPOT",)}
-    fans = tables.module_parameter("amdgpu", "ppfeaturemask")
+    assert lookup.pcie_gb_s(16.0, 8) == pytest.approx(15.75, abs=0.01)
+    assert lookup.pcie_gb_s(3.0, 8) is None
+    assert lookup.throttle_bits(1 | 1 << 36) == {"power": ("PPT0",), "temperature": ("TEMP_HOTSPOT",)}
+    fans = lookup.module_parameter("amdgpu", "ppfeaturemask")
     assert fans is not None and fans.effect == "harmless" and fans.severity == "info"
-    assert tables.module_parameter("amdgpu", "no_such") is None
-    assert tables.amdgpu_parameter_names()["mes"] == ("6.1", "6.12")
+    assert lookup.module_parameter("amdgpu", "no_such") is None
+    assert lookup.amdgpu_parameter_names()["mes"] == ("6.1", "6.12")
 
 
 def test_a_source_can_be_shown() -> None:
-    found = tables.source("gfx", "rocr-isa")
+    found = lookup.source("gfx", "rocr-isa")
     assert found is not None and found.kind == "primary" and "ISA registry" in found.what
-    assert tables.source("gfx", "nobody") is None
+    assert lookup.source("gfx", "nobody") is None

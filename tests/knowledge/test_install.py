@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rocdoctor.evidence import Unknown
-from rocdoctor.facts.system import OperatingSystem
-from rocdoctor.knowledge import install, load, tables
-from rocdoctor.knowledge.install_steps import fill_text, table_steps
+from rocdoctor.knowledge import install, load, lookup
+from rocdoctor.knowledge.install.steps import fill_text, table_steps
+from rocdoctor.model.evidence import Unknown
+from rocdoctor.model.facts.system import OperatingSystem
 from tests.install_kit import KERNELS, TARGETS, WHOLE, every_route, found, system, whole
 
 NAMES = (
@@ -178,12 +178,12 @@ def test_drivers_are_listed_for_their_rocm_by_the_compatibility_table() -> None:
     releases = load.load_table("install")["driver"]["releases"]
     for stream in install.streams():
         if releases[stream.id] is not None:
-            assert tables.driver_supports(releases[stream.id], stream.rocm) is True, stream.id
+            assert lookup.driver_supports(releases[stream.id], stream.rocm) is True, stream.id
 
 
 def test_targets_of_a_stream_are_those_of_the_compatibility_table() -> None:
     for stream in install.streams():
-        release = tables.rocm_release(stream.rocm)
+        release = lookup.rocm_release(stream.rocm)
         assert release is not None, stream.id
         if release.gfx is not None and stream.gfx:
             assert set(stream.gfx) == set(release.gfx), stream.id
@@ -257,7 +257,9 @@ def test_the_kind_of_a_route_is_that_of_its_weakest_source() -> None:
 
 
 def test_nothing_of_it_is_loaded_by_the_command_line() -> None:
-    program = "import sys, rocdoctor.cli\nprint([m for m in sys.modules if 'knowledge.install' in m or m == 'yaml'])"
+    program = (
+        "import sys, rocdoctor.cli.main\nprint([m for m in sys.modules if 'knowledge.install' in m or m == 'yaml'])"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.strip() == "[]"
 

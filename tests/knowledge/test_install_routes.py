@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from rocdoctor.evidence import Unknown
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.load import load_table
+from rocdoctor.model.evidence import Unknown
 from tests.install_kit import KERNELS, WHOLE, found, system, whole
 
 

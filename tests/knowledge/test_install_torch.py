@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.evidence import Unknown
-from rocdoctor.knowledge import install, tables
+from rocdoctor.knowledge import install, lookup
+from rocdoctor.model.evidence import Unknown
 from tests.install_kit import KERNELS, WHOLE, found, gpu, whole
 
 
@@ -37,7 +37,7 @@ def test_a_wheel_is_proposed_only_where_its_targets_were_read() -> None:
     assert wheel is not None and (wheel.torch, wheel.flavour) == ("2.11.0", "rocm7.2")
     assert wheel.args[:2] == ("torch==2.11.0", "torchvision==0.26.0")
     assert "2.14.0" in wheel.newer
-    release = tables.torch_release(wheel.torch or "", wheel.flavour)
+    release = lookup.torch_release(wheel.torch or "", wheel.flavour)
     assert release is not None and release.flavour is not None and "gfx1100" in (release.flavour.gfx or ())
     older = install.wheel("gfx1100", "3.9")
     assert older is not None and older.torch == "2.8.0"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rocdoctor.knowledge import load, tables
+from rocdoctor.knowledge import load, lookup
 from rocdoctor.knowledge.load import KINDS
 
-KNOWLEDGE = Path(load.__file__).parent
+KNOWLEDGE = load.knowledge_folder()
 FILES = sorted([*KNOWLEDGE.glob("*.yaml"), *load.profiles_folder().glob("*.yaml")])
 OURS = {
     "causes", "gfx", "compat", "env_vars", "env_rules", "module_parameters", "rules", "figures", "training_libraries",
@@ -83,38 +83,38 @@ def test_no_key_stands_twice(path: Path) -> None:
 
 
 def test_the_causes_are_those_of_the_taxonomy() -> None:
-    assert sorted(tables.causes()) == sorted(TAXONOMY)
+    assert sorted(lookup.causes()) == sorted(TAXONOMY)
 
 
 def test_a_cause_explains_only_causes_of_lower_rank_so_there_are_no_cycles() -> None:
-    for one in tables.causes().values():
-        assert all(tables.causes()[other].rank < one.rank for other in one.explains), one.id
+    for one in lookup.causes().values():
+        assert all(lookup.causes()[other].rank < one.rank for other in one.explains), one.id
 
 
 def test_each_cause_has_an_actionable_remedy() -> None:
-    for one in tables.causes().values():
+    for one in lookup.causes().values():
         assert one.title and one.meaning.endswith(".") and one.first_step.endswith(".")
         assert len(one.details) > 40
         assert one.safety in {"safe", "manual", "reboots", "risky"}
 
 
 def test_not_environment_is_the_last_of_all() -> None:
-    assert min(tables.causes().values(), key=lambda one: one.rank).id == "not-environment"
+    assert min(lookup.causes().values(), key=lambda one: one.rank).id == "not-environment"
 
 
 def test_profile_ids_and_pci_ids_are_well_formed() -> None:
-    profiles = tables.all_profiles()
+    profiles = lookup.all_profiles()
     assert len({one.id for one in profiles}) == len(profiles)
     for one in profiles:
         for pci in one.pci:
             assert re.fullmatch(r"[0-9a-f]{4}", pci.device), one.id
             assert pci.revision is None or re.fullmatch(r"[0-9a-f]{2}", pci.revision), one.id
         assert (one.gfx is None) == (one.vendor == "nvidia"), one.id
-        assert one.gfx is None or tables.gfx_target(one.gfx) is not None, one.id
+        assert one.gfx is None or lookup.gfx_target(one.gfx) is not None, one.id
 
 
 def test_every_figure_names_its_kind() -> None:
-    for profile in tables.all_profiles():
+    for profile in lookup.all_profiles():
         figures = [profile.compute_units, profile.vram_gib, profile.mem_bandwidth_gb_s, profile.tbp_w]
         figures += list((profile.tflops or {}).values())
         for figure in figures:
@@ -122,25 +122,25 @@ def test_every_figure_names_its_kind() -> None:
 
 
 def test_gfx_rows_agree_with_the_naming_rule() -> None:
-    for name, target in tables.gfx_targets().items():
-        assert tables.gfx_name(target.gfx_target_version) == name
+    for name, target in lookup.gfx_targets().items():
+        assert lookup.gfx_name(target.gfx_target_version) == name
 
 
 def test_each_member_of_a_generic_group_has_a_row_that_says_so() -> None:
     for group, members in load.load_table("gfx")["generic_groups"]["members"].items():
         for member in members:
-            target = tables.gfx_target(member)
+            target = lookup.gfx_target(member)
             assert target is not None and target.generic == group
 
 
 def test_override_pairs_agree_with_the_groups() -> None:
     for pair in load.load_table("gfx")["override"]["pairs"]:
-        target = tables.override_gfx_name(pair["override"])
+        target = lookup.override_gfx_name(pair["override"])
         assert target is not None
         if pair["safety"] == "no-op":
             assert target == pair["physical"]
         else:
-            assert tables.same_isa_group(pair["physical"], target) == (pair["safety"] != "unsafe"), pair
+            assert lookup.same_isa_group(pair["physical"], target) == (pair["safety"] != "unsafe"), pair
 
 
 def test_a_device_id_belongs_to_one_chip() -> None:
@@ -150,15 +150,15 @@ def test_a_device_id_belongs_to_one_chip() -> None:
 
 
 def test_unverified_rules_are_notes() -> None:
-    for one in tables.rules().values():
+    for one in lookup.rules().values():
         assert one.firm or one.severity == "info", one.id
-    for value in tables.value_rules():
+    for value in lookup.value_rules():
         re.compile(value.value)
 
 
 def test_no_module_parameter_is_worth_an_error() -> None:
-    names = tables.amdgpu_parameter_names()
-    for (module, name), one in tables.module_parameters().items():
+    names = lookup.amdgpu_parameter_names()
+    for (module, name), one in lookup.module_parameters().items():
         assert one.severity in {"info", "warning"}
         assert module != "amdgpu" or name in names, name
 
@@ -175,14 +175,14 @@ def test_ids_of_issues_rules_and_variables_are_unique() -> None:
 
 def test_the_line_reader_knows_the_whole_variable_table() -> None:
     whole = load.load_table("env_vars")["variables"]
-    assert tables.env_names() == {one["name"] for one in whole}
-    for one in tables.env_variables()[::40]:
-        assert tables.env_variable(one.name) == one
+    assert lookup.env_names() == {one["name"] for one in whole}
+    for one in lookup.env_variables()[::40]:
+        assert lookup.env_variable(one.name) == one
 
 
 def test_variables_say_what_a_linter_needs() -> None:
     statuses = {"current", "renamed", "removed", "never-existed", "debug-only", "internal"}
-    for one in tables.env_variables():
+    for one in lookup.env_variables():
         assert one.status in statuses and one.severity in {"critical", "high", "medium", "low", "info"}, one.name
         assert one.effect.endswith("."), one.name
         if one.pattern is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.cli import run
+from rocdoctor.cli.main import run
 
 SCRIPT = "#!/bin/bash\nexport AMD_SERIALIZE_KERNEL=3\nexport RCCL_DEBUG=INFO\n"
 

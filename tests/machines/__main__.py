@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from rocdoctor.collect import collect
-from rocdoctor.host.capture import write
+from rocdoctor.host.evidence.capture import write
 from rocdoctor.host.recorder import Recorder
 from tests.kit import ROOT
 from tests.machines.catalogue import MACHINES

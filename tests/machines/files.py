@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rocdoctor.host.base import Answer, Kind, normalise
-from rocdoctor.host.tree import TreeHost, resolve, split
+from rocdoctor.host.evidence.folder import TreeHost, resolve, split
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import rocdoctor.parsers
-from rocdoctor.host.capture import parse
+from rocdoctor.host.evidence.capture import parse
 from tests.fuzz.mutate import LARGEST, ODD, changed
 from tests.kit import ROOT
 
@@ -27,13 +27,13 @@ def _takes_one_text(function: Callable[..., Any]) -> bool:
 def _parsers() -> list[tuple[str, Callable[..., Any], bool]]:
     """(name, function, whether it takes bytes) of every public function that needs one text and nothing else."""
     found: list[tuple[str, Callable[..., Any], bool]] = []
-    for module in pkgutil.iter_modules(rocdoctor.parsers.__path__):
-        loaded = import_module(f"rocdoctor.parsers.{module.name}")
+    for module in pkgutil.walk_packages(rocdoctor.parsers.__path__, "rocdoctor.parsers."):
+        loaded = import_module(module.name)
         for name, function in vars(loaded).items():
             own = inspect.isfunction(function) and function.__module__ == loaded.__name__ and not name.startswith("_")
             if own and _takes_one_text(function):
                 kind = next(iter(inspect.signature(function).parameters.values())).annotation
-                found.append((f"{module.name}.{name}", function, kind == "bytes"))
+                found.append((f"{module.name.rpartition('.')[2]}.{name}", function, kind == "bytes"))
     return found
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rocdoctor.diagnose import rank
-from rocdoctor.facts import Machine
-from rocdoctor.finding import Diagnosis, Evidence, Finding, Fix, NextStep, Verdict
+from rocdoctor.judging.diagnose import rank
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, NextStep, Verdict
 from tests.kit import amd_gpu, machine
 
 OVERRIDE = Finding(

@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rocdoctor.diagnose import rank
-from rocdoctor.facts import Machine
-from rocdoctor.finding import Diagnosis, Evidence, Finding, Fix, Verdict
-from rocdoctor.report import json_report, junit, markdown, sarif, text
-from rocdoctor.shell_command import ShellCommand
+from rocdoctor.judging.diagnose import rank
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Verdict
+from rocdoctor.model.shell_command import ShellCommand
+from rocdoctor.report.diagnosis import json_report, junit, markdown, sarif, text
 
 _HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x9b31mred\x00\x08\x7f\u202eabc\u2028",

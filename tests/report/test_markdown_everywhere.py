@@ -8,25 +8,21 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.compare.differ import Comparison, Difference
-from rocdoctor.diagnose import rank
-from rocdoctor.facts import Machine, ModeResult, SmokeRun
-from rocdoctor.finding import Diagnosis, Evidence, Finding, Fix, Verdict
-from rocdoctor.recommend.overview import Overview
-from rocdoctor.recommend.plan import Recommendation
-from rocdoctor.report import (
-    diff_markdown,
-    lint_text,
-    markdown,
-    overview_text,
-    recommend_markdown,
-    reply,
-    setup_markdown,
-    smoke_text,
-)
-from rocdoctor.setup.plan import Action, SetupPlan, Step, Verify
-from rocdoctor.shell_command import ShellCommand
-from tests.recommend.fleet_kit import fleet, work
+from rocdoctor.compare.differences import Comparison, Difference
+from rocdoctor.judging.diagnose import rank
+from rocdoctor.model.facts import Machine, ModeResult, SmokeRun
+from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Verdict
+from rocdoctor.model.shell_command import ShellCommand
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step, Verify
+from rocdoctor.report.diagnosis import markdown, reply
+from rocdoctor.report.diff import diff_markdown
+from rocdoctor.report.lint import lint_text
+from rocdoctor.report.plan import overview_text, recommend_markdown
+from rocdoctor.report.setup import setup_markdown
+from rocdoctor.report.smoke import smoke_text
+from rocdoctor.train.recommend.plan import Recommendation
+from rocdoctor.train.recommend.search.overview import Overview
+from tests.train.recommend.fleet_kit import fleet, work
 
 BAIT = (
     "seen @torvalds, @rocm/admins, me@mail.example, #1, GH-12, rocm/rocm#3, a#4, https://evil.example/x?a=b, "

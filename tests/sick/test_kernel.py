@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host import live
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live import LiveHost
+from rocdoctor.host.live import live_host
+from rocdoctor.host.live.live_host import LiveHost
 from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, gpus_of, marked, place
 
 pytestmark = pytest.mark.live
@@ -73,7 +73,7 @@ def test_a_device_that_holds_every_read_costs_one_deadline_and_little_more_each(
         released.wait(GIVE_UP_S)
         return Answer(question, "ok")
 
-    monkeypatch.setitem(live._QUICK, "read", read)
+    monkeypatch.setitem(live_host._QUICK, "read", read)
     host = LiveHost(timeout_s=2.0)
     questions = [f"read /sick/{number}" for number in range(60)]
     host.prefetch(questions)

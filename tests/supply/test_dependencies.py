@@ -112,7 +112,7 @@ def test_the_lowest_versions_work(tmp_path: Path) -> None:
         "-n",
         "2",
         "tests/golden/test_golden.py",
-        "tests/commands",
+        "tests/cli/commands",
         "tests/tui",
         "tests/lint",
     )

@@ -12,10 +12,10 @@ import pytest
 from textual.pilot import Pilot
 
 from rocdoctor.host.base import Host
-from rocdoctor.host.capture import CaptureHost, parse
+from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.pictures import settled, still
 from tests.kit import ROOT
+from tools.docs.pictures import settled, still
 
 SIZES = ((80, 24), (200, 60))
 SNAPSHOTS = Path(__file__).parent / "snapshots"

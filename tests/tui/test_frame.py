@@ -10,10 +10,10 @@ from textual.widgets import Footer
 
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.help.screen import HelpPanel
 from rocdoctor.tui.page import AreaBar
-from rocdoctor.tui.pictures import settled
-from rocdoctor.tui.screens.help import HelpPanel
 from tests.tui.kit import driven, fixture_host, shown
+from tools.docs.pictures import settled
 
 
 @pytest.mark.parametrize("key", ["q", "escape", "enter", "question_mark"])
@@ -63,8 +63,8 @@ def test_the_key_bar_is_closer_in_narrow_terminals() -> None:
     ("mi300x-8gpu", {"m": "to the links between GPUs"}),
 ])  # fmt: skip
 def test_keys_of_gpus_are_offered_where_there_are_some(name: str, offered: dict[str, str]) -> None:
-    from rocdoctor.tui.screens.help import page_keys
-    from rocdoctor.tui.screens.topology import TopologyPage
+    from rocdoctor.tui.help.screen import page_keys
+    from rocdoctor.tui.topology.screen import TopologyPage
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, dict[str, str]]:
         await pilot.press("3")

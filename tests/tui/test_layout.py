@@ -13,13 +13,13 @@ from textual.widget import Widget
 
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.areas import AREAS
-from rocdoctor.tui.pictures import settled
-from rocdoctor.tui.screens.topology import TopologyPage
-from rocdoctor.tui.widgets.drawn import Drawn
+from rocdoctor.tui.smoke.grid import SmokeGrid
+from rocdoctor.tui.topology.drawn import Drawn
+from rocdoctor.tui.topology.screen import TopologyPage
 from rocdoctor.tui.widgets.flow import Flow, FlowFrame
 from rocdoctor.tui.widgets.rows import Lines
-from rocdoctor.tui.widgets.smoke_grid import SmokeGrid
 from tests.tui.kit import driven, fixture_host
+from tools.docs.pictures import settled
 
 # Below and above what the screens call wide, and between.
 SIZES = ((80, 24), (110, 34), (120, 42), (200, 60))

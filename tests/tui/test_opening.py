@@ -13,8 +13,8 @@ from textual.pilot import Pilot
 from rocdoctor.tui import areas
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.areas import AREAS
-from rocdoctor.tui.pictures import settled, svg
 from tests.tui.kit import driven, fixture_host
+from tools.docs.pictures import settled, svg
 
 
 def test_opening_a_screen_parses_no_rules_of_other_screens(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,8 +49,8 @@ def test_the_modules_of_all_screens_are_read_in_behind_the_report(monkeypatch: p
         return [*read]
 
     names = driven(fixture_host("recorded-cpu-vm"), look)
-    assert {f"rocdoctor.tui.screens.{area.module}" for area in AREAS} < set(names)
-    assert "rocdoctor.tui.draw.topology" in names
+    assert {f"rocdoctor.tui.{area.module}.screen" for area in AREAS} < set(names)
+    assert "rocdoctor.tui.topology.drawing" in names
 
 
 def test_reading_in_stops_when_the_app_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:

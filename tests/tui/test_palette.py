@@ -11,14 +11,14 @@ from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from rocdoctor.check_loading import check_files, checks_folder, name_of
 from rocdoctor.host.base import Answer
 from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.judging.loading import check_files, checks_folder, name_of
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.areas import AREAS
-from rocdoctor.tui.commands import Commands
-from rocdoctor.tui.screens.help import HelpPanel
-from rocdoctor.tui.screens.paste import PastePage
+from rocdoctor.tui.help.screen import HelpPanel
+from rocdoctor.tui.palette import Commands
+from rocdoctor.tui.paste.screen import PastePage
 from rocdoctor.tui.widgets.ask import Ask
 from rocdoctor.tui.widgets.reader import Reader
 from tests.kit import ROOT

@@ -6,8 +6,8 @@ that it no longer sees fails the type check.
 
 from __future__ import annotations
 
-from rocdoctor.check import Outcome, check, each_gpu, error, info, warning, whole_machine
-from rocdoctor.facts import Gpu, Machine
+from rocdoctor.judging.check import Outcome, check, each_gpu, error, info, warning, whole_machine
+from rocdoctor.model.facts import Gpu, Machine
 
 
 @check(each_gpu, cause="pcie-link-degraded")

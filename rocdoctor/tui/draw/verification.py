@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from rocdoctor.finding import Verdict
 from rocdoctor.host.base import Answer
-from rocdoctor.report.clean import clean, one_line
-from rocdoctor.report.subjects import subject_parts
+from rocdoctor.judging.subjects import subject_parts
+from rocdoctor.model.finding import Verdict
+from rocdoctor.model.printable import clean, one_line
 from rocdoctor.tui.style import STATE_STYLE
 from rocdoctor.tui.verify import Plan, Progress, Result
 

@@ -11,7 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
-from rocdoctor.report.clean import clean
+from rocdoctor.model.printable import clean
 
 _FRAME = """
 {name} {{ align: center middle; }}

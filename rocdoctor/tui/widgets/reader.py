@@ -11,7 +11,7 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rocdoctor.report.clean import clean
+from rocdoctor.model.printable import clean
 
 
 class Reader(ModalScreen[None]):

@@ -1,0 +1,114 @@
+"""``rocdoctor diff``: what differs between machines, or between two looks at one."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import multiprocessing
+import os
+import signal
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING
+
+from rocdoctor.cli.main import EXIT_FINDINGS, UsageError
+from rocdoctor.collect import collect
+from rocdoctor.compare.differences import compare
+from rocdoctor.compare.snapshot import Snapshot, snapshot
+from rocdoctor.host import output
+from rocdoctor.host.open import InputError, open_evidence
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, print_json, wants, width
+
+if TYPE_CHECKING:
+    from rocdoctor.judging.check import Check
+
+_MOST = 10_000
+_FEW = 4  # inputs that one process reads in less time than others take to start
+_MOST_PROCESSES = 16
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read all inputs, compare, print."""
+    names: list[str] = options.inputs
+    if options.source is not None or options.add:
+        raise UsageError("diff takes its inputs by name: rocdoctor diff A B; it does not go with --from and --add")
+    if not 2 <= len(names) <= _MOST:
+        raise UsageError(f"diff compares two or more inputs (bundles, folders, texts), not {len(names)}")
+    if names.count("-") > 1:
+        raise UsageError("standard input can be read once")
+    form = wants(options)
+    if form == "junit":
+        raise UsageError("diff prints text, json or markdown")
+    progress = Progress(options.quiet)
+    progress.say("reading the evidence")
+    found = compare(snapshots(names))
+    progress.done()
+    if form == "json":
+        from rocdoctor.report.diff.diff_json import report
+
+        print_json(report(found))
+    elif form == "markdown":
+        from rocdoctor.report.diff.diff_markdown import render as render_markdown
+
+        output.show(render_markdown(found))
+    else:
+        from rocdoctor.report.diff.diff_text import render
+
+        output.show(render(found, width=width(), colour=colour_wanted(options), quiet=options.quiet))
+    return EXIT_FINDINGS if found.drift else 0
+
+
+def snapshots(names: Sequence[str]) -> list[Snapshot]:
+    """The machines in the order of their names, read by several processes where there are many; raises InputError."""
+    checks = chosen_checks((), ())[0]
+    workers = min(_processors(), len(names), _MOST_PROCESSES)
+    files = [name for name in names if name != "-"]
+    if len(files) < _FEW or workers < 2 or "fork" not in multiprocessing.get_all_start_methods():
+        return [_read(name, checks) for name in names]
+    # A fork has the checks and tables that are loaded; the first input loads the tables.
+    found = {name: _read(name, checks) for name in (files[0], *(["-"] if "-" in names else []))}
+    rest = list(dict.fromkeys(name for name in files if name not in found))
+    global _checks
+    _checks = checks
+    context = multiprocessing.get_context("fork")
+    gc.freeze()  # what is shared stays shared
+    chunk = max(1, len(rest) // (workers * 4))
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_in_silence) as pool:
+        try:
+            for name, answer in zip(rest, pool.map(_in_worker, rest, chunksize=chunk), strict=True):
+                if isinstance(answer, str):
+                    raise InputError(answer)
+                found[name] = answer
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [found[name] for name in names]
+
+
+_checks: Sequence[Check] = ()
+
+
+def _in_silence() -> None:
+    """An interrupt is answered by the process that the user started; a worker would print where it was."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # a worker ends before its garbage is much: this saves a fifth of its time
+
+
+def _in_worker(name: str) -> Snapshot | str:
+    """The machine, or why it cannot be read."""
+    try:
+        return _read(name, _checks)
+    except InputError as problem:
+        return str(problem)
+
+
+def _read(name: str, checks: Sequence[Check]) -> Snapshot:
+    host = open_evidence(name)
+    machine = collect(host)
+    return snapshot(name, machine, diagnose(machine, checks).verdicts, host.kind == "text")
+
+
+def _processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1

@@ -1,0 +1,128 @@
+"""``rocdoctor estimate``: memory and speed of one training configuration."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rocdoctor.cli.main import UsageError
+from rocdoctor.host import output
+from rocdoctor.host.live.regular_files import read_regular
+from rocdoctor.host.open import read_text
+from rocdoctor.parsers.formats.yaml_text import parse_json, parse_yaml
+from rocdoctor.service.session import print_json, wants, width
+from rocdoctor.train.recommend.estimate import Result, SpecError, answer_of, efficiency, solve
+
+# A trace takes seconds; importing torch from a cold disk can take a minute.
+_TRACE_LIMIT_S = 180.0
+# A configuration of a model is a page; more is none.
+_MOST_BYTES = 4_000_000
+
+_VERDICTS = {"yes": "It fits", "tight": "It is tight", "no": "It does not fit"}
+_TERMS = (
+    ("states", "weights, gradients, optimizer"),
+    ("gathered", "whole weights in flight"),
+    ("buffers", "reduction buffers"),
+    ("activations", "activations"),
+    ("logits", "logits and loss"),
+    ("live_peak", "live at the peak (not all at once)"),
+    ("reserved", "held by the allocator"),
+)
+
+
+def _read(name: str, text: str) -> Any:
+    read = parse_json(text) if name.endswith(".json") else parse_yaml(text)
+    if read.problem:
+        raise UsageError(f"{'standard input' if name == '-' else name}: {read.problem}")
+    return read.value
+
+
+def _file(path: Path) -> str:
+    """The text of a file that a specification names; never a pipe or a device."""
+    return read_regular(path, _MOST_BYTES).decode("utf-8", errors="replace")
+
+
+def _load(name: str) -> Any:
+    """The specification, with a ``config.json`` that its model names read in (beside the specification)."""
+    spec = _read(name, read_text(name))
+    if name == "-":
+        return spec
+    model = spec.get("model") if isinstance(spec, Mapping) else None
+    config = model.get("config") if isinstance(model, Mapping) else model
+    if not isinstance(config, str) or not config.endswith(".json"):
+        return spec
+    path = Path(name).parent / config
+    read = _read(str(path), _file(path))
+    if not isinstance(read, Mapping):
+        raise UsageError(f"{config}: no configuration of a model")
+    # A configuration has no name of its own; its folder often is the model's.
+    named = {"name": Path(config).resolve().parent.name, **read}
+    return {**spec, "model": {**named, **(model if isinstance(model, Mapping) else {})}}
+
+
+def _lines(answer: Mapping[str, Any]) -> list[str]:
+    """The answer for people: the verdict, the terms, the reasons."""
+    memory, columns = answer["memory_gib"], width()
+    limit = 0.92 * memory["usable"]
+    out = [
+        f"{_VERDICTS[answer['fits']]}: {memory['low']:.1f} to {memory['high']:.1f} GiB a GPU, "
+        f"{limit:.1f} GiB to plan with ({memory['usable']:.1f} usable)"
+    ]
+    rate = answer["tokens_per_s_per_gpu"]
+    if rate is None:
+        out.append("Speed is not known for this GPU")
+    else:
+        out.append(f"About {rate:.0f} tokens/s a GPU, MFU {100 * answer['mfu']:.1f} %, bound by {answer['bound_by']}")
+    out += ["", "Memory of one GPU", *(f"  {memory[key]:8.2f} GiB  {words}" for key, words in _TERMS), "", "Why"]
+    for reason in answer["why"]:
+        out += textwrap.wrap(reason, columns - 2, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    trace = answer.get("trace")
+    if trace is not None:
+        if trace["state"] == "used":
+            words = f"used (torch {trace['torch']}): {trace['live_peak']:.2f} GiB live, most in the {trace['at']}"
+        else:
+            words = f"not available, the figures are the closed form's: {trace['why']}"
+        out += ["", *textwrap.wrap(f"Trace {words}", columns, subsequent_indent="  ", break_on_hyphens=False)]
+    return out
+
+
+def _traced(one: Result, python: str | None, trust_python: bool) -> tuple[Result, dict[str, Any]]:
+    """The estimate with the traced memory where a trace can be had, and what the answer says of it."""
+    from rocdoctor.host.live.memory_tracing import trace_memory
+    from rocdoctor.train.recommend.memory import trace
+
+    why = trace.refusal(one.work)
+    if why is None:
+        answer = trace_memory(python, trace.request(one.work), _TRACE_LIMIT_S, trust_python)
+        told = trace.heard(answer, one.work.model.layers)
+        if isinstance(told, trace.Traced):
+            merged = trace.merged(one, told, efficiency()["memory"])
+            return merged, trace.described(merged, told)
+        why = told
+    return one, trace.unavailable(why)
+
+
+def _answer(options: argparse.Namespace) -> dict[str, Any]:
+    one = solve(_load(options.spec))
+    if not options.trace:
+        return answer_of(one)
+    one, trace = _traced(one, options.python, options.trust_interpreter)
+    return {**answer_of(one), "trace": trace}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the specification, print the answer."""
+    try:
+        answer = _answer(options)
+    except OSError as error:
+        raise UsageError(f"{error.filename or options.spec}: {error.strerror}") from None
+    except SpecError as error:
+        raise UsageError(f"{options.spec}: {error}") from None
+    if wants(options) == "json":
+        print_json(answer)
+        return 0
+    output.show("\n".join(_lines(answer)) + "\n")
+    return 0

@@ -1,0 +1,208 @@
+"""``rocdoctor fix``: the commands of the fixes of current findings; applying the safe ones, and taking that back."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocdoctor.cli.main import EXIT_FINDINGS, UsageError
+from rocdoctor.collect import collect
+from rocdoctor.host import output
+from rocdoctor.judging.check import Check
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.model.printable import clean, one_line
+from rocdoctor.repair.fixes.apply import apply, undo
+from rocdoctor.repair.fixes.journal import Journal, alone, opened
+from rocdoctor.repair.fixes.offers import Offer, offers, same_fix
+from rocdoctor.repair.fixes.steps import Work, work_of
+from rocdoctor.repair.fixes.target_machine import Place, this_machine
+from rocdoctor.repair.fixes.user_files import Refused
+from rocdoctor.report.diagnosis.text import Style, wrap
+from rocdoctor.report.fixes.fix_text import EFFECT, headline, offer_lines, render
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the fixes, apply them, or undo; exit status 1 while an error or a warning is left, or a step failed."""
+    _judge_options(options)
+    if options.undo is not None:
+        return _undo(options)
+    checks, _ = chosen_checks(options.names, ())
+    if options.source is None:
+        options.include_identity = True  # paths and names are needed as they are; nothing of it is written for others
+    progress = Progress(options.quiet)
+    progress.say("asking the machine" if options.source is None else "reading the evidence")
+    host = open_host(options)
+    found = offers(diagnose(collect(host), checks), options.names)
+    progress.done()
+    place = this_machine() if options.source is None else None
+    if found and not options.quiet:
+        output.note("names, paths and addresses are not masked here, since commands need them")
+    if options.apply:
+        assert place is not None
+        return _apply(options, found, checks, place)
+    works = [_work(offer, place) for offer in found]
+    if wants(options) == "json":
+        from rocdoctor.report.fixes.fix_json import as_json
+
+        print_json(as_json(found, works, place, {"kind": host.kind, "origin": host.origin}))
+    else:
+        output.show(render(found, works, place, width=width(), colour=colour_wanted(options)))
+    return EXIT_FINDINGS if any(_matters(offer) for offer in found) else 0
+
+
+def _judge_options(options: argparse.Namespace) -> None:
+    """UsageError for options that do not go together."""
+    if wants(options) not in ("text", "json"):
+        raise UsageError("fix prints text or json")
+    if options.undo is not None:
+        if options.names or options.apply or options.yes or options.source is not None or wants(options) != "text":
+            raise UsageError("--undo FOLDER goes alone")
+        return
+    if options.yes and not options.apply:
+        raise UsageError("--yes goes with --apply")
+    if not options.apply:
+        return
+    if options.source is not None or options.add:
+        raise UsageError("--apply changes this machine, so it goes neither with --from nor with --add")
+    if wants(options) != "text":
+        raise UsageError("--apply prints text")
+    if not options.yes and not _can_ask():
+        raise UsageError("there is no terminal to ask at; --yes applies without questions")
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _matters(offer: Offer) -> bool:
+    return offer.finding.severity != "info"
+
+
+def _work(offer: Offer, place: Place | None) -> Work | None:
+    return None if place is None or offer.refusal else work_of(offer.fix, offer.changes, offer.check, place)
+
+
+# -- applying
+
+
+class _Run:
+    """One run of ``--apply``: the folder of backups is made with the first change."""
+
+    def __init__(self, options: argparse.Namespace, checks: Sequence[Check], place: Place) -> None:
+        self.options, self.place = options, place
+        self.checks = {one.name: one for one in checks}
+        self.style = Style(colour_wanted(options))
+        self.columns = width()
+        self.journal: Journal | None = None
+        self.failed = False
+
+    def say(self, text: str, indent: str = "   ") -> None:
+        """A sentence of the run, at once."""
+        output.line("\n".join(wrap(one_line(text), self.columns, indent)))
+
+    def one(self, offer: Offer, work: Work) -> bool:
+        """Ask for and apply one fix; whether it was applied."""
+        if not self.options.yes and not self._agreed():
+            return False
+        if self.journal is None:
+            self.journal = Journal.make(self.place.state, self.place.root)
+            self.say(f"Backups and the list of changes: {self.journal.folder}")
+            output.line(f"   To undo: rocdoctor fix --undo {self.journal.folder}")
+        results = apply(work.steps, offer.check, self.place, self.journal)
+        for one in results:
+            self.say(one.said if one.ok else f"FAILED: {one.said}")
+        if not all(one.ok for one in results):
+            self.failed = True
+            return False
+        if work.effective == "now":
+            return self._verified(offer)
+        self.say(f"It {EFFECT[work.effective]}. Then: {clean(offer.verify)}")
+        for command in work.typed:
+            output.line(f"   In this session: {clean(command)}")
+        return True
+
+    def _agreed(self) -> bool:
+        output.show("   Do this? [y/N] ", flush=True)  # input() would write it to standard error
+        try:
+            return input().strip().lower() in ("y", "yes")
+        except EOFError:
+            output.line()
+            return False
+
+    def _verified(self, offer: Offer) -> bool:
+        """Judge the machine anew; whether the finding is gone."""
+        machine = collect(open_host(self.options))
+        verdicts = diagnose(machine, [self.checks[offer.check]]).verdicts
+        if any(verdict.finding is not None and same_fix(verdict.finding, offer) for verdict in verdicts):
+            self.failed = True
+            self.say(f"FAILED to help: rocdoctor check {offer.check} still finds it.")
+            return False
+        if any(verdict.state in ("unknown", "crashed") for verdict in verdicts):
+            self.say(f"Whether it helped is unknown: {next(one.why for one in verdicts if one.why)}.")
+        else:
+            self.say(f"Verified: rocdoctor check {offer.check} no longer finds it.")
+        return True
+
+
+def _apply(options: argparse.Namespace, found: list[Offer], checks: Sequence[Check], place: Place) -> int:
+    run_ = _Run(options, checks, place)
+    left: list[tuple[Offer, Work | None]] = []
+    made: set[object] = set()
+    try:
+        # Where nothing can be applied, no folder is made either.
+        with alone(place.state, place.uid) if any(offer.changes for offer in found) else contextlib.nullcontext():
+            for number, offer in enumerate(found, 1):
+                work = _work(offer, place)  # looked at now: a fix before may have changed the file
+                if work is None or not work.steps:
+                    if not offer.changes or not set(offer.changes) <= made:
+                        left.append((offer, work))
+                    continue
+                lines = offer_lines(offer, work, place, width=run_.columns, style=run_.style, number=number)
+                output.line("\n".join(lines))
+                if run_.one(offer, work):
+                    made |= set(offer.changes)
+                else:
+                    left.append((offer, work))
+                output.line()
+    except Refused as refused:
+        raise UsageError(str(refused)) from None
+    _summary(run_, found, left)
+    return EXIT_FINDINGS if run_.failed or any(_matters(offer) for offer, _ in left) else 0
+
+
+def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, Work | None]]) -> None:
+    if not found:
+        run_.say(headline(found, []), "")
+        return
+    if left:
+        run_.say(f"Left to you: {len(left)} of {len(found)}.", "")
+        for number, (offer, work) in enumerate(left, 1):
+            lines = offer_lines(offer, work, run_.place, width=run_.columns, style=run_.style, number=number)
+            output.line("\n".join(["", *lines]))
+    else:
+        run_.say("Nothing is left to you.", "")
+    if run_.journal is not None:
+        output.line(f"\nTo undo what was applied: rocdoctor fix --undo {run_.journal.folder}")
+
+
+# -- undoing
+
+
+def _undo(options: argparse.Namespace) -> int:
+    place = this_machine()
+    try:
+        opened(Path(options.undo), place)  # before a lock is made for nothing
+        with alone(place.state, place.uid):
+            journal = opened(Path(options.undo), place)
+            results = undo(journal, place)
+    except Refused as refused:
+        raise UsageError(str(refused)) from None
+    for one in results:
+        output.line("\n".join(wrap(one_line(one.said if one.ok else f"LEFT: {one.said}"), width(), "", "  ")))
+    if not results:
+        output.line("Nothing is left to undo.")
+    return 0 if all(one.ok for one in results) else EXIT_FINDINGS

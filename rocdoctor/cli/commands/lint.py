@@ -1,0 +1,159 @@
+"""``rocdoctor lint``: the settings in scripts, profiles, container and job files, and the false advice they follow."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from rocdoctor.cli.commands.check import exit_code
+from rocdoctor.cli.main import UsageError, suggestion
+from rocdoctor.collect import collect
+from rocdoctor.host import output
+from rocdoctor.host.open import InputError, read_text
+from rocdoctor.judging.diagnose import rank
+from rocdoctor.knowledge.messages.advice import advice_named
+from rocdoctor.lint.env_findings import CHECKS, judge
+from rocdoctor.lint.linted_file import Advised, advice_names, is_read, read_advised, unsaid, wanted
+from rocdoctor.lint.python.source import is_python
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Diagnosis, Verdict
+from rocdoctor.parsers.formats.text import whole_number
+from rocdoctor.report.lint.lint_text import render
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+
+_MAX_FILES = 20_000
+# Code of others is not what the user wrote.
+_PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "dist-packages"))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read the files, judge their settings on the machine, print. Without --fail-on the exit status tells nothing."""
+    began = time.monotonic()
+    only, only_advice = _parted(options.only)
+    skip, skip_advice = _parted(options.skip)
+    checks, problems = chosen_checks(only or CHECKS, skip) if only or not only_advice else ([], [])
+    files, notes, read = _files(options.files)
+    if not read:
+        raise UsageError(notes[0] if notes else "no file to read")
+    for note in notes:
+        output.note(note)
+    machine = Machine()
+    if not options.no_machine:
+        progress = Progress(options.quiet)
+        progress.say("asking the machine" if options.source is None else "reading the evidence")
+        machine = collect(open_host(options))
+        progress.done()
+    sheets = [one.sheet for one in files if one.sheet is not None]
+    judged = judge(sheets, machine, checks, named=options.source is not None)
+    told = [] if only and not only_advice else [verdict for one in files for verdict in one.verdicts]
+    told = unsaid(wanted(told, only_advice, skip_advice), judged)
+    verdicts = _in_order([*told, *judged], files)
+    titles = {one.name: one.title for one in checks}
+    titles |= {one.check: advice.claim for one in told if (advice := advice_named(one.check)) is not None}
+    diagnosis = Diagnosis(machine, tuple(verdicts), rank(verdicts), (), tuple(problems))
+    if not options.include_identity:
+        from rocdoctor.report.masked import Discretion, discreet
+
+        diagnosis = discreet(diagnosis, Discretion(), places=False)
+    _show(options, diagnosis, titles, len(files), time.monotonic() - began)
+    return exit_code(diagnosis, options.fail_on)
+
+
+def _show(
+    options: argparse.Namespace, diagnosis: Diagnosis, titles: dict[str, str], count: int, seconds: float
+) -> None:
+    form = wants(options)
+    verdicts: tuple[Verdict, ...] = diagnosis.verdicts
+    if form == "json":
+        from rocdoctor.report.diagnosis.json_report import report
+
+        subject = {"kind": "text", "origin": ", ".join(options.files)[:500]}
+        print_json(report(diagnosis, subject, {"total_s": round(seconds, 3), "slowest": []}, titles))
+    elif form == "sarif":
+        from rocdoctor.report.diagnosis.sarif import render as render_sarif
+
+        output.structured(render_sarif(verdicts, titles))
+    elif form == "junit":
+        from rocdoctor.report.diagnosis.junit import render as render_junit
+
+        output.show(render_junit(diagnosis))
+    else:
+        colour = colour_wanted(options) and form == "text"
+        output.show(render(verdicts, count, width=width(), colour=colour, markdown=form == "markdown"))
+
+
+def _parted(names: list[str]) -> tuple[list[str], list[str]]:
+    """Names of checks, and names of advice; ``advice`` stands for all of it."""
+    usual = [name.replace("_", "-") for name in names]
+    advice = [name for name in usual if name == "advice" or name.startswith("advice-")]
+    known = {"advice", *advice_names()} if advice else set()
+    for name in advice:
+        if name not in known:
+            raise UsageError(f"no advice '{name}'{suggestion(name, sorted(known))}; see docs/advice.md")
+    return [name for name in usual if name not in advice], advice
+
+
+def _in_order(verdicts: list[Verdict], files: list[Advised]) -> list[Verdict]:
+    """Findings by file and line, then all else."""
+    places = {one.path: number for number, one in enumerate(files)}
+
+    def key(verdict: Verdict) -> tuple[int, int]:
+        path, _, line = verdict.subject.rpartition(":")
+        number = whole_number(line) if verdict.finding is not None and path in places else None
+        return (len(files), 0) if number is None else (places[path], number)
+
+    return sorted(verdicts, key=key)
+
+
+def _files(names: list[str]) -> tuple[list[Advised], list[str], int]:
+    """What the files set and follow, a line for each that could not be read, and how many were."""
+    files: list[Advised] = []
+    notes: list[str] = []
+    read = 0
+    for name in names:
+        if name != "-" and Path(name).is_dir():
+            files += [found for path in _below(name) if (found := _quiet(path)) is not None]
+            read += 1
+            continue
+        try:
+            text = read_text(name)
+        except InputError as error:
+            notes.append(str(error))
+            continue
+        read += 1
+        found = read_advised(name, text) if name != "-" else _piped(text)
+        if found is None:
+            python = is_python(name, text)
+            what = "no Python 3 that can be read" if python else "no file of a kind that this release reads"
+            notes.append(f"{name}: {what}")
+        else:
+            files.append(found)
+    return files, notes, read
+
+
+def _piped(text: str) -> Advised | None:
+    found = read_advised("standard input", text, piped=True)
+    return found if found is not None else read_advised("script.sh", text)
+
+
+def _below(folder: str) -> Iterator[str]:
+    count = 0
+    for base, folders, files in os.walk(folder):
+        folders[:] = sorted(one for one in folders if one not in _PASSED)
+        for name in sorted(files):
+            # What a file is in a folder only its name says; others would have to be opened one by one.
+            if is_read(str(Path(base, name))):
+                count += 1
+                if count > _MAX_FILES:
+                    return
+                yield str(Path(base, name))
+
+
+def _quiet(path: str) -> Advised | None:
+    try:
+        return read_advised(path, read_text(path))
+    except InputError:
+        return None

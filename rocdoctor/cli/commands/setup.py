@@ -1,0 +1,86 @@
+"""``rocdoctor setup``: the ordered plan from this machine as it is to one that trains, and the script of it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rocdoctor.cli.main import EXIT_FINDINGS, UsageError
+from rocdoctor.collect import collect
+from rocdoctor.host import output
+from rocdoctor.host.base import Host
+from rocdoctor.judging.diagnose import diagnose
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.repair.setup.plan import SetupPlan
+from rocdoctor.repair.setup.planner import plan as plan_of
+from rocdoctor.report.machine.summary import machine_lines
+from rocdoctor.service.new_files import write_new
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+
+_SUBJECTS = {"live": "this machine", "bundle": "a bundle", "folder": "a folder", "text": "pasted text"}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Plan and print, or write the script; exit status 1 while steps are left to do, or nobody can say."""
+    form = wants(options)
+    if form == "junit":
+        raise UsageError("setup prints text, json or markdown")
+    if options.script is None and options.force:
+        raise UsageError("--force goes with --script FILE")
+    if options.script == "-":
+        raise UsageError("--script writes a file and needs its name; the plan goes to standard output")
+    progress = Progress(options.quiet)
+    progress.say("asking the machine" if options.source is None else "reading the evidence")
+    host = open_host(options)
+    machine = collect(host)
+    progress.say("planning")
+    checks, problems = chosen_checks((), ())
+    diagnosis = diagnose(machine, checks, problems)
+    plan = plan_of(diagnosis, options.goal)
+    progress.done()
+    if options.script is not None:
+        _write(options, host, diagnosis, plan)
+    show(options, form, host, diagnosis, plan)
+    return 0 if plan.finished else EXIT_FINDINGS
+
+
+def show(options: argparse.Namespace, form: str, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
+    """Print a plan in the format that the options name."""
+    sudo = not made_for_root(diagnosis)
+    if form == "json":
+        from rocdoctor.report.setup.setup_json import as_json
+
+        print_json(as_json(plan, {"kind": host.kind, "origin": host.origin}, sudo))
+    elif form == "markdown":
+        from rocdoctor.report.setup.setup_markdown import render as render_markdown
+
+        output.show(render_markdown(plan, machine_lines(diagnosis.machine), sudo))
+    else:
+        from rocdoctor.report.setup.setup_text import render
+
+        output.show(
+            render(
+                plan, machine_lines(diagnosis.machine), width=width(), sudo=sudo, colour=colour_wanted(options),
+                quiet=options.quiet, verbose=options.verbose,
+            )
+        )  # fmt: skip
+
+
+def made_for_root(diagnosis: Diagnosis) -> bool:
+    """Whether the commands would be typed by root, so that no ``sudo`` stands before them."""
+    return value_or(diagnosis.machine.user.uid, None) == 0
+
+
+def _write(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
+    """The script, with mode 0700; said on standard error, since the plan goes to standard output."""
+    from rocdoctor.repair.setup.evidence_script import for_reader
+    from rocdoctor.repair.setup.script import render
+
+    subject = _SUBJECTS.get(host.kind, "evidence")
+    path = Path(options.script)
+    foreign = ""
+    if options.source is not None:
+        plan, foreign = for_reader(plan, options.python)
+    write_new(path, render(plan, subject, made_for_root(diagnosis), foreign), executable=True, force=options.force)
+    output.note(f"wrote {path}; read it, then run it with bash")

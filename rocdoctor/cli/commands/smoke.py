@@ -1,0 +1,138 @@
+"""``rocdoctor smoke``: prove that distributed training computes right, mode by mode."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import asdict, replace
+from typing import Any
+
+from rocdoctor.cli.main import EXIT_FINDINGS, UsageError, suggestion
+from rocdoctor.host import output
+from rocdoctor.host.base import Host
+from rocdoctor.model.facts import SmokeRun
+from rocdoctor.service.session import Progress, open_host, print_json, wants, width
+from rocdoctor.train.smoke.figures.expected import with_expected
+from rocdoctor.train.smoke.figures.judge_figures import LowFigure, low_figures
+from rocdoctor.train.smoke.results import from_text, to_json
+from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
+from rocdoctor.train.smoke.run.request import Aside, Request
+from rocdoctor.train.smoke.run.runner import modes_named
+from rocdoctor.train.smoke.worker.mode import all_modes
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the tests (or take recorded ones), print. Exit status 1 when numbers were wrong or a rank was lost."""
+    _known(options.modes)
+    modes = modes_named(options.modes, options.full)
+    if options.list:
+        output.show("".join(f"{one.name:<24} {'full' if one.full else 'quick':<6} {one.title}\n" for one in modes))
+        return 0
+    if options.nnodes is not None:
+        from rocdoctor.cli.commands import smoke_nodes
+
+        return smoke_nodes.run(options, modes)
+    host = open_host(options)
+    runs = _recorded(host) if options.source is not None else _perform(host, options, len(modes))
+    runs, low = _beside_peaks(host, runs)
+    _print(options, runs, low)
+    return EXIT_FINDINGS if any(one.state in ("fail", "crashed") for each in runs for one in each.modes) else 0
+
+
+def _known(names: list[str]) -> None:
+    known = [one.name for one in all_modes()]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no smoke mode '{name}'{suggestion(name, known)}; see rocdoctor smoke --list")
+
+
+def _recorded(host: Host) -> tuple[SmokeRun, ...]:
+    question = next((one for one in host.available() if one.startswith("smoke ")), None)
+    runs = from_text(host.ask(question).text) if question else ()
+    if not runs:
+        raise UsageError(f"{host.origin} holds no results of smoke tests; rocdoctor bundle --with-smoke records them")
+    return runs
+
+
+def _perform(host: Host, options: argparse.Namespace, count: int) -> tuple[SmokeRun, ...]:
+    if not sys.platform.startswith("linux"):
+        raise UsageError("smoke tests run on Linux only")
+    if options.world is not None and not 1 <= options.world <= MAX_WORLD:
+        raise UsageError(f"--world takes 1 to {MAX_WORLD} ranks, not {options.world}")
+    if options.deadline is not None and not 1 <= options.deadline <= 3600:
+        raise UsageError(f"--deadline takes 1 to 3600 seconds, not {options.deadline:g}")
+    if options.soak is not None and not 0.05 <= options.soak <= 1440:
+        raise UsageError(f"--soak takes 0.05 to 1440 minutes, not {options.soak:g}")
+    measuring = options.figures or options.soak is not None or options.trace is not None
+    no_modes = measuring and not options.modes and not options.full and not options.quick
+    figures = (options.full and not options.modes) or options.figures or options.trace is not None
+    if options.trace is not None and os.path.lexists(options.trace):
+        raise UsageError(f"{options.trace}: there is such a file; --trace writes a new one")
+    request = Request(
+        options.full, tuple(options.modes), options.world, options.backend, options.device, options.deadline,
+        figures, options.soak or 0.0, no_modes,
+    )  # fmt: skip
+    aside = Aside(os.path.abspath(options.trace) if options.trace is not None else "")
+    progress = Progress(options.quiet)
+    progress.say("importing torch")
+    seen = _listen(host, progress, 0 if no_modes else count, aside)
+    try:
+        answer = host.ask(request.question())
+    except KeyboardInterrupt:
+        if not any(name.startswith("figures-") for name in seen):
+            raise
+        aside.stop.set()  # figures end with what there is; a second interrupt ends at once
+        progress.say("ending with what was measured so far")
+        answer = host.ask(request.question())
+    progress.done()
+    if not answer.ok:
+        raise UsageError(answer.note or answer.unknown().why)
+    return from_text(answer.text)
+
+
+def _listen(host: Any, progress: Progress, count: int, aside: Aside) -> set[str]:
+    """Have the live host say how far it is; the names of what was begun."""
+    while hasattr(host, "inner"):
+        host = host.inner
+    done, begun = 0, set[str]()
+
+    def told(what: str, mode: str, rank: int, state: str) -> None:
+        nonlocal done
+        done += what == "done"
+        if what == "mode":
+            begun.add(mode)
+            progress.say(mode if mode.startswith("figures-") else f"{mode} ({done} of {count} done)")
+
+    host.told, host.aside = told, aside
+    return begun
+
+
+def _beside_peaks(host: Host, runs: tuple[SmokeRun, ...]) -> tuple[tuple[SmokeRun, ...], tuple[LowFigure, ...]]:
+    """The runs with figures beside what this machine could reach, and those that are far too low."""
+    if not any(run.figures for run in runs):
+        return runs, ()
+    machine = None
+    if any(run.figures and run.device != "cpu" for run in runs):
+        from rocdoctor.collect import collect
+
+        machine = collect(host)
+    found = tuple(replace(run, figures=with_expected(run.figures, machine)) for run in runs)
+    low = tuple(one for run in found if machine is not None for one in low_figures(run.figures, machine))
+    return found, low
+
+
+def _print(options: argparse.Namespace, runs: tuple[SmokeRun, ...], low: tuple[LowFigure, ...]) -> None:
+    form = wants(options)
+    if form == "json":
+        findings = [{"severity": "warning", **asdict(one)} for one in low]
+        print_json({**to_json(runs), **({"findings": findings} if findings else {})})
+        return
+    if form == "junit":
+        from rocdoctor.report.smoke.smoke_junit import render as render_junit
+
+        output.show(render_junit(runs))
+        return
+    from rocdoctor.report.smoke.smoke_text import markdown, render
+
+    output.show(markdown(runs, low) if form == "markdown" else render(runs, width(), low))

@@ -1,0 +1,325 @@
+"""All GPUs of a machine, from every source, as facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from rocdoctor.collect.gpus import amd_tools, drm, kfd, listings, nvidia, pci
+from rocdoctor.collect.gpus.links import gpu_links
+from rocdoctor.collect.gpus.records import Device, GpuRecord, disagreements, join, unknown_or
+from rocdoctor.collect.tool_outputs import Tools
+from rocdoctor.host.base import Host
+from rocdoctor.knowledge.lookup import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
+from rocdoctor.model.evidence import Fact, Known, Source, Unknown, value_or
+from rocdoctor.model.facts import (
+    ComputeNode,
+    Disagreement,
+    Display,
+    Fan,
+    Gpu,
+    GpuLink,
+    KernelLog,
+    LinkState,
+    LogEvent,
+    Partition,
+    Pcie,
+    PcieHop,
+    Power,
+    Unanswered,
+)
+from rocdoctor.model.lazy_re import regex
+
+# Eight GPUs of 128 functions each; the largest known have 64 partitions or virtual functions in all.
+MAX_GPUS = 1024
+# What lspci prints for a device that its table of names does not have.
+_NUMBER_FOR_NAME = regex(r"\bDevice [0-9a-f]{4}$")
+_SIMPLE = (
+    "bdf", "name", "pci_id", "subsystem_id", "revision", "pci_class", "driver", "modules", "gfx",
+    "compute_capability", "integrated", "boot_display", "compute_units", "vram_bytes", "vram_used_bytes",
+    "vram_used_percent", "visible_vram_bytes", "gtt_bytes", "gtt_used_bytes", "numa_node", "vbios", "unique_id",
+    "hive_id", "mig", "kfd_node", "hip_index", "smi_index", "torch_index", "drm_card", "render_minor",
+    "runtime_status", "busy_percent", "performance_level", "throttle", "bad_pages", "bad_pages_pending",
+    "remap_failure", "ecc_enabled", "nvlinks", "fabric_state", "persistence", "compute_mode", "processes",
+    "ecc_pending", "fabric_status", "mig_devices", "recovery_action",
+)  # fmt: skip
+
+
+class GpuView:
+    """Everything that was read about GPUs; facts are made from it in ``build``."""
+
+    def __init__(self) -> None:
+        self.records: list[GpuRecord] = []
+        self.displays: list[Display] = []
+        self.complete = False
+        self.topology = kfd.KfdTopology()
+        self.listed = 0  # the most that one source lists, where that is more than is read
+
+    @property
+    def unread(self) -> tuple[Unanswered, ...]:
+        """That there were more GPUs than any machine has."""
+        if self.listed <= MAX_GPUS:
+            return ()
+        return (Unanswered("all GPUs", "cut", f"the first {MAX_GPUS} of {self.listed} count"),)
+
+
+def from_sysfs(host: Host) -> GpuView:
+    """GPUs as the kernel's own files show them."""
+    view = GpuView()
+    devices, listed = pci.devices(host)
+    for device in devices:
+        vendor = pci.gpu_vendor(device.uevent.vendor_id, device.pci_class)
+        if pci.is_plain_display(device.uevent.vendor_id, device.pci_class):
+            view.displays.append(pci.display(device))
+        elif vendor is not None:
+            view.listed += 1
+            if view.listed <= MAX_GPUS:
+                view.records.append(pci.gpu_record(host, device, vendor))
+    view.complete = listed.ok and listed.complete and bool(devices)
+    known = {display.bdf.value for display in view.displays if isinstance(display.bdf, Known)}
+    view.records += [record for record in drm.records(host) if record.bdf not in known]
+    if host.kind == "folder":
+        view.records += nvidia.records_of_module(host, {record.bdf for record in view.records})
+    view.topology = kfd.topology(host)
+    view.records += view.topology.records
+    return view
+
+
+def add_tools(view: GpuView, tools: Tools) -> None:
+    """GPUs as tools show them."""
+    for info, answer in tools.rocminfo:
+        view.records += amd_tools.rocminfo_records(info, answer.question)
+    for amd, answer in tools.amd_smi:
+        view.records += amd_tools.amd_smi_records(amd, answer.question)
+    for rocm, answer in tools.rocm_smi:
+        view.records += amd_tools.rocm_smi_records(rocm, answer.question)
+    for smi, answer in tools.nvidia_smi:
+        xml = answer.text.lstrip().startswith("<")
+        source = "nvidia-smi-xml" if xml else "nvidia-smi-q" if " -q" in answer.question else "nvidia-smi"
+        view.records += nvidia.smi_records(smi, answer.question, source)
+    for status, answer in tools.nvlink:
+        view.records += nvidia.nvlink_records(status, answer.question)
+    nvidia.give_addresses(view.records)
+    displays: list[Display] = []
+    for devices, answer in tools.lspci:
+        records, found = listings.lspci_records(devices, answer.question)
+        view.records += records
+        displays += found
+    for hwloc, answer in tools.lstopo:
+        records, found = listings.lstopo_records(hwloc, answer.question)
+        view.records += records
+        displays += found
+    for dump, answer in tools.rccl:
+        view.records += listings.rccl_records(dump, answer.question)
+    known = {value_or(display.bdf, None) for display in view.displays}
+    view.displays += [display for display in displays if value_or(display.bdf, None) not in known]
+
+
+def add_log(view: GpuView, log: KernelLog) -> None:
+    """GPUs that the kernel log names (a driver line with a PCI address), with the ids and sizes that it states.
+
+    Some lines of the compute driver give the device id but no address: with one GPU in the log it is that one's.
+    """
+    by_bdf: dict[str, GpuRecord] = {}
+    for event in log.events:
+        vendor = _log_vendor(event.text)
+        if event.bdf is None or vendor is None:
+            continue
+        record = by_bdf.setdefault(event.bdf, GpuRecord("dmesg", vendor, bdf=event.bdf))
+        if "bdf" not in record.facts:
+            record.put("bdf", event.bdf, log.source, event.line)
+        _from_event(record, event, log.source)
+    amd = [record for record in by_bdf.values() if record.vendor == "amd"]
+    for event in log.events:
+        if event.bdf is None and len(amd) == 1 and _log_vendor(event.text) == "amd":
+            _from_event(amd[0], event, log.source)
+    view.records += by_bdf.values()
+
+
+def _from_event(record: GpuRecord, event: LogEvent, question: str) -> None:
+    for key in ("vram_bytes", "pci_id", "compute_units", "vbios"):
+        if key in event.values and key not in record.facts:
+            record.put(key, event.values[key], question, event.line)
+    vendor_id = str(event.values.get("vendor_id", "")).lower()
+    device_id = str(event.values.get("device_id", "")).lower()
+    if vendor_id == "1002" and device_id and "pci_id" not in record.facts:
+        record.put("pci_id", f"{vendor_id}:{device_id}", question, event.line)
+
+
+def _log_vendor(text: str) -> str | None:
+    lowered = text[:200].lower()
+    if lowered.startswith("nvidia-nvswitch"):  # the address is that of a switch
+        return None
+    if lowered.startswith(
+        ("amdgpu", "radeon", "kfd", "[drm] initializing kernel modesetting", "[drm] initialized amdgpu")
+    ):
+        return "amd"
+    if "nvrm" in lowered or lowered.startswith(("nvidia", "nouveau")):
+        return "nvidia"
+    return None
+
+
+def build(view: GpuView, tools: Tools) -> tuple[tuple[Gpu, ...], tuple[GpuLink, ...], tuple[Disagreement, ...]]:
+    """Physical GPUs in the order of their PCI addresses, the links between them, and where sources disagree."""
+    devices = _bounded(view)
+    gpus = tuple(_gpu(index, device) for index, device in enumerate(devices))
+    links = gpu_links(gpus, devices, view.topology, tools)
+    unlike = [one for gpu, device in zip(gpus, devices, strict=True) for one in disagreements(device, gpu.label)]
+    return gpus, links, tuple(unlike)
+
+
+def _bounded(view: GpuView) -> list[Device]:
+    """The devices of all records, as many as a machine can have; that there are more makes the list incomplete."""
+    counts: Counter[str] = Counter()
+    kept: list[GpuRecord] = []
+    for record in view.records:
+        counts[record.source] += 1
+        if counts[record.source] <= MAX_GPUS:
+            kept.append(record)
+    devices = join(kept)
+    view.listed = max(view.listed, len(devices), *counts.values(), 0)
+    view.complete = view.complete and view.listed <= MAX_GPUS
+    return devices[:MAX_GPUS]
+
+
+def _gpu(index: int, device: Device) -> Gpu:
+    def fact(key: str) -> Fact[Any]:
+        return unknown_or(device.get(key))
+
+    gpu = Gpu(
+        index,
+        device.vendor,
+        **{key: fact(key) for key in _SIMPLE},
+        compute_nodes=_nodes(device),
+        pcie=_pcie(device),
+        temps=value_or(fact("temps"), ()),
+        power=Power(*(fact(f"power.{one.name}") for one in fields(Power))),
+        fan=Fan(*(fact(f"fan.{one.name}") for one in fields(Fan))),
+        clocks_mhz=_group(device, "clocks_mhz."),
+        max_clocks_mhz=_group(device, "max_clocks_mhz."),
+        partition=Partition(fact("partition.compute"), fact("partition.memory")),
+        ras=value_or(fact("ras"), ()),
+        firmware=value_or(fact("firmware"), {}),
+    )
+    if isinstance(gpu.bdf, Known) and device.bdf and gpu.bdf.value != device.bdf:
+        gpu = replace(gpu, bdf=Known(device.bdf, gpu.bdf.source))
+    return _with_profile(gpu)
+
+
+def _group(device: Device, prefix: str) -> dict[str, Fact[float]]:
+    keys = {key for record in device.records for key in record.facts if key.startswith(prefix)}
+    return {key.removeprefix(prefix): unknown_or(device.get(key)) for key in sorted(keys)}  # type: ignore[misc]
+
+
+def _pcie(device: Device) -> Pcie:
+    def fact(key: str) -> Fact[Any]:
+        return unknown_or(device.get(f"pcie.{key}"))
+
+    link = LinkState(*(fact(f"device.{one.name}") for one in fields(LinkState)))
+    return Pcie(
+        link,
+        _hops(device),
+        value_or(fact("path_complete"), False),
+        **{
+            key: fact(key)
+            for key in ("aer_correctable", "aer_nonfatal", "aer_fatal", "replay_count", "bar_bytes",
+                        "atomics_requester", "iommu_group_type", "removable")
+        },
+    )  # fmt: skip
+
+
+def _hops(device: Device) -> tuple[PcieHop, ...]:
+    """The path of the best source; gaps of its hops are filled from other sources that name the same ports."""
+    facts = [record.facts.get("pcie.hops") for record in sorted(device.records, key=lambda one: one.rank)]
+    paths: list[tuple[PcieHop, ...]] = [fact.value for fact in facts if isinstance(fact, Known)]  # type: ignore[misc]
+    if not paths:
+        return ()
+    others = {hop.bdf: hop for path in reversed(paths[1:]) for hop in path}
+    return tuple(
+        replace(hop, acs_redirect=others[hop.bdf].acs_redirect)
+        if hop.bdf in others and not isinstance(hop.acs_redirect, Known)
+        else hop
+        for hop in paths[0]
+    )
+
+
+def _nodes(device: Device) -> tuple[ComputeNode, ...]:
+    """The compute nodes of the best source, gaps filled from others that list as many."""
+    lists = [record.nodes for record in sorted(device.records, key=lambda one: one.rank) if record.nodes]
+    if not lists:
+        return ()
+    best = list(lists[0])
+    for other in lists[1:]:
+        if len(other) == len(best):
+            best = [_filled(one, two) for one, two in zip(best, other, strict=True)]
+    return tuple(best)
+
+
+def _filled(one: ComputeNode, two: ComputeNode) -> ComputeNode:
+    values = {}
+    for part in fields(ComputeNode):
+        mine, theirs = getattr(one, part.name), getattr(two, part.name)
+        values[part.name] = mine if isinstance(mine, Known) else theirs if isinstance(theirs, Known) else mine
+    return ComputeNode(**values)
+
+
+def _with_profile(gpu: Gpu) -> Gpu:
+    """What the device id alone tells, from the tables: the name, the gfx target, whether it is integrated."""
+    if not isinstance(gpu.pci_id, Known):
+        return _guess_integrated(gpu)
+    device_id = gpu.pci_id.value.split(":")[-1]
+    revision = value_or(gpu.revision, None)
+    units = value_or(gpu.compute_units, None)
+    vram = value_or(gpu.vram_bytes, None)
+    profile = gpu_profile(gpu.vendor, device_id, revision, units, vram / 2**30 if vram else None)
+    candidates: Sequence[Any] = [profile] if profile else gpu_candidates(gpu.vendor, device_id)
+    if not candidates:
+        return _guess_integrated(gpu)
+    source = Source(f"table profiles/{candidates[0].family}.yaml")
+    changes: dict[str, Any] = {}
+    targets = {one.gfx for one in candidates}
+    if isinstance(gpu.gfx, Unknown) and len(targets) == 1 and None not in targets:
+        changes["gfx"] = Known(targets.pop(), source)
+    capabilities = {one.compute_capability for one in candidates}
+    if isinstance(gpu.compute_capability, Unknown) and len(capabilities) == 1 and None not in capabilities:
+        changes["compute_capability"] = Known(capabilities.pop(), source)
+    nameless = isinstance(gpu.name, Unknown) or _NUMBER_FOR_NAME.search(gpu.name.value) is not None
+    if nameless and profile is not None and profile.names:
+        changes["name"] = Known(profile.names[0], source)
+    integrated = {one.integrated for one in candidates}
+    # rocminfo calls every GPU that shares the CPU's memory an APU, accelerators such as MI300A too.
+    if len(integrated) == 1:
+        changes["integrated"] = Known(integrated.pop(), source)
+    shared = {one.shared_memory for one in candidates}
+    if len(shared) == 1:
+        changes["shared_memory"] = Known(shared.pop(), source)
+    changed = replace(gpu, **changes)
+    if value_or(changed.integrated, False) and _is_from(changed.vram_bytes, ("/kfd/", "rocminfo")):
+        why = Unknown("the driver lists shared memory for an integrated GPU, not memory of its own", "not-asked")
+        changed = replace(changed, vram_bytes=why)
+    return _guess_integrated(changed)
+
+
+def _is_from(fact: Fact[Any], parts: tuple[str, ...]) -> bool:
+    return isinstance(fact, Known) and any(part in fact.source.question for part in parts)
+
+
+def _guess_integrated(gpu: Gpu) -> Gpu:
+    """What the place or the gfx target tells.
+
+    Intel's integrated GPU always is device 2 of the root bus (Intel datasheets, device 2: processor graphics).
+    """
+    if isinstance(gpu.integrated, Known):
+        return gpu
+    if gpu.vendor == "intel" and isinstance(gpu.bdf, Known):
+        return replace(gpu, integrated=Known(gpu.bdf.value == "0000:00:02.0", gpu.bdf.source))
+    target = gfx_target(gpu.gfx.value) if gpu.vendor == "amd" and isinstance(gpu.gfx, Known) else None
+    if target is not None and target.integrated:
+        return replace(gpu, integrated=Known(True, Source("table gfx.yaml")))
+    # An override can make an integrated GPU tell the target of a card, but not its name.
+    named = profiles_by_name(gpu.name.value) if isinstance(gpu.name, Known) else ()
+    if named and not any(one.integrated for one in named):
+        return replace(gpu, integrated=Known(False, Source(f"table profiles/{named[0].family}.yaml")))
+    return gpu

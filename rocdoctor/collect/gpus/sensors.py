@@ -1,0 +1,76 @@
+"""What GPUs and processors show of temperature, clock, power and throttling at this moment, while something runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rocdoctor.collect.gpus import merged as gpus
+from rocdoctor.collect.gpus.asleep import sleeping
+from rocdoctor.collect.reading import names_in, read_text, whole
+from rocdoctor.collect.tool_outputs import Tools
+from rocdoctor.host.base import Host
+from rocdoctor.model.facts import Gpu
+from rocdoctor.parsers.kernel.gpu_metrics import parse_gpu_metrics
+
+# Drivers of the processors' own sensors: Intel, AMD since family 10h, its out-of-tree variant.
+_CPU_SENSORS = ("coretemp", "k10temp", "zenpower")
+_MAX_CPUS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CpuSensors:
+    """The hottest sensor of the processors and the fastest and slowest core clock; None where nothing tells it."""
+
+    temp_c: float | None = None
+    clock_mhz: float | None = None
+    slowest_mhz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSensors:
+    """The GPUs now, and by DRM card the counters of time spent throttled (comparable between two looks)."""
+
+    gpus: tuple[Gpu, ...] = ()
+    residencies: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def gpu_sensors(host: Host) -> GpuSensors:
+    """All GPUs; NVIDIA's through one call of nvidia-smi, unless one of them sleeps: it would wake it."""
+    view = gpus.from_sysfs(host)
+    tools = Tools()
+    if any(record.vendor == "nvidia" for record in view.records) and "nvidia" not in sleeping(view.records):
+        from rocdoctor.parsers.nvidia.nvidia_smi import parse_nvidia_smi
+
+        answer = host.ask("run nvidia-smi -q -x")
+        if answer.ok:
+            tools.nvidia_smi.append((parse_nvidia_smi(answer.text), answer))
+    gpus.add_tools(view, tools)
+    found, _, _ = gpus.build(view, tools)
+    counters: dict[str, Mapping[str, int]] = {}
+    for record in view.records:
+        if record.vendor == "amd" and record.drm_card and not sleeping([record]):
+            answer = host.ask(f"read /sys/class/drm/{record.drm_card}/device/gpu_metrics")
+            metrics = parse_gpu_metrics(answer.data) if answer.ok else None
+            if metrics is not None and metrics.residencies:
+                counters[record.drm_card] = metrics.residencies
+    return GpuSensors(found, counters)
+
+
+def cpu_sensors(host: Host) -> CpuSensors:
+    """The processors' sensors; virtual machines have none."""
+    temps: list[float] = []
+    for folder in names_in(host, "/sys/class/hwmon/hwmon*"):
+        if (read_text(host, f"{folder}/name") or "").strip() in _CPU_SENSORS:
+            temps += [
+                value / 1000
+                for path in names_in(host, f"{folder}/temp*_input")
+                if (value := whole(read_text(host, path) or "")) is not None
+            ]
+    clocks = [
+        value / 1000
+        for path in names_in(host, "/sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq", _MAX_CPUS)
+        if (value := whole(read_text(host, path) or "")) is not None
+    ]
+    plausible = [value for value in temps if 0 < value < 150]
+    return CpuSensors(max(plausible, default=None), max(clocks, default=None), min(clocks, default=None))

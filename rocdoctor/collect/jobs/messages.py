@@ -1,0 +1,32 @@
+"""The error texts in what a person pasted."""
+
+from __future__ import annotations
+
+from rocdoctor.host.base import Host
+from rocdoctor.model.facts import Message
+
+QUESTION = "text"
+
+
+def collect_messages(host: Host) -> tuple[Message, ...]:
+    """Every known text in the pasted text; empty for hosts that hold none."""
+    if host.kind != "text":
+        return ()
+    answer = host.ask(QUESTION)
+    if not answer.ok or not answer.data:
+        return ()
+    from rocdoctor.knowledge.messages.program_errors import message_signatures
+    from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
+    from rocdoctor.parsers.own.speakers import parse_voices
+
+    told = host.ask("voices") if "voices" in host.available() else None
+    passages = parse_voices(told.text) if told is not None and told.ok else ()
+    general = [(one.first, one.last) for one in passages if (one.question, one.voice) == (QUESTION, "advice")]
+
+    def role(found: FoundMessage) -> str:
+        return "advice" if any(first <= found.line <= last for first, last in general) else found.role
+
+    return tuple(
+        Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
+        for one in find_messages(message_signatures(), answer.text)
+    )

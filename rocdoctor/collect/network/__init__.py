@@ -1,0 +1,1 @@
+"""Network cards that training could use."""

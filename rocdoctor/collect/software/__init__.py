@@ -1,0 +1,1 @@
+"""Installations of ROCm and CUDA, packages, and the interpreter under test."""

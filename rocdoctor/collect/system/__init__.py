@@ -1,0 +1,1 @@
+"""The system around the GPUs: processors, memory, kernel, distribution, container, user."""

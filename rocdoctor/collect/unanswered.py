@@ -1,0 +1,61 @@
+"""Which questions had no whole answer although there is one: too slow, refused, an error of the kernel, cut."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+
+from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.model.facts import Unanswered
+
+# A healthy driver refuses files that its device has no use for in many ways (EINVAL, EOPNOTSUPP, ENODATA, EBUSY), which
+# says nothing. These say that a device or a disk does not work, is gone, or that we lack files or memory ourselves.
+_SICK = frozenset(
+    os.strerror(number)
+    for number in (
+        errno.EIO, errno.ENXIO, errno.ENODEV, errno.ETIMEDOUT, errno.ESTALE, errno.ENOTCONN, errno.EMFILE, errno.ENFILE,
+        errno.ENOMEM, getattr(errno, "EREMOTEIO", errno.EIO), getattr(errno, "EUCLEAN", errno.EIO),
+    )
+)  # fmt: skip
+
+
+def unanswered(answer: Answer) -> Unanswered | None:
+    """What an answer leaves open; None for a whole one, and for what is simply not there."""
+    if answer.status == "timeout":
+        return Unanswered(answer.question, "timeout", f"within {answer.note}" if answer.note else "in time")
+    if answer.status == "denied":
+        return Unanswered(answer.question, "denied", "permission denied")
+    if answer.ok and answer.truncated:
+        return Unanswered(answer.question, "cut", f"{len(answer.data) / 2**20:.0f} MiB of it")
+    if answer.status == "failed":
+        sick = answer.note in _SICK or any(answer.note.endswith(f": {words}") for words in _SICK)
+        if sick or answer.note.startswith("MemoryError"):
+            return Unanswered(answer.question, "failed", answer.note.rstrip(": "))
+    return None
+
+
+class NotingHost:
+    """A host that keeps what it left unanswered, each question once, in the order asked."""
+
+    def __init__(self, inner: Host) -> None:
+        self.inner = inner
+        self.kind: Kind = inner.kind
+        self.origin = inner.origin
+        self._open: dict[str, Unanswered | None] = {}
+
+    def ask(self, question: str) -> Answer:
+        answer = self.inner.ask(question)
+        if (not answer.ok or answer.truncated) and answer.question not in self._open:
+            self._open[answer.question] = unanswered(answer)
+        return answer
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        self.inner.prefetch(questions)
+
+    def available(self) -> tuple[str, ...]:
+        return self.inner.available()
+
+    @property
+    def unanswered(self) -> tuple[Unanswered, ...]:
+        return tuple(one for one in self._open.values() if one is not None)

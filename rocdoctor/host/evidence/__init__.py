@@ -1,0 +1,1 @@
+"""Machines as files: captures, folders, archives, and what jobs left behind."""

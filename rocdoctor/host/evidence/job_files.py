@@ -1,0 +1,111 @@
+"""Files that the ranks of a job left: flight recorder dumps, error files and logs in a folder.
+
+A pickle is recognised by its first bytes and never loaded, since loading one runs what it says.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from pathlib import Path
+
+from rocdoctor.parsers.logs.flight_recorder import looks_like_dump, rank_of_name
+
+_MAX_FILES = 8192
+_MAX_DEPTH = 4
+_MAX_BYTES = 64 * 1024 * 1024
+_TREES = ("proc", "sys", "etc", "files", "commands", "run")  # folders of a capture or of a machine's files
+
+# An unpickler whose find_class is no function can build plain values only. It is typed where files of a stranger lie:
+# -I keeps Python from importing a json.py of that folder, and a pipe needs no file there, which could be a link.
+_PROGRAM = (
+    "import json,pickle,sys; U=type('U',(pickle.Unpickler,),{'find_class':None}); "
+    "[print(json.dumps({'file':f,**U(open(f,'rb')).load()})) for f in sys.argv[1:]]"
+)
+
+
+def is_pickle(data: bytes) -> bool:
+    """Whether bytes are a Python pickle of protocol 2 or later, which is what torch writes."""
+    return data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+
+
+def pickle_advice(data: bytes, name: str) -> str:
+    """What to say of a pickle: for a dump of the flight recorder the command that makes it JSON."""
+    if b"pg_config" not in data[:4096] and b"entries" not in data[:4096] and "trace" not in name:
+        return "a Python pickle, which is never loaded because that would run what it says; text is needed"
+    path = Path(name).name
+    stem = path.rstrip("0123456789")
+    files = f"{shlex.quote(stem)}*" if stem and stem != path else shlex.quote(path)
+    return (
+        "a flight recorder dump as a pickle, which is never loaded because that would run what it says; make it JSON, "
+        f'and read it, of all ranks at once: python3 -I -c "{_PROGRAM}" {files} | rocdoctor read -'
+    )
+
+
+def named(text: str, name: str) -> str:
+    """The text of a dump with the name of its file in front, from which its rank is known; other text as it is."""
+    head = text[:4096].lstrip()
+    if head[:1] != "{" or not looks_like_dump(text) or rank_of_name(Path(name).name) is None:
+        return text
+    return f"==> {Path(name).name} <== {text}"
+
+
+def folder_text(folder: Path) -> tuple[str, list[tuple[str, bytes]]]:
+    """(dumps, error files and logs of a folder as one text with headings, the first bytes of its pickles).
+
+    ("", []) where it is no folder of a job. No link is followed.
+    """
+    found: list[Path] = []
+    try:
+        if any(entry.name in _TREES and entry.is_dir(follow_symlinks=False) for entry in os.scandir(folder)):
+            return "", []
+        _gather(folder, found, 0)
+    except OSError:
+        return "", []
+    parts: list[str] = []
+    pickles: list[tuple[str, bytes]] = []
+    left = _MAX_BYTES
+    for path in found:
+        data = _bytes(path, left)
+        name = str(path.relative_to(folder))
+        if is_pickle(data):
+            pickles.append((name, data[:4096]))
+        elif data.strip():
+            left -= len(data)
+            parts.append(f"==> {name} <==\n{data.decode('utf-8', errors='replace').rstrip()}\n")
+    return "\n".join(parts), pickles
+
+
+def _gather(folder: Path, found: list[Path], depth: int) -> None:
+    for entry in sorted(os.scandir(folder), key=_order):
+        if len(found) >= _MAX_FILES:
+            return
+        if entry.is_dir(follow_symlinks=False):
+            if depth < _MAX_DEPTH:
+                _gather(Path(entry.path), found, depth + 1)
+        elif entry.is_file(follow_symlinks=False) and _is_of_a_job(entry.name):
+            found.append(Path(entry.path))
+
+
+def _order(entry: os.DirEntry[str]) -> tuple[int, str]:
+    rank = rank_of_name(entry.name)
+    return (-1 if rank is None else rank, entry.name)
+
+
+def _is_of_a_job(name: str) -> bool:
+    if name in ("error.json", "stdout.log", "stderr.log"):  # of torchrun --log-dir
+        return True
+    return ("trace" in name or "rank" in name or "fr_" in name) and rank_of_name(name) is not None
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        return b""
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        return stream.read(max(0, most))

@@ -1,0 +1,1 @@
+"""The machine that we run on: its files, programs, processes and interpreters."""

@@ -1,0 +1,255 @@
+"""As whom an interpreter under test is run: root runs none that somebody else can change.
+
+Whoever can change it runs what he likes with the rights of the one who starts it. So root starts such an interpreter as
+the person who called sudo, whose interpreter it is to examine anyway; in a root shell and in a container as the one
+user who can change it, without asking its torch for GPUs, since those are another user's rights than root's. Smoke
+tests are refused: their ranks need the rights of the one who trains. ``--trust-interpreter`` is the way out for
+machines and containers where nobody else counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from rocdoctor.host.live.programs import environment_of, find_interpreter, interpreter_environment, invoking_user
+from rocdoctor.host.live.trust import Weakness, privileged, weaknesses
+
+PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
+TRUST_OPTION = "--trust-interpreter"
+# Below a prefix: what an interpreter reads and runs at its start, and the folders that it imports from.
+_SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
+_SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
+# The package that is imported and built on; how much of it is judged depends on what is about to be done with it.
+_PACKAGE = "torch"
+_HEADERS = (".h", ".hpp", ".cuh", ".inl")  # read by compilers alone, and two files of three
+
+Use = Literal["start", "import", "build"]
+"""What an interpreter is started for: to look around, to import torch, or also to build with torch's headers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Another user as whom root starts a program."""
+
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    name: str
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """How an interpreter is run: ``who`` is None for ourselves, ``environment`` where it is the usual one of programs.
+
+    ``not_imported`` is why it shall not tell what torch sees, ``refused`` why it is not run at all.
+    """
+
+    path: str
+    who: Identity | None = None
+    environment: Mapping[str, str] | None = field(default=None, repr=False)
+    not_imported: str = ""
+    refused: str = ""
+
+
+def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
+    """Where somebody else than root can change an interpreter: its file, its prefixes and what it reads for that use.
+
+    Raises OSError where there is no such file.
+    """
+    found = dict.fromkeys(weaknesses(path))
+
+    def judge(place: str) -> None:
+        found.update(dict.fromkeys(weaknesses(place, missing_ok=True)))
+
+    for prefix in _prefixes(path):
+        searched = _below(prefix, _SEARCHED)
+        for place in (prefix, *_below(prefix, _SETTINGS), *searched):
+            judge(place)
+        named = [one for folder in searched for one in _named_folders(folder)]
+        for folder in named:
+            judge(folder)
+        for folder in dict.fromkeys([*searched, *named]):
+            for one in _doubtful(folder, use):
+                judge(one)
+    return list(found)
+
+
+def _below(prefix: str, patterns: tuple[str, ...]) -> list[str]:
+    return [place for one in patterns for place in glob.glob(f"{glob.escape(prefix)}/{one}")]
+
+
+def _named_folders(folder: str) -> list[str]:
+    """The folders that the .pth files of a folder add to the search path; they may be named relative to it."""
+    found: list[str] = []
+    for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
+        with contextlib.suppress(OSError):
+            lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+            plain = [line.rstrip() for line in lines if not line.startswith(("#", "import ", "import\t"))]
+            found += [os.path.join(folder, line) for line in plain if line and "\0" not in line]
+    return found
+
+
+def _doubtful(folder: str, use: Use) -> Iterator[str]:
+    """What lies in a folder that is searched and, by a first look, may not be root's alone."""
+    for one in _entries(folder):
+        if _looks_weak(one):
+            yield one.path
+        elif one.name == "__pycache__":  # byte code is preferred to its source
+            yield from (inner.path for inner in _entries(one.path) if _looks_weak(inner))
+        elif one.name == _PACKAGE and use != "start":
+            yield from _doubtful_below(one.path, use)
+
+
+def _doubtful_below(folder: str, use: Use) -> Iterator[str]:
+    """The same of all that lies in a folder and below; links are not followed, they are judged."""
+    todo = [folder]
+    while todo:
+        for one in _entries(todo.pop()):
+            if use == "import" and one.name.endswith(_HEADERS) and one.is_file(follow_symlinks=False):
+                continue
+            if _looks_weak(one):
+                yield one.path
+            if one.is_dir(follow_symlinks=False):
+                todo.append(one.path)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _looks_weak(entry: os.DirEntry[str]) -> bool:
+    """Whether it is worth a judgement: a link, of another owner, or with others who may write."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return True
+    return stat.S_ISLNK(status.st_mode) or status.st_uid != 0 or bool(status.st_mode & 0o022)
+
+
+def _prefixes(path: str) -> list[str]:
+    """The folders above ``bin``: of the interpreter as it was called, of what that is, and of what it was made from."""
+    found = [os.path.dirname(os.path.dirname(one)) for one in (path, os.path.realpath(path))]
+    for folder in (os.path.dirname(path), found[0]):
+        try:
+            lines = Path(folder, "pyvenv.cfg").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            continue
+        homes = [value.strip() for name, _, value in (line.partition("=") for line in lines) if name.strip() == "home"]
+        found += [os.path.dirname(one) for one in homes if os.path.isabs(one)]
+    return [one for one in dict.fromkeys(found) if one != "/"]
+
+
+def chosen(path: str, use: Use, given: Mapping[str, str] | None = None, trust: bool = False) -> Chosen:
+    """As whom an interpreter is asked what it holds; ``given`` is the environment under test where it is not ours."""
+    if not privileged():
+        return Chosen(path, environment=given)
+    if trust:
+        return Chosen(path, environment=dict(os.environ) if given is None else given)
+    ours = Chosen(path, environment=interpreter_environment(os.environ if given is None else given))
+    try:
+        weak = weak_interpreter(path, use)
+    except OSError as error:
+        return Chosen(path, refused=f"{path}: {error.strerror}")
+    caller = invoking_user()
+    if caller is not None:
+        who = identity(caller[1], caller[2])
+        if not weak and not (may(path, who) and may(str(PROBE), who)):
+            return ours  # of root alone: the caller cannot know it
+        return _as(path, who)
+    if not weak:
+        return ours
+    owners = {one.uid for one in weak}
+    owner = owners.pop() if len(owners) == 1 else None
+    if owner is None:
+        return Chosen(path, refused=_refusal(path, weak))
+    why = f"torch was not imported: root does not do it, since {weak[0]}, and that user may have other rights to GPUs"
+    return _as(path, identity(owner), f"{why}; {TRUST_OPTION} has root do it")
+
+
+def _as(path: str, who: Identity, not_imported: str = "") -> Chosen:
+    for one in (path, str(PROBE)):
+        if not may(one, who):
+            return Chosen(path, refused=f"root does not run {path} itself, and user {who.uid} may not read {one}")
+    return Chosen(path, who, environment_of(who.name, who.home), not_imported)
+
+
+def refused_to_root(path: str, trust: bool = False) -> str:
+    """Why root does not run an interpreter with its own rights, in one sentence with the way out; "" where it may."""
+    if trust or not privileged():
+        return ""
+    try:
+        weak = weak_interpreter(path)
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    return _refusal(path, weak) if weak else ""
+
+
+def _refusal(path: str, weak: list[Weakness]) -> str:
+    if invoking_user() is not None:
+        how = "run it without sudo"
+    else:
+        uids = {one.uid for one in weak}
+        one = next(iter(uids)) if len(uids) == 1 else None
+        how = f"run rocdoctor as {'a user who may' if one is None else f'user {one}'}"
+    return f"root does not run {path}: {weak[0]}; {how}, or add {TRUST_OPTION} where nobody else counts"
+
+
+def interpreter_of_root(which: str | None, trust: bool = False) -> tuple[str | None, str]:
+    """(the interpreter that runs with our own rights, "") or (None, why there is none)."""
+    path = find_interpreter(which)
+    if path is None:
+        return None, "no Python interpreter found"
+    why = refused_to_root(path, trust)
+    return (None, why) if why else (path, "")
+
+
+def keep_trusted_environment() -> None:
+    """As root take out of our own environment what ``interpreter_environment`` leaves out, for all that we start."""
+    if privileged():
+        kept = interpreter_environment(os.environ)
+        os.environ.clear()
+        os.environ.update(kept)
+
+
+def identity(uid: int, gid: int | None = None) -> Identity:
+    """A user with all groups, as a login gives them; one without an account has the group of his number alone."""
+    import pwd
+
+    try:
+        account = pwd.getpwuid(uid)
+    except KeyError:
+        number = uid if gid is None else gid
+        return Identity(uid, number, (number,), str(uid), "/")
+    groups = os.getgrouplist(account.pw_name, account.pw_gid)
+    return Identity(uid, account.pw_gid, tuple(groups), account.pw_name, account.pw_dir)
+
+
+def may(path: str, who: Identity) -> bool:
+    """Whether a user may read a file and reach it, as far as modes tell."""
+    real = Path(os.path.realpath(path))
+    try:
+        return _allows(os.stat(real), 4, who) and all(_allows(os.stat(above), 1, who) for above in real.parents)
+    except OSError:
+        return False
+
+
+def _allows(status: os.stat_result, wanted: int, who: Identity) -> bool:
+    mode, groups = stat.S_IMODE(status.st_mode), _groups(who)
+    bits = mode >> 6 if status.st_uid == who.uid else mode >> 3 if status.st_gid in groups else mode
+    return bool(bits & wanted)
+
+
+def _groups(who: Identity) -> Collection[int]:
+    return {who.gid, *who.groups}

@@ -1,0 +1,414 @@
+"""The machine that we run on.
+
+Every question has its own deadline, also a plain read: a sick GPU can block a process in the kernel for ever. Reads go
+through one daemon thread that is replaced when it gets stuck; programs run side by side, each in its own process
+group, which is ended with TERM and then KILL. Nothing here waits without a limit, and nothing uses a shell.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import glob
+import json
+import os
+import queue
+import re
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status, argv_of, normalise
+from rocdoctor.host.live import processes
+from rocdoctor.host.live.device_nodes import open_as, open_as_we_are, stat_text
+from rocdoctor.host.live.programs import find_interpreter, find_program, invoking_user, refusal
+from rocdoctor.host.live.run_program import GRACE_S, Loading, programs_at_once, run_bounded, threads_fit
+from rocdoctor.model.lazy_re import regex
+
+_PIECE_BYTES = 256 * 1024
+# Each in a thread of its own, with a deadline of its own.
+_SLOW = ("run ", "python ", "smoke ")
+# Every mode has its own deadline; this one is for the day when that fails.
+_SMOKE_LIMIT_S = 7200.0
+_MANY_STUCK = 20
+# Of files as another process sees them, whose links must not lead out of its root.
+_OTHER_ROOT = regex(r" /proc/[0-9]{1,10}/root(?:/|\Z)")
+_STEP_S = 0.25
+
+
+class _Pending:
+    """An answer on its way."""
+
+    __slots__ = ("answer", "began", "done", "taken")
+
+    def __init__(self) -> None:
+        self.taken = False  # a thread lives that will answer it
+        self.done = threading.Event()
+        self.answer: Answer | None = None
+        self.began: float | None = None
+
+    def finish(self, answer: Answer) -> None:
+        if not self.done.is_set():
+            self.answer = answer
+            self.done.set()
+
+
+_Job = tuple[str, "_Pending"]
+Verb = Callable[["LiveHost", str], Answer]
+
+
+class LiveHost:
+    """Asks this machine. ``timeout_s`` is the deadline of one question.
+
+    ``verbs``: functions for verbs that other rooms bring (``smoke``), called with this host and the question.
+    """
+
+    kind: Kind = "live"
+    origin = "this machine"
+
+    def __init__(
+        self,
+        timeout_s: float = 5.0,
+        python: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        trust_python: bool = False,
+        verbs: Mapping[str, Verb] | None = None,
+    ) -> None:
+        self.timeout_s = timeout_s
+        self.python = python
+        self.environment = environment  # of the interpreter under test, where it is not our own
+        self.trust_python = trust_python  # root runs it whoever can change it
+        self.told: Callable[[str, str, int, str], None] | None = None  # hears how far smoke tests are
+        self.aside: object = None  # what belongs to one run of theirs and not to its question
+        self._verbs = dict(verbs or {})
+        self._pending: dict[str, _Pending] = {}
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(programs_at_once())
+        self._probed: dict[str, str] = {}  # question to an interpreter -> its path
+        self._loading: dict[str, Loading] = {}
+        self._stuck: list[str] = []  # the folders of files whose reading hangs
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._reading = self._start_reader()
+
+    # -- the protocol
+
+    def available(self) -> tuple[str, ...]:
+        return ()
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        for question in questions:
+            self._begin(question)
+
+    def ask(self, question: str) -> Answer:
+        pending = self._begin(question)
+        slow = question.startswith(_SLOW)
+        limit = self.deadline_s(question)
+        waited = 0
+        while not _wait(pending.done, limit):
+            began = pending.began
+            waited += 1
+            loading = self._loading.get(question)
+            if began is not None and time.monotonic() - began >= limit and not (loading and loading.busy):
+                late = Answer(question, "timeout", note=f"{limit:g}s", seconds=limit)
+                pending.finish(self._naming(late) if question.startswith("python ") else late)
+                if not slow:
+                    self.hung(question)
+            if slow and not pending.taken and waited > 1:
+                pending.finish(Answer(question, "failed", note="MemoryError: its thread did not start"))
+            if not slow and waited > 1 and not self._lived:
+                self._read_here()
+            elif not slow:  # it hangs, or stands behind one that does
+                self._replace_reader()
+        return pending.answer or Answer(question, "failed", note="MemoryError: too little for the answer")
+
+    def forget(self) -> None:
+        """Let the next asking of a question look again: for what changes while one watches."""
+        with self._lock:
+            self._pending.clear()
+
+    # -- how it works
+
+    def hung(self, question: str) -> None:
+        """Keep in mind that a read gave no answer."""
+        self._stuck.append(question.rpartition("/")[0])
+
+    def deadline_s(self, question: str) -> float:
+        """How long to wait. Programs keep their own deadline, so they get a little longer here.
+
+        After one stuck read the device is known to be sick: the next ones get little time, least in the same folder
+        and after many, so that the whole run ends soon after one deadline.
+        """
+        if question.startswith("smoke "):
+            soak = re.search(r" soak=([0-9]{1,4}(?:\.[0-9]{1,4})?)\b", question)
+            return _SMOKE_LIMIT_S + (60.0 * float(soak[1]) if soak else 0.0)
+        if question.startswith(("run ", "python ")):
+            return self.timeout_s + 2 * GRACE_S + 1.0
+        if not self._stuck:
+            return self.timeout_s
+        known = len(self._stuck) > _MANY_STUCK or question.rpartition("/")[0] in self._stuck
+        return min(self.timeout_s, 0.05 if known else 0.2)
+
+    def _begin(self, question: str) -> _Pending:
+        with self._lock:
+            pending = self._pending.get(question)
+            if pending is not None:
+                return pending
+            pending = self._pending[question] = _Pending()
+        if question.startswith(_SLOW):
+            target = self._slow(question.split(" ", 1)[0])
+            if not _start(self._slot, target, question, pending):  # one after the other then
+                self._slot(target, question, pending)
+        else:
+            self._jobs.put((question, pending))
+            if not self._reading:
+                self._read_one(self._jobs.get_nowait())
+        return pending
+
+    def _slow(self, verb: str) -> Callable[[str], Answer]:
+        if verb in self._verbs:
+            return partial(self._verbs[verb], self)
+        return {"run": self._run, "python": self._probe}.get(verb, _no_such_verb)
+
+    def _slot(self, function: Callable[[str], Answer], question: str, pending: _Pending) -> None:
+        pending.taken = True
+        try:
+            with self._slots:
+                pending.began = time.monotonic()
+                try:
+                    answer = function(question)
+                except Exception as error:  # a question never breaks the tool
+                    answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+            pending.finish(replace(answer, seconds=time.monotonic() - pending.began))
+        except MemoryError:  # the asker has words for it
+            pass
+        finally:
+            pending.done.set()
+
+    def _start_reader(self) -> bool:
+        """Whether there is a thread that reads; without one, questions are answered as they come."""
+        self._lived: list[bool] = []  # filled by the reader's first step
+        return _start(self._read_for_ever, self._jobs, self._lived)
+
+    def _read_here(self) -> None:
+        """No thread gets as far as its first step: answer what waits, and all that follows, without one."""
+        self._reading = False
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._read_one(self._jobs.get_nowait())
+
+    def _replace_reader(self) -> None:
+        """The reader hangs in the kernel: leave it there, and let a new one go on with the rest."""
+        with self._lock:
+            old, self._jobs = self._jobs, queue.SimpleQueue()
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    self._jobs.put(old.get_nowait())
+            old.put(None)
+        self._start_reader()
+
+    @staticmethod
+    def _read_for_ever(jobs: queue.SimpleQueue[_Job | None], lived: list[bool]) -> None:
+        lived.append(True)
+        more = True
+        while more:
+            with contextlib.suppress(MemoryError):
+                job = jobs.get()
+                more = job is not None
+                LiveHost._read_one(job)
+
+    @staticmethod
+    def _read_one(job: _Job | None) -> None:
+        if job is None or job[1].done.is_set():
+            return
+        question, pending = job
+        try:
+            pending.began = time.monotonic()
+            pending.finish(look(question))
+        finally:
+            pending.done.set()  # also where memory is too short for words
+
+    def _run(self, question: str) -> Answer:
+        argv = argv_of(question)
+        program = find_program(argv[0]) if argv else None
+        if program is None:
+            why = refusal(argv[0]) if argv else ""
+            return Answer(question, "failed", note=why) if why else Answer(question, "absent")
+        return run_bounded(question, [program, *(os.path.expanduser(part) for part in argv[1:])], self.timeout_s)
+
+    def _probe(self, question: str) -> Answer:
+        words = question.split(" ")[1:]
+        if invoking_user() is not None and words[:1] == ["default"] and not self.python:
+            return Answer(
+                question, "failed", note="run through sudo: root's interpreter is not the user's (--python PATH)"
+            )
+        which = self.python if words[:1] == ["default"] else os.path.expanduser(words[0])
+        interpreter = find_interpreter(which)
+        if interpreter is None:
+            return Answer(question, "absent", note="no Python interpreter found")
+        from rocdoctor.host.live.interpreter import PROBE, chosen
+
+        how = chosen(interpreter, "import" if "--import" in words else "start", self.environment, self.trust_python)
+        if how.refused:
+            return Answer(question, "failed", note=how.refused)
+        options = [word for word in words[1:] if not how.not_imported or word != "--import"]
+        options += ["--not-imported", how.not_imported] if how.not_imported else []
+        self._probed[question] = interpreter
+        # Importing torch reads gigabytes from a cold disk: as long as it reads, it may take longer than others.
+        self._loading[question] = loading = Loading(self.timeout_s * 3)
+        argv = [interpreter, "-B", str(PROBE), *options]
+        return self._naming(run_bounded(question, argv, self.timeout_s, how.environment, how.who, loading=loading))
+
+    def _naming(self, answer: Answer) -> Answer:
+        """The answer of an interpreter that has not told about itself, with its path in front."""
+        told = answer.ok and not answer.truncated and b'"part": "static"' in answer.data
+        if told or answer.status == "failed":  # the note of a failure names it
+            return answer
+        path = self._probed.get(answer.question) or self.python or answer.question.split(" ")[1]
+        line = json.dumps({"schema": "rocdoctor.probe/1", "part": "asked", "interpreter": path})
+        return replace(answer, data=normalise(line.encode() + b"\n" + answer.data), complete=False)
+
+
+def _wait(event: threading.Event, seconds: float) -> bool:
+    """Wait in steps: Python does not see a signal that comes just before a wait begins until the wait is over."""
+    until = time.monotonic() + seconds
+    while not event.wait(max(0.0, min(_STEP_S, until - time.monotonic()))):
+        if time.monotonic() >= until:
+            return False
+    return True
+
+
+def look(question: str) -> Answer:
+    """Answer a question that needs no program, in this thread and without a deadline."""
+    try:
+        if _OTHER_ROOT.search(question):
+            from rocdoctor.host.live.process_root_questions import look_inside
+
+            return look_inside(question)
+        return _QUICK.get(question.split(" ", 1)[0], _no_such_verb)(question)
+    except Exception as error:  # a question never breaks the tool
+        return Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+
+
+def _start(function: Callable[..., None], *arguments: object) -> bool:
+    """Start a daemon thread; False where this user may start no more, or has no memory for it.
+
+    Not ``threading.Thread``, which waits for the first step of a thread that may never take it: where memory is short
+    it dies before.
+    """
+    if not threads_fit():
+        return False
+    try:
+        _thread.start_new_thread(function, arguments)
+    except (RuntimeError, MemoryError):
+        return False
+    return True
+
+
+def _failure(question: str, error: OSError) -> Answer:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return Answer(question, "absent")
+    if isinstance(error, PermissionError):
+        return Answer(question, "denied")
+    return Answer(question, "failed", note=os.strerror(error.errno) if error.errno else str(error))
+
+
+def _path(question: str) -> str:
+    return os.path.expanduser(question.split(" ", 1)[1])
+
+
+def _read(question: str) -> Answer:
+    try:
+        if not stat.S_ISREG(os.stat(_path(question)).st_mode):
+            return Answer(question, "failed", note="not a regular file")
+        with open(
+            os.open(_path(question), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb", 0
+        ) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return Answer(question, "failed", note="not a regular file")
+            # In pieces: files of /proc/sys allocate as much as they are asked for, and refuse 16 MiB.
+            pieces = bytearray()
+            while len(pieces) <= MAX_ANSWER_BYTES and (piece := stream.read(_PIECE_BYTES)):
+                pieces += piece
+            data = bytes(pieces)
+    except OSError as error:
+        return _failure(question, error)
+    cut = len(data) > MAX_ANSWER_BYTES
+    return Answer(question, "ok", normalise(data[:MAX_ANSWER_BYTES]), truncated=cut)
+
+
+def _list(question: str) -> Answer:
+    pattern = _path(question)
+    found = sorted(glob.glob(pattern))
+    if not found:  # also where the folder may not be looked into, or fails: then nothing is known of what it holds
+        folder = os.path.dirname(re.split(r"[*?\[]", pattern, maxsplit=1)[0]) or "/"
+        try:
+            with os.scandir(folder) as entries:
+                next(entries, None)
+        except OSError as error:
+            failure = _failure(question, error)
+            return failure if failure.status != "absent" else Answer(question, "ok")
+    return Answer(question, "ok", "\n".join(found).encode())
+
+
+def _link(question: str) -> Answer:
+    try:
+        return Answer(question, "ok", os.path.realpath(_path(question), strict=True).encode())
+    except OSError as error:
+        return _failure(question, error)
+
+
+def _stat(question: str) -> Answer:
+    try:
+        status = os.stat(_path(question))
+    except OSError as error:
+        return _failure(question, error)
+    return Answer(question, "ok", stat_text(status).encode())
+
+
+def _open(question: str) -> Answer:
+    path = _path(question)
+    try:
+        if not stat.S_ISCHR(os.stat(path).st_mode):
+            return Answer(question, "failed", note="not a character device")
+    except OSError as error:
+        return _failure(question, error)
+    user = invoking_user()
+    if user is not None:  # root's own access proves nothing about the person who called sudo
+        name, uid, gid = user
+        try:
+            groups = os.getgrouplist(name, gid)
+        except (OSError, KeyError) as error:
+            return Answer(question, "failed", note=f"the groups of the user who called sudo are not known: {error}")
+        return open_as(question, path, uid, gid, groups)
+    return open_as_we_are(question, path)
+
+
+def _space(question: str) -> Answer:
+    try:
+        status = os.statvfs(_path(question))
+    except OSError as error:
+        return _failure(question, error)
+    return Answer(question, "ok", f"{status.f_frsize * status.f_blocks} {status.f_frsize * status.f_bavail}".encode())
+
+
+def _env(question: str) -> Answer:
+    if invoking_user() is not None:
+        note = "run through sudo: root's environment is not the user's"
+        return Answer(question, "failed", note=note, complete=False)
+    pairs = ((name, value.replace("\\", "\\\\").replace("\n", "\\n")) for name, value in os.environ.items())
+    text = "\n".join(f"{name}={value}" for name, value in sorted(pairs))
+    return Answer(question, "ok", text.encode("utf-8", errors="replace"))
+
+
+def _no_such_verb(question: str) -> Answer:
+    status: Status = "not-asked"
+    return Answer(question, status)
+
+
+_QUICK: dict[str, Callable[[str], Answer]] = {
+    "read": _read, "list": _list, "link": _link, "stat": _stat, "open": _open, "space": _space, "env": _env,
+    **processes.QUICK,
+}  # fmt: skip

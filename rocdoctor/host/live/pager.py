@@ -1,0 +1,27 @@
+"""The user's pager, for text that is read outside the screens."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+
+from rocdoctor.host import output
+from rocdoctor.host.live.programs import find_program, interpreter_environment
+from rocdoctor.host.live.trust import privileged
+
+
+def page(text: str) -> None:
+    """Show the text in ``$PAGER``, else in ``less``; where neither starts, print it and wait for Enter."""
+    chosen = os.environ.get("PAGER", "").split() or ["less"]
+    program = find_program(chosen[0]) if privileged() else shutil.which(chosen[0])
+    if program is not None:
+        with contextlib.suppress(OSError):
+            # -X: what was read stays on the terminal.
+            environment = {**interpreter_environment(os.environ), "LESS": "-X", "LESSSECURE": "1"}
+            subprocess.run([program, *chosen[1:]], input=text.encode(), env=environment, check=False)
+            return
+    output.show(text + "\nPress Enter to return to the screens.", flush=True)
+    sys.stdin.readline()

@@ -1,0 +1,208 @@
+"""Which program and which interpreter a question means, and as whom we ask."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from rocdoctor.host.live.trust import privileged, weak, weaknesses
+from rocdoctor.model.lazy_re import regex
+
+# Vendor tools are often installed where PATH does not lead.
+_VENDOR_DIRECTORIES = (
+    "/opt/rocm/bin",
+    "/opt/rocm/core/bin",
+    "/usr/sbin",
+    "/sbin",
+    "/usr/local/cuda/bin",
+    "/usr/lib/wsl/lib",
+)
+
+
+def invoking_user() -> tuple[str, int, int] | None:
+    """(name, uid, gid) of the person who called sudo; None when we do not run as root through sudo."""
+    name, uid, gid = (os.environ.get(key, "") for key in ("SUDO_USER", "SUDO_UID", "SUDO_GID"))
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or not name or not uid.isdigit() or not gid.isdigit():
+        return None
+    return (name, int(uid), int(gid)) if int(uid) != 0 else None
+
+
+def _offered() -> tuple[str, ...]:
+    """The folders where a program may lie: those of PATH, then the vendors'."""
+    found = [part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
+    found += _VENDOR_DIRECTORIES
+    found += sorted((str(path) for path in Path("/opt").glob("rocm*/bin")), reverse=True)
+    return tuple(dict.fromkeys(found))
+
+
+@cache
+def _directories() -> tuple[str, ...]:
+    if not privileged():
+        return _offered()
+    return tuple(part for part in _offered() if not weak(part))
+
+
+@cache
+def find_program(name: str) -> str | None:
+    """The full path of a program: the user's PATH, then the vendors' folders; as root only what root alone can change.
+
+    ``refusal`` tells why there is none although one is there.
+    """
+    if os.path.isabs(name):
+        return name if _runs(name) and not weak(name) else None
+    for directory in _directories():
+        path = os.path.join(directory, name)
+        if _runs(path) and not weak(path):
+            return path
+    return None
+
+
+def refusal(name: str) -> str:
+    """Why root does not run a program that is there; "" where there is none."""
+    if not privileged():
+        return ""
+    places = [name] if os.path.isabs(name) else [os.path.join(folder, name) for folder in _offered()]
+    for path in places:
+        if _runs(path) and (why := weak(path)):
+            return f"root does not run {path}: {why}"
+    return ""
+
+
+def _runs(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def find_interpreter(which: str | None) -> str | None:
+    """The interpreter to examine: the given one, else the active environment's, else ``python3`` on PATH.
+
+    Its path is absolute, since children start in another folder. A bare name is looked for on PATH, as a shell does,
+    then here. The environment that rocdoctor itself was installed into counts as the user's only when it is the active
+    one. Whether it may be run is not judged here (``interpreter.py``).
+    """
+    if which:
+        path = Path(os.getcwd(), os.path.expanduser(which))
+        if path.is_dir():
+            path = path / "bin" / "python"
+        elif os.sep not in which and (found := _on_path(which)):
+            return found
+        return str(path) if _runs(str(path)) else None
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        prefix = os.environ.get(variable)
+        if prefix and _runs(found := os.path.join(os.getcwd(), prefix, "bin", "python")):
+            return found
+    return _on_path("python3") or _on_path("python")
+
+
+def _on_path(name: str) -> str | None:
+    """A program of the folders that we take programs from, whoever can change the program itself."""
+    return next((path for folder in _directories() if _runs(path := os.path.join(folder, name))), None)
+
+
+# -- what children are told
+
+_PLAIN = {"LC_ALL": "C", "LANG": "C", "NO_COLOR": "1", "PAGER": "cat", "SYSTEMD_PAGER": "cat"}
+# What vendors' tools and torch obey and what is no code: which GPUs, as which they count, how memory is shared. None
+# is a secret: another user's program gets them too.
+_SETTINGS = regex(
+    r"(?:(?:HIP|ROCR|CUDA)_VISIBLE_DEVICES|GPU_DEVICE_ORDINAL|CUDA_DEVICE_ORDER|HSA_OVERRIDE_GFX_VERSION(?:_\d{1,3})?"
+    r"|HSA_XNACK|HSA_ENABLE_\w{1,40}|ROCDOCTOR_(?!\w{0,40}KEY)\w{1,40})\Z"
+)
+_SETTING = regex(r"[\w.,:;+-]{0,1024}\Z")
+_ZONE = regex(r"[A-Za-z][\w+-]{0,31}(?:/[A-Za-z][\w+-]{0,31}){0,2}\Z")
+# Where something lies that a tool needs; of value for root only where root alone can change it. LD_LIBRARY_PATH is
+# among them since containers of Kubernetes have the driver's libraries where nothing else leads.
+_PLACES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH", "CUDA_HOME", "CUDA_PATH", "SLURM_CONF", "LD_LIBRARY_PATH")
+# What decides, beside these, which packages an interpreter finds.
+_OF_PYTHON = ("PYTHONPATH", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "VIRTUAL_ENV", "CONDA_PREFIX", "PYENV_ROOT")
+# Variables that are code, or change what commands in code mean.
+_CODE = regex(
+    r"LD_(?!LIBRARY_PATH\Z)|BASH_|PERL|RUBY|LUA_|GCONV_|GLIBC_|MALLOC_|GIT_"
+    r"|(?:ENV|IFS|PS4|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|LOCPATH|NLSPATH|HOSTALIASES|TZDIR)\Z"
+    r"|PYTHON(?:STARTUP|INSPECT|BREAKPOINT|WARNINGS|HOME|EXECUTABLE|PLATLIBDIR)\Z"
+)
+_IN_VALUE = regex(r"(?<![^:,;=|<>()'\"\s])/[^:,;=|<>()'\"\s]*")
+
+
+@cache
+def child_environment() -> dict[str, str]:
+    """The environment for programs: the user's own, with plain English output and no colours or pagers.
+
+    Root's programs get one from scratch: folders that root alone can change, and settings that are no code.
+    """
+    if not privileged():
+        return {**os.environ, **_PLAIN}
+    return {
+        **{name: value for name, value in _settings().items() if name not in _OF_PYTHON},
+        **_trusted_places(),
+        "PATH": os.pathsep.join(_directories()),
+        "HOME": root_home(),
+        "USER": "root",
+        "LOGNAME": "root",
+        **_PLAIN,
+    }
+
+
+def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """The environment for an interpreter under test, which is under test as well: as it is.
+
+    As root without what is code, and without each path that somebody else can change: it could lead to code.
+    """
+    if not privileged():
+        return dict(base)
+    found: dict[str, str] = {}
+    for name, value in base.items():
+        if _CODE.match(name) or "()" in value[:4]:
+            continue
+        if name.endswith("PATH") or (value[:1] == "/" and os.pathsep in value):
+            kept = [part for part in value.split(os.pathsep) if os.path.isabs(part) and not _weak_place(part)]
+            if kept or name == "PATH":
+                found[name] = os.pathsep.join(kept)
+        elif not any(_weak_place(path) for path in _IN_VALUE.findall(value)):
+            found[name] = value
+    found.setdefault("PATH", os.pathsep.join(_directories()))
+    found.setdefault("HOME", root_home())
+    return found
+
+
+def environment_of(name: str, home: str) -> dict[str, str]:
+    """The environment for an interpreter that root runs as another user, who can read it: no secrets of root's."""
+    subject = {one: os.environ[one] for one in (*_PLACES, *_OF_PYTHON) if one in os.environ}
+    path = os.pathsep.join(_directories())
+    return {**_settings(), **subject, "PATH": path, "HOME": home, "USER": name, "LOGNAME": name, **_PLAIN}
+
+
+def root_home() -> str:
+    """Root's own home as the accounts have it, whatever HOME says; the root folder where others can change that."""
+    try:
+        import pwd
+
+        home = pwd.getpwuid(0).pw_dir
+    except (ImportError, KeyError):
+        home = "/root"
+    return home if os.path.isabs(home) and not _weak_place(home) else "/"
+
+
+def _settings() -> dict[str, str]:
+    found = {name: value for name, value in os.environ.items() if _SETTINGS.match(name) and _SETTING.match(value)}
+    zone = os.environ.get("TZ", "")
+    return {**found, **({"TZ": zone} if _ZONE.match(zone) else {})}
+
+
+def _trusted_places() -> dict[str, str]:
+    """Those of _PLACES that root alone can change; of a list of folders, those folders."""
+    found = {}
+    for name in _PLACES:
+        parts = [part for part in os.environ.get(name, "").split(os.pathsep) if os.path.isabs(part)]
+        if kept := [part for part in parts if not _weak_place(part)]:
+            found[name] = os.pathsep.join(kept)
+    return found
+
+
+def _weak_place(path: str) -> bool:
+    """Whether somebody else can change what lies there, or make it."""
+    try:
+        return bool(weaknesses(path, missing_ok=True))
+    except (OSError, ValueError):
+        return True

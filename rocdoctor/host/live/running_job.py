@@ -1,0 +1,261 @@
+"""A running job on this machine: what it is, and a host that answers in its place.
+
+Questions speak of ``/proc/job``, whatever the number of the process, so that a capture means the same everywhere. Files
+are those that the job sees: where it lives in another mount name space (a container), they are reached through its
+root folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.host.live.processes import family, stat_lines
+from rocdoctor.host.live.trust import privileged
+from rocdoctor.model.lazy_re import regex
+
+if TYPE_CHECKING:
+    from rocdoctor.host.live.live_host import LiveHost
+
+JOB = "/proc/job"
+STATUS = f"read {JOB}/status"
+# Between two looks at threads that seem to hang.
+PAUSE_S = 1.0
+_PYTHON = regex(r"(?:python|pypy)[\d.]*[a-z]?\Z")
+_OF_FILES = ("read", "list", "link", "stat", "open", "space")
+
+
+class JobError(Exception):
+    """A process that cannot be judged; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobProcess:
+    """The process: ``python`` is its interpreter, None with ``no_python`` saying why; ids are effective ones."""
+
+    pid: int
+    uid: int
+    gid: int
+    groups: frozenset[int]
+    same_mounts: bool
+    environment: dict[str, str] | None
+    python: str | None = None
+    no_python: str = ""
+    started: str = ""  # when, by which a later process of this number is told apart
+
+
+def find_job(pid: int) -> JobProcess:
+    """The process with this number (or that has this thread); raises JobError for one that cannot be judged."""
+    if not hasattr(os, "geteuid") or not os.path.isdir("/proc/self"):
+        raise JobError("--pid needs Linux with /proc")
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except PermissionError:
+        raise JobError(f"process {pid} may not be read by this user; ask as its user or as root") from None
+    except (OSError, ValueError):
+        raise JobError(f"no process {pid} here (inside a container numbers differ; ps there shows them)") from None
+    found = {name: value for name, _, value in (line.partition(":") for line in status.splitlines())}
+    ids = {name: [int(word) for word in found.get(name, "").split() if word.isdecimal()] for name in _NUMBERS}
+    if not ids["Uid"][1:2] or not ids["Gid"][1:2] or not ids["Tgid"]:
+        raise JobError(f"process {pid}: /proc/{pid}/status makes no sense")
+    if found.get("Kthread", "").strip() == "1" or (pid == 2 and ids["PPid"] == [0]) or ids["PPid"] == [2]:
+        raise JobError(f"process {pid} is a thread of the kernel, not a job")
+    if found.get("State", "").strip()[:1] in ("Z", "X"):
+        raise JobError(f"process {pid} has ended; its parent {ids['PPid'][0] if ids['PPid'] else ''} has not noticed")
+    pid = ids["Tgid"][0]
+    environment = _environment(pid)
+    python, why = _interpreter(pid, ids["Uid"][1], environment)
+    groups = frozenset([*ids["Groups"], ids["Gid"][1]])
+    same = _same_mounts(pid)
+    if not same and python is not None:
+        python, why = None, "the job lives in a container: its interpreter can only be asked in there (--python PATH)"
+    if not same:  # root looks with the rights of the job, which may have mounted what it may not read
+        from rocdoctor.host.live.process_root import Rights, pin
+
+        rights = Rights(ids["Uid"][1], ids["Gid"][1], tuple(sorted(groups)))
+        with contextlib.suppress(OSError):
+            pin(pid, rights if privileged() and rights.uid != 0 else None)
+    return JobProcess(pid, ids["Uid"][1], ids["Gid"][1], groups, same, environment, python, why, _started(pid))
+
+
+_NUMBERS = ("Tgid", "PPid", "Uid", "Gid", "Groups")
+
+
+def _environment(pid: int) -> dict[str, str] | None:
+    """The environment as the process was started with; None where this user may not read it."""
+    try:
+        data = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
+    pairs = [entry.partition("=") for entry in os.fsdecode(data).split("\0") if "=" in entry[1:]]
+    return {name: value for name, _, value in reversed(pairs)}  # of a name given twice the first counts
+
+
+def _started(pid: int) -> str:
+    """When a process was started, in ticks since the boot; "" where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _same_mounts(pid: int) -> bool:
+    try:
+        return os.stat(f"/proc/{pid}/ns/mnt").st_ino == os.stat("/proc/self/ns/mnt").st_ino
+    except OSError:
+        return True  # another user's: nothing of its file system can be read anyway
+
+
+def _interpreter(pid: int, uid: int, environment: dict[str, str] | None) -> tuple[str | None, str]:
+    """The Python of the process, or of the first of its descendants that has one."""
+    every = stat_lines()
+    own = [pid, *(number for number in family(pid, every) if number != pid and _descends(number, pid, every))]
+    for number in own:
+        path = _python_of(number, environment if number == pid else _environment(number))
+        if path is None:
+            continue
+        if os.geteuid() == 0 and uid != 0:
+            return None, "root does not run another user's interpreter (--python PATH, or ask as that user)"
+        return path, ""
+    try:
+        os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None, "the interpreter of another user's process cannot be seen"
+    return None, "the job's program is not Python"
+
+
+def _descends(number: int, pid: int, every: dict[int, tuple[int, str]]) -> bool:
+    for _ in range(32):
+        number = every.get(number, (0, ""))[0]
+        if number == pid:
+            return True
+    return False
+
+
+def _python_of(pid: int, environment: dict[str, str] | None) -> str | None:
+    """The interpreter as it was called: the path of a virtual environment, which its program file does not show."""
+    try:
+        program = os.path.realpath(f"/proc/{pid}/exe")
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        folder = os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return None
+    if not _PYTHON.match(os.path.basename(program).removesuffix(" (deleted)")):
+        return None
+    called = os.fsdecode(words[0])
+    variables = environment or {}
+    candidates = [os.path.join(folder, called)] if "/" in called else []
+    if called and not candidates:
+        candidates += [os.path.join(one, called) for one in variables.get("PATH", "").split(os.pathsep) if one]
+    candidates += [os.path.join(variables[name], "bin", "python") for name in _PREFIXES if variables.get(name)]
+    for path in [*candidates, program]:
+        if os.path.isabs(path) and os.path.realpath(path) == program and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+_PREFIXES = ("VIRTUAL_ENV", "CONDA_PREFIX")
+
+
+def hidden_of(job: JobProcess) -> str:
+    """What cannot be seen of another user's job, as a sentence; empty for an own one."""
+    if job.environment is not None:
+        return ""
+    return f"process {job.pid} is another user's: its environment, devices and interpreter cannot be read"
+
+
+def live_for(job: JobProcess, timeout_s: float, python: str | None, trust_python: bool = False) -> LiveHost:
+    """The live host that a job's host asks: its interpreter is the job's unless another one was chosen."""
+    from rocdoctor.host.live.live_host import LiveHost
+
+    # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH), nor of a container's root.
+    environment = job.environment if job.uid == os.geteuid() and job.same_mounts else None
+    return LiveHost(timeout_s, python or job.python, environment, trust_python)
+
+
+class JobHost:
+    """A live host whose questions about ``/proc/job``, files and the interpreter are answered in the job's place."""
+
+    kind: Kind = "live"
+
+    def __init__(self, inner: Host, job: JobProcess, python_chosen: bool = False) -> None:
+        self.inner = inner
+        self.job = job
+        self.python_chosen = python_chosen
+        self.origin = inner.origin
+
+    def available(self) -> tuple[str, ...]:
+        return (STATUS,)
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        own = [one for one in questions if not one.startswith("open ") and not one.endswith(" again")]
+        if self.job.python is None and not self.python_chosen:
+            own = [one for one in own if not one.startswith("python ")]
+        self.inner.prefetch(self._translated(one) for one in own)
+
+    def ask(self, question: str) -> Answer:
+        verb = question.split(" ", 1)[0]
+        if verb == "python" and not self.python_chosen and self.job.python is None:
+            return Answer(question, "failed", note=self.job.no_python)
+        if verb == "open":
+            return self._open(question)
+        if question.endswith(" again"):
+            time.sleep(PAUSE_S)
+        translated = self._translated(question)
+        answer = replace(self.inner.ask(translated), question=question)
+        if answer.data and translated != question and self.job.started and _started(self.job.pid) != self.job.started:
+            return Answer(question, "absent")  # it has ended, and its number may be another's
+        if not answer.ok:
+            return answer
+        if question == f"read {JOB}/environ":
+            return replace(answer, data=as_lines(answer.data))
+        if question == f"read {JOB}/cmdline":
+            return replace(answer, data=as_command(answer.data))
+        if verb == "list":
+            return replace(answer, data="\n".join(map(self._back, answer.text.splitlines())).encode())
+        return replace(answer, data=self._back(answer.text).encode()) if verb == "link" else answer
+
+    def _translated(self, question: str) -> str:
+        verb, _, rest = question.partition(" ")
+        if rest == JOB or rest.startswith((f"{JOB}/", f"{JOB} ")):
+            return f"{verb} /proc/{self.job.pid}{rest[len(JOB) :]}"
+        if self.job.same_mounts or verb not in _OF_FILES or not rest.startswith("/"):
+            return question
+        return question if rest.startswith(("/proc/", "/sys/")) else f"{verb} /proc/{self.job.pid}/root{rest}"
+
+    def _back(self, path: str) -> str:
+        folder = f"/proc/{self.job.pid}"
+        if not self.job.same_mounts and path.startswith(f"{folder}/root/"):
+            return path[len(folder) + 5 :]
+        return JOB + path[len(folder) :] if path.startswith(f"{folder}/") else path
+
+    def _open(self, question: str) -> Answer:
+        """Open a device node with the job's rights: its groups may be older than those of this shell."""
+        from rocdoctor.host.live.device_nodes import open_as
+
+        job, translated = self.job, self._translated(question)
+        if os.geteuid() == job.uid and frozenset([*os.getgroups(), os.getegid()]) == job.groups:
+            return replace(self.inner.ask(translated), question=question)
+        if os.geteuid() == 0:
+            path = translated.partition(" ")[2]
+            return open_as(question, path, job.uid, job.gid, sorted(job.groups))
+        return Answer(question, "failed", note="this shell has other rights than the job, so nothing was tried")
+
+
+def as_lines(data: bytes) -> bytes:
+    """NUL-separated variables as lines, in the form of the question ``env``."""
+    entries = [entry.replace(b"\\", b"\\\\").replace(b"\n", b"\\n") for entry in data.split(b"\0")]
+    return b"\n".join(entry for entry in entries if b"=" in entry)
+
+
+def as_command(data: bytes) -> bytes:
+    """NUL-separated arguments as one command line."""
+    words = data.rstrip(b"\0").decode("utf-8", errors="replace").split("\0")
+    return shlex.join(words).replace("\n", " ").encode()

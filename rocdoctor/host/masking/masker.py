@@ -1,0 +1,227 @@
+"""Masking at the host boundary: secrets and identities leave every answer before anything else sees it.
+
+One ``Masker`` lives as long as one run. It replaces consistently (the same host is ``host-1`` in every answer) and
+keeps form and relations, so that the parsers read masked text as they read the original. Masking is deterministic for
+the same answers in the same order, and masking twice changes nothing. No input makes it raise.
+
+Captures repeat themselves (eight equal GPUs, hundreds of equal files), so each different line is masked once and kept.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+
+from rocdoctor.host.masking.blocks import mask_blocks
+from rocdoctor.host.masking.encoded import KnownValues, mask_coded, mask_spelled
+from rocdoctor.host.masking.ids import (
+    Pseudonyms,
+    bare_numbers,
+    mask_bare_numbers,
+    mask_ids,
+    mask_whole_answer,
+    serial_question,
+)
+from rocdoctor.host.masking.names import Names
+from rocdoctor.host.masking.needs_masking import is_plain
+from rocdoctor.host.masking.network import mask_net
+from rocdoctor.host.masking.rules import DROPPED, VALUE_TOKEN, load_tables
+from rocdoctor.host.masking.secrets import mask_secrets
+from rocdoctor.host.masking.values import placeholder, secret_name
+from rocdoctor.model.lazy_re import regex
+
+_HOST_QUESTION = regex(
+    r"(?:read /etc/hostname|read /proc/sys/kernel/hostname|run (?:hostname|uname -n)\b.{0,400}(?!.))\s*\Z"
+)
+_PASSWD_LINE = regex(r"(?P<name>[A-Za-z_][\w.-]{0,40}):[^:]*:(?P<uid>\d{1,10}):[^:]*:(?P<gecos>[^:]*):")
+_FIRST_PERSON_UID = 1000
+_NOBODY_UID = 65534
+_MOST_LINES = 400_000
+_MOST_PASSES = 4
+_SLAB = 10_000
+MOST_TOLD = 30_000
+# What logs may well tell of thousands of times.
+_MANY = frozenset(("ip", "ipv6", "ipv6-network", "ip-in-gid", "uuid", "device-id", "serial", "variable"))
+
+
+class Masker:
+    """The consistent replacement of secrets and identities for one run; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._tables = load_tables()
+        self._pseudonyms = Pseudonyms()
+        self._names = Names(self._tables, self._pseudonyms)
+        self._values = KnownValues()
+        self._lines: dict[str, str] = {}
+        self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
+        self.numbered: set[str] = set()  # questions whose answers hold numbers that may turn out to be ids
+        self._grown = 0  # grows with every secret value that is masked everywhere from then on
+        self._of_lines = 0
+        self._lock = threading.Lock()
+
+    def learn(
+        self,
+        hostname: str | None = None,
+        user: str | None = None,
+        home: str | None = None,
+        domain: str | None = None,
+        passwd: str | None = None,
+        extra_users: Iterable[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Primes identities and secrets, so that they are replaced from the first answer on.
+
+        ``passwd`` is text in the format of /etc/passwd: accounts of people (uid 1000 and above) are learned. ``env``
+        is an environment: values of secret-like names are found wherever they stand.
+        """
+        with self._lock:
+            before = (self.learned(), self._names.users())
+            self._names.learn_host(hostname)
+            self._names.learn_domain(domain)
+            self._names.learn_user(user, home)
+            for name in extra_users:
+                self._names.learn_user(name)
+            for line in (passwd or "").splitlines()[:10000]:
+                match = _PASSWD_LINE.match(line)
+                if match and _FIRST_PERSON_UID <= int(match["uid"]) != _NOBODY_UID:
+                    self._names.learn_user(match["name"])
+            for name, value in (env or {}).items():
+                if secret_name(name) and not placeholder(value):
+                    self._learn_value(value, sure=True)
+            if (self.learned(), self._names.users()) != before:
+                self._lines.clear()
+
+    def mask_text(self, text: str, question: str = "") -> str:
+        """The answer without secrets and identities; ``question`` helps where a file holds one bare value."""
+        if not text:
+            return text
+        with self._lock:
+            if question and _HOST_QUESTION.search(question):
+                self._names.learn_host(text.strip().split("\n", 1)[0])
+            return self._mask(text, question)
+
+    def mask_env(self, pairs: Mapping[str, str]) -> dict[str, str]:
+        """The environment with every name, and values only for listed names (others ``<dropped>``), masked.
+
+        The user and host that it tells are learned first, so that they are masked wherever they stand.
+        """
+        with self._lock:
+            for name in ("USER", "LOGNAME", "SUDO_USER", "USERNAME", "SLURM_JOB_USER"):
+                self._names.learn_user(pairs.get(name))
+            self._names.learn_user(pairs.get("HOME", "").rstrip("/").rpartition("/")[2])
+            self._names.learn_host(pairs.get("HOSTNAME") or pairs.get("HOST"))
+        return {name: self._env_value(name, value) for name, value in pairs.items()}
+
+    def mask_question(self, question: str) -> str:
+        """The question without identities (``read ~/.bashrc``); the part that names a device or file class stays."""
+        return self.mask_text(question)
+
+    def counts(self) -> dict[str, int]:
+        """Class (``host``, ``ip``, ``github-token``, ...) -> number of replacements made; repeated lines count once."""
+        with self._lock:
+            return dict(sorted(self._pseudonyms.totals.items()))
+
+    def distinct(self) -> dict[str, int]:
+        """Class -> number of different values that were replaced."""
+        with self._lock:
+            return dict(sorted(self._pseudonyms.distinct().items()))
+
+    def _mask(self, text: str, question: str) -> str:
+        if self.learned() != self._of_lines:
+            self._lines.clear()
+            self._of_lines = self.learned()
+        if text in self._lines:
+            masked = self._lines[text]
+            if masked not in self._numbered:
+                return masked
+            self.numbered.add(question)
+        if is_plain(text) and not serial_question(question):
+            return self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
+        if len(text) <= 200:
+            text = mask_whole_answer(text, self._pseudonyms, question)
+        text = mask_blocks(text, self._tables, self._note)
+        text = self._names.mask_columns(text)
+        lines = text.split("\n")
+        for _ in range(_MOST_PASSES):
+            missing = [line for line in lines if line not in self._lines]
+            if not missing:
+                break
+            self._mask_lines(list(dict.fromkeys(missing)))
+        known = self._lines
+        lines = [known.get(line, line) for line in lines]
+        if not self._numbered.isdisjoint(lines):
+            self.numbered.add(question)
+            lines = [mask_bare_numbers(one, self._pseudonyms) if one in self._numbered else one for one in lines]
+        return "\n".join(lines)
+
+    def _mask_lines(self, fresh: list[str]) -> None:
+        """Masks lines, each different from the others, and keeps what they become.
+
+        What hides more names and secrets than any machine tells is not worth its time: the rest of it is not kept.
+        """
+        before = self._told()
+        for at in range(0, len(fresh), _SLAB):
+            if self._told() - before > MOST_TOLD:
+                self._lines.update(dict.fromkeys(fresh[at:], VALUE_TOKEN))
+                break
+            self._mask_slab(fresh[at : at + _SLAB])
+
+    def _told(self) -> int:
+        """How many different people, machines and secrets were replaced."""
+        return sum(number for cls, number in self._pseudonyms.distinct().items() if cls not in _MANY)
+
+    def _mask_slab(self, fresh: list[str]) -> None:
+        text = "\n".join(fresh)
+        learned = self.learned()
+        present = self._tables.words_in(text.lower())
+        text = mask_secrets(text, self._tables, self._note, present)
+        text = mask_coded(text, self._tables, self._pseudonyms.note)
+        text = mask_spelled(text, self._tables, self._note)
+        text = self._values.mask(text, self._pseudonyms.note)
+        text = mask_ids(text, self._pseudonyms)
+        text = self._names.mask(text, present)
+        text = mask_net(text, self._pseudonyms)
+        masked = text.split("\n")
+        if len(masked) != len(fresh):  # no rule reaches over a line end; should one ever, nothing may slip through
+            masked = [VALUE_TOKEN] * len(fresh)
+        if len(self._lines) > _MOST_LINES or self.learned() != learned:
+            self._lines.clear()  # what was masked before may hold what is known only now
+        self._lines.update(zip(fresh, masked, strict=True))
+        self._lines.update(zip(masked, masked, strict=True))  # masking it again changes nothing
+        self._of_lines = self.learned()
+        for at in bare_numbers(text):
+            end = text.find("\n", at)
+            self._numbered.add(text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)])
+
+    def learned(self) -> int:
+        """Grows with each name and value that is masked wherever it stands from then on."""
+        return self._names.generation + self._grown
+
+    def _note(self, cls: str, value: str) -> None:
+        """Counts a secret, and remembers it where its form leaves no doubt."""
+        self._pseudonyms.note(cls, value)
+        self._learn_value(value)
+
+    def _learn_value(self, value: str, sure: bool = False) -> None:
+        self._grown += self._values.learn(value, sure)
+
+    def _env_value(self, name: str, value: str) -> str:
+        kind = self._tables.env_kind(name)
+        with self._lock:
+            if not value or value == DROPPED:
+                return value
+            if secret_name(name) and not placeholder(value):
+                self._learn_value(value, sure=True)
+            if kind == "dropped":
+                self._pseudonyms.note("variable", name)
+                return DROPPED
+            if secret_name(name) and not placeholder(value) and value != VALUE_TOKEN:
+                self._pseudonyms.note("secret-value", value)
+                return VALUE_TOKEN
+            if kind == "host":
+                value = self._names.host_value(value)
+            elif kind == "proxy" and "://" not in value:
+                value = self._names.proxy_value(value)
+            elif kind == "user":
+                value = self._names.user_value(value)
+            return self._mask(value, "")

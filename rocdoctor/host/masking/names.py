@@ -1,0 +1,428 @@
+"""Names of people and machines: learned ones everywhere, others where the place says what they are.
+
+A learned name that is also a word of the tools' output (``max``, ``render``) is replaced only in such places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from functools import lru_cache
+
+from rocdoctor.host.masking.ids import Pseudonyms, serial
+from rocdoctor.host.masking.paths import is_public, mask_hosts, mask_paths
+from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
+from rocdoctor.host.masking_columns import mask_columns
+from rocdoctor.model.lazy_re import regex
+
+# Names and addresses that tell nothing about a person or a site.
+_KEPT_HOSTS = {"localhost", "localhost.localdomain", "localhost6", "none", "null", "unknown", "any", "hostname", "n/a"}
+_KEPT_USERS = {
+    "root",
+    "linuxbrew",
+    "nobody",
+    "name",
+    "user",
+    "username",
+    "you",
+    "public",
+    "default",
+    "all users",
+    "$user",
+}
+# Accounts that packages make: they name a service, not a person, and tell which groups it may use.
+SERVICES = frozenset((
+    "root", "daemon", "bin", "sys", "sync", "mail", "www-data", "nobody", "syslog", "messagebus", "systemd-network",
+    "systemd-resolve", "pulse", "gdm", "sddm", "lightdm", "colord", "munge", "slurm", "libvirt-qemu", "qemu",
+    "docker", "postgres", "mysql", "ollama", "jellyfin", "plex", "boinc", "xrdp", "telegraf", "prometheus",
+    "node_exporter", "systemd-timesync", "systemd-coredump", "systemd-oom", "polkitd", "rtkit", "avahi", "cups",
+    "sshd", "dbus", "chrony", "ntp", "rpc", "rpcuser", "statd", "nfsnobody", "redis", "nginx", "apache", "tss",
+    "uuidd", "dnsmasq", "usbmux", "geoclue", "nvidia-persistenced", "render", "video", "kernoops", "whoopsie", "_apt",
+    "lp", "man", "games", "news", "backup", "operator", "ftp", "adm", "nogroup", "unset", "reboot", "runlevel",
+    "shutdown", "system", "gdm3", "flatpak", "saned",
+))  # fmt: skip
+# What jobs, partitions and queues are called everywhere.
+_USUAL = frozenset(
+    (
+        "normal",
+        "batch",
+        "extern",
+        "interactive",
+        "bash",
+        "sh",
+        "long",
+        "short",
+        "standard",
+        "wrap",
+        "express",
+        "all",
+        "none",
+    )
+)
+_BUILDERS = {"buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"}
+# Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
+_SHAPED = regex(
+    r"gfx\w+|(?:mlx5|eth|ib|en|wl|card|renderd|node|cpu|gpu|nvidia|hfi1|bnxt|cxi|hsn|lo)[\d_]*|0x\w+|[\d._-]+|[a-f]+|"
+    r"(?:mi|rx|rtx|gtx|w|v|a|h|b|gb|gh|t|l|p|k)\d+\w{0,4}|"
+    r"(?:rocm|cuda|ubuntu|python|torch|debian|rhel|sles|amdgpu|epyc|xeon|radeon|instinct|navi|vega)[\w.]*"
+)
+_TOKEN = regex(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|masked-.*|<.*|~.*", re.IGNORECASE)
+
+_HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
+_STAMP = r"^(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?|\d{4}-\d\d-\d\d[T ][\d:.,+-]{8,24}Z?) "
+_USER_PLACES = (
+    (
+        regex(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
+        "user",
+    ),
+    (regex(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),
+    (
+        regex(r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )(?P<s>[a-z_][\w-]{0,40})"),
+        "ser",
+    ),
+)
+_SSID = regex(
+    r"(?P<k>(?<![A-Za-z])e?ssid[\"']?[ \t]{0,4}[:=][ \t]{0,4})(?P<q>[\"']?)(?P<s>[^\n\"',;]{1,64})", re.IGNORECASE
+)
+_USER_AT_HOST = regex(
+    r"(?:(?<=[\s\[('\"=,])|^)(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][A-Za-z0-9.-]{0,80})"
+    r"(?=:[~/]|[ \]]*[~/][^\n]{0,80}[$#%>]|\)|[$#]\s|[ ][^\s\]\[]{1,60}\][$#%])",
+    re.MULTILINE,
+)
+_SSH = regex(
+    r"(?P<k>\b(?:ssh|scp|rsync|sftp|mosh)\b[^\n|;&]{0,120}?[ \t])"
+    r"(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][\w.-]{0,80})"
+)
+# A place that holds a host name: (words that must occur in lower case, pattern with the groups k and s).
+_HOST_PLACES = tuple(
+    (word, regex(pattern, re.MULTILINE))
+    for word, pattern in (
+        ("hostname", rf"(?P<k>\b[Hh]ostname set to <?|[Hh]ostname:[ \t]{{0,8}}|\bHostName=)(?P<s>{_HOST})"),
+        ("hostname", rf"(?P<k>name=\"HostName\" value=\"|\bNode[Hh]ost[Nn]ame=|\bHOSTNAME=[\"']?)(?P<s>{_HOST})"),
+        ("linux ", r"(?P<k>^Linux )(?P<s>(?!version\b)[A-Za-z0-9][\w.-]{0,80})(?= \d+\.\d+[^\n]{0,200}#\d)"),
+        ("nccl", rf"(?P<k>(?<![\w.:/-]))(?P<s>{_HOST})(?=:\d{{1,8}}:\d{{1,8}} \[\d)"),
+        ("_addr", rf"(?P<k>\bMASTER_ADDR=[\"']?)(?P<s>{_HOST})"),
+        (
+            "node",
+            r"(?P<k>\bSLURM\w{0,8}_(?:JOB_)?NODE(?:LIST|NAME)=[\"']?|\bNode(?:Name|Addr)=)(?P<s>[A-Za-z][\w.-]{0,80})",
+        ),
+        ("master", rf"(?P<k>--(?:master[-_]addr|rdzv[-_]endpoint)[= ])(?P<s>{_HOST})"),
+        ("endpoint", rf"(?P<k>--rdzv[-_]endpoint[= ])(?P<s>{_HOST})"),
+        ("]:", rf"(?P<k>(?:connect(?:ed|ing)?|listen(?:ing)?|host|socket)[^\n\[]{{0,60}}\[)(?P<s>{_HOST})(?=\]:\d)"),
+        (
+            " kernel:",
+            rf"(?P<k>{_STAMP})(?P<s>{_HOST})(?= kernel: )",
+        ),
+        ("ip-", r"(?P<k>)(?P<s>(?<![\w.-])ip(?:-\d{1,3}){4}(?:\.[a-z][a-z0-9-]{0,30}){0,4})(?![\w-])"),
+        (
+            ".cluster.local",
+            r"(?P<k>)(?P<s>(?<![\w.-])[A-Za-z0-9][A-Za-z0-9-]{0,60}(?:\.[a-z0-9-]{1,60}){1,5}\.cluster\.local)\b(?![.(])",
+        ),
+        (
+            ".internal",
+            r"(?P<k>)(?P<s>(?<![\w.-])[A-Za-z0-9][A-Za-z0-9-]{0,60}(?:\.[a-z0-9-]{1,60}){1,5}\.internal)\b(?![.(])",
+        ),
+    )
+)
+_SYSLOG_HOST = regex(
+    rf"(?P<k>{_STAMP})(?P<s>(?!kernel:){_HOST})(?= [\w./@-]{{1,40}}(?:\(\w{{1,40}}\))?(?:\[\d+\])?: )",
+    re.MULTILINE,
+)
+
+
+_MOST_NAMES = 2000
+_FEW_NAMES = 40
+_WORD = regex(r"[a-z0-9]+")
+
+
+@lru_cache(maxsize=256)
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    """An expression for learned names; the longest wins: "alice-laptop" is a host before "alice" is a user.
+
+    A short name has to stand alone: "bob_size" is more likely a term than a person.
+    """
+    long = _tree([name for name in names if len(name) >= 4])
+    short = _tree([name for name in names if len(name) < 4])
+    parts = [rf"(?<![A-Za-z0-9])(?:{long})(?![A-Za-z0-9])"] if long else []
+    parts += [rf"(?<![\w-])(?:{short})(?![\w-])"] if short else []
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def _tree(names: list[str]) -> str:
+    """An expression for any of the names, the longest that fits: common beginnings are tried once, however many."""
+    if not names:
+        return ""
+    after: dict[str, list[str]] = {}
+    for name in sorted(names):
+        if name:
+            after.setdefault(name[0], []).append(name[1:])
+    branches = "|".join(re.escape(sign) + _tree(rest) for sign, rest in after.items())
+    if not branches:
+        return ""
+    return f"(?:{branches})" + ("?" if "" in names else "")
+
+
+_PLACED = regex(r"(?<![^+(])[A-Za-z][\w.-]{0,100}")  # hosts in "a/0*8+b/0*8", "(a:ncpus=8)+(b:ncpus=8)"
+_COMPRESSED = regex(r"(?<![\w.-])([A-Za-z][\w.-]{0,60})\[([\d,-]{1,200})\]([\w.-]{0,60})")
+_MOST_NUMBERS = 64
+
+
+def _numbers(ranges: str) -> list[str]:
+    """The first numbers of ``01-04,7`` as they are written."""
+    found: list[str] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (last or first).isdigit() and len(last or first) <= 9:
+            many = range(int(first), min(int(last or first), int(first) + _MOST_NUMBERS) + 1)
+            found += [str(number).zfill(len(first)) for number in many]
+    return found[:_MOST_NUMBERS]
+
+
+class Names:
+    """What the run has learned about people and machines; not thread-safe on its own."""
+
+    def __init__(self, tables: MaskingTables, pseudonyms: Pseudonyms) -> None:
+        self._common = tables.common_words
+        self._folders = tables.folders | tables.common_words
+        self._columns = tables.columns
+        self._beside = tables.beside
+        self._public = tables.public_domains
+        self._accounts = tables.public_accounts
+        self._places = tables.places
+        self._places_of = tables.places_of
+        self._by_kind: dict[str, Callable[[str], str]] = {
+            "user": self._found_user,
+            "hosts": self._found_hosts,
+            "words": self._words,
+            "person": lambda value: value if value.lower() in self._folders else self._found_user(value),
+            "account": self._account,
+            "placed": lambda value: _PLACED.sub(lambda match: self._found_host(match.group()), value),
+            "proxy": self.proxy_value,
+            "ssid": self._network,
+            "serial": lambda value: serial(value, pseudonyms),
+        }
+        self._pseudonyms = pseudonyms
+        self._bare: dict[str, str] = {}
+        self.generation = 0  # grows with every name that is masked everywhere from then on
+        self._home: re.Pattern[str] | None = None
+        self._home_path = ""
+        self._user_names: set[str] = set()
+
+    def learn_host(self, name: str | None) -> None:
+        """A host name, short or full; the domain of a full one is learned too."""
+        if not name or not (name := name.strip().lower().rstrip(".")) or name in _KEPT_HOSTS or _TOKEN.fullmatch(name):
+            return
+        short, _, domain = name.partition(".")
+        if _SHAPED.fullmatch(name) or name.startswith("localhost"):
+            return
+        self._host_token(short, count=False)
+        if self._is_bare(short):
+            self._add(short, "host")
+        self.learn_domain(domain)
+
+    def learn_domain(self, name: str | None) -> None:
+        if name and "." in name and not name.startswith(("localdomain", "(none)")) and not _TOKEN.fullmatch(name):
+            low = name.strip().lower().strip(".")
+            self._pseudonyms.number("domain", low, count=False)
+            self._add(low, "domain")
+
+    def learn_user(self, name: str | None, home: str | None = None) -> None:
+        """A user name and, for the user of the run, the home directory that becomes ``~``."""
+        name = (name or "").strip()
+        if home and "\n" not in home and home.rstrip("/") not in ("", "/root", "/home", "~") and home.startswith("/"):
+            self._home_path = home.rstrip("/")
+            self._home = re.compile(rf"(?<![\w.~/-]){re.escape(home.rstrip('/'))}(?![\w.-])")
+        if not name or name.lower() in _KEPT_USERS or _TOKEN.fullmatch(name) or len(name) > 60:
+            return
+        self._user_names.add(name.lower())
+        self._user_token(name, count=False)
+        if self._is_bare(name.lower()):
+            self._add(name.lower(), "user")
+
+    def users(self) -> tuple[int, str]:
+        """What is known of users: how many names, and the home folder; texts are masked otherwise once that grows."""
+        return len(self._user_names), self._home_path
+
+    def mask(self, text: str, present: Collection[str]) -> str:
+        """The text with home paths and names replaced; ``present`` are the words of places that may occur in it."""
+        if self._home is not None and self._home_path in text:
+            text = self._home.sub(self._home_token, text)
+        low = text.lower()
+        text = mask_paths(text, low, self._user_token, self._found_user, self._folders)
+        if "user" in low or "/media/" in low or "logname" in low:
+            for pattern, _ in _USER_PLACES:
+                text = pattern.sub(lambda m: m["k"] + self._found_user(m["s"]), text)
+        if "ssid" in low:
+            text = _SSID.sub(self._ssid, text)
+        if "@" in text:
+            text = _USER_AT_HOST.sub(self._at, text)
+            text = _SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)
+        for word, pattern in _HOST_PLACES:
+            if word in low:
+                text = pattern.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+        if ": " in text:
+            text = _SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+        numbers = {number for word in present for number in self._places_of.get(word, ())}
+        for number in sorted(numbers):
+            place = self._places[number]
+            text = self._mask_place(place, text, [word for word in place.words if word in present])
+        text = mask_hosts(text, low, self._found_host, self._public, self._common)
+        return self.mask_bare(text)
+
+    def mask_columns(self, text: str) -> str:
+        """The text with the people and machines of tables replaced whose first line tells what their columns hold."""
+        return mask_columns(text, self._columns, self._beside, self._folders, self._in_column)
+
+    def _in_column(self, kind: str, value: str) -> str:
+        name = value.rstrip("+*")
+        low = name.lower()
+        if kind == "hosts":
+            return self._found_hosts(value)
+        if kind == "job":
+            known = any(word in self._folders for word in re.findall(r"[a-z]+", low)) or low in _USUAL
+            return value if known or low in SERVICES or _SHAPED.fullmatch(low) else self._user_token(name)
+        if value != name:  # cut off
+            service = any(one.startswith(low) for one in SERVICES)
+            return value if service or value[-1] == "*" else self._user_token(name) + "+"
+        return self._found_user(value)
+
+    def _mask_place(self, place: PlaceRule, text: str, words: list[str]) -> str:
+        replaced = self._by_kind[place.kind]
+        return sub_lines(place.pattern, lambda match: match["k"] + replaced(match["s"]), text, words)
+
+    def mask_plain(self, text: str) -> str:
+        """The text with learned names and the home path replaced, where nothing else tells of a person or a host."""
+        if self._home is not None and self._home_path in text:
+            text = self._home.sub(self._home_token, text)
+        return self.mask_bare(text)
+
+    def host_value(self, value: str) -> str:
+        """The value of a variable that names machines: a host, a list, or a compressed list such as n[01-04]."""
+        return re.sub(r"(?:(?<=^)|(?<=[,\s]))[A-Za-z][^,\s:\[\]]{0,120}", lambda m: self._host_token(m.group()), value)
+
+    def proxy_value(self, value: str) -> str:
+        """The value of a proxy variable without a scheme: hosts and domains with ports, or a list of them."""
+        return re.sub(
+            r"(?:(?<=^)|(?<=[,\s]))(?:(?P<d>\*?\.)(?P<n>[A-Za-z][\w.-]{0,200})|(?P<h>[A-Za-z][\w.-]{0,200}))",
+            lambda m: f"{m['d']}{self._domain_token(m['n'])}" if m["n"] else self._found_host(m["h"]),
+            value,
+        )
+
+    def user_value(self, value: str) -> str:
+        return self._found_user(value) if value else value
+
+    def _is_bare(self, name: str) -> bool:
+        return len(name) >= 3 and name not in self._common and not _SHAPED.fullmatch(name)
+
+    def _add(self, name: str, cls: str) -> None:
+        if name in self._bare:
+            return
+        if len(self._bare) < _MOST_NAMES and "\n" not in name:
+            self._bare[name] = cls
+            self.generation += 1
+
+    def mask_bare(self, text: str) -> str:
+        """The text with learned names replaced: only those that occur are looked for with an expression."""
+        low = text.lower()
+        if len(self._bare) > _FEW_NAMES:
+            words = set(_WORD.findall(low))
+            present = [name for name in self._bare if (first := _WORD.match(name)) is None or first[0] in words]
+        else:
+            present = [name for name in self._bare if name in low]
+        return _any_of(frozenset(present)).sub(self._bare_token, text) if present else text
+
+    def _bare_token(self, match: re.Match[str]) -> str:
+        value = match.group()
+        cls = self._bare.get(value.lower())
+        if cls == "host":
+            return self._host_token(value)
+        if cls == "user":
+            # An attribute or a module (torch.optim.adam) is no person.
+            before = match.string[max(0, match.start() - 2) : match.start()]
+            return value if before[1:] == "." and before[0].isalnum() else self._user_token(value)
+        return f"domain-{self._pseudonyms.number('domain', value.lower())}"
+
+    def _home_token(self, match: re.Match[str]) -> str:
+        self._pseudonyms.note("home", match.group())
+        return "~"
+
+    def _user_token(self, value: str, count: bool = True) -> str:
+        if value.lower() in _KEPT_USERS or _TOKEN.fullmatch(value):
+            return value
+        return f"user-{self._pseudonyms.number('user', value.lower(), count)}"
+
+    def _found_user(self, value: str) -> str:
+        """A name that its place says is a person; unless it is a word of the tools, it is masked everywhere then."""
+        low = value.lower()
+        if low in SERVICES or value.isdigit():
+            return value
+        if len(low) >= 4 and low not in _KEPT_USERS and not _TOKEN.fullmatch(value) and self._is_bare(low):
+            self._add(low, "user")
+        return self._user_token(value)
+
+    def _found_hosts(self, value: str) -> str:
+        """Hosts in a list, also a compressed one with counts: ``a:8,b:8``, ``n[01-04],fat7``."""
+        for stem, ranges, rest in _COMPRESSED.findall(value):
+            if len(stem) > 2 and not _TOKEN.fullmatch(stem):
+                for number in _numbers(ranges):
+                    self._found_host(f"{stem}{number}{rest}")
+        return re.sub(r"(?:(?<=^)|(?<=,))[A-Za-z][^,\s:\[\]]{0,200}", lambda m: self._found_host(m.group()), value)
+
+    def _words(self, value: str) -> str:
+        """Words that are somebody's or something's name as a whole, spaces and all."""
+        name = value.strip()
+        if not name or _TOKEN.fullmatch(name) or name.lower() in _KEPT_USERS or name.lower() in SERVICES:
+            return value
+        return value.replace(name, self._user_token(name))
+
+    def _account(self, value: str) -> str:
+        """An account of a public service, unless everybody knows it; it need not be a name of this machine."""
+        return value if value.lower() in self._accounts or value.lower() in SERVICES else self._user_token(value)
+
+    def _domain_token(self, value: str) -> str:
+        if is_public(value.lower(), self._public) or _TOKEN.fullmatch(value) or value.lower() in _KEPT_HOSTS:
+            return value
+        return f"domain-{self._pseudonyms.number('domain', value.lower())}"
+
+    def _at(self, match: re.Match[str]) -> str:
+        # A distributor's build account in the kernel version string stays, host and all.
+        if match["u"] in _BUILDERS:
+            return match.group()
+        return f"{self._user_token(match['u'])}@{self._host_token(match['h'])}"
+
+    def _found_host(self, value: str) -> str:
+        """A name that its place says is a host; an unmistakable one is masked everywhere from here on."""
+        if _TOKEN.fullmatch(value):
+            return value
+        short, _, domain = value.lower().partition(".")
+        if is_public(value.lower(), self._public):
+            return value
+        if "." in domain and not domain.replace(".", "").isdigit() and not _TOKEN.fullmatch(domain):
+            self._add(domain, "domain")
+        telling = "-" in short or any(char.isdigit() for char in short)
+        if len(short) >= 4 and telling and self._is_bare(short):
+            self._add(short, "host")
+        return self._host_token(value)
+
+    def _ssid(self, match: re.Match[str]) -> str:
+        return f"{match['k']}{match['q']}{self._network(match['s'])}"
+
+    def _network(self, value: str) -> str:
+        """The name of a wireless network."""
+        name = value.strip()
+        if re.match(r"(?i)(?:ssid-\d+\b|masked-|(?:off/any|any|off|none|null|--|hidden|<.*|\d{1,2}|)\Z)", name):
+            return value
+        return f"ssid-{self._pseudonyms.number('ssid', name)}{value[len(value.rstrip()) :]}"
+
+    def _login(self, value: str) -> str:
+        return value if value == "git" else self._user_token(value)
+
+    def _host_token(self, value: str, count: bool = True) -> str:
+        low = value.lower().rstrip(".")
+        if low in _KEPT_HOSTS or _TOKEN.fullmatch(value) or re.fullmatch(r"[\d.:]+|lists\..*|localhost.*", low):
+            return value
+        short, _, domain = low.partition(".")
+        token = f"host-{self._pseudonyms.number('host', short, count)}"
+        if domain and not _TOKEN.fullmatch(domain):
+            return f"{token}.domain-{self._pseudonyms.number('domain', domain, count)}"
+        return f"{token}.{domain}" if domain else token

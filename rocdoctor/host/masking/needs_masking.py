@@ -1,0 +1,69 @@
+"""Texts that need no masking at all, told at a glance: most answers are a number or a path under /sys.
+
+A text is plain when nothing in it could begin a secret or an identity. It is cheap to ask and never wrong to say no.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rocdoctor.host.masking.paths import WORDS as PATH_WORDS
+from rocdoctor.host.masking.rules import load_tables
+from rocdoctor.model.lazy_re import regex
+
+_LONGEST = 300
+# Four numbers, pairs of digits, long runs, capitals (as all codes have), and signs that join names and addresses.
+_NOTABLE = regex(
+    r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|[A-Z@\\%$~]|[^\x00-\x7f]"
+)
+# Words that any step of masking looks for, beyond those of the tables.
+_WORDS = (
+    "://", "</", "unique", "hive_", "hive id", "guid", "uuid", "serial", "pdi", "machine", "boot_id", "boot-id",
+    "bootid", "boot id",
+    "invocation", "/journal", "asset", "service_tag", "service tag", "servicetag", "s/n", "wwn-", "eui.",
+    "naa.", "nvme.", "/by-", "/home/", "/users/", "user=", "for user", "/media/", "logname", "hostname", "linux ",
+    "nccl ", "_addr", "-addr", "nodelist", "nodename", "nodeaddr", "nodehost", "endpoint", "]:", "kernel:", "ip-",
+    ".cluster", ".internal", "ssid", "enx", "wlx", "wwx", "gpu-", "mig-", "ssh", "scp ", "rsync", "sftp", "mosh",
+    "-----",
+)  # fmt: skip
+
+
+_DIGITS = str.maketrans("123456789", "000000000")
+
+
+@lru_cache(maxsize=1)
+def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str], frozenset[str]]:
+    """Words of up to three signs, of four, of five, and the beginnings of longer ones; digits are made equal."""
+    tables = load_tables()
+    words = {
+        *(literal for literal, _ in tables.literals + tables.span_literals),
+        *tables.stems,
+        *_WORDS,
+        *PATH_WORDS,
+    }
+    words.update(word for place in tables.places for word in place.words)
+    words = {word.translate(_DIGITS) for word in words}
+    short = tuple(sorted(word for word in words if len(word) <= 3))
+    of_four, of_five = (frozenset(word for word in words if len(word) == size) for size in (4, 5))
+    return short, of_four, of_five, frozenset(word[:6] for word in words if len(word) > 5)
+
+
+def is_plain(text: str) -> bool:
+    """Whether no step of masking but that of learned names and values could change the text."""
+    return len(text) <= _LONGEST and _plain_shape(text.translate(_DIGITS))
+
+
+@lru_cache(maxsize=4096)
+def _plain_shape(text: str) -> bool:
+    """Whether a text is plain whatever its digits are: captures have few shapes and many numbers."""
+    if _NOTABLE.search(text):
+        return False
+    short, of_four, of_five, of_six = _words()
+    if any(word in text for word in short):
+        return False
+    places = range(len(text) - 3)
+    return (
+        of_four.isdisjoint([text[at : at + 4] for at in places])
+        and of_five.isdisjoint([text[at : at + 5] for at in places])
+        and of_six.isdisjoint([text[at : at + 6] for at in places])
+    )

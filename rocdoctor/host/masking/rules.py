@@ -1,0 +1,255 @@
+"""The masking tables, loaded once: the variable allow-list, common words, names and patterns of secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+from rocdoctor.knowledge.load import load_table
+from rocdoctor.model.lazy_re import regex
+
+EnvKind = Literal["plain", "host", "proxy", "user", "dropped"]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRule:
+    """One format of a secret: tried where one of ``literals`` (lower case) occurs; ``s`` is the group to replace.
+
+    ``span``: it may reach over line ends. ``random``: only for a value that nobody would write by hand.
+    """
+
+    id: str
+    literals: tuple[str, ...]
+    expression: str
+    span: bool
+    random: bool
+    examples: tuple[str, ...]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled when it is first needed: most texts hold no secret, and compiling takes 0.1 s."""
+        return _compiled(self.expression)
+
+    @property
+    def token(self) -> str:
+        return f"masked-{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRule:
+    """A place that tells what a name is (group ``s``): tried where one of ``words`` (lower case) occurs."""
+
+    kind: str
+    words: tuple[str, ...]
+    expression: str
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled when it is first needed."""
+        return _compiled(f"(?m:{self.expression})")
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingTables:
+    """All tables: ``env_names`` maps a variable to what its value is, ``env_numbered`` are names that end in a number.
+    What is neither is dropped.
+
+    ``literals``: each literal with the number of its rule, so that a text is asked once for each; ``span_literals``
+    are those of rules that reach over line ends.
+    """
+
+    env_names: Mapping[str, EnvKind]
+    env_numbered: tuple[str, ...]
+    common_words: frozenset[str]
+    folders: frozenset[str]
+    public_domains: frozenset[str]
+    public_accounts: frozenset[str]
+    columns: Mapping[str, str]
+    beside: frozenset[str]
+    places: tuple[PlaceRule, ...]
+    places_of: Mapping[str, tuple[int, ...]]
+    secrets: tuple[SecretRule, ...]
+    literals: tuple[tuple[str, int], ...]
+    span_literals: tuple[tuple[str, int], ...]
+    span_words: tuple[str, ...]
+    always: tuple[int, ...]
+    words: Mapping[str, tuple[tuple[str, str], ...]]
+    keyword: re.Pattern[str]
+    stems: tuple[str, ...]
+    name_examples: tuple[str, ...]
+    inert: frozenset[str]
+
+    def env_kind(self, name: str) -> EnvKind:
+        """What to do with the value of a variable: keep as text, treat as a host or user name, or drop."""
+        kind = self.env_names.get(name)
+        if kind is not None:
+            return kind
+        stem = name.rstrip("0123456789")
+        return "plain" if stem != name and stem in self.env_numbered else "dropped"
+
+    def rules_for(self, text: str, span: bool, present: Collection[str] | None = None) -> list[SecretRule]:
+        """The rules of which a literal occurs in the text; ``present`` are the words in it, where they are known."""
+        literals = self.span_literals if span else self.literals
+        if present is None:
+            low = text.lower()
+            words = self.span_words if span else {literal for literal, _ in literals}
+            present = {word for word in words if word in low}
+            found = {number for literal, number in literals if literal in present} if present else set()
+        else:
+            found = {number for literal, number in literals if literal in present}
+        if not span:
+            found.update(self.always)
+        return [self.secrets[number] for number in sorted(found)]
+
+    def words_in(self, low: str) -> frozenset[str]:
+        """Which of the words of rules and places may occur in a text in lower case.
+
+        Hundreds are asked at once: only those whose first signs occur are searched. Long texts repeat themselves, so
+        their different lines are asked, with the digits made equal.
+        """
+        shapes = "\n".join(set(low.translate(_SHAPE).split("\n"))) if len(low) > _LONG else low.translate(_SHAPE)
+        beginnings = {shapes[at : at + _START] for at in range(len(shapes))}
+        found = [one for start in beginnings & self.words.keys() for one in self.words[start]]
+        return frozenset(word for word, shape in (*found, *self.words[""]) if shape in shapes)
+
+
+_LONG = 2000
+_START = 4
+_SHAPE = str.maketrans("123456789", "000000000")
+
+
+def _by_start(words: Iterable[str]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Words with their shapes by their first signs; those that are shorter under ""."""
+    found: dict[str, list[tuple[str, str]]] = {"": []}
+    for word in dict.fromkeys(words):
+        shape = word.translate(_SHAPE)
+        found.setdefault(shape[:_START] if len(shape) >= _START else "", []).append((word, shape))
+    return {start: tuple(rows) for start, rows in found.items()}
+
+
+DROPPED = "<dropped>"
+VALUE_TOKEN = "masked-value"
+PRIVATE_KEY_TOKEN = "masked-private-key"
+USERINFO_TOKEN = "masked-userinfo"
+CODED_TOKEN = "masked-coded-secret"
+
+
+def _names(value: Sequence[Any]) -> list[str]:
+    return [str(item) for item in value]
+
+
+@lru_cache(maxsize=1)
+def load_tables() -> MaskingTables:
+    """The tables of ``knowledge/tables/masking.yaml``."""
+    data = load_table("masking")
+    env = data["env"]
+    kinds: dict[str, EnvKind] = dict.fromkeys(_names(env["names"]), "plain")
+    kinds.update(dict.fromkeys((name for family in env["families"] for name in _names(family["names"])), "plain"))
+    kinds.update(dict.fromkeys(_names(env["host_values"]), "host"))
+    kinds.update(dict.fromkeys(_names(env["proxy_values"]), "proxy"))
+    kinds.update(dict.fromkeys(_names(env["user_values"]), "user"))
+    kinds.update(dict.fromkeys(_names(env["dropped"]), "dropped"))
+    rules = tuple(
+        SecretRule(
+            str(rule["id"]), tuple(_names(rule["literals"])), str(rule["pattern"]),
+            bool(rule.get("span")), bool(rule.get("random")), tuple(_names(rule["examples"])),
+        )
+        for rule in data["secrets"]
+    )  # fmt: skip
+    places = tuple(
+        PlaceRule(str(one["kind"]), tuple(_names(one["words"])), str(one["pattern"])) for one in data["places"]
+    )
+    places_of: dict[str, tuple[int, ...]] = {}
+    for number, place in enumerate(places):
+        for word in place.words:
+            places_of[word] = (*places_of.get(word, ()), number)
+    literals, span_literals = (
+        tuple((word, number) for number, rule in enumerate(rules) if rule.span is span for word in rule.literals)
+        for span in (False, True)
+    )
+    names = data["secret_names"]
+    groups = "|".join(f"(?P<{kind}>{'|'.join(names[kind])})" for kind in ("strong", "medium", "weak"))
+    inert = {rule.token for rule in rules} | {VALUE_TOKEN, PRIVATE_KEY_TOKEN, USERINFO_TOKEN, CODED_TOKEN, DROPPED}
+    return MaskingTables(
+        kinds, tuple(_names(env["numbered"])), frozenset(_names(data["common_words"])),
+        frozenset(_names(data["folders"])), frozenset(_names(data["public_domains"])),
+        frozenset(_names(data["public_accounts"])),
+        {str(name): kind for kind in ("user", "hosts", "job") for name in data["columns"][kind]},
+        frozenset(_names(data["columns"]["beside"])), places, places_of, rules, literals,
+        span_literals, tuple(dict.fromkeys(word for word, _ in span_literals)),
+        tuple(number for number, rule in enumerate(rules) if not rule.literals),
+        _by_start([*(word for word, _ in literals), *(word for place in places for word in place.words)]),
+        re.compile(groups, re.IGNORECASE | re.ASCII), tuple(_names(names["stems"])), tuple(_names(names["examples"])),
+        frozenset(inert),
+    )  # fmt: skip
+
+
+_FILL = {
+    "alnum": "a7Bq3XcV9mKe2TzR5pLw8YdN4sJh6GfU1o", "hex": "3fa91c7e5b08d264", "upper": "Q7WZ3KXJ9VB2MTR5",
+    "digits": "7301946258", "b64": "aGVs7bG8gd2+9ybGQhIFRoa/XMgaXMg",
+}  # fmt: skip
+_SLOT = regex(r"<(alnum|hex|upper|digits|b64):(\d{1,4})>")
+
+
+def example(text: str) -> tuple[str, list[str]]:
+    """An example of the tables with its slots filled, and what was filled in."""
+    filled: list[str] = []
+
+    def one(match: re.Match[str]) -> str:
+        signs, count = _FILL[match[1]], int(match[2])
+        filled.append((signs * (count // len(signs) + 1))[:count])
+        return filled[-1]
+
+    return _SLOT.sub(one, text), filled
+
+
+def lower(text: str) -> str:
+    """The text in lower case with every character at its place (a few letters become two in ``str.lower``)."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+
+
+def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Where the lines are that have one of the stems (in lower case): (start, end), in order, each line once.
+
+    Searching for plain words first and running an expression on these lines alone is ten times faster on kernel logs.
+    """
+    low = lower(text)
+    nexts = {stem: at for stem in stems if (at := low.find(stem)) >= 0}
+    while nexts:
+        first = min(nexts.values())
+        start = low.rfind("\n", 0, first) + 1
+        end = low.find("\n", first)
+        end = len(low) if end < 0 else end + 1
+        yield start, end
+        for stem, at in list(nexts.items()):
+            if at < end:
+                at = low.find(stem, end)
+                if at < 0:
+                    del nexts[stem]
+                else:
+                    nexts[stem] = at
+
+
+def sub_lines(
+    pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str, stems: Iterable[str]
+) -> str:
+    """``pattern.sub`` on the lines that have one of the stems."""
+    out: list[str] = []
+    position = 0
+    for start, end in line_spans(text, stems):
+        out.append(text[position:start])
+        out.append(pattern.sub(replace, text[start:end]))
+        position = end
+    if not out:
+        return text
+    out.append(text[position:])
+    return "".join(out)

@@ -1,0 +1,1 @@
+"""What several checks conclude from the facts, by subject."""

@@ -1,0 +1,1 @@
+"""Conclusions about GPUs: presence, access, visibility, health, overrides."""

@@ -1,0 +1,1 @@
+"""Conclusions about training jobs: logs, states, flight recorders, Slurm, smoke tests."""

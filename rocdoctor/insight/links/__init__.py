@@ -1,0 +1,1 @@
+"""Conclusions about links: PCIe paths, the fabric between GPUs, network interfaces."""

@@ -1,0 +1,1 @@
+"""Conclusions about software: the torch stack, ROCm installations, variables, module options."""

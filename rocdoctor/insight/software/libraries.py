@@ -1,0 +1,79 @@
+"""What shared libraries belong to: which component brings a library that the loader does not find.
+
+Names are the sonames that the projects publish; package names are those of Debian and Ubuntu, of AMD's repository
+(repo.radeon.com) or of PyPI.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from rocdoctor.model.lazy_re import regex
+
+Owner = Literal["rocm", "cuda", "driver", "torch", "system", "unknown"]
+
+# soname without version -> package (AMD's repository)
+_ROCM = {
+    "libamdhip64": "hip-runtime-amd", "libhsa-runtime64": "hsa-rocr", "libamd_comgr": "comgr",
+    "libhiprtc": "hip-runtime-amd",
+    "librocblas": "rocblas", "libhipblas": "hipblas", "libhipblaslt": "hipblaslt", "libMIOpen": "miopen-hip",
+    "librccl": "rccl", "librocfft": "rocfft", "libhipfft": "hipfft", "librocrand": "rocrand", "libhiprand": "hiprand",
+    "librocsparse": "rocsparse", "libhipsparse": "hipsparse", "libhipsparselt": "hipsparselt",
+    "librocsolver": "rocsolver",
+    "libhipsolver": "hipsolver", "libroctx64": "roctracer", "libroctracer64": "roctracer",
+    "librocm_smi64": "rocm-smi-lib",
+    "libamd_smi": "amd-smi-lib", "libhsakmt": "hsakmt-roct", "libmigraphx": "migraphx",
+    "librocprofiler64": "rocprofiler",
+    "librocm-core": "rocm-core", "librocprofiler-register": "rocprofiler-register",
+}  # fmt: skip
+_CUDA = {
+    "libcudart": "cuda-cudart", "libcublas": "libcublas", "libcublasLt": "libcublas", "libcufft": "libcufft",
+    "libcurand": "libcurand", "libcusolver": "libcusolver", "libcusparse": "libcusparse", "libnvrtc": "cuda-nvrtc",
+    "libcudnn": "nvidia-cudnn", "libcusparseLt": "nvidia-cusparselt", "libnccl": "nvidia-nccl",
+    "libcupti": "cuda-cupti",
+    "libnvToolsExt": "cuda-nvtx", "libnvJitLink": "libnvjitlink", "libnvinfer": "tensorrt", "libcufile": "libcufile",
+    "libcudnn_ops_infer": "nvidia-cudnn", "libcudnn_cnn_infer": "nvidia-cudnn", "libcudnn_ops": "nvidia-cudnn",
+    "libcudnn_cnn": "nvidia-cudnn", "libcudnn_adv_infer": "nvidia-cudnn", "libcudnn_cnn_train": "nvidia-cudnn",
+}  # fmt: skip
+_SYSTEM = {
+    "libnuma": "libnuma1", "libelf": "libelf1", "libtinfo": "libtinfo5 (ncurses-compat-libs on RHEL and Fedora)",
+    "libGL": "libgl1", "libgomp": "libgomp1", "libmpi": "openmpi (libopenmpi3)",
+    "libibverbs": "libibverbs1 (rdma-core)",
+    "libaio": "libaio1", "libdrm": "libdrm2", "libdrm_amdgpu": "libdrm-amdgpu1", "libstdc++": "libstdc++6",
+    "libopenblas": "libopenblas0", "libncurses": "libncurses5", "libpciaccess": "libpciaccess0", "libssl": "libssl",
+    "libcrypto": "libssl", "libjpeg": "libjpeg", "libsndfile": "libsndfile1", "libatomic": "libatomic1",
+    "libgfortran": "libgfortran5", "libcrypt": "libcrypt1 (libxcrypt-compat)", "libglib-2": "libglib2.0-0",
+    "libLLVM": "libllvm",
+    "librdmacm": "librdmacm1", "libnl-3": "libnl-3-200", "libc++": "libc++1", "libOpenCL": "ocl-icd-libopencl1",
+    "libsqlite3": "libsqlite3-0", "libzstd": "libzstd1", "libgthread-2": "libglib2.0-0", "libSM": "libsm6",
+    "libXext": "libxext6", "libXrender": "libxrender1", "libpng16": "libpng16-16", "libtbb": "libtbb12",
+}  # fmt: skip
+_TORCH = regex(r"lib(?:torch|c10|caffe2)\w{0,30}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library by its soname: ``stem`` without version, ``major`` as in the file name, owner and package."""
+
+    name: str
+    stem: str
+    major: str | None
+    owner: Owner
+    package: str | None
+
+
+def library(name: str) -> Library:
+    """What a file name such as ``librocblas.so.4`` belongs to; owner "unknown" where nothing is known."""
+    stem, _, version = name.partition(".so")
+    stem = re.sub(r"-[\d.]{3,12}\Z", "", stem)
+    major = version.lstrip(".") or None
+    if stem in ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler", "libnvidia-encode"):
+        return Library(name, stem, major, "driver", "the NVIDIA driver")
+    for owner, table in (("rocm", _ROCM), ("cuda", _CUDA), ("system", _SYSTEM)):
+        if stem in table:
+            return Library(name, stem, major, owner, table[stem])  # type: ignore[arg-type]
+    if _TORCH.match(stem):
+        return Library(name, stem, major, "torch", "torch")
+    return Library(name, stem, major, "unknown", None)

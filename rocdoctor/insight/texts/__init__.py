@@ -1,0 +1,1 @@
+"""Conclusions from recognised texts: events of the kernel log, messages in pasted text."""

@@ -1,0 +1,94 @@
+"""What programs say in pasted text, for checks: which messages stand, their values, and how they become evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.insight.gpus.presence import is_integrated
+from rocdoctor.judging.check import Selector, quote
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.facts import Gpu, Machine, Message
+from rocdoctor.model.finding import Evidence, NotApplicable, Subject, Subjects
+
+SOURCE = "text"
+_SHOWN = 3
+
+
+def when_said(*kinds: str) -> Selector[None]:
+    """The machine, when the text holds a message of one of these kinds."""
+
+    def select(machine: Machine) -> Subjects[None]:
+        if said(machine, *kinds):
+            return [Subject("machine", None)]
+        return NotApplicable("no message of this kind in this evidence")
+
+    return select
+
+
+def said(machine: Machine, *kinds: str) -> tuple[Message, ...]:
+    """Messages of these kinds that the writer shows as a present state; else those in quoted parts."""
+    found = [message for message in machine.messages if message.kind in kinds]
+    now = tuple(message for message in found if message.role == "now")
+    return now or tuple(message for message in found if message.role == "quoted")
+
+
+def shown(messages: Sequence[Message]) -> tuple[Evidence, ...]:
+    """The first messages as evidence."""
+    return tuple(quote(SOURCE, message.text, message.line) for message in messages[:_SHOWN])
+
+
+def first_value(messages: Sequence[Message], *names: str) -> str | None:
+    """The first value of these names in the messages, as text."""
+    for message in messages:
+        for name in names:
+            if name in message.values:
+                return str(message.values[name])
+    return None
+
+
+def all_values(messages: Sequence[Message], *names: str) -> tuple[str, ...]:
+    """The different values of these names, in order."""
+    return tuple(
+        dict.fromkeys(str(message.values[name]) for message in messages for name in names if name in message.values)
+    )
+
+
+def vendors(machine: Machine) -> frozenset[str]:
+    """The vendors of GPUs that training could use, as far as the evidence names GPUs."""
+    return frozenset(gpu.vendor for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia"))
+
+
+def gfx_names(machine: Machine, integrated: bool | None = None) -> tuple[str, ...]:
+    """The gfx targets of the AMD GPUs here; only integrated or only other ones when asked."""
+    wanted = [gpu for gpu in machine.gpus if integrated is None or is_integrated(gpu) is integrated]
+    return tuple(dict.fromkeys(gpu.gfx.value for gpu in wanted if isinstance(gpu.gfx, Known)))
+
+
+def capabilities(machine: Machine) -> tuple[str, ...]:
+    """The compute capabilities of the NVIDIA GPUs here, such as "8.6"."""
+    facts = [gpu.compute_capability for gpu in machine.gpus if gpu.vendor == "nvidia"]
+    return tuple(dict.fromkeys(fact.value for fact in facts if isinstance(fact, Known)))
+
+
+def gpu_words(gpus: Sequence[Gpu]) -> str:
+    """The names of GPUs, each once, for a sentence; "the GPU" when none is known."""
+    names = dict.fromkeys(value_or(gpu.name, "") for gpu in gpus)
+    return " and ".join(name for name in names if name) or "the GPU"
+
+
+def in_container(machine: Machine) -> bool:
+    """The evidence speaks of a container: as a fact, or in the words of the writer."""
+    kind = value_or(machine.container.kind, "none")
+    return kind not in ("none", "wsl") or bool(said(machine, "mentions-container"))
+
+
+def in_slurm(machine: Machine) -> bool:
+    """The evidence speaks of a Slurm job."""
+    return any(name.startswith("SLURM_") for name in machine.environment.variables) or bool(
+        said(machine, "mentions-slurm")
+    )
+
+
+def in_wsl(machine: Machine) -> bool:
+    """The evidence speaks of the Windows Subsystem for Linux."""
+    return value_or(machine.container.kind, "") == "wsl" or bool(said(machine, "wsl-environment"))

@@ -1,0 +1,1 @@
+"""The check API, running checks, and from their findings to ranked causes."""

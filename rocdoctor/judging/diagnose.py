@@ -1,0 +1,89 @@
+"""From many findings to few causes, the one thing to do first in front.
+
+A finding may explain others: a CPU-only wheel explains "no GPU visible". What is explained by a finding that stands
+does not become a cause of its own. The order is by severity, then confidence, then the rank of the cause in
+``knowledge/tables/causes.yaml`` (a layer that others stand on comes first).
+
+How sure a finding is follows its evidence: ``rocdoctor.judging.certainty`` lowers what rests on words or on a reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rocdoctor.judging.certainty import capped
+from rocdoctor.judging.check import Check
+from rocdoctor.judging.next_steps import next_steps
+from rocdoctor.judging.running import run_check
+from rocdoctor.knowledge.lookup import cause as cause_entry
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Verdict
+
+
+def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] = ()) -> Diagnosis:
+    """Run the checks on a machine and rank what they found."""
+    verdicts = tuple(_sure(machine, verdict) for one in checks for verdict in run_check(one, machine))
+    return Diagnosis(machine, verdicts, rank(verdicts), next_steps(machine), tuple(problems))
+
+
+def _sure(machine: Machine, verdict: Verdict) -> Verdict:
+    found = verdict.finding
+    return verdict if found is None else replace(verdict, finding=capped(machine, found))
+
+
+def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
+    """Causes, main one first, each cause id once. Findings of severity info are no causes."""
+    failed = [v for v in verdicts if v.finding is not None and v.finding.cause and v.finding.severity != "info"]
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in failed:
+        assert verdict.finding is not None
+        groups.setdefault(verdict.finding.cause, []).append(verdict)
+    present = {verdict.check for verdict in failed} | set(groups)
+    explained: dict[str, set[str]] = {}
+    for name, members in groups.items():
+        named = {what for member in members if member.finding for what in member.finding.explains}
+        explained[name] = {what for what in named if what in present and what != name}
+    causes = [_cause(name, members, explained[name]) for name, members in groups.items()]
+    follows = {name for name in groups if _explained_by_others(name, groups, explained)}
+    standing = [cause for cause in causes if cause.cause not in follows] or causes
+    return tuple(sorted(standing, key=_order))
+
+
+def _explained_by_others(name: str, groups: dict[str, list[Verdict]], explained: dict[str, set[str]]) -> bool:
+    """Whether every finding of this cause follows from another cause (of two that explain each other both stand)."""
+    checks = {member.check for member in groups[name]}
+    for other, what in explained.items():
+        if other == name or not (name in what or checks <= what):
+            continue
+        others = {member.check for member in groups[other]}
+        if not (other in explained[name] or others <= explained[name]):
+            return True
+    return False
+
+
+def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
+    main = min(members, key=_verdict_order)
+    assert main.finding is not None
+    subjects = tuple(dict.fromkeys(member.subject for member in members if member.check == main.check))
+    entry = cause_entry(name)
+    fix = main.finding.fix
+    if fix is not None:
+        remedy = f"{fix.text}{'' if not fix.command or fix.command in fix.text else f': {fix.command}'}"
+    else:
+        remedy = entry.remedy if entry is not None else ""
+    return Cause(
+        name, main.finding.confidence, main.finding.severity, main.finding.message, remedy, main.check, subjects,
+        tuple(sorted(explains)), main.finding,
+    )  # fmt: skip
+
+
+def _verdict_order(verdict: Verdict) -> tuple[int, int, str]:
+    assert verdict.finding is not None
+    return (SEVERITIES.index(verdict.finding.severity), CONFIDENCES.index(verdict.finding.confidence), verdict.check)
+
+
+def _order(one: Cause) -> tuple[int, int, int, str]:
+    entry = cause_entry(one.cause)
+    rank_of = entry.rank if entry is not None else 0
+    return (SEVERITIES.index(one.severity), CONFIDENCES.index(one.confidence), -rank_of, one.cause)

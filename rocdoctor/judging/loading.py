@@ -1,0 +1,116 @@
+"""Checks from their files: which files are checks, their manual pages, and the functions in them."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import os
+import re
+import stat
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from rocdoctor.host.live.trust import read_code
+from rocdoctor.judging.check import Check
+
+
+class CheckLoadError(Exception):
+    """A check file that cannot be loaded; the message names the file."""
+
+
+def checks_folder() -> Path:
+    """Where our own checks lie: inside the package, or beside it in a checkout of this project."""
+    inside = Path(__file__).parents[1] / "checks"
+    if inside.is_dir():
+        return inside
+    beside = Path(__file__).parents[2]
+    try:
+        ours = 'name = "rocdoctor"' in (beside / "pyproject.toml").read_text(encoding="utf-8")
+    except OSError:
+        ours = False
+    if ours:
+        return beside / "checks"
+    raise CheckLoadError("rocdoctor is not installed completely: its checks are missing")
+
+
+def check_files(folder: Path) -> list[Path]:
+    """The check files of a folder, sorted by name; names with a leading underscore are helpers."""
+    return sorted(path for path in folder.glob("*.py") if re.fullmatch(r"[a-z][a-z0-9_]*", path.stem))
+
+
+def manual_of(path: Path) -> str:
+    """The manual page of a check file: its docstring, read without importing it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        end = text.find('"""', 3)
+        if text.startswith('"""') and end > 0 and "\\" not in text[:end]:  # the usual form: no parsing needed
+            return inspect.cleandoc(text[3:end])
+        return ast.get_docstring(ast.parse(text)) or ""
+    except (OSError, SyntaxError, ValueError):
+        return ""
+
+
+def name_of(path: Path) -> str:
+    """A check's name from its file name."""
+    return path.stem.replace("_", "-")
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"rocdoctor.checks.{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise CheckLoadError(f"{path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        if _byte_code_is_ours(path.parent):
+            spec.loader.exec_module(module)
+        else:  # never what lies in a __pycache__ there, and what is judged is what runs
+            exec(compile(read_code(path), str(path), "exec", dont_inherit=True), module.__dict__)
+    except (Exception, SystemExit) as problem:
+        why = problem.strerror if isinstance(problem, OSError) and problem.strerror else problem
+        raise CheckLoadError(f"{path}: {type(problem).__name__}: {why}") from problem
+    return module
+
+
+@cache
+def _byte_code_is_ours(folder: Path) -> bool:
+    """Whether these are our own checks, and their byte code is as safe as that of the package that runs."""
+    try:
+        if folder != checks_folder():
+            return False
+        owners = (0, os.stat(__file__).st_uid, getattr(os, "geteuid", lambda: 0)())
+        places = [os.stat(one) for one in (folder, folder / "__pycache__") if os.path.lexists(one)]
+    except (CheckLoadError, OSError):
+        return False
+    return all(one.st_uid in owners and not one.st_mode & stat.S_IWOTH for one in places)
+
+
+def load_check(path: Path) -> Check:
+    """The check in one file; raises CheckLoadError when there is none of the file's name."""
+    module = _module(path)
+    function = getattr(module, path.stem, None)
+    marked = getattr(function, "__rocdoctor__", None)
+    if function is None or marked is None:
+        raise CheckLoadError(f"{path}: no function '{path.stem}' with the @check decorator")
+    selector, cause = marked
+    manual = inspect.cleandoc(module.__doc__) if module.__doc__ else manual_of(path)  # Python may have dropped it
+    return Check(name_of(path), function, selector, cause, manual, path)
+
+
+def load_checks(folders: Iterable[Path]) -> tuple[list[Check], list[str]]:
+    """All checks of some folders and the problems met; the first of two checks of one name counts."""
+    found: dict[str, Check] = {}
+    problems: list[str] = []
+    for folder in folders:
+        for path in check_files(folder):
+            try:
+                loaded = load_check(path)
+            except CheckLoadError as problem:
+                problems.append(str(problem))
+                continue
+            if loaded.name in found:
+                problems.append(f"{path}: a check named {loaded.name} exists already; this one is ignored")
+            found.setdefault(loaded.name, loaded)
+    return sorted(found.values(), key=lambda one: one.name), problems

@@ -1,0 +1,102 @@
+"""What is still unknown, and the one command that would tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rocdoctor.model.evidence import Unknown, value_or
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import NextStep
+
+
+def next_steps(machine: Machine) -> tuple[NextStep, ...]:
+    """At most a handful of commands, the most telling first."""
+    steps: list[NextStep] = []
+    log = machine.kernel.log
+    gpus = any(gpu.vendor in ("amd", "nvidia") for gpu in machine.gpus)
+    if isinstance(log, Unknown) and log.reason == "denied":
+        why = "the kernel log needs root; it would show driver failures, resets and memory errors"
+        steps.append(NextStep("sudo dmesg | rocdoctor check --add -", why))
+    torch = machine.torch
+    # Where a tool has told what the files of a sleeping GPU do not, it was woken already.
+    asleep = [
+        gpu
+        for gpu in machine.gpus
+        if value_or(gpu.runtime_status, "") == "suspended"
+        and isinstance(gpu.power.now_w, Unknown)
+        and gpu.power.now_w.reason == "suspended"
+    ]
+    if asleep:
+        why = f"{asleep[0].label} sleeps and was left asleep; this wakes it and asks for its sensors and versions"
+        steps.append(NextStep("rocdoctor check --wake", why))
+    if gpus and isinstance(torch.version, Unknown) and torch.version.reason == "absent":
+        why = "no Python interpreter was found; name the one that runs your training"
+        steps.append(NextStep("rocdoctor check --python /path/to/venv/bin/python", why))
+    return tuple(steps)
+
+
+# What tells more of a cause than the general questions do: command, why.
+_LIST = NextStep("python -m pip list", "the versions of every package of this interpreter")
+_NETWORK = NextStep("ip -br addr; getent hosts $(hostname)", "the network interfaces, and what the own name means here")
+_NCCL = NextStep(
+    "NCCL_DEBUG=INFO TORCH_DISTRIBUTED_DEBUG=DETAIL YOUR_COMMAND", "run it again: what each rank says of it"
+)
+_TOPOLOGY = NextStep("nvidia-smi topo -m || rocm-smi --showtopo", "how the GPUs are connected")
+_OF_CAUSE: dict[str, tuple[NextStep, ...]] = {
+    "network-interface-wrong": (_NETWORK, _NCCL),
+    "rendezvous-name-resolution": (_NETWORK, _NCCL),
+    "iommu-acs-p2p": (_TOPOLOGY, _NCCL, NextStep("cat /proc/cmdline", "how the IOMMU was started")),
+    "memlock-limit": (NextStep("ulimit -l; cat /proc/self/limits", "the limits of the shell that starts the job"),),
+    "shm-too-small": (NextStep("df -h /dev/shm", "shared memory, asked inside the container"),),
+    "python-package-mismatch": (_LIST,),
+    "wrong-backend-build": (_LIST,),
+    "libc-or-abi-mismatch": (_LIST, NextStep("ldd --version; gcc --version", "the C library and the compiler")),
+    "missing-shared-library": (NextStep("ldconfig -p | grep -iE 'rocm|hip|cuda|nccl'", "which libraries are found"),),
+    "cuda-toolkit-mismatch": (
+        NextStep("nvcc --version; echo $CUDA_HOME", "the compiler that builds extensions"),
+        _LIST,
+    ),
+    "out-of-memory": (NextStep("nvidia-smi || rocm-smi --showpids --showmeminfo vram", "who holds GPU memory"),),
+    "container-device-access": (
+        NextStep("ls -ln /dev/kfd /dev/dri; id", "the device nodes and the groups, asked inside the container"),
+    ),
+    "device-permission": (NextStep("ls -l /dev/kfd /dev/dri; id", "who may open the devices"),),
+    "dkms-kernel-mismatch": (NextStep("dkms status; uname -r", "which modules were built for which kernel"),),
+}
+# Of these causes neither the list of devices nor the kernel log tells anything.
+_ABOVE_THE_DRIVER = frozenset({
+    "network-interface-wrong", "rendezvous-name-resolution", "python-package-mismatch", "libc-or-abi-mismatch",
+    "missing-shared-library", "cuda-toolkit-mismatch", "shm-too-small", "memlock-limit", "not-environment",
+})  # fmt: skip
+
+
+def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") -> tuple[NextStep, ...]:
+    """What a pasted text lacks, with the exact command that would tell.
+
+    ``answered``: the questions that it answers; ``cause``: the first cause found, whose own questions come first.
+    """
+    programs = {
+        question.split()[1] for question in answered if question.startswith("run ") and len(question.split()) > 1
+    }
+    vendors = {gpu.vendor for gpu in machine.gpus}
+    amd, nvidia = "nvidia" not in vendors or "amd" in vendors, "nvidia" in vendors
+    steps: list[NextStep] = list(_OF_CAUSE.get(cause, ()))
+    devices = cause not in _ABOVE_THE_DRIVER
+    if not vendors and devices:
+        why = "the text names no GPU; this shows which ones the machine has and which driver holds them"
+        steps.append(NextStep("lspci -nnk -d ::0300; lspci -nnk -d ::0302; lspci -nnk -d ::0380", why))
+    if amd and vendors and devices and "rocminfo" not in programs:
+        steps.append(NextStep("rocminfo", "it shows which GPUs the compute driver offers, and under which gfx target"))
+    if nvidia and devices and "nvidia-smi" not in programs:
+        steps.append(NextStep("nvidia-smi", "it shows the driver version, the GPUs, their memory and who uses it"))
+    if isinstance(machine.kernel.log, Unknown) and devices:
+        why = "the kernel log shows failures of the driver, resets and memory errors"
+        steps.append(NextStep("sudo dmesg | grep -iE 'amdgpu|kfd|nvrm|xid|iommu|aer'", why))
+    if isinstance(machine.torch.version, Unknown):
+        why = "the build of torch, its companions and the system around them"
+        steps.append(NextStep("python -m torch.utils.collect_env", why))
+    if not machine.environment.variables:
+        why = "variables that change what the GPU libraries do"
+        steps.append(NextStep("env | grep -E '^(HSA|HIP|ROCR|ROCM|CUDA|NCCL|RCCL|PYTORCH|MIOPEN|TORCH|LD)_'", why))
+    steps.append(NextStep("rocdoctor bundle", "all of this at once, in one text file that is safe to post"))
+    return tuple(steps)

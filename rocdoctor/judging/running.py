@@ -1,0 +1,46 @@
+"""Checks on a machine: every one ends with verdicts, also where it crashes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rocdoctor.judging.check import Check
+from rocdoctor.model.evidence import NotKnown, Unknown
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Finding, NotApplicable, Subject, Verdict
+
+
+def run_check(one: Check, machine: Machine) -> list[Verdict]:
+    """The verdicts of one check on one machine; a crash of the check is a verdict too."""
+    try:
+        subjects = one.selector(machine)
+    except Exception as problem:
+        return [Verdict(one.name, "machine", "crashed", why=f"{type(problem).__name__}: {problem}")]
+    if isinstance(subjects, NotApplicable):
+        return [Verdict(one.name, "machine", "not-applicable", why=subjects.reason)]
+    verdicts: list[Verdict] = []
+    for subject in subjects:
+        verdicts += _judge(one, machine, subject)
+    return verdicts
+
+
+def _judge(one: Check, machine: Machine, subject: Subject[Any]) -> list[Verdict]:
+    try:
+        outcome = one.function(machine) if subject.item is None else one.function(machine, subject.item)
+        if isinstance(outcome, NotApplicable):
+            return [Verdict(one.name, subject.label, "not-applicable", why=outcome.reason)]
+        findings = [outcome] if isinstance(outcome, Finding) else list(outcome or ())
+        failed = [
+            Verdict(one.name, each.subject or subject.label, "fail", replace(each, cause=each.cause or one.cause))
+            for each in findings
+        ]
+    except NotKnown as gap:
+        return [Verdict(one.name, subject.label, "unknown", why=_gap(gap.unknown))]
+    except (Exception, SystemExit) as problem:  # a crashed check never stops another
+        return [Verdict(one.name, subject.label, "crashed", why=f"{type(problem).__name__}: {problem}")]
+    return failed or [Verdict(one.name, subject.label, "pass")]
+
+
+def _gap(unknown: Unknown) -> str:
+    return unknown.why

@@ -1,0 +1,259 @@
+"""Kernel drivers of AMD GPUs, and the generations of ROCm packages.
+
+The figures are those of ``install.yaml`` and ``install_rocm.yaml``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_name
+from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
+from rocdoctor.knowledge.install.steps import Step, Words, hosts, missing_names, steps_of
+from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.model.evidence import Unknown
+
+# official: the vendor names card and distribution; deprecated: it names them and announces the end; distribution: the
+# distribution's own; works-unsupported: people do it, nobody answers for it, and ``risk`` says what may happen.
+Support = Literal["official", "deprecated", "distribution", "works-unsupported"]
+DriverKind = Literal["in-tree", "dkms", "packaged", "oem-kernel", "windows", "host", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A generation of ROCm packages; ``gfx`` are the targets with packages, ``deprecated`` those on their way out."""
+
+    id: str
+    rocm: str
+    prefix: str
+    gfx: Words
+    deprecated: Words
+    sources: Words
+
+
+@dataclass(frozen=True, slots=True)
+class DriverRoute:
+    """How the kernel gets its driver. ``secure_boot`` are the steps that a module of DKMS needs under Secure Boot."""
+
+    kind: DriverKind
+    support: Support
+    why: str
+    driver: str | None = None
+    steps: tuple[Step, ...] = ()
+    undo: tuple[Step, ...] = ()
+    secure_boot: tuple[Step, ...] = ()
+    verify: tuple[Words, ...] = ()
+    kernel_at_least: str | None = None
+    risk: str | None = None
+    notes: Words = ()
+    sources: Words = ()
+    table: str = "install"  # in which the sources stand
+
+    @property
+    def ordered(self) -> tuple[Step, ...]:
+        """All steps under Secure Boot in their order: the key goes in before the restart, and is looked at after it."""
+        before = tuple(step for step in self.steps if step.id != "reboot")
+        restart = tuple(step for step in self.steps if step.id == "reboot")
+        keys = tuple(step for step in self.secure_boot if step.after == "reboot")
+        return (*before, *keys, *restart, *(step for step in self.secure_boot if step not in keys))
+
+    @property
+    def missing(self) -> Words:
+        """Names that are open in the steps: what the machine has to tell, or an address that was not read."""
+        return missing_names((*self.steps, *self.undo, *self.secure_boot))
+
+
+@dataclass(frozen=True, slots=True)
+class Firmware:
+    """The package with the firmware that the kernel's own driver loads; ``section`` of the archive, where it is not
+    in the usual one. ``too_old_for`` are targets that are younger than it."""
+
+    package: str
+    section: str | None
+    too_old_for: Words
+    text: str
+    sources: Words
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """ROCm packages for a machine. ``environment`` are variables that the route lives on (overrides of the target)."""
+
+    stream: str
+    rocm: str | None
+    support: Support
+    packages: Words
+    steps: tuple[Step, ...]
+    undo: tuple[Step, ...]
+    verify: tuple[Words, ...]
+    prefix: str | None = None
+    environment: Mapping[str, str] | None = None
+    risk: str | None = None
+    notes: Words = ()
+    remove_first: Words = ()
+    disk_gb: float | None = None
+    sources: Words = ()
+
+    @property
+    def missing(self) -> Words:
+        """Names that are open in the steps; ``pages`` says where an address stands."""
+        return missing_names((*self.steps, *self.undo))
+
+    @property
+    def pages(self) -> Words:
+        """The vendor pages that show the addresses that are missing."""
+        return tuple(hosts()[name].page for name in self.missing if name in hosts())
+
+
+@cache
+def streams() -> tuple[Stream, ...]:
+    """The generations of ROCm packages, newest first."""
+    return tuple(
+        Stream(raw["id"], raw["rocm"], raw["prefix"], words(raw["gfx"]), words(raw.get("deprecated")), words(raw["s"]))
+        for raw in load_table("install_rocm")["streams"]
+    )
+
+
+@cache
+def current_targets() -> frozenset[str]:
+    """The targets that a ROCm release of the last generations has packages for, not counting deprecated ones."""
+    return frozenset(gfx for stream in streams() for gfx in stream.gfx)
+
+
+def override_of(gfx: str) -> tuple[str, str, str] | None:
+    """Value, target that it stands for, and note of an override in common use within one instruction set, or None."""
+    for raw in load_table("gfx")["override"]["pairs"]:
+        if raw["physical"] == gfx and raw["in_common_use"] and raw["safety"] == "same-group":
+            stand_in = override_gfx_name(raw["override"])
+            return (raw["override"], stand_in, raw["note"]) if stand_in is not None else None
+    return None
+
+
+def _firmware(found: Distribution) -> Any:
+    return next((one for one in load_table("install")["firmware"] if one["distribution"] == found.key), None)
+
+
+def firmware_package(found: Distribution) -> Firmware | None:
+    """The package with the GPU firmware of a distribution; None where it was not read."""
+    raw = _firmware(found)
+    if raw is None:
+        return None
+    return Firmware(raw["package"], raw["section"], words(raw["too_old_for"]), raw["text"], words(raw["s"]))
+
+
+def driver_route(
+    found: Distribution | None, gfx: str, *, kernel: str = "", container: str = "none", stream: str = "newgen_714",
+    secure_boot: bool | None = None, arch: str = "x86_64",
+) -> DriverRoute | Unknown:  # fmt: skip
+    """The kernel driver for an AMD target; "" as target is a machine without a GPU, which needs none.
+
+    ``kernel`` is the release of the running kernel, ``stream`` the ROCm generation that decides the driver's release.
+    ``secure_boot`` False leaves out the steps for its key, ``arch`` is that of the processor. NVIDIA:
+    ``install_others.nvidia_driver``.
+    """
+    table = load_table("install")["driver"]
+    elsewhere = driver_elsewhere("install", table["elsewhere"], container)
+    if elsewhere is not None:
+        return elsewhere
+    if not gfx:
+        return DriverRoute("none", "official", "There is no GPU that needs a driver.")
+    target = gfx_target(gfx)
+    if arch != "x86_64":
+        return Unknown(f"the tables have drivers of AMD GPUs for x86_64 only, not for {arch}")
+    if found is None:
+        return Unknown("the tables have no row for this distribution")
+    if target is None:
+        return Unknown(f"the tables do not know the target {gfx}")
+    firmware = _firmware(found)
+    knows = kernel_knows(gfx, kernel)
+    if firmware is not None and gfx in firmware["too_old_for"]:
+        knows = False
+    if gfx in table["apus"]:
+        for row in table["apu_kernels"]:
+            if row["distribution"] == found.key and found.derived_from is None:
+                names = [row["step"]] if row["step"] and "-oem" not in kernel else []
+                return DriverRoute(
+                    "oem-kernel" if row["step"] else "in-tree", "official", row["why"],
+                    steps=steps_of("install", names, {}), verify=_verify(), kernel_at_least=target.kernel_present,
+                    risk=table["apu_notes"].get(gfx, {}).get("text"), sources=words(row["s"]),
+                )  # fmt: skip
+    elif gfx in current_targets() and found.dkms in ("vendor", "works-unsupported"):
+        release = table["releases"].get(stream)
+        if release is not None and (gfx in table["prefer_dkms"] or knows is not True):
+            return _dkms(found, gfx, kernel, release, secure_boot)
+    if knows is False:
+        return Unknown(_no_kernel(gfx, kernel, target.kernel_present, firmware, found))
+    steps: tuple[Step, ...] = ()
+    if firmware is not None and firmware["section"] is not None:
+        steps = steps_of("install", ["firmware"], {"firmware": firmware["package"]}, {"install": ("apt", "install")})
+    risks: list[str] = []
+    if knows is None:
+        since = target.kernel_present or "no release that was looked at"
+        risks.append(f"Whether this kernel has the compute path of {gfx} is not known; Linux {since} has it.")
+    if gfx not in current_targets():
+        risks.append(f"No current list of AMD has {gfx}, so nobody tests the driver with it.")
+    risk = " ".join(risks) or None
+    support: Support = "distribution" if risk is None else "works-unsupported"
+    return DriverRoute(
+        "in-tree", support, f"The kernel's own driver {'knows' if knows else 'is the only one for'} {gfx}.",
+        steps=steps, verify=_verify(), kernel_at_least=target.kernel_present, risk=risk, sources=target.sources,
+        table="gfx",
+    )  # fmt: skip
+
+
+def driver_elsewhere(table: str, rows: Any, container: str) -> DriverRoute | None:
+    """The answer inside a container or WSL, where the driver belongs to somebody else; None on the machine itself."""
+    if container in ("", "none"):
+        return None
+    row = rows["wsl" if container == "wsl" else "container"]
+    return DriverRoute(row["kind"], "official", row["why"], sources=words(row["s"]), table=table)
+
+
+def _no_kernel(gfx: str, kernel: str, present: str | None, firmware: Any, found: Distribution) -> str:
+    if firmware is not None and gfx in firmware["too_old_for"]:
+        return f"the firmware of {found.key} is too old for {gfx}, and the tables have no other driver for it there"
+    return f"Linux {kernel} does not know {gfx} (it is in {present}), and the tables have no other driver for it here"
+
+
+def _verify() -> tuple[Words, ...]:
+    return tuple(words(one) for one in load_table("install")["driver"]["verify"])
+
+
+def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot: bool | None) -> DriverRoute:
+    table = load_table("install")
+    base = found.key.split(" ")[0]
+    name = "uek" if found.uek else {"clone": "clone", "rhel": "rhel"}.get(found.repos or "", base)
+    route = table["driver"]["routes"][name]
+    values = {**found.values, "drv": release} | ({"kernel": kernel} if kernel else {})
+    boot = secure_boot_steps(found) if secure_boot is not False else ()
+    risk = distribution_risk(found, found.dkms or "")
+    return DriverRoute(
+        "dkms", "official" if risk is None else "works-unsupported",
+        f"The vendor's driver {release} is the one that its pages name for {gfx}.", release,
+        steps_of("install", route["steps"], values), steps_of("install", route["undo"], values), boot,
+        (("dkms", "status"), *_verify()), risk=risk, notes=(*words(route.get("note")), *boot_notes(boot)),
+        sources=(*words(route["s"]), *words(table["driver"]["releases_s"])),
+    )  # fmt: skip
+
+
+def secure_boot_steps(found: Distribution) -> tuple[Step, ...]:
+    """How the key that DKMS signs with is enrolled; empty where its place was not read."""
+    base = found.key.split(" ")[0]
+    keys = load_table("install")["secure_boot"][base if base in ("sles", "ubuntu") else "other"]
+    if keys is None:
+        return ()
+    return steps_of("install", ["secure-boot-import", "secure-boot-check"], {"cert": keys["cert"]})
+
+
+def boot_notes(steps: tuple[Step, ...]) -> Words:
+    """What to know of keys for Secure Boot, where there are steps for them."""
+    raw = load_table("install")["secure_boot"]
+    return (raw["text"], raw["console"]) if steps else ()
+
+
+def groups_step(user: str) -> Step:
+    """The step that gives a user access to the GPU; needless where the nodes can be opened already."""
+    return steps_of("install", [load_table("install")["groups"]["step"]], {"user": user} if user else {})[0]

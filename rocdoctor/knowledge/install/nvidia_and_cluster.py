@@ -1,0 +1,165 @@
+"""Which GPUs of a machine to install for, NVIDIA drivers, container runtimes, and what several nodes need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from rocdoctor.knowledge.gpus.gfx import gfx_target
+from rocdoctor.knowledge.install.amd_drivers import DriverKind, DriverRoute, boot_notes, driver_elsewhere
+from rocdoctor.knowledge.install.distributions import Distribution
+from rocdoctor.knowledge.install.steps import Step, Words, fill_text, steps_of
+from rocdoctor.knowledge.load import load_table, numbers, words
+from rocdoctor.model.evidence import Unknown, value_or
+from rocdoctor.model.facts.gpu import Gpu
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The GPUs to install for. ``vendor`` "" is a machine without one; ``left_out`` are indexes of integrated ones."""
+
+    vendor: str
+    gfx: Words = ()
+    capability: str | None = None
+    left_out: tuple[int, ...] = ()
+    unknown: tuple[int, ...] = ()  # GPUs whose target or capability is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """How a container gets the GPUs; ``needs`` is a package of the host, or None."""
+
+    engine: str
+    args: Words
+    needs: str | None
+    text: str
+    sources: Words
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNeeds:
+    """What each node of a job over InfiniBand or RoCE needs. ``packages`` () where the names were not looked up."""
+
+    packages: Words
+    limits: Step
+    container_args: Words
+    verify: tuple[Words, ...]
+    same: str
+    sources: Words
+
+
+def training_targets(gpus: Iterable[Gpu]) -> tuple[Targets, ...]:
+    """What to install for, one entry a vendor: discrete GPUs, and integrated ones only where there are no others."""
+    found: list[Targets] = []
+    every = list(gpus)
+    for vendor in ("amd", "nvidia"):
+        mine = [one for one in every if one.vendor == vendor]
+        discrete = [one for one in mine if not _integrated(one)]
+        chosen = discrete or mine
+        if not chosen:
+            continue
+        gfx = tuple(dict.fromkeys(value_or(one.gfx, "") for one in chosen))
+        capabilities = [value_or(one.compute_capability, "") for one in chosen]
+        unknown = tuple(
+            one.index for one in chosen if not value_or(one.gfx if vendor == "amd" else one.compute_capability, "")
+        )
+        # The oldest card decides which driver and which wheel all of them can use.
+        lowest = min((one for one in capabilities if one), key=numbers, default=None)
+        left = tuple(one.index for one in mine if one not in chosen)
+        found.append(
+            Targets(vendor, tuple(one for one in gfx if one) if vendor == "amd" else (), lowest, left, unknown)
+        )
+    # An integrated GPU of AMD beside a card of NVIDIA only drives the display.
+    if len(found) == 2 and all(_integrated(one) for one in every if one.vendor == "amd"):
+        shown = tuple(one.index for one in every if one.vendor == "amd")
+        return (Targets("nvidia", (), found[1].capability, found[1].left_out + shown, found[1].unknown),)
+    return tuple(found) or (Targets(""),)
+
+
+def _integrated(gpu: Gpu) -> bool:
+    """Whether a GPU is part of the processor: by its own fact, else by its target; False where neither is known."""
+    target = gfx_target(value_or(gpu.gfx, ""))
+    return value_or(gpu.integrated, target is not None and target.integrated)
+
+
+def nvidia_driver(
+    found: Distribution | None, capability: str | None = None, *, kernel: str = "", container: str = "none",
+    secure_boot: bool | None = None, arch: str = "x86_64",
+) -> DriverRoute | Unknown:  # fmt: skip
+    """The NVIDIA driver: packages of the distribution where they are new enough for the GPU, else NVIDIA's own."""
+    table = load_table("install_nvidia")
+    elsewhere = driver_elsewhere("install_nvidia", table["elsewhere"], container)
+    if elsewhere is not None:
+        return elsewhere
+    if found is None:
+        return Unknown("the tables have no row for this distribution")
+    have = numbers(capability or "")
+    newest = bool(have) and have >= numbers(table["blackwell"]["from"])
+    old = bool(have) and have < numbers(table["proprietary_below"]["below"])
+    row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
+    enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
+    if row is not None and enough:
+        why = f"{found.key} has the driver in its own archive."
+        return _nvidia(found, row, why, kernel, secure_boot, row.get("risk"), "packaged")
+    row = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
+    if row is None or arch != "x86_64":
+        here = found.key if arch == "x86_64" else f"{found.key} on {arch}"
+        return Unknown(f"the tables have no NVIDIA driver packages for {here}")
+    if old:
+        need = f"compute capability {capability} needs NVIDIA's proprietary module"
+        return Unknown(f"{need}, whose packages for {found.key} were not read")
+    risk = "The addresses and package names of NVIDIA's repository were not read again: compare with its guide."
+    why = f"NVIDIA's own repository has drivers for {found.key}."
+    return _nvidia(found, row, why, kernel, secure_boot, risk, "dkms")
+
+
+def _nvidia(
+    found: Distribution, row: Any, why: str, kernel: str, secure_boot: bool | None, risk: str | None, kind: DriverKind
+) -> DriverRoute:
+    values = {**found.values, "nvdir": row.get("nvdir", "")} | ({"kernel": kernel} if kernel else {})
+    boot: tuple[Step, ...] = ()
+    # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine.
+    if secure_boot is not False and not found.key.startswith("ubuntu"):
+        cert = load_table("install")["secure_boot"]["other"]["cert"]
+        boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
+    branch = row.get("branch")
+    return DriverRoute(
+        kind, "distribution" if kind == "packaged" else "official", why,
+        str(branch) if branch else None, steps_of("install_nvidia", row["steps"], values),
+        steps_of("install_nvidia", row["undo"], values), boot,
+        tuple(words(one) for one in load_table("install_nvidia")["verify"]), None, risk, boot_notes(boot),
+        words(row["s"]), "install_nvidia",
+    )  # fmt: skip
+
+
+def container_runtime(vendor: str, engine: str, values: dict[str, str] | None = None) -> Runtime | None:
+    """How a container of this engine (docker, podman) gets the GPUs of a vendor, or None where it was not read."""
+    for raw in load_table("install_cluster")["runtimes"]:
+        if raw["vendor"] == vendor and raw["engine"] == engine:
+            args = tuple(fill_text(one, values or {}) for one in raw["args"])
+            return Runtime(engine, args, raw["needs"], raw["text"], words(raw["s"]))
+    return None
+
+
+def toolkit_steps(found: Distribution, vendor: str) -> tuple[Step, ...] | Unknown:
+    """The steps that install a vendor's container toolkit. AMD GPUs work in containers without one."""
+    for raw in load_table("install_cluster")["toolkits"]:
+        fits = found.key in raw["distributions"] if "distributions" in raw else raw["manager"] == found.manager
+        if raw["vendor"] == vendor and fits:
+            return steps_of("install_cluster", raw["steps"], found.values)
+    return Unknown(f"the tables have no container toolkit of {vendor} for {found.key}")
+
+
+def node_needs(found: Distribution) -> NodeNeeds:
+    """What each node of a job over several machines needs beside its GPUs."""
+    raw = load_table("install_cluster")["nodes"]
+    packages, limits = raw["packages"].get(found.manager), raw["memlock"]
+    step = Step(
+        "memlock", limits["text"], root=True, file=limits["file"], lines=words(limits["lines"]), after=limits["after"],
+        sources=words(limits["s"]), table="install_cluster",
+    )  # fmt: skip
+    return NodeNeeds(
+        words(packages["names"]) if packages else (), step, words(raw["container"]["args"]),
+        tuple(words(one) for one in raw["verify"]), raw["same"], words(packages["s"]) if packages else (),
+    )  # fmt: skip

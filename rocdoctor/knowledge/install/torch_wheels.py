@@ -1,0 +1,247 @@
+"""torch and its companions: which index has a wheel with code for a GPU, and what may stand beside it.
+
+Flavours, Python releases and targets of pytorch.org are those of ``compat.yaml``; a wheel whose targets nobody read is
+never proposed, it is only named as a newer one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target
+from rocdoctor.knowledge.install.amd_drivers import Support, current_targets, override_of
+from rocdoctor.knowledge.install.distributions import Distribution
+from rocdoctor.knowledge.install.steps import Step, Words, fill_text, host_values, hosts, open_names
+from rocdoctor.knowledge.load import load_table, numbers, words
+from rocdoctor.knowledge.software.compat import TorchRelease, series, torch_releases
+
+
+@dataclass(frozen=True, slots=True)
+class WheelIndex:
+    """An index and what to give pip. ``self_contained``: the wheel brings its ROCm or CUDA libraries.
+
+    ``newer`` are releases of the same flavour whose targets nobody read. ``environment`` are variables without which
+    the wheel does not run on this GPU.
+    """
+
+    kind: str  # pytorch.org, amd
+    url: str
+    args: Words
+    flavour: str
+    torch: str | None
+    support: Support
+    self_contained: bool
+    notes: Words = ()
+    newer: Words = ()
+    environment: Mapping[str, str] | None = None
+    risk: str | None = None
+    sources: Words = ()
+
+    @property
+    def missing(self) -> Words:
+        """Names of addresses that were not read."""
+        return open_names(self.args)
+
+    @property
+    def pages(self) -> Words:
+        """The vendor pages that show the addresses that are missing."""
+        return tuple(hosts()[name].page for name in self.missing if name in hosts())
+
+
+@dataclass(frozen=True, slots=True)
+class Companion:
+    """A library beside torch. ``state``: yes, no, risky (see ``risk``) or unknown (its targets were not read)."""
+
+    name: str
+    state: Literal["yes", "no", "risky", "unknown"]
+    text: str
+    args: Words
+    environment: Mapping[str, str]
+    risk: str | None
+    sources: Words
+
+
+def _minor(python: str) -> str:
+    return series(python) or python
+
+
+def _vision(torch: str) -> str:
+    _, minor, patch = (*numbers(torch), 0, 0)[:3]
+    return f"0.{minor + load_table('install_torch')['pytorch_org']['vision_offset']}.{patch}"
+
+
+def _pytorch_org(
+    release: TorchRelease, flavour: str, support: Support, *, newer: Words = (), risk: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> WheelIndex:  # fmt: skip
+    table = load_table("install_torch")["pytorch_org"]
+    values = {**host_values(), "flavour": flavour, "torch": release.version, "vision": _vision(release.version)}
+    rocm = flavour.startswith("rocm")
+    contained = not rocm or numbers(flavour[4:]) <= numbers(table["self_contained_through"])
+    notes = [table["note_index"]]
+    if rocm:
+        notes.append(table["note_driver"] if contained else table["note_714"])
+    return WheelIndex(
+        "pytorch.org", fill_text(table["url"], values), tuple(fill_text(one, values) for one in table["args"]),
+        flavour, release.version, support, contained, tuple(notes), newer, environment, risk, words(table["s"]),
+    )  # fmt: skip
+
+
+def _newest(targets: Words, python: str, rocm: str | None) -> tuple[TorchRelease, str, Words] | None:
+    """The newest release of pytorch.org that is known to have code for all targets, its flavour, and newer ones."""
+    found: list[tuple[tuple[int, ...], tuple[int, ...], TorchRelease, str]] = []
+    unread: list[tuple[str, str]] = []
+    for release in torch_releases():
+        if _minor(python) not in release.python:
+            continue
+        for one in release.rocm or ():
+            if one.gfx is None:
+                unread.append((release.version, one.flavour))
+            elif all(arch_list_covers(one.gfx, gfx) for gfx in targets):
+                key = numbers(one.flavour.removeprefix("rocm"))
+                found.append((numbers(release.version), key, release, one.flavour))
+    if rocm is not None:
+        found = [one for one in found if one[3] == f"rocm{series(rocm) or rocm}"] or found
+    if not found:
+        return None
+    best = max(found, key=lambda one: (one[0], one[1]))
+    newer = tuple(version for version, flavour in unread if flavour == best[3] and numbers(version) > best[0])
+    return best[2], best[3], newer
+
+
+def wheels(gfx: str | Sequence[str], python: str, rocm: str | None = None) -> tuple[WheelIndex, ...]:
+    """Every index with a wheel for an AMD target, or for several at once, and a Python release ("3.12"), best first.
+
+    ``rocm`` prefers the flavour of an installed ROCm, which matters only where extensions are compiled here: the
+    libraries of a wheel need not match the installed ones. An index whose address was not read comes last.
+    """
+    targets = (gfx,) if isinstance(gfx, str) else tuple(dict.fromkeys(gfx))
+    if not targets or any(gfx_target(one) is None for one in targets):
+        return ()
+    names = ", ".join(targets)
+    risks = load_table("install_torch")["risks"]
+    found: list[WheelIndex] = []
+    native = _newest(targets, python, rocm)
+    if native is not None:
+        current = current_targets() >= set(targets)
+        risk = None if current else risks["old"].format(gfx=names)
+        found.append(
+            _pytorch_org(*native[:2], "official" if current else "works-unsupported", newer=native[2], risk=risk)
+        )
+    amd = _amd(targets, python)
+    found += [one for one in amd if one.support == "official"]
+    override = override_of(targets[0]) if len(targets) == 1 else None
+    if native is None and override is not None:
+        value, stand_in, note = override
+        other = _newest((stand_in,), python, rocm)
+        if other is not None:
+            risk = risks["override"].format(gfx=names, override=value, stand_in=stand_in, note=note)
+            environment = {"HSA_OVERRIDE_GFX_VERSION": value}
+            found.append(_pytorch_org(*other[:2], "works-unsupported", risk=risk, environment=environment))
+    found += [one for one in amd if one.support != "official"]
+    return tuple(sorted(found, key=lambda one: bool(one.missing)))
+
+
+def wheel(gfx: str | Sequence[str], python: str, rocm: str | None = None) -> WheelIndex | None:
+    """The index to propose for an AMD target, or None where the tables know no wheel with code for it."""
+    return next(iter(wheels(gfx, python, rocm)), None)
+
+
+def _amd(gfx: Words, python: str) -> list[WheelIndex]:
+    table = load_table("install_torch")
+    listed, named = set(table["amd_targets"]["listed"]), set(table["amd_targets"]["named"])
+    if not set(gfx) <= listed | named:
+        return []
+    risk = None if set(gfx) <= listed else table["risks"]["named"].format(gfx=", ".join(gfx))
+    # one extra of pip for each target: torch[device-gfx1100,device-gfx1201]
+    values = {**host_values(), "gfx": ",device-".join(gfx)}
+    return [
+        WheelIndex(
+            "amd", fill_text(raw["url"], values), tuple(fill_text(one, values) for one in raw["args"]),
+            f"rocm{raw['rocm']}", raw["torch"], "official" if risk is None else "works-unsupported", True,
+            (table["pytorch_org"]["note_index"],), risk=risk, sources=words(raw["s"]),
+        )
+        for raw in table["amd"]
+        if _minor(python) in raw["python"]
+    ]  # fmt: skip
+
+
+def cuda_wheel(capability: str, python: str, driver: str = "") -> WheelIndex | None:
+    """The index for an NVIDIA GPU by compute capability and driver; an unknown driver counts as one of CUDA 12."""
+    have = numbers(capability)
+    if not have:
+        return None
+    for row in load_table("install_torch")["cuda"]["rows"]:
+        if "below" in row and have >= numbers(row["below"]):
+            continue
+        if "from" in row and have < numbers(row["from"]):
+            continue
+        if "driver" in row and numbers(driver or "525") < numbers(row["driver"]):
+            continue
+        for release in torch_releases():
+            if _minor(python) in release.python and row["flavour"] in (release.cuda or ()):
+                return _pytorch_org(release, row["flavour"], "official", risk=row.get("risk"))
+    return None
+
+
+def cpu_wheel(python: str) -> WheelIndex | None:
+    """The index for a machine without a usable GPU: the newest release for this Python whose flavours were read."""
+    for release in torch_releases():
+        if release.rocm is not None and release.date is not None and _minor(python) in release.python:
+            return _pytorch_org(release, load_table("install_torch")["cpu"]["flavour"], "official")
+    return None
+
+
+def environment_steps(found: Distribution, environment: str) -> tuple[Step, ...]:
+    """The steps that make a virtual environment at ``environment``; Debian and Ubuntu package venv on its own."""
+    table = load_table("install_torch")["venv"]
+    values = {"interpreter": found.interpreter, "environment": environment}
+    steps: list[Step] = []
+    if found.manager == "apt":
+        command = tuple(fill_text(word, values) for word in table["apt"]["run"][0].split())
+        about = words(table["apt"]["s"])
+        steps.append(Step("venv-package", "Install venv", (command,), True, sources=about, table="install_torch"))
+    elif found.interpreter not in ("python3", "python"):
+        command = (*_INSTALL[found.manager], found.python_package)
+        about = found.sources
+        steps.append(Step("interpreter", "Install the interpreter", (command,), True, sources=about, table="install"))
+    made = tuple(fill_text(word, values) for word in table["make"].split())
+    steps.append(Step("venv", "Make a virtual environment", (made,), sources=(), table="install_torch"))
+    return tuple(steps)
+
+
+_INSTALL: Mapping[str, Words] = {"dnf": ("dnf", "install"), "zypper": ("zypper", "install"), "pacman": ("pacman", "-S")}
+
+
+def placeholder(package: str, version: str) -> bool:
+    """Whether this version of a package of PyPI is the empty placeholder or another project of the same name."""
+    known = load_table("install_torch")["placeholders"]["names"]
+    if package in known:
+        return version == str(known[package])
+    return version == "0.0.1.dev0" and package.startswith(("rocm-sdk-", "amd-torch"))
+
+
+def companions(gfx: str, rocm: str | None = None) -> tuple[Companion, ...]:
+    """What is known of each library for an AMD target; ``rocm`` is the release that torch brings or was built for."""
+    return tuple(_companion(raw, gfx, rocm) for raw in load_table("install_torch")["companions"])
+
+
+def _companion(raw: Any, gfx: str, rocm: str | None) -> Companion:
+    state: Literal["yes", "no", "risky", "unknown"] = "unknown"
+    risk = None
+    if raw.get("by_rocm"):
+        table = load_table("training_libraries")["bitsandbytes_rocm"]["series"]
+        covered = table.get(series(rocm or "") or rocm or "")
+        if covered is not None:
+            state = "yes" if gfx in covered else "no"
+    for row in raw.get("states", ()):
+        if any(fnmatchcase(gfx, pattern) for pattern in row["gfx"]):
+            state, risk = row["value"], row.get("risk")
+            break
+    return Companion(
+        raw["name"], state, raw["text"], tuple(fill_text(one, host_values()) for one in raw["args"]),
+        raw.get("environment", {}), risk, words(raw["s"]),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Texts that are recognised: error messages, lines of the kernel log, false advice."""

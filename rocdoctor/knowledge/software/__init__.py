@@ -1,0 +1,1 @@
+"""What fits what among software, what variables mean, and rules with their basis."""

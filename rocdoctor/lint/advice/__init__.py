@@ -1,0 +1,1 @@
+"""False or stale advice that files follow."""

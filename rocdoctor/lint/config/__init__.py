@@ -1,0 +1,1 @@
+"""YAML, JSON and TOML files: manifests, containers, trees with line numbers."""

@@ -1,0 +1,1 @@
+"""Shell scripts: words, assignments, and the options of programs."""

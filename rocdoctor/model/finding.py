@@ -1,0 +1,143 @@
+"""What is said of a machine: evidence, findings and fixes, the verdicts of checks, and the diagnosis made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from rocdoctor.model.change import Change
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import CommandText
+
+Item = TypeVar("Item")
+
+Severity = Literal["error", "warning", "info"]
+State = Literal["pass", "fail", "unknown", "not-applicable", "crashed"]
+Safety = Literal["safe", "reboots", "risky", "manual"]
+"""safe: ends nothing that runs and replaces nothing that works. risky: restarts services or containers, replaces
+packages, or loads a kernel module, so have a way back. manual: a person has to judge or to fill in."""
+Effective = Literal["now", "new-login", "reboot"]
+Confidence = Literal["certain", "likely", "possible"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A value and where it was read."""
+
+    value: str
+    source: str
+    line: int | None = None
+    voice: str = "program"  # of pasted text: "words" of the writer, or of a "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to do: words, a command where there is one, how safe it is, when it takes effect, and how to verify it.
+
+    A command is a literal, or made by ``model.shell_command.shell``, which quotes what comes from the evidence.
+    ``changes``: the whole of it as changes that ``rocdoctor fix --apply`` can make; empty where a person has to judge.
+    """
+
+    text: str
+    command: CommandText = ""
+    safety: Safety = "manual"
+    effective: Effective = "now"
+    verify: CommandText = ""  # empty: running the check again
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem: a sentence with the actual values, its evidence and the way out.
+
+    ``explains`` names checks (or cause ids) whose findings follow from this one. ``cause`` overrides the check's.
+    ``confidence`` follows the evidence: certain when read from the machine, likely when inferred, possible from prose.
+    """
+
+    severity: Severity
+    message: str
+    evidence: tuple[Evidence, ...] = ()
+    fix: Fix | None = None
+    cause: str = ""
+    explains: tuple[str, ...] = ()
+    confidence: Confidence = "certain"
+    references: tuple[str, ...] = ()
+    subject: str = ""  # empty: the subject of the check
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check says of one subject. ``why`` is the reason of unknown, not-applicable and crashed."""
+
+    check: str
+    subject: str
+    state: State
+    finding: Finding | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A root cause with the finding that stands for it. ``explains`` names checks whose findings follow from it."""
+
+    cause: str
+    confidence: Confidence
+    severity: Severity
+    message: str
+    remedy: str
+    check: str
+    subjects: tuple[str, ...]
+    explains: tuple[str, ...] = ()
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """One command that would answer what is still unknown."""
+
+    command: CommandText
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Verdicts, causes and next steps of one machine; ``card``: the lines about it where they were masked."""
+
+    machine: Machine
+    verdicts: tuple[Verdict, ...]
+    causes: tuple[Cause, ...]
+    next: tuple[NextStep, ...] = ()
+    problems: tuple[str, ...] = ()
+    card: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> Severity | None:
+        """The highest severity among the findings."""
+        seen = {verdict.finding.severity for verdict in self.verdicts if verdict.finding is not None}
+        return next((severity for severity in SEVERITIES if severity in seen), None)
+
+    def count(self, state: str) -> int:
+        """How many verdicts have this state."""
+        return sum(verdict.state == state for verdict in self.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """There is nothing to judge here, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subject(Generic[Item]):
+    """What one verdict is about: the words that name it, and what the check is called with (None: the machine)."""
+
+    label: str
+    item: Item
+
+
+Subjects = Sequence[Subject[Item]] | NotApplicable
+"""What a selector answers."""

@@ -1,0 +1,1 @@
+"""The output of AMD's tools, and what an installation of ROCm looks like."""

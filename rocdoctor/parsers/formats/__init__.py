@@ -1,0 +1,1 @@
+"""Formats that several sources share: JSON, YAML, XML, sets of CPUs, plain values."""

@@ -1,0 +1,1 @@
+"""What the kernel and its GPU drivers show under /sys and /proc."""

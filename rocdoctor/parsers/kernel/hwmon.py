@@ -1,0 +1,197 @@
+"""Sensors of one hwmon folder: temperatures, power, fans, voltages, clocks, energy.
+
+Units of the files: Documentation/hwmon/sysfs-interface.rst (m°C, uW, RPM, mV, Hz, uJ). Drivers seen: amdgpu, nouveau,
+i915, xe. Alarm and fault files are handed on as numbers (``flags``): some drivers raise them for no reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import to_int, value_of
+
+_T = TypeVar("_T")
+
+_MAX_FILES = 2000
+_FILE = regex(r"(temp|power|fan|pwm|in|freq|energy|curr)([0-9]{1,3})(?:_([a-z0-9_]{1,40}))?\Z")
+_FLAG = regex(r"(?:[a-z]{1,8}[0-9]{1,3}_)?(?:[a-z_]{0,20}alarm|fault|beep)\Z")
+# The driver fills thresholds that it does not know with 0 K (amdgpu: temp*_crit_hyst).
+_ABSOLUTE_ZERO_MC = -273150
+
+
+@dataclass(frozen=True, slots=True)
+class Temperature:
+    """A temperature sensor in °C; ``label`` "edge", "junction", "mem", "pkg", "vram" or None."""
+
+    channel: int
+    label: str | None
+    temp_c: float | None
+    crit_c: float | None
+    crit_hyst_c: float | None
+    emergency_c: float | None
+    max_c: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A power sensor in W: ``average_w`` over a window and ``input_w`` at once (either may be missing), and its caps.
+
+    ``cap_w`` is the limit in force, ``cap_default_w`` the board's; ``max_w`` and ``crit_w`` are Intel's limits.
+    """
+
+    channel: int
+    label: str | None
+    average_w: float | None
+    input_w: float | None
+    cap_w: float | None
+    cap_default_w: float | None
+    cap_min_w: float | None
+    cap_max_w: float | None
+    max_w: float | None
+    crit_w: float | None
+
+    @property
+    def power_w(self) -> float | None:
+        """What it draws: the average where there is one, else the momentary figure."""
+        return self.average_w if self.average_w is not None else self.input_w
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """A fan: speeds in RPM; ``pwm`` 0 to 255, ``pwm_enable`` 0 full speed, 1 manual, 2 automatic."""
+
+    channel: int
+    rpm: int | None
+    min_rpm: int | None
+    max_rpm: int | None
+    target_rpm: int | None
+    enable: int | None
+    pwm: int | None
+    pwm_max: int | None
+    pwm_enable: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A labelled figure: voltage in mV, clock in MHz, energy in J or current in mA, as the field says that holds it."""
+
+    channel: int
+    label: str | None
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hwmon:
+    """One hwmon folder; ``name`` is the driver's ("amdgpu"), ``flags`` the raw alarm and fault files."""
+
+    name: str | None
+    temperatures: tuple[Temperature, ...]
+    powers: tuple[Power, ...]
+    fans: tuple[Fan, ...]
+    voltages_mv: tuple[Reading, ...]
+    clocks_mhz: tuple[Reading, ...]
+    energies_j: tuple[Reading, ...]
+    currents_ma: tuple[Reading, ...]
+    flags: dict[str, int]
+
+    def temperature(self, label: str) -> Temperature | None:
+        """The first sensor with this label."""
+        return next((one for one in self.temperatures if one.label == label), None)
+
+    def clock_mhz(self, label: str) -> float | None:
+        """The clock with this label ("sclk", "mclk")."""
+        return next((one.value for one in self.clocks_mhz if one.label == label), None)
+
+
+def parse_hwmon(files: Mapping[str, str]) -> Hwmon:
+    """The sensors from a mapping of file name to text; paths are cut to their last part, other files ignored."""
+    texts = {path.rpartition("/")[2]: text for path, text in list(files.items())[:_MAX_FILES]}
+    channels: dict[str, set[int]] = {}
+    for name in texts:
+        if match := _FILE.match(name):
+            channels.setdefault(match.group(1), set()).add(int(match.group(2)))
+    flags = {name: number for name, text in texts.items() if _FLAG.match(name) and (number := _int(text)) is not None}
+    fans = sorted(channels.get("fan", set()) | channels.get("pwm", set()))
+    return Hwmon(
+        name=value_of(texts.get("name")),
+        temperatures=_present(_temperature(texts, n) for n in _of(channels, "temp")),
+        powers=_present(_power(texts, n) for n in _of(channels, "power")),
+        fans=_present(_fan(texts, n) for n in fans),
+        voltages_mv=_readings(texts, _of(channels, "in"), "in", 1),
+        clocks_mhz=_readings(texts, _of(channels, "freq"), "freq", 1_000_000),
+        energies_j=_readings(texts, _of(channels, "energy"), "energy", 1_000_000),
+        currents_ma=_readings(texts, _of(channels, "curr"), "curr", 1),
+        flags=flags,
+    )
+
+
+def _present(found: Iterable[_T | None]) -> tuple[_T, ...]:
+    return tuple(one for one in found if one is not None)
+
+
+def _of(channels: dict[str, set[int]], kind: str) -> list[int]:
+    return sorted(channels.get(kind, set()))
+
+
+def _int(text: str | None) -> int | None:
+    number = to_int(text.strip().strip("\x00")) if text is not None else None
+    return number if number is not None and abs(number) < 1 << 63 else None
+
+
+def _scaled(text: str | None, divisor: int) -> float | None:
+    number = _int(text)
+    return None if number is None else number / divisor
+
+
+def _celsius(text: str | None) -> float | None:
+    number = _int(text)
+    return None if number is None or number <= _ABSOLUTE_ZERO_MC else number / 1000
+
+
+def _watts(text: str | None) -> float | None:
+    return _scaled(text, 1_000_000)
+
+
+def _temperature(texts: Mapping[str, str], channel: int) -> Temperature | None:
+    values = {key: _celsius(texts.get(f"temp{channel}_{key}")) for key in _TEMP_FILES}
+    if all(value is None for value in values.values()):
+        return None
+    return Temperature(
+        channel=channel,
+        label=value_of(texts.get(f"temp{channel}_label")),
+        temp_c=values["input"],
+        crit_c=values["crit"],
+        crit_hyst_c=values["crit_hyst"],
+        emergency_c=values["emergency"],
+        max_c=values["max"],
+    )
+
+
+_TEMP_FILES = ("input", "crit", "crit_hyst", "emergency", "max")
+_POWER_FILES = ("average", "input", "cap", "cap_default", "cap_min", "cap_max", "max", "crit")
+
+
+def _power(texts: Mapping[str, str], channel: int) -> Power | None:
+    values = {key: _watts(texts.get(f"power{channel}_{key}")) for key in _POWER_FILES}
+    if all(value is None for value in values.values()):
+        return None
+    label = value_of(texts.get(f"power{channel}_label"))
+    return Power(channel, label, *(values[key] for key in _POWER_FILES))
+
+
+def _fan(texts: Mapping[str, str], channel: int) -> Fan | None:
+    values = [_int(texts.get(f"fan{channel}_{key}")) for key in ("input", "min", "max", "target", "enable")]
+    values += [_int(texts.get(f"pwm{channel}{key}")) for key in ("", "_max", "_enable")]
+    return Fan(channel, *values) if any(value is not None for value in values) else None
+
+
+def _readings(texts: Mapping[str, str], numbers: list[int], kind: str, divisor: int) -> tuple[Reading, ...]:
+    found = []
+    for channel in numbers:
+        value = _scaled(texts.get(f"{kind}{channel}_input"), divisor)
+        if value is not None:
+            found.append(Reading(channel, value_of(texts.get(f"{kind}{channel}_label")), value))
+    return tuple(found)

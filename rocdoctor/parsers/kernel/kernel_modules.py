@@ -1,0 +1,228 @@
+"""Kernel modules: what is loaded, how modprobe is configured, what DKMS built, what modinfo says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import lines_of, to_int, value_of
+
+_MODINFO = regex(r"([a-z_]{3,20}):[ \t]+(?![ \t])(.*)\Z")
+_PARM = regex(r"([A-Za-z0-9_]{1,80}):(.*)\Z")
+_PARM_TYPE = regex(r"\(([a-z ]{2,30}|array of [a-z ]{2,30})\)\Z")
+_DKMS = regex(
+    r"([A-Za-z0-9_.+-]{1,80})(?:/|, )([^,:\s]{1,80})(?:, ([^,:\s]{1,120}), ([A-Za-z0-9_]{2,16}))?: ([a-z-]{4,24})(.*)\Z"
+)
+_TAINT = regex(r"\(([A-Z+-]{1,12})\)\Z")
+_NAME = regex(r"[A-Za-z0-9_]{1,64}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A loaded module; names have "_" for "-". ``state`` and ``taint`` ("OE") are only in /proc/modules."""
+
+    name: str
+    size_bytes: int
+    used: int | None
+    used_by: tuple[str, ...]
+    state: str | None
+    taint: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModprobeRule:
+    """One line of modprobe.d: ``kind`` "blacklist", "options", "install", "remove", "softdep" or "alias".
+
+    ``options`` of an options line by name (None for a bare word), ``rest`` everything after the module as written.
+    ``install amdgpu /bin/false`` keeps a module out more strongly than a blacklist (see ``blocks``).
+    """
+
+    kind: str
+    module: str
+    rest: str
+    options: dict[str, str | None]
+    line: int
+
+    @property
+    def blocks(self) -> bool:
+        """True when the rule keeps the module from being loaded by itself (blacklist) or at all (install)."""
+        if self.kind == "blacklist":
+            return True
+        words = self.rest.split()
+        return self.kind == "install" and bool(words) and words[0].rsplit("/", 1)[-1] in ("false", "true", ":")
+
+
+@dataclass(frozen=True, slots=True)
+class DkmsEntry:
+    """One line of `dkms status`: ``state`` "added", "built", "installed" or "broken"; kernel None for "added"."""
+
+    module: str
+    version: str
+    kernel: str | None
+    arch: str | None
+    state: str
+    note: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleParameter:
+    """A parameter that a module takes: its description and type ("int", "uint", "charp", "bool")."""
+
+    name: str
+    description: str | None
+    kind: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Modinfo:
+    """`modinfo MODULE`; ``found`` is False where it says that there is no such module, None for other texts.
+
+    ``version`` is set for out-of-tree builds (the amdgpu of the kernel itself has none), ``vermagic_release`` the
+    kernel that the file was built for, ``filename`` may be "(builtin)".
+    """
+
+    found: bool | None = None
+    filename: str | None = None
+    version: str | None = None
+    srcversion: str | None = None
+    vermagic: str | None = None
+    vermagic_release: str | None = None
+    signer: str | None = None
+    license: str | None = None
+    depends: tuple[str, ...] = ()
+    firmware_count: int = 0
+    parameters: dict[str, ModuleParameter] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+def module_name(name: str) -> str:
+    """The name as the kernel lists it: "-" and "_" are one, ".ko" and compression endings are no part of it."""
+    return re.sub(r"\.ko(?:\.(?:xz|gz|zst))?\Z", "", name.strip()).replace("-", "_")
+
+
+def parse_modules(text: str) -> tuple[Module, ...]:
+    """Reads /proc/modules or `lsmod`."""
+    modules: list[Module] = []
+    for line, raw in enumerate(lines_of(text, 20_000), 1):
+        words = raw.split()
+        size = to_int(words[1]) if len(words) >= 3 else None
+        used = to_int(words[2]) if len(words) >= 3 else None
+        if size is None or size < 0 or not _NAME.match(words[0]) or (used is None and words[2] != "-"):
+            continue
+        users = words[3] if len(words) > 3 and words[3] != "-" else ""
+        is_proc = len(words) >= 6 and words[4] in ("Live", "Loading", "Unloading")
+        if len(words) > 4 and not is_proc:
+            continue
+        taint = _TAINT.search(words[6]) if is_proc and len(words) > 6 else None
+        modules.append(
+            Module(
+                name=words[0],
+                size_bytes=size,
+                used=used,
+                used_by=tuple(user for user in users.split(",") if user and not user.startswith("["))[:200],
+                state=words[4] if is_proc else None,
+                taint=taint.group(1) if taint else None,
+                line=line,
+            )
+        )
+    return tuple(modules)
+
+
+def parse_modprobe(text: str) -> tuple[ModprobeRule, ...]:
+    """Reads files of /etc/modprobe.d or `modprobe --showconfig` (modprobe.d(5)); a backslash joins lines."""
+    rules: list[ModprobeRule] = []
+    pending, start = "", 0
+    for number, raw in enumerate(lines_of(text), 1):
+        if not pending:
+            start = number
+        if raw.endswith("\\") and len(pending) < 65_536:
+            pending += raw[:-1] + " "
+            continue
+        stripped, pending = (pending + raw).strip(), ""
+        words = stripped.split(None, 2)
+        if len(words) < 2 or stripped.startswith("#"):
+            continue
+        kind, module = words[0], module_name(words[1])
+        if kind not in ("blacklist", "options", "install", "remove", "softdep", "alias"):
+            continue
+        if kind != "alias" and not _NAME.match(module):
+            continue
+        rest = words[2].strip() if len(words) > 2 else ""
+        options: dict[str, str | None] = {}
+        if kind == "options":
+            for word in rest.split()[:500]:
+                if word.startswith("#"):
+                    break
+                name, equals, value = word.partition("=")
+                options[name.replace("-", "_")] = value.strip('"') if equals else None
+        rules.append(ModprobeRule(kind, module, rest, options, start))
+    return tuple(rules)
+
+
+def parse_dkms_status(text: str) -> tuple[DkmsEntry, ...]:
+    """Reads `dkms status`, both as "amdgpu/6.8.5, 6.8.0-45-generic, x86_64: installed" and with ", " for "/"."""
+    entries: list[DkmsEntry] = []
+    for line, raw in enumerate(lines_of(text, 5000), 1):
+        match = _DKMS.match(raw.strip()[:600])
+        if match is None or match.group(5) not in ("added", "built", "installed", "broken", "installed-weak"):
+            continue
+        module, version, kernel, arch, state, note = match.groups()
+        entries.append(DkmsEntry(module, version, kernel, arch, state, note.strip(" ()") or None, line))
+    return tuple(entries)
+
+
+def parse_modinfo(text: str) -> Modinfo:
+    """Reads `modinfo MODULE`; of a label that comes twice the first counts."""
+    found: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    parameters: dict[str, ModuleParameter] = {}
+    firmware = 0
+    missing = False
+    for line, raw in enumerate(lines_of(text, 20_000), 1):
+        stripped = raw.strip()[:4000]
+        if stripped.startswith("modinfo: ERROR: Module") and stripped.endswith("not found."):
+            missing = True
+        match = _MODINFO.match(stripped)
+        if match is None:
+            continue
+        label, value = match.groups()
+        if label == "parm":
+            parameter = _parameter(value, line)
+            if parameter is not None and len(parameters) < 2000:
+                parameters.setdefault(parameter.name, parameter)
+        elif label == "firmware":
+            firmware += 1
+        elif label not in found:
+            found[label], lines[label] = value.strip(), line
+    if not {"filename", "vermagic", "srcversion", "parm"} & set(found) and not parameters:
+        return Modinfo(found=False if missing else None)
+    vermagic = value_of(found.get("vermagic"))
+    return Modinfo(
+        found=True,
+        filename=value_of(found.get("filename")),
+        version=value_of(found.get("version")),
+        srcversion=value_of(found.get("srcversion")),
+        vermagic=vermagic,
+        vermagic_release=vermagic.split()[0] if vermagic else None,
+        signer=value_of(found.get("signer")),
+        license=value_of(found.get("license")),
+        depends=tuple(name for name in found.get("depends", "").split(",") if name),
+        firmware_count=firmware,
+        parameters=parameters,
+        lines=lines,
+    )
+
+
+def _parameter(value: str, line: int) -> ModuleParameter | None:
+    match = _PARM.match(value.strip())
+    if match is None:
+        return None
+    description = match.group(2).strip()
+    kind = _PARM_TYPE.search(description)
+    if kind:
+        description = description[: kind.start()].strip()
+    return ModuleParameter(match.group(1), description or None, kind.group(1) if kind else None, line)

@@ -1,0 +1,1 @@
+"""Listings of hardware, software and cluster nodes: lspci, lstopo, RCCL topologies, Slurm."""

@@ -1,0 +1,1 @@
+"""Kernel logs, and what training jobs, launchers and communication libraries print."""

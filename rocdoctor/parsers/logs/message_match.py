@@ -1,0 +1,317 @@
+"""Finding the error texts of programs in what a person pasted: over line ends, quote marks and wrapped lines.
+
+The lines are joined to one text (and once more without the blanks where a terminal cut them at its width), words tell
+which literals can occur at all, and each literal is then looked up by a plain search. The cost grows with the length
+of the text and the number of literals whose words it holds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import Literal
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.logs.log_match import Matcher, Signature, Value, Wording, compiled, only_words, values_of
+
+Role = Literal["now", "quoted", "advice"]
+
+_MOST_LINES = 200_000
+_MOST_OF_ONE = 8  # places that one literal is looked up at
+_LINES_BEFORE, _LINES_AFTER = 12, 30
+_WORD = 40  # characters around a cut, of which the outer words may be parts
+_BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
+_USUAL_WIDTHS = frozenset((72, 76, 78, 80, 100, 120, 132))
+_EDGES = " |+-="  # what lines of tables end with
+_MOST_CUTS = 500
+_SAME_DIGITS = str.maketrans("123456789", "000000000")
+_QUOTE = regex(r"(?:>(?!>)[ \t]?){1,8}")
+_ADVICE = regex(
+    r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter)|in case you"
+    r"|(?:if|when|whenever) (?:you|they|users?|someone|an? user|people)(?: ever| then)? "
+    r"(?:sees?|gets?|says?|hits?|reports?)"
+    r"|if (?:it|this|that|(?:the )?[\w.-]{2,30}) (?:prints?|says?|shows?|reports?|returns?|gives?|complains?|"
+    r"(?:fails?|ends?|stops?) with)"
+    r"|I(?:'ve| have)? (?:read|heard|know)(?: \w+){0,2} (?:that|about|of)"
+    r"|before (?:we|you|i) (?:ever|run|hit)|never (?:ran|run|runs|hit|hits)"
+    r"|(?:can|could|should|may|would) (?:i|we|one) (?:use|add|buy|get|connect)|whenever you see"
+    r"|errors? (?:like|such as)"
+    r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
+    r"|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
+    r"|(?:expected|simulated?|injected|fake|provoked|deliberate)(?: (?:failure|error|exception|fault|warning))"
+    r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
+)
+# Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
+_ADVICE_LINE = regex(
+    r"\s{0,8}(?:[-*+]\s{1,3}\[?(?:[\w./-]{1,60})?#\d{1,7}\]?(?:\(\S{1,200}\))?[: -]{1,4}[Ff]ix(?:e[sd])?\b|"
+    r"(?:[-*+]\s{1,3}[*_]{0,2}(?:[Ff]ix(?:e[sd])?|[Rr]esolve[sd]|[Ii]mproved?|[Aa]void)"
+    r" (?:an?|the|rare|possible|potential|bug)\b|(?:[-*+]\s{1,3})?[*_]{0,2}(?:Fix(?:e[sd])?|Changed)[*_]{0,2}:)"
+    r"|[*_#>-]{0,3}\s?Q\d{0,3}[.:)].{0,300}\bA\d{0,3}[.:)]|(?:[-*+]\s{1,3})?For [^.:]{1,60}?\b(?<!I )(?<!we )"
+    r"(?:try|set|pass)\b)"
+)
+# A literal that code compares with: "out of memory" in str(error)
+_COMPARED_IN_CODE = regex(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
+# What a test says that has provoked a failure.
+_PROVOKED = regex(r"['\"]?\s{0,2}\((?:injected|simulated|expected|mocked|xfail)\)")
+# What people in general are said to say, and what they say of it.
+_HEARSAY = regex(
+    r"(?i)\b(?:people|posts?|threads?|comments?|forums?|reddit|google|everybody|everyone|wikis?|blogs?|articles?|chatgpt)"
+    r"(?: \w+){0,3} (?:says?|said|saying|tells?|told|telling|mention\w*|claim\w*|warn\w*|writes?|wrote)\b"
+)
+_SHRUGGED = regex(
+    r"(?i)['\"`]{0,2},? (?:\w+ ){0,2}(?:is|are|was|were) (?:\w+ ){0,2}(?:normal|expected|harmless|ok|fine|"
+    r"ignored|a known)\b"
+)
+# What leads to a text that a person tells of.
+_NARRATED = regex(
+    r"(?i)\b(?:i|i'm|i've|we|my|our)\b(?!:)|\b(?:says?|said|gets?|getting|got|throws?|threw|thrown|"
+    r"(?:fail|crash|stop|di|exit)\w* with|complain\w*(?: about| of| that)?|errors? (?:out )?with|message|messages|"
+    r"(?:shows?|prints?|reports?|reads?)(?: me)?)[\s:,'\"\u201c(]{0,4}\Z"
+)
+_NARRATED_AFTER = regex(r"(?i)[^.\n]{0,120}\b(?:when|whenever|if|after|as soon as|every time) (?:i|we)\b")
+_FIRST_PERSON = regex(r"\b(?:I|I'm|I've|[Ww]e|my|our)\b(?!/)")
+_STAMPED = regex(r"\s{0,12}(?:[\[(<{|]|\d{2,4}[-:/]|[IWEF]\d{4} |\S{1,60}:\d{1,9}[:\] ]|File \")")
+# A list of what a release repairs, up to the literal.
+_REPAIRED = regex(
+    r"(?i)\bfix(?:es|ed)(?: in [\w. ]{1,20})?(?::| (?:an?|the|some|rare) (?:bug|hang|crash|problem|issue|rare)\b)"
+    r"(?![^.]{0,400}\b(?:but|now|still|however)\b)[^.]{0,400}\Z"
+)
+# "If an ... error occurs", "when ... is raised": what is not said to have been.
+_SUPPOSED = regex(
+    r"(?i)\b(?:(?:if|in case|in case of|should)(?: (?:an?|the|any|this|that|such))?(?: \w+)?"
+    r"|(?:when|whenever)(?: (?:an?|the|any))?)\W{0,3}\Z"
+)
+_OCCURS = regex(
+    r"(?i)[\w'\"`)]{0,12}\W{0,3}(?:errors?|messages?|exceptions?)?\W{0,2}(?:occurs?|happens?|appears?|is (?:raised|"
+    r"seen|shown|printed|reported|thrown))\b"
+)
+_CODE = regex(
+    r"[+-]?\s*(?:with \S{1,40}[rR]aises\w{0,10}\(|(?:\d{1,5}\s+)?"
+    r"(?:raise|if|elif|assert|except|#|//|warnings\.warn\(|logger\.|print\()[\s(\"'])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """One text: its kind, the line (counted from 1) where it begins, an excerpt, its values, and who says it.
+
+    ``role`` is "quoted" for a part of the text that is quoted while the rest is not, "advice" for source code and where
+    the words before it say that it is an example, a past state or absent. ``narrated``: a sentence leads to the text
+    ("I get ..."), where a program prints it alone or behind a prefix.
+    """
+
+    kind: str
+    line: int
+    text: str
+    values: Mapping[str, Value] = field(default_factory=dict)
+    role: Role = "now"
+    narrated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    """The text as one line: ``starts`` are the offsets at which ``lines`` (numbers from 1) begin."""
+
+    text: str
+    starts: Sequence[int]
+    lines: Sequence[int]
+
+    def line_at(self, offset: int) -> int:
+        return self.lines[max(bisect_right(self.starts, offset) - 1, 0)] if self.lines else 1
+
+
+def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
+    """Every text of the table that occurs, by line; each kind once a line. Never raises."""
+    raw = text.split("\n", _MOST_LINES)[:_MOST_LINES]
+    quoted = _quoted(raw)
+    found: dict[tuple[str, int], FoundMessage] = {}
+    words = _words(raw)
+    width = max(map(len, raw), default=0)
+    for flat in _flattened(raw):
+        for wording_of, wording, literal in _possible(known, words | _words_at_cuts(flat), flat.text):
+            for message in _occurrences(flat, wording_of, wording, literal, raw, quoted, width):
+                key = (message.kind, message.line)
+                if key not in found or len(message.values) > len(found[key].values):
+                    found[key] = message
+    return tuple(sorted(found.values(), key=lambda one: (one.line, one.kind)))
+
+
+def _quoted(raw: Sequence[str]) -> frozenset[int]:
+    """Numbers (from 1) of lines behind a quote mark, where not nearly everything is quoted."""
+    marked = [number for number, line in enumerate(raw, 1) if line[:1] == ">" and line[:2] != ">>"]
+    if not marked:
+        return frozenset()
+    filled = sum(1 for line in raw if line.strip())
+    return frozenset(marked) if len(marked) < 0.7 * filled else frozenset()
+
+
+def _unquoted(line: str) -> str:
+    mark = _QUOTE.match(line)
+    return line[mark.end() :].lstrip() if mark else line
+
+
+def _flattened(raw: Sequence[str]) -> list[_Flat]:
+    """The joined text, and others joined without blanks at lines of one width, where those may have been cut."""
+    flats = [_join(raw, None, range(len(raw)))]
+    for width, cut in _cuts(raw):
+        # Only what stands within reach of an expression around a cut can read differently.
+        near: list[int] = []
+        for at in cut:
+            first = max(at - _LINES_BEFORE, near[-1] + 1 if near else 0)
+            near.extend(range(first, min(at + _LINES_AFTER, len(raw))))
+        flats.append(_join(raw, width, near))
+    return flats
+
+
+def _cuts(raw: Sequence[str]) -> Iterable[tuple[int, Sequence[int]]]:
+    """(width, its lines): the greatest one, and of the usual ones that at which most lines may have been cut.
+
+    A text that was cut may hold lines that were not, such as those of another program or with tabs.
+    """
+    greatest = max(map(len, raw), default=0)
+    if 60 <= greatest <= 240:
+        yield greatest, [at for at, line in enumerate(raw) if len(line) == greatest]
+    by: dict[int, list[int]] = {}
+    for at, (line, following) in enumerate(pairwise(raw)):
+        width = len(line)
+        if width in _USUAL_WIDTHS and width != greatest and line[-1] not in _EDGES and following[:1].strip(" |+-="):
+            by.setdefault(width, []).append(at)
+    width, cut = max(by.items(), key=lambda one: len(one[1]), default=(0, []))
+    if 2 <= len(cut) <= _MOST_CUTS:
+        yield width, cut
+
+
+def _join(raw: Sequence[str], width: int | None, chosen: Sequence[int]) -> _Flat:
+    stripped = [raw[at].strip() for at in chosen]
+    cleaned = [_unquoted(line) if line[:1] == ">" else line for line in stripped]
+    lines = [at + 1 for at, line in zip(chosen, cleaned, strict=True) if line]
+    parts = [
+        line if width is not None and len(raw[at]) == width else line + " "
+        for at, line in zip(chosen, cleaned, strict=True)
+        if line
+    ]
+    return _Flat("".join(parts), list(accumulate(map(len, parts), initial=0))[:-1], lines)
+
+
+def _words(lines: Iterable[str]) -> set[str]:
+    """The words of some lines with all digits made equal: so long logs repeat few lines."""
+    alike = set("\n".join(lines).translate(_SAME_DIGITS).split("\n"))
+    return set(only_words("\n".join(alike)).split())
+
+
+def _words_at_cuts(flat: _Flat) -> set[str]:
+    """The words that a cut had parted: no line has them."""
+    text = flat.text.translate(_SAME_DIGITS)
+    around = {text[max(start - _WORD, 0) : start + _WORD] for start in flat.starts[1:] if text[start - 1] != " "}
+    return {word for text in around for word in only_words(text).split()[1:-1]}
+
+
+def _possible(known: Matcher, words: set[str], text: str) -> Iterable[tuple[Signature, Wording, str]]:
+    """The literals whose key word the text has; ``words`` are its words with all digits made equal."""
+    entries = [entry for word, found in known.index.items() if _has(text, words, word) for entry in found]
+    for _, signature, wording, literal in sorted(entries, key=lambda entry: entry[0]):
+        yield signature, wording, literal
+
+
+def _has(text: str, words: set[str], word: str) -> bool:
+    """Whether the text has a word and not only longer ones; other digits, and words that a cut parted, are not it."""
+    if word.translate(_SAME_DIGITS) not in words:
+        return False
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not only_words(text[max(at - 1, 0) : at]).strip() and not only_words(text[end : end + 1]).strip():
+            return True
+        at = text.find(word, end)
+    return False
+
+
+def _occurrences(
+    flat: _Flat,
+    signature: Signature,
+    wording: Wording,
+    literal: str,
+    raw: Sequence[str],
+    quoted: frozenset[int],
+    width: int,
+) -> Iterable[FoundMessage]:
+    at = flat.text.find(literal)
+    for _ in range(_MOST_OF_ONE):
+        if at < 0:
+            return
+        window = flat.text[max(0, at - _BEFORE) : at + len(literal) + _AFTER]
+        values = _values(wording, window, at - max(0, at - _BEFORE), len(literal))
+        if values is not None:
+            line = flat.line_at(at)
+            excerpt = _excerpt(flat, at, len(literal), raw, width)
+            role = _role(flat, at, len(literal), line, raw, quoted)
+            yield FoundMessage(signature.kind, line, excerpt, values, role, _narrated(flat, at, len(literal)))
+        at = flat.text.find(literal, at + len(literal))
+
+
+def _wrapped(flat: _Flat, place: int, raw: Sequence[str], width: int) -> bool:
+    """Whether a line was broken off the one above it: that has no room for its first word."""
+    above, line = flat.lines[place - 1] - 1, flat.lines[place] - 1
+    room = width - len(raw[above])
+    return line - above == 1 and 76 <= width <= 133 and room < 40 and room <= len(raw[line].split(" ", 1)[0])
+
+
+def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str], width: int) -> str:
+    """What stands around a literal: to the end of its line, and of the next ones where a line may have been wrapped."""
+    place = first = bisect_right(flat.starts, at) - 1
+    while first > max(place - 3, 0) and _wrapped(flat, first, raw, width):
+        first -= 1
+    end = at + 240
+    for step in range(place, min(place + _LINES_AFTER, len(flat.starts) - 1)):
+        stop = flat.starts[step + 1]
+        if stop >= end:
+            break
+        if stop >= at + length and not 60 <= len(raw[flat.lines[step] - 1]) <= 133:
+            end = stop
+    return flat.text[max(flat.starts[first], at - 200) : end].strip()
+
+
+def _values(wording: Wording, window: str, at: int, length: int) -> dict[str, Value] | None:
+    """The values of the wording where its expression takes in the literal at ``at``; None where it does not."""
+    if wording.match is None:
+        return values_of(wording, window)
+    for number, found in enumerate(compiled(wording.match).finditer(window)):
+        if found.start() < at + length and found.end() > at:
+            return values_of(wording, found.group())
+        if found.start() > at or number > 4:
+            return None
+    return None
+
+
+def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quoted: frozenset[int]) -> Role:
+    if line in quoted:
+        return "quoted"
+    written = raw[line - 1]
+    if _CODE.match(written[:200]) or _ADVICE_LINE.match(written[:400]):
+        return "advice"
+    if "fix" in (before := flat.text[max(0, at - 300) : at]) and _REPAIRED.search(before):
+        return "advice"
+    if _COMPARED_IN_CODE.match(flat.text, at + length) or _PROVOKED.match(flat.text, at + length):
+        return "advice"
+    place = bisect_right(flat.starts, at) - 1
+    # The sentence may have begun on the line above, where a mail program wrapped it.
+    if place and flat.lines[place] - flat.lines[place - 1] == 1 and 45 <= len(raw[flat.lines[place - 1] - 1]) <= 133:
+        place -= 1
+    before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
+    if _SUPPOSED.search(before) and _OCCURS.match(flat.text, at + length):
+        return "advice"
+    if _ADVICE.search(before) or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before)):
+        return "advice"
+    return "advice" if _SHRUGGED.match(flat.text, at + length) else "now"
+
+
+def _narrated(flat: _Flat, at: int, length: int) -> bool:
+    """Whether the words around a literal, on its line, are those of a person who tells of it."""
+    place = bisect_right(flat.starts, at)
+    start, end = flat.starts[place - 1], flat.starts[place] if place < len(flat.starts) else len(flat.text)
+    if _STAMPED.match(flat.text[start : start + 80]):
+        return False
+    before, after = flat.text[max(start, at - 200) : at], flat.text[at + length : min(end, at + length + 160)]
+    return bool(_NARRATED.search(before.rsplit(". ", 1)[-1]) or _NARRATED_AFTER.match(after))

@@ -1,0 +1,1 @@
+"""The output of NVIDIA's tools and kernel module."""

@@ -1,0 +1,274 @@
+"""The names that ``nvidia-smi -q`` and ``-q -x`` give to each value of a GPU, and the readers of the values.
+
+Both outputs are read into the same kind of tree (``xml.Element``); the listing's names stand in lower case with
+underscores. Names changed between driver generations: all known ones are tried, the newest first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import (
+    hex_int,
+    number,
+    pci_address,
+    to_bytes,
+    to_celsius,
+    to_int,
+    to_mhz,
+    to_watts,
+    to_width,
+    value_of,
+)
+
+_NVIDIA = 0x10DE
+_DEPRECATED = "requested functionality has been deprecated"
+_SIZE = regex(r"\d{1,15}(?:\.\d{1,6})? ?[KMGT]?i?B\Z")
+_YES_NO = {
+    "enabled": True,
+    "disabled": False,
+    "yes": True,
+    "no": False,
+    "active": True,
+    "not active": False,
+    "on": True,
+    "off": False,
+}
+
+
+def read_name(text: str) -> str | None:
+    """A text, None where the tool says that it has none."""
+    return None if text.strip().lower() == _DEPRECATED else value_of(text)
+
+
+def _word(text: str) -> str | None:
+    # Where "None" is an answer (no recovery needed, no virtualisation), not a missing one.
+    return "None" if text.strip() == "None" else read_name(text)
+
+
+def yes_no(text: str) -> bool | None:
+    """True for Enabled, Yes, Active, On; False for their opposites; a pending mark ("Enabled*") is ignored."""
+    return _YES_NO.get(text.strip().rstrip("*").lower())
+
+
+def read_count(text: str) -> int | None:
+    """A count; negative numbers are None."""
+    found = to_int(text)
+    return found if found is not None and found >= 0 else None
+
+
+def read_mib(text: str) -> int | None:
+    """Bytes from "81920 MiB"; a number without a unit is None."""
+    return to_bytes(text) if _SIZE.match(text.strip()) else None
+
+
+def _state(text: str) -> str | None:
+    return text.strip() if re.match(r"P\d{1,2}\Z", text.strip()) else None
+
+
+def _pci_id(text: str) -> str | None:
+    """ "10de:20b2" from 20B210DE or 0x20B210DE (device, then vendor)."""
+    found = hex_int(text)
+    return None if not found or found > 0xFFFFFFFF else f"{found & 0xFFFF:04x}:{found >> 16:04x}"
+
+
+def _gpu_pci_id(text: str) -> str | None:
+    # Another vendor in this place is an identifier that somebody blanked out.
+    found = _pci_id(text)
+    return found if found is not None and found.startswith(f"{_NVIDIA:04x}:") else None
+
+
+def _gen(text: str) -> int | None:
+    found = to_int(text)
+    return found if found is not None and 1 <= found <= 9 else None
+
+
+_Reader = Callable[[str], object]
+
+FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
+    ("bdf", pci_address, ("pci/pci_bus_id", "pci/bus_id")),
+    ("name", read_name, ("product_name",)),
+    ("brand", read_name, ("product_brand",)),
+    ("architecture", read_name, ("product_architecture",)),
+    ("uuid", read_name, ("uuid", "gpu_uuid")),
+    ("pci_id", _gpu_pci_id, ("pci/pci_device_id", "pci/device_id")),
+    ("subsystem_id", _pci_id, ("pci/pci_sub_system_id", "pci/sub_system_id")),
+    ("vbios", read_name, ("vbios_version",)),
+    ("gsp_firmware", read_name, ("gsp_firmware_version",)),
+    ("minor_number", read_count, ("minor_number",)),
+    ("module_id", read_count, ("gpu_module_id", "platformInfo/module_id", "platform_info/module_id")),
+    ("numa_node", read_count, ("numa_node", "gpu_numa_id", "pci/numa_node")),
+    ("display_active", yes_no, ("display_active",)),
+    ("persistence_mode", yes_no, ("persistence_mode",)),
+    ("compute_mode", read_name, ("compute_mode",)),
+    ("addressing_mode", _word, ("addressing_mode",)),
+    ("virtualization_mode", _word, ("gpu_virtualization_mode/virtualization_mode",)),
+    ("performance_state", _state, ("performance_state",)),
+    ("memory_total_bytes", read_mib, ("fb_memory_usage/total", "memory_usage/total")),
+    ("memory_used_bytes", read_mib, ("fb_memory_usage/used", "memory_usage/used")),
+    ("memory_reserved_bytes", read_mib, ("fb_memory_usage/reserved",)),
+    ("memory_free_bytes", read_mib, ("fb_memory_usage/free", "memory_usage/free")),
+    ("bar1_total_bytes", read_mib, ("bar1_memory_usage/total",)),
+    ("gpu_util_percent", number, ("utilization/gpu_util", "utilization/gpu")),
+    ("memory_util_percent", number, ("utilization/memory_util", "utilization/memory")),
+    ("fan_percent", number, ("fan_speed",)),
+    ("temp_c", to_celsius, ("temperature/gpu_temp", "temperature/gpu_current_temp", "temperature/gpu")),
+    ("temp_shutdown_c", to_celsius, ("temperature/gpu_temp_max_threshold", "temperature/gpu_shutdown_temp")),
+    ("temp_slowdown_c", to_celsius, ("temperature/gpu_temp_slow_threshold", "temperature/gpu_slowdown_temp")),
+    (
+        "temp_max_operating_c",
+        to_celsius,
+        ("temperature/gpu_temp_max_gpu_threshold", "temperature/gpu_max_operating_temp"),
+    ),
+    ("temp_target_c", to_celsius, ("temperature/gpu_target_temperature",)),
+    ("temp_memory_c", to_celsius, ("temperature/memory_temp", "temperature/memory_current_temp")),
+    (
+        "temp_memory_max_operating_c",
+        to_celsius,
+        ("temperature/gpu_temp_max_mem_threshold", "temperature/memory_max_operating_temp"),
+    ),
+    ("temp_tlimit_c", to_celsius, ("temperature/gpu_temp_tlimit", "temperature/gpu_t_limit_temp")),
+    (
+        "temp_shutdown_tlimit_c",
+        to_celsius,
+        ("temperature/gpu_temp_max_tlimit_threshold", "temperature/gpu_shutdown_t_limit_temp"),
+    ),
+    (
+        "temp_slowdown_tlimit_c",
+        to_celsius,
+        ("temperature/gpu_temp_slow_tlimit_threshold", "temperature/gpu_slowdown_t_limit_temp"),
+    ),
+    (
+        "temp_max_operating_tlimit_c",
+        to_celsius,
+        ("temperature/gpu_temp_max_gpu_tlimit_threshold", "temperature/gpu_max_operating_t_limit_temp"),
+    ),
+    (
+        "temp_memory_max_operating_tlimit_c",
+        to_celsius,
+        ("temperature/gpu_temp_max_mem_tlimit_threshold", "temperature/memory_max_operating_t_limit_temp"),
+    ),
+    (
+        "power_w",
+        to_watts,
+        (
+            "gpu_power_readings/power_draw",
+            "gpu_power_readings/instant_power_draw",
+            "gpu_power_readings/instantaneous_power_draw",
+            "gpu_power_readings/average_power_draw",
+            "power_readings/power_draw",
+        ),
+    ),
+    ("power_average_w", to_watts, ("gpu_power_readings/average_power_draw",)),
+    (
+        "power_instant_w",
+        to_watts,
+        ("gpu_power_readings/instant_power_draw", "gpu_power_readings/instantaneous_power_draw"),
+    ),
+    (
+        "power_limit_w",
+        to_watts,
+        (
+            "gpu_power_readings/current_power_limit",
+            "power_readings/enforced_power_limit",
+            "power_readings/power_limit",
+        ),
+    ),
+    ("power_limit_requested_w", to_watts, ("gpu_power_readings/requested_power_limit", "power_readings/power_limit")),
+    (
+        "power_limit_default_w",
+        to_watts,
+        ("gpu_power_readings/default_power_limit", "power_readings/default_power_limit"),
+    ),
+    ("power_limit_min_w", to_watts, ("gpu_power_readings/min_power_limit", "power_readings/min_power_limit")),
+    ("power_limit_max_w", to_watts, ("gpu_power_readings/max_power_limit", "power_readings/max_power_limit")),
+    ("clock_graphics_mhz", to_mhz, ("clocks/graphics_clock", "clocks/graphics")),
+    ("clock_sm_mhz", to_mhz, ("clocks/sm_clock", "clocks/sm")),
+    ("clock_memory_mhz", to_mhz, ("clocks/mem_clock", "clocks/memory")),
+    ("clock_video_mhz", to_mhz, ("clocks/video_clock", "clocks/video")),
+    ("clock_graphics_max_mhz", to_mhz, ("max_clocks/graphics_clock", "max_clocks/graphics")),
+    ("clock_sm_max_mhz", to_mhz, ("max_clocks/sm_clock", "max_clocks/sm")),
+    ("clock_memory_max_mhz", to_mhz, ("max_clocks/mem_clock", "max_clocks/memory")),
+    ("clock_graphics_application_mhz", to_mhz, ("applications_clocks/graphics_clock", "applications_clocks/graphics")),
+    ("clock_memory_application_mhz", to_mhz, ("applications_clocks/mem_clock", "applications_clocks/memory")),
+    (
+        "pcie_gen",
+        _gen,
+        ("pci/pci_gpu_link_info/pcie_gen/current_link_gen", "pci/gpu_link_info/pcie_generation/current"),
+    ),
+    ("pcie_gen_max", _gen, ("pci/pci_gpu_link_info/pcie_gen/max_link_gen", "pci/gpu_link_info/pcie_generation/max")),
+    (
+        "pcie_gen_device",
+        _gen,
+        ("pci/pci_gpu_link_info/pcie_gen/device_current_link_gen", "pci/gpu_link_info/pcie_generation/device_current"),
+    ),
+    (
+        "pcie_gen_device_max",
+        _gen,
+        ("pci/pci_gpu_link_info/pcie_gen/max_device_link_gen", "pci/gpu_link_info/pcie_generation/device_max"),
+    ),
+    (
+        "pcie_gen_host_max",
+        _gen,
+        ("pci/pci_gpu_link_info/pcie_gen/max_host_link_gen", "pci/gpu_link_info/pcie_generation/host_max"),
+    ),
+    (
+        "pcie_width",
+        to_width,
+        ("pci/pci_gpu_link_info/link_widths/current_link_width", "pci/gpu_link_info/link_width/current"),
+    ),
+    (
+        "pcie_width_max",
+        to_width,
+        ("pci/pci_gpu_link_info/link_widths/max_link_width", "pci/gpu_link_info/link_width/max"),
+    ),
+    ("pcie_replays", read_count, ("pci/replay_counter", "pci/replays_since_reset")),
+    ("pcie_replay_rollovers", read_count, ("pci/replay_rollover_counter", "pci/replay_number_rollovers")),
+    ("ecc_enabled", yes_no, ("ecc_mode/current_ecc", "ecc_mode/current")),
+    ("ecc_pending", yes_no, ("ecc_mode/pending_ecc", "ecc_mode/pending")),
+    ("ecc_sram_threshold_exceeded", yes_no, ("ecc_errors/aggregate/sram_threshold_exceeded",)),
+    ("channel_repair_pending", yes_no, ("ecc_errors/channel_repair_pending",)),
+    ("tpc_repair_pending", yes_no, ("ecc_errors/tpc_repair_pending",)),
+    (
+        "retired_pages_single_bit",
+        read_count,
+        ("retired_pages/multiple_single_bit_retirement/retired_count", "retired_pages/single_bit_ecc"),
+    ),
+    (
+        "retired_pages_double_bit",
+        read_count,
+        ("retired_pages/double_bit_retirement/retired_count", "retired_pages/double_bit_ecc"),
+    ),
+    (
+        "retired_pages_pending",
+        yes_no,
+        (
+            "retired_pages/pending_retirement",
+            "retired_pages/pending_blacklist",
+            "retired_pages/pending_page_blacklist",
+            "retired_pages/pending",
+        ),
+    ),
+    ("remapped_rows_correctable", read_count, ("remapped_rows/remapped_row_corr", "remapped_rows/correctable_error")),
+    (
+        "remapped_rows_uncorrectable",
+        read_count,
+        ("remapped_rows/remapped_row_unc", "remapped_rows/uncorrectable_error"),
+    ),
+    ("remapped_rows_pending", yes_no, ("remapped_rows/remapped_row_pending", "remapped_rows/pending")),
+    (
+        "remapped_rows_failure",
+        yes_no,
+        ("remapped_rows/remapped_row_failure", "remapped_rows/remapping_failure_occurred"),
+    ),
+    ("reset_required", yes_no, ("gpu_reset_status/reset_required",)),
+    ("drain_and_reset_recommended", yes_no, ("gpu_reset_status/drain_and_reset_recommended",)),
+    ("recovery_action", _word, ("gpu_recovery_action",)),
+    ("mig_enabled", yes_no, ("mig_mode/current_mig", "mig_mode/current")),
+    ("mig_pending", yes_no, ("mig_mode/pending_mig", "mig_mode/pending")),
+    ("fabric_state", read_name, ("fabric/state",)),
+    ("fabric_status", read_name, ("fabric/status",)),
+    ("fabric_health", read_name, ("fabric/health/summary",)),
+)

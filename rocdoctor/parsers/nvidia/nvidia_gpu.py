@@ -1,0 +1,139 @@
+"""One GPU of ``nvidia-smi -q`` or ``-q -x``, from its element of the tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rocdoctor.parsers.formats.text import is_no_value, pci_address
+from rocdoctor.parsers.formats.xml import Element
+from rocdoctor.parsers.nvidia.nvidia_fields import FIELDS, read_count, read_mib, read_name, yes_no
+from rocdoctor.parsers.nvidia.nvidia_records import MigInstance, NvidiaGpu, NvidiaProcess
+
+_ERROR_WORDS = ("unknown error", "err!", "gpu is lost", "gpu requires reset", "error")
+_MAX_PROCESSES = 4096
+_MAX_MIG = 256
+
+
+def read_gpu(gpu: Element, index: int | None) -> NvidiaGpu:
+    """One GPU from its element; ``index`` is given by the caller, who knows whether all GPUs are listed."""
+    values: dict[str, object] = {}
+    lines: dict[str, int] = {}
+    errors: dict[str, str] = {}
+    address = pci_address(gpu.get("id"))
+    if address is not None:
+        values["bdf"], lines["bdf"] = address, gpu.line
+    for name, reader, paths in FIELDS:
+        for path in paths:
+            if name in values:
+                break
+            element = gpu.find(path)
+            if element is None:
+                continue
+            value = reader(element.text)
+            if value is not None:
+                values[name], lines[name] = value, element.line
+            elif element.text.strip("[]").lower() in _ERROR_WORDS:
+                errors[name] = element.text.strip("[]")
+    for name, when, kind in (
+        ("ecc_volatile_corrected", "volatile", "corrected"),
+        ("ecc_volatile_uncorrected", "volatile", "uncorrected"),
+        ("ecc_aggregate_corrected", "aggregate", "corrected"),
+        ("ecc_aggregate_uncorrected", "aggregate", "uncorrected"),
+    ):
+        counted = [
+            (count, one.line) for one in _ecc_counts(gpu, when, kind) if (count := read_count(one.text)) is not None
+        ]
+        if counted:
+            values[name], lines[name] = sum(count for count, _ in counted), counted[0][1]
+    section = gpu.child("clocks_event_reasons", "clocks_throttle_reasons")
+    if section is not None:
+        values["clocks_event_reasons"], lines["clocks_event_reasons"] = _active_reasons(section), section.line
+    processes = gpu.child("processes", "compute_processes")
+    if processes is not None:
+        values["processes"], lines["processes"] = _processes(processes), processes.line
+    instances = [*gpu.find_all("mig_devices/mig_device"), *gpu.find_all("mig_device")][:_MAX_MIG]
+    mig = tuple(_mig_instance(one) for one in instances)
+    return NvidiaGpu(line=gpu.line, index=index, mig_instances=mig, errors=errors, lines=lines, **values)  # type: ignore[arg-type]
+
+
+def _ecc_counts(gpu: Element, when: str, kind: str) -> Iterator[Element]:
+    section = gpu.find(f"ecc_errors/{when}")
+    if section is None:
+        return
+    old = section.child("single_bit" if kind == "corrected" else "double_bit")
+    if old is not None:
+        total = old.child("total")
+        if total is not None and read_count(total.text) is not None:
+            yield total
+        else:
+            yield from old.children
+        return
+    ending = "_correctable" if kind == "corrected" else "_uncorrectable"
+    for one in section.children:
+        # sram_uncorrectable_parity and sram_uncorrectable_secded are the two halves of sram_uncorrectable.
+        if one.tag.startswith((f"sram{ending}", f"dram{ending}")):
+            yield one
+
+
+def _active_reasons(section: Element) -> tuple[str, ...] | None:
+    known = False
+    active: list[str] = []
+    for one in section.walk():
+        state = yes_no(one.text)
+        if one is section or state is None:
+            continue
+        known = True
+        name = re.sub(r"^clocks_(?:event|throttle)_reasons?_", "", one.tag)
+        name = {"idle": "gpu_idle", "display_clock_setting": "display_clocks_setting"}.get(name, name)
+        if state and name not in active:
+            active.append(name)
+    return tuple(active) if known else None
+
+
+def _processes(section: Element) -> tuple[NvidiaProcess, ...] | None:
+    if not section.children:
+        return () if section.text in ("", "None") or not is_no_value(section.text) else None
+    found: list[NvidiaProcess] = []
+    for one in section.children:
+        pid_element = one if one.tag == "process_id" else one.child("pid") if one.tag == "process_info" else None
+        pid = None if pid_element is None else read_count(pid_element.text)
+        if pid is None or len(found) >= _MAX_PROCESSES:
+            continue
+        used = one.child("used_memory", "used_gpu_memory")
+        found.append(
+            NvidiaProcess(
+                pid=pid,
+                type=_text(one.child("type")),
+                used_bytes=None if used is None else read_mib(used.text),
+                name=base_name(_text(one.child("process_name", "name"))),
+                line=one.line,
+            )
+        )
+    return tuple(found)
+
+
+def base_name(text: str | None) -> str | None:
+    """The last part of a program's path, without its arguments."""
+    words = (text or "").split()
+    return words[0].rsplit("/", 1)[-1] or None if words else None
+
+
+def _text(element: Element | None) -> str | None:
+    return None if element is None else read_name(element.text)
+
+
+def _mig_instance(one: Element) -> MigInstance:
+    def at(path: str) -> str:
+        element = one.find(path)
+        return "" if element is None else element.text
+
+    return MigInstance(
+        index=read_count(at("index")),
+        gpu_instance_id=read_count(at("gpu_instance_id")),
+        compute_instance_id=read_count(at("compute_instance_id")),
+        multiprocessors=read_count(at("device_attributes/shared/multiprocessor_count")),
+        memory_total_bytes=read_mib(at("fb_memory_usage/total")),
+        memory_used_bytes=read_mib(at("fb_memory_usage/used")),
+        line=one.line,
+    )

@@ -1,0 +1,1 @@
+"""What the probe of the interpreter under test prints."""

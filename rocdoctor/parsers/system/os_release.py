@@ -1,0 +1,202 @@
+"""The distribution, and whether this is a container or a virtual machine: os-release, lsb_release and their signs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import lines_of, value_of
+
+_ASSIGNMENT = regex(r"([A-Z][A-Z0-9_]{0,60})=(.*)\Z")
+_RELEASE_LINE = regex(r"(.{2,60}?) release ([0-9][0-9.]{0,12})")
+_CGROUP_KINDS = (
+    ("kubernetes", regex(r"/kubepods|kubepods-|/kubelet")),
+    ("docker", regex(r"/docker[/-]|docker-[0-9a-f]{12}|/docker\Z")),
+    ("podman", regex(r"/libpod|libpod-")),
+    ("containerd", regex(r"cri-containerd|/containerd")),
+    ("lxc", regex(r"(?:^|[:/])lxc(?:[/.]|\Z)")),
+)
+
+# What makers write into the DMI tables of their virtual machines (systemd src/basic/virt.c has the same words).
+_DMI_KINDS = (
+    ("amazon", ("Amazon EC2",)), ("google", ("Google Compute Engine",)), ("kvm", ("KVM", "OpenStack", "RHEV")),
+    ("qemu", ("QEMU", "Standard PC (", "Bochs")), ("vmware", ("VMware", "VMW")),
+    ("oracle", ("innotek GmbH", "VirtualBox")), ("xen", ("Xen", "HVM domU")),
+    ("microsoft", ("Virtual Machine",)), ("parallels", ("Parallels",)), ("bhyve", ("BHYVE",)),
+    ("apple", ("Apple Virtualization",)), ("nutanix", ("AHV",)),
+)  # fmt: skip
+# Words of systemd-detect-virt, by what they are.
+DETECT_VIRT_CONTAINERS = frozenset(
+    {"openvz", "lxc", "lxc-libvirt", "systemd-nspawn", "docker", "podman", "rkt", "wsl", "proot", "pouch",
+     "container-other"}
+)  # fmt: skip
+DETECT_VIRT_MACHINES = frozenset(
+    {"qemu", "kvm", "amazon", "zvm", "vmware", "microsoft", "oracle", "powervm", "xen", "bochs", "uml", "parallels",
+     "bhyve", "qnx", "acrn", "apple", "sre", "google", "vm-other"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OsRelease:
+    """The distribution: ``id`` and ``id_like`` in lower case, ``lines`` by field name."""
+
+    id: str | None = None
+    id_like: tuple[str, ...] = ()
+    version_id: str | None = None
+    version_codename: str | None = None
+    name: str | None = None
+    pretty_name: str | None = None
+    variant_id: str | None = None
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def is_like(self, name: str) -> bool:
+        """True when the distribution is ``name`` or says that it is like it."""
+        return name == self.id or name in self.id_like
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerSign:
+    """A sign of a container: ``kind`` "docker", "podman", "kubernetes", "lxc", "wsl", "containerd", "singularity",
+    "systemd-nspawn" or "container" (which one is not told), and what told it."""
+
+    kind: str
+    sign: str
+    rootless: bool | None = None
+
+
+def parse_os_release(text: str) -> OsRelease:
+    """Reads os-release(5): shell-like assignments, of which the last counts."""
+    values: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    for line, raw in enumerate(lines_of(text, 500), 1):
+        match = _ASSIGNMENT.match(raw.strip()[:2000])
+        if match:
+            values[match.group(1)] = _unquoted(match.group(2))
+            lines[match.group(1)] = line
+    keys = {
+        "id": "ID", "id_like": "ID_LIKE", "version_id": "VERSION_ID", "version_codename": "VERSION_CODENAME",
+        "name": "NAME", "pretty_name": "PRETTY_NAME", "variant_id": "VARIANT_ID",
+    }  # fmt: skip
+    return OsRelease(
+        id=(value_of(values.get("ID")) or "").lower() or None,
+        id_like=tuple(values.get("ID_LIKE", "").lower().split()[:10]),
+        version_id=value_of(values.get("VERSION_ID")),
+        version_codename=value_of(values.get("VERSION_CODENAME")),
+        name=value_of(values.get("NAME")),
+        pretty_name=value_of(values.get("PRETTY_NAME")),
+        variant_id=value_of(values.get("VARIANT_ID")),
+        lines={name: lines[key] for name, key in keys.items() if key in lines},
+    )
+
+
+def _unquoted(text: str) -> str:
+    value = text.strip()
+    if len(value) >= 2 and value[0] in "'\"" and value[-1] == value[0]:
+        quote, value = value[0], value[1:-1]
+        if quote == "'":
+            return value
+    return re.sub(r"\\([$\"'`\\])", r"\1", value)
+
+
+def parse_lsb_release(text: str) -> OsRelease:
+    """Reads `lsb_release -a` or /etc/lsb-release; also "Red Hat Enterprise Linux release 8.9 (Ootpa)"."""
+    values: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    labels = {
+        "Distributor ID": "id", "DISTRIB_ID": "id", "Description": "pretty_name", "DISTRIB_DESCRIPTION": "pretty_name",
+        "Release": "version_id", "DISTRIB_RELEASE": "version_id", "Codename": "version_codename",
+        "DISTRIB_CODENAME": "version_codename",
+    }  # fmt: skip
+    for line, raw in enumerate(lines_of(text, 200), 1):
+        stripped = raw.strip()[:1000]
+        mark = ":" if ":" in stripped.split("=")[0] else "="
+        label, found, value = stripped.partition(mark)
+        name = labels.get(label.strip()) if found else None
+        if name and (plain := value_of(_unquoted(value))):
+            values.setdefault(name, plain)
+            lines.setdefault(name, line)
+        elif not values and (release := _RELEASE_LINE.match(stripped)):
+            values = {"pretty_name": stripped, "version_id": release.group(2), "name": release.group(1)}
+            lines = dict.fromkeys(values, line)
+    return OsRelease(
+        id=values.get("id", "").lower() or None,
+        version_id=values.get("version_id"),
+        version_codename=values.get("version_codename"),
+        name=values.get("name"),
+        pretty_name=values.get("pretty_name"),
+        lines=lines,
+    )
+
+
+def container_from_containerenv(text: str) -> ContainerSign:
+    """Podman's /run/.containerenv; it is empty unless the container is privileged, and CRI-O writes one too."""
+    low = text[:8192].lower()
+    rootless = True if "rootless=1" in low else False if "rootless=0" in low else None
+    kind = "podman" if "podman" in low or not low.strip() else "container"
+    return ContainerSign(kind, "/run/.containerenv", rootless)
+
+
+def container_from_cgroup(text: str) -> ContainerSign | None:
+    """/proc/1/cgroup: container managers leave their names in the paths; "/" alone tells nothing."""
+    for raw in lines_of(text, 500):
+        path = raw.strip()[:2000]
+        for kind, pattern in _CGROUP_KINDS:
+            if pattern.search(path):
+                return ContainerSign(kind, "/proc/1/cgroup")
+    return None
+
+
+def container_from_environment(environment: Mapping[str, str]) -> ContainerSign | None:
+    """Variables that container managers set: KUBERNETES_SERVICE_HOST, SINGULARITY_NAME, container=..., WSL_*."""
+    if "KUBERNETES_SERVICE_HOST" in environment:
+        return ContainerSign("kubernetes", "$KUBERNETES_SERVICE_HOST")
+    for name in ("APPTAINER_CONTAINER", "APPTAINER_NAME", "SINGULARITY_CONTAINER", "SINGULARITY_NAME"):
+        if environment.get(name):
+            return ContainerSign("singularity", f"${name}")
+    if environment.get("WSL_DISTRO_NAME"):
+        return ContainerSign("wsl", "$WSL_DISTRO_NAME")
+    word = environment.get("container", "").strip().lower()
+    kinds = {"docker", "podman", "lxc", "systemd-nspawn", "wsl"}
+    if word:
+        return ContainerSign("podman" if word == "oci" else word if word in kinds else "container", "$container")
+    return None
+
+
+def container_from_release(text: str) -> ContainerSign | None:
+    """WSL by the kernel's release or /proc/version ("5.15.167.4-microsoft-standard-WSL2")."""
+    low = text[:4096].lower()
+    if "microsoft" in low and ("wsl" in low or "microsoft-standard" in low or "-microsoft" in low):
+        return ContainerSign("wsl", "kernel release")
+    return None
+
+
+def virtualization_from_dmi(*texts: str) -> str | None:
+    """The hypervisor by DMI texts (sys_vendor, product_name, bios_vendor ...); None says nothing.
+
+    Bare-metal instances of clouds carry the cloud's name too: "amazon" with a product that ends in ".metal" is None.
+    """
+    words = [text.strip()[:200] for text in texts]
+    if any(word.endswith(".metal") for word in words):
+        return None
+    for kind, marks in _DMI_KINDS:
+        if any(word.startswith(mark) for word in words for mark in marks):
+            return kind
+    return None
+
+
+def parse_detect_virt(text: str) -> tuple[str | None, str | None]:
+    """(hypervisor, container) from `systemd-detect-virt`: ("none", "none") for bare metal, None for unknown words.
+
+    The tool prints the innermost kind alone: inside a container the hypervisor below it stays unknown (None).
+    """
+    words = text.split()
+    word = words[0].lower() if len(words) == 1 else ""
+    if word == "none":
+        return "none", "none"
+    if word in DETECT_VIRT_MACHINES:
+        return word, "none"
+    if word in DETECT_VIRT_CONTAINERS:
+        return None, word
+    return None, None

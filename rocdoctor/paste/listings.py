@@ -1,0 +1,115 @@
+"""Outputs of programs, recognised by how they look, wherever they stand in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rocdoctor.paste.clean_text import Clean
+from rocdoctor.paste.output_kinds import KINDS, PROSE, Kind
+from rocdoctor.paste.passage_roles import role_of_block, shows_working
+from rocdoctor.paste.text_part import Part, of_lines
+from rocdoctor.paste.word_index import Index
+
+
+def listings(clean: Clean, stops: set[int], index: Index) -> Iterator[Part]:
+    """The parts that look like outputs; ``stops``: the lines (indices) of prompts, where an output ends."""
+    whole = clean.text
+    for kind in KINDS:
+        hinted = index.may_hold(kind.hints) and any(hint in whole for hint in kind.hints)
+        if not hinted and not (kind.sign and kind.sign.search(whole)):
+            continue
+        match = kind.line.match
+        if kind.words:
+            hits = [at for at in index.lines(kind.words) if match(clean.lines[at])]
+        else:
+            hits = [at for at, line in enumerate(clean.lines) if line and match(line)]
+        if len(hits) < kind.least:
+            continue
+        yield from _ranges(clean, kind, hits, stops) if kind.until else _lines(clean, kind, hits, stops)
+
+
+def _lines(clean: Clean, kind: Kind, hits: list[int], stops: set[int]) -> Iterator[Part]:
+    """Matching lines, those of one passage together (with gaps of a few lines), each passage with its role."""
+    groups: list[list[int]] = []
+    for at in hits:
+        near = (
+            groups
+            and at - groups[-1][-1] <= 40
+            and not _between(stops, groups[-1][-1], at)
+            and clean.quotes[at] == clean.quotes[groups[-1][0]]
+        )
+        indices = [at]
+        if kind.more:
+            indent = len(clean.lines[at]) - len(clean.lines[at].lstrip())
+            step = at + 1
+            while (
+                step < len(clean.lines) and step - at < 400 and step not in stops and _deeper(clean.lines, step, indent)
+            ):
+                if clean.lines[step] and not kind.line.match(clean.lines[step]):
+                    indices.append(step)
+                step += 1
+        if near:
+            groups[-1] += indices
+        else:
+            groups.append(indices)
+    for group in groups[:500]:
+        yield _part(clean, kind.question, sorted(set(group)))
+
+
+def _deeper(lines: list[str], step: int, indent: int) -> bool:
+    """Whether a line is indented more than this, or is what was left empty above such a line."""
+    at = step if lines[step] or step + 1 >= len(lines) else step + 1
+    return len(lines[at]) - len(lines[at].lstrip()) > indent
+
+
+def _between(stops: set[int], low: int, high: int) -> bool:
+    return any(at in stops for at in range(low + 1, high))
+
+
+def _ranges(clean: Clean, kind: Kind, hits: list[int], stops: set[int]) -> Iterator[Part]:
+    done = -1
+    for at in hits[:2000]:
+        if at <= done:
+            continue
+        end = at + 1
+        block = clean.blocks[at]
+        indent = len(clean.lines[at]) - len(clean.lines[at].lstrip())
+        blanks = 0
+        while (
+            end < len(clean.lines)
+            and end not in stops
+            and clean.blocks[end] == block
+            and clean.quotes[end] == clean.quotes[at]
+        ):
+            line = clean.lines[end]
+            blanks = 0 if line.strip() else blanks + 1
+            if not block and indent < 4 and _is_prose(clean, end):
+                break
+            if not block and indent >= 4 and line.strip() and len(line) - len(line.lstrip()) < 4:
+                break
+            if blanks > 3 or (kind.until is not None and kind.until.match(line)):
+                end += 1 if line.strip() else 0
+                break
+            end += 1
+        start = at
+        while (
+            start > 0
+            and at - start < kind.before
+            and clean.lines[start - 1].strip()[:1] in ("+", "=", "<")
+            and clean.lines[start - 1].strip()
+        ):
+            start -= 1
+        done = end - 1
+        while end > at + 1 and not clean.lines[end - 1].strip():
+            end -= 1
+        yield _part(clean, kind.question, list(range(start, end)))
+
+
+def _is_prose(clean: Clean, at: int) -> bool:
+    """Whether a sentence begins after a blank line."""
+    return not clean.lines[at - 1].strip() and bool(PROSE.match(clean.lines[at]))
+
+
+def _part(clean: Clean, question: str, indices: list[int]) -> Part:
+    role = role_of_block(clean, indices[0], indices[-1], setting=False)
+    return of_lines(clean, question, indices, role, shows_working(clean, indices[0]))

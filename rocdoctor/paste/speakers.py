@@ -1,0 +1,120 @@
+"""Who says what in a text: a program, the writer in words of their own, or somebody who replies.
+
+The answer to the question ``voices``: one JSON object a line, {"question", "first", "last", "voice"}, with lines of
+that question's answer counted from 1. Voices: "words" for sentences, "reply" for what another person wrote in a thread
+and for quotations, "advice" for pages that speak of faults in general,
+"program" for code blocks, in which nobody speaks. What no row names is a program's or a form's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Literal
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.paste.clean_text import Clean
+
+Voice = Literal["program", "words", "reply", "advice"]
+
+_LABEL = regex(r"[\s|*_#>\u2022+-]{0,10}[A-Za-z][\w /()&.-]{0,40}(?:\*\*|__)?\s{0,20}[:=|](?:\*\*|__)?(?:\s|\Z)")
+_TITLE = regex(r"[\s*_#>]{0,10}(?:title|subject|re|fwd|description)[*_]{0,2}\s?:", re.IGNORECASE)
+_COMMAND = regex(
+    r"\s{0,12}(?:[$%>❯➜]\s|\S{1,60}[$#]\s|(?:export|setenv|sudo|docker|podman|python3?|torchrun|srun|mpirun|pip3?)\s"
+    r"|[A-Za-z_]\w{1,60}=|-{1,2}\w|\[|\d{4}-\d\d|[|+<{])"
+)
+_WORD = regex(
+    r"\b(?:the|an?|is|are|was|were|on|in|of|my|our|i|we|it|with|and|or|to|for|but|not|this|that|when|have|has|had|"
+    r"use|using|get|got|from|at|after|before|because|does|do|than|then|so|here|there|be|been|which|will|can)\b",
+    re.IGNORECASE,
+)
+_FIRST_PERSON = regex(r"\b(?:i|i'm|i've|we|my|our)\b", re.IGNORECASE)
+# "name commented on 5 May", "@name wrote:", "name replied 3 days ago", and what mail programs put above an answer.
+_SPEAKER = regex(
+    r"[\s*_#>|-]{0,8}(?:On .{4,60}, )?@?(?P<who>[A-Za-z][\w.'-]{1,40}(?: [A-Z][\w.'-]{1,30})?)(?: \([^()]{1,40}\))?"
+    r"(?: \[bot\])? (?P<what>opened (?:(?:this|the) )?(?:issue|discussion|on)|commented|replied|answered|wrote|said|"
+    r"posted)"
+    r"(?: (?:on|this|an?|\d|last|yesterday|today|the|edited|·|\().{0,60})?\s{0,2}:?[*_]{0,2}\s*\Z",
+    re.IGNORECASE,
+)
+_SAID = regex(r" (?:opened|commented|replied|answered|wrote|said|posted)", re.IGNORECASE)
+_AUTHOR = regex(r"\s{0,4}(?:author|op|original poster|reporter)\s*\Z", re.IGNORECASE)
+_PRONOUNS = frozenset({"i", "we", "it", "he", "she", "they", "you", "this", "that", "who", "also", "just", "already"})
+
+
+def is_sentence(clean: Clean, line: int) -> bool:
+    """Whether a line (index) is written in words: no code, no label with a value, no command, no row of a table."""
+    text = clean.lines[line][:1000]
+    if clean.blocks[line] or text.startswith(("    ", "\t")) or _COMMAND.match(text):
+        return False
+    if _LABEL.match(text) and not _TITLE.match(text):
+        # "My setup: ..." is a label; one that begins with a clause is none.
+        return bool(_FIRST_PERSON.search(text.partition(":")[0])) and len(_WORD.findall(text)) >= 3
+    words = _WORD.findall(text)
+    return len(words) >= 2 or bool(_FIRST_PERSON.search(text)) or (bool(words) and text.lstrip()[:1] in "#*")
+
+
+def replies(clean: Clean) -> frozenset[int]:
+    """The lines (indices) that somebody other than the first speaker wrote, and those that are quoted."""
+    found = {at for at, depth in enumerate(clean.quotes) if depth}
+    first: str | None = None
+    foreign = False
+    if not _SAID.search(clean.shapes):
+        return frozenset(found)
+    for at, line in enumerate(clean.lines):
+        if 8 < len(line) < 200 and not clean.blocks[at] and (speaker := _SPEAKER.match(line)) is not None:
+            who = speaker["who"].lower()
+            if who not in _PRONOUNS:
+                # What stands above the first heading is the first message, of a writer who is not named.
+                if first is None and (not any(one.strip() for one in clean.lines[:at]) or "opened" in speaker["what"]):
+                    first = who
+                following = clean.lines[at + 1 : at + 3]
+                foreign = who != first and not any(_AUTHOR.match(one) for one in following)
+        if foreign:
+            found.add(at)
+    return frozenset(found)
+
+
+def voice_rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[int]) -> str:
+    """The answer; ``answers``: question -> the text's line of each line of its answer, ``others``: the replies."""
+    return "\n".join(_rows(clean, answers, others))
+
+
+def _rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[int]) -> Iterator[str]:
+    for question, numbers in answers.items():
+        if question == "stated" or (question != "env" and not others):
+            continue
+        spoken: list[Voice | None] = [_voice(clean, number - 1, others, question == "env") for number in numbers]
+        yield from _ranges(question, spoken)
+    for number in sorted(set(answers.get("stated", ()))):
+        if number - 1 not in others and is_sentence(clean, number - 1):
+            yield _row("text", number, number, "words")
+    if others:
+        replies: list[Voice | None] = ["reply" if at in others else None for at in range(len(clean.lines))]
+        yield from _ranges("text", replies)
+    if clean.guides:
+        advice: list[Voice | None] = ["advice" if at in clean.guides else None for at in range(len(clean.lines))]
+        yield from _ranges("text", advice)
+    if any(clean.blocks):
+        yield from _ranges("text", ["program" if block else None for block in clean.blocks])
+
+
+def _voice(clean: Clean, line: int, others: frozenset[int], words: bool) -> Voice | None:
+    if line in others:
+        return "reply"
+    return "words" if words and is_sentence(clean, line) else None
+
+
+def _ranges(question: str, voices: Sequence[Voice | None]) -> Iterator[str]:
+    at = 1
+    for voice, members in groupby(voices):
+        count = sum(1 for _ in members)
+        if voice is not None:
+            yield _row(question, at, at + count - 1, voice)
+        at += count
+
+
+def _row(question: str, first: int, last: int, voice: Voice) -> str:
+    return json.dumps({"question": question, "first": first, "last": last, "voice": voice})

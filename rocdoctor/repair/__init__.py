@@ -1,0 +1,1 @@
+"""Bringing a machine into order: the set-up plan, and the fixes of findings."""

@@ -1,0 +1,151 @@
+"""Reading and replacing files that belong to the person: what is unusual about one is a reason to leave it alone."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocdoctor.host.live.new_file import write_new
+from rocdoctor.host.live.regular_files import read_regular
+
+MOST_BYTES = 1 << 20
+# Set again by the kernel for the new file, by the rules of its folder.
+_HARMLESS = frozenset(("security.selinux",))
+
+
+class Refused(Exception):
+    """A file or a state that is left alone; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file as it was read: its content, and what tells whether somebody has changed it since."""
+
+    path: Path
+    data: bytes
+    mode: int
+    uid: int
+    gid: int
+    mtime_ns: int
+    inode: int
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content."""
+        return digest_of(self.data)
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def look(path: Path, uid: int, top: Path = Path("/"), *, closed: bool = False) -> Seen:
+    """A file that may be replaced by the user ``uid``; ``top``: above it nothing is judged.
+
+    ``closed``: it may be closed to its owner too, as those of the system that programs alone write (/etc/gshadow).
+
+    Raises:
+        Refused: a link (also a hard one), not a regular file, somebody else's, closed to writing, with access lists,
+            too large, or in a folder that others can change.
+    """
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            raise Refused("it is a symbolic link: change the file that it leads to yourself")
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused("it is no regular file")
+        if status.st_uid != uid:
+            raise Refused(f"it belongs to {_name(status.st_uid)}")
+        if status.st_nlink > 1:
+            raise Refused("it has several names (hard links), and a new file would part them")
+        if not closed and not status.st_mode & stat.S_IWUSR:
+            raise Refused("it is closed to writing (read-only)")
+        data = read_regular(path, MOST_BYTES)
+        special = _attributes(path)
+    except OSError as error:
+        raise Refused(error.strerror or str(error)) from None
+    if special:
+        raise Refused(f"it has access lists or attributes that a new file would lose ({', '.join(special)})")
+    _judge_folders(path, uid, top)
+    return Seen(
+        path, data, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid, status.st_mtime_ns, status.st_ino
+    )
+
+
+def replace(seen: Seen, data: bytes, mtime_ns: int | None = None, mode: int | None = None) -> None:
+    """Put new content in the place of a file that is as it was seen, with its mode and group.
+
+    Raises:
+        Refused: somebody has changed it meanwhile, or it cannot be written.
+    """
+    try:
+        status = os.lstat(seen.path)
+        same = (status.st_ino, status.st_mtime_ns, status.st_uid) == (seen.inode, seen.mtime_ns, seen.uid)
+        if not same or not stat.S_ISREG(status.st_mode) or read_regular(seen.path, MOST_BYTES) != seen.data:
+            raise Refused("somebody has changed it meanwhile")
+        write_new(seen.path, data, seen.mode if mode is None else mode, replace=True)
+        if os.lstat(seen.path).st_gid != seen.gid:
+            os.chown(seen.path, -1, seen.gid, follow_symlinks=False)
+            os.chmod(seen.path, seen.mode if mode is None else mode)  # chown takes set-id bits away
+        if mtime_ns is not None:
+            os.utime(seen.path, ns=(mtime_ns, mtime_ns), follow_symlinks=False)
+    except OSError as error:
+        raise Refused(f"it cannot be written ({error.strerror or error})") from None
+
+
+def write_kernel(path: Path, word: str) -> None:
+    """Write a word into a file of the kernel, in place; raises Refused."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Refused("it is no regular file")
+            os.write(descriptor, f"{word}\n".encode())
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise Refused(f"it cannot be written ({error.strerror or error})") from None
+
+
+def read_kernel(path: Path) -> str:
+    """The word that a file of the kernel holds: the one in brackets where it lists several; raises Refused."""
+    try:
+        text = read_regular(path, 65536).decode("ascii", "replace").strip()
+    except OSError as error:
+        raise Refused(f"it cannot be read ({error.strerror or error})") from None
+    chosen = [word[1:-1] for word in text.split() if word.startswith("[") and word.endswith("]")]
+    return chosen[0] if len(chosen) == 1 else text
+
+
+def _attributes(path: Path) -> list[str]:
+    with contextlib.suppress(OSError, AttributeError):
+        return sorted(set(os.listxattr(path, follow_symlinks=False)) - _HARMLESS)
+    return []
+
+
+def _judge_folders(path: Path, uid: int, top: Path) -> None:
+    """Somebody who may write in a folder could put another file there between our look and our step."""
+    real = Path(os.path.realpath(path.parent))
+    for folder in (real, *real.parents):
+        status = os.stat(folder)
+        sticky = bool(status.st_mode & stat.S_ISVTX)
+        # What lies above may belong to anybody: in a container the host's root has another number.
+        foreign = folder == real and status.st_uid not in (0, uid)
+        if foreign or (status.st_mode & stat.S_IWOTH and not sticky):
+            raise Refused(f"others can change the folder {folder}")
+        if folder == Path(os.path.realpath(top)):
+            return
+
+
+def _name(uid: int) -> str:
+    try:
+        import pwd
+
+        return pwd.getpwuid(uid).pw_name
+    except (ImportError, KeyError):
+        return f"user {uid}"

@@ -1,0 +1,115 @@
+"""Records of a set-up plan. A plan is derived from the machine; nothing is remembered between two runs."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import Literal
+
+from rocdoctor.knowledge.load import Kind
+from rocdoctor.model.finding import Effective, Evidence, Safety
+from rocdoctor.model.shell_command import CommandText
+
+Goal = Literal["pytorch", "rocm", "container", "cluster-node"]
+GOALS: tuple[Goal, ...] = ("pytorch", "rocm", "container", "cluster-node")
+
+# done: fulfilled, with its evidence. todo: can be done now. waiting: needs an earlier step, a login, a restart or
+# somebody else first.
+# unknown: nobody can say from this evidence, and ``why`` tells what would. impossible: no way that any source names.
+State = Literal["done", "todo", "waiting", "unknown", "impossible"]
+
+# What stands on what, from the bottom up. Steps of one layer are ordered by their names.
+Layer = Literal[
+    "clean", "firmware", "kernel", "driver", "access", "rocm", "limits", "python", "torch", "companions", "container",
+    "cluster", "prove",
+]  # fmt: skip
+LAYERS: tuple[Layer, ...] = (
+    "clean", "firmware", "kernel", "driver", "access", "rocm", "limits", "python", "torch", "companions", "container",
+    "cluster", "prove",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One command, as a list of words, or lines of a file; never both.
+
+    ``file`` with ``lines``: the file is written with these lines; ``append`` adds those that it lacks. ``root``: needs
+    privileges. A command that only a person can type (a firmware menu) is words in a step's text, not an action.
+    """
+
+    words: tuple[str, ...] = ()
+    file: str = ""
+    lines: tuple[str, ...] = ()
+    append: bool = False
+    root: bool = False
+
+    @property
+    def command(self) -> str:
+        """The command as one would type it, without ``sudo``; "" for a file."""
+        return shlex.join(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """How one sees that a step has worked: a check of ours that then passes, or a command and what it shows."""
+
+    check: str = ""
+    command: CommandText = ""
+    shows: str = ""
+
+    @property
+    def line(self) -> str:
+        """The command to type."""
+        return f"rocdoctor check {self.check}" if self.check else self.command
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. ``why`` speaks of this machine, with its values; ``evidence`` is what shows the state.
+
+    ``risk`` is the worst of its actions: safe, reboots, risky, manual. ``effective``: when it takes effect, so that its
+    verification is not expected to pass before. ``changes`` names files and packages. ``undo`` reverses the actions.
+    ``support``: the honest answer where no vendor supports it ("" where one does). ``sources`` stand in the knowledge
+    table ``table``; ``kind`` is that of the weakest. ``needs`` are ids of steps (or layers) without which this one
+    cannot be done; ``optional``: the goal is reached without it.
+    """
+
+    id: str
+    title: str
+    state: State
+    why: str
+    evidence: tuple[Evidence, ...] = ()
+    actions: tuple[Action, ...] = ()
+    changes: tuple[str, ...] = ()
+    risk: Safety = "safe"
+    effective: Effective = "now"
+    verify: Verify | None = None
+    undo: tuple[Action, ...] = ()
+    support: str = ""
+    notes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    table: str = ""
+    kind: Kind = "primary"
+    layer: Layer = "prove"  # set by the planner from the step's file
+    needs: tuple[str, ...] = ()
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetupPlan:
+    """All steps in their order. ``notes`` hold what is true of the whole (an unsupported card, a container)."""
+
+    goal: Goal
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def next(self) -> Step | None:
+        """The step to do now: the first that can be done, else the first that nobody can judge."""
+        open_steps = [step for step in self.steps if step.state in ("todo", "unknown")]
+        return min(open_steps, key=lambda step: (step.optional, step.state == "unknown"), default=None)
+
+    @property
+    def finished(self) -> bool:
+        """Nothing is left that the goal needs and that anybody could do."""
+        return all(step.optional or step.state in ("done", "impossible") for step in self.steps)

@@ -1,0 +1,228 @@
+"""What torch has to be built for on this machine, and which wheel the tables have for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rocdoctor.insight.gpus.gfx_override import physical_gfx
+from rocdoctor.insight.gpus.presence import is_integrated, is_reserved, kfd_path
+from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.gpus.gfx import gfx_target
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.software.compat import driver_package, driver_supports, torch_releases
+from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, value_or
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import Evidence
+from rocdoctor.repair.setup.situation import Situation
+
+Backend = Literal["rocm", "cuda", "cpu"]
+# The oldest compute capability of official wheels (Maxwell), as in torch_stack.wheels_have.
+_OLDEST_CUDA = (5, 0)
+# Stands for a capability that nobody knows yet where only Python matters: all flavours are published for the same ones.
+_ANY_CUDA = "8.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The back end that serves this machine. ``why`` speaks of its GPUs, or says why it is the CPU.
+
+    ``gpus`` train, ``gfx`` and ``capability`` are what a wheel needs code for (capability None: not known yet).
+    """
+
+    backend: Backend
+    why: str
+    gpus: tuple[Gpu, ...] = ()
+    gfx: tuple[str, ...] = ()
+    capability: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The back end as people write it."""
+        return WORDS[self.backend]
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The subjects of verdicts that are about these GPUs, or about the whole machine."""
+        return frozenset({"machine", *(gpu.label for gpu in self.gpus)})
+
+
+def wanted(situation: Situation) -> Wanted | Unknown:
+    """The back end for the GPUs that would train here; Unknown where the evidence does not show them."""
+    machine = situation.machine
+    if not machine.gpus:
+        if situation.wsl:
+            return _under_windows(situation)
+        if not machine.gpus_complete:
+            return Unknown("which GPUs this machine has is not in this evidence")
+        return Wanted("cpu", "No GPU is on the bus, so torch computes on the CPU.")
+    found = [one for one in (_amd(situation), _nvidia(situation)) if one is not None]
+    usable = [one for one in found if isinstance(one, Wanted) and one.backend != "cpu"]
+    if len(usable) > 1:
+        return _of_two(situation, usable)
+    if usable:
+        return usable[0]
+    gap = next((one for one in found if isinstance(one, Unknown)), None)
+    if gap is not None:
+        return gap
+    if found:
+        return found[0]
+    other = machine.gpus[0]
+    maker = {"intel": "Intel"}.get(other.vendor, "another vendor")
+    return Wanted(
+        "cpu", f"The GPU here is of {maker}, and the tables have no wheel for it: torch computes on the CPU.",
+        evidence=(cite(other.pci_id),),
+    )  # fmt: skip
+
+
+def _under_windows(situation: Situation) -> Wanted | Unknown:
+    """Inside WSL no GPU is on a bus: what torch itself counts, or the NVIDIA tool, tells which one there is."""
+    torch = situation.machine.torch
+    if value_or(torch.device_count, 0) > 0:
+        kind = value_or(backend(torch), "")
+        gfx = tuple(dict.fromkeys(one.gfx.value for one in torch.devices if isinstance(one.gfx, Known)))
+        why = "torch counts a GPU of Windows."
+        if kind == "rocm":
+            return Wanted("rocm", why, gfx=gfx, evidence=(cite(torch.device_count),))
+        if kind == "cuda":
+            return Wanted("cuda", why, evidence=(cite(torch.device_count),))
+    return Unknown("which GPU Windows gives to WSL is not in this evidence")
+
+
+def _amd(situation: Situation) -> Wanted | Unknown | None:
+    machine = situation.machine
+    if not situation.gpus("amd") or all(found.vendor != "amd" for found in situation.targets):
+        return None
+    gpus = [gpu for gpu in situation.amd if not is_reserved(gpu)]
+    able = [gpu for gpu in gpus if kfd_path(gpu) is not False]
+    if not able:
+        if not gpus:
+            return Wanted("cpu", "The AMD GPUs are kept for virtual machines, so torch computes on the CPU.")
+        name = value_or(gpus[0].name, value_or(gpus[0].pci_id, "this AMD GPU"))
+        return Wanted(
+            "cpu", f"The compute driver has no path for {name}, so torch computes on the CPU.",
+            evidence=(cite(gpus[0].pci_id),),
+        )  # fmt: skip
+    targets: dict[str, Gpu] = {}
+    for gpu in able:
+        fact = physical_gfx(machine, gpu)
+        if not isinstance(fact, Known):
+            return Unknown(f"the target (gfx) of {gpu.label} is not known: {fact.why}", fact.reason, fact.source)
+        targets.setdefault(fact.value, gpu)
+    if all(is_integrated(gpu) for gpu in able) and not _for_compute(targets):
+        names = ", ".join(targets)
+        return Wanted(
+            "cpu", f"The integrated GPU ({names}) is on no list of AMD, and the CPU trains as well: torch for the CPU.",
+            evidence=tuple(cite(gpu.gfx) for gpu in able[:1]), notes=_tried(tuple(targets)),
+        )  # fmt: skip
+    evidence = tuple(cite(gpu.gfx, gfx) for gfx, gpu in targets.items())
+    if not _any_wheel(tuple(targets)):
+        names = ", ".join(targets)
+        return Wanted(
+            "cpu", f"No wheel that the tables know has code for {names}, so torch computes on the CPU.",
+            tuple(able), evidence=evidence,
+            notes=("A build of torch from source for that target is the only other way, and nobody supports it.",),
+        )  # fmt: skip
+    return Wanted("rocm", f"torch needs code for {', '.join(targets)}.", tuple(able), tuple(targets), evidence=evidence)
+
+
+def _tried(targets: tuple[str, ...]) -> tuple[str, ...]:
+    """What people do with such a GPU all the same."""
+    found = next((one for python in pythons() if (one := install.wheel(targets, python)) is not None), None)
+    return () if found is None or found.risk is None else (f"To try the GPU all the same: {found.risk}",)
+
+
+def _for_compute(targets: Iterable[str]) -> bool:
+    """Whether AMD lists one of these targets, or it is that of an Instinct."""
+    found = [gfx_target(one) for one in targets]
+    instinct = any(one is not None and one.family.startswith("cdna") for one in found)
+    return instinct or bool(install.current_targets() & set(targets))
+
+
+def _nvidia(situation: Situation) -> Wanted | Unknown | None:
+    target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
+    gpus = [gpu for gpu in situation.gpus("nvidia") if not is_reserved(gpu)]
+    if target is None:
+        return None
+    if not gpus:
+        return Wanted("cpu", "The NVIDIA GPUs are kept for virtual machines, so torch computes on the CPU.")
+    evidence = tuple(cite(gpu.compute_capability) for gpu in gpus[:1] if isinstance(gpu.compute_capability, Known))
+    new = [gpu for gpu in gpus if numbers(value_or(gpu.compute_capability, "5.0")) >= _OLDEST_CUDA]
+    if not new:
+        return Wanted(
+            "cpu", f"Official wheels have no code for compute capability {target.capability}, so torch computes on "
+            "the CPU.", tuple(gpus), evidence=evidence,
+        )  # fmt: skip
+    told = [one.compute_capability.value for one in new if isinstance(one.compute_capability, Known)]
+    lowest = min(told, key=numbers, default=None)
+    needs = f"compute capability {lowest}" if lowest else "the NVIDIA GPU here"
+    return Wanted("cuda", f"torch needs code for {needs}.", tuple(new), capability=lowest, evidence=evidence)
+
+
+def _of_two(situation: Situation, usable: Sequence[Wanted]) -> Wanted:
+    """GPUs of two vendors: those that the installed torch is for, else those of AMD."""
+    vendor = VENDOR_OF.get(value_or(backend(situation.machine.torch), ""))
+    mine = next((one for one in usable if VENDOR_OF[one.backend] == vendor), usable[0])
+    note = (
+        "This machine has GPUs of two vendors: one torch uses those of one, so the others need an environment of "
+        "their own."
+    )
+    return Wanted(mine.backend, mine.why, mine.gpus, mine.gfx, mine.capability, mine.evidence, (note,))
+
+
+# -- the wheel
+
+
+def pythons() -> tuple[str, ...]:
+    """Every Python series that a release of the tables is published for, oldest first."""
+    every = {one for release in torch_releases() for one in release.python if not one.endswith("t")}
+    return tuple(sorted(every, key=numbers))
+
+
+def wheel_for(situation: Situation, want: Wanted, python: str) -> install.WheelIndex | None:
+    """The wheel to propose for a Python series; None where the tables have none (for this processor)."""
+    if situation.arch != "x86_64":
+        return None
+    if want.backend == "rocm":
+        return _rocm_wheel(situation, want.gfx, python)
+    if want.backend == "cuda":
+        driver = _version(situation, "nvidia")
+        return install.cuda_wheel(want.capability, python, driver) if want.capability else None
+    return install.cpu_wheel(python)
+
+
+def _rocm_wheel(situation: Situation, gfx: tuple[str, ...], python: str) -> install.WheelIndex | None:
+    """The newest wheel, unless the packaged kernel driver is known not to serve the ROCm release inside it.
+
+    Then that of the installed ROCm, which the driver serves. Which ROCm is installed decides nothing else: a wheel
+    brings its own libraries.
+    """
+    newest = install.wheel(gfx, python)
+    package = driver_package(_version(situation, "amdgpu"))
+    if newest is None or package is None or driver_supports(package, newest.flavour.removeprefix("rocm")) is not False:
+        return newest
+    for one in situation.machine.rocm:
+        other = install.wheel(gfx, python, value_or(one.version, ""))
+        if other is not None and driver_supports(package, other.flavour.removeprefix("rocm")):
+            return other
+    return newest
+
+
+def _version(situation: Situation, driver: str) -> str:
+    return value_or(situation.machine.drivers.get(driver, {}).get("version", NOT_ASKED), "")
+
+
+def pythons_for(situation: Situation, want: Wanted) -> tuple[str, ...]:
+    """The Python series for which the tables have a wheel."""
+    if want.backend == "cuda" and want.capability is None:
+        want = replace(want, capability=_ANY_CUDA)
+    return tuple(one for one in pythons() if wheel_for(situation, want, one) is not None)
+
+
+def _any_wheel(targets: tuple[str, ...]) -> bool:
+    return any(install.wheel(targets, python) is not None for python in pythons())

@@ -1,0 +1,121 @@
+"""From steps of the tables and verdicts of checks to the parts of a step: what several files of steps share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rocdoctor.knowledge import install
+from rocdoctor.model.finding import SEVERITIES, Evidence, Finding, Severity, Verdict
+from rocdoctor.repair.setup.plan import Action, Step
+from rocdoctor.repair.setup.situation import Situation
+
+# Words of package managers that install something, and how the same manager removes it.
+_INSTALLS = {"apt": "install", "apt-get": "install", "dnf": "install", "zypper": "install", "pacman": "-S"}
+# Pages of AMD that a person reads where the tables end.
+VENDOR_PAGE = install.hosts()["amd_stable"].page
+
+
+def actions_of(steps: Iterable[install.Step]) -> tuple[Action, ...]:
+    """What steps of the tables do; the restart is left out, since a plan has one of its own."""
+    found: list[Action] = []
+    for step in steps:
+        if step.id == "reboot":
+            continue
+        if step.file:
+            found.append(Action(file=step.file, lines=step.lines, root=step.root))
+        found += [Action(words=words, root=step.root) for words in step.run]
+    return tuple(found)
+
+
+def with_fresh_lists(actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Actions that begin with reading apt's lists of packages: old lists name packages that are gone."""
+    found = tuple(actions)
+    update = Action(words=("apt", "update"), root=True)
+    first = next((one for one in found if one.words[:1] == ("apt",)), None)
+    return found if first is None or first == update else (update, *found)
+
+
+def with_key_tool(situation: Situation, actions: Iterable[Action]) -> tuple[Action, ...]:
+    """Actions of ``mokutil`` that begin with its installation: not every distribution has it from the start."""
+    found = tuple(actions)
+    if not found or situation.manager not in ("apt", "dnf"):
+        return found
+    return with_fresh_lists((Action(words=(situation.manager, "install", "mokutil"), root=True), *found))
+
+
+def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
+    """Files and packages that actions write or install, each once."""
+    found: list[str] = []
+    for action in actions:
+        if action.file:
+            found.append(action.file)
+        words = action.words
+        if words[:1] in (("curl",), ("gpg",)) and "-o" in words[:-1]:
+            found.append(words[words.index("-o") + 1])
+        if words and _INSTALLS.get(words[0]) in words:
+            found += [word for word in words[words.index(_INSTALLS[words[0]]) + 1 :] if not word.startswith("-")]
+    return tuple(dict.fromkeys(found))
+
+
+def fetched_by(actions: Iterable[Action]) -> tuple[str, ...]:
+    """Files that actions fetch from the network or make out of what they fetched (``-o``)."""
+    found = [action.words for action in actions if action.words[:1] in (("curl",), ("gpg",)) and "-o" in action.words]
+    return tuple(dict.fromkeys(words[words.index("-o") + 1] for words in found))
+
+
+def sources_of(steps: Iterable[install.Step]) -> tuple[str, ...]:
+    """The sources behind steps of one table, each once."""
+    return tuple(dict.fromkeys(source for step in steps for source in step.sources))
+
+
+def open_in(actions: Iterable[Action]) -> tuple[str, ...]:
+    """Names in curly braces that nobody filled: such an action must not be run."""
+    texts = [text for action in actions for text in (*action.words, action.file, *action.lines)]
+    return tuple(sorted({name for text in texts for name in re.findall(r"\{([a-z_0-9]+)\}", text)}))
+
+
+def sentence(text: str) -> str:
+    """Text as a sentence: a capital first, a full stop last."""
+    stripped = text.strip()
+    return stripped and stripped[0].upper() + stripped[1:] + ("" if stripped.endswith((".", "!", "?")) else ".")
+
+
+def evidence_of(verdicts: Iterable[Verdict], most: int = 4) -> tuple[Evidence, ...]:
+    """What the findings among verdicts cite, each once."""
+    cited = [one for verdict in verdicts if verdict.finding is not None for one in verdict.finding.evidence]
+    return tuple(dict.fromkeys(cited))[:most]
+
+
+def at_least(findings: Iterable[tuple[Verdict, Finding]], severity: Severity) -> list[tuple[Verdict, Finding]]:
+    """The findings that are at least this severe."""
+    most = SEVERITIES.index(severity)
+    return [(verdict, found) for verdict, found in findings if SEVERITIES.index(found.severity) <= most]
+
+
+def set_for_next_start(step: Step, shown: Evidence) -> Step:
+    """A step whose commands were given: its settings are there, and the next start takes them."""
+    return replace(
+        step, state="waiting", actions=(), evidence=(*step.evidence, shown),
+        notes=("It is set, and takes effect at the next start.", *step.notes),
+    )  # fmt: skip
+
+
+def for_caretaker(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Steps of the kernel and the driver as seen from where they cannot be done: whose job they are, and no commands.
+
+    What is done stays done, since the host's driver can be seen from everywhere.
+    """
+    who = situation.caretaker
+    if not who:
+        return tuple(steps)
+    return tuple(step if step.state == "done" else _handed_over(step, who) for step in steps)
+
+
+def _handed_over(step: Step, who: str) -> Step:
+    note = f"This cannot be done from in here: it is the job of {who}."
+    return replace(
+        step, actions=(), changes=(), undo=(), risk="manual", effective="now", notes=(note, *step.notes),
+        state="waiting" if step.state == "todo" else step.state,
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""Whether this user may open the GPU: groups on a machine, devices and group numbers in a container."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.insight.gpus.access import KFD, node_at, opens, render_nodes
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation, safe_word
+from rocdoctor.repair.setup.step_parts import sentence
+
+LAYER: Layer = "access"
+
+_ID = "device-access"
+_TITLE = "Access to the GPU for this user"
+_VERIFY = Verify("device-node-denied")
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """One step; nothing without an AMD GPU that could compute, or under WSL."""
+    denied = situation.finding("device-node-denied")
+    if situation.wsl or not (situation.amd_able or (denied is not None and not situation.amd)):
+        return ()
+    missing = situation.finding("device-node-missing")
+    if missing is not None:
+        return (_outside(situation, missing),)
+    if denied is None:
+        return (_open(situation),)
+    if situation.enclosed or (denied.fix is not None and not denied.fix.command):
+        return (_outside(situation, denied),)
+    late = situation.finding("group-not-active")
+    if late is not None:
+        return (
+            Step(
+                _ID, _TITLE, "waiting", sentence(late.message), late.evidence, effective="new-login", verify=_VERIFY,
+                notes=("Log out completely (also tmux, screen and notebook servers) and in again.",),
+            ),
+        )  # fmt: skip
+    return (_join(situation, denied),)
+
+
+def _open(situation: Situation) -> Step:
+    machine = situation.machine
+    nodes = [node for node in (node_at(machine, KFD), *render_nodes(machine, "amd")) if node is not None]
+    opened = [node for node in nodes if opens(node)]
+    if node_at(machine, KFD) in opened:
+        evidence = tuple(cite(node.access, f"{node.path}: {value_or(node.access, '')}") for node in opened[:4])
+        paths = f"/dev/kfd and {'the render nodes' if len(opened) > 2 else 'its render node'}"
+        return Step(_ID, _TITLE, "done", f"This user opens {paths}.", evidence, verify=_VERIFY)
+    verdict = next(iter(situation.verdicts("device-node-denied")), None)
+    reason = verdict.why if verdict is not None and verdict.why else "nobody tried to open /dev/kfd"
+    node = node_at(machine, KFD)
+    if node is not None and isinstance(node.exists, Known) and not node.exists.value:
+        return _ahead(situation, cite(node.exists, "no /dev/kfd"))
+    return Step(_ID, _TITLE, "unknown", f"Whether this user may open the GPU is not known: {reason}.", verify=_VERIFY)
+
+
+def _ahead(situation: Situation, gone: Evidence) -> Step:
+    """The groups before the driver brings the nodes: one restart then serves both."""
+    groups, user = situation.machine.user.login_groups, situation.user
+    found = situation.distribution
+    table = install.groups_step(user)
+    wanted = table.run[0][3] if table.run and not table.missing else ""
+    missing = [name for name in wanted.split(",") if isinstance(groups, Known) and name and name not in groups.value]
+    if situation.caretaker or found is None or not isinstance(groups, Known) or not missing:
+        why = "There is no /dev/kfd yet: it comes with the driver, and then shows which group owns it."
+        member = (cite(groups, f"member of {wanted}"),) if isinstance(groups, Known) and wanted and not missing else ()
+        return Step(_ID, _TITLE, "waiting", why, (gone, *member), verify=_VERIFY, needs=("driver",))
+    why = f"There is no /dev/kfd yet; udev gives it to the group render, and this user is not in {', '.join(missing)}."
+    return Step(
+        _ID, _TITLE, "todo", why, (gone, cite(groups, f"at the next login: {', '.join(groups.value)}")),
+        (Action(words=("usermod", "-a", "-G", ",".join(missing), user), root=True),), ("/etc/group",), "safe",
+        "new-login", _VERIFY, tuple(Action(words=("gpasswd", "-d", user, name), root=True) for name in missing),
+        notes=("It takes effect at the next login; a restart is one.",), sources=table.sources, table=table.table,
+        kind=table.kind,
+    )  # fmt: skip
+
+
+def _join(situation: Situation, denied: Finding) -> Step:
+    """Membership in the groups that own the nodes, as the check names them."""
+    command = denied.fix.command.split() if denied.fix is not None else []
+    groups = command[command.index("-aG") + 1] if "-aG" in command else ""
+    user = situation.user
+    text = denied.fix.text if denied.fix is not None else ""
+    note = "It takes effect at the next login: log out completely (also tmux, screen and notebook servers)."
+    if not user or not all(safe_word(name) for name in groups.split(",")):
+        why = sentence(denied.message)
+        notes = (sentence(text), note)
+        return Step(
+            _ID, _TITLE, "todo", why, denied.evidence, risk="manual", effective="new-login", verify=_VERIFY,
+            notes=notes,
+        )  # fmt: skip
+    table = install.groups_step(user)
+    words = ("usermod", "-a", "-G", groups, user)
+    return Step(
+        _ID, _TITLE, "todo", sentence(denied.message), denied.evidence, (Action(words=words, root=True),),
+        ("/etc/group",), "safe", "new-login", _VERIFY,
+        tuple(Action(words=("gpasswd", "-d", user, group), root=True) for group in groups.split(",")),
+        notes=(note,), sources=table.sources, table=table.table, kind=table.kind,
+    )  # fmt: skip
+
+
+def _outside(situation: Situation, found: Finding) -> Step:
+    """What only a new start of the container, or a scheduler, can change."""
+    fix = found.fix
+    notes = [sentence(fix.text)] if fix is not None else []
+    if fix is not None and fix.command:
+        notes.append(f"For example: {fix.command}")
+    return Step(
+        _ID, _TITLE, "todo", sentence(found.message), found.evidence, risk="manual", verify=_VERIFY,
+        notes=tuple(notes),
+    )  # fmt: skip

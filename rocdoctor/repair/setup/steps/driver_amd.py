@@ -1,0 +1,258 @@
+"""The kernel driver of AMD GPUs: that of the kernel, or the vendor's package."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.insight.gpus.presence import count_words, has_node, is_driven
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import (
+    VENDOR_PAGE,
+    actions_of,
+    changes_of,
+    for_caretaker,
+    open_in,
+    sentence,
+    sources_of,
+    with_fresh_lists,
+)
+
+LAYER: Layer = "driver"
+
+_ID = "driver-amd"
+_TITLE = "Kernel driver of the AMD GPU"
+# What other steps of the plan repair; the driver then waits for them.
+_ELSEWHERE = {
+    "secure-boot-refuses-module": "secure-boot-key", "driver-module-blacklisted": "driver-unblock",
+    "gpu-firmware-missing": "gpu-firmware", "wrong-kernel-driver": "driver-unblock", "kfd-missing": "kernel",
+}  # fmt: skip
+_OTHER_DRIVER = ("kernel-too-old-for-gpu", "kfd-skipped-unsupported-gpu")  # a packaged driver knows more GPUs
+_EPEL = ("epel", "crb-rhel", "crb-clone")
+# What is wrong although the driver is bound, in the order in which it is asked.
+_NO_COMPUTE = (
+    "kfd-missing", "kernel-too-old-for-gpu", "pcie-atomics-missing", "kfd-skipped-unsupported-gpu",
+    "gpu-without-compute-node",
+)  # fmt: skip
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """The driver; nothing where no AMD GPU could compute, or under WSL."""
+    if not situation.amd_able or situation.wsl:
+        return ()
+    return for_caretaker(situation, (_driver(situation),))
+
+
+def _driver(situation: Situation) -> Step:
+    gpus = situation.amd_able
+    driven = [True if has_node(gpu) else is_driven(gpu) for gpu in gpus]
+    if all(driven):
+        return _bound(situation, gpus)
+    said = _no_compute(situation) if False not in driven else None
+    if said is not None:
+        return said
+    if None in driven and False not in driven:
+        why = "Which driver is bound to the GPU is not in this evidence; lspci -k tells it."
+        return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
+    for check, step_id in _ELSEWHERE.items():
+        found = situation.finding(check, "warning")
+        if found is not None:
+            return _waits(found, step_id)
+    failed = situation.finding("driver-probe-failed")
+    if failed is not None:
+        return _by_hand(failed, "driver-probe-failed")
+    return _missing(situation)
+
+
+def _waits(found: Finding, step_id: str) -> Step:
+    """What another step of the plan repairs."""
+    note = "It is loaded at the start after that is repaired."
+    return Step(
+        _ID, _TITLE, "waiting", sentence(found.message), found.evidence,
+        verify=Verify("gpu-without-driver"), needs=(step_id,), notes=(note,),
+    )  # fmt: skip
+
+
+# -- a driver is bound
+
+
+def _bound(situation: Situation, gpus: Sequence[Gpu]) -> Step:
+    said = _no_compute(situation)
+    if said is not None:
+        return said
+    late = situation.finding("amdgpu-driver-window", "warning")
+    if late is not None and _packaged(situation):
+        return _install(situation, late.message, late.evidence, "amdgpu-driver-window")
+    return _done(situation, gpus)
+
+
+def _no_compute(situation: Situation) -> Step | None:
+    """Why the compute part of the driver does not take the GPU; None where no check says so."""
+    for check in _NO_COMPUTE:
+        found = situation.finding(check, "warning")
+        if found is None:
+            continue
+        if check in _OTHER_DRIVER and _packaged(situation):
+            return _install(situation, found.message, found.evidence)
+        if check in ("kernel-too-old-for-gpu", "kfd-missing"):
+            return _waits(found, "kernel")
+        return _by_hand(found, check)
+    return None
+
+
+def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
+    version = situation.machine.drivers.get("amdgpu", {}).get("version")
+    packaged = isinstance(version, Known)
+    evidence = [cite(gpus[0].driver)] if is_known(gpus[0].driver) else []
+    evidence += [cite(gpus[0].kfd_node, f"compute node {value_or(gpus[0].kfd_node, '')}")] * is_known(gpus[0].kfd_node)
+    evidence += [cite(version, f"amdgpu {version.value}")] if isinstance(version, Known) else []
+    which = f"the packaged driver {version.value}" if isinstance(version, Known) else "the kernel's own driver"
+    who = "of the host" if situation.enclosed else ""
+    why = f"amdgpu {who} runs {count_words(len(gpus), 'AMD GPU')}: {which}.".replace("  ", " ")
+    route = situation.driver
+    prefers = isinstance(route, install.DriverRoute) and route.kind == "dkms"
+    support = ""
+    if prefers and not packaged and not situation.caretaker:
+        support = (
+            "The kernel's own driver works; AMD's pages ask for its packaged one (amdgpu-dkms) with these targets, and "
+            "its lists of supported combinations name only that."
+        )
+    return Step(
+        _ID, _TITLE, "done", why, tuple(evidence), verify=Verify("gpu-without-driver"),
+        support=support,
+    )  # fmt: skip
+
+
+def _by_hand(found: Finding, check: str) -> Step:
+    """What a finding says, where no command repairs it (a slot, a cold start, a kernel log to read).
+
+    The person decides how the machine is started again: some of it needs the power off.
+    """
+    fix = found.fix
+    return Step(
+        _ID, "Make the GPU usable for compute", "todo", sentence(found.message), found.evidence, risk="manual",
+        verify=Verify(check),
+        notes=(sentence(fix.text),) if fix is not None else (),
+    )  # fmt: skip
+
+
+# -- no driver is bound
+
+
+def _missing(situation: Situation) -> Step:
+    machine = situation.machine
+    gpu = next(one for one in situation.amd_able if is_driven(one) is False)
+    found = situation.finding("driver-module-not-loaded") or situation.finding("gpu-without-driver")
+    message = found.message if found is not None else "No kernel driver is bound to the AMD GPU."
+    evidence = found.evidence if found is not None else (cite(gpu.driver, "no driver"),)
+    built, release = value_or(machine.kernel.dkms, ()), situation.kernel
+    mine = [entry for entry in built if entry.startswith("amdgpu/")]
+    if release and any(f", {release}," in entry and entry.endswith("installed") for entry in mine):
+        entry = next(entry for entry in mine if f", {release}," in entry)
+        return Step(
+            _ID, _TITLE, "waiting",
+            f"amdgpu-dkms is installed for this kernel, and is not loaded yet: {entry}.",
+            (cite(machine.kernel.dkms, entry), *evidence), effective="reboot", verify=Verify("gpu-without-driver"),
+            notes=("Where it is still not loaded after a restart, modprobe amdgpu and the kernel log tell why.",),
+        )  # fmt: skip
+    if release and mine and _packaged(situation):
+        return _build(situation, mine, evidence)
+    return _install(situation, message, evidence)
+
+
+def _build(situation: Situation, mine: list[str], evidence: tuple[Evidence, ...]) -> Step:
+    """AMD's driver is here, and was not built for the kernel that runs: its headers were missing."""
+    route = situation.driver
+    headers = (
+        [one for one in route.steps if one.id.endswith("headers")] if isinstance(route, install.DriverRoute) else []
+    )
+    actions = with_fresh_lists((*actions_of(headers), Action(words=("dkms", "autoinstall"), root=True)))
+    why = f"amdgpu-dkms is installed, and has no module for Linux {situation.kernel}: {'; '.join(mine[:3])}."
+    verify = Verify("gpu-without-driver")
+    if not headers or open_in(actions):
+        return Step(_ID, _TITLE, "unknown", f"{why} The package with its headers is not known here.", evidence,
+                    verify=verify)  # fmt: skip
+    return Step(
+        _ID, "Build AMD's driver for the kernel that runs", "todo", why,
+        (cite(situation.machine.kernel.dkms, mine[0]), *evidence), actions, changes_of(actions), "reboots", "reboot",
+        verify, (Action(words=("dkms", "remove", "amdgpu", "--all"), root=True),), sources=sources_of(headers),
+        table="install", kind=install.weakest("install", sources_of(headers)),
+    )  # fmt: skip
+
+
+def _install(
+    situation: Situation, message: str, evidence: tuple[Evidence, ...], check: str = "gpu-without-driver"
+) -> Step:
+    route = situation.driver
+    if isinstance(route, install.DriverRoute) and route.kind == "oem-kernel":
+        return Step(
+            _ID, _TITLE, "waiting", sentence(message), evidence, verify=Verify(check),
+            needs=("kernel",), notes=(sentence(route.why),),
+        )  # fmt: skip
+    if isinstance(route, install.DriverRoute) and route.kind == "dkms":
+        return _packages(situation, route, message, evidence, check)
+    if isinstance(route, install.DriverRoute) and check == "gpu-without-driver":
+        return _load(situation, route, message, evidence)
+    gap = route.why if isinstance(route, Unknown) else "no other driver is in the tables"
+    return Step(
+        _ID, _TITLE, "unknown", f"{sentence(message)} {sentence(gap)}", evidence,
+        verify=Verify(check), notes=(f"AMD's page: {VENDOR_PAGE}",),
+    )  # fmt: skip
+
+
+def _packages(
+    situation: Situation, route: install.DriverRoute, message: str, evidence: tuple[Evidence, ...], check: str
+) -> Step:
+    # On Red Hat and its rebuilds dkms itself comes from EPEL, which the vendor's prerequisites enable.
+    rocm = situation.rocm
+    extra = [one for one in rocm.steps if one.id in _EPEL] if isinstance(rocm, install.Route) else []
+    actions, undo = with_fresh_lists((*actions_of(extra), *actions_of(route.steps))), actions_of(route.undo)
+    missing = open_in(actions)
+    why = f"{sentence(message)} {sentence(route.why)}"
+    notes = [note for note in route.notes if note not in install.boot_notes(route.secure_boot)]
+    secure = situation.machine.kernel.secure_boot
+    if isinstance(secure, Unknown) and secure.reason != "absent":  # without EFI variables there is no Secure Boot
+        notes.append(
+            "Whether Secure Boot is on is not known here (mokutil --sb-state tells): then its key comes first."
+        )
+    if situation.secure_boot:
+        notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
+    if missing:
+        gap = f"The evidence does not tell {', '.join(missing)}, which the commands need; see {VENDOR_PAGE}."
+        return Step(_ID, "Install AMD's kernel driver", "unknown", f"{why} {gap}", evidence, verify=Verify(check))
+    return Step(
+        _ID, f"Install AMD's kernel driver {route.driver} (amdgpu-dkms)", "todo", why, evidence, actions,
+        changes_of(actions), "reboots", "reboot", Verify(check), undo, route.risk or "", tuple(notes),
+        (*route.sources, *sources_of(route.steps)), route.table, install.weakest(route.table, route.sources),
+    )  # fmt: skip
+
+
+def _load(situation: Situation, route: install.DriverRoute, message: str, evidence: tuple[Evidence, ...]) -> Step:
+    """The kernel has the driver, and it is not loaded: extra modules where the distribution keeps it there."""
+    first = list(actions_of(route.steps))
+    notes: list[str] = []
+    found = situation.distribution
+    package = install.firmware_package(found) if found is not None and first else None
+    if package is not None and package.section:
+        notes.append(f"{package.package} stands in the section {package.section} of the archive.")
+    extra = f"linux-modules-extra-{situation.kernel}"
+    if found is not None and found.id == "ubuntu" and situation.kernel.endswith("-generic"):
+        first = [Action(words=("apt", "install", extra), root=True), *first]
+        notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
+    actions = with_fresh_lists((*first, Action(words=("modprobe", "amdgpu"), root=True)))
+    return Step(
+        _ID, "Load the kernel's own amdgpu driver", "todo", f"{sentence(message)} {sentence(route.why)}", evidence,
+        actions, changes_of(actions), "safe", "now", Verify("gpu-without-driver"),
+        (Action(words=("modprobe", "-r", "amdgpu"), root=True),), route.risk or "",
+        tuple(notes),
+        route.sources, route.table, install.weakest(route.table, route.sources),
+    )  # fmt: skip
+
+
+def _packaged(situation: Situation) -> bool:
+    return isinstance(situation.driver, install.DriverRoute) and situation.driver.kind == "dkms"

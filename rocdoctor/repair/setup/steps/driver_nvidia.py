@@ -1,0 +1,256 @@
+"""The kernel driver of NVIDIA GPUs, the key that signs it, and the services that servers run beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rocdoctor.insight.gpus.nvidia import works_in_torch
+from rocdoctor.insight.gpus.presence import count_words, is_driven, is_reserved
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import load_table, numbers
+from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, value_or
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.required_torch import Wanted, wanted
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import (
+    actions_of,
+    changes_of,
+    fetched_by,
+    for_caretaker,
+    open_in,
+    sentence,
+    sources_of,
+    with_fresh_lists,
+    with_key_tool,
+)
+
+LAYER: Layer = "driver"
+
+_ID, _TITLE, _KEY = "driver-nvidia", "NVIDIA driver", "secure-boot-key-nvidia"
+_PAGE = install.hosts()["nvidia_cuda"].page
+# Why no driver runs, the most telling first; each finding names nvidia, since some speak of other modules too.
+_REASONS = (
+    "nvidia-gpu-not-supported", "secure-boot-refuses-module", "driver-module-blacklisted", "wrong-kernel-driver",
+    "driver-module-not-loaded", "nvidia-smi-failed", "gpu-without-driver",
+)  # fmt: skip
+# The oldest driver of any wheel of the tables (cuda rows of install_torch.yaml).
+_FLOOR = (525,)
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """Driver, key and services; nothing without an NVIDIA GPU to train on, or where the driver is Windows'."""
+    gpus = [gpu for gpu in situation.gpus("nvidia") if not is_reserved(gpu)]
+    if not gpus or situation.wsl or not any(one.vendor == "nvidia" for one in situation.targets):
+        return ()
+    driver, want = _driver(situation, gpus), wanted(situation)
+    # Where torch uses other GPUs, or none, the goal is reached without it.
+    driver = replace(driver, optional=isinstance(want, Wanted) and want.backend != "cuda")
+    found = [driver, _key(situation, driver), _persistence(situation), _fabric(situation)]
+    return for_caretaker(situation, [one for one in found if one is not None])
+
+
+def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
+    mismatch = situation.finding("nvidia-driver-library-mismatch", "warning")
+    if mismatch is not None:
+        return Step(
+            _ID, "Load the NVIDIA module that fits the installed libraries", "todo", mismatch.message,
+            mismatch.evidence, risk="reboots", effective="reboot", verify=Verify("nvidia-driver-library-mismatch"),
+            notes=("The restart loads it.",),
+        )  # fmt: skip
+    driven = [is_driven(gpu) for gpu in gpus]
+    reason = _reason(situation)
+    version = situation.machine.drivers.get("nvidia", {}).get("version", NOT_ASKED)
+    if all(driven) or works_in_torch(situation.machine):
+        if isinstance(version, Known) and numbers(version.value) and numbers(version.value) < _FLOOR:
+            why = f"Driver {version.value} is older than every CUDA 12 build of torch asks for ({_FLOOR[0]})."
+            newer = Verify(command="nvidia-smi", shows=f"driver {_FLOOR[0]} or newer")
+            return _install(situation, why, (cite(version),), newer)
+        if reason is None or reason[0] in ("gpu-without-driver", "wrong-kernel-driver"):
+            return _done(situation, gpus)
+        return _by_hand(situation, *reason)
+    if reason is None:
+        why = "Which driver is bound to the GPU is not in this evidence; nvidia-smi tells."
+        return Step(_ID, _TITLE, "unknown", why, verify=Verify("gpu-without-driver"))
+    return _repair(situation, *reason)
+
+
+def _reason(situation: Situation) -> tuple[str, Finding] | None:
+    """The check, and what it found, that says why no NVIDIA driver runs."""
+    own = {gpu.label for gpu in situation.gpus("nvidia")}
+    for verdict, found in situation.findings(_REASONS):
+        if verdict.subject in own or "nvidia" in found.message.lower():
+            return verdict.check, found
+    return None
+
+
+def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
+    told = situation.machine.drivers.get("nvidia", {})
+    version, cuda = told.get("version", NOT_ASKED), told.get("cuda", NOT_ASKED)
+    evidence = [cite(gpus[0].driver)] if isinstance(gpus[0].driver, Known) else []
+    evidence += [cite(version, f"driver {version.value}")] if isinstance(version, Known) else []
+    evidence += [cite(cuda, f"CUDA {cuda.value}")] if isinstance(cuda, Known) else []
+    which = f"Driver {version.value}" if isinstance(version, Known) else "The driver"
+    serves = f" and serves CUDA programs up to {cuda.value}" if isinstance(cuda, Known) else ""
+    why = f"{which} runs {count_words(len(gpus), 'NVIDIA GPU')}{serves}."
+    return Step(_ID, _TITLE, "done", why, tuple(evidence), verify=Verify("nvidia-smi-failed"))
+
+
+def _by_hand(situation: Situation, check: str, found: Finding) -> Step:
+    fix = found.fix
+    return Step(
+        _ID, "Make the NVIDIA driver usable", "todo", found.message, found.evidence, risk="manual",
+        effective=fix.effective if fix is not None else "now", verify=Verify(check),
+        notes=(sentence(fix.text),) if fix is not None else (),
+    )  # fmt: skip
+
+
+# -- no driver runs
+
+
+def _repair(situation: Situation, check: str, found: Finding) -> Step:
+    if check == "secure-boot-refuses-module":
+        return Step(
+            _ID, "Load the NVIDIA driver", "waiting", found.message, found.evidence, effective="reboot",
+            verify=Verify(check), needs=(_KEY,), notes=("It is loaded at the start after its key is enrolled.",),
+        )  # fmt: skip
+    if check == "driver-module-blacklisted":
+        return _by_hand(situation, check, found)
+    built = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("nvidia")]
+    release = situation.kernel
+    here = next((one for one in built if release and f", {release}," in one and one.endswith("installed")), None)
+    if here is not None and check == "driver-module-not-loaded":
+        why = f"The driver is installed for this kernel, and is not loaded yet: {here}."
+        evidence = (cite(situation.machine.kernel.dkms, here), *found.evidence)
+        return Step(_ID, "Load the NVIDIA driver", "waiting", why, evidence, effective="reboot", verify=Verify(check))
+    return _install(situation, found.message, found.evidence, Verify(check))
+
+
+def _route(situation: Situation) -> install.DriverRoute | Unknown:
+    target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
+    return install.nvidia_driver(
+        situation.distribution, target.capability if target is not None else None, kernel=situation.kernel,
+        container=situation.place, secure_boot=situation.secure_boot, arch=situation.arch,
+    )  # fmt: skip
+
+
+def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
+    route = _route(situation)
+    title = "Install the NVIDIA driver"
+    if isinstance(route, Unknown):
+        why = f"{message} {sentence(route.why)}"
+        return Step(
+            _ID, title, "unknown", why, evidence, verify=verify, notes=(f"NVIDIA's page: {_PAGE}",),
+        )  # fmt: skip
+    actions, undo = with_fresh_lists(actions_of(route.steps)), actions_of(route.undo)
+    fetched = fetched_by(actions)
+    undo = (*undo, *(Action(words=("rm", "-f", path), root=True) for path in fetched))
+    missing = open_in(actions)
+    if missing:
+        why = f"{message} The evidence does not tell {', '.join(missing)}, which the commands need."
+        return Step(_ID, title, "unknown", why, evidence, verify=verify, notes=(f"See {_PAGE}",))
+    branch = f" {route.driver}" if route.driver else ""
+    sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
+    notes = [*_flavour(situation), *(one for one in route.notes if one not in install.boot_notes(route.secure_boot))]
+    if situation.secure_boot is None and route.secure_boot:
+        notes.append(f"Whether Secure Boot is on is not known. {install.boot_notes(route.secure_boot)[0]}")
+    if situation.manager == "apt" and situation.secure_boot is not False and not route.secure_boot:
+        notes.append("Ubuntu signs this module, so that Secure Boot accepts it as it is.")
+    if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):
+        notes.append("nouveau drives the GPU until the restart; the package keeps it from loading afterwards.")
+    return Step(
+        _ID, f"{title}{branch}", "todo", f"{message} {sentence(route.why)}", evidence, actions,
+        tuple(dict.fromkeys((*fetched, *changes_of(actions)))),
+        "reboots", "reboot", verify, undo, route.risk or "", tuple(notes), sources, route.table,
+        install.weakest(route.table, sources),
+    )  # fmt: skip
+
+
+def _flavour(situation: Situation) -> tuple[str, ...]:
+    """Which kernel module these GPUs need, by the table."""
+    table = load_table("install_nvidia")
+    target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
+    have = numbers(target.capability or "") if target is not None else ()
+    if not have:
+        return ("GPUs before Turing need NVIDIA's proprietary kernel module, Blackwell its open one.",)
+    if have < numbers(table["proprietary_below"]["below"]):
+        return ("This GPU needs NVIDIA's proprietary kernel module, not the open one.",)
+    if have >= numbers(table["blackwell"]["from"]):
+        return (f"This GPU needs NVIDIA's open kernel module, branch {table['blackwell']['branch']} or newer.",)
+    return ()
+
+
+def _key(situation: Situation, driver: Step) -> Step | None:
+    """The key for a module that is built here, where Secure Boot is known to be on."""
+    secure = situation.machine.kernel.secure_boot
+    refused = next(
+        (one for _, one in situation.findings(["secure-boot-refuses-module"]) if "nvidia" in one.message), None
+    )
+    built = any(one.startswith("nvidia") for one in value_or(situation.machine.kernel.dkms, ()))
+    if refused is None and (situation.secure_boot is not True or driver.state == "done"):
+        return None
+    if refused is None and not built and not driver.actions:
+        return None
+    route = _route(situation)
+    keys = route.secure_boot if isinstance(route, install.DriverRoute) else ()
+    if not keys and refused is None:
+        return None  # the distribution signs its own module
+    title = "Enrol the key that signs the NVIDIA module (Secure Boot)"
+    why = refused.message if refused is not None else (
+        "Secure Boot is on: a module that is built here is loaded only when its key is enrolled."
+    )  # fmt: skip
+    evidence = (
+        *(refused.evidence if refused is not None else ()),
+        *([cite(secure, "Secure Boot is on")] if situation.secure_boot else []),
+    )  # fmt: skip
+    check = Verify("secure-boot-refuses-module")
+    if not keys:
+        fix = refused.fix.text if refused is not None and refused.fix is not None else ""
+        return Step(_KEY, title, "todo", why, evidence, risk="manual", effective="reboot", verify=check,
+                    notes=(sentence(fix),))  # fmt: skip
+    actions = with_key_tool(situation, actions_of(keys))
+    return Step(
+        _KEY, title, "todo", why, evidence, actions, changes_of(actions), "reboots", "reboot", check,
+        (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),), notes=install.boot_notes(keys),
+        sources=sources_of(keys), table="install", kind=install.weakest("install", sources_of(keys)),
+    )  # fmt: skip
+
+
+# -- services of servers
+
+
+def _persistence(situation: Situation) -> Step | None:
+    found = situation.finding("persistence-off")
+    if found is None:
+        return None
+    unit = "nvidia-persistenced"
+    return Step(
+        "nvidia-persistence", "Keep the GPUs initialised (persistence service)", "todo", found.message, found.evidence,
+        (Action(words=("systemctl", "enable", "--now", unit), root=True),), (f"service {unit}",), "safe", "now",
+        Verify("persistence-off"), (Action(words=("systemctl", "disable", "--now", unit), root=True),), optional=True,
+        needs=(_ID,),
+    )  # fmt: skip
+
+
+def _fabric(situation: Situation) -> Step | None:
+    found = situation.finding("fabric-manager-down", "warning")
+    if found is None:
+        return None
+    unit = "nvidia-fabricmanager"
+    version = value_or(situation.machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
+    fix = found.fix
+    return Step(
+        "nvidia-fabric-manager", "Start the fabric manager of the NVSwitch board", "todo", found.message,
+        found.evidence, (Action(words=("systemctl", "enable", "--now", unit), root=True),), (f"service {unit}",),
+        "safe", "now", Verify("fabric-manager-down"),
+        (Action(words=("systemctl", "disable", "--now", unit), root=True),),
+        notes=(
+            f"The package has to be of exactly the driver's version{f' ({version})' if version else ''}; which "
+            "package brings it here is not in the tables.",
+            *((sentence(fix.text),) if fix is not None else ()),
+        ),
+        needs=(_ID,),
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""The firmware that the driver loads into the GPU when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.insight.gpus.presence import is_driven
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.model.evidence import Unknown, is_known
+from rocdoctor.model.finding import Evidence
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import VENDOR_PAGE, actions_of, for_caretaker, sentence
+
+LAYER: Layer = "firmware"
+
+_ID = "gpu-firmware"
+_TITLE = "Firmware of the AMD GPU"
+_VERIFY = Verify("gpu-firmware-missing")
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """The package of the distribution where a file is missing, or that the driver started with what is there."""
+    if not situation.amd_able or situation.wsl:
+        return ()
+    found = situation.finding("gpu-firmware-missing")
+    if found is None:
+        gpus = situation.amd_able
+        if not all(is_driven(gpu) for gpu in gpus):
+            return ()  # nobody asked for a file yet, or the log is closed: nothing points to the firmware
+        why = "The driver started the GPU, so it found the firmware that it needs."
+        evidence = tuple(cite(gpu.driver) for gpu in gpus[:1] if is_known(gpu.driver))
+        return (Step(_ID, _TITLE, "done", why, evidence, verify=_VERIFY),)
+    return for_caretaker(situation, (_missing(situation, sentence(found.message), found.evidence),))
+
+
+def _missing(situation: Situation, why: str, evidence: tuple[Evidence, ...]) -> Step:
+    found = situation.distribution
+    package = install.firmware_package(found) if found is not None else None
+    disk = install.initramfs(found)
+    if found is None or package is None or isinstance(disk, Unknown):
+        gap = f"Which package of {situation.os_words} has its firmware is not in the tables."
+        notes = (f"AMD's driver package brings firmware of its own where it can be installed: {VENDOR_PAGE}",)
+        return Step(_ID, _TITLE, "unknown", f"{why} {gap}", evidence, verify=_VERIFY, notes=notes)
+    young = [gfx for gfx in situation.gfx if gfx in package.too_old_for]
+    if young:
+        return _too_old(situation, why, evidence, package, young)
+    install_words = ("apt", "install") if found.manager == "apt" else (found.manager, "install")
+    again = (*install_words, "--reinstall", package.package) if found.manager == "apt" else (
+        found.manager, "upgrade", package.package,
+    )  # fmt: skip
+    words = (*install_words, package.package) if package.section else again
+    actions = (
+        *([Action(words=("apt", "update"), root=True)] if found.manager == "apt" else []),
+        Action(words=words, root=True), *actions_of(disk),
+    )  # fmt: skip
+    lines = [sentence(package.text)]
+    if package.section:
+        lines.append(f"It stands in the section {package.section} of the archive: add that word to the lines of the "
+                     "package sources first, where it is missing.")  # fmt: skip
+    undo = (Action(words=("apt", "remove", package.package), root=True), *actions_of(disk)) if package.section else ()
+    return Step(
+        _ID, "Install the firmware of the AMD GPU", "todo", why, evidence, actions,
+        (package.package, "the initial RAM disk"), "reboots", "reboot", _VERIFY, undo, notes=tuple(lines),
+        sources=package.sources, table="install", kind=install.weakest("install", package.sources),
+    )  # fmt: skip
+
+
+def _too_old(
+    situation: Situation, why: str, evidence: tuple[Evidence, ...], package: install.Firmware, young: list[str]
+) -> Step:
+    route = situation.driver
+    text = f"{why} {package.package} here is older than {', '.join(young)}."
+    if isinstance(route, install.DriverRoute) and route.kind == "dkms":
+        return Step(
+            _ID, _TITLE, "waiting", text, evidence, verify=_VERIFY,
+            notes=("AMD's driver package of a later step brings firmware of its own.",),
+        )  # fmt: skip
+    return Step(_ID, _TITLE, "unknown", f"{text} The tables have no newer one.", evidence, verify=_VERIFY,
+                notes=(f"AMD's page: {VENDOR_PAGE}",))  # fmt: skip

@@ -1,0 +1,112 @@
+"""The running kernel: whether it can compute on these GPUs, and another one where the vendor asks for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocdoctor.insight.gpus.presence import has_node, is_driven
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.model.evidence import Known, Unknown, value_or
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import (
+    VENDOR_PAGE,
+    actions_of,
+    changes_of,
+    for_caretaker,
+    sentence,
+    set_for_next_start,
+    sources_of,
+    with_fresh_lists,
+)
+
+LAYER: Layer = "kernel"
+
+_ID = "kernel"
+_TITLE = "A kernel that can compute on this GPU"
+_VERIFY = Verify("kernel-too-old-for-gpu")
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """The kernel; nothing where AMD's driver package brings the missing part to the kernel that runs."""
+    if not situation.amd_able or situation.wsl:
+        return ()
+    step = _step(situation)
+    return () if step is None else for_caretaker(situation, (step,))
+
+
+def _step(situation: Situation) -> Step | None:
+    release, route = situation.machine.kernel.release, situation.driver
+    evidence = (cite(release),) if isinstance(release, Known) else ()
+    works = all(has_node(gpu) for gpu in situation.amd_able)
+    if isinstance(route, install.DriverRoute) and route.kind == "oem-kernel" and route.steps:
+        return _oem(situation, route, works)
+    missing = situation.finding("kfd-missing", "warning")
+    if missing is not None and missing.fix is not None and "CONFIG_HSA_AMD" in missing.fix.text:
+        return Step(
+            _ID, _TITLE, "todo", sentence(missing.message), missing.evidence, risk="manual", effective="reboot",
+            verify=Verify("kfd-missing"), notes=(sentence(missing.fix.text),),
+        )  # fmt: skip
+    if works:
+        nodes = tuple(
+            cite(gpu.kfd_node, f"compute node {gpu.kfd_node.value}")
+            for gpu in situation.amd_able[:1]
+            if isinstance(gpu.kfd_node, Known)
+        )
+        risk = _risk(situation, route) if isinstance(route, install.DriverRoute) else ""
+        why = f"Linux {situation.kernel or '(release unknown)'} offers the GPU for compute."
+        return Step(_ID, _TITLE, "done", why, (*evidence, *nodes), verify=_VERIFY, support=risk)
+    if isinstance(route, install.DriverRoute):
+        return None  # the driver's own step: it is loaded or installed for the kernel that runs
+    told = situation.finding("kernel-too-old-for-gpu") is not None
+    if not told and all(is_driven(gpu) is not False for gpu in situation.amd_able):
+        return None  # a driver is bound, or nobody knows: nothing points to the kernel
+    too_old = [gfx for gfx in situation.gfx if kernel_knows(gfx, situation.kernel) is False]
+    if not too_old or not isinstance(route, Unknown):
+        return None
+    return Step(
+        _ID, _TITLE, "unknown", sentence(route.why), evidence, verify=_VERIFY,
+        notes=(_wanted(too_old), f"AMD's page: {VENDOR_PAGE}"),
+    )  # fmt: skip
+
+
+def _risk(situation: Situation, route: install.DriverRoute) -> str:
+    """What speaks against this kernel for an integrated GPU, unless it is newer than the tables ask for."""
+    risk = route.risk or ""
+    if not any((target := gfx_target(gfx)) is not None and target.integrated for gfx in situation.gfx):
+        return ""
+    named = re.search(r"before (\d+(?:\.\d+)+)", risk)
+    return "" if named is not None and numbers(situation.kernel) >= numbers(named[1]) else risk
+
+
+def _wanted(targets: Sequence[str]) -> str:
+    """Which upstream kernel has the compute path of the youngest of these targets."""
+    first = [target.kernel_present for gfx in targets if (target := gfx_target(gfx)) and target.kernel_present]
+    newest = max(first, key=numbers, default=None)
+    if newest is None:
+        return "Which kernel has it is not in the tables."
+    return f"Linux {newest} has it: a newer release of the distribution, or its newer kernel, would do."
+
+
+def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
+    actions = with_fresh_lists(actions_of(route.steps))
+    release = situation.machine.kernel.release
+    packages = changes_of(actions)
+    why = f"{sentence(route.why)} Linux {situation.kernel} runs" + (
+        ", and offers the GPU for compute." if works else "."
+    )
+    step = Step(
+        _ID, "Install the kernel that AMD asks for", "todo", why,
+        (cite(release),) if isinstance(release, Known) else (), actions, packages, "reboots", "reboot",
+        Verify(command="uname -r", shows="a release that ends in -oem"),
+        undo=tuple(Action(words=("apt", "remove", package), root=True) for package in packages),
+        support=_risk(situation, route), sources=(*route.sources, *sources_of(route.steps)), table=route.table,
+        kind=install.weakest(route.table, route.sources), optional=works,
+    )  # fmt: skip
+    kernels = situation.machine.later.kernels
+    there = [one for one in value_or(kernels, ()) if one.endswith("-oem")]
+    return set_for_next_start(step, cite(kernels, ", ".join(there))) if there else step

@@ -1,0 +1,150 @@
+"""What older guides left behind: override variables, search paths, masks of the driver, packages that are gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rocdoctor.insight.gpus.access import container_words
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.model.evidence import Known, Unknown, value_or
+from rocdoctor.model.finding import Finding, Verdict
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import (
+    actions_of,
+    changes_of,
+    for_caretaker,
+    sentence,
+    set_for_next_start,
+    sources_of,
+)
+
+LAYER: Layer = "clean"
+
+# Checks whose findings are cured by a variable that is set no more (or otherwise).
+_VARIABLES = (
+    "gfx-override-mismatch", "gfx-override-no-effect", "visible-devices-hides-all", "visible-devices-conflict",
+    "ld-library-path-conflict", "rocm-path-missing", "rocm-mixed-installs", "env-wrong-value", "env-old-name",
+    "env-unknown-name", "debug-variables-on",
+)  # fmt: skip
+# Checks whose findings are cured by a parameter of the amdgpu module that is given no more.
+_PARAMETERS = ("ppfeaturemask-overdrive", "amdgpu-parameter-risky", "amdgpu-parameter-unknown", "gtt-larger-than-ttm")
+_REMOVE = {"apt": ("apt", "remove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """One step a variable, a parameter or a set of packages; none where no check found any."""
+    return [*_variables(situation), *for_caretaker(situation, list(_parameters(situation))), *_packages(situation)]
+
+
+# -- variables
+
+
+def _variables(situation: Situation) -> Iterator[Step]:
+    seen: set[str] = set()
+    for verdict, found in situation.findings(_VARIABLES):
+        names = _names(found)
+        if not names or seen & set(names):
+            continue
+        seen |= set(names)
+        yield _variable(situation, verdict, found, names)
+
+
+def _names(found: Finding) -> list[str]:
+    """The variables that the fix of a finding speaks of; empty where it changes none."""
+    command = found.fix.command.split(";")[0] if found.fix is not None else ""
+    words = command.split()
+    return [word for word in words[1:] if re.fullmatch(r"[A-Z][A-Z0-9_]{1,80}", word)] if words[:1] == ["unset"] else []
+
+
+def _variable(situation: Situation, verdict: Verdict, found: Finding, names: list[str]) -> Step:
+    text = sentence(found.fix.text) if found.fix is not None else ""
+    able = found.fix is not None and bool(found.fix.changes)
+    where = f"rocdoctor fix {verdict.check} looks for the file and the line" + (
+        "; with --apply it changes them, with a backup." if able else "."
+    )
+    if situation.enclosed:
+        inside = container_words(situation.enclosed)
+        where = f"In a {inside} the image or the command that starts it sets variables (-e, --env-file, ENV)."
+    return Step(
+        f"unset-{names[0].lower().replace('_', '-')}", f"Set {' and '.join(names)} no more", "todo",
+        sentence(found.message), found.evidence, risk="manual", effective="new-login", verify=Verify(verdict.check),
+        notes=(text, where), optional=found.severity == "info",
+    )  # fmt: skip
+
+
+# -- parameters of the driver
+
+
+def _parameters(situation: Situation) -> Iterator[Step]:
+    given = value_or(situation.machine.kernel.parameters, {})
+    seen: set[str] = set()
+    for verdict, found in situation.findings(_PARAMETERS):
+        name = _parameter_name(found)
+        if name in seen:
+            continue
+        seen.add(name)
+        value = given.get(f"amdgpu.{name}")
+        word = None if value is None else f"amdgpu.{name}={value}" if value else f"amdgpu.{name}"
+        yield _parameter(situation, verdict, found, name, word)
+
+
+def _parameter_name(found: Finding) -> str:
+    """The parameter of the module that a finding speaks of."""
+    named = re.search(r"amdgpu\.([a-z][a-z0-9_]+)|parameter ([a-z][a-z0-9_]+)", found.message)
+    if named is not None:
+        return named[1] or named[2]
+    return "gttsize" if "GTT" in found.message else "ppfeaturemask"
+
+
+def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str, word: str | None) -> Step:
+    step_id = f"parameter-{name.replace('_', '-') or verdict.check}"
+    title = f"Leave the amdgpu parameter {name} to the driver" if name else "Correct a parameter of amdgpu"
+    change = install.kernel_parameter(situation.distribution, word, remove=True) if word else Unknown(
+        "it is not on the command line, so a file in /etc/modprobe.d gives it"
+    )  # fmt: skip
+    optional = found.severity == "info"
+    if isinstance(change, Unknown):
+        text = sentence(found.fix.text) if found.fix is not None else ""
+        return Step(
+            step_id, title, "todo", sentence(found.message), found.evidence, risk="manual", effective="reboot",
+            verify=Verify(verdict.check), notes=(text, f"To find it: grep -rns {name} /etc/modprobe.d /proc/cmdline"),
+            optional=optional,
+        )  # fmt: skip
+    do, undo = change
+    actions = actions_of(do)
+    step = Step(
+        step_id, title, "todo", sentence(found.message), found.evidence, actions,
+        changes_of(actions) or ("the kernel command line",), "reboots", "reboot", Verify(verdict.check),
+        actions_of(undo), sources=sources_of(do), table="install_kernel",
+        kind=install.weakest("install_kernel", sources_of(do)), optional=optional,
+    )  # fmt: skip
+    later = situation.boots_without(word or "")
+    return step if later is None else set_for_next_start(step, cite(later, f"without {word}"))
+
+
+# -- packages
+
+
+def _packages(situation: Situation) -> Iterator[Step]:
+    packages = situation.machine.rocm_packages
+    found = situation.distribution
+    if found is not None and isinstance(packages, Known):
+        gone = [name for name in packages.value if name in install.gone_packages()]
+        words = _REMOVE.get(found.manager)
+        if gone and words is not None:
+            yield Step(
+                "obsolete-packages", "Remove packages that no release has any more", "todo",
+                f"Installed from an older source: {', '.join(gone)}.",
+                (cite(packages, ", ".join(gone)),), (Action(words=(*words, *gone), root=True),), tuple(gone), "risky",
+                "now", Verify("rocm-mixed-installs"), (Action(words=(words[0], "install", *gone), root=True),),
+                notes=("What is removed with them is listed before anything is done: read it.",),
+            )  # fmt: skip
+    for verdict, mixed in situation.findings(["rocm-mixed-installs"]):
+        if not _names(mixed) and mixed.fix is not None:
+            yield Step(
+                "mixed-rocm-packages", "Bring ROCm's packages to one release", "todo", sentence(mixed.message),
+                mixed.evidence, risk="manual", verify=Verify(verdict.check), notes=(sentence(mixed.fix.text),),
+            )  # fmt: skip

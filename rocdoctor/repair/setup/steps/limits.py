@@ -1,0 +1,98 @@
+"""Limits of the session: locked memory, open files, shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.model.units import binary_size
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import actions_of, changes_of, sentence
+
+LAYER: Layer = "limits"
+
+_FSTAB = "To keep it, give /dev/shm that size in /etc/fstab: tmpfs /dev/shm tmpfs defaults,size=8G 0 0."
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """The limits that a check judges here; a container gets them when it is started."""
+    found = [_memlock(situation), _nofile(situation), _shm(situation)]
+    return [step for step in found if step is not None]
+
+
+def _memlock(situation: Situation) -> Step | None:
+    check, title = "memlock-low", "Locked memory without limit (RDMA)"
+    found, fact = situation.finding(check), situation.machine.user.memlock_bytes
+    if found is None:
+        if not situation.passed(check) or not isinstance(fact, Known):
+            return None
+        shown = "unlimited" if fact.value is None else binary_size(fact.value)
+        return Step(
+            "memlock", title, "done", f"Locked memory: {shown}.", (cite(fact, shown),), verify=Verify(check),
+        )  # fmt: skip
+    if situation.caretaker or situation.distribution is None:
+        return _by_hand(situation, "memlock", title, found, check)
+    limits = install.node_needs(situation.distribution).limits
+    actions = actions_of([limits])
+    step = Step(
+        "memlock", title, "todo", sentence(found.message), found.evidence, actions, changes_of(actions), "safe",
+        "new-login", Verify(check), (Action(words=("rm", "-f", limits.file or ""), root=True),),
+        notes=("A service that starts jobs (Slurm) takes its own limit: LimitMEMLOCK=infinity in its unit.",),
+        sources=limits.sources, table=limits.table, kind=limits.kind, optional=found.severity == "info",
+    )  # fmt: skip
+    later = situation.machine.later.limits
+    if value_or(later, {}).get("memlock") not in ("unlimited", "-1", "infinity"):
+        return step
+    note = "It is set, and takes effect at the next login."
+    return replace(step, state="waiting", actions=(), evidence=(*step.evidence, cite(later, "memlock unlimited")),
+                   notes=(note, *step.notes))  # fmt: skip
+
+
+def _nofile(situation: Situation) -> Step | None:
+    check, title = "nofile-low", "Enough open files"
+    found, fact = situation.finding(check), situation.machine.user.nofile
+    if found is None:
+        if not situation.passed(check) or not isinstance(fact, Known):
+            return None
+        shown = "unlimited" if fact.value is None else str(fact.value)
+        return Step("nofile", title, "done", f"A process may open {shown} files.", (cite(fact, shown),),
+                    verify=Verify(check))  # fmt: skip
+    return _by_hand(situation, "nofile", title, found, check)
+
+
+def _shm(situation: Situation) -> Step | None:
+    check, title = "shm-too-small", "Enough shared memory (/dev/shm)"
+    found, fact = situation.finding(check), situation.machine.memory.shm_bytes
+    if found is None:
+        if not situation.passed(check) or not isinstance(fact, Known):
+            return None
+        evidence: tuple[Evidence, ...] = (cite(fact, binary_size(fact.value)),)
+        return Step("shm", title, "done", f"/dev/shm holds {binary_size(fact.value)}.", evidence, verify=Verify(check))
+    if situation.caretaker or found.fix is None or "remount" not in found.fix.command:
+        return _by_hand(situation, "shm", title, found, check)
+    words = tuple(found.fix.command.split())
+    return Step(
+        "shm", title, "todo", sentence(found.message), found.evidence,
+        (Action(words=words[1:] if words[0] == "sudo" else words, root=True),), (), "safe", "now", Verify(check),
+        notes=("It holds until the next start.", _FSTAB), optional=found.severity == "info",
+    )  # fmt: skip
+
+
+def _by_hand(situation: Situation, step_id: str, title: str, found: Finding, check: str) -> Step:
+    """What the start of the job or of the container decides."""
+    fix = found.fix
+    notes = [sentence(fix.text)] if fix is not None else []
+    if fix is not None and fix.command:
+        notes.append(f"For example: {fix.command}")
+    if situation.caretaker and not situation.enclosed:
+        notes.append(f"The limit itself is set by {situation.caretaker}.")
+    return Step(
+        step_id, title, "todo", sentence(found.message), found.evidence, risk="manual",
+        effective=fix.effective if fix is not None else "now", verify=Verify(check), notes=tuple(notes),
+        optional=found.severity == "info",
+    )  # fmt: skip

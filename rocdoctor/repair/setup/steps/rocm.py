@@ -1,0 +1,205 @@
+"""ROCm's packages: the release that has code for these GPUs, from the source that this distribution has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.insight.software.rocm_roots import package_summary
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.gpus.gfx import same_isa_group
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.software.compat import rocm_release, rocm_releases
+from rocdoctor.model.evidence import Known, Unknown, value_or
+from rocdoctor.model.facts import RocmInstall
+from rocdoctor.model.finding import Evidence
+from rocdoctor.model.shell_command import ShellCommand, shell
+from rocdoctor.parsers.amd.rocm_packages import RocmPackage
+from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation, safe_word
+from rocdoctor.repair.setup.step_parts import VENDOR_PAGE, actions_of, changes_of, open_in, sentence, with_fresh_lists
+
+LAYER: Layer = "rocm"
+
+_ID = "rocm"
+_VERIFY = Verify("rocm-gpu-support-window")
+_CPU = "What works: torch's CPU wheel on this machine, or another card."
+_INSTEAD = (
+    f"{_CPU} Builds of torch that volunteers make for such "
+    "cards exist; nobody answers for their numbers, and each update of kernel or ROCm may end them."
+)
+_OLD_WHEEL = (
+    "What works: official torch wheels still carry code for it. Parts of their libraries may lack kernels, nobody "
+    "tests it, and a later release may drop it; the CPU wheel is the way without risk."
+)
+_BY_WHEEL = ("pytorch", "cluster-node")  # goals that a torch wheel reaches without ROCm's packages
+_WHEEL = (
+    "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo, amd-smi and the compilers "
+    "for extensions."
+)
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """The packages, or why there are none. A host of containers needs the driver alone, a container its image."""
+    if not situation.amd:
+        return ()
+    hopeless = _hopeless(situation)
+    if hopeless is not None:
+        return (hopeless,)
+    if situation.goal == "container" or situation.wsl:
+        return ()
+    return _packages(situation)
+
+
+# -- cards without ROCm
+
+
+def _hopeless(situation: Situation) -> Step | None:
+    """That no ROCm release has packages for these GPUs, and what works instead."""
+    told = without_rocm(situation)
+    if told is None:
+        return None
+    note = _OLD_WHEEL if told.wheel else _INSTEAD if situation.amd_able else _CPU
+    return Step(
+        _ID, "ROCm for this GPU", "impossible", told.why, told.evidence, verify=_VERIFY, notes=(note,),
+        optional=situation.goal in _BY_WHEEL,
+    )  # fmt: skip
+
+
+# -- packages
+
+
+def _packages(situation: Situation) -> Sequence[Step]:
+    optional = situation.goal in _BY_WHEEL
+    installed = [one for one in situation.machine.rocm if one.kind != "wheel"]
+    if installed:
+        return (_installed(situation, installed, optional),)
+    if not situation.machine.rocm_complete:
+        why = "Whether ROCm is installed is not in this evidence; ls -d /opt/rocm* tells it."
+        return (Step(_ID, "ROCm packages", "unknown", why, verify=_VERIFY, optional=optional),)
+    if not situation.gfx:
+        why = "The target of this GPU is not known yet: the driver tells it, and it decides which packages fit."
+        return (Step(_ID, "ROCm packages", "waiting", why, verify=_VERIFY, needs=("driver",), optional=optional),)
+    return (_install(situation, "", (), optional),)
+
+
+def _installed(situation: Situation, installed: Sequence[RocmInstall], optional: bool) -> Step:
+    newest = max(installed, key=lambda one: numbers(value_or(one.version, "")))
+    evidence = (cite(newest.version, f"ROCm {value_or(newest.version, '?')} in {newest.root}"),)
+    old = situation.finding("rocm-gpu-support-window")
+    gfx = ", ".join(situation.gfx)
+    # A note that a list lacks the card has nothing to verify: the code for the card may be there.
+    if old is not None and old.fix is not None and old.fix.verify:
+        return _install(situation, old.message, old.evidence, optional)
+    version = value_or(newest.version, "")
+    support = _said_of(situation, version)
+    why = f"ROCm {version or 'of an unknown release'} is installed in {newest.root}" + (f", for {gfx}." if gfx else ".")
+    return Step(
+        _ID, "ROCm packages", "done", why, evidence, verify=_VERIFY, support=support, optional=optional,
+    )  # fmt: skip
+
+
+def _said_of(situation: Situation, version: str) -> str:
+    """What the installed release says of these GPUs, where it does not simply list them."""
+    found = situation.finding("rocm-gpu-support-window")
+    return sentence(found.message) if found is not None else ""
+
+
+def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], optional: bool) -> Step:
+    route = situation.rocm
+    gfx, where = ", ".join(situation.rocm_targets), situation.os_words
+    evidence = evidence or tuple(cite(gpu.gfx) for gpu in situation.amd_able if isinstance(gpu.gfx, Known))[:1]
+    if isinstance(route, Unknown):
+        why = f"{sentence(message)} {sentence(route.why)}".strip()
+        notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
+        return Step(_ID, "ROCm packages", "unknown", why, evidence, verify=_VERIFY, notes=notes, optional=optional)
+    late = _too_old(situation, route)
+    if late:
+        notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
+        return Step(_ID, "ROCm packages", "impossible", late, evidence, verify=_VERIFY, notes=notes, optional=optional)
+    first, undo_first = _removal(situation, route)
+    actions = with_fresh_lists((*first, *actions_of(route.steps)))
+    undo = (*actions_of(route.undo), *undo_first)
+    release = f"ROCm {route.rocm}" if route.rocm else "ROCm of the distribution"
+    why = f"{sentence(message)} {release} has packages for {gfx} on {where}.".strip()
+    if route.environment:
+        relative = ", ".join(name for name in route.packages)
+        why = f"{sentence(message)} {release} has no code for {gfx}; {relative} has that of a relative.".strip()
+    if route.stream == "distribution":
+        which = release if route.rocm else "ROCm, of a release that the tables do not tell,"
+        why = f"{sentence(message)} {where} has {which} in its own archive.".strip()
+    missing = open_in(actions)
+    if missing:
+        pages = " ".join(route.pages) or VENDOR_PAGE
+        gap = f"The commands need {', '.join(missing)}, which is not known here; see {pages}."
+        return Step(_ID, "ROCm packages", "unknown", f"{why} {gap}", evidence, verify=_VERIFY, optional=optional)
+    size = f"It takes about {route.disk_gb:g} GB of disk." if route.disk_gb else ""
+    left = [one for one in situation.gfx if one not in situation.rocm_targets]
+    alone = f"None has packages for {', '.join(left)}: keep it out of jobs with HIP_VISIBLE_DEVICES." if left else ""
+    notes = (*([alone] if alone else []), *([_WHEEL] if optional else []), *([size] if size else []), *route.notes)
+    if route.environment:
+        shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
+        notes = (f"Programs must be started with {shown}.", *notes)
+    return Step(
+        _ID, f"Install {release}", "todo", why, evidence, actions, changes_of(actions),
+        "risky" if first or route.environment else "safe", "now",
+        Verify(command=_verify(route), shows=f"{situation.rocm_targets[0]} among the agents"),
+        undo, _risk(situation, route), notes, route.sources, "install_rocm", install.kind_of(route),
+        optional=optional,
+    )  # fmt: skip
+
+
+def _too_old(situation: Situation, route: install.Route) -> str:
+    """Why a distribution's own release is none for these GPUs: its list has neither a target nor a relative of it."""
+    row = rocm_release(route.rocm) if route.stream == "distribution" and route.rocm else None
+    if row is None or not row.complete or row.gfx is None:
+        return ""
+    for gfx in situation.gfx:
+        listing = [one.series[0] for one in rocm_releases() if gfx in (one.gfx or ())]
+        later = min(listing, key=numbers, default=None)
+        if later is None or numbers(later) <= numbers(row.series[-1]):
+            continue
+        if not any(same_isa_group(gfx, one) for one in (*row.gfx, *row.gfx_deprecated)):
+            return (
+                f"{situation.os_words} has ROCm {route.rocm} in its archive, whose list has neither {gfx} nor a "
+                f"relative of it (that of {later} has it). A newer release of the distribution has a newer ROCm."
+            )
+    return ""
+
+
+def _risk(situation: Situation, route: install.Route) -> str:
+    """What speaks against a route; of a distribution's release also that its list lacks a target."""
+    risk = route.risk or ""
+    row = rocm_release(route.rocm) if route.stream == "distribution" and route.rocm else None
+    lacks = [gfx for gfx in situation.gfx if row is not None and row.complete and row.gfx and gfx not in row.gfx]
+    return f"{risk} AMD's list for ROCm {route.rocm} does not have {', '.join(lacks)}." if lacks else risk
+
+
+def _verify(route: install.Route) -> ShellCommand:
+    return shell("{words:option}", words=route.verify[0]) if route.verify else ShellCommand("rocminfo")
+
+
+def _removal(situation: Situation, route: install.Route) -> tuple[tuple[Action, ...], tuple[Action, ...]]:
+    """What must go before, and what brings it back: packages of generations that cannot stand beside the new one."""
+    summary = package_summary(situation.machine)
+    words = {"apt": ("apt", "autoremove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
+    if summary is None or situation.manager not in words:
+        return (), ()
+    names = sorted({
+        one.name for one in summary.packages if _generation(one) in route.remove_first and safe_word(one.name)
+    })  # fmt: skip
+    if not names:
+        return (), ()
+    back = (situation.manager, "install", *names)
+    return (Action(words=(*words[situation.manager], *names), root=True),), (Action(words=back, root=True),)
+
+
+def _generation(package: RocmPackage) -> str:
+    """The stream of the tables that a package is of: classic, or that of its release; "" for a distribution's own."""
+    have = numbers(package.release or "")[:2]
+    if package.stream == "classic":
+        return "classic_61" if have == numbers("6.1") else "classic"
+    if package.stream != "core":
+        return ""
+    return next((one.id for one in install.streams() if numbers(one.rocm)[:2] == have), "")

@@ -1,0 +1,209 @@
+"""torch itself: the wheel with code for the GPUs of this machine, in an environment where nothing else breaks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rocdoctor.insight.gpus.gfx_override import NAME
+from rocdoctor.insight.gpus.presence import is_driven
+from rocdoctor.insight.software.torch_stack import SELECTOR_PAGE
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.gpus.gfx import override_gfx_name
+from rocdoctor.knowledge.software.compat import known_issues
+from rocdoctor.model.evidence import Known, Unknown, value_or
+from rocdoctor.repair.setup.installed_torch import Judgement, judged
+from rocdoctor.repair.setup.pip_actions import bring_back, family, uninstall, with_pip
+from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.required_torch import Wanted, pythons_for, wanted, wheel_for
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import sentence
+from rocdoctor.repair.setup.steps.python_environment import concerns_torch, place
+from rocdoctor.repair.setup.torch_environment import Interpreter, under_test
+
+LAYER: Layer = "torch"
+
+_ID = "torch"
+_INDEX = {"pytorch.org": "The stable index of pytorch.org", "amd": "AMD's index of wheels per GPU target"}
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """torch in the chosen interpreter; nothing where the goal needs none here."""
+    if not concerns_torch(situation):
+        return ()
+    want = wanted(situation)
+    if isinstance(want, Unknown):
+        why = f"{sentence(want.why)} Which torch this machine needs depends on it."
+        return (Step(_ID, "torch", "unknown", why, verify=Verify("torch-not-installed")),)
+    told = judged(situation, want)
+    if told.state == "good":
+        return (_good(situation, want, told),)
+    if told.state == "unknown":
+        return (Step(_ID, "torch", "unknown", told.why, told.evidence, verify=Verify(told.check), notes=want.notes),)
+    return (_install(situation, want, told),)
+
+
+def _good(situation: Situation, want: Wanted, told: Judgement) -> Step:
+    here = under_test(situation)
+    python = here.series if isinstance(here, Interpreter) else ""
+    wheel = wheel_for(situation, want, python) if python and want.backend == "rocm" else None
+    # What an override risks is said by the step that sets it.
+    support = wheel.risk or "" if wheel is not None and not wheel.environment else ""
+    if want.backend == "cpu" and situation.machine.gpus and any(gpu.vendor in ("amd", "nvidia") for gpu in want.gpus):
+        support = "Training runs on the CPU: no vendor's torch uses this GPU."
+    return Step(_ID, "torch", "done", told.why, told.evidence, support=support, notes=want.notes)
+
+
+# -- what is to be installed
+
+
+def _install(situation: Situation, want: Wanted, told: Judgement) -> Step:
+    fits = pythons_for(situation, want)
+    into, here = place(situation, fits), under_test(situation)
+    if _not_of_the_wheel(told):
+        return _by_hand(told)
+    if want.backend == "cuda" and want.capability is None:
+        return _capability(want, told)
+    if situation.arch != "x86_64":
+        return _unknown(told, f"The tables have wheels for x86_64 only, not for {situation.arch}.", SELECTOR_PAGE)
+    wheel = wheel_for(situation, want, into.series) if into is not None else None
+    if into is None or wheel is None:
+        return _no_wheel(situation, want, told, fits)
+    if wheel.missing:
+        why = f"{_INDEX[wheel.kind]} has a build for {', '.join(want.gfx)}; its address was not read."
+        return _unknown(told, sentence(why), *wheel.pages)
+    same = isinstance(here, Interpreter) and here.path == into.path
+    return _todo(situation, want, told, wheel, into, family(situation.machine.torch) if same else {})
+
+
+def _not_of_the_wheel(told: Judgement) -> bool:
+    """What keeps torch from being imported is the system or a variable: the same wheel again would fail again."""
+    if told.finding is None:
+        return False
+    command = told.finding.fix.command if told.finding.fix is not None else ""
+    return told.finding.cause in ("libc-or-abi-mismatch", "missing-shared-library") or command.startswith("unset ")
+
+
+def _by_hand(told: Judgement) -> Step:
+    fix = told.finding.fix if told.finding is not None else None
+    notes = (sentence(fix.text),) if fix is not None else ()
+    return Step(
+        _ID, "Make torch importable", "todo", told.why, told.evidence, risk="manual", verify=Verify(told.check),
+        notes=notes,
+    )  # fmt: skip
+
+
+def _capability(want: Wanted, told: Judgement) -> Step:
+    """Which wheel fits is decided by the compute capability, and the driver tells that once it runs."""
+    why = f"{told.why} Its compute capability decides which wheel fits"
+    asks = "nvidia-smi --query-gpu=compute_cap --format=csv"
+    if any(is_driven(gpu) for gpu in want.gpus):
+        return Step(
+            _ID, "Install torch", "unknown", f"{why}; {asks} tells it.", told.evidence,
+            verify=Verify(command=asks, shows="7.5 or more: CUDA 12.8 and later builds have code for it"),
+        )  # fmt: skip
+    why = f"{why}, and the driver tells it once it runs."
+    return Step(_ID, "Install torch", "waiting", why, told.evidence, verify=Verify(told.check), needs=("driver",))
+
+
+def _unknown(told: Judgement, why: str, *pages: str) -> Step:
+    notes = tuple(f"The page that shows it: {page}" for page in pages)
+    return Step(
+        _ID, "Install torch", "unknown", f"{told.why} {why}", told.evidence, verify=Verify(told.check), notes=notes
+    )
+
+
+def _no_wheel(situation: Situation, want: Wanted, told: Judgement, fits: Sequence[str]) -> Step:
+    driver = situation.machine.drivers.get("nvidia", {}).get("version")
+    if want.backend == "cuda" and not fits and isinstance(driver, Known):
+        why = f"{told.why} The tables have no wheel for driver {driver.value}: a newer driver comes first."
+        return Step(_ID, "Install torch", "waiting", why, told.evidence, verify=Verify(told.check), needs=("driver",))
+    python = f"Python {fits[0]} to {fits[-1]}" if fits else "this machine"
+    return Step(
+        _ID, "Install torch", "waiting" if fits else "unknown",
+        f"{told.why} The tables have wheels for {python}, so the environment comes first." if fits
+        else f"{told.why} The tables have no wheel for it.",
+        told.evidence, verify=Verify(told.check), needs=("python-environment",), notes=(f"See {SELECTOR_PAGE}",),
+    )  # fmt: skip
+
+
+def _todo(
+    situation: Situation, want: Wanted, told: Judgement, wheel: install.WheelIndex, into: Interpreter,
+    old: dict[str, str],
+) -> Step:  # fmt: skip
+    args = wheel.args if "torchaudio" not in old else (wheel.args[0], "torchaudio", *wheel.args[1:])
+    packages = tuple(one for one in args if not one.startswith("-") and one != wheel.url)
+    names = tuple(re.split(r"[\[=]", one)[0] for one in packages)
+    torch = situation.machine.torch
+    actions = list(with_pip(into, torch, bool(old) or into.evidence != ()))
+    if old:
+        actions.append(uninstall(into, tuple(old)))
+    actions.append(Action(words=(*into.pip, "install", *args)))
+    undo = bring_back(into, old, names) if "torch" in old else (uninstall(into, names),)
+    verb = f"Replace torch {old['torch']} by" if "torch" in old else "Install"
+    version, back_end = (wheel.torch or "").partition("+")[0], "the CPU" if want.backend == "cpu" else want.words
+    title = f"{verb} torch{f' {version}' if version else ''} for {back_end} ({wheel.flavour})"
+    build = f"a build for {_code_of(want, wheel)}, Python {into.series}: {wheel.flavour}"
+    why = f"{told.why} {_INDEX[wheel.kind]} has {build}."
+    return Step(
+        _ID, title, "todo", why,
+        told.evidence, tuple(actions), tuple(f"{one} in {into.folder}" for one in packages), "safe", "now",
+        Verify(told.check), undo, wheel.risk or "", _notes(situation, want, wheel, into, old, bool(undo)),
+        wheel.sources, "install_torch", install.weakest("install_torch", wheel.sources), needs=("python-environment",),
+    )  # fmt: skip
+
+
+def _for(want: Wanted) -> str:
+    if want.backend == "rocm":
+        return ", ".join(want.gfx)
+    return "the CPU" if want.backend == "cpu" else f"compute capability {want.capability}"
+
+
+def _code_of(want: Wanted, wheel: install.WheelIndex) -> str:
+    """What the build has code for: the target itself, or the one that the GPU is run as."""
+    value = (wheel.environment or {}).get(NAME)
+    return _for(want) if value is None else f"{override_gfx_name(value)}, which {_for(want)} can be run as"
+
+
+def _notes(
+    situation: Situation, want: Wanted, wheel: install.WheelIndex, into: Interpreter, old: dict[str, str], undo: bool
+) -> tuple[str, ...]:
+    found: list[str] = []
+    if old:
+        gone = ", ".join(f"{name} {version}" for name, version in old.items())
+        found.append(f"What goes: {gone}.")
+        if not undo:
+            found.append("From which index it came is not known, so no command here brings it back.")
+    elif isinstance(situation.machine.torch.version, Known) and situation.machine.torch.version.value:
+        found.append(f"torch {situation.machine.torch.version.value} of the other interpreter stays as it is.")
+    if into.kind == "conda":
+        found.append("Where conda itself installed torch, remove it with conda first: pip does not see all of it.")
+    if want.backend == "rocm" and wheel.support == "official":
+        found.append(f"Supported: a current ROCm release of AMD lists {_for(want)}.")
+    found += wheel.notes
+    if wheel.kind == "amd":
+        found.append("It brings packages rocm-sdk-*, which pip uninstall of torch leaves in the environment.")
+    if wheel.newer:
+        newer = ", ".join(wheel.newer)
+        found.append(
+            f"Newer: torch {newer}. Whether their {wheel.flavour} builds have code for {_for(want)} is not known."
+        )
+    if want.backend == "rocm" and wheel.torch is not None:
+        release = wheel.flavour.removeprefix("rocm")
+        for issue in known_issues(torch=wheel.torch, rocm=release, gfx=want.gfx, gpus=len(want.gpus)):
+            if not issue.open_keys:
+                found.append(
+                    f"Known since {issue.seen}, {issue.workload}: {issue.symptom} {issue.workaround or ''}".rstrip()
+                )
+    if situation.wsl and want.backend == "rocm":
+        found.append(
+            "Whether the runtime inside this wheel reaches the GPU of Windows is not known; AMD's pages on WSL say."
+        )
+    installed = [value_or(one.version, "") for one in situation.machine.rocm]
+    series_of = [one for one in installed if one and not one.startswith(wheel.flavour.removeprefix("rocm"))]
+    if want.backend == "rocm" and series_of and wheel.self_contained:
+        found.append(
+            f"ROCm {series_of[0]} is installed: it matters only where extensions are compiled here, which should be "
+            "done with the ROCm that torch names."
+        )
+    return (*found, *want.notes)

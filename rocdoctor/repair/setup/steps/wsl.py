@@ -1,0 +1,86 @@
+"""WSL: the driver is that of Windows, and few things are to be installed inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.judging.check import cite
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.model.evidence import NOT_ASKED, Known, value_or
+from rocdoctor.repair.setup.plan import Layer, Step, Verify
+from rocdoctor.repair.setup.situation import Situation
+from rocdoctor.repair.setup.step_parts import VENDOR_PAGE, sentence
+
+LAYER: Layer = "driver"
+
+_ID, _TITLE = "driver-windows", "GPU driver of Windows"
+_AMD_LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
+_NVIDIA_PAGE = "https://docs.nvidia.com/cuda/wsl-user-guide/index.html"
+_INSIDE = (
+    "Inside WSL install no kernel driver (no amdgpu-dkms, no nvidia-driver): the kernel reaches the GPU of Windows "
+    "through /dev/dxg, and /dev/kfd does not exist.",
+    "rocm-smi and amd-smi do not work here; rocminfo, nvidia-smi and torch do.",
+)
+
+
+def steps(situation: Situation) -> Sequence[Step]:
+    """One step, under WSL alone."""
+    if not situation.wsl:
+        return ()
+    step = _step(situation)
+    rows = [] if step.state == "done" else _advice(situation)
+    sources = tuple(dict.fromkeys(source for row in rows for source in words(row["s"]))) or ("docs10-inst",)
+    return (
+        replace(
+            step, notes=(*step.notes, *(row["text"] for row in rows), *_INSIDE), sources=sources, table="install_wsl",
+            kind=install.weakest("install_wsl", sources),
+        ),
+    )  # fmt: skip
+
+
+def _advice(situation: Situation) -> list[Any]:
+    """What AMD cards ask for under WSL; nothing where the GPU is known to be of NVIDIA."""
+    if situation.gpus("nvidia"):
+        return []
+    table = load_table("install_wsl")
+    pairs = ", ".join(f"{row['adrenalin']} for ROCm {row['rocm']}" for row in table["windows"])
+    sources = tuple(dict.fromkeys(source for row in table["windows"] for source in words(row["s"])))
+    driver = {"text": f"AMD Software (Adrenalin) for Windows, at least: {pairs}.", "s": list(sources)}
+    page = {"text": f"AMD's page: {VENDOR_PAGE} (with WSL selected).", "s": ["docs10-inst"]}
+    return [driver, table["systems"], *table["inside"], page, *table["harm"]]
+
+
+def _step(situation: Situation) -> Step:
+    """Done where anything reaches the GPU: torch, nvidia-smi, or the runtime."""
+    machine = situation.machine
+    if works(machine):
+        count = value_or(machine.torch.device_count, 0)
+        why = f"torch counts {count} GPU{'' if count == 1 else 's'} of Windows, so its driver serves WSL."
+        return Step(_ID, _TITLE, "done", why, (cite(machine.torch.device_count, f"{count} devices"),))
+    driver = machine.drivers.get("nvidia", {}).get("version", NOT_ASKED)
+    if isinstance(driver, Known) and value_or(machine.nvidia_failure, None) is None:
+        return Step(_ID, _TITLE, "done", f"nvidia-smi reaches driver {driver.value} of Windows.", (cite(driver),))
+    for gpu in machine.gpus:
+        if isinstance(gpu.gfx, Known):
+            why = f"The runtime lists a GPU of Windows ({gpu.gfx.value}), so its driver serves WSL."
+            return Step(_ID, _TITLE, "done", why, (cite(gpu.gfx),))
+    found = situation.finding("wsl-limits", "warning") or situation.finding("nvidia-smi-failed", "warning")
+    if found is not None:
+        return Step(
+            _ID, _TITLE, "todo", found.message, found.evidence, risk="manual",
+            verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
+            notes=(sentence(found.fix.text),) if found.fix is not None else (),
+        )  # fmt: skip
+    why = "Whether the driver of Windows serves WSL is not in this evidence: no tool and no torch lists a GPU."
+    return Step(
+        _ID, _TITLE, "unknown", why,
+        verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
+        notes=(
+            f"NVIDIA's page: {_NVIDIA_PAGE}" if situation.gpus("nvidia")
+            else f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
+        ),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""A diagnosis as text, markdown, JSON, JUnit and SARIF."""

@@ -1,0 +1,66 @@
+"""The first thing that a report says: what to do first and why, or that there is nothing to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocdoctor.judging.subjects import grouped, subject_parts
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.finding import Diagnosis, Finding
+
+DO_FIRST = "Do first: "
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """``text`` in one sentence; the ``command`` to type and the finding ``because`` of which it is said, else empty."""
+
+    text: str
+    command: str = ""
+    because: str = ""
+
+
+def headline(diagnosis: Diagnosis) -> Headline:
+    """The one thing to do first, or that there is nothing."""
+    if diagnosis.causes:
+        main = diagnosis.causes[0]
+        if main.finding is not None and main.finding.fix is not None:
+            return _from(main.finding, main.check, list(main.subjects))
+        return Headline(f"{DO_FIRST}{main.remedy or main.message}", because=_because(main.check, list(main.subjects)))
+    grave = [one for one in grouped(diagnosis.verdicts) if one[0].severity != "info"]
+    if grave:
+        return _from(*grave[0])
+    return Headline(_nothing(diagnosis))
+
+
+def first_line(diagnosis: Diagnosis) -> str:
+    """The headline in one line."""
+    said = headline(diagnosis)
+    return f"{said.text}: {said.command}" if said.command else said.text
+
+
+def _from(found: Finding, name: str, subjects: list[str]) -> Headline:
+    if found.fix is None:
+        return Headline(f"{DO_FIRST}{found.message}")
+    command = "" if found.fix.command in found.fix.text else found.fix.command
+    return Headline(f"{DO_FIRST}{found.fix.text}", command, _because(name, subjects))
+
+
+def _because(name: str, subjects: list[str]) -> str:
+    where, _ = subject_parts(subjects)
+    return name if where in ("", "machine") else f"{name} on {where}"
+
+
+def _nothing(diagnosis: Diagnosis) -> str:
+    machine = diagnosis.machine
+    usable = [gpu for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia")]
+    if not usable and value_or(machine.container.kind, "") == "wsl":
+        return "Nothing to fix that WSL shows: the GPU belongs to the Windows driver; see what torch says of it."
+    if not usable and machine.gpus_complete:
+        return "Nothing to fix. No AMD or NVIDIA GPU here: training runs on the CPU (gloo back end)."
+    if not usable:
+        return "Nothing to fix in this evidence. It shows no AMD or NVIDIA GPU."
+    passed, unknown = diagnosis.count("pass"), diagnosis.count("unknown")
+    if unknown > passed:
+        return f"Found nothing wrong, but this evidence shows little: {unknown} verdicts are unknown, {passed} passed."
+    return "Nothing to fix."

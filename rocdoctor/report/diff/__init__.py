@@ -1,0 +1,1 @@
+"""A comparison of machines as text, markdown and JSON."""

@@ -1,0 +1,1 @@
+"""Fixes as text and JSON."""

@@ -1,0 +1,1 @@
+"""Results of the linter as text and markdown."""

@@ -1,0 +1,100 @@
+"""The part of a bundle for people: machine, causes, versions, smoke tests, and what was masked; ready to paste."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+
+from rocdoctor.model.facts import SmokeRun
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.printable import one_line
+from rocdoctor.parsers.formats.text import whole_number
+from rocdoctor.report.diagnosis.text import render
+
+_WIDTH = 100
+_DEVICE_ID = 0x5EED0000
+# What masking writes, by class: (one, several, what stands in each, expression). Counted in the text itself, so that a
+# bundle that is bundled again says the same. Expressions that begin with plain signs are ten times as fast.
+_IDS = r"(?i)(?<![0-9a-f])(?:0x)?5eed0000[0-9a-f]{8,24}\b|\b68\d{17}\b"
+_MARKS = (
+    ("variable without its value", "variables without their values", "<dropped>", r"^[A-Za-z_]\w*(?==<dropped>$)"),
+    ("secret", "secrets", "masked-", r"masked-(?<!\wmasked-)[a-z0-9]+(?:-[a-z0-9]+)*"),
+    ("host name", "host names", "host-", r"host-(?<![\w-]host-)\d+\b"),
+    ("domain", "domains", "domain-", r"domain-(?<![\w-]domain-)\d+\b"),
+    ("user name", "user names", "user-", r"user-(?<![\w-]user-)\d+\b"),
+    ("e-mail address", "e-mail addresses", "email-", r"email-(?<![\w-]email-)\d+\b"),
+    ("IP address", "IP addresses", "ip-", r"ip-(?<![\w-]ip-)\d+\.\d+\b"),
+    ("IP address", "IP addresses", "db8:", r"2001:(?<!\w2001:)0?db8:[0-9a-f:]+"),
+    ("IP address", "IP addresses", "ffff:5eed:", r"5eed:(?<=ffff:5eed:)[0-9a-f]{4}\b"),
+    ("network card address", "network card addresses", "ed", r"(?i)(?<![0-9a-f])02([:-]?)5e\1ed(?:\1[0-9a-f]{2}){3}\b"),
+    ("UUID", "UUIDs", "-5eed-4000-8000-", r"(?i)\b[0-9a-f]{8}-5eed-4000-8000-[0-9a-f]{12}\b"),
+    ("UUID", "UUIDs", "uuid-", r"(?i)\buuid-\d+\b"),
+    ("id of a device or machine", "ids of devices or machines", "", _IDS),
+    ("serial number", "serial numbers", "serial-", r"serial-(?<![\w-]serial-)\d+\b"),
+    ("serial number", "serial numbers", "wwn-", r"wwn-(?<![\w-]wwn-)\d+\b"),
+    ("wireless network", "wireless networks", "ssid-", r"ssid-(?<![\w-]ssid-)\d+\b"),
+)  # fmt: skip
+_PATTERNS = tuple((one, several, sign, regex(pattern, re.MULTILINE)) for one, several, sign, pattern in _MARKS)
+
+
+def masked_counts(texts: Iterable[str]) -> list[tuple[str, int, int]]:
+    """(class in words, different values, places) of what was masked in the answers; only classes that occur."""
+    found: dict[str, tuple[set[str], int]] = {}
+    # One long text: asking thousands of short ones for a dozen expressions each costs more than all of masking.
+    whole = "\n".join(texts)
+    low = whole.lower()
+    for one, _, sign, pattern in _PATTERNS:
+        if sign not in low:
+            continue
+        marks = [match.group().lower() for match in pattern.finditer(whole) if _is_mark(match.group())]
+        if marks:
+            seen, places = found.get(one, (set(), 0))
+            found[one] = (seen | set(marks), places + len(marks))
+    counts: list[tuple[str, int, int]] = []
+    for one, several, _, _ in _PATTERNS:
+        if one in found:
+            seen, places = found.pop(one)
+            counts.append((several if len(seen) > 1 else one, len(seen), places))
+    return counts
+
+
+def _is_mark(word: str) -> bool:
+    """Whether a long decimal number is a masked id."""
+    return not word.isdecimal() or (whole_number(word, 2**64) or 0) >> 32 == _DEVICE_ID
+
+
+def masked_text(counts: list[tuple[str, int, int]], identity_kept: bool = False) -> str:
+    """One paragraph that says what was masked."""
+    if identity_kept:
+        return "Nothing was masked (--include-identity): names, addresses and secrets stand in here as they are."
+    if not counts:
+        return "Nothing had to be masked."
+    parts = [
+        f"{different} {words} (in {places} place{'' if places == 1 else 's'})" for words, different, places in counts
+    ]
+    return f"Masked: {', '.join(parts)}. Read the file before you post it: rules find what has a known form or place."
+
+
+def summary(diagnosis: Diagnosis, counts: list[tuple[str, int, int]], identity_kept: bool = False) -> str:
+    """The whole part for people. ``counts`` are those of ``masked_counts``."""
+    parts = [render(diagnosis, width=_WIDTH).rstrip("\n")]
+    if diagnosis.causes:
+        lines = ["Causes, main one first:"]
+        for number, cause in enumerate(diagnosis.causes, 1):
+            words = f"{number}. {cause.cause} ({cause.confidence}): {one_line(cause.message)}"
+            lines += textwrap.wrap(words, _WIDTH, initial_indent="  ", subsequent_indent="     ")
+        parts.append("\n".join(lines))
+    parts += _smoke(diagnosis.machine.smoke)
+    said = masked_text(counts, identity_kept)
+    parts.append("\n".join(textwrap.wrap(said, _WIDTH, subsequent_indent="  ")))
+    return "\n\n".join(parts)
+
+
+def _smoke(runs: tuple[SmokeRun, ...]) -> list[str]:
+    if not runs:
+        return ["Smoke tests: not run (rocdoctor bundle --with-smoke)."]
+    from rocdoctor.report.smoke.smoke_text import render as render_smoke
+
+    return ["Smoke tests: " + render_smoke(runs, _WIDTH).rstrip("\n")]

@@ -1,0 +1,1 @@
+"""A training plan as text, markdown and JSON."""

@@ -1,0 +1,193 @@
+"""A recommendation for people: what to run first, then every value with its reason."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from rocdoctor.model.printable import one_line
+from rocdoctor.train.recommend.explain.value_reasons import FRAMEWORK_WORDS, gib, room
+from rocdoctor.train.recommend.plan import Plan, Recommendation, Workload
+
+_TITLES = {
+    "method": "method", "framework": "framework", "data_parallel": "data parallel", "shard": "sharding",
+    "replicate": "copies", "tensor_parallel": "tensor parallel", "sequence_parallel": "sequence parallel",
+    "pipeline_parallel": "pipeline stages", "schedule": "schedule", "context_parallel": "context parallel",
+    "expert_parallel": "expert parallel", "micro_batch": "micro-batch", "grad_accum": "accumulation",
+    "precision": "precision", "attention": "attention", "recompute": "recompute", "optimizer": "optimizer",
+    "loss": "loss", "offload": "offload",
+}  # fmt: skip
+_FITS = {"yes": "fits", "tight": "may just fit", "no": "does not fit"}
+_TERMS = (
+    ("states", "weights, gradients, optimizer"), ("gathered", "whole weights in flight"),
+    ("activations", "activations"), ("logits", "logits and loss"), ("buffers", "reduction buffers"),
+)  # fmt: skip
+
+
+def title(key: str) -> str:
+    """What a choice is called."""
+    return _TITLES.get(key, key.replace("_", " "))
+
+
+def kind(plan: Plan) -> str:
+    """The plan in a few words: ``FSDP2 over 8 GPUs, tensor parallel 2, micro-batch 4``."""
+    work = plan.work
+    sizes = work.parallel
+    noun = ("process" if sizes.dp == 1 else "processes") if plan.fleet.vendor == "cpu" else "GPUs"
+    words = FRAMEWORK_WORDS[work.framework]
+    if work.gpus == 1 and not sizes.offload_optimizer and work.framework in ("ddp", "fsdp2"):
+        words = "plain PyTorch on one " + ("CPU" if plan.fleet.vendor == "cpu" else "GPU")
+    elif work.framework == "deepspeed":
+        words += f" {sizes.zero}" + (f" over {sizes.dp} {noun}" if sizes.dp > 1 else "")
+    elif sizes.shard > 1:
+        words += f" over {sizes.shard} {noun}"
+        copies = sizes.dp * sizes.cp // sizes.shard
+        words += f", {copies} copies" if copies > 1 else ""
+    elif sizes.dp > 1:
+        words += f" over {sizes.dp} {noun}"
+    for key, name in (("tp", "tensor"), ("pp", "pipeline"), ("cp", "context"), ("ep", "expert")):
+        if getattr(sizes, key) > 1:
+            words += f", {name} parallel {getattr(sizes, key)}"
+    if sizes.offload_optimizer:
+        words += ", weights and optimizer in main memory" if sizes.offload_weights else ", optimizer in main memory"
+    words += f", micro-batch {work.micro_batch}"
+    words += f" x {work.microbatches}" if work.microbatches > 1 else ""
+    if work.recompute != "none":
+        words += f", recompute {work.recompute}"
+    words += ", 8-bit Adam" if work.optimizer == "adam8bit" else ""
+    words += ", fused loss" if work.loss == "fused" else ""
+    return words
+
+
+def _what(work: Workload) -> str:
+    return f"{one_line(work.model.name)} ({work.method}, sequences of {work.seq} tokens)"
+
+
+def headline_of(plan: Plan) -> str:
+    """One sentence: what to train with, and that it fits."""
+    found = plan.result.memory
+    held = f"at most {gib(found.high)} of {gib(room(plan.work))} that can be planned with"
+    verdict = _FITS[plan.result.fits]
+    return f"Train {_what(plan.workload)} on {one_line(plan.fleet.name)} with {kind(plan)}: it {verdict}, {held}."
+
+
+def headline(answer: Recommendation) -> str:
+    """One sentence: what to train with, or that nothing fits and what would."""
+    if answer.plan is not None:
+        return headline_of(answer.plan)
+    if answer.refused:
+        return f"No plan for these files: {answer.refused}."
+    first = next(iter(answer.needed[1:]), "")
+    said = f"Nothing fits: {_what(answer.workload)} on {one_line(answer.fleet.name)}."
+    return said + (f" The smallest change: {first}" if first else "")
+
+
+def _speed(plan: Plan) -> str:
+    told = plan.result.speed
+    if told is None:
+        return f"Speed: unknown, since no table has this {'CPU' if plan.fleet.vendor == 'cpu' else 'GPU'}'s peak rate."
+    step = plan.global_batch * plan.work.seq / (told.tokens_per_s_per_gpu * plan.fleet.gpus)
+    return (
+        f"Speed: about {told.tokens_per_s_per_gpu:.0f} tokens/s a GPU "
+        f"({told.tokens_per_s_per_gpu * plan.fleet.gpus:.0f} in all), {step:.2f} s a step of {plan.global_batch} "
+        f"sequence{'s' if plan.global_batch > 1 else ''}, MFU {told.mfu:.0%}, bound by {told.bound_by}."
+    )
+
+
+def _wrapped(text: str, columns: int, first: str = "", rest: str = "") -> Iterator[str]:
+    yield from textwrap.wrap(
+        one_line(text), columns, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    ) or [""]
+
+
+def _settings(plan: Plan, columns: int) -> Iterator[str]:
+    yield "Settings"
+    for one in plan.choices:
+        head = f"  {title(one.key):18}{one_line(one.value):14} "
+        tail = one.reason + (f" ({one.figure})" if one.figure else "")
+        tail += f"; {one.instead}" if one.instead else ""
+        yield from _wrapped(tail, columns, head, " " * 35)
+
+
+def _memory(plan: Plan, columns: int) -> Iterator[str]:
+    found = plan.result.memory
+    yield "Memory of one GPU" if plan.fleet.vendor != "cpu" else "Memory of one process"
+    for key, words in _TERMS:
+        value = getattr(found, key)
+        if value > 5e6:
+            yield f"  {gib(value):>12}  {words}"
+    yield f"  {gib(found.live_peak):>12}  live at the peak (not all of these at once)"
+    yield from _wrapped(
+        f"the device must have {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime", columns,
+        f"  {'':>12}  ", " " * 16,
+    )  # fmt: skip
+
+
+def _places(plan: Plan, columns: int) -> Iterator[str]:
+    shown = [one for one in plan.ranks if one.seat.bdf or one.seat.numa_node is not None]
+    if len(plan.ranks) < 2 or not shown:
+        return
+    yield "Ranks" + (" of each node" if plan.fleet.nodes > 1 else "")
+    for one in plan.ranks[:16]:
+        seat = one.seat
+        parts = [one.group, f"GPU {seat.torch_index}" if seat.torch_index is not None else "", seat.bdf or ""]
+        parts.append(f"NUMA {seat.numa_node}" if seat.numa_node is not None else "")
+        parts.append(f"CPUs {seat.cpus}" if seat.cpus else "")
+        parts.append(f"NIC {seat.nic}" if seat.nic else "")
+        yield from _wrapped("  ".join(part for part in parts if part), columns, f"  {one.rank:3}  ", " " * 7)
+    if len(plan.ranks) > 16:
+        yield f"  and {len(plan.ranks) - 16} more"
+
+
+def _environment(plan: Plan, columns: int) -> Iterator[str]:
+    if not plan.environment:
+        return
+    yield "Environment"
+    for one in plan.environment:
+        yield from _wrapped(one.reason, columns, f"  {one.name}={one_line(one.value)}  ", "    ")
+
+
+def _list(words: str, lines: tuple[str, ...], columns: int) -> Iterator[str]:
+    if not lines:
+        return
+    yield words
+    for one in lines:
+        yield from _wrapped(one, columns, "  - ", "    ")
+
+
+def _sources(answer: Recommendation, columns: int) -> Iterator[str]:
+    unit = "process" if answer.fleet.vendor == "cpu" else "GPU"
+    names = {
+        "memory": f"memory of a {unit}", "peak": "compute rate", "bandwidth": "memory bandwidth",
+        "link": "links between GPUs", "host_memory": "main memory",
+    }  # fmt: skip
+    found = [(name, answer.fleet.sources[key]) for key, name in names.items() if answer.fleet.sources.get(key)]
+    if found:
+        yield "Figures"
+        for name, source in found:
+            yield from _wrapped(source, columns, f"  {name:20} ", " " * 23)
+
+
+def render(answer: Recommendation, columns: int) -> str:
+    """The whole answer as text of at most ``columns`` columns."""
+    blocks: list[list[str]] = [list(_wrapped(headline(answer), columns))]
+    plan = answer.plan
+    if plan is not None:
+        blocks[0] += _wrapped(_speed(plan), columns)
+        blocks += [list(_settings(plan, columns)), list(_memory(plan, columns))]
+        if answer.runner_up is not None:
+            runner = f"{kind(answer.runner_up)}: {answer.margin}."
+            blocks.append(["Next best", *_wrapped(runner, columns, "  ", "    ")])
+        blocks += [list(_places(plan, columns)), list(_environment(plan, columns))]
+        blocks.append(list(_list("If it does not fit", answer.needed[1:], columns)))
+        blocks.append(list(_list("Notes", (*plan.notes, *answer.notes), columns)))
+    else:
+        blocks.append(list(_list("Why", answer.needed[:1], columns)))
+        blocks.append(list(_list("What would fit", answer.needed[1:], columns)))
+        blocks.append(list(_list("Notes", (*answer.fleet.left_out, *answer.workload.derived, *answer.notes), columns)))
+    if not answer.refused:
+        blocks.append(list(_sources(answer, columns)))
+    if plan is not None:
+        last = f"Write the files: rocdoctor emit TARGET... with the same options ({answer.considered} plans compared)"
+        blocks.append(list(_wrapped(last, columns)))
+    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"

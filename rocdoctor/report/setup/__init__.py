@@ -1,0 +1,1 @@
+"""A set-up plan as text, markdown and JSON."""

@@ -1,0 +1,122 @@
+"""What the formats of a set-up plan say alike: states, risks, when a step takes effect, what it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocdoctor.knowledge.load import source
+from rocdoctor.model.finding import Effective
+from rocdoctor.model.printable import one_line
+from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step
+
+GOAL_WORDS: dict[Goal, str] = {
+    "pytorch": "training with PyTorch", "rocm": "ROCm", "container": "training in containers",
+    "cluster-node": "a node of a cluster",
+}  # fmt: skip
+STATE_WORDS = {"done": "done", "todo": "to do", "waiting": "waiting", "unknown": "unknown", "impossible": "no way"}
+RISK_WORDS = {
+    "safe": "safe", "reboots": "needs a restart", "risky": "risky: read it first", "manual": "to be done by hand"
+}  # fmt: skip
+EFFECT_WORDS: dict[Effective, str] = {"now": "", "new-login": "at the next login", "reboot": "after a restart"}
+_LEFT = ("todo", "waiting")
+_HANDED_OVER = "This cannot be done from in here"
+_WAITS = "Waits for: "  # how the planner begins the note of a step that waits
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What to do next: a sentence, what else to know of it, and the step that it speaks of."""
+
+    text: str
+    more: tuple[str, ...] = ()
+    step: Step | None = None
+
+
+def left(plan: SetupPlan) -> list[Step]:
+    """The steps that the goal needs and that somebody has to do."""
+    return [step for step in plan.steps if step.state in _LEFT and not step.optional]
+
+
+def number(plan: SetupPlan, step: Step) -> int:
+    """The place of a step, from 1."""
+    return plan.steps.index(step) + 1
+
+
+def state_words(plan: SetupPlan, step: Step) -> str:
+    """The state in a word or two: ``now`` for the step that is next."""
+    return "now" if step is plan.next and step.state == "todo" and not step.optional else STATE_WORDS[step.state]
+
+
+def headline(plan: SetupPlan) -> Headline:
+    """What to do next."""
+    goal, count = GOAL_WORDS[plan.goal], len(plan.steps)
+    if not plan.steps:
+        return Headline(f"No step is known for {goal} on this machine.", plan.notes[:1])
+    following = plan.next
+    if left(plan) or (following is not None and not following.optional):
+        return _next(plan, following or left(plan)[0])
+    hopeless = next((step for step in plan.steps if step.state == "impossible" and not step.optional), None)
+    if hopeless is not None:
+        title = one_line(hopeless.title).rstrip(".")
+        text = f"No source names a way to {goal} here: step {number(plan, hopeless)} of {count}, {title}."
+        return Headline(text, (hopeless.why,), hopeless)
+    every = "the one step is" if count == 1 else f"all {count} steps are"
+    if following is not None:
+        more = f"One that can be done as well: step {number(plan, following)}, {one_line(following.title)}."
+        return Headline(f"Nothing is left that {goal} needs.", (more,), None)
+    return Headline(f"Nothing is left to do for {goal}: {every} done.")
+
+
+def _next(plan: SetupPlan, step: Step) -> Headline:
+    head = f"Step {number(plan, step)} of {len(plan.steps)}"
+    title = one_line(step.title).rstrip(".")
+    if step.state == "todo":
+        return Headline(f"{head}, now: {title}.", _after(step), step)
+    if step.state == "waiting":
+        told = (waits_for(plan, step), step.why, *(one for one in step.notes if one.startswith(_HANDED_OVER)))
+        return Headline(f"{head} waits: {title}.", tuple(one for one in told if one), step)
+    return Headline(f"{head} is unknown here: {title}.", (step.why,), step)
+
+
+def _after(step: Step) -> tuple[str, ...]:
+    if step.effective == "now":
+        return ("Then run rocdoctor setup again.",)
+    what = "log out completely and in again" if step.effective == "new-login" else "restart"
+    if step.effective == "new-login" and step.changes and all(one.endswith("/bin/activate") for one in step.changes):
+        return ("Activate the environment again, then run rocdoctor setup again.",)
+    return (f"It takes effect {EFFECT_WORDS[step.effective]}: {what}, then run rocdoctor setup again.",)
+
+
+def waits_for(plan: SetupPlan, step: Step) -> str:
+    """What a waiting step waits for: the nearest step that it needs and that is not done; "" where none is named."""
+    before = plan.steps[: plan.steps.index(step)]
+    needed = [one for one in before if {one.id, one.layer} & set(step.needs) and one.state != "done"]
+    needed = [one for one in needed if not one.optional] or needed  # nothing waits for what the goal does not need
+    if not needed:
+        told = next((note for note in step.notes if note.startswith(_WAITS)), "")
+        return f"waits for {one_line(told[len(_WAITS) :]).rstrip('.')}" if told else ""
+    one = needed[-1]
+    if one.id == "restart":
+        return f"waits for step {number(plan, one)} ({one_line(one.title)})"
+    after = {"now": "", "new-login": " and a new login", "reboot": " and a restart"}[one.effective]
+    return f"waits for step {number(plan, one)} ({one_line(one.title)}){after}"
+
+
+def notes(step: Step) -> list[str]:
+    """The notes of a step, except for what ``waits_for`` says."""
+    return [one_line(note) for note in step.notes if not note.startswith(_WAITS)]
+
+
+def verify_words(step: Step) -> tuple[str, str]:
+    """(the command that verifies a step, what to know of it); empty where there is none."""
+    if step.verify is None or not step.verify.line:
+        return "", ""
+    after = EFFECT_WORDS[step.effective]
+    shows = f"shows: {one_line(step.verify.shows)}" if step.verify.shows else ""
+    return step.verify.line, "; ".join(part for part in (after, shows) if part)
+
+
+def source_words(step: Step) -> list[str]:
+    """Each source of a step in words; one that the table lacks by its name."""
+    found = [(name, source(step.table, name) if step.table else None) for name in step.sources]
+    return [one_line(told.what) if told is not None else one_line(name) for name, told in found]

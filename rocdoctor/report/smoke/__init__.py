@@ -1,0 +1,1 @@
+"""Results of smoke tests as text, JSON and JUnit."""

@@ -1,0 +1,137 @@
+"""Probes between nodes, for people and as JSON: what to do first, the nodes, the ways between them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.printable import one_line
+from rocdoctor.train.smoke.nodes.findings import NodeFinding, numbers
+from rocdoctor.train.smoke.nodes.leader import Outcome
+from rocdoctor.train.smoke.nodes.path_findings import face_of
+from rocdoctor.train.smoke.nodes.path_probes import Link, Stream
+
+if TYPE_CHECKING:
+    from rocdoctor.host.masking.masker import Masker
+
+
+def render(outcome: Outcome, width: int) -> str:
+    """What stands before the table of modes."""
+    bad = [one for one in outcome.findings if one.severity == "error"]
+    lines = []
+    if bad and not outcome.runs:
+        lines += [*textwrap.wrap(f"The nodes cannot train together: {one_line(bad[0].message)}", width), ""]
+    if len(outcome.nodes) > 1:
+        lines += [f"{len(outcome.nodes)} nodes, probed in {outcome.probes_s:.1f} s", "", *_nodes(outcome), ""]
+        lines += [*(_link(one) for one in outcome.links if one.frame_bytes or one.out or one.error), ""]
+    for one in outcome.findings:
+        lines += [*_finding(one, width), ""]
+    return "\n".join(lines)
+
+
+def _nodes(outcome: Outcome) -> list[str]:
+    rows = [("node", "address", "interface", "MTU", "torch", "Python", "clock")]
+    for one in outcome.nodes:
+        face = face_of(one)
+        ahead = (outcome.clocks or {}).get(one.node)
+        clock = "-" if one.node == 0 else ("unknown" if ahead is None else f"{ahead[0]:+.3f} s")
+        rows.append((
+            str(one.node), one.data_address or "unknown", face.name if face else "unknown",
+            str(face.mtu) if face and face.mtu else "unknown", one.versions.get("torch") or "none",
+            one.versions.get("python") or "unknown", clock,
+        ))  # fmt: skip
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    return [
+        "  ".join(one_line(cell).ljust(wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _link(one: Link) -> str:
+    if one.error:
+        return f"node {one.a} to node {one.b}: {one_line(one.error)}"
+    words = (
+        f"node {one.a} to node {one.b}: {one.connect_ms or 0:.1f} ms, there {_rate(one.out)}, back {_rate(one.back)}"
+    )
+    if one.frame_bytes:
+        least = None if one.frame_out is None or one.frame_back is None else min(one.frame_out, one.frame_back)
+        words += (
+            f", frames up to {least} of {one.frame_bytes} bytes pass"
+            if least
+            else ", size of frames not known (UDP is blocked)"
+        )
+    return words
+
+
+def _rate(one: Stream | None) -> str:
+    if one is None:
+        return "unknown"
+    if one.stalled:
+        return f"stalls after {one.received_bytes} bytes"
+    rate = one.mbit_s
+    return "unknown" if rate is None else (f"{rate / 1000:.1f} Gbit/s" if rate >= 1000 else f"{rate:.0f} Mbit/s")
+
+
+def _finding(one: NodeFinding, width: int) -> list[str]:
+    lines = [f"{one.severity:<7} {one.probe}  {numbers(one.nodes)}"]
+    lines += textwrap.wrap(one_line(one.message), width, initial_indent="  ", subsequent_indent="  ")
+    lines += textwrap.wrap(f"fix: {one_line(one.remedy)}", width, initial_indent="  ", subsequent_indent="    ")
+    return lines + ([f"      {one_line(one.command)}"] if one.command else [])
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """What stands beside the smoke results in JSON: nodes, links, findings of the probes."""
+    clocks = outcome.clocks or {}
+    return {
+        "probes": {
+            "wall_s": round(outcome.probes_s, 3),
+            "nodes": [
+                {
+                    "node": one.node, "address": one.data_address, "interface": face.name if face else None,
+                    "mtu_bytes": face.mtu if face else None, "versions": dict(one.versions),
+                    "clock_ahead_s": clocks[one.node][0] if one.node in clocks else None,
+                }
+                for one in outcome.nodes for face in (face_of(one),)
+            ],
+            "links": [asdict(one) for one in outcome.links],
+            "findings": [asdict(one) for one in outcome.findings],
+        }
+    }  # fmt: skip
+
+
+_ADDRESS = regex(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w)|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))")
+
+
+def discreet(value: Any, names: Sequence[str] = (), masker: Masker | None = None) -> Any:
+    """The same text or JSON without public addresses, these host names, secrets and identities: reports are posted.
+
+    Addresses of private networks stay: they are what must be mended, and tell nobody who somebody is.
+    """
+    if isinstance(value, dict):
+        return {key: discreet(one, names, masker) for key, one in value.items()}
+    if isinstance(value, list):
+        return [discreet(one, names, masker) for one in value]
+    if not isinstance(value, str):
+        return value
+    for name in filter(None, names):
+        value = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "(host name)", value)
+    parts, at = [], 0
+    for found in _ADDRESS.finditer(value):
+        parts += [_masked(value[at : found.start()], masker), "(public address)" if _is_public(found[0]) else found[0]]
+        at = found.end()
+    return "".join((*parts, _masked(value[at:], masker)))
+
+
+def _masked(text: str, masker: Masker | None) -> str:
+    return text if masker is None else masker.mask_text(text)
+
+
+def _is_public(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).is_global
+    except ValueError:
+        return False

@@ -1,0 +1,1 @@
+"""What commands and screens share: opening evidence, choosing checks, planning, writing files."""

@@ -1,0 +1,119 @@
+"""What ``recommend`` and ``emit`` share: options to a fleet and a workload, and these to a recommendation."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rocdoctor.cli.main import UsageError
+from rocdoctor.collect import collect
+from rocdoctor.host.live.regular_files import read_regular
+from rocdoctor.model.facts import Machine
+from rocdoctor.service.session import Progress, open_host
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.fleet.described_fleet import described
+from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
+from rocdoctor.train.recommend.fleet.measured import with_measured
+from rocdoctor.train.recommend.model.layout import Framework
+from rocdoctor.train.recommend.model.workload import read_workload
+from rocdoctor.train.recommend.plan import Fleet, Recommendation, Workload
+from rocdoctor.train.recommend.search.candidates import Refuses
+
+# A configuration of a model is a page; more is none.
+_MOST_BYTES = 4_000_000
+
+
+def fleet_of(options: argparse.Namespace) -> Fleet:
+    """The fleet that the options name: a described one, or the machine (this one or that of the evidence)."""
+    nodes = nodes_of(options.nodes)
+    if options.gpus is not None:
+        if options.source is not None:
+            raise UsageError("--gpus describes a fleet; it does not go with --from")
+        if options.measure:
+            raise UsageError("--measure measures this machine; it does not go with --gpus")
+        if options.ram is not None and not 0 < options.ram <= 1_000_000:
+            raise UsageError(f"--ram must be between 1 and 1000000 GiB, not {options.ram:g}")
+        return described(options.gpus, nodes, options.ram)
+    if options.ram is not None:
+        raise UsageError("--ram belongs to --gpus; the machine's own memory is known")
+    progress = Progress(options.quiet)
+    progress.say("asking the machine" if options.source is None else "reading the evidence")
+    machine = collect(open_host(options), smoke=_measuring(options))
+    options.machine = machine  # for files that note more of it than a fleet holds
+    progress.done()
+    return fleet_on(machine, nodes)
+
+
+def nodes_of(given: int | None) -> int:
+    """The number of nodes; one where none is given."""
+    if given is not None and not 1 <= given <= 100_000:
+        raise UsageError(f"--nodes must be between 1 and 100000, not {given}")
+    return given or 1
+
+
+def fleet_on(machine: Machine, nodes: int) -> Fleet:
+    """So many nodes like this machine, with the rates that were measured on it."""
+    return with_measured(machine_fleet(machine, nodes), machine)
+
+
+def _measuring(options: argparse.Namespace) -> str:
+    """The question that measures this machine's rates, where the user asks for it."""
+    if not options.measure:
+        return ""
+    if options.source is not None:
+        raise UsageError("--measure measures this machine; it does not go with --from")
+    from rocdoctor.train.smoke.run.request import Request
+
+    return Request(figures=True, no_modes=True).question()
+
+
+def workload_of(options: argparse.Namespace) -> Workload:
+    """The workload that the options name."""
+    if options.lora_rank is not None and options.method not in ("lora", "qlora"):
+        raise UsageError("--lora-rank is the rank of adapters; it goes with --method lora or qlora")
+    try:
+        return read_workload(
+            model_field(options.model), options.method, options.seq, options.global_batch, options.goal,
+            options.framework, options.lora_rank,
+        )  # fmt: skip
+    except SpecError as error:
+        raise UsageError(str(error)) from None
+
+
+def model_field(name: str) -> Any:
+    """A name or sizes as they are; a file is read. Raises UsageError."""
+    if not name.strip():
+        raise UsageError("--model needs a name, a config.json, or sizes such as layers=32,hidden=4096")
+    path = Path(name)
+    if not name.endswith(".json") and not path.is_dir():
+        return name
+    if path.is_dir():
+        path = path / "config.json"
+    try:
+        content = read_regular(path, _MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    try:
+        read = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise UsageError(f"{path}: not readable as JSON") from None
+    if not isinstance(read, dict):
+        raise UsageError(f"{path}: no configuration of a model")
+    # A configuration has no name of its own; its folder often is the model's.
+    return {"name": path.resolve().parent.name, **read}
+
+
+def recommendation(
+    options: argparse.Namespace, refuses: Sequence[Refuses] = (), only: Sequence[Framework] = (),
+    transformers: bool = False,
+) -> Recommendation:  # fmt: skip
+    """The recommendation for the options; every impossible input is a UsageError."""
+    workload = workload_of(options)
+    try:
+        return recommend(fleet_of(options), workload, refuses, only, transformers)
+    except SpecError as error:
+        raise UsageError(str(error)) from None

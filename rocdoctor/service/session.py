@@ -1,0 +1,142 @@
+"""What commands share: opening the evidence, choosing checks, printing."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rocdoctor.cli.main import UsageError, suggestion
+from rocdoctor.host import output
+from rocdoctor.host.base import Host
+from rocdoctor.host.open import add_answers, open_evidence, open_live
+
+if TYPE_CHECKING:
+    from rocdoctor.judging.check import Check
+    from rocdoctor.model.finding import Diagnosis
+
+
+def open_host(options: argparse.Namespace, far: bool = False) -> Host:
+    """The host that the options name; ``far``: this machine is asked by another process."""
+    pid = getattr(options, "pid", None)
+    if options.source is not None and pid is not None:
+        raise UsageError("--pid names a process of this machine; it does not go with --from")
+    if options.source is not None:
+        host = open_evidence(options.source)
+    else:
+        trust = bool(getattr(options, "trust_interpreter", False))
+        from rocdoctor.host.live.run_program import usual_deadline_s
+        from rocdoctor.service.verbs import VERBS
+
+        limit_s = usual_deadline_s() if options.timeout is None else options.timeout
+        host = open_live(limit_s, options.python, options.include_identity, pid, far, trust, VERBS)
+    for note in getattr(host, "notes", ())[:3]:
+        output.note(f"{host.origin}: {note}")
+    return add_answers(host, options.add)
+
+
+def read_from(host: Host) -> list[str]:
+    """Which files evidence of no known layout was read from, as a note of the report."""
+    said = getattr(host, "read_from", "") or getattr(getattr(host, "inner", host), "read_from", "")
+    return [said] if said else []
+
+
+def chosen_checks(
+    only: Iterable[str], skip: Iterable[str], folders: Iterable[str] = ()
+) -> tuple[list[Check], list[str]]:
+    """The checks that were asked for; unknown names end with a suggestion. User folders come after our own."""
+    # The screens open a host before they need checks.
+    from rocdoctor.host.live.trust import untrusted
+    from rocdoctor.judging.loading import CheckLoadError, check_files, checks_folder, load_check, name_of
+
+    ours, named, found = checks_folder(), [Path(folder) for folder in folders], _user_folder()
+    paths: dict[str, Path] = {}
+    problems: list[str] = []
+    for place in (ours, *named, *found):
+        if not place.is_dir():
+            raise UsageError(f"{place}: no such folder of checks")
+        files = check_files(place)
+        refused = untrusted(place, files) if place is not ours else ""
+        if refused and place in named:
+            raise UsageError(refused)
+        if refused:  # the rest of the run does not depend on it
+            problems.append(refused)
+            continue
+        for path in files:
+            paths.setdefault(name_of(path), path)
+    wanted = set(paths) if not (names := {name.replace("_", "-") for name in only}) else names
+    unwanted = {name.replace("_", "-") for name in skip}
+    for name in sorted((wanted | unwanted) - set(paths)):
+        raise UsageError(f"no check '{name}'{suggestion(name, list(paths))}; see rocdoctor list")
+    loaded: list[Check] = []
+    for name in sorted(wanted - unwanted):
+        try:
+            loaded.append(load_check(paths[name]))
+        except CheckLoadError as problem:
+            problems.append(str(problem))
+    return loaded, problems
+
+
+def _user_folder() -> list[Path]:
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    folder = Path(base) / "rocdoctor" / "checks"
+    try:
+        return [folder] if folder.is_dir() else []
+    except OSError:
+        return []
+
+
+def wants(options: argparse.Namespace) -> str:
+    """The output format."""
+    return options.format or ("json" if options.json else "text")
+
+
+def posted(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, places: bool = True) -> Diagnosis:
+    """The diagnosis as it is shown: without secrets and identities, unless --include-identity asks for them."""
+    if options.include_identity:
+        return diagnosis
+    from rocdoctor.report.machine.summary import machine_lines
+    from rocdoctor.report.masked import discreet, discretion_of
+
+    return discreet(diagnosis, discretion_of(host), machine_lines(diagnosis.machine), places)
+
+
+def colour_wanted(options: argparse.Namespace) -> bool:
+    """Whether standard output takes colours and the user wants them."""
+    if options.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout.isatty()
+
+
+def width() -> int:
+    """Columns to fill, between 60 and 100."""
+    return max(60, min(100, shutil.get_terminal_size((100, 24)).columns))
+
+
+def print_json(data: Any) -> None:
+    """One JSON document on standard output."""
+    output.data(data)
+
+
+class Progress:
+    """A line on standard error while slow things run, and only on a terminal."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.shown = not quiet and sys.stderr.isatty()
+        self.began = time.monotonic()
+
+    def say(self, words: str) -> None:
+        """Show what is going on."""
+        if self.shown:
+            output.status(words)
+
+    def done(self) -> float:
+        """Clear the line; seconds since the beginning."""
+        if self.shown:
+            output.status("")
+        return time.monotonic() - self.began

@@ -1,0 +1,81 @@
+"""How ranks are started: the words of a torchrun command, each with its reason, as a shell reads them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from rocdoctor.train.emit.files import comment
+from rocdoctor.train.recommend.plan import Plan
+
+PORT = 29500  # torchrun's own choice for the port where nodes meet
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Words of a command that belong together (``--nnodes``, ``4``), and why they are there.
+
+    ``variables``: the words hold variables of the shell that runs them (``$SLURM_NNODES``) and no other sign of it.
+    """
+
+    words: tuple[str, ...]
+    reason: str
+    variables: bool = False
+
+
+def launcher(
+    plan: Plan, nnodes: str, node_rank: str | None, rendezvous: str | None, run_id: str | None = None
+) -> list[Argument]:
+    """The torchrun command without the program.
+
+    ``nnodes``, ``node_rank``, ``rendezvous`` (HOST:PORT) and ``run_id`` are words of the shell that runs it, so they
+    may hold variables (``$SLURM_NNODES``); one node needs neither rank nor rendezvous. Without ``node_rank`` torchrun
+    reads it from PET_NODE_RANK.
+    """
+    words = [Argument(("torchrun",), "one process a GPU" if plan.fleet.vendor != "cpu" else "CPU processes")]
+    if plan.fleet.nodes == 1:
+        words.append(Argument(("--standalone",), "one node: torchrun finds a free port by itself"))
+    else:
+        words.append(Argument(("--nnodes", nnodes), f"{plan.fleet.nodes} nodes", "$" in nnodes))
+        if rendezvous is not None:
+            # The static kind needs no guess by name which node is the first, and numbers the nodes as the user does.
+            words.append(
+                Argument(("--rdzv-backend", "static", "--rdzv-endpoint", rendezvous), "the first node, where all meet",
+                         "$" in rendezvous)
+            )  # fmt: skip
+        if node_rank is not None:
+            words.append(Argument(("--node-rank", node_rank), "this node's number, from 0", "$" in node_rank))
+        if run_id is not None:
+            words.append(Argument(("--rdzv-id", run_id), "a name of this run alone", "$" in run_id))
+    ranks = f"{plan.fleet.per_node} ranks a node" if plan.fleet.per_node > 1 else "one rank a node"
+    words.append(Argument(("--nproc-per-node", str(plan.fleet.per_node)), ranks))
+    return words
+
+
+def model_words(plan: Plan) -> str:
+    """What the model is called in a comment; of a path only the last part, since files are passed on."""
+    name = plan.workload.model_id
+    if not name:
+        return "a model of given sizes"
+    return PurePath(name).name if name.startswith(("/", "~", ".")) else name
+
+
+def word(text: str, variables: bool = False) -> str:
+    """A word as a shell reads it back; with ``variables`` those in it are filled in."""
+    if variables and "$" in text:
+        return f'"{text}"'
+    if re.search(r"[$`]", text):
+        return '"' + re.sub(r'([\\$`"])', r"\\\1", text) + '"'  # single quotes look like a forgotten expansion
+    return shlex.quote(text)
+
+
+def array(name: str, arguments: Iterable[Argument]) -> Iterator[str]:
+    """A bash array of the words, each group below its reason: comments cannot stand in a command over many lines."""
+    yield f"{name}=("
+    for one in arguments:
+        yield from comment(one.reason, indent="  ")
+        yield "  " + " ".join(word(part, one.variables) for part in one.words)
+    yield ")"

@@ -1,0 +1,257 @@
+"""The arguments of Megatron-LM's ``pretrain_gpt.py`` (megatron-core 0.19.2), in a script that starts it.
+
+What a configuration can be: ``megatron_limits``. Everything that the estimate of memory rests on is said, defaults too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+
+from rocdoctor.train.emit.files import File
+from rocdoctor.train.emit.launcher import Argument, model_words
+from rocdoctor.train.emit.megatron_limits import FRAMEWORKS, VERSION, last_stage, refuses
+from rocdoctor.train.emit.script import because, render, told
+from rocdoctor.train.emit.targets import Order
+from rocdoctor.train.recommend.model.models import preset
+from rocdoctor.train.recommend.model.shapes import Latent, Model
+from rocdoctor.train.recommend.plan import Plan, Setting
+
+__all__ = ["FILL_IN", "FRAMEWORKS", "files", "program", "refuses"]
+
+# Rotation base and epsilon of the norms by family of presets: torchtitan 0.3.0, torchtitan/models/*/__init__.py.
+_ROTARY = (("llama-3", "500000", "1e-05"), ("qwen3", "1000000", "1e-06"))
+_GIVEN = (
+    Setting("DATA_PATH", "/data/corpus_text_document", "prefix of the .bin and .idx files of tools/preprocess_data.py"),
+    Setting("TOKENIZER_MODEL", "meta-llama/Llama-3.1-8B", "folder or name of the Hugging Face tokenizer"),
+    Setting("TRAIN_ITERS", "1000", "optimizer steps"),
+    Setting("LEARNING_RATE", "3e-4", "the highest learning rate"),
+)
+_OF_MODEL = (
+    Setting("ROTARY_BASE", "10000", "rope_theta of the model's config.json"),
+    Setting("NORM_EPSILON", "1e-5", "rms_norm_eps or layer_norm_eps of the model's config.json"),
+)
+FILL_IN = "FILL-IN"
+_CONNECTIONS = Setting("CUDA_DEVICE_MAX_CONNECTIONS", "1", "Megatron-LM demands it for tensor and context parallelism")
+
+
+def _rotary(model: Model) -> tuple[str, str] | None:
+    known = preset(model.name)
+    name = str(known["id"]) if known else ""
+    return next(((base, epsilon) for family, base, epsilon in _ROTARY if name.startswith(family)), None)
+
+
+def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
+    model = plan.work.model
+    yield Argument(
+        ("--num-layers", str(model.layers), "--hidden-size", str(model.hidden), "--ffn-hidden-size", str(model.ffn),
+         "--num-attention-heads", str(model.heads)),
+        f"sizes of {model_words(plan)}",
+    )  # fmt: skip
+    if model.latent is None:
+        yield Argument(("--kv-channels", str(model.head_dim)), "width of an attention head")
+        if model.kv_heads != model.heads:
+            words = ("--group-query-attention", "--num-query-groups", str(model.kv_heads))
+            yield Argument(words, f"{model.heads // model.kv_heads} query heads share keys and values")
+    else:
+        yield from _latent(model.latent)
+    if model.gated:
+        yield Argument(("--swiglu",), "the feed-forward part is gated with SiLU")
+    yield Argument(("--normalization", "LayerNorm" if model.norm == "layer" else "RMSNorm"), "as the model has it")
+    if model.qk_norm or model.latent is not None:
+        yield Argument(("--qk-layernorm",), "queries and keys are normalised")
+    if not model.bias:
+        qkv = ("--add-qkv-bias",) if model.attn_bias else ()
+        yield Argument(
+            ("--disable-bias-linear", *qkv), "biases on queries, keys and values alone" if qkv else "no biases"
+        )
+    if not model.tied:
+        yield Argument(("--untie-embeddings-and-output-weights",), "the head has a matrix of its own")
+    found = _rotary(model)
+    base, epsilon = found if found is not None else (given["ROTARY_BASE"], given["NORM_EPSILON"])
+    yield Argument(("--position-embedding-type", "rope"), "rotary positions")
+    reason = (
+        "as models of this family have them" if found else "rope_theta and the epsilon of the norms: in config.json"
+    )
+    yield Argument(("--rotary-base", base, "--norm-epsilon", epsilon), reason, base.startswith("$"))
+    yield Argument(
+        ("--hidden-dropout", "0.0", "--attention-dropout", "0.0"), "no dropout: its masks were not counted in memory"
+    )
+
+
+def _latent(latent: Latent) -> Iterator[Argument]:
+    query = ("--q-lora-rank", str(latent.q_rank)) if latent.q_rank else ()
+    yield Argument(
+        ("--multi-latent-attention", *query, "--kv-lora-rank", str(latent.kv_rank), "--qk-head-dim", str(latent.nope),
+         "--qk-pos-emb-head-dim", str(latent.rope), "--v-head-dim", str(latent.v)),
+        "keys and values come from a compressed vector",
+    )  # fmt: skip
+
+
+def _experts(plan: Plan) -> Iterator[Argument]:
+    model, sizes = plan.work.model, plan.work.parallel
+    yield Argument(
+        ("--num-experts", str(model.experts), "--moe-router-topk", str(model.top_k), "--moe-ffn-hidden-size",
+         str(model.expert_ffn)),
+        f"{model.top_k} of {model.experts} experts work on a token",
+    )  # fmt: skip
+    if model.dense_layers:
+        pattern = f"([0]*{model.dense_layers}+[1]*{model.layers - model.dense_layers})"
+        yield Argument(("--moe-layer-freq", pattern), f"the first {model.dense_layers} layers have no experts")
+    if model.shared_experts:
+        width = model.shared_experts * model.expert_ffn
+        yield Argument(("--moe-shared-expert-intermediate-size", str(width)), "experts that work on every token")
+    if model.router_bias:
+        words: tuple[str, ...] = ("--moe-router-enable-expert-bias", "--moe-router-score-function", "sigmoid")
+        yield Argument((*words, "--moe-router-load-balancing-type", "none"), "biases of the router balance the experts")
+    else:
+        # The coefficient is that of MixtralConfig and Qwen3MoeConfig in transformers 5.23.
+        words = ("--moe-router-load-balancing-type", "aux_loss", "--moe-aux-loss-coeff", "0.001")
+        yield Argument(words, "experts are used evenly, which memory was counted for")
+    yield Argument(
+        ("--moe-token-dispatcher-type", "alltoall", "--moe-grouped-gemm"), "tokens go where their experts are"
+    )
+    reason = because(plan, "expert_parallel", f"each rank has {model.experts // sizes.ep} of the experts of a layer")
+    yield Argument(("--expert-model-parallel-size", str(sizes.ep)), reason)
+    yield Argument(("--expert-tensor-parallel-size", str(sizes.tp)), "experts are cut as the other matrices are")
+
+
+def _division(plan: Plan) -> Iterator[Argument]:
+    work, sizes = plan.work, plan.work.parallel
+    whole = "each rank has whole matrices" if sizes.tp == 1 else f"each matrix is divided among {sizes.tp} ranks"
+    yield Argument(("--tensor-model-parallel-size", str(sizes.tp)), because(plan, "tensor_parallel", whole))
+    if sizes.sequence:
+        reason = because(plan, "sequence_parallel", "norms and residuals are divided too")
+        yield Argument(("--sequence-parallel", *(("--tp-comm-overlap",) if sizes.async_tp else ())), reason)
+    whole = "no pipeline" if sizes.pp == 1 else f"layers are divided among {sizes.pp} ranks"
+    yield Argument(("--pipeline-model-parallel-size", str(sizes.pp)), because(plan, "pipeline_parallel", whole))
+    if sizes.pp > 1 and sizes.chunks > 1:
+        reason = because(plan, "schedule", "interleaved 1F1B: the pipeline waits less")
+        yield Argument(("--num-virtual-stages-per-pipeline-rank", str(sizes.chunks)), reason)
+    elif sizes.pp > 1 and work.model.layers % sizes.pp:
+        stage = ceil(work.model.layers / sizes.pp)
+        reason = f"{work.model.layers} layers: {stage} in each other stage, as estimated"
+        yield Argument(("--decoder-last-pipeline-num-layers", str(last_stage(work))), reason)
+    whole = "each rank has whole sequences" if sizes.cp == 1 else f"each sequence is divided among {sizes.cp} ranks"
+    yield Argument(("--context-parallel-size", str(sizes.cp)), because(plan, "context_parallel", whole))
+    copies = sizes.dp * sizes.cp // sizes.shard
+    if sizes.zero == 1:
+        reason = because(plan, "shard", "optimizer states are divided among the data-parallel ranks")
+        yield Argument(("--use-distributed-optimizer",), reason)
+        if copies > 1:
+            reason = because(plan, "replicate", f"{copies} copies of the divided states")
+            yield Argument(("--num-distributed-optimizer-instances", str(copies)), reason)
+    if sizes.dp * sizes.cp > 1:
+        gather = ("--overlap-param-gather",) if sizes.zero == 1 else ()
+        yield Argument(("--overlap-grad-reduce", *gather), "communication runs beside the computation")
+
+
+def _batches(plan: Plan) -> Iterator[Argument]:
+    work = plan.work
+    words = ("--seq-length", str(work.seq), "--max-position-embeddings", str(work.seq))
+    yield Argument(words, f"activations were estimated for {work.seq} tokens a sequence")
+    yield Argument(("--micro-batch-size", str(work.micro_batch)), because(plan, "micro_batch", "sequences of one pass"))
+    passes = "one pass" if work.microbatches == 1 else f"{work.microbatches} passes"
+    count = f"{passes} a step on {work.parallel.dp} data-parallel ranks"
+    yield Argument(("--global-batch-size", str(plan.global_batch)), because(plan, "global_batch", count))
+
+
+def _computing(plan: Plan) -> Iterator[Argument]:
+    work = plan.work
+    yield Argument(("--transformer-impl", "transformer_engine"), "fused norms and gates, as estimated")
+    if work.precision != "fp32":
+        reason = because(plan, "precision", "products in 16 bits, master weights in fp32")
+        yield Argument(("--fp16" if work.precision == "fp16" else "--bf16",), reason)
+        yield Argument(("--accumulate-allreduce-grads-in-fp32",), "gradients are summed in fp32")
+    if work.precision == "fp8":
+        words: tuple[str, ...] = ("--fp8-format", "hybrid", "--fp8-recipe", "delayed", "--fp8-param-gather")
+        yield Argument(words, because(plan, "precision", "products in 8 bits") + "; weights are kept in 8 bits alone")
+    reason = because(plan, "recompute", "which activations are computed again")
+    if work.recompute == "full":
+        method = ("uniform", "1") if work.recompute_layers is None else ("block", str(_again(plan)))
+        words = (
+            "--recompute-granularity",
+            "full",
+            "--recompute-method",
+            method[0],
+            "--recompute-num-layers",
+            method[1],
+        )
+        yield Argument(words, reason)
+    elif work.recompute == "selective":
+        yield Argument(("--recompute-granularity", "selective", "--recompute-modules", "core_attn"), reason)
+    yield Argument(
+        ("--attention-backend", _attention(plan)), because(plan, "attention", "the kernel that was estimated")
+    )
+    yield Argument(("--optimizer", "adam"), because(plan, "optimizer", "AdamW, two moments in fp32"))
+    yield Argument(("--cuda-graph-impl", "none"), "memory was estimated without CUDA graphs and their own pool")
+
+
+def _again(plan: Plan) -> int:
+    """Layers to recompute of one chunk: Megatron counts them in each of its virtual stages."""
+    work = plan.work
+    return (work.recompute_layers or 0) // work.parallel.chunks
+
+
+def _attention(plan: Plan) -> str:
+    work = plan.work
+    if not work.flash:
+        return "unfused"
+    # Heads of keys and values differ in width with latent attention, which flash-attention 2 does not take.
+    named = re.search(r"cudnn|fused|aiter|\bck\b|\bte\b", work.attention) is not None
+    return "fused" if named or work.model.latent is not None else "flash"
+
+
+def program(plan: Plan, order: Order, variables: bool = False) -> list[Argument]:
+    """What each rank runs.
+
+    Where only the user knows a value, a variable of the shell stands for it, or, for launchers that have no shell, a
+    word that Megatron-LM's parser refuses.
+    """
+    model, tp = plan.work.model, plan.work.parallel.tp
+    script = order.script if order.script != Order().script else "pretrain_gpt.py"
+    rows = ceil(model.vocab / tp) * tp
+    given = {one.name: f"${one.name}" if variables else FILL_IN for one in (*_GIVEN, *_OF_MODEL)}
+
+    def own(option: str, name: str, reason: str) -> Argument:
+        return Argument((option, given[name]), reason if variables else f"replace {FILL_IN}: {reason}", variables)
+
+    return [
+        Argument((script,), "Megatron-LM's training program, in the folder of its checkout"),
+        *_shape(plan, given),
+        Argument(("--padded-vocab-size", str(rows)), "rows of the embedding; your tokenizer may not have more words"),
+        *(_experts(plan) if model.experts else ()),
+        *_division(plan),
+        *_batches(plan),
+        *_computing(plan),
+        own("--train-iters", "TRAIN_ITERS", "your optimizer steps"),
+        own("--lr", "LEARNING_RATE", "your highest learning rate"),
+        own("--data-path", "DATA_PATH", "prefix of your .bin and .idx files"),
+        Argument(("--tokenizer-type", "HuggingFaceTokenizer"), "the kind that most public models come with"),
+        own("--tokenizer-model", "TOKENIZER_MODEL", "your tokenizer"),
+        *([Argument(order.script_arguments, "your own options")] if order.script_arguments else []),
+    ]
+
+
+def files(plan: Plan, order: Order) -> Sequence[File]:
+    """The script that starts Megatron-LM on one node."""
+    work, model = plan.work, plan.work.model
+    head = [
+        told(plan, "Megatron-LM"),
+        f"Options are those of megatron-core {VERSION}. Ranks have Megatron's usual order: tensor parallelism varies "
+        "fastest, then context, data and pipeline.",
+        "Add what memory does not depend on: --save and --save-interval, --split, the schedule of the learning rate, "
+        "weight decay, logging.",
+    ]
+    if model.experts or model.latent is not None:
+        head.append(
+            "Details of the router and of rotary scaling follow the model's config.json (--moe-router-..., --mscale, "
+            "--rotary-scaling-factor); they change no memory."
+        )
+    given = {one.name for one in plan.environment}
+    wide = (work.parallel.tp > 1 or work.parallel.cp > 1) and _CONNECTIONS.name not in given
+    needed = [*_GIVEN, *(_OF_MODEL if _rotary(model) is None else ())]
+    words = program(plan, order, variables=True)
+    text = render(plan, head, needed, words, [_CONNECTIONS] if wide else [])
+    return [File("megatron.sh", text, executable=True)]

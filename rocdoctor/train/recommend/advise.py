@@ -1,0 +1,140 @@
+"""The recommendation: the best plan of a search, the next best one, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from rocdoctor.train.recommend.environment import settings
+from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.estimate import solve
+from rocdoctor.train.recommend.explain.notes import notes
+from rocdoctor.train.recommend.explain.value_reasons import choices, margin
+from rocdoctor.train.recommend.model.layout import Framework
+from rocdoctor.train.recommend.model.specification import spec_of
+from rocdoctor.train.recommend.plan import Fleet, Plan, Recommendation, Workload
+from rocdoctor.train.recommend.search.candidates import Candidate, Refuses, Search, savers_of, usual_frameworks
+from rocdoctor.train.recommend.search.smallest_changes import needed, refusal
+from rocdoctor.train.recommend.software import four_bit
+from rocdoctor.train.recommend.speed.placement import placement
+
+_NAMES: dict[str, tuple[Framework, ...]] = {
+    "ddp": ("ddp",), "fsdp": ("fsdp2",), "fsdp2": ("fsdp2",), "fsdp1": ("fsdp1",), "torchtitan": ("fsdp2",),
+    "deepspeed": ("deepspeed",), "megatron": ("megatron",), "megatron-lm": ("megatron",),
+}  # fmt: skip
+
+_NO_ADAPTERS = ("megatron", "megatron-lm", "torchtitan")
+
+
+def frameworks_of(name: str) -> tuple[Framework, ...]:
+    """The conventions that a framework's name means; raises SpecError with the names there are."""
+    found = _NAMES.get(name.lower())
+    if found is None:
+        raise SpecError(f"framework '{name[:40]}' is not known; there are {', '.join(_NAMES)}")
+    return found
+
+
+def best(found: Iterable[Candidate], goal: str) -> list[Candidate]:
+    """Candidates in order of preference: those that surely fit, by the goal.
+
+    ``memory``: what holds least on the GPU among all that reach half of the best speed.
+    """
+    pool = list(found)
+    sure = [one for one in pool if one.fits == "yes"]
+    if not sure:  # of what may just fit, that which holds least
+        return sorted(pool, key=lambda one: (one.memory.high, -one.score))
+    ranked = sorted(sure, key=lambda one: one.score, reverse=True)
+    if goal == "memory" and ranked:
+        fast = [one for one in ranked if one.score >= 0.5 * ranked[0].score]
+        ranked = sorted(fast, key=lambda one: (one.memory.high, -one.score))
+    return ranked
+
+
+def _ranked(search: Search, frameworks: Sequence[Framework]) -> list[Candidate]:
+    """The candidates with the least savers that make something surely fit; tight ones only where nothing does."""
+    tight: list[Candidate] = []
+    found = list(search.candidates(frameworks))
+    if search.workload.goal == "memory":
+        for saver in savers_of(search.fleet, search.workload):
+            if not saver.offload:
+                found += search.candidates(frameworks, saver)
+    if any(one.fits == "yes" for one in found):
+        return best(found, search.workload.goal)
+    tight += found
+    for saver in savers_of(search.fleet, search.workload):
+        more = list(search.candidates(frameworks, saver))
+        if any(one.fits == "yes" for one in more):
+            return best(more, search.workload.goal)
+        tight += more
+    return best(tight, search.workload.goal)
+
+
+def _runner_up(ranked: Sequence[Candidate]) -> Candidate | None:
+    """The best one that differs in more than its micro-batch."""
+
+    def key(one: Candidate) -> tuple[object, ...]:
+        return (one.work.framework, one.work.parallel, one.work.recompute, one.saver.name)
+
+    return next((one for one in ranked[1:] if key(one) != key(ranked[0])), None)
+
+
+def made(search: Search, chosen: Candidate) -> Plan:
+    """The plan of a candidate, with its reasons, places and environment."""
+    fleet, workload = search.fleet, search.workload
+    spec = spec_of(fleet, workload, chosen.work)
+    plan = Plan(fleet, workload, spec, solve(spec))
+    return Plan(
+        fleet, workload, spec, plan.result, choices(search, chosen, plan), placement(fleet, chosen.work.parallel),
+        settings(plan), notes(plan),
+    )  # fmt: skip
+
+
+def unsupported(fleet: Fleet, workload: Workload) -> str | None:
+    """Why a workload cannot run here whatever its sizes."""
+    if workload.framework and workload.method in ("lora", "qlora") and workload.framework.lower() in _NO_ADAPTERS:
+        return f"{workload.framework} trains all weights and has no adapters; nearest: --framework fsdp"
+    if workload.method == "qlora":
+        four = four_bit(fleet)
+        if four.state == "no":
+            return f"QLoRA needs 4-bit weights, which do not work here: {four.reason}"
+        if fleet.vendor == "cpu":
+            return "QLoRA keeps 4-bit weights on a GPU, and this machine has none to train on"
+    return None
+
+
+def recommend(
+    fleet: Fleet, workload: Workload, refuses: Sequence[Refuses] = (), only: Sequence[Framework] = (),
+    transformers: bool = False, seen: Callable[[], None] | None = None,
+) -> Recommendation:  # fmt: skip
+    """The plan for a workload on a fleet, or what would be needed.
+
+    ``refuses`` are the limits of the formats that the plan is to be written in, ``only`` the frameworks that these can
+    express, ``transformers`` says that they are for the model code of Hugging Face; ``seen`` as for ``Search``. Raises
+    SpecError for a workload that is impossible anywhere.
+    """
+    reason = unsupported(fleet, workload)
+    if reason is not None:
+        return Recommendation(fleet, workload, None, needed=(reason,), notes=fleet.notes)
+    search = Search(fleet, workload, refuses, transformers, seen)
+    asked = frameworks_of(workload.framework) if workload.framework else usual_frameworks(fleet)
+    frameworks: tuple[Framework, ...] = tuple(one for one in asked if not only or one in only)
+    if only and not frameworks:
+        frameworks = tuple(only[:1]) if not workload.framework else ()
+    if not frameworks:
+        raise SpecError(f"the files asked for cannot express {workload.framework}; they take {', '.join(only)}")
+    ranked = _ranked(search, frameworks)
+    if not ranked:
+        refused = refusal(search)
+        wanted = () if refused else needed(search, frameworks)
+        return Recommendation(fleet, workload, None, needed=wanted, notes=fleet.notes, considered=search.considered,
+                              refused=refused)  # fmt: skip
+    second = _runner_up(ranked)
+    plan = made(search, ranked[0])
+    runner = None
+    if second is not None:
+        spec = spec_of(fleet, workload, second.work)
+        runner = Plan(fleet, workload, spec, solve(spec))
+    return Recommendation(
+        fleet, workload, plan, runner, margin(ranked[0], second) if second is not None else "",
+        needed=needed(search, frameworks) if plan.result.fits != "yes" else (), notes=fleet.notes,
+        considered=search.considered,
+    )  # fmt: skip

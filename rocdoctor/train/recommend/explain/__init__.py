@@ -1,0 +1,1 @@
+"""Why a plan and its estimate say what they say."""

@@ -1,0 +1,82 @@
+"""What a user must know of a plan beside its values: assumptions, packages it needs, what was not chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rocdoctor.train.recommend.estimate import efficiency, solve
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.plan import Plan
+from rocdoctor.train.recommend.software import attention, eight_bit_optimizer, four_bit
+
+
+def notes(plan: Plan) -> tuple[str, ...]:
+    """The notes, what may go wrong first."""
+    return tuple(_notes(plan))
+
+
+def _notes(plan: Plan) -> Iterator[str]:
+    work, fleet = plan.work, plan.fleet
+    if plan.result.fits == "tight":
+        yield (
+            "This plan is tight: the estimate reaches beyond what can be planned with. Start with it and watch the "
+            "memory; the changes under 'If it does not fit' come next."
+        )
+    if work.optimizer == "adam8bit" and eight_bit_optimizer(fleet).state != "yes":
+        yield f"8-bit Adam: {eight_bit_optimizer(fleet).reason}"
+    if work.method == "qlora":
+        four = four_bit(fleet)
+        if four.state != "yes":
+            yield f"4-bit weights: {four.reason}"
+        if work.parallel.zero == 3 and work.gpus > 1:
+            yield "QLoRA with sharded weights needs bnb_4bit_quant_storage in the type of the other weights."
+    yield from _held_back(plan)
+    if plan.result.speed is None and fleet.vendor != "cpu":
+        yield "The speed is not known: no table has this GPU's peak rate. `rocdoctor smoke --figures` measures it."
+    elif plan.result.speed is not None:
+        yield from _speed_basis(plan)
+    packages = fleet.software.packages
+    needs = {"deepspeed": "deepspeed", "lora": "peft", "qlora": "peft"}
+    for key in (work.framework, work.method):
+        name = needs.get(key)
+        if name is not None and packages is not None and name not in packages:
+            yield f"The package {name} is not in the interpreter that was examined."
+    yield from fleet.left_out
+    yield from plan.workload.derived
+
+
+def _held_back(plan: Plan) -> Iterator[str]:
+    """What attention kernels that torch holds back would change here."""
+    fleet = plan.fleet
+    if plan.work.flash or attention(replace(fleet, experimental_kernels=True)).value != "flash":
+        return
+    other = solve({**plan.spec, "attention": "flash"})
+    changes: list[str] = []
+    before, after = f"{plan.result.memory.high / GIB:.1f}", f"{other.memory.high / GIB:.1f}"
+    if before != after:
+        changes.append(f"hold at most {after} in place of {before} GiB")
+    if other.speed is not None and plan.result.speed is not None:
+        gain = other.speed.tokens_per_s_per_gpu / plan.result.speed.tokens_per_s_per_gpu - 1
+        changes += [f"be {gain:.0%} faster"] if gain > 0.005 else []
+    if changes:
+        yield (
+            f"With TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1 this plan would {' and '.join(changes)}. The kernels are "
+            f"experimental on {fleet.gfx}: set it, let `rocdoctor smoke` pass, and plan again with it set."
+        )
+
+
+def _speed_basis(plan: Plan) -> Iterator[str]:
+    """How sure the speed is: what was measured here, or how many published runs stand behind the table."""
+    source = plan.fleet.sources.get("peak", "")
+    if "measured" in source:
+        yield f"The speed rests on figures measured here ({source})."
+        return
+    rows = efficiency()["generations"]
+    entry = rows.get(plan.work.gpu.generation, rows["other"]).get("matrix_bf16", {})
+    count = int(entry.get("rows", 0))
+    if count == 0:
+        yield (
+            "The speed is a guess: no published run of this GPU generation stands behind its table. "
+            "`rocdoctor smoke --figures` measures this machine."
+        )

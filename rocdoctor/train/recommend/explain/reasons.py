@@ -1,0 +1,57 @@
+"""Why an estimate says what it says, one line a term."""
+
+from __future__ import annotations
+
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.memory.gpu_memory import Memory, bytes_per_parameter, shares
+from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
+from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.speed.pipeline import Schedule
+from rocdoctor.train.recommend.speed.step_time import Speed
+
+
+def reasons(work: Work, plan: Schedule, found: Memory, told: Speed | None) -> list[str]:
+    """The lines, memory first; each names its formula or rule."""
+    model, sizes, gpu = work.model, work.parallel, work.gpu
+    part = shares(work)
+    active = f", {active_parameters(model) / 1e9:.2f} B active" if model.experts else ""
+    lines = [f"{model.name}: {parameters(model) / 1e9:.2f} B parameters{active}"]
+    used = {"tp": sizes.tp, "pp": sizes.pp, "cp": sizes.cp, "ep": sizes.ep, "dp": sizes.dp}
+    split = ", ".join(f"{key} {value}" for key, value in used.items() if value > 1) or "no parallelism"
+    sharded = f"ZeRO {sizes.zero} over {sizes.shard}" if sizes.shard > 1 else "states not sharded"
+    lines.append(f"{work.gpus} x {gpu.name}: {split}; {sharded}, as {work.framework} does it")
+    if work.method == "full":
+        weights, gradients, optimizer = bytes_per_parameter(work)
+        lines.append(f"states: {weights:g} B weights, {gradients:g} B gradients, {optimizer:g} B optimizer a parameter")
+    else:
+        lines.append(f"states: frozen weights and {work.method} adapters of rank {work.lora_rank}")
+    if part.total < 0.99 * parameters(model):
+        lines[0] += f", {part.total / 1e9:.2f} B in a GPU's part"
+    lines.append(
+        f"activations: {work.tokens:.0f} tokens x {model.layers // sizes.pp} layers, recompute {work.recompute}, "
+        f"stored for {plan.stored / plan.chunks:.3g} micro-batch{'es' if plan.stored > plan.chunks else ''}"
+    )
+    spare = "; fused_ce saves most of it" if work.loss == "plain" and found.logits > 0.2 * found.live_peak else ""
+    lines.append(f"loss: {work.loss} cross-entropy over {model.vocab} words{spare}")
+    kept = (found.reserved - found.live_peak) / GIB
+    lines.append(
+        f"the allocator holds {kept:.1f} GiB more than lives, the device {found.context / GIB:.1f} GiB beside it"
+    )
+    if told is None:
+        lines.append(f"speed: the peak rate of '{gpu.name}' is in no table; give gpu.peak_tflops and bandwidth_gb_s")
+        return lines
+    peak = "fp8" if work.precision.startswith("fp8") and gpu.peak_fp8 else "16-bit"
+    total = told.matrix + told.attention + told.memory + told.optimizer + told.communication + told.bubble
+    shown = (
+        ("matrix products", told.matrix), ("attention", told.attention), ("memory traffic", told.memory),
+        ("optimizer", told.optimizer), ("exposed communication", told.communication), ("pipeline idle", told.bubble),
+    )  # fmt: skip
+    lines.append(
+        "step: " + ", ".join(f"{name} {100 * value / total:.0f} %" for name, value in shown if value > 0.005 * total)
+    )
+    square = "mfu counts 6 N + 12 L h s FLOP a token (whole attention square)"
+    lines.append(f"{square} against the {peak} peak; causal: {100 * told.mfu_causal:.1f} %")
+    if plan.stages > 1:
+        idle = f"{100 * plan.idle:.0f} % idle on top"
+        lines.append(f"pipeline: {plan.name}, {plan.microbatches} micro-batches on {plan.stages} stages, {idle}")
+    return lines

@@ -1,0 +1,246 @@
+"""Why each value of a plan is what it is: the figure it rests on, and what the next value would give.
+
+Alternatives are estimated, never asserted: a reason that names another value names what that value would cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.memory.fit import SHARE
+from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter
+from rocdoctor.train.recommend.model.shapes import parameters
+from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.plan import Choice, Plan
+from rocdoctor.train.recommend.search.candidates import Candidate, Search
+from rocdoctor.train.recommend.software import attention, precision
+from rocdoctor.train.recommend.speed.communication import volumes
+
+FRAMEWORK_WORDS = {
+    "ddp": "PyTorch DistributedDataParallel", "fsdp2": "PyTorch FSDP2 (fully_shard)", "fsdp1": "PyTorch FSDP1",
+    "deepspeed": "DeepSpeed ZeRO", "megatron": "Megatron-LM",
+}  # fmt: skip
+LINKS = {"xgmi": "XGMI", "nvlink": "NVLink", "pcie": "PCIe", "none": "own"}
+
+
+def gib(value: float) -> str:
+    """Bytes as GiB with one decimal."""
+    return f"{value / GIB:.1f} GiB"
+
+
+def room(work: Work) -> float:
+    """Bytes of a GPU that a plan may use."""
+    return SHARE * work.gpu.usable_bytes
+
+
+def _share(better: Candidate, other: Candidate) -> str:
+    """How ``other`` compares in speed and memory, in words."""
+    if better.speed is None or other.speed is None:
+        return f"at most {gib(other.memory.high)}"
+    change = other.speed.tokens_per_s_per_gpu / better.speed.tokens_per_s_per_gpu - 1
+    words = "as fast" if abs(change) < 0.005 else f"{abs(change):.0%} {'faster' if change > 0 else 'slower'}"
+    return f"{words}, at most {gib(other.memory.high)}"
+
+
+def margin(first: Candidate, second: Candidate) -> str:
+    """By how much the plan is ahead of the next best one."""
+    held = f"it holds at most {gib(second.memory.high)} in place of {gib(first.memory.high)}"
+    if first.speed is None or second.speed is None:
+        return f"speeds are not known; {held}"
+    change = 1 - second.speed.tokens_per_s_per_gpu / first.speed.tokens_per_s_per_gpu
+    if change > 0.005:
+        return f"{change:.0%} slower; {held}"
+    more = "" if second.level <= first.level else ", which does not pay for what more it needs to be set up"
+    return f"{'as fast' if change > -0.005 else f'{-change:.0%} faster'}{more}; {held}"
+
+
+def choices(search: Search, chosen: Candidate, plan: Plan) -> tuple[Choice, ...]:
+    """The decisions of a plan in the order in which a person would take them."""
+    return tuple(_choices(search, chosen, plan))
+
+
+def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
+    work, fleet = chosen.work, search.fleet
+    sizes = work.parallel
+    yield _method(work, plan)
+    yield _framework(chosen, plan)
+    if sizes.dp > 1:
+        once = volumes(work)
+        sent = once.data + once.sharded
+        yield Choice("data_parallel", str(sizes.dp), "each rank works on its own part of the batch",
+                     f"{sent / 1e9:.2f} GB sent a step and GPU")  # fmt: skip
+    yield from _sharding(search, chosen)
+    yield from _tensor(search, chosen)
+    yield from _pipeline(chosen)
+    yield from _context_expert(chosen)
+    yield from _batch(search, chosen, plan)
+    yield _recompute(search, chosen)
+    found = precision(fleet)
+    yield Choice("precision", work.precision, found.reason, _doubt(found.source), source=found.source)
+    kernel = attention(fleet)
+    yield Choice("attention", work.attention, kernel.reason, _doubt(kernel.source), source=kernel.source)
+    if work.method == "full":
+        yield _optimizer(chosen)
+    if work.loss == "fused":
+        plain = _with(search, chosen, replace(work, loss="plain"))
+        reason = f"plain logits and loss take {gib(plain.memory.logits)}; this one needs the package liger-kernel"
+        yield Choice("loss", "fused", reason, gib(chosen.memory.logits), f"plain would be {_share(chosen, plain)}")
+    if sizes.offload_optimizer:
+        yield _offload(search, chosen)
+
+
+def _doubt(source: str) -> str:
+    return "not verified" if "not verified" in source else ""
+
+
+def _with(search: Search, chosen: Candidate, work: Work) -> Candidate:
+    return search.estimated(work, chosen.level, chosen.saver)
+
+
+def _method(work: Work, plan: Plan) -> Choice:
+    count = parameters(work.model) / 1e9
+    experts = ", but for the experts, which bitsandbytes leaves in 16 bits" if work.model.experts else ""
+    words = {
+        "pretrain": f"all {count:.2f} B parameters are trained",
+        "full": f"all {count:.2f} B parameters are trained",
+        "lora": f"{count:.2f} B frozen 16-bit weights; adapters of rank {work.lora_rank} are trained",
+        "qlora": f"{count:.2f} B frozen 4-bit weights{experts}; adapters of rank {work.lora_rank} are trained",
+    }[plan.workload.method]
+    return Choice("method", plan.workload.method, words)
+
+
+def _framework(chosen: Candidate, plan: Plan) -> Choice:
+    work = chosen.work
+    if plan.workload.framework:
+        return Choice("framework", work.framework, f"you asked for {plan.workload.framework}")
+    if work.framework == "ddp":
+        one = "one GPU needs no other" if work.gpus == 1 else "the plainest one: every GPU holds the whole model"
+        if plan.fleet.vendor == "cpu":
+            one = "the plainest one; ranks talk over gloo"
+        return Choice("framework", "ddp", one)
+    if work.framework == "deepspeed":
+        reason = "it moves states to main memory" if work.parallel.offload_optimizer else "its ZeRO stage suits best"
+        return Choice("framework", "deepspeed", reason)
+    return Choice("framework", work.framework, f"{FRAMEWORK_WORDS[work.framework]} divides the states over the GPUs")
+
+
+def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
+    work = chosen.work
+    sizes = work.parallel
+    if sizes.shard > 1:
+        names = {1: "the optimizer is", 2: "gradients and optimizer are", 3: "weights, gradients and optimizer are"}
+        whole = _with(search, chosen, replace(work, parallel=replace(sizes, zero=0, shard=1)))
+        per = f"{sum(bytes_per_parameter(work)):g} B a parameter: " if work.method == "full" else ""
+        figure = f"{per}{gib(whole.memory.states)} whole, {gib(chosen.memory.states)} a GPU"
+        why = "which leaves room for activations"
+        if whole.fits == "no":
+            why = f"since whole ones would need {gib(whole.memory.low)} or more with the activations"
+        reason = f"{names[sizes.zero]} divided over {sizes.shard} GPUs, {why}"
+        if sizes.offload_optimizer:  # the whole states would not lie on a GPU either
+            reason = f"{names[sizes.zero]} divided over {sizes.shard} GPUs"
+            figure = f"{gib(chosen.memory.states)} of states a GPU"
+        yield Choice("shard", f"{sizes.shard} (ZeRO {sizes.zero})", reason, figure)
+        copies = sizes.dp * sizes.cp // sizes.shard
+        if copies > 1:
+            yield Choice(
+                "replicate", str(copies), f"each node holds a copy of the states (HSDP), so gathering stays on its "
+                f"{LINKS[search.fleet.fabric]} links and only gradients cross the network",
+            )  # fmt: skip
+    elif sizes.dp > 1 and work.framework == "ddp":
+        yield Choice("shard", "1", "the states fit whole on each GPU", gib(chosen.memory.states))
+
+
+def _tensor(search: Search, chosen: Candidate) -> Iterator[Choice]:
+    work = chosen.work
+    if work.parallel.tp == 1:
+        return
+    fleet = search.fleet
+    where = (
+        f"inside the {fleet.island} GPUs that {LINKS[fleet.fabric]} joins"
+        if fleet.fabric != "none"
+        else "inside a node"
+    )
+    yield Choice("tensor_parallel", str(work.parallel.tp), f"each layer is divided; its exchanges stay {where}",
+                 f"{work.gpu.local_link / 1e9:.0f} GB/s to its peers")  # fmt: skip
+    if work.parallel.sequence:
+        yield Choice("sequence_parallel", "on", "norms and residuals are divided too, at no more traffic")
+
+
+def _pipeline(chosen: Candidate) -> Iterator[Choice]:
+    work, plan = chosen.work, chosen.schedule
+    if plan.stages == 1:
+        return
+    yield Choice("pipeline_parallel", str(plan.stages), "only activations cross between stages, which suits slow links",
+                 f"{work.model.layers // plan.stages} layers a stage")  # fmt: skip
+    chunks = f", {plan.chunks} chunks a stage" if plan.chunks > 1 else ""
+    yield Choice("schedule", plan.name + chunks, f"{plan.microbatches} micro-batches keep {plan.stages} stages busy",
+                 f"{plan.idle:.0%} idle")  # fmt: skip
+
+
+def _context_expert(chosen: Candidate) -> Iterator[Choice]:
+    work = chosen.work
+    if work.parallel.cp > 1:
+        yield Choice("context_parallel", str(work.parallel.cp), "the sequence is divided, keys and values go round",
+                     f"{work.seq // work.parallel.cp} tokens a GPU")  # fmt: skip
+    if work.parallel.ep > 1:
+        yield Choice("expert_parallel", str(work.parallel.ep), "each rank holds a part of the experts",
+                     f"{work.model.experts // work.parallel.ep} of {work.model.experts} experts")  # fmt: skip
+
+
+def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
+    work = chosen.work
+    larger = next(((m, n) for m, n in search.batches(work.parallel) if m > work.micro_batch), None)
+    reason = "the largest that divides the batch"
+    if larger is not None:
+        other = _with(search, chosen, replace(work, micro_batch=larger[0], microbatches=larger[1]))
+        if other.fits != "yes":
+            held = f"may need {gib(other.memory.high)} of the {gib(room(work))} that can be planned with"
+            reason = f"{larger[0]} {held}"
+        elif search.workload.goal == "memory":
+            reason = f"the goal is memory; {larger[0]} would be {_share(chosen, other)}"
+        else:
+            reason = f"{larger[0]} would be {_share(chosen, other)}"
+    yield Choice("micro_batch", str(work.micro_batch), reason, f"at most {gib(chosen.memory.high)}")
+    given = search.workload.global_batch
+    if given is not None:
+        words = (
+            f"{given} sequences a step as asked: {work.micro_batch} x {work.microbatches} x {work.parallel.dp} ranks"
+        )
+    else:
+        count = "1 sequence" if plan.global_batch == 1 else f"{plan.global_batch} sequences"
+        words = f"none was asked for: {count} ({plan.global_batch * work.seq} tokens) a step"
+    yield Choice("grad_accum", str(work.microbatches), words)
+
+
+def _recompute(search: Search, chosen: Candidate) -> Choice:
+    work = chosen.work
+    if work.recompute == "none":
+        other = _with(search, chosen, replace(work, recompute="full"))
+        return Choice("recompute", "none", "all activations fit", gib(chosen.memory.activations),
+                      f"full would be {_share(chosen, other)}")  # fmt: skip
+    other = _with(search, chosen, replace(work, recompute="none"))
+    words = f"activations kept whole would take {gib(other.memory.activations)}"
+    if other.fits == "yes":
+        words = "recomputing lets the micro-batch grow" if work.micro_batch > 1 else "it leaves most memory free"
+    return Choice("recompute", work.recompute, words, f"{gib(chosen.memory.activations)} kept",
+                  f"none would be {_share(chosen, other)}")  # fmt: skip
+
+
+def _optimizer(chosen: Candidate) -> Choice:
+    work = chosen.work
+    each = bytes_per_parameter(work)[2]
+    if work.optimizer == "adam8bit":
+        return Choice("optimizer", "adamw_8bit", "AdamW with fp32 moments does not fit; this one needs the package "
+                      "bitsandbytes and may change the loss slightly", f"{each:g} B a parameter")  # fmt: skip
+    return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B a parameter")
+
+
+def _offload(search: Search, chosen: Candidate) -> Choice:
+    work = chosen.work
+    what = "weights and optimizer" if work.parallel.offload_weights else "optimizer"
+    plain = replace(work, parallel=replace(work.parallel, offload_optimizer=False, offload_weights=False))
+    other = _with(search, chosen, plain)
+    return Choice("offload", what, f"on the GPU they would need up to {gib(other.memory.high)}",
+                  f"{gib(room(work))} to plan with")  # fmt: skip

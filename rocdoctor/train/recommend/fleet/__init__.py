@@ -1,0 +1,1 @@
+"""The GPUs that a plan is made for: described in words, or those of a machine."""

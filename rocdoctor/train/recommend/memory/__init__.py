@@ -1,0 +1,1 @@
+"""Memory of a training step: tensors, activations, and whether it all fits."""

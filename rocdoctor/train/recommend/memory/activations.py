@@ -1,0 +1,173 @@
+"""Bytes of activations that the backward pass needs, from what each operation saves.
+
+A layer's inventory (bytes a token; h hidden, f feed-forward, q k v o the attention widths), 16-bit unless said: input
+of both norms 2h each, their outputs 2h each (RMSNorm written out in fp32: 8h with its copies), q k v after rotation,
+attention output and 4 B a head of log-sum-exp, gate and up 2f each, their activation and product 2f each. It gives 32 h
+for a GPT layer with 4h and flash attention (Korthikanti et al., arXiv 2205.05198: 34 h with dropout masks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rocdoctor.train.recommend.model.shapes import Kind, Model
+from rocdoctor.train.recommend.model.spec import Work
+
+
+@dataclass(frozen=True, slots=True)
+class LayerBytes:
+    """Bytes a token of one layer on one GPU: ``saved`` with the recompute asked for, ``whole`` with none at all,
+    ``working`` beyond what is saved while its backward pass runs."""
+
+    saved: float
+    whole: float
+    working: float
+
+
+def autocast(work: Work) -> bool:
+    """Whether fp32 weights are multiplied in 16 bits by autocast, which leaves the residual stream in fp32."""
+    return work.framework == "ddp" and work.precision != "fp32" and not work.pure_bf16
+
+
+def _width(work: Work) -> float:
+    """Bytes of an activation over the 2 that the inventory counts."""
+    return 2.0 if work.precision == "fp32" else 1.0
+
+
+def _attention(work: Work) -> float:
+    model = work.model
+    spread = work.framework in {"fsdp2", "ddp"} and not work.compile and model.latent is None
+    keys = 2.0 * model.o_width if spread else model.k_width + model.v_width  # repeat_kv before the kernel
+    flash = 2 * (model.q_width + keys + model.o_width) + 4 * model.heads
+    if model.latent is not None:
+        flash += 2 * (model.latent.q_rank + model.latent.kv_rank + model.latent.rope) * 2
+    return flash
+
+
+def _scores(work: Work) -> float:
+    """Without a flash kernel: fp32 softmax and its 16-bit copy (4 + 2 B a head and key; fp32 needs no copy)."""
+    return 0.0 if work.flash else (4.0 if work.precision == "fp32" else 6.0) * work.model.heads * work.seq
+
+
+def _norms(work: Work) -> float:
+    model, width = work.model, _width(work)
+    # Norms of q and k meet 16-bit input with fp32 weights under autocast, so torch writes them out in fp32.
+    heads = (8.0 if autocast(work) else 4.0) * width * (model.q_width + model.k_width) if model.qk_norm else 0.0
+    written_out = model.norm == "rms" and work.transformers and work.loss != "fused" and not work.compile
+    if autocast(work):
+        # fp32 input (and normalised value), and a 16-bit copy of the output for each product that reads it.
+        readers = 3 + (2 if model.gated else 1)
+        return (2 * (8.0 if written_out else 4.0) + 2.0 * readers) * model.hidden + heads
+    per_norm = 4.0  # input and output
+    if work.compile:
+        per_norm = 3.0  # the output is computed again from the input where that is cheap
+    elif written_out:
+        per_norm = 6.0 if work.precision == "fp32" else 8.0  # fp32 copy, normalised value, output
+    return 2 * per_norm * width * model.hidden + heads
+
+
+def _mlp_bytes(model: Model, work: Work, width: int) -> float:
+    if not model.gated:
+        return 4.0 * width
+    # One kernel for the gate keeps gate, up and product; written out it keeps the activation too.
+    one_kernel = work.compile or work.framework == "megatron" or work.loss == "fused"
+    return (6.0 if one_kernel else 8.0) * width
+
+
+def _feed_forward(work: Work, kind: Kind) -> float:
+    model = work.model
+    if kind == "dense":
+        return _mlp_bytes(model, work, model.ffn)
+    # Permuted tokens go into the experts; Megatron weights them before the second product, others keep its output too.
+    tokens = 2.0 if work.framework == "megatron" else 4.0
+    routed = model.top_k * (_mlp_bytes(model, work, model.expert_ffn) + tokens * model.hidden)
+    shared = _mlp_bytes(model, work, model.shared_experts * model.expert_ffn)
+    return routed + shared + 8.0 * model.experts
+
+
+def _selective_op(work: Work, kind: Kind) -> float:
+    """torchtitan's policy: attention output and every second matrix product are kept, the rest is computed again."""
+    model = work.model
+    kept = 2.0 * _width(work) * model.o_width + 4 * model.heads + _residual(work)
+    if model.gated:
+        products = model.q_width + model.v_width + model.ffn + model.hidden  # q, v, gate, down
+    else:
+        products = model.q_width + model.k_width + model.v_width + model.ffn  # fused qkv, up
+    if kind == "moe":
+        products += model.top_k * (model.expert_ffn + model.hidden) - model.ffn
+    return kept + 2.0 * _width(work) * products
+
+
+def _residual(work: Work) -> float:
+    """Bytes a token of the residual stream."""
+    return (4.0 if autocast(work) or work.precision == "fp32" else 2.0) * work.model.hidden
+
+
+def layer_bytes(work: Work, kind: Kind) -> LayerBytes:
+    """Activation bytes of one layer, a token of the GPU's micro-batch.
+
+    Tensor parallelism divides all of it with sequence parallelism, else all but norms and residuals (Megatron's
+    10 + 24/t).
+    """
+    model, tp = work.model, work.parallel.tp
+    norms, feed = _norms(work), _feed_forward(work, kind) * _width(work)
+    inside = _attention(work) * _width(work) + feed
+    outer = 1.0 / tp if work.parallel.sequence or tp == 1 else 1.0
+    keep_scores = 0.0 if work.recompute == "selective" else _scores(work)
+    whole = norms * outer + (inside + keep_scores) / tp
+    width = model.ffn if kind == "dense" else model.top_k * model.expert_ffn
+    # Liger's gate writes the gradients of gate and up over their values.
+    wide = 2.0 if work.loss == "fused" and model.gated else 4.0
+    # Gradients of the feed-forward part; when all of it has gone, three of the size of the scores in fp32.
+    scores = 0.0 if work.flash else 12.0 * model.heads * work.seq - keep_scores
+    gradients = max(wide * _width(work) * width + _residual(work), scores - feed) / tp
+    if work.recompute == "full":
+        return LayerBytes(_residual(work) * outer, whole, whole + gradients)
+    if work.recompute == "selective-op":
+        kept = min(whole, _selective_op(work, kind) / tp)
+        return LayerBytes(kept, whole, whole - kept + gradients)
+    return LayerBytes(whole, whole, gradients)
+
+
+def stage_bytes(work: Work) -> tuple[float, float]:
+    """Bytes a token that all layers of the fullest stage save, and the largest working part of one layer.
+
+    ``recompute_layers`` counts layers of a stage (Megatron's block method); the others save everything.
+    """
+    model = work.model
+    stage = -(-model.layers // work.parallel.pp)
+    again = stage if work.recompute_layers is None else min(stage, work.recompute_layers)
+    if work.recompute != "full":
+        again = stage
+    parts = [(layer_bytes(work, kind), count / model.layers) for kind, count in model.kinds]
+    saved = sum(share * (again * one.saved + (stage - again) * one.whole) for one, share in parts)
+    working = max(one.working if again else one.working - one.whole for one, _ in parts)
+    return saved, max(0.0, working)
+
+
+def loss_bytes(work: Work) -> float:
+    """Bytes of logits and loss at their peak, whole micro-batch, on the GPU that computes the loss.
+
+    A token and word: torch's cross-entropy on fp32 logits 14 (bf16 logits, fp32 copy, log-softmax, two gradients in
+    turn; 16 where the logits themselves are fp32); Transformers' shifted copies 18; torch's loss-parallel form 18 over
+    tp; Megatron's vocabulary-parallel form 10 over tp; one compiled kernel 6; in-place kernel 4. Chunked kernels
+    (Liger) keep a chunk and the head's gradient.
+    """
+    model, tp = work.model, work.parallel.tp
+    # Sequence parallelism gathers the head's input and the gradient of it.
+    whole = 4.0 * work.tokens * model.hidden if work.parallel.sequence else 0.0
+    if work.loss == "fused":
+        return whole + 8.0 * work.tokens * model.hidden + 4.0 * model.vocab * model.hidden / tp
+    if work.loss == "inplace":
+        each = 4.0
+    elif work.loss == "compiled":
+        each = 6.0
+    elif work.transformers and tp == 1:
+        each = 18.0
+    elif work.framework == "megatron":
+        each = 10.0
+    elif tp == 1:
+        each = 16.0 if work.precision == "fp32" else 14.0
+    else:
+        each = 18.0
+    return whole + each * work.tokens * model.vocab / tp

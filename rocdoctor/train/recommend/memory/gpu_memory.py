@@ -1,0 +1,285 @@
+"""Memory of one GPU: states, gathered weights, activations, loss, and what the allocator keeps beyond.
+
+Bytes a parameter: Megatron 18, with the distributed optimizer 6 + 12/dp (NVIDIA/Megatron-LM
+``theoretical_memory_usage.py``); DeepSpeed 2 + 18/n (ZeRO-2), 18/n (ZeRO-3) (its estimators); FSDP with fp32 weights
+16/n; NF4 weights 4.127 bits (Dettmers et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.memory.activations import autocast, loss_bytes, stage_bytes
+from rocdoctor.train.recommend.model.shapes import (
+    attention_matrix,
+    embedding_parameters,
+    expert_matrix,
+    layer_parameters,
+    parameters,
+)
+from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.speed.pipeline import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Parameters of one GPU before sharding: fullest stage, largest layer without its experts, head, and what lies
+    outside the layers (embedding and head)."""
+
+    dense: float
+    expert: float
+    layer: float
+    head: float
+    outer: float
+
+    @property
+    def total(self) -> float:
+        """All parameters of the stage on this GPU."""
+        return self.dense + self.expert
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of one GPU; ``low`` and ``high`` bound what the device must have."""
+
+    states: float
+    gathered: float
+    activations: float
+    logits: float
+    buffers: float
+    live_peak: float
+    reserved: float
+    context: float
+    low: float
+    high: float
+    spread: float
+
+
+def shares(work: Work) -> Shares:
+    """Parameters that one GPU holds after tensor, pipeline and expert parallelism."""
+    model, plan = work.model, work.parallel
+    stage = -(-model.layers // plan.pp)
+    layer = max(layer_parameters(model, kind) for kind, _ in model.kinds)
+    layers = sum(layer_parameters(model, kind) * count for kind, count in model.kinds) / model.layers * stage
+    moe = sum(count for kind, count in model.kinds if kind == "moe") / model.layers * stage
+    expert = expert_matrix(model) * moe
+    head = float(model.vocab * model.hidden)
+    outer = embedding_parameters(model) if plan.pp == 1 else head
+    # Whatever the given count has beyond the shapes (learned positions) lies with the embedding.
+    if plan.pp == 1 and model.given_parameters:
+        outer = max(outer, parameters(model) - layers)
+    one_layer = layer - (expert_matrix(model) if model.experts else 0)
+    parts = (layers - expert + outer, expert / plan.ep, one_layer, head, outer)
+    return Shares(*(one / plan.tp for one in parts))
+
+
+# Bytes a parameter of the optimizer's moments; the fp32 master copy is counted apart.
+_MOMENTS = {"adam": 8.0, "adam8bit": 2.1, "momentum": 4.0, "sgd": 0.0, "adafactor": 0.1}
+
+
+def bytes_per_parameter(work: Work) -> tuple[float, float, float]:
+    """Bytes a parameter of weights, gradients and optimizer (master copy included), before any sharding."""
+    moments = _MOMENTS[work.optimizer]
+    if work.pure_bf16:
+        return 2.0, 2.0, moments / 2 if work.optimizer == "adam" else moments
+    if work.precision == "fp32":
+        return 4.0, 4.0, moments
+    if work.framework in {"fsdp2", "fsdp1"}:
+        return 4.0, 4.0, moments
+    if work.framework == "ddp":
+        return 4.0, 4.0, moments
+    if work.framework == "deepspeed":
+        return 2.0, 2.0, 4.0 + 4.0 + moments  # the step sees fp32 gradients
+    # Megatron: 16-bit weights, or 8-bit ones in both orientations (fp8-param-gather); fp32 main gradients.
+    return 2.0, 4.0, 4.0 + moments
+
+
+def bucket_bytes(work: Work, count: float) -> float:
+    """DistributedDataParallel's buckets: a copy of all gradients in their type, for as long as the wrapper lives.
+
+    Its default (``gradient_as_bucket_view=False``); the trace of torch 2.13 shows the same.
+    """
+    if work.framework != "ddp" or work.parallel.dp == 1 or work.method != "full":
+        return 0.0
+    return bytes_per_parameter(work)[1] * count
+
+
+def _states(work: Work, part: Shares) -> tuple[float, float]:
+    """Bytes of weights and optimizer, and of gradients, after sharding."""
+    plan = work.parallel
+    weights, gradients, optimizer = bytes_per_parameter(work)
+
+    def split(count: float, shard: int) -> tuple[float, float]:
+        w = weights * count / (shard if plan.zero == 3 else 1)
+        g = gradients * count / (shard if plan.zero >= 2 else 1)
+        o = optimizer * count / (shard if plan.zero >= 1 else 1)
+        w, o = (0.0 if plan.offload_weights else w), (0.0 if plan.offload_optimizer else o)
+        g = 0.0 if plan.offload_weights and work.framework == "fsdp2" else g
+        return w + o, g
+
+    dense, experts = split(part.dense, plan.shard), split(part.expert, max(1, plan.shard // plan.ep))
+    return dense[0] + experts[0], dense[1] + experts[1]
+
+
+def _adapted(work: Work, part: Shares) -> tuple[float, float]:
+    """LoRA: frozen weights (16-bit, fp32 or NF4) and 16 B a parameter of the adapters on every linear layer."""
+    model, plan = work.model, work.parallel
+    shard = plan.shard if plan.zero == 3 else 1
+    width = model.q_width + model.k_width + model.v_width + model.o_width + 4 * model.hidden
+    widths = width + (3 if model.gated else 2) * (model.ffn + model.hidden)
+    adapters = work.lora_rank * widths * (-(-model.layers // plan.pp)) / plan.tp
+    outer = embedding_parameters(model) / plan.tp
+    inner = max(0.0, part.total - outer)
+    whole = 4.0 if work.precision == "fp32" else 2.0
+    # bitsandbytes converts linear layers; the experts of transformers 5 are one parameter, which stays in 16 bits.
+    four_bit = max(0.0, inner - part.expert) if work.method == "qlora" else 0.0
+    base = whole * (outer + inner - four_bit) + 4.127 / 8 * four_bit
+    return (base + 12.0 * adapters) / shard, 4.0 * adapters / shard
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """Bytes that come and go with the layers: whole weights during the loss and the backward pass, buffers of reduction
+    with gradients not yet reduced, and what reducing the outer weights takes when the backward pass ends."""
+
+    forward: float
+    backward: float
+    buffers: float
+    end: float = 0.0
+
+
+def _gathered(work: Work, part: Shares) -> _Flight:
+    """Whole weights in flight, and buffers of reduction."""
+    plan = work.parallel
+    frozen = work.method != "full"
+    if work.framework in {"fsdp2", "fsdp1"} and (plan.zero == 3 or work.framework == "fsdp2"):
+        return _fully_sharded(work, part)
+    largest = attention_matrix(work.model) / plan.tp
+    unpack = 2.0 * max(part.layer - largest, largest) if work.method == "qlora" else 0.0
+    # DeepSpeed gathers into buffers of its own also where one rank holds everything (or main memory does).
+    if plan.zero < 3 or (plan.shard == 1 and work.framework != "deepspeed"):
+        if frozen:
+            return _Flight(unpack, unpack, 0.0)
+        if work.framework == "deepspeed" and plan.zero:
+            return _Flight(0.0, 0.0, 4.0 * min(5e8, part.total))  # reduce_bucket_size 5e8, twice with overlap
+        if work.framework == "ddp":
+            # Autocast keeps 16-bit copies of the weights that it multiplies, from the forward pass to their gradient.
+            copies = 2.0 * (part.total - part.outer + part.head) if autocast(work) else 0.0
+            return _Flight(copies, copies, 0.0)
+        return _Flight(unpack, unpack, 4.0 * min(part.total, 25 * 2**18) if plan.dp > 1 else 0.0)
+    # DeepSpeed: stage3_max_live_parameters 1e9, reduce_bucket_size 5e8 twice, the largest module and its gradient.
+    live = 2.0 * min(1e9, part.total) + 2.0 * part.head
+    return _Flight(live, live, 4.0 * min(5e8, part.total) + 2.0 * part.head)
+
+
+def _fully_sharded(work: Work, part: Shares) -> _Flight:
+    """FSDP with a unit a layer and one for the rest, whose weights stay whole from its forward to its backward pass.
+
+    The loss sees one layer's buffer still held. The backward pass of a layer holds its weights, the gathered next ones,
+    the fp32 input of the reduction before, its first large gradient (of the down projection) and the head's gradient.
+    The rest is reduced at the end: weights and gradients whole, and the fp32 input. As fake tensors of torch 2.13 show.
+    """
+    plan, model = work.parallel, work.model
+    frozen = work.method != "full"
+    width = 4.0 if work.precision == "fp32" else 2.0
+    wide = 2.0 if work.pure_bf16 else 4.0  # of the reduction
+    unit = part.layer + part.expert / max(1, -(-model.layers // plan.pp))
+    if plan.keep_gathered:
+        # Gradients of a pipeline's stage are summed whole in fp32 until its last micro-batch.
+        summed = 4.0 * part.total if plan.pp > 1 and work.microbatches > 1 else 0.0
+        return _Flight(width * part.total, width * part.total, summed + wide * unit)
+    first = width * model.hidden * model.ffn / plan.tp if not model.experts else 0.0
+    buffers = 0.0 if frozen else wide * unit + width * part.head + first
+    end = 0.0 if frozen else (2 * width + wide) * part.outer
+    return _Flight(width * (unit + part.outer), width * (2 * unit + part.outer), buffers, end)
+
+
+def _boundaries(work: Work, plan: Schedule) -> float:
+    """Bytes of tensors between stages.
+
+    torch.distributed.pipelining allocates what every micro-batch of a step will receive, activations and gradients, at
+    once, and keeps the outputs of those in flight; Megatron has one of each.
+    """
+    if plan.stages == 1:
+        return 0.0
+    one = 2.0 * work.tokens * work.model.hidden / (work.parallel.tp if work.parallel.sequence else 1)
+    if work.framework == "megatron":
+        return 2.0 * one
+    return one * (2.0 * plan.microbatches * plan.chunks + plan.stored)
+
+
+def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
+    """The peak over the phases of a step; ``table`` is ``memory`` of the efficiency table.
+
+    The loss phase holds all activations and the logits, and gradients only where they outlive a step; the backward
+    phase one layer's working part; the optimizer step gradients and a temporary copy.
+    """
+    part = shares(work)
+    base, gradients = _states(work, part) if work.method == "full" else _adapted(work, part)
+    states = base + gradients
+    flight = _gathered(work, part)
+    gathered, buffers = flight.backward, flight.buffers
+    buckets = bucket_bytes(work, part.total)
+    base += _boundaries(work, plan) + buckets
+    saved, working = stage_bytes(work)
+    tokens = work.tokens
+    # A stored chunk is 1/v of the stage's layers of one micro-batch.
+    first = saved * tokens * plan.stored / plan.chunks
+    last = first if plan.stages == 1 else saved * tokens * _stored_last(plan) / plan.chunks
+    logits = loss_bytes(work)
+    stays = work.framework in {"megatron", "deepspeed"} or work.microbatches > 1
+    kept = gradients if stays else 0.0
+    each = 4.0 if work.precision == "fp32" else 2.0
+    backward = each * work.tokens * work.model.vocab / work.parallel.tp if work.loss == "plain" else 0.0
+    # A fused loss computes the head's gradient in the forward pass and keeps it; without sharding it lies whole.
+    head = 4.0 * part.head if work.loss == "fused" or (work.framework == "ddp" and not stays) else 0.0
+    # A training loop that keeps the model's output keeps its logits while the gradients are computed.
+    held = backward if work.framework in {"ddp", "fsdp1", "fsdp2"} and plan.stages == 1 else 0.0
+    moving = gathered + buffers + working * tokens + held
+    phases = {
+        "loss": base + kept + flight.forward + last + logits,
+        "backward": base + kept + moving + max(first, last) + head,
+        "head": base + kept + gathered + buffers + last + backward,
+        # The first layers come last: their activations are few, the gradients of all others are there.
+        "late": base + gradients + moving + saved * tokens / work.model.layers * work.parallel.pp,
+        "end": base + gradients + flight.end,
+        "step": base + gradients + (0.0 if work.parallel.offload_optimizer else gradients),
+    }
+    peak = max(phases.values())
+    loss_counts = phases["loss"] >= phases["backward"]
+    named = work.framework if work.framework in table["reserved_over_live"] else "eager"
+    kind = "compiled" if work.compile else named
+    factor = float(table["reserved_over_live"][kind]["v"])
+    error = float(table["error"]["v"]) + (float(table["error_experts"]["v"]) if work.model.experts else 0.0)
+    context = (float(table["context_gib"]["v"]) + (float(table["collective_gib"]["v"]) if work.gpus > 1 else 0.0)) * GIB
+    # Static memory does not fragment, but what gradients leave behind is not used again between their steps.
+    static = base + gathered + gradients
+    reserved = max(peak, static + factor * max(0.0, peak - base - gathered - kept))
+    # What no specification names and may save memory: Megatron's 8-bit recipes reduce gradients in 16 bits and fuse the
+    # loss; newer frameworks compile the loss along with the model.
+    # States are counted to the last parameter; what a step keeps beside them is estimated.
+    held, exact = min(base + kept, peak), float(table["error_states"]["v"])
+    spread = 0.0
+    if work.loss == "plain" and phases["loss"] >= phases["backward"]:
+        eight = work.framework == "megatron" and work.precision.startswith("fp8")
+        spread = 0.4 * logits if eight else 0.5 * logits if work.compile and work.framework == "fsdp2" else 0.0
+    if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
+        spread += gradients / 2
+    return Memory(
+        states=states, gathered=gathered, activations=(last if loss_counts else max(first, last)),
+        logits=logits, buffers=buffers + buckets, live_peak=peak, reserved=reserved, context=context,
+        low=held * (1 - exact) + (peak - held - spread) * (1 - error),
+        high=held * (1 + exact) + (reserved - held) * (1 + error) + context, spread=spread,
+    )  # fmt: skip
+
+
+def _stored_last(plan: Schedule) -> float:
+    """Chunks that the last rank keeps: its backward passes begin at once where the schedule alternates."""
+    if plan.name == "1f1b":
+        return 1.0
+    if plan.name == "interleaved":
+        return min(plan.stored, (plan.chunks - 1) * plan.stages + 1.0)
+    return plan.stored

@@ -1,0 +1,173 @@
+"""A training configuration as the estimate needs it: read, completed and checked.
+
+What is missing is derived and named in ``why``; what cannot be is a SpecError with the reason and the nearest valid
+value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from rocdoctor.train.recommend.errors import SpecError, flag, nearest_divisor, table, whole
+from rocdoctor.train.recommend.fleet.gpu_figures import Gpu, read_gpu
+from rocdoctor.train.recommend.model.layout import Framework, Parallel, framework_of, read_parallel
+from rocdoctor.train.recommend.model.models import read_model
+from rocdoctor.train.recommend.model.shapes import Model
+
+Recompute = Literal["none", "selective", "selective-op", "full"]
+Precision = Literal["bf16", "fp16", "fp32", "fp8", "fp8-rowwise"]
+Optimizer = Literal["adam", "adam8bit", "sgd", "momentum", "adafactor"]
+Loss = Literal["plain", "fused", "inplace", "compiled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One training configuration; ``micro_batch`` in sequences, ``microbatches`` a step and data-parallel rank.
+
+    ``transformers``: the model code of Hugging Face, which writes norms and the loss out in fp32.
+    """
+
+    model: Model
+    gpu: Gpu
+    gpus: int
+    seq: int
+    micro_batch: int
+    microbatches: int
+    parallel: Parallel
+    framework: Framework
+    recompute: Recompute
+    recompute_layers: int | None
+    precision: Precision
+    compile: bool
+    flash: bool
+    attention: str
+    loss: Loss
+    transformers: bool
+    method: Literal["full", "lora", "qlora"]
+    lora_rank: int
+    optimizer: Optimizer
+    pure_bf16: bool
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of one micro-batch on one GPU (context parallelism divides the sequence)."""
+        return self.micro_batch * self.seq / self.parallel.cp
+
+
+_OPTIMIZERS: tuple[tuple[str, Optimizer], ...] = (
+    ("8bit|8-bit|int8", "adam8bit"), ("adafactor", "adafactor"), ("adam|lion", "adam"), ("momentum|muon", "momentum"),
+    ("sgd", "sgd"),
+)  # fmt: skip
+
+
+def _precision(raw: Any) -> Precision:
+    text = str(raw or "bf16")[:40].lower()
+    if "fp8" in text or "float8" in text or "mxfp8" in text:
+        return "fp8-rowwise" if "row" in text else "fp8"
+    if "bf16" in text or "bfloat16" in text:
+        return "bf16"
+    if "fp16" in text or "float16" in text or text == "half":
+        return "fp16"
+    if "32" in text:
+        return "fp32"
+    raise SpecError(f"precision '{text}' is not known; nearest: bf16")
+
+
+def _recompute(raw: Any) -> Recompute:
+    text = str(raw)[:60].lower()
+    if text in {"none", "false", "no", "off", "0", ""}:
+        return "none"
+    if "selective" in text:
+        return "selective-op" if "op" in text else "selective"
+    if text in {"full", "true", "yes", "on", "1", "uniform", "block", "layer", "activation_checkpointing"}:
+        return "full"
+    raise SpecError(f"recompute '{text}' is not known; nearest: full")
+
+
+def _batches(spec: Mapping[str, Any], parallel: Parallel, why: list[str]) -> tuple[int, int]:
+    """Micro-batch size and micro-batches a step."""
+    micro, local = whole(spec, "micro_batch", "micro_batch"), whole(spec, "local_batch", "local_batch")
+    accumulate, total = whole(spec, "grad_accum", "grad_accum"), whole(spec, "global_batch", "global_batch")
+    if micro is not None:
+        count = accumulate
+        if count is None and total is not None:
+            if total % (micro * parallel.dp):
+                near = max(1, round(total / (micro * parallel.dp))) * micro * parallel.dp
+                raise SpecError(f"global_batch {total} is not micro_batch x dp = {micro * parallel.dp} times a whole "
+                                f"number; nearest: {near}")  # fmt: skip
+            count = total // (micro * parallel.dp)
+        if count is None:
+            count = 4 * parallel.pp if parallel.pp > 1 else 1
+            if parallel.pp > 1:
+                why.append(f"global_batch not given: {count} micro-batches a step assumed")
+        return micro, count
+    if local is not None:
+        if parallel.pp == 1:
+            return local, accumulate or 1
+        # A batch of the rank is cut into as many micro-batches as there are stages (torchtitan's rule).
+        count = min(parallel.pp, local)
+        why.append(f"local_batch {local} over {parallel.pp} stages: {count} micro-batches of {-(-local // count)}")
+        return -(-local // count), count
+    if total is not None:
+        count = accumulate or 1
+        return max(1, total // (parallel.dp * count)), count
+    why.append("micro_batch not given: 1")
+    return 1, accumulate or (4 * parallel.pp if parallel.pp > 1 else 1)
+
+
+def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Work, bool]:
+    """The work of a specification, and whether ``recompute`` was given; raises SpecError."""
+    if not isinstance(spec, Mapping):
+        raise SpecError("the specification is not a mapping of fields")
+    model = read_model(spec.get("model"), why)
+    gpus = whole(spec, "gpus", "gpus", high=1_000_000)
+    raw = table(spec, "parallel")
+    if gpus is None:
+        gpus = 1
+        for key in ("tp", "pp", "cp", "dp", "fsdp"):
+            gpus *= whole(raw, key, f"parallel.{key}") or 1
+        why.append(f"gpus not given: {gpus}, the product of the parallel sizes")
+    seq = whole(spec, "seq", "seq", high=100_000_000)
+    if seq is None:
+        raise SpecError("seq is missing: the length of a sequence in tokens")
+    gpu = read_gpu(spec.get("gpu"), nics, why)
+    framework = framework_of(raw, model, spec)
+    parallel = read_parallel(raw, model, gpus, framework, why)
+    if seq % parallel.cp:
+        raise SpecError(f"cp {parallel.cp} does not divide seq {seq}; nearest: cp {nearest_divisor(seq, parallel.cp)}")
+    micro, count = _batches(spec, parallel, why)
+    attention = str(spec.get("attention") or ("flash" if gpu.flash else "eager"))[:40].lower()
+    if not gpu.flash and spec.get("attention") is None:
+        why.append("attention not given: no flash kernel was built for this GPU, so scores are kept")
+    fused = str(spec.get("fused_ce") or "").lower()[:40]
+    loss: Loss = "plain"
+    if fused and fused not in {"none", "false", "no", "0"}:
+        loss = "compiled" if "compil" in fused else "fused"
+    elif model.family == "mpt" and spec.get("fused_ce") is None:
+        loss = "inplace"
+        why.append("MPT: its own in-place fused cross-entropy and Triton attention are assumed")
+    method = str(spec.get("method") or "full")[:60].lower()
+    if "offload" in method and "no offload" not in method:
+        parallel = replace(parallel, offload_optimizer=True, offload_weights=parallel.zero == 3)
+    named = str(spec.get("framework") or "")[:40].lower()
+    hugging = re.search(r"transformers|hugging|trl|axolotl|trainer|unsloth|\bhf\b", named) is not None
+    optimizer = str(spec.get("optimizer") or "adam")[:40].lower()
+    kind: Optimizer | None = next((name for pattern, name in _OPTIMIZERS if re.search(pattern, optimizer)), None)
+    if kind is None:
+        raise SpecError(f"optimizer '{optimizer}' is not known; nearest: adamw")
+    recompute = spec.get("recompute")
+    return Work(
+        model=model, gpu=gpu, gpus=gpus, seq=seq, micro_batch=micro, microbatches=count, parallel=parallel,
+        framework=framework, recompute="none" if recompute is None else _recompute(recompute),
+        recompute_layers=whole(spec, "recompute_layers", "recompute_layers", low=0, high=10_000),
+        precision=_precision(spec.get("precision")), compile=flag(spec, "compile", "compile") or False,
+        flash=not re.search("eager|math|naive|^none|^false", attention), attention=attention, loss=loss,
+        method="qlora" if "qlora" in method else "lora" if "lora" in method else "full",
+        lora_rank=whole(spec, "lora_rank", "lora_rank", high=65_536) or 16,
+        optimizer=kind,
+        transformers=framework == "deepspeed" or spec.get("method") is not None or hugging,
+        pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
+    ), recompute is not None  # fmt: skip

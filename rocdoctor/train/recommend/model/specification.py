@@ -1,0 +1,77 @@
+"""A configuration as the specification that ``rocdoctor estimate`` reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.plan import Fleet, Workload
+
+# Our names of schedules -> those that a specification and most frameworks print.
+_SCHEDULES = {
+    "gpipe": "GPipe", "1f1b": "1F1B", "interleaved": "Interleaved1F1B", "zb1p": "ZB1P", "zbv": "ZBVZeroBubble",
+    "v-half": "V-Half", "v-min": "V-Min",
+}  # fmt: skip
+
+
+def _parallel(work: Work) -> dict[str, Any]:
+    sizes = work.parallel
+    out: dict[str, Any] = {}
+    for key in ("tp", "pp", "cp", "ep"):
+        if getattr(sizes, key) > 1:
+            out[key] = getattr(sizes, key)
+    if work.framework in ("fsdp2", "fsdp1"):
+        out["fsdp"] = max(1, sizes.shard // sizes.cp)
+        replicas = sizes.dp // out["fsdp"]
+        if replicas > 1:
+            out["replicate"] = replicas
+    elif work.framework == "deepspeed":
+        out |= {"dp": sizes.dp, "zero": sizes.zero}
+    else:
+        out["dp"] = sizes.dp
+    if work.framework == "megatron":
+        out["dist_opt"] = sizes.zero == 1
+    if sizes.pp > 1:
+        out["schedule"] = _SCHEDULES[sizes.schedule]
+        if sizes.chunks > 1:
+            out["vpp"] = sizes.chunks
+    if sizes.tp > 1:
+        out["sp"] = sizes.sequence
+    if sizes.offload_optimizer and sizes.offload_weights:
+        out["offload"] = True
+    elif sizes.offload_optimizer:
+        out["offload_optimizer"] = "cpu"
+    return out
+
+
+def framework_field(framework: str, transformers: bool) -> str:
+    """The ``framework`` field: with the model code of Hugging Face where that is not said by the method."""
+    return f"{framework} with transformers" if transformers and framework != "deepspeed" else framework
+
+
+def spec_of(fleet: Fleet, workload: Workload, work: Work) -> dict[str, Any]:
+    """The specification from which the estimate reads exactly this configuration again."""
+    spec: dict[str, Any] = {
+        "model": workload.model_field,
+        "gpu": dict(fleet.spec_gpu),
+        "gpus": fleet.gpus,
+        "seq": work.seq,
+        "micro_batch": work.micro_batch,
+        "grad_accum": work.microbatches,
+        "framework": framework_field(work.framework, work.transformers and workload.method == "pretrain"),
+        "parallel": _parallel(work),
+        "recompute": work.recompute,
+        "precision": work.precision,
+        "optimizer": {"adam": "adamw", "adam8bit": "adamw_8bit"}.get(work.optimizer, work.optimizer),
+        "attention": work.attention,
+        "compile": work.compile,
+    }
+    if workload.method != "pretrain":
+        spec["method"] = workload.method
+    if work.method != "full":
+        spec["lora_rank"] = work.lora_rank
+    if work.loss in ("fused", "compiled"):
+        spec["fused_ce"] = "liger" if work.loss == "fused" else "compiled"
+    elif work.model.family == "mpt" and work.loss == "plain":
+        spec["fused_ce"] = "none"
+    return spec

@@ -1,0 +1,1 @@
+"""The search over configurations, and the smallest changes when nothing fits."""

@@ -1,0 +1,263 @@
+"""Every configuration that may suit, with its memory and speed.
+
+A candidate is estimated by the functions behind ``rocdoctor estimate``, so a plan can be checked with that command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.estimate import efficiency
+from rocdoctor.train.recommend.memory.fit import fits
+from rocdoctor.train.recommend.memory.gpu_memory import Memory, memory
+from rocdoctor.train.recommend.model.layout import Framework, Parallel, read_parallel
+from rocdoctor.train.recommend.model.spec import Loss, Optimizer, Recompute, Work, read_spec
+from rocdoctor.train.recommend.model.specification import framework_field
+from rocdoctor.train.recommend.plan import Fleet, Workload
+from rocdoctor.train.recommend.search.layouts import layouts
+from rocdoctor.train.recommend.software import attention, eight_bit_optimizer, precision
+from rocdoctor.train.recommend.speed.pipeline import Schedule, schedule
+from rocdoctor.train.recommend.speed.step_time import Speed, speed
+
+Refuses = Callable[[Work], "str | None"]
+
+# Share of a node's main memory that states moved there may take; the rest is for data, loaders and the system.
+HOST_SHARE = 0.8
+# A plan must be this much faster for each thing more that has to be set up.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Saver:
+    """Settings that save memory and cost something else: time, or a change of the training itself."""
+
+    name: str
+    level: float
+    optimizer: Optimizer = "adam"
+    loss: Loss = "plain"
+    offload: str = ""  # "" , "optimizer", "all"
+
+
+PLAIN = Saver("", 0.0)
+# In the order in which they are asked for: the first that makes it fit is enough.
+SAVERS = (
+    Saver("a fused loss", 0.5, loss="fused"),
+    Saver("8-bit Adam", 1.0, optimizer="adam8bit"),
+    Saver("8-bit Adam and a fused loss", 1.5, optimizer="adam8bit", loss="fused"),
+    Saver("the optimizer in main memory", 2.0, offload="optimizer"),
+    Saver("weights and optimizer in main memory", 2.5, offload="all"),
+)
+
+
+def savers_of(fleet: Fleet, workload: Workload) -> tuple[Saver, ...]:
+    """The memory savers that can work on this fleet."""
+    eight = eight_bit_optimizer(fleet).state != "no"
+    return tuple(
+        one
+        for one in SAVERS
+        if (one.optimizer != "adam8bit" or eight)
+        # States of adapters are small, and frozen weights stay on the GPU.
+        and ((one.optimizer != "adam8bit" and not one.offload) or workload.method in ("pretrain", "full"))
+        # Fused losses are kernels for GPUs.
+        and not (one.loss == "fused" and (workload.method == "pretrain" or fleet.vendor == "cpu"))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One configuration with its estimate; ``level`` counts what must be set up."""
+
+    work: Work
+    schedule: Schedule
+    memory: Memory
+    speed: Speed | None
+    fits: str
+    level: float
+    saver: Saver = PLAIN
+
+    @property
+    def score(self) -> float:
+        """Tokens/s a GPU, less what each level must earn; where speeds are unknown, higher for what costs least."""
+        if self.speed is not None:
+            return float(self.speed.tokens_per_s_per_gpu * (1 - LEVEL) ** self.level)
+        again = {"none": 1.0, "selective-op": 0.9, "selective": 0.97, "full": 0.75}[self.work.recompute]
+        size = self.work.micro_batch / (self.work.micro_batch + 1)
+        return float(again * size * (1 - 4 * LEVEL) ** self.level)
+
+
+def usual_frameworks(fleet: Fleet) -> tuple[Framework, ...]:
+    """Frameworks that are compared where the user names none: plain PyTorch.
+
+    DeepSpeed joins where states move to main memory. Megatron is compared only with itself, since the estimate gives it
+    another attention kernel than the others.
+    """
+    return ("ddp",) if fleet.gpus == 1 or fleet.vendor == "cpu" else ("ddp", "fsdp2")
+
+
+def base_work(fleet: Fleet, workload: Workload, framework: Framework, transformers: bool = False) -> Work:
+    """A configuration of one framework with the fleet's GPU, kernel and precision; its sizes are still to be chosen.
+
+    ``transformers``: the model code is that of Hugging Face also where all weights are trained from the start.
+    """
+    spec: dict[str, Any] = {
+        "model": workload.model_field, "gpu": fleet.spec_gpu, "gpus": fleet.gpus, "seq": workload.seq,
+        "micro_batch": 1, "grad_accum": 1, "framework": framework_field(framework, transformers), "parallel": {},
+        "recompute": "none",
+        "precision": precision(fleet).value, "attention": attention(fleet).value, "lora_rank": workload.lora_rank,
+    }  # fmt: skip
+    if workload.method != "pretrain":
+        spec["method"] = workload.method
+    nics = {name: float(row["v"]) * 1e9 for name, row in efficiency()["network_gb_s"].items()}
+    return read_spec(spec, nics, [])[0]
+
+
+class Search:
+    """Estimates configurations of one workload on one fleet; ``considered`` counts them.
+
+    ``refuses`` are the limits of the files that are wanted, ``transformers`` as for ``base_work``; ``seen`` is called
+    with each configuration that was estimated, and ends the search by raising.
+    """
+
+    def __init__(
+        self, fleet: Fleet, workload: Workload, refuses: Sequence[Refuses] = (), transformers: bool = False,
+        seen: Callable[[], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.fleet = fleet
+        self.workload = workload
+        self.refuses = refuses
+        self.transformers = transformers
+        self.seen = seen
+        self.rows: Mapping[str, Any] = efficiency()
+        self.speed_rows = {**self.rows["speed"], "generations": self.rows["generations"]}
+        self.considered = 0
+        self.refused: dict[str, int] = {}
+
+    def like(self, fleet: Fleet | None = None, workload: Workload | None = None) -> Search:
+        """The same search for another fleet or workload."""
+        return Search(fleet or self.fleet, workload or self.workload, self.refuses, self.transformers, self.seen)
+
+    def base(self, framework: Framework) -> Work:
+        """The configuration of a framework whose sizes are still to be chosen."""
+        return base_work(self.fleet, self.workload, framework, self.transformers)
+
+    def estimated(self, work: Work, level: float, saver: Saver = PLAIN) -> Candidate:
+        """One configuration with its memory and speed."""
+        sizes = work.parallel
+        plan = schedule(sizes.schedule, sizes.pp, sizes.chunks, work.microbatches)
+        found = memory(work, plan, self.rows["memory"])
+        told = speed(work, plan, self.speed_rows)
+        self.considered += 1
+        if self.seen is not None:
+            self.seen()
+        return Candidate(work, plan, found, told, fits(found, work.gpu), level, saver)
+
+    def candidates(self, frameworks: Sequence[Framework], saver: Saver = PLAIN) -> Iterator[Candidate]:
+        """All configurations that do not surely exceed the memory, by framework and division."""
+        free = not self.refuses and self.workload.framework is None
+        more: tuple[Framework, ...] = ("deepspeed",) if saver.offload and free else ()
+        for framework in dict.fromkeys((*frameworks, *more)):
+            base = self.base(framework)
+            for work, level in self._divided(base, saver):
+                yield from self._sized(work, level, saver)
+
+    def _divided(self, base: Work, saver: Saver) -> Iterator[tuple[Work, float]]:
+        """Every division of a framework with the savers applied."""
+        framework = base.framework
+        if (saver.offload and not _offloads(framework, saver)) or (saver.optimizer != "adam" and base.method != "full"):
+            return
+        if saver.optimizer == "adam8bit" and framework != "ddp":
+            return  # bitsandbytes does not know sharded tensors, DeepSpeed and Megatron-LM have optimizers of their own
+        base = replace(base, optimizer=saver.optimizer, loss=saver.loss if saver.loss != "plain" else base.loss)
+        for raw, level in layouts(self.fleet, self.workload, framework):
+            try:
+                sizes = read_parallel(raw, base.model, self.fleet.gpus, framework, [])
+            except SpecError:
+                continue
+            if saver.offload:
+                # Moving states together with another division of the model is nobody's usual way.
+                wide = max(sizes.tp, sizes.pp, sizes.cp, sizes.ep) > 1
+                if wide or (saver.offload == "all" and sizes.zero != 3):
+                    continue
+                sizes = replace(sizes, offload_optimizer=True, offload_weights=saver.offload == "all")
+            work = replace(base, parallel=sizes)
+            if not saver.offload or self.host_holds(work):
+                yield work, level + saver.level
+
+    def _sized(self, work: Work, level: float, saver: Saver) -> Iterator[Candidate]:
+        """Recompute and micro-batches of one division, the micro-batches until they do not fit."""
+        for recompute in _recomputes(work):
+            for micro, count in self.batches(work.parallel):
+                one = replace(work, recompute=recompute, micro_batch=micro, microbatches=count)
+                reason = next((words for refuse in self.refuses if (words := refuse(one))), None)
+                if reason is not None:
+                    self.refused[reason] = self.refused.get(reason, 0) + 1
+                    continue
+                found = self.estimated(one, level, saver)
+                if found.fits == "no":
+                    break
+                yield found
+
+    def smallest(self, base: Work, saver: Saver) -> Iterator[Candidate]:
+        """One sequence a micro-batch in every division of a framework, fitting or not."""
+        for work, level in self._divided(base, saver):
+            first = next(iter(self.batches(work.parallel)), None)
+            if first is not None:
+                one = replace(work, micro_batch=first[0], microbatches=first[1])
+                if not any(refuse(one) for refuse in self.refuses):
+                    yield self.estimated(one, level, saver)
+
+    def batches(self, sizes: Parallel) -> Iterator[tuple[int, int]]:
+        """Micro-batch sizes with the micro-batches a step, ascending.
+
+        A given global batch is kept exactly; without one nothing is accumulated, and a pipeline has four micro-batches
+        a stage.
+        """
+        total = self.workload.global_batch
+        for micro in (1, 2, 4, 8, 16, 32, 64):
+            if total is None:
+                yield micro, 4 * sizes.pp if sizes.pp > 1 else 1
+                continue
+            if total % (micro * sizes.dp):
+                continue
+            count = total // (micro * sizes.dp)
+            # A stage without work at the start and end is idle longer than it works.
+            if sizes.pp > 1 and (count < sizes.pp or (sizes.chunks > 1 and count % sizes.pp)):
+                continue
+            yield micro, count
+
+    def host_holds(self, work: Work) -> bool:
+        """Whether a node's main memory holds what is moved there, as far as is known."""
+        room = self.fleet.host_memory_bytes
+        return (
+            room is not None
+            and not self.fleet.gpu_shares_memory
+            and host_bytes(work, self.rows) * (self.fleet.per_node) <= HOST_SHARE * room
+        )
+
+
+def host_bytes(work: Work, rows: Mapping[str, Any]) -> float:
+    """Bytes of main memory that one rank's states take there, in whole precision (16 B a parameter at most).
+
+    Half as much again for gradients on their way and for pinned memory, which torch takes in powers of two: the factor
+    of DeepSpeed's own estimators (``additional_buffer_factor`` in ``stage_1_and_2.py`` of 0.19.8).
+    """
+    sizes = work.parallel
+    plan = schedule(sizes.schedule, sizes.pp, sizes.chunks, work.microbatches)
+    kept = replace(work, parallel=replace(sizes, offload_optimizer=False, offload_weights=False))
+    inside = memory(work, plan, rows["memory"]).states
+    return max(0.0, memory(kept, plan, rows["memory"]).states - inside) * 1.5
+
+
+def _offloads(framework: Framework, saver: Saver) -> bool:
+    """FSDP2 moves weights, gradients and optimizer together, DeepSpeed the optimizer alone too."""
+    return framework == "deepspeed" or (framework == "fsdp2" and saver.offload == "all")
+
+
+def _recomputes(work: Work) -> tuple[Recompute, ...]:
+    if work.framework == "megatron":
+        return ("none", "selective", "full")
+    # Selective recompute by operation is torchtitan's; the Hugging Face model code has whole layers alone.
+    return ("none", "selective-op", "full") if work.framework == "fsdp2" and not work.transformers else ("none", "full")

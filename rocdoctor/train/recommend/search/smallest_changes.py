@@ -1,0 +1,201 @@
+"""What would be needed when nothing fits: the smallest changes first, each tried before it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rocdoctor.train.recommend.explain.value_reasons import gib, room
+from rocdoctor.train.recommend.fleet.gpu_figures import GIB
+from rocdoctor.train.recommend.model.layout import Framework
+from rocdoctor.train.recommend.model.models import presets, read_model
+from rocdoctor.train.recommend.model.shapes import parameters
+from rocdoctor.train.recommend.plan import Fleet, Method, Seat, Workload
+from rocdoctor.train.recommend.search.candidates import (
+    HOST_SHARE,
+    PLAIN,
+    SAVERS,
+    Candidate,
+    Search,
+    host_bytes,
+    savers_of,
+    usual_frameworks,
+)
+from rocdoctor.train.recommend.software import four_bit
+
+# Methods by what they hold on the GPU, most first.
+_LIGHTER: Mapping[Method, tuple[Method, ...]] = {
+    "pretrain": ("lora", "qlora"), "full": ("lora", "qlora"), "lora": ("qlora",), "qlora": (),
+}  # fmt: skip
+_NAMES = {"lora": "LoRA (adapters on frozen weights)", "qlora": "QLoRA (adapters on 4-bit weights)"}
+
+
+def _sure(search: Search, frameworks: Sequence[Framework], plain: bool = False) -> Candidate | None:
+    """The first candidate that surely fits, with as few savers as possible."""
+    for saver in (PLAIN,) if plain else (PLAIN, *savers_of(search.fleet, search.workload)):
+        one = next((one for one in search.candidates(frameworks, saver) if one.fits == "yes"), None)
+        if one is not None:
+            return one
+    return None
+
+
+def refusal(search: Search) -> str:
+    """Why the files asked for can express no plan at all: what hinders the plainest one; else empty."""
+    return next(iter(search.refused), "") if search.refused and not search.considered else ""
+
+
+def needed(search: Search, frameworks: Sequence[Framework]) -> tuple[str, ...]:
+    """Sentences: why it does not fit, then what would fit; ``frameworks`` are those that were searched."""
+    return (_why(search, frameworks), *_changes(search, frameworks))
+
+
+def _why(search: Search, frameworks: Sequence[Framework]) -> str:
+    work = search.base(frameworks[0])
+    least = _least(search, frameworks)
+    if least is None:
+        return _no_batch(search) or "No division of this model and batch over these GPUs exists."
+    return (
+        f"Even the plan that holds least needs {gib(least.memory.low)} to {gib(least.memory.high)} a "
+        f"{'process' if search.fleet.vendor == 'cpu' else 'GPU'}; "
+        f"{gib(room(work))} can be planned with ({gib(work.gpu.usable_bytes)} usable)."
+    )
+
+
+def _no_batch(search: Search) -> str | None:
+    total, near = search.workload.global_batch, _nearest_batch(search)
+    if near is None:
+        return None
+    return f"A global batch of {total} sequences cannot be shared by {search.fleet.gpus} ranks; the nearest is {near}."
+
+
+def _nearest_batch(search: Search) -> int | None:
+    """The multiple of the ranks that is nearest to a global batch that they cannot share."""
+    total, ranks = search.workload.global_batch, search.fleet.gpus
+    return max(1, round(total / ranks)) * ranks if total is not None and total % ranks else None
+
+
+def _least(search: Search, frameworks: Sequence[Framework]) -> Candidate | None:
+    """The configuration with the least memory, fitting or not, savers included."""
+    best: Candidate | None = None
+    for framework in frameworks:
+        base = replace(search.base(framework), recompute="full")
+        for saver in (PLAIN, *savers_of(search.fleet, search.workload)):
+            for one in search.smallest(base, saver):
+                if best is None or one.memory.high < best.memory.high:
+                    best = one
+    return best
+
+
+def _changes(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+    fleet, workload = search.fleet, search.workload
+    near = _nearest_batch(search)
+    if near is not None:
+        one = _sure(search.like(workload=replace(workload, global_batch=near)), frameworks)
+        if one is not None:
+            yield f"--global-batch {near}: steps of {near} sequences would fit ({_words(one)})."
+    seq = workload.seq // 2
+    while seq >= 256:
+        one = _sure(search.like(workload=replace(workload, seq=seq)), frameworks)
+        if one is not None:
+            yield f"--seq {seq}: sequences of {seq} tokens would fit ({_words(one)})."
+            break
+        seq //= 2
+    for method in _LIGHTER[workload.method]:
+        if method == "qlora" and (four_bit(fleet).state == "no" or fleet.vendor == "cpu"):
+            continue
+        lighter = replace(workload, method=method)
+        asked = usual_frameworks(fleet)
+        one = _sure(search.like(workload=lighter), [f for f in asked if not search.refuses or f in frameworks])
+        if one is not None:
+            yield f"--method {method}: {_NAMES[method]} would fit ({_words(one)})."
+            break
+    yield from _host(search, frameworks)
+    yield from _more_gpus(search, frameworks)
+    yield from _smaller(search, frameworks)
+
+
+def _words(one: Candidate) -> str:
+    saved = f", with {one.saver.name}" if one.saver.name else ""
+    again = f", recompute {one.work.recompute}" if one.work.recompute != "none" else ""
+    return f"at most {gib(one.memory.high)}{again}{saved}"
+
+
+def _host(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+    """Main memory with which states could be moved there, where it is the main memory that is short."""
+    fleet = search.fleet
+    if fleet.gpu_shares_memory or search.workload.method not in ("pretrain", "full"):
+        return
+    roomy = replace(fleet, host_memory_bytes=1e15)
+    one = None
+    for saver in SAVERS:
+        if saver.offload:
+            found = search.like(roomy).candidates(frameworks, saver)
+            one = next((one for one in found if one.fits == "yes"), None)
+        if one is not None:
+            break
+    if one is None:
+        return
+    wanted = host_bytes(one.work, search.rows) * fleet.per_node / HOST_SHARE
+    have = fleet.host_memory_bytes
+    if have is not None and wanted <= have:
+        return
+    known = f"{have / GIB:.0f} GiB are there" if have is not None else "how much there is, is not known"
+    yield f"{wanted / GIB:.0f} GiB of main memory a node would be enough for {one.saver.name} ({known})."
+
+
+def _more_gpus(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+    fleet = search.fleet
+    if fleet.vendor == "cpu" or fleet.integrated:
+        return
+    usual = (
+        tuple(dict.fromkeys((*frameworks, "fsdp2")))
+        if not search.refuses and not search.workload.framework
+        else frameworks
+    )
+    for count in (2, 4, 8):
+        if count <= fleet.per_node or fleet.per_node > 8:
+            continue
+        seats = tuple(Seat(n, fleet.seats[0].name) for n in range(count))
+        spec_gpu = {**fleet.spec_gpu, "per_node": count}
+        more = replace(fleet, seats=seats, islands=(tuple(range(count)),), spec_gpu=spec_gpu, nodes=1)
+        one = _sure(search.like(more, _batched(search.workload, more)), usual)
+        if one is not None:
+            yield f"{count} such GPUs in one node would fit ({_words(one)})."
+            return
+    for nodes in (2, 4, 8, 16, 32, 64):
+        if nodes <= fleet.nodes or fleet.per_node < 2:
+            continue
+        more = replace(fleet, nodes=nodes)
+        one = _sure(search.like(more, _batched(search.workload, more)), usual, plain=True)
+        if one is not None:
+            yield f"--nodes {nodes}: {nodes} such nodes ({more.gpus} GPUs) would fit ({_words(one)})."
+            return
+
+
+def _batched(workload: Workload, fleet: Fleet) -> Workload:
+    """A given global batch that more ranks cannot share is left open: the question is one of memory."""
+    total = workload.global_batch
+    return workload if total is None or total % fleet.gpus == 0 else replace(workload, global_batch=None)
+
+
+def _smaller(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+    """The largest preset of the same family, else of any, that would fit."""
+    own = search.workload.model_id
+    size = parameters(search.workload.model)
+    rows: list[tuple[bool, float, str, Any]] = []
+    for name in presets():
+        model = read_model(name, [])
+        if parameters(model) < size:
+            rows.append((_family(name) == _family(own or ""), parameters(model), name, model))
+    rows.sort(key=lambda row: (row[0], row[1]), reverse=True)
+    for _, count, name, model in rows[:12]:
+        smaller = replace(search.workload, model=model, model_field=name, model_id=name)
+        one = _sure(search.like(workload=smaller), frameworks)
+        if one is not None:
+            yield f"--model {name} ({count / 1e9:.1f} B parameters) would fit ({_words(one)})."
+            return
+
+
+def _family(name: str) -> str:
+    return "".join(sign for sign in name.split("-")[0] if sign.isalpha())

@@ -1,0 +1,125 @@
+"""What training libraries have for the GPUs of a fleet: attention, precision, 8-bit optimizers, 4-bit weights.
+
+The answers stand in ``knowledge/tables/training_libraries.yaml``, each with its source. What no row decides is unknown.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rocdoctor.knowledge.load import load_table, numbers, source, words
+from rocdoctor.knowledge.software.compat import series
+from rocdoctor.train.recommend.plan import Fleet
+
+_TABLE = "training_libraries"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``value`` is a kernel or a type, or ``yes``, ``no``, ``unknown``; with the reason, and where that stands."""
+
+    value: str
+    reason: str
+    source: str = ""
+
+    @property
+    def state(self) -> str:
+        """The value, by the name that a question with yes and no has for it."""
+        return self.value
+
+
+def attention(fleet: Fleet) -> Answer:
+    """The attention kernel to plan with: ``flash`` keeps no scores, ``math`` keeps them all."""
+    unknown = "whether torch has an attention kernel for this GPU is not known, so the scores are planned for"
+    return _ask(fleet, "attention") or Answer("math", unknown)
+
+
+def precision(fleet: Fleet) -> Answer:
+    """``bf16``, ``fp16`` (with a gradient scaler) or ``fp32``."""
+    unknown = "what types this GPU's matrix units take is not known; bf16 needs no loss scaling on any"
+    return _ask(fleet, "precision") or Answer("bf16", unknown)
+
+
+def eight_bit_optimizer(fleet: Fleet) -> Answer:
+    """Whether bitsandbytes has 8-bit optimizers for these GPUs."""
+    return _bitsandbytes(fleet, "eight_bit_optimizer", "8-bit optimizers")
+
+
+def four_bit(fleet: Fleet) -> Answer:
+    """Whether bitsandbytes has 4-bit weights for these GPUs."""
+    return _bitsandbytes(fleet, "four_bit", "4-bit kernels")
+
+
+def fp8(fleet: Fleet) -> Answer:
+    """Whether the matrix units take 8-bit floating point types."""
+    return _ask(fleet, "fp8") or Answer("unknown", "whether this GPU has 8-bit types is not known")
+
+
+def fused_optimizer(fleet: Fleet) -> Answer:
+    """Whether AdamW of torch has a fused form here."""
+    return _ask(fleet, "fused_optimizer") or Answer("unknown", "whether this torch has fused optimizers is not known")
+
+
+def flash_attn_package(fleet: Fleet) -> Answer:
+    """Whether the package flash-attn works on these GPUs."""
+    return _ask(fleet, "flash_attn_package") or Answer("unknown", "no table has flash-attn for this GPU")
+
+
+def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> Answer:
+    if fleet.vendor != "amd":
+        return _ask(fleet, question) or Answer("unknown", f"whether bitsandbytes has {words_of} here is not known")
+    table = load_table(_TABLE)["bitsandbytes_rocm"]
+    by_series: Mapping[str, list[str]] = table["series"]
+    said, gfx = _source(table["s"]), fleet.gfx
+    if gfx is None:
+        return Answer("unknown", "the target of this GPU is not known", said)
+    having = [one for one, targets in by_series.items() if gfx in targets]
+    if not having:
+        return Answer("no", f"no wheel of bitsandbytes has {words_of} for {gfx}; it would have to be built here", said)
+    rocm = series(fleet.software.hip) if fleet.software.hip else ""
+    if not rocm:
+        which = f"ROCm {having[0]}" if len(having) == 1 else f"ROCm {having[0]} to {having[-1]}"
+        return Answer("yes", f"bitsandbytes has {words_of} for {gfx} with {which}", said)
+    if rocm in having:
+        return Answer("yes", f"bitsandbytes has {words_of} for {gfx} with ROCm {rocm}", said)
+    if rocm in by_series:
+        return Answer("no", f"the wheel of bitsandbytes has nothing for {gfx} with ROCm {rocm}, but with ROCm "
+                      f"{', '.join(having)}", said)  # fmt: skip
+    return Answer("unknown", f"the wheel of bitsandbytes has no library for ROCm {rocm}; it has for ROCm "
+                  f"{', '.join(having)}", said)  # fmt: skip
+
+
+def _ask(fleet: Fleet, question: str) -> Answer | None:
+    """The first row of a question that applies."""
+    for row in load_table(_TABLE)[question]:
+        if _applies(row, fleet):
+            reason = row["why"].format(gfx=fleet.gfx, capability=fleet.compute_capability, torch=fleet.software.torch)
+            return Answer(row["value"], reason, _source(row["s"]))
+    return None
+
+
+def _applies(row: Mapping[str, Any], fleet: Fleet) -> bool:
+    if "vendor" in row and row["vendor"] != fleet.vendor:
+        return False
+    if "gfx" in row and not any(fleet.gfx and fnmatch.fnmatchcase(fleet.gfx, one) for one in row["gfx"]):
+        return False
+    capability = numbers(fleet.compute_capability or "")
+    if ("capability" in row or "below" in row) and not capability:
+        return False
+    if "capability" in row and capability < numbers(row["capability"]):
+        return False
+    if "below" in row and capability >= numbers(row["below"]):
+        return False
+    if "experimental" in row and row["experimental"] is not fleet.experimental_kernels:
+        return False
+    # A release that nobody knows is one that will be installed: new.
+    release = numbers((fleet.software.torch or "").partition("+")[0])
+    return not ("torch" in row and release and release < numbers(row["torch"]))
+
+
+def _source(ids: Any) -> str:
+    found = [one for key in words(ids) if (one := source(_TABLE, key)) is not None]
+    return "; ".join(one.what + (" (not verified)" if one.kind == "not-verified" else "") for one in found)

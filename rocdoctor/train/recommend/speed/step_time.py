@@ -1,0 +1,180 @@
+"""Time of a training step from the work of each part: a roofline with the share of the peak that is reached.
+
+Matrix products: FLOPs over peak x efficiency(generation, precision) x a term for small local widths. Attention: causal
+FLOPs, forward once and backward 2.5 times (the flash kernels compute the scores again), at its own efficiency. The
+rest moves memory: norms, rotations, gates, residuals, casts to fp8, the loss, the optimizer. Communication that is not
+hidden and the idle time of the pipeline come on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rocdoctor.train.recommend.memory.gpu_memory import bytes_per_parameter, shares
+from rocdoctor.train.recommend.model.shapes import (
+    Kind,
+    active_mlp_matrix,
+    active_parameters,
+    attention_flops,
+    attention_matrix,
+)
+from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.speed.communication import Times, times, volumes
+from rocdoctor.train.recommend.speed.pipeline import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Seconds of a step by what they go to, and what follows; ``mfu`` counts 6 N + 12 L h s FLOP a token (all of the
+    attention square, as PaLM), ``mfu_causal`` half of the square."""
+
+    matrix: float
+    attention: float
+    memory: float
+    optimizer: float
+    communication: float
+    bubble: float
+    tokens_per_s_per_gpu: float
+    mfu: float
+    mfu_causal: float
+    bound_by: str
+
+
+def _figure(table: Mapping[str, Any], generation: str, key: str) -> float:
+    rows = table["generations"]
+    row = rows.get(generation) or rows["other"]
+    found = row.get(key) or rows["other"][key]
+    return float(found["v"])
+
+
+def _kernel(work: Work) -> str:
+    """Which attention kernel a framework uses where none is named."""
+    named = work.attention
+    if any(word in named for word in ("triton", "flash1", "fa1")):
+        return "attention_triton"
+    if any(word in named for word in ("cudnn", "te", "flash3", "fa3", "aiter", "v3")):
+        return "attention_vendor"
+    if work.model.family == "mpt":
+        return "attention_triton"
+    return "attention_vendor" if work.framework == "megatron" else "attention_flash"
+
+
+def _recomputed(work: Work, kind: Kind) -> tuple[float, float]:
+    """Shares of a layer's forward matrix products and attention that run again."""
+    model = work.model
+    if work.recompute == "full":
+        stage = -(-model.layers // work.parallel.pp)
+        share = 1.0 if work.recompute_layers is None else min(1.0, work.recompute_layers / stage)
+        return share, share
+    if work.recompute == "selective-op":
+        if not model.gated:
+            return 0.5, 0.0
+        again = model.hidden * (model.k_width + model.o_width + model.ffn)  # k, o, up
+        return again / (attention_matrix(model) + active_mlp_matrix(model, kind)), 0.0
+    return 0.0, (1.0 if work.recompute == "selective" and not work.flash else 0.0)
+
+
+def _elementwise_bytes(work: Work, kind: Kind) -> float:
+    """Bytes a token that norms, rotation, gate, residuals and casts of one layer move forward."""
+    model = work.model
+    h, width = model.hidden, model.ffn if kind == "dense" else model.top_k * model.expert_ffn
+    fused = work.compile or work.framework == "megatron" or model.norm == "layer"
+    norms = 2 * 4.0 * h * (1 if fused else 3)
+    rotate = 4.0 * (model.q_width + model.k_width) * (1 if fused else 3) if model.family != "mpt" else 0.0
+    gate = (6.0 if fused else 10.0) * width if model.gated else 4.0 * width
+    route = 8.0 * model.top_k * h if kind == "moe" else 0.0
+    total = norms + rotate + gate + route + 12.0 * h
+    if work.precision.startswith("fp8"):
+        # Every operand is read, measured and written in 8 bits.
+        passes = 2 if work.precision == "fp8-rowwise" else 1
+        total += passes * 5.0 * (2 * h + model.o_width + width)
+    return total
+
+
+def _step_seconds(work: Work, table: Mapping[str, Any]) -> tuple[float, float, float, float]:
+    """Seconds of matrix products, attention, memory traffic (all micro-batches of a stage) and the optimizer."""
+    model, gpu, plan = work.model, work.gpu, work.parallel
+    peak, bandwidth = gpu.peak or 0.0, (gpu.bandwidth or 1e12) * float(table["bandwidth_share"]["v"])
+    generation = gpu.generation
+    # Clocks under a power limit: power rises faster than the clock, about its square.
+    clock = gpu.power_share ** float(table["power_exponent"]["v"])
+    share = _figure(table, generation, "matrix_bf16")
+    base = peak * clock * share
+    if gpu.measured:
+        # Products of a training step are smaller and less square than the measured ones; the measured rate is already
+        # that under the power limit. Everything that a peak stands behind moves along.
+        known = gpu.measured * float(table["measured_share"]["v"])
+        peak, clock = (peak * known / base if base else known / share), (clock if base else 1.0)
+        base = known
+    fast = base
+    if work.precision == "fp32":
+        base = fast = base / 2
+    elif work.precision.startswith("fp8") and gpu.peak_fp8:
+        key = "matrix_fp8_rowwise" if work.precision == "fp8-rowwise" else "matrix_fp8"
+        fast = gpu.peak_fp8 * clock * _figure(table, generation, key) * (peak / gpu.peak if gpu.peak else 1.0)
+    narrow = min(model.hidden, model.ffn if not model.experts else model.expert_ffn) / plan.tp
+    shape = 1 / (1 + float(table["small_width"]["v"]) / narrow) / (1 + float(table["small_tokens"]["v"]) / work.tokens)
+    attention_rate = peak * clock * _figure(table, generation, _kernel(work))
+    if not work.flash:
+        attention_rate *= 0.5
+    layers = -(-model.layers // plan.pp) / model.layers  # share of the layers on the fullest stage
+    weight_pass = 2.0 if work.method == "full" else 1.0  # frozen weights have no weight gradient
+    matrix = attention = moved = 0.0
+    for kind, count in model.kinds:
+        again, again_attention = _recomputed(work, kind)
+        weights = attention_matrix(model) + active_mlp_matrix(model, kind)
+        matrix += 2.0 * weights * count * (1 + weight_pass + again) / fast / shape
+        attention += attention_flops(model, work.seq) * count * (3.5 + again_attention) / attention_rate
+        moved += _elementwise_bytes(work, kind) * count * (3 + again) / bandwidth
+    head = 6.0 * model.vocab * model.hidden / base
+    loss = 2.0 * model.vocab * (4.0 if work.loss != "plain" else 16.0) / bandwidth
+    edge = (head + loss) * (1.0 if plan.pp == 1 else 1.0 / plan.pp)
+    tokens = work.tokens * work.microbatches
+    part = shares(work)
+    if plan.zero >= 1:
+        owned = part.dense / plan.shard + part.expert / max(1, plan.shard // plan.ep)
+    else:
+        owned = part.total
+    owned = owned if work.method == "full" else owned * 0.02
+    each = 2 * sum(bytes_per_parameter(work)) + 4
+    update = each * owned / bandwidth
+    if plan.offload_optimizer:
+        # Gradients and weights cross the host link; the processor moves the states at about 100 GB/s a node.
+        update += 4.0 * owned / gpu.host_link + 28.0 * owned * min(work.gpus, gpu.node_gpus) / 100e9
+    return (
+        (matrix * layers + edge) * tokens / plan.tp,
+        attention * layers * tokens / plan.tp,
+        moved * layers * tokens / plan.tp,
+        update,
+    )
+
+
+def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
+    """Tokens a second and GPU, or None for a GPU whose rate is neither in a table nor measured.
+
+    Without a listed peak ``mfu`` is the share of the measured rate of products.
+    """
+    if not work.gpu.peak and not work.gpu.measured:
+        return None
+    matrix, attention, moved, update = _step_seconds(work, table)
+    # Kernels that are too short to fill the time between launches; compiled graphs fuse most of them.
+    launches = (40.0 if work.compile else 150.0) * -(-work.model.layers // work.parallel.pp) * work.microbatches
+    busy = max(matrix + attention + moved, launches * float(table["launch_seconds"]["v"]))
+    told: Times = times(work, volumes(work), table, busy)
+    bubble = plan.idle * (busy + told.exposed * 0.5)
+    step = busy + told.exposed + bubble + update
+    tokens = work.microbatches * work.micro_batch * work.seq * work.parallel.dp / work.gpus
+    rate = tokens / step
+    model = work.model
+    matrix_flops = 6 * active_parameters(model)
+    square = 6.0 * model.layers * attention_flops(model, work.seq)
+    peak = work.gpu.peak or work.gpu.measured or 0.0
+    if work.precision.startswith("fp8") and work.gpu.peak_fp8:
+        peak = work.gpu.peak_fp8
+    parts = {"compute": matrix + attention, "memory": moved + update, "communication": told.exposed, "bubble": bubble}
+    return Speed(
+        matrix, attention, moved, update, told.exposed, bubble, rate, rate * (matrix_flops + square) / peak,
+        rate * (matrix_flops + square / 2) / peak, max(parts, key=lambda key: parts[key]),
+    )  # fmt: skip

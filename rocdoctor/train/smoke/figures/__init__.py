@@ -1,0 +1,1 @@
+"""Measured figures: taking them, what they could be, and which are too low."""

@@ -1,0 +1,201 @@
+"""Which rank is to blame for a mode that did not end: suspicions in the order of their weight. Pure."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Sequence
+
+from rocdoctor.parsers.formats.text import whole_number
+from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
+from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
+from rocdoctor.train.smoke.results import Layer
+from rocdoctor.train.smoke.run.pool import RankRecord
+
+Suspicion = tuple[list[RankRecord], Layer, str]
+_LAYER_OF_KIND: dict[str, Layer] = {
+    "memory": "configuration", "space": "configuration", "port": "configuration", "device": "device",
+    "collective": "collectives", "lost-node": "",
+}  # fmt: skip
+# Nothing in a rank sends these to itself: who did it, no layer of ours knows.
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
+
+
+def suspicions(broken: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> list[Suspicion]:
+    """(ranks, layer, words), the weightiest first; those without ranks do not count.
+
+    ``broken`` are the ranks of ``ranks`` that gave no verdict on numbers.
+    """
+    died = sorted((one for one in broken if one.ended and one.result is None), key=lambda one: one.ended_at)
+    own = sorted(
+        (one for one in broken if one.result is not None and kind_of(one) not in ("victim", "unsupported")),
+        key=lambda one: one.at,
+    )
+    silent = [one for one in broken if one.silent]
+    others = [one for one in broken if one.result is not None and one not in own]
+    found: list[Suspicion] = []
+    mismatch = _mismatch(ranks)
+    # Several C++ errors abort a process although its partner is the one that sent something else.
+    aborted = bool(died) and died[0].exit_signal == signal.SIGABRT
+    if mismatch is not None and (aborted or not died) and not any(kind_of(one) not in ("collective",) for one in own):
+        found.append(mismatch)
+    if died and not (own and own[0].at < died[0].ended_at):
+        found.append(_died(died))
+    if own:
+        same = [one for one in own if said(one) == said(own[0])]
+        layer = _LAYER_OF_KIND.get(kind_of(own[0]), "framework")
+        who = "every rank" if 1 < len(same) == len(ranks) else ranks_text(same)
+        found.append((same, layer, f"{who}{where_text(own[0])}: {said(own[0])}"))
+    if died:
+        found.append(_died(died))
+    gone = [one for one in ranks if state_of(one) == "fail"] or [one for one in ranks if state_of(one) == "pass"]
+    waiting = [one for one in broken if (one.silent and waits(one.stack)) or kind_of(one) == "victim"]
+    if all(waits(one.stack) for one in silent):  # else somebody is outside all of them, and the chain ends there
+        found += _elsewhere(waiting, ranks)
+    if gone and all(waits(one.stack) for one in silent):
+        found.append(_went_on(gone))
+    if silent and (others or len(silent) < len(ranks)):
+        found.append(_silent(silent, ranks))
+    if silent:
+        behind = _behind(silent)
+        alike = len(behind) == len(ranks) and len({waits(one.stack) for one in silent}) == 1
+        found.append(_nobody(silent) if alike else _silent(behind, ranks))
+    if others:
+        words = f"every rank waited for the others in vain{where_text(others[0])}: {said(others[0])}"
+        cut = any("connection reset" in said(one).lower() for one in others) and not any(one.ended for one in ranks)
+        if cut:  # a rank that gives up closes its connections, and one that ends does not go unseen
+            words += "; no rank had ended, so a firewall, or another program that reached its port, may have cut it"
+        found.append((others, "" if cut else "collectives", words))
+    return found
+
+
+def _died(died: Sequence[RankRecord]) -> Suspicion:
+    first = died[0]
+    layer: Layer = "framework"
+    if first.exit_signal is None:
+        how = f"ended with exit status {first.exit_status} before the test was done"
+    else:
+        name = (
+            signal.Signals(first.exit_signal).name if first.exit_signal in list(signal.Signals) else first.exit_signal
+        )
+        how = f"was ended by signal {first.exit_signal} ({name})"
+        if first.exit_signal in _FROM_OUTSIDE:
+            who = "somebody, a batch system or a service manager"
+            if first.exit_signal == signal.SIGKILL:
+                who = f"the kernel when memory ran out (sudo dmesg, or memory.events of its cgroup, tell it), or {who}"
+            layer, how = "", f"{how} from outside: by {who}"
+        elif first.exit_signal == signal.SIGBUS:
+            layer, how = "configuration", how + "; a full /dev/shm does this"
+    last = first.log.splitlines()[-1] if first.log and first.exit_signal == signal.SIGABRT else ""
+    return [first], layer, f"{ranks_text([first])} {how}{where_text(first)}" + (f": {last}" if last else "")
+
+
+def _silent(silent: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> Suspicion:
+    stopped = [one for one in silent if one.process_state in ("T", "t")]
+    stuck = [one for one in silent if one.process_state == "D"]
+    if stopped:
+        return (
+            stopped,
+            "configuration",
+            f"{ranks_text(stopped)} is stopped (a signal or a debugger){where_text(stopped[0])}",
+        )
+    if stuck:
+        words = f"{ranks_text(stuck)} hangs inside the kernel (uninterruptible){where_text(stuck[0])}"
+        return stuck, "device", words
+    # Ranks that wait inside a collective for somebody are victims, as long as another one is elsewhere.
+    elsewhere = [one for one in silent if not waits(one.stack)]
+    chosen = elsewhere if elsewhere and len(elsewhere) < len(ranks) else _behind(silent)
+    where = innermost_frames(chosen[0].stack)
+    layer: Layer = "collectives" if waits(chosen[0].stack) else "framework"
+    return (
+        chosen,
+        layer,
+        f"{ranks_text(chosen)} gave no answer{where_text(chosen[0])}" + (f"; it was in {where}" if where else ""),
+    )
+
+
+def _elsewhere(waiting: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> list[Suspicion]:
+    """Members of a group of some ranks that are not in the collective in which the others of that group wait."""
+    for one in waiting:
+        call, _, members = str(one.note.get("call", "")).partition(" among ")
+        if not members:
+            continue
+        numbers = {whole_number(number) for number in members.split(",")}
+        away = [
+            each for each in ranks
+            if each.rank in numbers and str(each.note.get("call", "")).partition(" among ")[2] != members
+        ]  # fmt: skip
+        if away:
+            other = str(away[0].note.get("call", "")) or "no collective"
+            words = f"{ranks_text([one])} waits in {call} among ranks {members} for {ranks_text(away)}"
+            return [(away, "framework", f"{words}, which entered {other}")]
+    return []
+
+
+def _went_on(gone: Sequence[RankRecord]) -> Suspicion:
+    """Ranks that came to the end while all others wait for them: they left something out."""
+    fault = next(iter((gone[0].result or {}).get("faults", ())), None)
+    where = where_text(gone[0])
+    words = f"{ranks_text(gone)} came to the end while the others still waited: it left out a collective{where}"
+    return list(gone), "framework", words + (f"; {fault['name']}: {fault['words']}" if fault else "")
+
+
+def _nobody(silent: Sequence[RankRecord]) -> Suspicion:
+    return list(silent), "collectives", f"no rank gave an answer{where_text(silent[0])}; all wait in the same place"
+
+
+def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:
+    """The ranks that entered the fewest collectives."""
+    least = min(int(one.note.get("seq", 0)) for one in silent)
+    return [one for one in silent if int(one.note.get("seq", 0)) == least]
+
+
+# Collectives whose tensors have the same sizes on all ranks; others may differ.
+_EQUAL_SIZES = (
+    "all_gather_into_tensor", "all_gather_single", "all_reduce", "broadcast", "reduce", "reduce_scatter_single",
+    "reduce_scatter_tensor",
+)  # fmt: skip
+
+
+def _mismatch(ranks: Sequence[RankRecord]) -> Suspicion | None:
+    """Ranks whose last collective is another one than that of most ranks of the same group."""
+    groups: dict[str, list[RankRecord]] = {}
+    for one in ranks:
+        groups.setdefault(str(one.note.get("call", "")).partition(" among ")[2], []).append(one)
+    return next(filter(None, map(_mismatch_within, groups.values())), None)
+
+
+def _mismatch_within(ranks: Sequence[RankRecord]) -> Suspicion | None:
+    numbers = {int(one.note.get("seq", 0)) for one in ranks}
+    if len(numbers) != 1 or 0 in numbers:
+        return None
+    calls = {one.rank: str(one.note.get("call", "")) for one in ranks}
+    kinds = {_kind_of_call(call) for call in calls.values()}
+    if len(kinds) < 2:
+        return None
+    counts = Counter(_kind_of_call(call) for call in calls.values()).most_common()
+    usual = counts[0][0]
+    alone = [one for one in ranks if _kind_of_call(calls[one.rank]) != usual]
+    if len(counts) > 1 and counts[1][1] == counts[0][1]:  # as many on either side: what was announced decides
+        alone = [one for one in ranks if not _announced(one)] or list(ranks)
+    number = numbers.pop()
+    words = "; ".join(f"rank {rank} entered {call}" for rank, call in sorted(calls.items())[:4])
+    return (
+        alone,
+        "framework",
+        f"the ranks entered different collectives as number {number}{where_text(ranks[0])}: {words}",
+    )
+
+
+def _kind_of_call(call: str) -> str:
+    """The call as it must agree among ranks: sending and receiving are two sides of one thing."""
+    name, _, shape = call.partition(" ")
+    if name in ("send", "recv", "isend", "irecv"):
+        return ""
+    return f"{name} {shape}" if name in _EQUAL_SIZES else name
+
+
+def _announced(one: RankRecord) -> bool:
+    """Whether the call is the one that the step announced."""
+    mark, call = str(one.note.get("mark", "")), str(one.note.get("call", ""))
+    return call in mark or mark in call

@@ -1,0 +1,155 @@
+"""From what each rank left behind to one verdict: which rank, which layer, in which words. Pure.
+
+The order of suspicion: a rank that died by itself; one that failed by an error of its own; one that says nothing while
+others wait for it; ranks that entered different collectives; wrong numbers, where the earliest stage of a step decides.
+Ranks that merely lost another rank, or waited for one in vain, are victims and never named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rocdoctor.train.smoke.judge.late_rank import innermost_frames
+from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of
+from rocdoctor.train.smoke.judge.suspects import suspicions
+from rocdoctor.train.smoke.results import Layer, ModeResult, RankResult, State
+from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
+from rocdoctor.train.smoke.worker.compare import closeness, order_of
+
+_STAGE_WORDS = {
+    "input": "the input of", "before": "before", "local": "this rank's own part of", "value": "the result of",
+    "loss": "the loss of", "grad": "the gradients of", "param": "the parameters after",
+}  # fmt: skip
+
+
+def judge(record: ModeRecord) -> ModeResult:
+    """The verdict over one mode."""
+    ranks = record.ranks
+    states = [state_of(one) for one in ranks]
+    if all(state == "pass" for state in states):
+        late = [one for one in ranks if one.late_s]
+        return _late(record, late) if late else _result(record, "pass", "")
+    if "crashed" in states:
+        return _crashed(record)
+    if "fail" in states:
+        return _wrong(record)
+    first = next(one for one, state in zip(ranks, states, strict=True) if state != "pass")
+    return _result(record, "not-applicable", said(first))
+
+
+def _late(record: ModeRecord, late: Sequence[RankRecord]) -> ModeResult:
+    """Right numbers, but a rank did nothing for seconds while all others waited for it."""
+    words = (
+        f"{ranks_text(late)} kept the others waiting for {max(one.late_s for one in late):.0f} s without doing anything"
+    )
+    where = f", in {late[0].late_in}" if late[0].late_in else ""
+    return _result(record, "fail", words + where, "configuration", [one.rank for one in late])
+
+
+def _crashed(record: ModeRecord) -> ModeResult:
+    ranks = record.ranks
+    if record.server:
+        return _result(record, "crashed", f"the process that starts the ranks and speaks with them {record.server}")
+    broken = [one for one in ranks if state_of(one) == "crashed"]
+    if broken and all(kind_of(one) == "unsupported" for one in broken if one.result is not None) and not any(
+        one.result is None for one in broken
+    ):  # fmt: skip
+        return _result(record, "not-applicable", f"not supported here: {said(broken[0])}")
+    for suspects, layer, words in suspicions(broken, ranks):
+        if suspects:
+            return _result(record, "crashed", words, layer, [one.rank for one in suspects])
+    return _result(record, "crashed", "the test ended without an answer", "framework")
+
+
+def _wrong(record: ModeRecord) -> ModeResult:
+    """Wrong numbers: the earliest stage in which any rank differs names the ranks that differ there."""
+    bad = [one for one in record.ranks if (one.result or {}).get("faults")]
+    first = {one.rank: min(order_of(fault) for fault in one.result["faults"]) for one in bad if one.result is not None}
+    earliest = min(first.values())
+    named = [one for one in bad if first[one.rank] == earliest]
+    shown = named[0]
+    assert shown.result is not None
+    fault = min(shown.result["faults"], key=order_of)
+    step, stage = int(fault["step"]), str(fault["stage"])
+    everyone = len(named) == len(record.ranks)
+    if stage in ("local", "input"):
+        layer: Layer = "device" if not everyone else "framework"
+    elif everyone:
+        layer = "collectives" if len(record.ranks) > 1 else "device"
+    else:
+        layer = "link" if any(one.gpu for one in record.ranks) else "collectives"
+    layer = fault.get("layer", layer)
+    if everyone and len(named) > 1 and layer == "device":
+        layer = "framework"  # not all devices break alike
+    who = "every rank" if everyone and len(named) > 1 else ranks_text(named)
+    words = f"{_STAGE_WORDS[stage]} step {step}, {fault['name']}: {fault['words']}"
+    origin = _origin(named, earliest)
+    if origin is not None and [one.rank for one in named] != [origin]:
+        whose = ranks_text([one for one in record.ranks if one.rank == origin])
+        words = f"what {whose} sent is wrong at {'every rank' if everyone else ranks_text(named)}: {words}"
+        # One that got it wrong alone, from another: it cannot be told which end of the way it is.
+        accused = {origin} if len(named) > 1 else {origin, named[0].rank}
+        return _result(record, "fail", words, layer, sorted(accused), step)
+    return _result(record, "fail", f"{who}: {words}", layer, [one.rank for one in named], step)
+
+
+def _origin(named: Sequence[RankRecord], earliest: tuple[int, int, int]) -> int | None:
+    """The one rank that all elements came from which are wrong at any of the named ranks, where that is known."""
+    found: set[int] = set()
+    for one in named:
+        for fault in (one.result or {}).get("faults", ()):
+            if order_of(fault) == earliest:
+                if not fault.get("origins"):
+                    return None
+                found.update(fault["origins"])
+    return found.pop() if len(found) == 1 else None
+
+
+def located(found: ModeResult, record: ModeRecord) -> ModeResult:
+    """The verdict with the rank whose contributions arrive wrong, where a second look (``locate``) found just some."""
+    seen = [set((one.result or {}).get("facts", {}).get("suspects", ())) for one in record.ranks]
+    suspects = set.intersection(*seen) if seen else set()
+    if not suspects or len(suspects) == len(record.ranks):
+        return found
+    ranks = tuple(replace(one, named=one.rank in suspects) for one in found.ranks)
+    owners = ranks_text([one for one in record.ranks if one.rank in suspects])
+    words = f"what {owners} contributes arrives wrong at every rank; {found.message}"
+    return replace(found, ranks=ranks, layer="device", message=words[:600])
+
+
+def _result(
+    record: ModeRecord, state: State, words: str, layer: Layer = "", named: Sequence[int] = (), step: int | None = None
+) -> ModeResult:
+    errors: dict[str, float] = {}
+    tolerances: dict[str, float] = {}
+    facts: dict[str, Any] = {}
+    for one in record.ranks:
+        found = one.result or {}
+        limits = found.get("tolerances", {})
+        for name, error in found.get("errors", {}).items():
+            if name not in errors or closeness(error, limits[name]) > closeness(errors[name], tolerances[name]):
+                errors[name], tolerances[name] = error, limits[name]
+        facts.update(found.get("facts", {}) if one.rank == 0 else {})
+    shown = tuple(
+        RankResult(one.rank, _rank_state(one, state), _rank_words(one)[:300], one.gpu, one.rank in named)
+        for one in record.ranks
+    )
+    return ModeResult(
+        record.mode, state, record.wall_s, " ".join(words.split())[:600], errors, tolerances, layer, step, shown, facts
+    )
+
+
+def _rank_state(one: RankRecord, whole: State) -> State:
+    state = state_of(one)
+    return whole if whole == "not-applicable" and state == "crashed" else state
+
+
+def _rank_words(one: RankRecord) -> str:
+    if one.result is None and one.ended:
+        return f"ended by signal {one.exit_signal}" if one.exit_signal else f"ended with status {one.exit_status}"
+    if one.result is None:
+        return "no answer" + (f"; was in {innermost_frames(one.stack)}" if innermost_frames(one.stack) else "")
+    fault = next(iter(one.result.get("faults", ())), None)
+    return f"{fault['name']}: {fault['words']}" if fault else said(one)

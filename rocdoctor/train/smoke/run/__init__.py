@@ -1,0 +1,1 @@
+"""Running modes on ranks: requests, pools of processes, launchers, and their end."""

@@ -1,0 +1,30 @@
+"""The answer to ``smoke SET ...`` on this machine."""
+
+from __future__ import annotations
+
+import os
+
+from rocdoctor.host.base import Answer, normalise
+from rocdoctor.host.live.interpreter import interpreter_of_root
+from rocdoctor.host.live.live_host import LiveHost
+from rocdoctor.host.live.programs import find_interpreter, interpreter_environment
+from rocdoctor.train.smoke.results import to_text
+from rocdoctor.train.smoke.run.pool import PoolError
+from rocdoctor.train.smoke.run.rank_sets import PlanError
+from rocdoctor.train.smoke.run.request import Aside, perform, request_of
+
+
+def run_smoke(host: LiveHost, question: str) -> Answer:
+    """Run smoke tests in this thread; ``host.aside`` is their ``Aside`` or None."""
+    interpreter, why = interpreter_of_root(host.python, host.trust_python)
+    if interpreter is None:
+        return Answer(question, "failed" if find_interpreter(host.python) else "absent", note=why)
+    aside = host.aside if isinstance(host.aside, Aside) else None
+    try:
+        surroundings = None if host.trust_python else interpreter_environment(os.environ)
+        runs = perform(request_of(question), interpreter, host.told, aside, surroundings)
+    except PoolError as problem:
+        return Answer(question, "failed", note=f"{interpreter}: {problem}; name another interpreter with --python")
+    except (PlanError, ValueError) as problem:
+        return Answer(question, "failed", note=str(problem))
+    return Answer(question, "ok", normalise(to_text(runs).encode()), 0)

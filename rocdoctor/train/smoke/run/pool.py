@@ -1,0 +1,307 @@
+"""The runner's side of a pool: starts the server in the interpreter under test, owns deadlines, leaves nothing behind.
+
+All processes of a pool carry a mark in their environment; whatever still carries it at the end is ended, also what has
+left its process group or lost its parent. A thread that starts a pool must outlive it: the kernel ends the server when
+that thread ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rocdoctor.host.live.trust import private_folder
+from rocdoctor.train.smoke.judge.late_rank import EVERY_S, FIRST_LOOK_S, Lateness
+from rocdoctor.train.smoke.run.processes import alone, environment, innermost, process_state, pss_bytes, sweep, tail
+from rocdoctor.train.smoke.worker import board
+
+WORKER = Path(__file__).parents[1] / "worker"
+START_LIMIT_S = 120.0
+# How long the other ranks may still take once one has failed: most notice within 10 ms, the others wait in vain.
+_AFTER_FAILURE_S = 1.0
+_STACK_S = 0.15
+
+
+class PoolError(Exception):
+    """The interpreter under test cannot run smoke tests; the message says why."""
+
+    def __init__(self, message: str, missing_torch: bool = False) -> None:
+        super().__init__(message)
+        self.missing_torch = missing_torch
+
+
+@dataclass(slots=True)
+class RankRecord:
+    """What is known of one rank after a mode.
+
+    ``result``: its own record, None when it gave none; ``exit_status``, ``exit_signal``, ``ended_at``: how and when it
+    ended by itself; ``silent``: it was still there without an answer when the runner stopped waiting, and then
+    ``process_state`` is the kernel's letter (T stopped, D uninterruptible) and ``stack`` what it was running.
+    """
+
+    rank: int
+    gpu: str | None = None
+    result: dict[str, Any] | None = None
+    at: float = 0.0
+    exit_status: int | None = None
+    exit_signal: int | None = None
+    ended_at: float = 0.0
+    silent: bool = False
+    process_state: str = ""
+    stack: str = ""
+    log: str = ""
+    note: dict[str, Any] = field(default_factory=dict)
+    node: int | None = None  # where it runs, None on one node alone
+    late_s: float = 0.0  # how long it kept the others waiting, idle in late_in
+    late_in: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """It ended by itself."""
+        return self.exit_status is not None or self.exit_signal is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ModeRecord:
+    """One mode on all ranks. ``late``: the deadline passed. ``server``: what became of the process that starts them."""
+
+    mode: str
+    wall_s: float
+    ranks: tuple[RankRecord, ...]
+    late: bool = False
+    server: str = ""
+
+
+class Pool:
+    """One server process and at most one set of ranks at a time."""
+
+    def __init__(self, interpreter: str, surroundings: Mapping[str, str] | None = None) -> None:
+        self._folder = Path(private_folder("rocdoctor-smoke-"))
+        self.mark = secrets.token_hex(8)
+        self._buffer = b""
+        self._there = True
+        self._generation = 0
+        self._ranks: dict[int, RankRecord] = {}
+        self._pids: dict[int, int] = {}
+        self._place = self._folder
+        self._plan: dict[str, Any] = {}
+        self.peak_memory_bytes: int | None = None
+        self.interpreter = interpreter
+        self.surroundings = os.environ if surroundings is None else surroundings
+        with open(self._folder / "server.log", "wb") as log:
+            self._server = subprocess.Popen(
+                [interpreter, str(WORKER), "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+                cwd=self._folder, start_new_session=True, bufsize=0,
+                env=alone(environment(self.surroundings, self.mark)),
+            )  # fmt: skip
+        assert self._server.stdin is not None and self._server.stdout is not None
+        self._to, self._from = self._server.stdin.fileno(), self._server.stdout.fileno()
+        try:
+            self.hello = self._first(START_LIMIT_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _first(self, limit_s: float) -> dict[str, Any]:
+        found = self._event(time.monotonic() + limit_s)
+        if found is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._server.wait(0.2)
+            last = tail(self._folder / "server.log", 1)
+            code = self._server.poll()
+            how = f"torch was not imported within {limit_s:g} s" if code is None else f"Python ended with status {code}"
+            raise PoolError(how + (f": {last}" if last else ""))
+        if found["event"] == "no-torch":
+            raise PoolError(str(found["message"]), bool(found.get("missing")))
+        return found
+
+    def survey(self, limit_s: float = 60.0) -> dict[str, Any]:
+        """The GPUs as torch sees them: ``{"gpus": [...], "error": ""}``."""
+        self._say({"do": "survey"})
+        deadline = time.monotonic() + limit_s
+        while (found := self._event(deadline)) is not None:
+            if found["event"] == "survey":
+                return found
+        return {"gpus": [], "error": f"torch did not tell the GPUs within {limit_s:g} s"}
+
+    def start(self, world: int, backend: str, device: str, timeout_s: float, limit_s: float) -> ModeRecord:
+        """Fork the ranks and form their process group; the record tells which ranks came up. Ends an earlier set."""
+        self.stop_ranks()
+        self._generation += 1
+        self._place = self._folder / str(self._generation)
+        self._place.mkdir(mode=0o700)
+        self._plan = {
+            "do": "pool", "world": world, "backend": backend, "device": device, "folder": str(self._place),
+            "timeout_s": timeout_s,
+        }  # fmt: skip
+        self._pids = {}
+        self._ranks = {rank: RankRecord(rank) for rank in range(world)}
+        began = time.monotonic()
+        self._say(self._plan)
+        return self._wait("start", limit_s, began)
+
+    def run(
+        self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> ModeRecord:  # fmt: skip
+        """Run one mode on all ranks and wait for them, at most ``limit_s`` and the time to end them."""
+        for rank, old in self._ranks.items():
+            self._ranks[rank] = RankRecord(rank, gpu=old.gpu)
+        began = time.monotonic()  # on a busy machine the ranks may be done before we are back from the order
+        self._say({"do": "mode", "mode": mode, **({"options": dict(options)} if options else {})})
+        return self._wait(mode, limit_s, began, on_rank)
+
+    def _wait(
+        self, mode: str, limit_s: float, began: float, on_rank: Callable[[int, str], None] | None = None
+    ) -> ModeRecord:
+        deadline = until = began + limit_s
+        lateness = Lateness(self._place, self._pids)
+        looks = mode != "start" and self._plan.get("device") == "cpu"
+        next_look = began + FIRST_LOOK_S if looks else until
+        while unanswered := [rank for rank, one in self._ranks.items() if one.result is None and not one.ended]:
+            found = self._event(min(until, next_look))
+            if found is None and self._there and time.monotonic() < until:
+                lateness.look(unanswered)
+                next_look = time.monotonic() + EVERY_S
+                continue
+            if found is None:
+                break
+            one = self._take(found)
+            if one is None:
+                continue
+            if on_rank is not None:
+                on_rank(one.rank, str((one.result or {}).get("state", "crashed")))
+            if one.ended or (one.result or {}).get("state") == "crashed":
+                until = min(until, time.monotonic() + _AFTER_FAILURE_S)
+        wall_s = time.monotonic() - began
+        server = self._look_at_server()
+        self._look_at_silent()
+        self._measure()
+        for rank, one in self._ranks.items():
+            one.note = board.read(str(self._place / "board"), rank)
+            one.late_s, one.late_in = lateness.seconds.get(rank, 0.0), lateness.places.get(rank, "")
+            if one.ended or one.silent:
+                one.log = tail(self._place / f"rank{rank}.log", 12)
+        return ModeRecord(mode, wall_s, tuple(self._ranks.values()), time.monotonic() >= deadline, server)
+
+    def _take(self, found: dict[str, Any]) -> RankRecord | None:
+        if found["event"] == "forked":
+            self._pids = {int(rank): int(pid) for rank, pid in found["pids"].items()}
+        one = self._ranks.get(found.get("rank", -1))
+        if one is None:
+            return None
+        if found["event"] == "ready":
+            one.gpu, one.result, one.at = found["gpu"], {"state": "pass"}, found["at"]
+        elif found["event"] in ("result", "not-ready"):
+            one.result, one.at = found, found["at"]
+        elif found["event"] == "exit":
+            one.exit_status, one.exit_signal, one.ended_at = found.get("status"), found.get("signal"), found["at"]
+        return one
+
+    def _look_at_server(self) -> str:
+        """What has become of the server, without which no rank hears or tells anything; "" where it is well."""
+        if not self._there:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._server.wait(0.2)
+        code = self._server.poll()
+        if code is not None:
+            return f"was ended by signal {-code}" if code < 0 else f"ended with status {code}"
+        if process_state(self._server.pid) in ("T", "t"):
+            return "is stopped (a signal or a debugger)"
+        return ""
+
+    def _look_at_silent(self) -> None:
+        """Ask ranks that gave no answer what they are doing: the kernel's state, and their Python stack."""
+        silent = [one for one in self._ranks.values() if one.result is None and not one.ended]
+        offsets: dict[int, int] = {}
+        for one in silent:
+            one.silent = True
+            with contextlib.suppress(OSError):
+                offsets[one.rank] = (self._place / f"rank{one.rank}.stack").stat().st_size
+            one.process_state = process_state(self._pids.get(one.rank, 0))
+            with contextlib.suppress(OSError, KeyError):
+                os.kill(self._pids[one.rank], signal.SIGUSR2)
+        if silent:
+            time.sleep(_STACK_S)
+        for one in silent:
+            one.stack = innermost(self._place / f"rank{one.rank}.stack", offsets.get(one.rank, 0))
+
+    def _measure(self) -> None:
+        """Memory of all ranks together, shared pages counted once (proportional set size)."""
+        total = sum(filter(None, (pss_bytes(pid) for pid in self._pids.values())))
+        if total:
+            self.peak_memory_bytes = max(self.peak_memory_bytes or 0, total)
+
+    @property
+    def whole(self) -> bool:
+        """All ranks are there and answered the last mode; otherwise the pool must be started again."""
+        return bool(self._ranks) and all(
+            one.result is not None and not one.ended and one.result.get("state") != "crashed"
+            for one in self._ranks.values()
+        )
+
+    def stop_ranks(self) -> None:
+        """End the ranks of this pool and wait until the server has seen it."""
+        waiting = {rank for rank, one in self._ranks.items() if not one.ended and rank in self._pids}
+        for rank in waiting:
+            with contextlib.suppress(OSError):
+                os.kill(self._pids[rank], signal.SIGKILL)
+        deadline = time.monotonic() + 2.0
+        while waiting and (found := self._event(deadline)) is not None:
+            if found["event"] == "exit":
+                waiting.discard(found["rank"])
+        sweep(self.mark, keep=self._server.pid)
+        self._ranks, self._pids = {}, {}
+
+    def close(self) -> None:
+        """End everything of this pool and remove its folder."""
+        with contextlib.suppress(OSError):
+            os.close(self._to) if self._server.stdin is None else self._server.stdin.close()
+        sweep(self.mark, keep=self._server.pid)
+        with contextlib.suppress(OSError):
+            self._server.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._server.wait(2.0)
+        if self._server.stdout is not None:
+            self._server.stdout.close()
+        sweep(self.mark)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _say(self, order: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._to, (json.dumps(order) + "\n").encode())
+
+    def _event(self, deadline: float) -> dict[str, Any] | None:
+        """The next event; None when the deadline passed or the server is gone."""
+        while b"\n" not in self._buffer:
+            rest = deadline - time.monotonic()
+            if rest <= 0 or not select.select([self._from], [], [], rest)[0]:
+                return None
+            data = os.read(self._from, 65536)
+            if not data:
+                self._there = False
+                return None
+            self._buffer += data
+        line, self._buffer = self._buffer.split(b"\n", 1)
+        try:
+            found = json.loads(line)
+        except ValueError:
+            return {"event": "noise"}
+        return found if isinstance(found, dict) and "event" in found else {"event": "noise"}

@@ -1,0 +1,124 @@
+"""One smoke run on this machine, as the question ``smoke SET [NAME=VALUE ...]`` asks for it.
+
+The question is the key under which the results are recorded: ``smoke quick world=4 backend=gloo``. Names: ``world``,
+``backend``, ``device``, ``deadline`` (seconds, of one mode), ``modes`` (separated by commas), ``figures`` (``yes``: how
+fast this machine is, too) and ``soak`` (minutes of sustained load); SET is quick, full or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from threading import Event
+
+from rocdoctor.train.smoke.results import SmokeRun
+from rocdoctor.train.smoke.run.pool import Pool
+from rocdoctor.train.smoke.run.rank_sets import plan
+from rocdoctor.train.smoke.run.runner import modes_named, run_modes
+
+Told = Callable[[str, str, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for; None and empty mean that the machine decides."""
+
+    full: bool = False
+    modes: tuple[str, ...] = ()
+    world: int | None = None
+    backend: str = "auto"
+    device: str = "auto"
+    deadline_s: float | None = None
+    figures: bool = False
+    soak_minutes: float = 0.0
+    no_modes: bool = False
+
+    def question(self) -> str:
+        """The question that asks for it."""
+        words = ["smoke", "none" if self.no_modes else "full" if self.full else "quick"]
+        words += [f"modes={','.join(self.modes)}"] if self.modes else []
+        words += [f"world={self.world}"] if self.world is not None else []
+        words += [f"backend={self.backend}"] if self.backend != "auto" else []
+        words += [f"device={self.device}"] if self.device != "auto" else []
+        words += [f"deadline={self.deadline_s:g}"] if self.deadline_s is not None else []
+        words += ["figures=yes"] if self.figures else []
+        words += [f"soak={self.soak_minutes:g}"] if self.soak_minutes else []
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """What belongs to one run and not to its question: a file for a trace (empty: none), and a way to end it early."""
+
+    trace: str = ""
+    stop: Event = field(default_factory=Event)
+
+
+def request_of(question: str) -> Request:
+    """The request of a question.
+
+    Raises:
+        ValueError: it is none.
+    """
+    verb, chosen, *rest = question.split(" ")
+    values = dict(word.split("=", 1) for word in rest)
+    if verb != "smoke" or chosen not in ("quick", "full", "none") or set(values) - _NAMES:
+        raise ValueError(f"no smoke question: {question}")
+    return Request(
+        chosen == "full", tuple(filter(None, values.get("modes", "").split(","))),
+        int(values["world"]) if "world" in values else None, values.get("backend", "auto"),
+        values.get("device", "auto"), float(values["deadline"]) if "deadline" in values else None,
+        values.get("figures") == "yes", float(values.get("soak", 0)), chosen == "none",
+    )  # fmt: skip
+
+
+_NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures", "soak"))
+
+
+def perform(
+    request: Request,
+    interpreter: str,
+    told: Told | None = None,
+    aside: Aside | None = None,
+    surroundings: Mapping[str, str] | None = None,
+) -> list[SmokeRun]:
+    """Run it; ``surroundings`` is the environment under test where it is not ours.
+
+    Raises:
+        PoolError: the interpreter cannot run smoke tests.
+        PlanError: this machine cannot do what was asked for.
+    """
+    aside = aside or Aside()
+    modes = () if request.no_modes else modes_named(request.modes, request.full)
+    with Pool(interpreter, surroundings) as pool:
+        gpus: list[dict[str, object]] = []
+        notes: tuple[str, ...] = ()
+        if request.device != "cpu" and (pool.hello.get("hip") or pool.hello.get("cuda")):
+            seen = pool.survey()
+            gpus = seen["gpus"]
+            if seen.get("error"):
+                notes = (f"torch cannot use a GPU: {seen['error']}",)
+        settings = plan(pool.hello, gpus, request.world, request.backend, request.device, request.deadline_s)
+        runs = [run_modes(pool, one, modes, told, notes) for one in settings] if modes else []
+        if request.figures or request.soak_minutes:
+            from rocdoctor.train.smoke.figures import measure as figures
+
+            setting = figures.setting_for(settings, gpus)
+            wanted = figures.Wanted(request.figures, request.soak_minutes, aside.trace)
+            measured = figures.measure(pool, setting, gpus, wanted, told, aside.stop)
+            runs = _joined(runs, measured, notes)
+        return runs
+
+
+def _joined(runs: list[SmokeRun], measured: SmokeRun, notes: tuple[str, ...]) -> list[SmokeRun]:
+    """Figures stand in the run of the same ranks; by themselves where the modes had others, or there were none."""
+    first = runs[0] if runs else None
+    if first is None:
+        return [replace(measured, notes=(*notes, *measured.notes))]
+    if (first.world, first.backend, first.device) != (measured.world, measured.backend, measured.device):
+        return [*runs, measured]
+    joined = replace(
+        first, wall_s=first.wall_s + measured.wall_s, modes=(*first.modes, *measured.modes),
+        notes=(*first.notes, *measured.notes), figures=measured.figures,
+    )  # fmt: skip
+    return [joined, *runs[1:]]

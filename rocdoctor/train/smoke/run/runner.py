@@ -1,0 +1,129 @@
+"""Runs modes on pools of ranks in the interpreter under test and judges what they leave behind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from rocdoctor.train.smoke.judge.verdicts import judge, located
+from rocdoctor.train.smoke.results import ModeResult, RankResult, SmokeRun
+from rocdoctor.train.smoke.run.launch import Place, launch
+from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
+from rocdoctor.train.smoke.worker import locate
+from rocdoctor.train.smoke.worker.mode import Mode, all_modes
+
+CPU_LIMIT_S, GPU_LIMIT_S = 30.0, 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One set of ranks: how many, on which back end, on ``cpu`` or ``cuda``, and the deadline of a mode in seconds."""
+
+    world: int
+    backend: str
+    device: str
+    limit_s: float = CPU_LIMIT_S
+    untested: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Ranks(Protocol):
+    """Ranks that run modes: a pool on one machine, or a team of nodes."""
+
+    hello: dict[str, Any]
+    peak_memory_bytes: int | None
+
+    def start(self, world: int, backend: str, device: str, timeout_s: float, limit_s: float) -> ModeRecord:
+        """Start them anew."""
+        ...
+
+    def run(self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None) -> ModeRecord:
+        """Run one mode on all."""
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether all can run another one."""
+        ...
+
+    def stop_ranks(self) -> None:
+        """End them."""
+        ...
+
+
+Told = Callable[[str, str, int, str], None]  # what ("mode", "rank", "done"), mode, rank, state
+
+
+def modes_named(names: Iterable[str], full: bool) -> tuple[Mode, ...]:
+    """The modes to run: those named, else the quick or the full set."""
+    known = all_modes()
+    wanted = set(names)
+    return tuple(mode for mode in known if (mode.name in wanted if wanted else full or not mode.full))
+
+
+def run_modes(
+    pool: Ranks, setting: Setting, modes: Sequence[Mode], told: Told | None = None, notes: tuple[str, ...] = ()
+) -> SmokeRun:
+    """Run the modes one after another on one set of ranks; the set is made anew after a loss."""
+    began = time.monotonic()
+    tell = told or _nobody
+    results: list[ModeResult] = []
+    up = False
+    for mode in modes:
+        tell("mode", mode.name, -1, "")
+        found = _not_applicable(mode, setting)
+        if found is None and mode.launch is not None:
+            pool.stop_ranks()  # they would take memory and time from the others
+            up = False
+            found = _launched(mode, pool, setting, partial(_tell_rank, tell, mode.name))
+        if found is None and not up:
+            start = judge(
+                pool.start(setting.world, setting.backend, setting.device, setting.limit_s / 2, setting.limit_s)
+            )
+            up = start.state == "pass"
+            if not up:
+                results.append(start)
+                tell("done", start.mode, -1, start.state)
+                break
+        if found is None:
+            found = judge(pool.run(mode.name, setting.limit_s * mode.slow, partial(_tell_rank, tell, mode.name)))
+            up = pool.whole
+            if found.state == "fail" and up and len(found.named) == setting.world > 1:
+                found = located(found, pool.run(locate.NAME, setting.limit_s))
+                up = pool.whole
+        results.append(found)
+        tell("done", mode.name, -1, found.state)
+    pool.stop_ranks()
+    return SmokeRun(
+        setting.world, setting.backend, setting.device, pool.hello["torch"], time.monotonic() - began, tuple(results),
+        setting.untested, (*notes, *setting.notes), pool.peak_memory_bytes,
+    )  # fmt: skip
+
+
+def _launched(mode: Mode, pool: Ranks, setting: Setting, tell: Callable[[int, str], None]) -> ModeResult:
+    if not isinstance(pool, Pool):
+        words = "its launcher starts all ranks on one machine; run it on each node by itself"
+        ranks = tuple(RankResult(rank, "not-applicable") for rank in range(setting.world))
+        return ModeResult(mode.name, "not-applicable", 0.0, words, ranks=ranks)
+    limit_s = setting.limit_s * mode.slow
+    place = Place(pool.interpreter, pool.surroundings, setting.world, setting.backend, setting.device, limit_s)
+    return launch(mode, place, tell)
+
+
+def _tell_rank(tell: Told, mode: str, rank: int, state: str) -> None:
+    tell("rank", mode, rank, state)
+
+
+def _nobody(what: str, mode: str, rank: int, state: str) -> None:
+    """Nobody wants to know how far it is."""
+
+
+def _not_applicable(mode: Mode, setting: Setting) -> ModeResult | None:
+    if setting.world >= mode.min_world:
+        return None
+    words = f"needs {mode.min_world} ranks or more"
+    ranks = tuple(RankResult(rank, "not-applicable") for rank in range(setting.world))
+    return ModeResult(mode.name, "not-applicable", 0.0, words, ranks=ranks)

@@ -1,0 +1,106 @@
+"""What the bundle screen shows and writes, without Textual: the bundle of ``rocdoctor bundle``, row by row."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rocdoctor.cli.commands.bundle import Bundle, bundle_of, recorder_of, write_bundle
+from rocdoctor.host.base import Answer, Host
+from rocdoctor.host.evidence.capture import pack
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.printable import clean, one_line
+
+REPORT = "(the report for people, at the top of the file)"
+# Of longer answers the beginning is shown; the file holds all of it.
+MOST_SHOWN = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry of the bundle: the question (or ``REPORT``), bytes of the answer, its state in words."""
+
+    question: str
+    size_bytes: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A bundle that is not written yet, as rows: the report first, then the questions in the order asked.
+
+    ``states`` counts questions; sizes in bytes, of the text and of the packed file.
+    """
+
+    made: Bundle
+    rows: tuple[Row, ...]
+    keys: tuple[str, ...]
+    states: Mapping[str, int]
+    size_bytes: int
+    packed_bytes: int
+
+
+def gather(host: Host, machine: Machine | None) -> Contents:
+    """What a bundle of this host holds now. Slow: for a thread. Raises UsageError where it is too much.
+
+    ``machine`` is what was collected from the host, if it was. Whatever the screens were started with, it is masked.
+    """
+    recorder = recorder_of(host)
+    if recorder is not host or machine is None:
+        from rocdoctor.collect import collect
+
+        machine = collect(recorder)
+    return contents_of(bundle_of(recorder, machine, host.kind))
+
+
+def contents_of(made: Bundle) -> Contents:
+    """A bundle as rows."""
+    rows = [Row(REPORT, len(made.summary.encode()), "")]
+    rows += [Row(one_line(one.question), len(one.data), state(one)) for one in made.answers]
+    states = Counter(_group(row.state) for row in rows[1:])
+    data = made.content
+    return Contents(
+        made, tuple(rows), tuple(f"{row.question} {row.state}".lower() for row in rows),
+        dict(states.most_common()), len(data.encode()), len(pack(data)),
+    )  # fmt: skip
+
+
+def state(answer: Answer) -> str:
+    """How a question was answered, in a word or two."""
+    if answer.ok:
+        words = f"exit {answer.exit_code}" if answer.exit_code else "answered"
+        return words + (", cut" if answer.truncated else "")
+    return {"timeout": "timed out", "not-asked": "not asked"}.get(answer.status, answer.status)
+
+
+def _group(words: str) -> str:
+    return "with an exit status" if words.startswith("exit ") else words.removesuffix(", cut")
+
+
+def search(contents: Contents, words: str) -> list[int]:
+    """The rows whose question or state holds all the words."""
+    wanted = words.lower().split()
+    return [index for index, key in enumerate(contents.keys) if all(word in key for word in wanted)]
+
+
+def text_of(contents: Contents, index: int) -> str:
+    """What stands in the file at a row, as text to show."""
+    if index == 0:
+        return clean(contents.made.summary)
+    answer = contents.made.answers[index - 1]
+    if not answer.data:
+        return f"({one_line(answer.note) or 'no text: ' + state(answer)})"
+    if b"\0" in answer.data[:4096]:
+        return f"({len(answer.data)} bytes that are no text)"
+    text = clean(answer.data[:MOST_SHOWN].decode("utf-8", errors="replace"))
+    rest = len(answer.data) - MOST_SHOWN
+    return text + (f"\n... and {rest} bytes more, which the file holds too" if rest > 0 else "")
+
+
+def store(contents: Contents, path: str, gzip: bool) -> tuple[Path, int, bool]:
+    """(absolute path, bytes, packed) of the new file; raises UsageError."""
+    written, size, packed = write_bundle(contents.made.content, os.path.expanduser(path), gzip)
+    return Path(os.path.abspath(written)), size, packed

@@ -1,0 +1,43 @@
+"""The bundle, drawn: what it holds in a few lines, and one line for each question."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from rocdoctor.model.printable import one_line
+from rocdoctor.model.units import binary_size
+from rocdoctor.tui.bundle.contents import Contents, Row
+from rocdoctor.tui.style import STATE_STYLE
+
+_STYLES = {"answered": STATE_STYLE["pass"], "denied": STATE_STYLE["unknown"], "timed out": STATE_STYLE["fail"],
+           "failed": STATE_STYLE["fail"], "absent": STATE_STYLE["not-applicable"]}  # fmt: skip
+_SIZE, _STATE = 10, 13
+
+
+def head(contents: Contents, packs: bool, written: str) -> Text:
+    """How much it holds, what was masked, and where it was written."""
+    text = Text()
+    count = len(contents.rows) - 1
+    text.append(f"{count} questions with their answers", style="bold")
+    states = ", ".join(f"{number} {words}" for words, number in contents.states.items())
+    text.append(f" ({states})" if states else "")
+    size = f"\nThe file: {binary_size(contents.size_bytes)} of text"
+    if packs:
+        size += f", written packed (gzip): {binary_size(contents.packed_bytes)}"
+    else:
+        size += f" ({binary_size(contents.packed_bytes)} if packed: g)"
+    text.append(size + ". Nothing is sent anywhere.")
+    text.append(f"\n{contents.made.said}")
+    if written:
+        text.append(f"\n{one_line(written)}", style="bold")
+    return text
+
+
+def row(one: Row, width: int, here: bool) -> Text:
+    """One question: a mark where the cursor is, the question, its size, its state."""
+    room = max(10, width - _SIZE - _STATE - 4)
+    name = Text(("> " if here else "  ") + one.question)
+    name.truncate(room, overflow="ellipsis", pad=True)
+    name.append(f"{binary_size(one.size_bytes):>{_SIZE}}  ")
+    name.append(one.state, style=_STYLES.get(one.state, ""))
+    return name

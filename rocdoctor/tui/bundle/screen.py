@@ -1,0 +1,261 @@
+"""The evidence as a file that is safe to post: what will be in it, what was masked, where it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input, Static
+
+from rocdoctor.host.base import Host
+from rocdoctor.model.printable import one_line
+from rocdoctor.model.units import binary_size
+from rocdoctor.tui.background import Background
+from rocdoctor.tui.draw.lines import cut
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.page import Page
+from rocdoctor.tui.widgets.ask import Ask
+from rocdoctor.tui.widgets.rows import Lines, Rows
+
+if TYPE_CHECKING:
+    from rocdoctor.model.finding import Diagnosis
+    from rocdoctor.tui.bundle.contents import Contents
+
+_NOTE = "Give a new file or a folder. Only you can read it; nothing is overwritten. Read it before you post it."
+
+
+class BundlePage(Page):
+    """Every question with its answer, to look through, and one key to write them."""
+
+    AREA = "bundle"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the answer stands beside the questions
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "read", "Read", tooltip="read the answer, as it will stand in the file"),
+        Binding("w", "write", "Write", tooltip="write the file; asks where"),
+        Binding("slash", "search", "Search", key_display="/", tooltip="search the questions"),
+        Binding("g", "pack", "Pack", tooltip="write it packed (gzip), or as text"),
+        Binding("c", "copy", "Copy path", show=False, tooltip="the path of the written file, to the clipboard"),
+        Binding("escape", "back", "Back", show=False),
+    ]
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("c", "copy the path of the written file"),
+        ("escape", "from the answer to the questions, then to the overview"),
+    )
+    CSS = """
+    BundlePage #head { height: auto; max-height: 9; padding: 0 1; }
+    BundlePage #search-line { height: 1; }
+    BundlePage #search-label { width: 9; padding: 0 1; }
+    BundlePage Input { height: 1; border: none; width: 1fr; background: $boost; padding: 0; }
+    BundlePage #hits { width: auto; padding: 0 1; }
+    BundlePage #view, BundlePage #questions { width: 1fr; }
+    BundlePage #view-title { height: 1; background: $panel; padding: 0 1; }
+    BundlePage #answer { padding: 0 1; height: 1fr; }
+    BundlePage.wide #view { border-left: solid $panel; }
+    """
+    AUTO_FOCUS = "#questions"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._work: Background[Contents] | None = None
+        self._contents: Contents | None = None
+        self._of: tuple[Host, Diagnosis | None] | None = None
+        self._hits: list[int] = []
+        self._path: Path | None = None
+        self._written = ""
+        self._packs = False
+        self.reading = False
+
+    def body(self) -> ComposeResult:
+        """What it holds; the questions; an answer."""
+        yield Static("", id="head", markup=False)
+        with Horizontal(id="search-line"):
+            yield Static("search", id="search-label")
+            yield Input(id="search", placeholder="key /")
+            yield Static("", id="hits")
+        with Horizontal():
+            yield Rows(id="questions")
+            with Vertical(id="view"):
+                yield Static("", id="view-title", markup=False)
+                yield Lines(id="answer")
+
+    def show(self, look: Look) -> None:
+        """Put the bundle together once all has been answered."""
+        host = self.rocdoctor.host
+        if self._of is not None and self._of[0] is not host:
+            self._forget()
+        if look.busy:
+            if self._contents is None:
+                self._say("Waiting until all questions are answered; then this screen shows what a bundle holds.")
+            return
+        if self._of == (host, look.diagnosis):
+            return
+        self._of = (host, look.diagnosis)
+        if self._work is not None:
+            self._work.cancel()
+        machine = look.diagnosis.machine if look.diagnosis is not None else None
+
+        def work(task: Background[Contents]) -> Contents:
+            from rocdoctor.tui.bundle.contents import gather
+
+            return gather(host, machine)
+
+        if self._contents is None:
+            self._say("Putting the bundle together: masking, judging, counting ...")
+        self._work = Background(self.app, work, done=self._gathered, failed=self._failed)
+
+    def _forget(self) -> None:
+        self._contents, self._of, self._path, self._written, self._hits = None, None, None, "", []
+        self.query_one("#search", Input).value = ""
+        self.query_one("#questions", Rows).set(0, lambda index, width: Text())
+        self.query_one("#answer", Lines).put(None)
+        self._see(False)
+
+    def _say(self, words: str) -> None:
+        self.query_one("#head", Static).update(Text(words))
+
+    def _failed(self, error: Exception) -> None:
+        self._say(f"No bundle can be made: {one_line(str(error)) or type(error).__name__}")
+
+    def _gathered(self, contents: Contents) -> None:
+        self._contents = contents
+        self._draw_head()
+        self._find(self.query_one("#questions", Rows).cursor)
+
+    def _draw_head(self) -> None:
+        if self._contents is not None:
+            from rocdoctor.tui.bundle.drawing import head
+
+            self.query_one("#head", Static).update(head(self._contents, self._packs, self._written))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the questions that the words are in."""
+        self._find(0)
+
+    def _find(self, cursor: int) -> None:
+        contents = self._contents
+        if contents is None:
+            return
+        from rocdoctor.tui.bundle.contents import search
+        from rocdoctor.tui.bundle.drawing import row
+
+        self._hits = hits = search(contents, self.query_one("#search", Input).value)
+        rows = self.query_one("#questions", Rows)
+        rows.set(len(hits), lambda index, width: row(contents.rows[hits[index]], width, index == rows.cursor), cursor)
+        self.query_one("#hits", Static).update(f"{len(hits)} of {len(contents.rows)}")
+        self._draw_answer()
+
+    def on_input_submitted(self) -> None:
+        """From the words to the questions."""
+        self.query_one("#questions").focus()
+
+    def on_rows_moved(self, event: Rows.Moved) -> None:
+        """Show the answer beside the question."""
+        if event.rows.id == "questions":
+            self._draw_answer()
+
+    def on_rows_chosen(self) -> None:
+        """A click reads."""
+        self.action_read()
+
+    def _draw_answer(self) -> None:
+        answer, index = self.query_one("#answer", Lines), self.query_one("#questions", Rows).cursor
+        if self._contents is None or not self.query_one("#view").display:
+            return
+        if index >= len(self._hits):
+            answer.put(None)
+            self.query_one("#view-title", Static).update("no question holds these words")
+            return
+        from rocdoctor.tui.bundle.contents import text_of
+
+        row = self._contents.rows[self._hits[index]]
+        back = "" if self.has_class("wide") else "Escape: back to the list  "
+        title = back + " ".join(filter(None, (row.question, f"({binary_size(row.size_bytes)})", row.state)))
+        self.query_one("#view-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
+        answer.put(partial(cut, text_of(self._contents, self._hits[index])))
+
+    def adapt(self) -> None:
+        """Both beside each other where there is room."""
+        super().adapt()
+        self._see(self.reading)
+        self._draw_answer()
+
+    def _see(self, reading: bool) -> None:
+        """The answer or the questions, or both. Displays alone change: a class would style all widgets anew."""
+        self.reading = reading
+        wide = self.has_class("wide")
+        for name in ("head", "search-line", "questions"):
+            self.query_one(f"#{name}").display = wide or not reading
+        self.query_one("#view").display = wide or reading
+
+    def action_read(self) -> None:
+        """The answer in place of the list."""
+        self._see(True)
+        self.query_one("#answer").focus()
+        self._draw_answer()
+
+    def action_search(self) -> None:
+        """Type words."""
+        self._see(False)
+        self.query_one("#search").focus()
+
+    def action_back(self) -> None:
+        """One step back: from the answer, from the words, from the screen."""
+        if self.reading or isinstance(self.focused, Input):
+            self._see(False)
+            self.query_one("#questions").focus()
+        else:
+            self.app.run_worker(self.rocdoctor.action_area("overview"))
+
+    def action_pack(self) -> None:
+        """Packed or as text."""
+        self._packs = not self._packs
+        self._draw_head()
+
+    def action_copy(self) -> None:
+        """The path of the written file."""
+        if self._path is None:
+            self.notify("nothing is written yet (w writes)")
+        else:
+            self.app.copy_to_clipboard(str(self._path))
+            self.notify(f"copied: {one_line(str(self._path))}", markup=False)
+
+    def action_write(self) -> None:
+        """Ask where, and write."""
+        contents = self._contents
+        if contents is None:
+            self.notify("the bundle is not put together yet")
+            return
+        from rocdoctor.cli.commands.bundle import own_name
+
+        def answered(path: str | None) -> None:
+            if path is not None:
+                self._store(contents, path)
+
+        self.app.push_screen(Ask("write the bundle: file", own_name(), _NOTE, "Write"), answered)
+
+    def _store(self, contents: Contents, path: str) -> None:
+        packs = self._packs
+
+        def work(task: Background[tuple[Path, int, bool]]) -> tuple[Path, int, bool]:
+            from rocdoctor.tui.bundle.contents import store
+
+            return store(contents, path, packs)
+
+        def failed(error: Exception) -> None:
+            self._written = f"Not written: {one_line(str(error))}"
+            self._draw_head()
+            self.notify(self._written, severity="error", timeout=10, markup=False)
+
+        Background(self.app, work, done=self._stored, failed=failed)
+
+    def _stored(self, result: tuple[Path, int, bool]) -> None:
+        self._path, size, packed = result
+        self._written = f"Written: {self._path} ({binary_size(size)}{', packed' if packed else ''}; c copies the path)"
+        self._draw_head()
+        self.notify(self._written, markup=False)

@@ -1,0 +1,94 @@
+"""The list of findings: headings that cannot be chosen, rows that can; fast with hundreds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from rich.text import Text
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from rocdoctor.model.printable import one_line
+from rocdoctor.tui.findings.findings_list import Row, Section
+from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
+
+
+class FindingOptions(OptionList):
+    """Rows below headings. ``row`` is the one under the cursor."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    FindingOptions { border: none; padding: 0; text-wrap: nowrap; text-overflow: ellipsis; }
+    FindingOptions:focus { border: none; }
+    FindingOptions > .option-list--option-disabled { color: $foreground; text-style: bold; }
+    FindingOptions > .option-list--option-highlighted, FindingOptions:focus > .option-list--option-highlighted {
+        background: $primary-darken-3; color: $text; text-style: bold; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(id="list")
+        self._rows: dict[int, Row] = {}
+        self._shown: list[tuple[str, str]] = []
+        self._last: Row | None = None
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, in order."""
+        return list(self._rows.values())
+
+    @property
+    def row(self) -> Row | None:
+        """The chosen row."""
+        return None if self.highlighted is None else self._rows.get(self.highlighted)
+
+    def fill(self, sections: Iterable[Section]) -> None:
+        """Show these rows, and stay on the row that was chosen last where it is there (again)."""
+        self._last = before = self.row or self._last
+        prompts: list[tuple[Text, Row | None]] = []
+        for section in sections:
+            prompts.append((Text(section.heading, style="bold"), None))
+            prompts += [(row_text(row), row) for row in section.rows]
+        shown = [(text.markup, row.word if row is not None else "") for text, row in prompts]
+        self._rows = {number: row for number, (_, row) in enumerate(prompts) if row is not None}
+        if shown == self._shown:
+            return
+        place = self.scroll_offset
+        self._shown = shown
+        self.clear_options()
+        self.add_options([Option(text, disabled=row is None) for text, row in prompts])
+        wanted = self._where(before)
+        self.highlighted = wanted
+        if before is not None and wanted is not None and self._rows[wanted].key == before.key:
+            self.scroll_to(y=place.y, animate=False)
+
+    def forget(self) -> None:
+        """Begin with the first row of what is shown next."""
+        self.fill(())
+        self._last = None
+
+    def _where(self, before: Row | None) -> int | None:
+        """The same row, else one of the same check, else the first."""
+        if before is not None:
+            for same in (
+                lambda row: row.key == before.key,
+                lambda row: (row.state, row.check) == (before.state, before.check),
+            ):
+                for number, row in self._rows.items():
+                    if same(row):
+                        return number
+        return next(iter(self._rows), None)
+
+
+def row_text(row: Row) -> Text:
+    """One row: how grave, the check, the subjects, and the beginning of what it says."""
+    text = Text("  ", no_wrap=True, overflow="ellipsis")
+    text.append(f"{row.word:<7} ", style=SEVERITY_STYLE.get(row.word) or STATE_STYLE.get(row.state, ""))
+    text.append(row.check)
+    if row.where:
+        text.append(f"  {row.where}")
+    if row.follows:
+        text.append("  follows from it", style="italic")
+    said = row.finding.message if row.finding is not None else row.why
+    if said:
+        text.append(f"  {one_line(said)[:200]}", style="dim")
+    return text

@@ -1,0 +1,232 @@
+"""The list of findings: grouped by root cause in the order of the diagnosis, and filtered. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rocdoctor.judging.subjects import grouped, subject_parts
+from rocdoctor.knowledge.lookup import cause as cause_entry
+from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, State, Verdict
+from rocdoctor.model.printable import one_line
+from rocdoctor.tui.findings.machine_parts import AREAS, OTHER, area_of
+
+# What can be looked at, with the words for it; "" is all.
+STATES: tuple[tuple[str, str], ...] = (
+    ("fail", "found"), ("unknown", "unknown"), ("crashed", "crashed"), ("not-applicable", "not applicable"),
+    ("pass", "passed"), ("", "all"),
+)  # fmt: skip
+_SURE = {"certain": "", "likely": " (likely)", "possible": " (possible)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The verdicts that say the same of several subjects. ``follows`` is the cause that explains it, else empty."""
+
+    state: State
+    check: str
+    members: tuple[Verdict, ...]
+    cause: str = ""
+    follows: str = ""
+    area: str = OTHER
+
+    @property
+    def finding(self) -> Finding | None:
+        """The finding, of the first subject."""
+        return self.members[0].finding
+
+    @property
+    def why(self) -> str:
+        """The reason of a verdict that is no finding."""
+        return self.members[0].why
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What it is about."""
+        return tuple(dict.fromkeys(one.subject for one in self.members))
+
+    @property
+    def where(self) -> str:
+        """The subjects in few words; nothing for the whole machine."""
+        short, _ = subject_parts(self.subjects)
+        return "" if short == "machine" else short
+
+    @property
+    def word(self) -> str:
+        """Severity of a finding, else the state."""
+        return self.finding.severity if self.finding is not None else dict(STATES)[self.state]
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What stays the same when the machine is judged again."""
+        return (self.state, self.check, self.finding.message if self.finding is not None else self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Rows below one heading."""
+
+    heading: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which rows are shown; empty fields let everything through. ``severity`` only concerns findings."""
+
+    state: str = "fail"
+    severity: str = ""
+    area: str = ""
+    text: str = ""
+
+    def lets(self, row: Row, title: str = "") -> bool:
+        """Whether a row is shown; ``title`` is what its check's manual page says in one line."""
+        if self.state and row.state != self.state:
+            return False
+        if self.severity and row.finding is not None and row.finding.severity != self.severity:
+            return False
+        if self.area and row.area != self.area:
+            return False
+        return not self.text or _has(row, title, self.text)
+
+
+def _has(row: Row, title: str, text: str) -> bool:
+    found = row.finding
+    said = [row.check, row.where, row.word, row.why, title, *row.subjects]
+    if found is not None:
+        entry = cause_entry(found.cause)
+        said += [found.message, found.cause, entry.title if entry is not None else ""]
+        said += [found.fix.text, found.fix.command] if found.fix is not None else []
+        said += [
+            part for one in row.members if one.finding for e in one.finding.evidence for part in (e.value, e.source)
+        ]
+    whole = " ".join(said).lower()
+    return all(word in whole for word in text.lower().split())
+
+
+def sections(diagnosis: Diagnosis) -> tuple[Section, ...]:
+    """All verdicts: causes with what follows from them, other findings, notes, then what is no finding."""
+    rows = _found(diagnosis.verdicts)
+    causes = diagnosis.causes
+    parents = _parents(rows, causes)
+    result: list[Section] = []
+    for number, cause in enumerate(causes):
+        own = [row for row in rows if row.cause == cause.cause and _grave(row)]
+        own.sort(key=lambda row: row.check != cause.check)
+        explained = {row.check for row in own} & set(cause.explains) - {cause.check}
+        own = [replace(row, follows=cause.cause) if row.check in explained else row for row in own]
+        own.sort(key=lambda row: bool(row.follows))
+        below = [replace(row, follows=cause.cause) for row in rows if parents.get(row.key) == cause.cause]
+        result.append(Section(_heading(number, cause), (*own, *below)))
+    standing = {cause.cause for cause in causes}
+    others = [row for row in rows if _grave(row) and row.cause not in standing and row.key not in parents]
+    words = "other findings" if causes else "no root cause is known; begin with the first"
+    result.append(Section(words, tuple(others)))
+    graver = any(_grave(row) for row in rows)
+    result.append(
+        Section("worth knowing" if graver else "nothing to fix; worth knowing", tuple(r for r in rows if not _grave(r)))
+    )
+    for state, heading in _SILENT:
+        result.append(Section(heading, tuple(_silent(diagnosis.verdicts, state))))
+    return tuple(section for section in result if section.rows)
+
+
+_SILENT: tuple[tuple[State, str], ...] = (
+    ("crashed", "crashed: the check itself broke"), ("unknown", "unknown: not enough evidence"),
+    ("not-applicable", "not applicable: nothing to judge here"), ("pass", "passed"),
+)  # fmt: skip
+
+
+def _found(verdicts: Sequence[Verdict]) -> list[Row]:
+    """The findings as a report groups them."""
+    members: dict[tuple[str, str, str], list[Verdict]] = {}
+    for one in verdicts:
+        if one.finding is not None:
+            members.setdefault((one.check, one.finding.severity, one.finding.message), []).append(one)
+    return [
+        Row(
+            "fail",
+            name,
+            tuple(members[name, found.severity, found.message]),
+            found.cause,
+            "",
+            area_of(name, found.cause),
+        )
+        for found, name, _ in grouped(verdicts)
+    ]
+
+
+def _grave(row: Row) -> bool:
+    return row.finding is not None and row.finding.severity != "info"
+
+
+def _heading(number: int, cause: Cause) -> str:
+    entry = cause_entry(cause.cause)
+    title = entry.title if entry is not None else cause.cause
+    return f"{'do first' if number == 0 else f'cause {number + 1}'}: {title}{_SURE[cause.confidence]}"
+
+
+def _parents(rows: Sequence[Row], causes: Sequence[Cause]) -> dict[tuple[str, str, str], str]:
+    """Which cause the findings follow from whose own cause does not stand, through as many steps as it takes."""
+    standing = {cause.cause for cause in causes}
+    left = [row for row in rows if _grave(row) and row.cause not in standing]
+    parents: dict[tuple[str, str, str], str] = {}
+    for cause in causes:
+        # What the diagnosis names are findings with causes of their own; those without one follow just as well.
+        explained = set(cause.explains) | _explained(row for row in rows if row.cause == cause.cause and _grave(row))
+        more = True
+        while more:
+            reached = [row for row in left if row.key not in parents and {row.check, row.cause} & explained]
+            parents.update((row.key, cause.cause) for row in reached)
+            explained |= _explained(reached)
+            more = bool(reached)
+    return parents
+
+
+def _explained(rows: Iterable[Row]) -> set[str]:
+    return {what for row in rows for one in row.members if one.finding for what in one.finding.explains}
+
+
+def _silent(verdicts: Iterable[Verdict], state: State) -> list[Row]:
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for one in verdicts:
+        if one.state == state:
+            groups.setdefault((one.check, one_line(one.why)), []).append(one)
+    return [Row(state, name, tuple(members), area=area_of(name)) for (name, _), members in groups.items()]
+
+
+# -- filtering
+
+
+def filtered(whole: Iterable[Section], wanted: Filter, titles: Mapping[str, str]) -> tuple[Section, ...]:
+    """What is left of the sections."""
+    kept = (replace(one, rows=tuple(r for r in one.rows if wanted.lets(r, titles.get(r.check, "")))) for one in whole)
+    return tuple(one for one in kept if one.rows)
+
+
+def state_counts(whole: Iterable[Section]) -> Counter[str]:
+    """How many rows there are of each state."""
+    return Counter(row.state for one in whole for row in one.rows)
+
+
+def next_state(whole: Sequence[Section], now: str) -> str:
+    """The next state that has rows; failed ones and all can always be chosen."""
+    counts = state_counts(whole)
+    return _next([state for state, _ in STATES if state in ("", "fail") or counts[state]], now)
+
+
+def next_severity(whole: Sequence[Section], wanted: Filter) -> str:
+    """The next severity that there is among the findings, then all."""
+    there = {row.finding.severity for one in whole for row in one.rows if row.finding is not None}
+    return _next(["", *(one for one in SEVERITIES if one in there)], wanted.severity)
+
+
+def next_area(whole: Sequence[Section], wanted: Filter) -> str:
+    """The next area that has rows of the chosen state, then all."""
+    there = {row.area for one in whole for row in one.rows if not wanted.state or row.state == wanted.state}
+    return _next(["", *(one for one in (*AREAS, OTHER) if one in there)], wanted.area)
+
+
+def _next(choices: Sequence[str], now: str) -> str:
+    return choices[(choices.index(now) + 1) % len(choices)] if now in choices else choices[0]

@@ -1,0 +1,1 @@
+"""The screen of the machine and the one thing to do first."""

@@ -1,0 +1,1 @@
+"""The screen that diagnoses pasted text."""

@@ -1,0 +1,298 @@
+"""A training configuration for this machine: a form, the plan with its reasons, and the files of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, Static
+
+from rocdoctor.host.base import Host
+from rocdoctor.model.printable import one_line
+from rocdoctor.tui.background import Background
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.page import Page
+from rocdoctor.tui.recommend.drawing import plan_text
+from rocdoctor.tui.recommend.plan_files import PlanFiles
+from rocdoctor.tui.recommend.plan_form import PlanForm
+from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
+from rocdoctor.tui.widgets.flow import Flow
+from rocdoctor.tui.widgets.rows import Rows
+from rocdoctor.tui.write_files import FOLDER
+
+if TYPE_CHECKING:
+    from rocdoctor.model.facts import Machine
+    from rocdoctor.train.recommend.plan import Recommendation
+
+View = Literal["form", "plan", "files"]
+
+
+class RecommendPage(Page):
+    """Form, plan and files: below 130 columns one of them, else the form beside one of the others."""
+
+    AREA = "recommend"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the form stands beside the plan
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "plan", "Plan", tooltip="make the plan; from the plan on to its files"),
+        Binding("f", "files", "Files", tooltip="the files of the plan"),
+        Binding("w", "write", "Write", tooltip="write the files; asks for a folder"),
+        Binding("c", "copy", "Copy", tooltip="copy the command line that gives the same"),
+        Binding("slash", "search", "Search", show=False, tooltip="search the models"),
+        Binding("a", "apply", "Apply", show=False, tooltip="apply the smallest change that makes a plan fit"),
+        Binding("e", "edit", "Form", show=False, tooltip="back to the form"),
+        Binding("up", "app.focus_previous", show=False),
+        Binding("down", "app.focus_next", show=False),
+        Binding("escape", "back", "Back", show=False),
+    ]
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("tab, arrows", "from field to field; left and right change a choice"), ("/", "search the models"),
+        ("e", "back to the form"), ("a", "apply the smallest change where nothing fits"),
+        ("space", "choose a target of the files, or leave it out"),
+        ("escape", "stop the search; else one step back"),
+    )  # fmt: skip
+    CSS = """
+    RecommendPage #form-box { width: 1fr; }
+    RecommendPage PlanForm { height: 1fr; }
+    RecommendPage #state { height: auto; max-height: 5; padding: 0 1; background: $panel; }
+    RecommendPage #plan-box, RecommendPage #files-box { width: 1fr; }
+    RecommendPage #plan { height: auto; padding: 0 1; }
+    RecommendPage.wide #form-box { width: 50; border-right: solid $accent; }
+    RecommendPage.wide PlanForm { layout: vertical; }
+    RecommendPage.wide #fields { width: 100%; height: 13; }
+    RecommendPage.wide #model-box { width: 100%; height: 1fr; border-left: none; border-top: solid $panel; }
+    """
+    AUTO_FOCUS = "#models"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._host: Host | None = None
+        self._machine: Machine | None = None
+        self._work: Background[Any] | None = None
+        self._answer: Recommendation | None = None
+        self._of = Form()
+        self._outdated = False
+        self.view: View = "form"
+
+    def body(self) -> ComposeResult:
+        """All three; which are seen is a matter of classes."""
+        with Horizontal():
+            with Vertical(id="form-box"):
+                yield PlanForm()
+                yield Static("", id="state", markup=False)
+            with VerticalScroll(id="plan-box"):
+                yield Flow(id="plan")
+            yield PlanFiles(id="files-box")
+
+    @property
+    def _form(self) -> PlanForm:
+        return self.query_one(PlanForm)
+
+    @property
+    def _files(self) -> PlanFiles:
+        return self.query_one(PlanFiles)
+
+    def show(self, look: Look) -> None:
+        """Begin with a workload that fits this machine, once it has answered."""
+        host = self.rocdoctor.host
+        if self._host is not None and self._host is not host:
+            self._forget()
+        self._host = host
+        machine = look.diagnosis.machine if look.diagnosis is not None else None
+        if look.busy or machine is None:
+            if self._answer is None:
+                self._say("Waiting for the machine's answers.")
+            return
+        before, self._machine = self._machine, machine
+        if before is None:
+            self._begin(machine)
+        elif before is not machine:  # it was looked at again
+            self._outdated = True
+            self._tell_state()
+
+    def _forget(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+        self._files.forget()
+        self._machine, self._answer, self._outdated = None, None, False
+        self._see("form")
+
+    def _begin(self, machine: Machine) -> None:
+        before = self._form.form()
+
+        def work(task: Background[Any]) -> tuple[Form, Recommendation | None]:
+            task.tell(self._form.set_models, models())
+            return beginning(machine, counter(task, self._say, "looking for a workload that fits this machine"))
+
+        def done(result: tuple[Form, Recommendation | None]) -> None:
+            form, answer = result
+            if self._form.form() == before:  # else somebody has begun to fill it in
+                self._form.fill(form)
+            if answer is None:
+                self._say("Choose a model and press Enter.")
+            else:
+                self._planned(form, answer)
+
+        self._start(work, done)
+
+    def _start(self, work: Callable[[Background[Any]], Any], done: Callable[[Any], object]) -> None:
+        if self._work is not None:
+            self._work.cancel()
+        self._work = Background(self.app, work, done=done, failed=self._failed)
+
+    def _failed(self, error: Exception) -> None:
+        self._say(one_line(str(error)) or type(error).__name__)
+
+    def _say(self, words: str) -> None:
+        self.query_one("#state", Static).update(Text(words))
+
+    def on_plan_form_changed(self) -> None:
+        """What runs is no longer wanted; nothing starts before Enter."""
+        if self._work is not None and self._work.running:
+            self._work.cancel()
+        self._tell_state()
+
+    def _tell_state(self) -> None:
+        if self._answer is None:
+            self._say("Press Enter for the plan.")
+        elif self._form.form() != self._of:
+            self._say("The form has changed: Enter makes the new plan.")
+        elif self._outdated:
+            self._say("The machine was looked at again: Enter makes the plan anew.")
+        else:
+            from rocdoctor.report.plan.recommend_text import headline
+
+            self._say(headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
+
+    def on_plan_form_submitted(self) -> None:
+        """Enter in a field."""
+        self.action_plan()
+
+    def action_plan(self) -> None:
+        """Plan, or go on to what is planned already."""
+        if isinstance(self.focused, Rows) and self.focused.id == "targets":
+            self._files.action_pick()
+        elif self.view == "plan" and not self._form.has_focus_within:
+            self.action_files()
+        elif self._planned_already and not self._searching:
+            self._go("plan")
+        elif self.view != "files" or self._form.has_focus_within:
+            self._plan(self._form.form())
+
+    @property
+    def _planned_already(self) -> bool:
+        return self._answer is not None and not self._outdated and self._form.form() == self._of
+
+    @property
+    def _searching(self) -> bool:
+        return self._work is not None and self._work.running
+
+    def _plan(self, form: Form) -> None:
+        machine = self._machine
+
+        def work(task: Background[Any]) -> Recommendation:
+            return plan(form, machine, counter(task, self._say, "comparing configurations"))
+
+        def done(answer: Recommendation) -> None:
+            self._planned(form, answer)
+            self._go("plan")
+
+        self._start(work, done)
+
+    def _planned(self, form: Form, answer: Recommendation) -> None:
+        self._of, self._answer, self._outdated = form, answer, False
+        self._files.of(form, self._machine, answer)
+        source = self._source()
+        line = command(form, source) if source != "" else ""
+        change = self._change()
+        words = answer.needed[1].partition(":")[0].partition(" (")[0] if change is not None else ""
+        self.query_one("#plan", Flow).set(lambda width: plan_text(answer, width, line, words))
+        self.query_one("#plan-box").scroll_home(animate=False)
+        self._tell_state()
+
+    def _source(self) -> str | None:
+        """The name of the evidence for a command line: None for this machine, empty where no file holds it."""
+        host = self.rocdoctor.host
+        return None if host.kind == "live" else "" if host.kind == "text" else host.origin
+
+    def _change(self) -> Form | None:
+        if self._answer is None or self._answer.plan is not None or len(self._answer.needed) < 2:
+            return None
+        return changed(self._of, self._answer.needed[1])
+
+    def _go(self, view: View) -> None:
+        self._see(view)
+        self.query_one({"plan": "#plan-box", "files": "#targets", "form": "#models"}[view]).focus()
+
+    def _see(self, view: View) -> None:
+        """Show it. Displays are set one by one: a class of the page would style all its widgets anew."""
+        self.view = view
+        wide = self.has_class("wide")
+        self.query_one("#form-box").display = wide or view == "form"
+        self.query_one("#plan-box").display = view == "plan" or (wide and view == "form")
+        self._files.display = view == "files"
+
+    def adapt(self) -> None:
+        """The form beside the plan where there is room."""
+        super().adapt()
+        self._see(self.view)
+
+    def action_files(self) -> None:
+        """The files of the plan, made when they are first looked at."""
+        if self._answer is None or self._answer.plan is None:
+            self.notify("there is no plan to write files of")
+            return
+        self._go("files")
+        self._files.make()
+
+    def action_write(self) -> None:
+        """Ask for a folder, and write."""
+        self._files.write()
+
+    def action_copy(self) -> None:
+        """The command line of what is seen."""
+        source = self._source()
+        if self._answer is None or source == "":
+            self.notify("there is no command line that gives this" if self._answer else "there is no plan yet")
+            return
+        targets = self._files.targets if self.view == "files" else ()
+        line = command(self._of, source, targets, FOLDER)
+        self.app.copy_to_clipboard(line)
+        self.notify("copied: " + one_line(line), markup=False)
+
+    def action_search(self) -> None:
+        """Type words of a model's name."""
+        self.action_edit()
+        self._form.query_one("#search").focus()
+
+    def action_edit(self) -> None:
+        """The form."""
+        self._go("form")
+
+    def action_apply(self) -> None:
+        """Make the smallest change, and plan again."""
+        form = self._change()
+        if form is None:
+            self.notify("there is no change to apply")
+        else:
+            self._form.fill(form)
+            self._plan(form)
+
+    def action_back(self) -> None:
+        """One step back: stop, out of a text, from the files to the plan, to the form, from the screen."""
+        if self._work is not None and self._work.running:
+            self._work.cancel()
+            self._say("Stopped. Enter plans.")
+        elif self._files.busy:
+            self._files.stop()
+        elif isinstance(self.focused, Input):
+            self._form.query_one("#models").focus()
+        elif self.view == "files":
+            self._go("plan")
+        elif self.view == "plan" and not self.has_class("wide"):
+            self._go("form")
+        else:
+            self.app.run_worker(self.rocdoctor.action_area("overview"))

@@ -1,0 +1,242 @@
+"""The set-up plan: steps with their state, the commands of the selected one, its verification in place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.printable import one_line
+from rocdoctor.repair.setup.plan import GOALS, Goal, SetupPlan, Step
+from rocdoctor.tui.background import Background
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.page import Page
+from rocdoctor.tui.setup.step_verify import Verified, verify_step
+from rocdoctor.tui.style import STATE_STYLE
+from rocdoctor.tui.verify import Progress
+from rocdoctor.tui.widgets.flow import Flow
+
+
+class SetupPage(Page):
+    """Steps from here to a machine that trains."""
+
+    AREA = "setup"
+    ROOMY: ClassVar[Mapping[str, int]] = {"wide": 130}  # the step stands beside the list
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("g", "goal", "Goal"),
+        Binding("c", "copy", "Copy commands"),
+        Binding("v", "verify", "Verify"),
+        Binding("n", "next", "Next", show=False),
+        Binding("x", "cancel", "Cancel", show=False),
+    ]
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("g", "the next goal: PyTorch, ROCm, containers, a cluster's node"),
+        ("c", "copy the commands of the selected step"),
+        ("v", "verify the selected step here"),
+        ("x", "cancel a verification"),
+        ("n", "the step that is next"),
+    )
+    CSS = """
+    SetupPage #setup-head { height: auto; padding: 0 1; }
+    SetupPage #setup-parts { height: 1fr; layout: vertical; }
+    SetupPage #setup-list { height: 40%; border: none; border-bottom: solid $panel; }
+    SetupPage #setup-detail { height: 1fr; padding: 0 1; }
+    SetupPage.wide #setup-parts { layout: horizontal; }
+    SetupPage.wide #setup-list { width: 45%; height: 1fr; border-bottom: none; border-right: solid $panel; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.goal: Goal = "pytorch"
+        self.plan: SetupPlan | None = None
+        self._judged: Diagnosis | None = None
+        self._work: Background[SetupPlan] | None = None
+        self._verified: dict[str, Text] = {}
+        self._verifying: Background[Verified] | None = None
+        self._progress = Progress()
+
+    def body(self) -> ComposeResult:
+        """What to do next, the list, the selected step."""
+        yield Flow(id="setup-head")
+        with Container(id="setup-parts"):
+            yield OptionList(id="setup-list")
+            with VerticalScroll(id="setup-detail"):
+                yield Flow(id="setup-step")
+
+    def show(self, look: Look) -> None:
+        """Make the plan anew where the diagnosis is another one."""
+        if look.diagnosis is None:
+            self.query_one("#setup-head", Flow).set(lambda width: Text("Asking the machine ..."))
+        elif look.diagnosis is not self._judged:
+            self._verified = {}
+            self._judged = look.diagnosis
+            self._make(look.diagnosis)
+
+    def _make(self, diagnosis: Diagnosis) -> None:
+        if self._work is not None:
+            self._work.cancel()
+        goal = self.goal
+
+        def work(task: Background[SetupPlan]) -> SetupPlan:
+            from rocdoctor.repair.setup.planner import plan
+
+            return plan(diagnosis, goal)
+
+        self._work = Background(self.app, work, self._made)
+
+    def _made(self, plan: SetupPlan) -> None:
+        steps = self.query_one("#setup-list", OptionList)
+        before = self.selected.id if self.selected is not None else None
+        self.plan = plan
+        self.query_one("#setup-head", Flow).set(partial(_head, plan))
+        steps.clear_options()
+        steps.add_options([Option(_row(plan, step), id=step.id) for step in plan.steps])
+        ids = [step.id for step in plan.steps]
+        if before in ids:
+            steps.highlighted = ids.index(before)
+        else:
+            self.action_next()
+        self.call_after_refresh(steps.scroll_to_highlight)
+        self._show_step()
+
+    @property
+    def selected(self) -> Step | None:
+        """The step under the cursor."""
+        at = self.query_one("#setup-list", OptionList).highlighted
+        return self.plan.steps[at] if self.plan is not None and at is not None and at < len(self.plan.steps) else None
+
+    def on_option_list_option_highlighted(self) -> None:
+        """Show the step."""
+        self._show_step()
+
+    def _show_step(self) -> None:
+        plan, step = self.plan, self.selected
+        flow = self.query_one("#setup-step", Flow)
+        if plan is None or step is None:
+            flow.set(lambda width: Text("No step is known for this machine."))
+            return
+        flow.set(partial(_detail, plan, step, self._verified.get(step.id)))
+        self.query_one("#setup-detail", VerticalScroll).scroll_home(animate=False)
+
+    def action_goal(self) -> None:
+        """The next goal."""
+        self.goal = GOALS[(GOALS.index(self.goal) + 1) % len(GOALS)]
+        if self._judged is not None:
+            self._make(self._judged)
+
+    def action_next(self) -> None:
+        """Go to the step that is next."""
+        if self.plan is not None and self.plan.next is not None:
+            self.query_one("#setup-list", OptionList).highlighted = self.plan.steps.index(self.plan.next)
+
+    def action_verify(self) -> None:
+        """Look at the machine anew, and say how the selected step stands there."""
+        step, goal = self.selected, self.goal
+        if step is None:
+            return
+        if self._verifying is not None and self._verifying.running:
+            self.notify("a verification is running; x cancels it")
+            return
+        self._verified[step.id] = Text("Verifying: asking the machine again (x cancels) ...", style="italic")
+        self._show_step()
+        progress = self._progress = Progress()
+        fresh = self.rocdoctor.again_host
+
+        def done(found: Verified) -> None:
+            self._verified[step.id] = outcome(step, found)
+            if found.plan is not None:
+                self._made(found.plan)
+            self._show_step()
+
+        def failed(error: Exception) -> None:
+            done(Verified(problem=f"{type(error).__name__}: {error}"))
+
+        self._verifying = Background(self.app, lambda task: verify_step(step, goal, fresh, progress), done, failed)
+
+    def action_cancel(self) -> None:
+        """End the verification that runs."""
+        if self._verifying is not None and self._verifying.running:
+            self._verifying.cancel()
+            self._progress.cancel()
+            self._verified = {}
+            self._show_step()
+            self.notify("cancelled")
+
+    def action_copy(self) -> None:
+        """The commands of the selected step, to the clipboard."""
+        step = self.selected
+        if step is None or not step.actions:
+            self.notify("this step has no commands")
+            return
+        from rocdoctor.repair.setup.command_lines import typed
+
+        self.app.copy_to_clipboard("\n".join(typed(step.actions, _sudo())))
+        self.notify(f"copied the commands of: {step.title}", markup=False)
+
+
+def _sudo() -> bool:
+    return not hasattr(os, "geteuid") or os.geteuid() != 0
+
+
+def _head(plan: SetupPlan, width: int) -> Text:
+    from rocdoctor.report.diagnosis.text import wrap
+    from rocdoctor.report.setup.setup_words import GOAL_WORDS, headline
+
+    said = headline(plan)
+    text = Text("\n".join(wrap(said.text, width, "")), style="bold")
+    text.append(f"\ngoal: {GOAL_WORDS[plan.goal]} (g changes it)", style="not bold dim")
+    return text
+
+
+def _row(plan: SetupPlan, step: Step) -> Text:
+    from rocdoctor.report.setup.setup_words import number, state_words
+
+    text = Text(f"{number(plan, step):>2} ", no_wrap=True, overflow="ellipsis")
+    text.append(f"{state_words(plan, step):<8}", style=STATE_STYLE.get(step.state, ""))
+    text.append(one_line(step.title))
+    return text
+
+
+def _detail(plan: SetupPlan, step: Step, verified: Text | None, width: int) -> Text:
+    from rocdoctor.report.diagnosis.text import wrap
+    from rocdoctor.report.setup.setup_text import step_lines
+
+    text = Text()
+    if verified is not None:
+        text.append_text(verified)
+        text.append("\n\n")
+    text.append("\n".join(step_lines(plan, step, width, _sudo())))
+    for note in plan.notes:
+        text.append("\n\n" + "\n".join(wrap(f"note: {one_line(note)}", width, "", "      ")))
+    return text
+
+
+def outcome(step: Step, found: Verified) -> Text:
+    """What a verification came to, in words."""
+    from rocdoctor.report.setup.setup_words import state_words
+    from rocdoctor.tui.draw.verification import output_text
+
+    if found.problem or found.plan is None:
+        return Text(f"Could not verify: {one_line(found.problem)}", style=STATE_STYLE["unknown"])
+    if found.step is None:
+        text = Text("Done: the plan needs this step no more.", style=STATE_STYLE["done"])
+    elif found.step.state == "done":
+        text = Text("Done: the machine shows it.", style=STATE_STYLE["done"])
+    else:
+        words = f"Not done yet: {state_words(found.plan, found.step)}. {one_line(found.step.why)}"
+        text = Text(words, style=STATE_STYLE[found.step.state])
+        later = {"new-login": "at the next login", "reboot": "after a restart"}.get(step.effective)
+        if later:
+            text.append(f" It takes effect {later}, and cannot be seen before.", style="not bold")
+    if found.output is not None and step.verify is not None:
+        text.append_text(output_text(step.verify.command, found.output))
+    return text

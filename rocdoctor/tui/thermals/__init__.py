@@ -1,0 +1,1 @@
+"""The screen of temperatures, power, clocks and use."""

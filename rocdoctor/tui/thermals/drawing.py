@@ -1,0 +1,267 @@
+"""Temperatures, power, clocks and memory of GPUs as text: a line each, and all of one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from rocdoctor.collect.gpus.sensors import CpuSensors
+from rocdoctor.insight.gpus.gpu_health import Reading as Heat
+from rocdoctor.insight.gpus.gpu_health import readings
+from rocdoctor.model.evidence import Known, NotKnown, value_or
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.printable import one_line
+from rocdoctor.report.machine.summary import gpu_words
+from rocdoctor.train.smoke.figures.sampler import Reading, reading_of
+from rocdoctor.tui.thermals.gpu_values import HEAD, number, of_limit, share_of, values
+from rocdoctor.tui.thermals.live_values import Event, held_down
+from rocdoctor.tui.thermals.sparkline import bar, sparkline
+
+WIDE, VERY_WIDE = 110, 150
+_WHOLE, _TEMP = 77, 18
+_KINDS = {"heat": "heat", "outside": "outside", "power": "power cap"}
+KIND_WORDS = {
+    "heat": "heat", "outside": "a signal from outside the GPU (supply, regulator, board)",
+    "power": "a limit of power or current (normal under full load)",
+}  # fmt: skip
+_STYLES = {
+    "heat": "bold red", "outside": "bold red", "power cap": "yellow", "no answer": "bold red", "unknown": "magenta",
+    "asleep": "cyan", "too hot": "bold red",
+}  # fmt: skip
+# Columns that a block of details needs beside another, and the least lines that it has.
+_BLOCK, _LEAST_LINES = 90, 5
+# Changes below these do not fill the height of a history.
+_SPANS = {"temperature": 10.0, "power": 30.0, "clock": 300.0, "use": 20.0}
+_GIB = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNow:
+    """A GPU and what was seen of it. ``silent_s``: it has not answered for so long; ``counted``: it counts throttling.
+
+    ``series`` are the looks at it, oldest first; ``active`` what holds its clocks down, where it is watched.
+    """
+
+    gpu: Gpu
+    series: tuple[Reading, ...] = ()
+    active: tuple[Event, ...] = ()
+    silent_s: float | None = None
+    counted: bool = False
+
+
+def header(width: int, watched: bool = False) -> Text:
+    """The heads of the columns of ``row``; ``watched``: there is a history."""
+    heads = ("gpu", "hottest, °C", "power, W", "clock, MHz", "use", "mem., GiB", "slowed by")
+    text = _cells(heads, width, ("", "", ""))
+    return text.append("  temperature before") if watched and width >= VERY_WIDE else text
+
+
+def row(now: GpuNow, width: int) -> Text:
+    """One GPU in one line."""
+    gpu = now.gpu
+    hottest = _nearest(gpu)
+    power, cap = value_or(gpu.power.now_w, None), value_or(gpu.power.cap_w, None)
+    used, total = value_or(gpu.vram_used_bytes, None), value_or(gpu.vram_bytes, None)
+    clock, most = main_clock(gpu)
+    busy = value_or(gpu.busy_percent, None)
+    temp_cell = "unknown"
+    if hottest is not None:
+        degrees = of_limit(hottest.input_c, hottest.crit_c)
+        temp_cell = f"{one_line(hottest.sensor.label)[: _TEMP - 1 - len(degrees)]} {degrees}"
+    cells = (
+        str(gpu.index), temp_cell, of_limit(power, cap), of_limit(clock, most),
+        "unknown" if busy is None else f"{busy} %", of_limit(_gib(used), _gib(total)), state(now),
+    )  # fmt: skip
+    bars = (
+        bar(share_of(hottest.input_c, hottest.crit_c) if hottest is not None else None, 10),
+        bar(share_of(power, cap), 10),
+        bar(None if busy is None else busy / 100, 10),
+    )
+    text = _cells(cells, width, bars)
+    text.highlight_words(["unknown"], _STYLES["unknown"])
+    word = cells[-1]
+    if word in _STYLES:
+        text.highlight_words([word], _STYLES[word])
+    if width >= VERY_WIDE and now.series:
+        room = width - text.cell_len - 4
+        text.append("  " + sparkline([one.temp_c for one in now.series], room, _SPANS["temperature"]))
+    return text
+
+
+def state(now: GpuNow) -> str:
+    """What holds the clocks down, in a word; or why that is not known."""
+    if now.silent_s is not None:
+        return "no answer"
+    if asleep(now.gpu):
+        return "asleep"
+    kinds = {one.kind for one in now.active}
+    if not kinds and not now.series:
+        seen = reading_of(now.gpu, 0.0)
+        kinds = set(held_down(seen.limits, seen.slowed))
+    for kind, word in _KINDS.items():
+        if kind in kinds:
+            return word
+    hottest = _nearest(now.gpu)
+    if hottest is not None and hottest.margin_c is not None and hottest.margin_c <= 0:
+        return "too hot"
+    return "nothing" if now.counted or isinstance(now.gpu.throttle, Known) else "unknown"
+
+
+def asleep(gpu: Gpu) -> bool:
+    """It sleeps and was left asleep."""
+    return value_or(gpu.runtime_status, "") == "suspended"
+
+
+def detail(now: GpuNow, width: int) -> Text:
+    """All of one GPU: each value beside its limit, the history, and why something is unknown."""
+    gpu = now.gpu
+    text = Text()
+    text.append(f"{gpu.label}  ", style="bold")
+    text.append(one_line(gpu_words(gpu, ("amdgpu", "nvidia"))) + "\n")
+    if asleep(gpu):
+        text.append("It sleeps and was left asleep: a question to its driver would wake it.\n")
+        return text
+    if now.silent_s is not None:
+        text.append(f"It has not answered for {now.silent_s:.0f} s.\n", style="bold red")
+    unknown: dict[str, list[str]] = {}
+    for name, share, words in values(gpu, unknown):
+        text.append(f"{name:<{HEAD}}")
+        text.append(f"{bar(share, _bar_width(width))} ", style="cyan")
+        text.append(f"{words}\n")
+    text.append(f"{'slowed by':<{HEAD + _bar_width(width) + 1}}{_held_words(now)}\n")
+    for line in _history(now.series, width):
+        text.append(line + "\n")
+    for why, names in unknown.items():
+        text.append(f"unknown: {', '.join(names)}\n  {why}\n", style="magenta")
+    text.rstrip()
+    return text
+
+
+def details(views: Sequence[GpuNow], at: int, width: int, height: int) -> Text | Table:
+    """All of each GPU, side by side and below each other, where that fits; else of the one at ``at``."""
+    columns = max(1, width // _BLOCK)
+    one = detail(views[at], width)
+    deep = -(-len(views) // columns)
+    if len(views) == 1 or width < _BLOCK or deep * _LEAST_LINES > height:
+        return one
+    blocks = [detail(each, width // columns) for each in views]
+    lines = max(len(each.plain.splitlines()) for each in blocks) + 1
+    if deep * lines > height:
+        return one
+    for each in blocks[:-columns]:
+        each.append("\n")  # a blank line between the rows
+    grid = Table.grid(expand=True, padding=(0, 2))
+    for _ in range(columns):
+        grid.add_column(ratio=1)
+    for first in range(0, len(blocks), columns):
+        grid.add_row(*blocks[first : first + columns])
+    return grid
+
+
+def cpu_line(cpu: CpuSensors, recorded: bool) -> Text:
+    """The processors in one line."""
+    text = Text()
+    text.append("CPU  ", style="bold")
+    known: list[str] = []
+    if cpu.temp_c is not None:
+        known.append(f"{cpu.temp_c:.0f} °C (hottest sensor)")
+    if cpu.clock_mhz is not None:
+        low = cpu.slowest_mhz if cpu.slowest_mhz is not None else cpu.clock_mhz
+        known.append(f"cores at {low:.0f} to {cpu.clock_mhz:.0f} MHz")
+    if cpu.temp_c is None:
+        why = "not in this evidence" if recorded else "no sensor shows it; virtual machines have none"
+        known.append(f"temperature unknown ({why})")
+    text.append(", ".join(known))
+    return text
+
+
+def event_lines(events: Sequence[Event], names: dict[str, str]) -> Text:
+    """Events, newest first; ``names``: how a GPU is called."""
+    text = Text()
+    for one in reversed(events):
+        when = one.first if one.first == one.last else f"{one.first} to {one.last}"
+        text.append(when, style="bold")
+        text.append(f"  {one_line(names.get(one.gpu, one.gpu))}  ")
+        text.append(KIND_WORDS[one.kind], style="" if one.kind == "power" else "red")
+        often = f", began {one.times} times" if one.times > 1 else ""
+        text.append(f": {one_line(', '.join(one.reasons))}{often}{', now' if one.active else ''}\n")
+    text.rstrip()
+    return text
+
+
+def main_clock(gpu: Gpu) -> tuple[float | None, float | None]:
+    """The clock that computes, and its most, in MHz."""
+    name = next((one for one in ("sclk", "graphics") if isinstance(gpu.clocks_mhz.get(one), Known)), None)
+    if name is None:
+        return None, None
+    most = gpu.max_clocks_mhz.get(name)
+    return value_or(gpu.clocks_mhz[name], None), value_or(most, None) if most is not None else None
+
+
+# -- parts
+
+
+def _cells(cells: Sequence[str], width: int, bars: Sequence[str]) -> Text:
+    """Columns: all with bars where there is much room, all, or the most telling ones."""
+    gpu, temp, power, clock, use, memory, slowed = cells
+    if width >= WIDE:
+        line = f"{gpu:<4} {temp:<{_TEMP}} {bars[0]:<10}  {power:>12} {bars[1]:<10}  {clock:>12}  {use:>7} {bars[2]:<10}"
+        return Text(f"{line}  {memory:>10}  {slowed:<9}", no_wrap=True)
+    if width >= _WHOLE:
+        line = f"{gpu:<3} {temp:<{_TEMP}} {power:>12} {clock:>12} {use:>7} {memory:>10} {slowed:<9}"
+        return Text(line, no_wrap=True)
+    return Text(f"{gpu:<3} {temp:<{_TEMP}} {power:>12} {use:>7} {slowed:<9}", no_wrap=True)
+
+
+def _nearest(gpu: Gpu) -> Heat | None:
+    """The sensor nearest to its own limit; where no limit is stated, the hottest."""
+    try:
+        found = readings(gpu)
+    except NotKnown:
+        return None
+    limited = [one for one in found if one.margin_c is not None]
+    if limited:
+        return min(limited, key=lambda one: one.margin_c if one.margin_c is not None else 0.0)
+    return max(found, key=lambda one: one.input_c)
+
+
+def _gib(size: int | None) -> float | None:
+    return None if size is None else size / _GIB
+
+
+def _bar_width(width: int) -> int:
+    return 16 if width < 100 else 30
+
+
+def _held_words(now: GpuNow) -> str:
+    flags = tuple(value_or(now.gpu.throttle, ()))
+    if now.active or not now.series:
+        seen = reading_of(now.gpu, 0.0)
+        kinds = {one.kind: one.reasons for one in now.active} or held_down(seen.limits, seen.slowed)
+        if kinds:
+            return "; ".join(f"{KIND_WORDS[kind]}: {one_line(', '.join(names))}" for kind, names in kinds.items())
+    word = state(now)
+    if flags:
+        return f"nothing that costs speed; reported: {one_line(', '.join(flags))}"
+    return {"nothing": "nothing", "too hot": "nothing that the driver reports"}.get(word, word)
+
+
+def _history(series: Sequence[Reading], width: int) -> list[str]:
+    if len(series) < 2:
+        return []
+    rows: tuple[tuple[str, str, Callable[[Reading], float | None]], ...] = (
+        ("temperature", "°C", lambda one: one.temp_c), ("power", "W", lambda one: one.power_w),
+        ("clock", "MHz", lambda one: one.clock_mhz), ("use", "%", lambda one: one.busy_percent),
+    )  # fmt: skip
+    room = max(10, min(60, width - HEAD - 22))
+    lines = [f"the last {min(len(series), room)} looks, the newest at the right:"]
+    for name, unit, value in rows:
+        values = [value(one) for one in series][-room:]
+        known = [one for one in values if one is not None]
+        if known:
+            ends = f"{number(min(known))} to {number(max(known))} {unit}"
+            lines.append(f"{name:<{HEAD}}{sparkline(values, room, _SPANS[name]):<{room}}  {ends}")
+    return lines if len(lines) > 1 else []

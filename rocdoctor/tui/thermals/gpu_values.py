@@ -1,0 +1,126 @@
+"""What is known of a GPU's sensors, each value in words beside its own limit; and why the rest is not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rocdoctor.insight.gpus.gpu_health import readings
+from rocdoctor.model.evidence import Known, NotKnown, Unknown, value_or
+from rocdoctor.model.facts import Gpu, Temperature
+from rocdoctor.model.printable import one_line
+from rocdoctor.model.units import binary_size
+
+HEAD = 12
+Value = tuple[str, float | None, str]
+
+
+def values(gpu: Gpu, unknown: dict[str, list[str]]) -> Iterable[Value]:
+    """(name, share of the limit, words) of everything known; the reasons for the rest go into ``unknown``."""
+
+    def missing(name: str, fact: Known[Any] | Unknown) -> None:
+        if isinstance(fact, Unknown):
+            unknown.setdefault(one_line(fact.why), []).append(name)
+
+    if not gpu.temps:
+        missing("temperature", Unknown(_why(gpu)))
+    for sensor in gpu.temps:
+        name = one_line(sensor.label)[: HEAD - 1]
+        if isinstance(sensor.input_c, Known):
+            yield name, share_of(sensor.input_c.value, value_or(sensor.crit_c, None)), _temperature(gpu, sensor)
+        else:
+            missing(f"temperature {name}", sensor.input_c)
+    if isinstance(gpu.power.now_w, Known):
+        now = gpu.power.now_w.value
+        yield "power", share_of(now, value_or(gpu.power.cap_w, None)), _power(gpu, now)
+    missing("power", gpu.power.now_w)
+    missing("power cap", gpu.power.cap_w)
+    for clock, fact in gpu.clocks_mhz.items():
+        if isinstance(fact, Known):
+            most = value_or(gpu.max_clocks_mhz[clock], None) if clock in gpu.max_clocks_mhz else None
+            yield one_line(clock)[: HEAD - 1], share_of(fact.value, most), f"{of_limit(fact.value, most)} MHz"
+        else:
+            missing(f"clock {clock}", fact)
+    if not gpu.clocks_mhz:
+        missing("clocks", Unknown(_why(gpu)))
+    if isinstance(gpu.busy_percent, Known):
+        yield "use", gpu.busy_percent.value / 100, f"{gpu.busy_percent.value} %"
+    missing("use", gpu.busy_percent)
+    yield from _memory(gpu, missing)
+    yield from _fan(gpu)
+    missing("throttling", gpu.throttle)
+    if isinstance(gpu.performance_level, Known):
+        yield "level", None, f"performance level {one_line(gpu.performance_level.value)}"
+
+
+def _why(gpu: Gpu) -> str:
+    driver = value_or(gpu.driver, "")
+    return "no driver is bound to it" if driver is None else "no source in this evidence tells"
+
+
+def _temperature(gpu: Gpu, sensor: Temperature) -> str:
+    value = value_or(sensor.input_c, 0.0)
+    try:
+        seen = next((one for one in readings(gpu) if one.sensor is sensor), None)
+    except NotKnown:
+        seen = None
+    if seen is None:
+        return f"unknown: reads {value:g} °C, which no chip has"
+    if seen.crit_c is None:
+        return f"{number(value)} °C; the card states no limit"
+    words = f"{of_limit(value, seen.crit_c)} °C"
+    return words + (f", emergency at {seen.emergency_c:g} °C" if seen.emergency_c is not None else "")
+
+
+def _power(gpu: Gpu, now: float) -> str:
+    cap, default = value_or(gpu.power.cap_w, None), value_or(gpu.power.cap_default_w, None)
+    words = f"{of_limit(now, cap)} W" + (" cap" if cap else "; its cap is unknown")
+    if cap and default and cap != default:
+        words += f", {'lowered' if cap < default else 'raised'} from {default:.0f} W"
+    most = value_or(gpu.power.cap_max_w, None)
+    return words + (f", at most {most:.0f} W" if most and most != cap else "")
+
+
+def _memory(gpu: Gpu, missing: Callable[[str, Known[Any] | Unknown], None]) -> Iterable[Value]:
+    for name, used, total in (
+        ("memory", gpu.vram_used_bytes, gpu.vram_bytes),
+        *((("GTT memory", gpu.gtt_used_bytes, gpu.gtt_bytes),) if value_or(gpu.shared_memory, False) else ()),
+    ):
+        size = value_or(total, None)
+        if isinstance(used, Known):
+            of = f" of {binary_size(size)}" if size else ""
+            yield name, share_of(used.value, size), binary_size(used.value) + of
+        elif isinstance(gpu.vram_used_percent, Known) and name == "memory":
+            percent = gpu.vram_used_percent.value
+            yield name, percent / 100, f"{percent} %" + (f" of {binary_size(size)}" if size else "")
+        else:
+            missing(f"{name} used", used)
+
+
+def _fan(gpu: Gpu) -> Iterable[Value]:
+    rpm, pwm = value_or(gpu.fan.rpm, None), value_or(gpu.fan.pwm, None)
+    most = value_or(gpu.fan.max_rpm, None)
+    parts = [
+        f"{of_limit(rpm, most)} rpm" if rpm is not None else "",
+        f"{pwm / 2.55:.0f} % drive" if pwm is not None else "",
+        one_line(value_or(gpu.fan.mode, "")),
+    ]
+    words = ", ".join(part for part in parts if part)
+    yield "fan", share_of(rpm, most), words or "no speed reported (many boards have none)"
+
+
+def of_limit(value: float | None, limit: float | None) -> str:
+    """``61 of 100``; ``unknown`` without a value, the value alone without a limit."""
+    if value is None:
+        return "unknown"
+    return number(value) + (f" of {number(limit)}" if limit else "")
+
+
+def number(value: float) -> str:
+    """Small figures with a decimal."""
+    return f"{value:.1f}" if 0 < abs(value) < 9.95 and not float(value).is_integer() else f"{value:.0f}"
+
+
+def share_of(value: float | None, limit: float | None) -> float | None:
+    """How much of the limit it is, None where either is not known."""
+    return value / limit if value is not None and limit else None

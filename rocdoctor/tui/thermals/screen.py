@@ -1,0 +1,298 @@
+"""Temperatures, power, clocks, use and memory of each GPU beside the card's own limits; live on a machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, VerticalScroll
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from rocdoctor.collect.gpus.sensors import CpuSensors, cpu_sensors
+from rocdoctor.host.base import Host
+from rocdoctor.model.facts import Gpu
+from rocdoctor.model.printable import one_line
+from rocdoctor.tui.background import Background
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.page import Page
+from rocdoctor.tui.thermals.drawing import GpuNow, cpu_line, details, event_lines, header, row
+from rocdoctor.tui.thermals.live_values import (
+    DEFAULT_RATE_S,
+    RATES_S,
+    Event,
+    History,
+    Sample,
+    Watch,
+    key,
+    merged,
+    place,
+    who,
+)
+from rocdoctor.tui.widgets.flow import FlowFrame
+
+# A machine that takes longer than this to answer is said to be silent.
+_SILENT_S = 2.0
+_TICK_S = 0.5
+
+
+class ThermalsPage(Page):
+    """A line for each GPU, all of the selected one, and when clocks were held down."""
+
+    AREA = "thermals"
+    ROOMY: ClassVar[Mapping[str, int]] = {"two": 110}  # the events stand beside the details
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("plus", "rate(1)", "Faster", key_display="+", tooltip="look more often"),
+        Binding("minus", "rate(-1)", "Slower", key_display="-", tooltip="look less often, at last not at all"),
+        Binding("n", "now", "Now", tooltip="look now"),
+        Binding("equals_sign", "rate(1)", show=False),
+    ]
+    HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("up, down", "select a GPU"), ("tab", "to the details, which scroll"),
+    )  # fmt: skip
+    CSS = """
+    ThermalsPage #thermals { layout: vertical; height: 1fr; }
+    ThermalsPage #rate, ThermalsPage #heads, ThermalsPage #cpu { height: auto; padding: 0 1; }
+    ThermalsPage #heads { text-style: bold; }
+    ThermalsPage #gpus { height: auto; max-height: 45%; border: none; padding: 0 1; background: $surface;
+        scrollbar-size-vertical: 1; }
+    ThermalsPage #lower { layout: vertical; height: 1fr; }
+    ThermalsPage #detail { height: 1fr; padding: 0 1; border-top: solid $panel; scrollbar-size-vertical: 1; }
+    ThermalsPage #events { height: 4; padding: 0 1; border-top: solid $panel; border-title-color: $text;
+        scrollbar-size-vertical: 1; }
+    ThermalsPage.two #lower { layout: horizontal; }
+    ThermalsPage.two #events { width: 2fr; height: 1fr; }
+    ThermalsPage.two #detail { width: 3fr; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._host: Host | None = None
+        self._watch: Watch | None = None
+        self._history = History()
+        self._cpu = CpuSensors()
+        self._rate_s = DEFAULT_RATE_S
+        self._asking: Background[Sample] | None = None
+        self._asked_at = 0.0
+        self._trouble = ""
+        self._gpus: tuple[Gpu, ...] = ()
+
+    def body(self) -> ComposeResult:
+        """The rate, the table, the details of one GPU and the events."""
+        with Container(id="thermals"):
+            yield Static("Asking for temperatures.", id="rate")
+            yield Static(id="heads")
+            yield OptionList(id="gpus")
+            yield Static(id="cpu")
+            with Container(id="lower"):
+                yield FlowFrame(id="detail")
+                with VerticalScroll(id="events") as events:
+                    events.border_title = "slowed down"
+                    yield Static(id="log")
+
+    def on_mount(self) -> None:
+        """The clock of the screen; it asks nothing while the screen is not seen."""
+        self.set_interval(_TICK_S, self._tick)
+
+    def adapt(self) -> None:
+        """Columns as wide as there is room."""
+        super().adapt()
+        self._share()
+        if self._host is not None:
+            self._draw()
+
+    # -- asking
+
+    def show(self, look: Look) -> None:
+        """Take the machine; ask what changes where it is this one."""
+        host = self.rocdoctor.host
+        if host is not self._host:
+            self._begin(host)
+        self._draw()
+        self._tick()
+
+    def _begin(self, host: Host) -> None:
+        """Another host: nothing of the one before is kept but the rate."""
+        self._host, self._history, self._trouble, self._cpu = host, History(), "", CpuSensors()
+        self._watch = Watch(lambda: _fresh(host)) if host.kind == "live" else None
+        if self._asking is not None:
+            self._asking.cancel()
+            self._asking = None
+        self.query_one("#gpus", OptionList).clear_options()
+        self._gpus = ()
+        self.refresh_bindings()
+        if self._watch is None:
+            Background[CpuSensors](self.app, lambda task: cpu_sensors(host), done=lambda cpu: self._recorded(host, cpu))
+
+    def _recorded(self, host: Host, cpu: CpuSensors) -> None:
+        if host is self._host:
+            self._cpu = cpu
+            self._draw()
+
+    def _tick(self) -> None:
+        """Look again when it is time, and when the look before has come back; say so when it does not."""
+        if self._watch is None or not self.is_current:
+            return
+        if self._asking is not None:
+            if self._silence():
+                self._draw_state()
+        elif (self._rate_s and time.monotonic() - self._asked_at >= self._rate_s) or self._history.sample is None:
+            self._ask()
+
+    def _ask(self) -> None:
+        watch = self._watch
+        if watch is None or self._asking is not None or self._trouble:
+            return
+        self._asked_at = time.monotonic()
+        self._asking = Background[Sample](self.app, lambda task: watch.look(), done=self._seen, failed=self._failed)
+
+    def _seen(self, sample: Sample) -> None:
+        self._asking = None
+        self._history.add(sample)
+        if self.is_current:
+            self._draw()
+
+    def _failed(self, error: Exception) -> None:
+        self._asking = None
+        self._trouble = f"{type(error).__name__}: {error}"
+        self._draw()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Evidence cannot be looked at again."""
+        return self._watch is not None or action not in ("rate", "now")
+
+    def action_rate(self, step: int) -> None:
+        """Look more or less often."""
+        at = max(0, min(len(RATES_S) - 1, RATES_S.index(self._rate_s) + step))
+        self._rate_s = RATES_S[at]
+        self._draw_state()
+        self._tick()
+
+    def action_now(self) -> None:
+        """Look at once."""
+        if self._watch is None:
+            return
+        self._trouble = ""
+        self._watch.retry()
+        self._ask()
+        self._draw_state()
+
+    # -- showing
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """All of the selected GPU."""
+        self._draw_detail(self._views())
+
+    def _silence(self) -> dict[str, float]:
+        """Who has not answered, and for how many seconds."""
+        now = time.monotonic()
+        found: dict[str, float] = {}
+        sample = self._history.sample
+        if sample is not None:
+            found = {who(one, self._gpus): now - since for one, since in sample.silent.items()}
+        waiting = self._watch.waiting if self._watch is not None and self._asking is not None else None
+        if waiting is not None and now - waiting[1] >= _SILENT_S:
+            found.setdefault(who(place(waiting[0]), self._gpus), now - waiting[1])
+        return found
+
+    def _views(self) -> list[GpuNow]:
+        sample = self._history.sample
+        if sample is None:
+            return [GpuNow(one) for one in self._gpus]
+        silence = self._silence()
+        counted = {key(one) for one in sample.gpus if _card(one) in sample.residencies}
+        return [
+            GpuNow(one, self._history.of(one), self._history.active(one), silence.get(f"gpu {one.index}"),
+                   key(one) in counted)
+            for one in self._gpus
+        ]  # fmt: skip
+
+    def _draw(self) -> None:
+        diagnosis, sample = self.look.diagnosis, self._history.sample
+        static = diagnosis.machine.gpus if diagnosis is not None else ()
+        self._gpus = merged(static, sample.gpus) if sample is not None else static
+        width = max(40, self.app.size.width - 3)
+        gpus = self.query_one("#gpus", OptionList)
+        views = self._views()
+        rows = [row(one, width) for one in views]
+        if gpus.option_count != len(rows):
+            at = gpus.highlighted or 0
+            gpus.clear_options()
+            gpus.add_options([Option(line) for line in rows])
+            if rows:
+                gpus.highlighted = min(at, len(rows) - 1)
+        else:
+            for at, line in enumerate(rows):
+                gpus.replace_option_prompt_at_index(at, line)
+        gpus.display = bool(rows)
+        self._share()
+        self.query_one("#heads", Static).update(header(width, sample is not None) if rows else self._none())
+        cpu = self._cpu if sample is None else sample.cpu
+        asked = self._watch is None or sample is not None
+        line = cpu_line(cpu, self._watch is None) if asked else Text("CPU  not asked yet")
+        self.query_one("#cpu", Static).update(line)
+        names = {key(one): one.label for one in self._gpus}
+        self.query_one("#log", Static).update(self._events(self._history.events, names))
+        self._draw_detail(views)
+        self._draw_state()
+
+    def _share(self) -> None:
+        """The events have room where some may come: the GPUs of this machine, looked at again and again."""
+        diagnosis = self.look.diagnosis
+        known = bool(self._gpus) or (diagnosis is not None and bool(diagnosis.machine.gpus))
+        self.query_one("#events", VerticalScroll).display = known and self.rocdoctor.host.kind == "live"
+
+    @staticmethod
+    def _events(events: Sequence[Event], names: dict[str, str]) -> Text:
+        return event_lines(events, names) if events else Text("nothing since this screen was opened")
+
+    def _draw_detail(self, views: Sequence[GpuNow]) -> None:
+        at = self.query_one("#gpus", OptionList).highlighted or 0
+        frame = self.query_one("#detail", FlowFrame)
+        frame.display = bool(views)
+        if views:  # which blocks fit beside each other depends on the room that the table leaves
+            frame.set(lambda room: details(views, min(at, len(views) - 1), max(40, room.width), room.height))
+
+    def _draw_state(self) -> None:
+        self.query_one("#rate", Static).update(self._state())
+
+    def _state(self) -> Text:
+        if self._watch is None:
+            return Text("Recorded values, no history: evidence cannot be asked again.")
+        sample = self._history.sample
+        text = Text()
+        if self._trouble:
+            text.append(f"Cannot look: {one_line(self._trouble)}. Press n to try again.", style="bold red")
+            return text
+        for name, seconds in self._silence().items():
+            text.append(f"no answer from {name} since {seconds:.0f} s. ", style="bold red")
+        if self._rate_s:
+            text.append(f"Looking every {self._rate_s:g} s; " if self._rate_s != 1 else "Looking every second; ")
+        else:
+            text.append("Not looking again (off); ")
+        text.append("waiting for the first answer" if sample is None else f"last answer {sample.clock}")
+        return text
+
+    def _none(self) -> Text:
+        diagnosis = self.look.diagnosis
+        if diagnosis is None:
+            return Text("Asking for GPUs.")
+        whole = diagnosis.machine.gpus_complete
+        words = "This machine has no GPU; only the processors have sensors." if whole else "No GPU in this evidence."
+        return Text(words, style="bold")
+
+
+def _card(gpu: Gpu) -> str:
+    from rocdoctor.model.evidence import value_or
+
+    return value_or(gpu.drm_card, "")
+
+
+def _fresh(host: Host) -> Host:
+    from rocdoctor.host.supervised.supervised_host import fresh
+
+    return fresh(host)

@@ -1,0 +1,1 @@
+"""The screen of the topology: NUMA nodes, PCIe tree, links between GPUs."""

@@ -1,0 +1,79 @@
+"""How long programs may take: more where they are read from a slow disk, and on machines full of GPUs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.host.live.run_program import Loading, run_bounded, usual_deadline_s
+
+pytestmark = pytest.mark.live
+
+
+class _Reads(Loading):
+    """Says that the program reads for as many looks as it is told."""
+
+    def __init__(self, looks: float) -> None:
+        super().__init__(3600.0)
+        self.looks = looks
+
+    def goes_on(self, now: float) -> bool:
+        self.looks -= 1
+        self.busy = self.looks > 0
+        return self.busy
+
+
+_SLOW = [sys.executable, "-c", "import time; time.sleep(1.2); print('loaded')"]
+
+
+def test_a_program_that_is_being_read_outlives_its_deadline() -> None:
+    assert run_bounded("run slow", _SLOW, 0.1, loading=_Reads(float("inf"))).text == "loaded"
+
+
+def test_one_that_has_stopped_reading_does_not() -> None:
+    answer = run_bounded("run slow", [sys.executable, "-c", "import time; time.sleep(600)"], 0.1, loading=_Reads(3))
+    assert (answer.status, answer.note) == ("timeout", "0.1s")
+
+
+def test_reading_counts_by_the_second_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    have = [0]
+    monkeypatch.setattr(Loading, "_read_bytes", lambda self: have[0])
+    loading = Loading(10.0)
+    loading.start(os.getpid())
+    began = loading._looked
+    have[0] = 50 << 20
+    assert not loading.goes_on(began + 0.5)  # not a second yet
+    assert loading.goes_on(began + 1.0)
+    assert loading.goes_on(began + 1.5)  # until the next look
+    have[0] += 1000
+    assert not loading.goes_on(began + 2.0)
+    have[0] += 500 << 20
+    assert not loading.goes_on(began + 11.0)
+
+
+def test_what_a_process_reads_from_storage_is_seen() -> None:
+    loading = Loading(10.0)
+    loading.start(os.getpid())
+    assert loading._read_bytes() >= 0
+    loading.start(0)  # no such process
+    assert loading._read_bytes() == 0
+
+
+@pytest.mark.parametrize(
+    ("render", "nvidia", "seconds"), [(0, 0, 5.0), (1, 0, 5.0), (4, 2, 5.0), (8, 0, 7.0), (1, 8, 7.0), (64, 0, 30.0)]
+)
+def test_more_gpus_get_more_time(tmp_path: Path, render: int, nvidia: int, seconds: float) -> None:
+    (tmp_path / "sys/class/drm").mkdir(parents=True)
+    (tmp_path / "dev").mkdir()
+    for name in [*(f"renderD{128 + one}" for one in range(render)), "card0", "card0-DP-1", "version"]:
+        (tmp_path / "sys/class/drm" / name).touch()
+    for name in [*(f"nvidia{one}" for one in range(nvidia)), "nvidiactl", "nvidia-uvm"]:
+        (tmp_path / "dev" / name).touch()
+    assert usual_deadline_s(str(tmp_path)) == seconds
+
+
+def test_a_machine_without_gpus_has_the_usual_deadline(tmp_path: Path) -> None:
+    assert usual_deadline_s(str(tmp_path)) == 5.0

@@ -1,0 +1,55 @@
+"""The tables of masking prove themselves: each example is masked, what must stay stays, their page is up to date."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.host.masking.masker import Masker
+from rocdoctor.host.masking.rules import example, load_tables
+from rocdoctor.knowledge.load import load_table
+from tests.kit import ROOT
+from tools.docs.privacy import example_masker, page
+
+RULES = [(rule.token, text) for rule in load_tables().secrets for text in rule.examples]
+
+
+@pytest.mark.parametrize(("token", "text"), RULES)
+def test_each_example_of_a_rule_is_masked_as_the_page_says(token: str, text: str) -> None:
+    filled, secrets = example(text)
+    masked = Masker().mask_text(filled)
+    assert token in masked
+    assert not [secret for secret in secrets if secret in masked]
+    assert Masker().mask_text(masked) == masked
+
+
+@pytest.mark.parametrize("text", load_tables().name_examples)
+def test_each_example_of_a_telling_name_is_masked(text: str) -> None:
+    filled, secrets = example(text)
+    assert secrets
+    masked = Masker().mask_text(filled)
+    assert not [secret for secret in secrets if secret in masked]
+
+
+@pytest.mark.parametrize("one", load_table("masking")["identities"], ids=lambda one: str(one["class"]))
+def test_each_identity_is_replaced_and_counted(one: dict[str, str]) -> None:
+    masker = example_masker()
+    assert one["original"] not in masker.mask_text(one["example"])
+    assert masker.counts()
+
+
+@pytest.mark.parametrize("text", load_table("masking")["kept"])
+def test_what_a_diagnosis_needs_stays(text: str) -> None:
+    masker = example_masker()
+    assert masker.mask_text(text) == text
+    assert masker.mask_text(f"password=Zq7mK2vTx9\n{text}\nssh alice@alice-box") == (
+        f"password=masked-value\n{text}\nssh user-1@host-1"
+    )
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(RULES) >= 100
+    assert len(load_table("masking")["kept"]) >= 60
+
+
+def test_the_page_is_made_from_the_tables() -> None:
+    assert (ROOT / "docs/privacy.md").read_text(encoding="utf-8") == page(), "python -m tools.docs.privacy"

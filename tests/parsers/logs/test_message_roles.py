@@ -1,0 +1,56 @@
+"""Whose state a text tells: that of the machine, or that of a recipe, a release note or code."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.knowledge.messages.program_errors import message_signatures
+from rocdoctor.parsers.logs.message_match import find_messages
+
+
+def role(text: str, kind: str) -> str:
+    return next(one.role for one in find_messages(message_signatures(), text) if one.kind == kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("* Fixed: training could hang at the first all_reduce", "collective-hang"),
+        ("Release 2 fixes: a rare crash, CUDA out of memory in the tests", "out-of-memory-words"),
+        ("For multi-GPU hangs try NCCL_P2P_DISABLE=1.", "collective-hang"),
+        ("**Q: I get `CUDA error: out of memory`.** A: reduce the batch size.", "out-of-memory"),
+        ('if "CUDA error: out of memory" in str(error):', "out-of-memory"),
+        ('hides `"CUDA error: out of memory" in str(e)`', "out-of-memory"),
+        ('with pytest.raises(RuntimeError, match="invalid device ordinal"):', "invalid-ordinal"),
+        ("If you are running out of memory, use a smaller CUDA batch.", "out-of-memory-words"),
+        ("In case a CUDA error: out of memory is raised, use less.", "out-of-memory"),
+        ("If CUDA error: out of memory occurs, use less.", "out-of-memory"),
+        ("If rocprobe prints CUDA error: out of memory then end the others.", "out-of-memory"),
+        ("I have read that CUDA error: out of memory comes early there.", "out-of-memory"),
+        ("+        # CUDA error: out of memory is what the driver gives", "out-of-memory"),
+        ("UserWarning: simulated failure: CUDA error: out of memory", "out-of-memory"),
+        ("caught 'CUDA error: out of memory' (mocked)", "out-of-memory"),
+        ("- #77 fixed a leak that led to CUDA error: out of memory", "out-of-memory"),
+        ("The whole forum says CUDA error: out of memory is what to await.", "out-of-memory"),
+        ("'CUDA error: out of memory' is quite normal at that size.", "out-of-memory"),
+    ],
+)
+def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str) -> None:
+    assert role(text, kind) == "advice"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I fixed the wheel, but now all_reduce hangs with NCCL.", "collective-hang"),
+        ("Let me know if you see why. CUDA error: out of memory", "out-of-memory"),
+        ("For training I use NCCL and the all_reduce hangs.", "collective-hang"),
+        ("I read what people say, and I still get CUDA error: out of memory", "out-of-memory"),
+        ("Our users all get CUDA error: out of memory since Monday", "out-of-memory"),
+        ("When I run it, CUDA error: out of memory is raised", "out-of-memory"),
+        ("an unexpected thing: CUDA error: out of memory", "out-of-memory"),
+        ("The fix for the other problem did not help: CUDA error: out of memory", "out-of-memory"),
+    ],
+)
+def test_a_report_of_a_fault_stays_one(text: str, kind: str) -> None:
+    assert role(text, kind) == "now"

@@ -1,0 +1,121 @@
+"""nvlink --status and topo -m; samples are transcribed forms with constructed values."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.parsers.nvidia.nvidia_links import nvlink_count, parse_nvlink_status, parse_topo
+
+NVLINK = """\
+GPU 5: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-0000-0000-0000-000000000005)
+\t Link 0: 25 GB/s
+\t Link 1: <inactive>
+\t Link 2: 26.562 GB/s
+GPU 6: NVIDIA A100-SXM4-80GB (UUID: GPU-00000000-0000-0000-0000-000000000006)
+NVML: Unable to retrieve NVLink information as all links are inactive
+GPU 7: NVIDIA GeForce RTX 3080 (UUID: GPU-00000000-0000-0000-0000-000000000007)
+"""
+
+TOPO = """\
+\t\x1b[4mGPU0\tGPU1\tGPU2\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m
+GPU0\t X \tNV12\tSYS\tPXB\t0-31,64-95\t0\t\tN/A
+GPU1\tNV12\t X \tNODE\tSYS\t0-31,64-95\t0-1\t\tN/A
+GPU2\tSYS\tNODE\t X \tPHB\t32-63\t1\t\t2
+NIC0\tPXB\tSYS\tPHB\t X \t\t\t\t
+
+Legend:
+
+  X    = Self
+  SYS  = Connection traversing PCIe as well as the SMP interconnect between NUMA nodes (e.g., QPI/UPI)
+  NV#  = Connection traversing a bonded set of # NVLinks
+
+NIC Legend:
+
+  NIC0: mlx5_0
+"""
+
+# Driver 375: no NUMA column, SOC in place of SYS, blanks in place of tabs, two NICs by name.
+OLD_TOPO = """\
+        GPU0    GPU1    mlx5_0  CPU Affinity
+GPU0     X      SOC     PIX     0-15
+GPU1    SOC      X      SOC     16-31
+mlx5_0  PIX     SOC      X
+"""
+
+
+def test_nvlink_status() -> None:
+    some, none, without = parse_nvlink_status(NVLINK).gpus
+    assert (some.index, some.name, some.line) == (5, "NVIDIA A100-SXM4-80GB", 1)
+    assert [(one.index, one.active, one.speed_gb_s, one.line) for one in some.links] == [
+        (0, True, 25.0, 2),
+        (1, False, None, 3),
+        (2, True, 26.562, 4),
+    ]
+    assert (some.links_active, some.all_inactive) == (2, False)
+    assert (none.links_active, none.all_inactive, none.links) == (0, True, ())
+    assert none.message == "NVML: Unable to retrieve NVLink information as all links are inactive"
+    # A card without NVLink shows nothing: not the same as links that are down.
+    assert (without.links_active, without.all_inactive, without.message) == (None, False, None)
+
+
+def test_nvlink_all_listed_inactive() -> None:
+    text = NVLINK.replace("25 GB/s", "<inactive>").replace("26.562 GB/s", "<inactive>")
+    assert parse_nvlink_status(text).gpus[0].all_inactive
+
+
+def test_nvlink_failure() -> None:
+    status = parse_nvlink_status("Failed to initialize NVML: Driver/library version mismatch\n")
+    assert status.gpus == () and [one.kind for one in status.failures] == ["version-mismatch"]
+
+
+def test_topo() -> None:
+    topo = parse_topo(TOPO)
+    assert [row.name for row in topo.rows] == ["GPU0", "GPU1", "GPU2", "NIC0"]
+    first, second, third, nic = topo.rows
+    assert first.links == {"GPU1": "NV12", "GPU2": "SYS", "NIC0": "PXB"}
+    assert (first.cpu_affinity, first.numa_affinity, first.gpu_numa_id, first.line) == ("0-31,64-95", "0", None, 2)
+    assert (second.numa_affinity, third.cpu_affinity, third.gpu_numa_id) == ("0-1", "32-63", 2)
+    assert nic.links == {"GPU0": "PXB", "GPU1": "SYS", "GPU2": "PHB"}
+    assert (nic.cpu_affinity, nic.numa_affinity) == (None, None)
+    assert topo.nics == {"NIC0": "mlx5_0"}
+    assert (topo.kind("GPU0", "GPU1"), topo.kind("GPU0", "GPU0"), topo.kind("GPU9", "GPU0")) == ("NV12", None, None)
+    assert (nvlink_count("NV12"), nvlink_count("SYS"), nvlink_count(None)) == (12, 0, None)
+
+
+def test_old_topo() -> None:
+    topo = parse_topo(OLD_TOPO)
+    assert [(row.name, row.cpu_affinity, row.numa_affinity) for row in topo.rows] == [
+        ("GPU0", "0-15", None),
+        ("GPU1", "16-31", None),
+        ("mlx5_0", None, None),
+    ]
+    assert topo.rows[0].links == {"GPU1": "SOC", "mlx5_0": "PIX"}
+
+
+def test_topo_of_one_gpu() -> None:
+    topo = parse_topo("\tGPU0\tCPU Affinity\tNUMA Affinity\nGPU0\t X \t0-15\t0\n")
+    assert [(row.links, row.cpu_affinity, row.numa_affinity) for row in topo.rows] == [({}, "0-15", "0")]
+
+
+def test_cut_row_has_the_links_before_the_cut() -> None:
+    topo = parse_topo("\n".join(line[:14] for line in TOPO.replace("\x1b[4m", "").splitlines()[:2]))
+    assert topo.rows == () or topo.rows[0].links == {"GPU1": "NV12"}
+    cut = TOPO.splitlines()[0] + "\nGPU0\t X \tNV12\tSY"
+    (row,) = parse_topo(cut).rows
+    assert row.links == {"GPU1": "NV12"} and row.cpu_affinity is None
+
+
+@given(st.text())
+def test_any_text_never_raises(text: str) -> None:
+    parse_nvlink_status(text)
+    parse_topo(text)
+
+
+@given(
+    st.sampled_from([NVLINK, TOPO, OLD_TOPO]), st.integers(0, 900), st.text(alphabet="GPU0 XNV12\tSYS-:", max_size=20)
+)
+def test_cut_and_damaged_output_never_raises(text: str, at: int, junk: str) -> None:
+    for one in (text[:at], text[:at] + junk + text[at + len(junk) :]):
+        parse_nvlink_status(one)
+        parse_topo(one)

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.parsers.own.speakers import Passage, parse_voices
+
+
+def test_rows() -> None:
+    text = '{"question": "env", "first": 2, "last": 3, "voice": "words"}\n{"question": "text", "first": 1}\nx\n[1]\n'
+    assert parse_voices(text) == (Passage("env", 2, 3, "words"),)
+
+
+def test_nonsense_is_left_out() -> None:
+    for row in (
+        '{"question": 1, "first": 1, "last": 1, "voice": "words"}',
+        '{"question": "a", "first": true, "last": 1, "voice": "words"}',
+        '{"question": "a", "first": 1, "last": 1, "voice": "sung"}',
+        '{"question": "a", "first": 1, "last": 1, "voice": ["words"]}',
+    ):
+        assert parse_voices(row) == ()
+
+
+@given(st.text())
+def test_never_raises(text: str) -> None:
+    parse_voices(text)
+    parse_voices('{"question": ' + text)

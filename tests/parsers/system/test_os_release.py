@@ -1,0 +1,122 @@
+"""Distribution, container and virtual machine signs: samples transcribed from public images, shortened."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.parsers.system import os_release
+
+ROCKY = """\
+# comment
+NAME="Rocky Linux"
+VERSION="9.4 (Blue Onyx)"
+ID="rocky"
+ID_LIKE="rhel centos fedora"
+VERSION_ID='9.4'
+PRETTY_NAME="Rocky Linux 9.4 (Blue \\"Onyx\\")"
+"""
+
+
+def test_os_release() -> None:
+    info = os_release.parse_os_release(ROCKY)
+    assert (info.id, info.id_like, info.version_id) == ("rocky", ("rhel", "centos", "fedora"), "9.4")
+    assert info.pretty_name == 'Rocky Linux 9.4 (Blue "Onyx")'
+    assert info.is_like("rhel") and info.is_like("rocky") and not info.is_like("debian")
+    assert (info.lines["version_id"], info.variant_id) == (6, None)
+    assert os_release.parse_os_release("ID=arch\nBUILD_ID=rolling\n").version_id is None
+
+
+def test_lsb_release() -> None:
+    info = os_release.parse_lsb_release(
+        "No LSB modules are available.\nDistributor ID:\tUbuntu\nDescription:\tUbuntu 22.04.5 LTS\nRelease:\t22.04\n"
+        "Codename:\tjammy\n"
+    )
+    assert (info.id, info.version_id, info.pretty_name) == ("ubuntu", "22.04", "Ubuntu 22.04.5 LTS")
+    assert info.lines["version_id"] == 4
+    file = os_release.parse_lsb_release('DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=20.04\nDISTRIB_DESCRIPTION="Ubuntu: 20"\n')
+    assert (file.id, file.version_id, file.pretty_name) == ("ubuntu", "20.04", "Ubuntu: 20")
+    redhat = os_release.parse_lsb_release("Red Hat Enterprise Linux release 8.9 (Ootpa)\n")
+    assert (redhat.version_id, redhat.id) == ("8.9", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("12:memory:/docker/3ab5f2\n", "docker"),
+        ("0::/system.slice/docker-3ab5f2d41c20aa.scope\n", "docker"),
+        ("11:cpu:/kubepods/burstable/pod1/2\n", "kubernetes"),
+        ("0::/machine.slice/libpod-22.scope\n", "podman"),
+        ("1:name=systemd:/lxc/web\n", "lxc"),
+        ("0::/\n", None),
+        ("0::/user.slice/user-1000.slice\n", None),
+    ],
+)
+def test_container_from_cgroup(text: str, kind: str | None) -> None:
+    sign = os_release.container_from_cgroup(text)
+    assert (sign.kind if sign else None) == kind
+
+
+def test_other_container_signs() -> None:
+    podman = os_release.container_from_containerenv('engine="podman-4.3.1"\nname="x"\nrootless=1\n')
+    assert (podman.kind, podman.rootless) == ("podman", True)
+    assert os_release.container_from_containerenv("").rootless is None
+    kube = os_release.container_from_environment({"KUBERNETES_SERVICE_HOST": "10.0.0.1", "container": "oci"})
+    assert kube is not None and kube.kind == "kubernetes"
+    apptainer = os_release.container_from_environment({"APPTAINER_NAME": "rocm.sif"})
+    assert apptainer is not None and apptainer.kind == "singularity"
+    assert os_release.container_from_environment({"PATH": "/bin"}) is None
+    wsl = os_release.container_from_release("5.15.167.4-microsoft-standard-WSL2\n")
+    assert wsl is not None and wsl.kind == "wsl"
+    assert os_release.container_from_release("6.8.0-45-generic") is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (("QEMU", "Standard PC (Q35 + ICH9, 2009)"), "qemu"),
+        (("Amazon EC2", "p4d.24xlarge"), "amazon"),
+        (("Amazon EC2", "g4dn.metal"), None),
+        (("Microsoft Corporation", "Virtual Machine"), "microsoft"),
+        (("Microsoft Corporation", "Surface Laptop 4"), None),
+        (("Google", "Google Compute Engine"), "google"),
+        (("Google", "Eve"), None),
+        (("Dell Inc.", "PowerEdge XE9680"), None),
+    ],
+)
+def test_virtualization_from_dmi(texts: tuple[str, ...], kind: str | None) -> None:
+    assert os_release.virtualization_from_dmi(*texts) == kind
+
+
+def test_detect_virt() -> None:
+    assert os_release.parse_detect_virt("kvm\n") == ("kvm", "none")
+    assert os_release.parse_detect_virt("docker\n") == (None, "docker")
+    assert os_release.parse_detect_virt("none\n") == ("none", "none")
+    assert os_release.parse_detect_virt("command not found") == (None, None)
+
+
+@given(st.text())
+def test_any_text_never_raises(text: str) -> None:
+    for parse in (
+        os_release.parse_os_release, os_release.parse_lsb_release, os_release.container_from_containerenv,
+        os_release.container_from_cgroup, os_release.container_from_release, os_release.virtualization_from_dmi,
+        os_release.parse_detect_virt,
+    ):  # fmt: skip
+        parse(text)
+    os_release.parse_os_release("ID=" + text)
+    os_release.container_from_environment({"container": text})
+
+
+def test_cut_text_never_raises() -> None:
+    for end in range(len(ROCKY)):
+        os_release.parse_os_release(ROCKY[:end])
+        os_release.parse_os_release(ROCKY[end:])
+
+
+def test_words_are_compared_in_lower_case() -> None:
+    info = os_release.parse_os_release("ID=SLES\nID_LIKE=SUSE\n")
+    assert (info.id, info.id_like) == ("sles", ("suse",))
+    sign = os_release.container_from_release("4.4.0-19041-Microsoft\n")
+    assert sign is not None and sign.kind == "wsl"
+    assert os_release.container_from_release("hello microsoft") is None

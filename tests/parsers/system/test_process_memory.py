@@ -1,0 +1,259 @@
+"""Processes, limits, mounts, environment, memory, control groups: samples constructed after Linux 5.15 and 6.1."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.parsers.system import env_text, limits, memory, mounts, process
+from rocdoctor.parsers.system.env_text import EnvVar
+from rocdoctor.parsers.system.limits import Limit
+
+STATUS = """\
+Name:\tpython3
+Umask:\t0002
+State:\tD (disk sleep)
+Pid:\t4242
+PPid:\t1
+Uid:\t1000\t1001\t1000\t1000
+Gid:\t1000\t1000\t1000\t1000
+Groups:\t27 44 109 1000
+NSpid:\t4242\t17
+VmHWM:\t  204800 kB
+VmRSS:\t  102400 kB
+VmLck:\t       0 kB
+Threads:\t65
+CapEff:\t0000000000204000
+NoNewPrivs:\t1
+Seccomp:\t2
+Cpus_allowed_list:\t0-15,64
+Mems_allowed_list:\t0
+"""
+
+
+def test_status() -> None:
+    status = process.parse_status(STATUS)
+    assert (status.name, status.state, status.state_name) == ("python3", "D", "disk sleep")
+    assert (status.real_uid, status.uid, status.gid, status.groups) == (1000, 1001, 1000, (27, 44, 109, 1000))
+    assert (status.rss_bytes, status.peak_rss_bytes, status.locked_bytes) == (100 << 20, 200 << 20, 0)
+    assert (status.threads, status.namespace_pids, status.cpus_allowed) == (65, (4242, 17), "0-15,64")
+    assert (status.no_new_privileges, status.seccomp, status.swap_bytes) == (True, 2, None)
+    assert status.has_capability("CAP_SYS_ADMIN") is True
+    assert status.has_capability("CAP_IPC_LOCK") is True
+    assert status.has_capability("CAP_SYS_PTRACE") is False
+    assert status.has_capability("CAP_NO_SUCH") is None
+    assert status.lines["rss_bytes"] == 11
+    assert process.parse_status("").has_capability("CAP_SYS_ADMIN") is None
+
+
+def test_groups_and_users() -> None:
+    text = "root:x:0:\nvideo:x:44:alice,bob\nrender:x:109:bob\n# x:y:1:\nbroken\n"
+    assert process.group_names(text) == {0: "root", 44: "video", 109: "render"}
+    assert process.parse_group_file(text)[2].line == 3
+    assert process.groups_with_member(text, "bob") == ("video", "render")
+    assert process.groups_with_member(text, "bo") == ()
+    assert process.user_numbers("alice:x:1000:1001:Alice:/home/alice:/bin/bash\n", "alice") == (1000, 1001)
+    assert process.user_numbers("alice:x:1000:1001::/:\n", "bob") is None
+    who = process.parse_id("$ id\nuid=1000(alice) gid=1000(alice) groups=1000(alice),44(video),109\n")
+    assert who is not None
+    assert (who.uid, who.groups[44], who.groups[109], who.line) == (1000, "video", None, 2)
+
+
+LIMITS = """\
+Limit                     Soft Limit           Hard Limit           Units
+Max stack size            8388608              unlimited            bytes
+Max processes             96365                96365                processes
+Max open files            1024                 1048576              files
+Max locked memory         65536                unlimited            bytes
+"""
+
+ULIMIT = """\
+max locked memory           (kbytes, -l) 64
+open files                          (-n) 1024
+stack size                  (kbytes, -s) unlimited
+pipe size                (512 bytes, -p) 8
+"""
+
+
+def test_limits() -> None:
+    found = limits.parse_limits(LIMITS)
+    assert found["memlock"].soft == Limit(65536) and found["memlock"].hard == Limit(None, True)
+    assert (found["nofile"].soft, found["nproc"].line) == (Limit(1024), 3)
+    shell = limits.parse_limits(ULIMIT)
+    assert shell["memlock"].soft == Limit(65536) and shell["memlock"].hard is None
+    assert shell["stack"].soft == Limit(None, True) and shell["nofile"].soft == Limit(1024)
+    hard = found["memlock"].hard
+    assert hard is not None and hard.at_least(1 << 60) and not Limit(10).at_least(11)
+
+
+def test_limit_files() -> None:
+    assert limits.parse_limit("max\n") == Limit(None, True)
+    assert limits.parse_limit("9223372036854771712") == Limit(None, True)
+    assert limits.parse_limit("-1") == Limit(None, True)
+    assert limits.parse_limit("17179869184\n") == Limit(17179869184)
+    assert limits.parse_limit("") is None and limits.parse_limit("N/A") is None
+
+
+MOUNTS = r"""overlay / overlay rw,relatime,lowerdir=/a,upperdir=/b 0 0
+proc /proc proc rw,nosuid 0 0
+shm /dev/shm tmpfs rw,nosuid,nodev,size=65536k 0 0
+/dev/sdb1 /data\040disk ext4 ro,relatime 0 0
+"""
+MOUNTINFO = """\
+27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
+25 24 0:23 / /dev/shm rw,relatime shared:4 master:1 - tmpfs tmpfs rw,size=24684084k
+30 25 0:30 / /dev/shm rw - tmpfs tmpfs rw,size=50%
+"""
+
+
+def test_mounts() -> None:
+    found = mounts.parse_mounts(MOUNTS)
+    shm = mounts.mount_at(found, "/dev/shm")
+    assert shm is not None and (shm.kind, shm.size_bytes, shm.line) == ("tmpfs", 64 << 20, 3)
+    assert mounts.has_overlay_root(found) is True
+    assert found[3].mount_point == "/data disk" and found[3].read_only
+    inside = mounts.mount_of(found, "/dev/shm/torch_1")
+    assert inside is shm
+    assert mounts.mount_of(found, "/dev/shmx") is found[0]
+    stacked = mounts.parse_mounts(MOUNTINFO)
+    top = mounts.mount_at(stacked, "/dev/shm")
+    assert top is not None and (top.line, top.size_bytes, top.option("size")) == (3, None, "50%")
+    assert stacked[1].size_bytes == 24684084 * 1024 and stacked[1].device == "tmpfs"
+    assert mounts.has_overlay_root(stacked) is False
+    assert mounts.has_overlay_root(()) is None
+    (printed,) = mounts.parse_mounts("tmpfs on /dev/shm type tmpfs (rw,nosuid,size=1g)\n")
+    assert (printed.mount_point, printed.size_bytes, printed.option("nosuid"), printed.option("x")) == (
+        "/dev/shm", 1 << 30, "", None,
+    )  # fmt: skip
+
+
+def test_environ() -> None:
+    assert env_text.parse_environ("A=1\0B=x=y z\0A=2\0broken\0") == {"A": "1", "B": "x=y z"}
+    found = env_text.parse_env('HOME=/root\nexport LD="a b"\ndeclare -x V="1"\nEMPTY=\n  nonsense\n')
+    assert [(v.name, v.value, v.line) for v in found] == [
+        ("HOME", "/root", 1), ("LD", "a b", 2), ("V", "1", 3), ("EMPTY", "", 4),
+    ]  # fmt: skip
+    assert env_text.parse_env("OPTS=a b c\n")[0].value == "a b c"
+
+
+SHELL = r"""# export COMMENTED=1
+export HSA_OVERRIDE_GFX_VERSION=10.3.0 B="x y" # why
+$ NCCL_DEBUG=INFO python train.py LR=1
+alice@box:~/work$ export P=1; unset B
+(venv) alice@box:~$ HIP_VISIBLE_DEVICES=0,1 ./run
+ENV ROCM_PATH /opt/rocm
+setenv CSH 'a'
+export LONG=a\
+b
+PLAIN=1
+SUBSYSTEM=="kfd", KERNEL=="kfd", MODE="0666"
+"""
+
+
+def test_shell() -> None:
+    found = env_text.parse_shell(SHELL)
+    assert found == (
+        EnvVar("HSA_OVERRIDE_GFX_VERSION", "10.3.0", 2),
+        EnvVar("B", "x y", 2),
+        EnvVar("NCCL_DEBUG", "INFO", 3),
+        EnvVar("P", "1", 4),
+        EnvVar("B", None, 4),
+        EnvVar("HIP_VISIBLE_DEVICES", "0,1", 5),
+        EnvVar("ROCM_PATH", "/opt/rocm", 6),
+        EnvVar("CSH", "a", 7),
+        EnvVar("LONG", "a", 8),
+        EnvVar("PLAIN", "1", 10, exported=False),
+    )
+    assert "B" not in env_text.final_values(found)
+
+
+MEMINFO = """\
+MemTotal:       32489480 kB
+MemFree:        28118332 kB
+MemAvailable:   28934532 kB
+SwapTotal:             0 kB
+HugePages_Total:      16
+HugePages_Free:        8
+Hugepagesize:       2048 kB
+"""
+
+
+def test_memory() -> None:
+    info = memory.parse_meminfo(MEMINFO)
+    assert (info.total_bytes, info.available_bytes, info.swap_total_bytes) == (32489480 << 10, 28934532 << 10, 0)
+    assert info.hugepages_bytes == 16 * (2 << 20)
+    assert (info.lines["MemAvailable"], info.counts["HugePages_Free"]) == (3, 8)
+    assert memory.parse_meminfo("MemTotal: lots").total_bytes is None
+    heading = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+    assert memory.parse_swaps(heading) == () and memory.parse_swaps("x") is None
+    swaps = memory.parse_swaps(heading + "/swap.img file 8388604 1024 -2\n")
+    assert swaps is not None and (swaps[0].size_bytes, swaps[0].used_bytes, swaps[0].priority) == (
+        8388604 << 10, 1 << 20, -2,
+    )  # fmt: skip
+    assert memory.selected_choice("always [madvise] never\n") == "madvise"
+    assert memory.selected_choice("[none] integrity confidentiality") == "none"
+    assert memory.selected_choice("") is None
+
+
+def test_cgroups() -> None:
+    new = memory.parse_cgroup("0::/user.slice/session-2.scope\n")
+    assert (new.version, new.unified_path, new.controller_paths) == (2, "/user.slice/session-2.scope", {})
+    old = memory.parse_cgroup("9:name=systemd:/\n4:cpu,cpuacct:/a\n3:memory:/docker/0123\n0::/\n")
+    assert (old.version, old.controller_paths["cpuacct"], old.controller_paths["memory"]) == (1, "/a", "/docker/0123")
+    assert old.lines["memory"] == 3
+    assert memory.parse_cgroup("").version is None
+
+
+def test_file_systems() -> None:
+    size = memory.parse_statvfs("f_bsize=4096 f_frsize=4096 f_blocks=16384 f_bfree=1000 f_bavail=900")
+    assert size is not None and (size.size_bytes, size.available_bytes) == (64 << 20, 900 * 4096)
+    assert memory.parse_statvfs("f_blocks=3") is None
+    stat = memory.parse_stat_f(
+        '  File: "/dev/shm"\n    ID: 88 Namelen: 255     Type: tmpfs\n'
+        "Block size: 4096       Fundamental block size: 4096\n"
+        "Blocks: Total: 16384    Free: 100        Available: 90\nInodes: Total: 7777    Free: 6666\n"
+    )
+    assert stat is not None
+    assert (stat.size_bytes, stat.free_bytes, stat.kind) == (64 << 20, 409600, "tmpfs")
+    rows = memory.parse_df(
+        "Filesystem     Type  1K-blocks  Used Available Use% Mounted on\n"
+        "shm            tmpfs     65536     0     65536   0% /dev/shm\n"
+    )
+    assert (rows[0].size_bytes, rows[0].mount_point, rows[0].kind, rows[0].line) == (64 << 20, "/dev/shm", "tmpfs", 2)
+    human = memory.parse_df("Filesystem  Size  Used Avail Use% Mounted on\ntmpfs  64M  0  64M  0% /dev/shm\n")
+    assert human[0].available_bytes == 64 << 20
+    assert memory.parse_df("Filesystem Inodes IUsed IFree IUse% Mounted on\ntmpfs 100 1 99 1% /dev/shm\n") == ()
+
+
+@given(st.text())
+def test_any_text_never_raises(text: str) -> None:
+    for parse in (
+        process.parse_status, process.parse_group_file, process.group_names, process.parse_id, limits.parse_limit,
+        limits.parse_limits, mounts.parse_mounts, env_text.parse_environ, env_text.parse_env, env_text.parse_shell,
+        memory.parse_meminfo, memory.parse_swaps, memory.selected_choice, memory.parse_cgroup, memory.parse_statvfs,
+        memory.parse_stat_f, memory.parse_df,
+    ):  # fmt: skip
+        parse(text)
+    process.user_numbers(text, "a")
+    process.groups_with_member(text, "a")
+    env_text.parse_shell("export A=" + text)
+
+
+def test_cut_text_never_raises() -> None:
+    for end in range(len(STATUS)):
+        process.parse_status(STATUS[:end])
+        mounts.parse_mounts(MOUNTINFO[end:])
+        mounts.parse_mounts(MOUNTS[:end])
+        env_text.parse_shell(SHELL[end:])
+        limits.parse_limits(ULIMIT[:end])
+        memory.parse_meminfo(MEMINFO[:end])
+
+
+def test_less_common_forms() -> None:
+    assert Limit(10).at_least(10)
+    assert process.user_numbers("alice:x:1000:none::/:\n", "alice") is None
+    shell = env_text.parse_shell('export A="a \\"b\\" c"\nENV B=1 C=2\nset -x D 4\nset -e E\n')
+    assert [(v.name, v.value) for v in shell] == [("A", 'a "b" c'), ("B", "1"), ("C", "2"), ("D", "4")]
+    assert memory.parse_stat_f("Block size: 4096\nBlocks: Total: 2 Free: 1\n") is not None
+    assert mounts.parse_mounts("look at x on /dev/shm type it\n") == ()
+    assert mounts.parse_mounts("tmpfs on /dev/shm type tmpfs (rw\n") == ()

@@ -1,0 +1,33 @@
+"""The index of a pasted text: what it says of words agrees with a plain search."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.paste.clean_text import clean
+from rocdoctor.paste.word_index import Index
+
+TEXT = st.text(st.sampled_from("ab12RX \nİß."), max_size=60)
+WORD = st.text(st.sampled_from("ab12rx "), min_size=1, max_size=4)
+
+
+def test_lines_are_found_in_any_case_and_by_their_digits() -> None:
+    index = Index(clean("one RX 6800\nnothing\nrx 7900 here\nrx 6800"))
+    assert list(index.lines(("rx 6", "here"))) == [0, 2, 3]
+    assert index.may_hold(("RX 6",))
+    assert not index.may_hold(("GTX",))
+
+
+@given(TEXT, WORD)
+def test_lines_agree_with_a_plain_search(text: str, word: str) -> None:
+    cleaned = clean(text)
+    index = Index(cleaned)
+    lines = index.lowered.split("\n")
+    assert list(index.lines((word,))) == [at for at, line in enumerate(lines) if word in line]
+
+
+@given(TEXT, WORD)
+def test_what_may_not_be_held_is_not_there(text: str, word: str) -> None:
+    cleaned = clean(text)
+    assert Index(cleaned).may_hold((word,)) or word not in cleaned.text

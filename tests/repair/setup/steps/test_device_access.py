@@ -1,0 +1,86 @@
+"""Access to the GPU: groups of the machine, logins, containers."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.repair.setup.plan import Verify
+from tests.golden.edits import Broken
+from tests.machines.files import Files
+from tests.repair.setup.kit import commands, plan_in, plan_of, states, step_of
+
+
+def test_open_nodes_are_done_with_each_node() -> None:
+    found = step_of(plan_of("mi300x-8gpu"), "device-access")
+    assert found.state == "done"
+    assert "/dev/kfd: read-write" in [one.value for one in found.evidence]
+
+
+def test_closed_nodes_give_the_group_that_owns_them_and_its_undo() -> None:
+    found = step_of(plan_in("xtx-ubuntu2404-fresh"), "device-access")
+    assert (found.state, found.effective, found.risk) == ("todo", "new-login", "safe")
+    assert commands(found) == ["usermod -a -G render user"]
+    assert found.actions[0].root
+    assert [action.command for action in found.undo] == ["gpasswd -d user render"]
+    assert found.verify == Verify("device-node-denied")
+    assert found.changes == ("/etc/group",)
+
+
+def test_a_group_of_the_next_login_is_waited_for_and_nothing_else_is_to_do() -> None:
+    found = plan_in("xtx-ubuntu2404-groups-not-in-session")
+    access = step_of(found, "device-access")
+    assert (access.state, access.actions) == ("waiting", ())
+    assert "Log out" in access.notes[0]
+    assert states(found)["checks"] == "waiting"
+
+
+def test_groups_before_the_driver_save_a_login() -> None:
+    found = step_of(plan_in("xtx-ubuntu2204-fresh"), "device-access")
+    assert commands(found) == ["usermod -a -G render,video user"]
+    member = step_of(plan_in("xtx-ubuntu2204-fresh", member=frozenset({"render", "video", "sudo"})), "device-access")
+    assert (member.state, member.actions) == ("waiting", ())
+    half = step_of(plan_in("xtx-ubuntu2204-fresh", member=frozenset({"video", "sudo"})), "device-access")
+    assert commands(half) == ["usermod -a -G render user"]
+
+
+@pytest.mark.parametrize("name", ["", "<dropped>", "user-1"], ids=["not there", "dropped", "masked"])
+def test_the_shell_knows_a_name_that_the_evidence_does_not_tell(name: str) -> None:
+    def nameless(files: Files) -> None:
+        for variable in ("USER", "LOGNAME"):
+            files.env.pop(variable, None)
+            files.env |= {variable: name} if name else {}
+
+    found = step_of(plan_in("xtx-ubuntu2404-fresh", files=nameless), "device-access")
+    assert found.actions[0].words == ("usermod", "-a", "-G", "render", "$USER")
+
+
+def test_the_shell_of_root_does_not_know_the_person() -> None:
+    def root(files: Files) -> None:
+        files.env |= {"USER": "root", "LOGNAME": "root"}
+        status = files.texts[("proc", "self", "status")].decode()
+        files.put("/proc/self/status", status.replace("1000\t1000\t1000\t1000", "0\t0\t0\t0"))
+
+    found = step_of(plan_in("xtx-ubuntu2204-fresh", files=root), "device-access")
+    assert (found.state, found.actions) == ("waiting", ())
+
+
+def test_a_container_without_devices_is_started_again_with_them() -> None:
+    def without(machine: Broken) -> None:
+        machine.remove("stat /dev/kfd")
+        for number in range(128, 136):
+            machine.remove(f"stat /dev/dri/renderD{number}")
+        machine.set("list /dev/dri/renderD*", "")
+
+    found = step_of(plan_of("mi300x-docker", without), "device-access")
+    assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
+    assert any("--device=/dev/kfd" in note for note in found.notes)
+
+
+def test_a_rootless_container_keeps_the_groups_of_its_host() -> None:
+    def closed(machine: Broken) -> None:
+        machine.set("open /dev/kfd", "denied")
+        machine.set("open /dev/dri/renderD128", "denied")
+
+    found = step_of(plan_of("rx7900xtx-podman", closed), "device-access")
+    assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
+    assert any("keep-groups" in note for note in found.notes)

@@ -1,0 +1,168 @@
+"""The driver of AMD GPUs: done, to be loaded, to be installed, built for another kernel, kept away."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.repair.setup.plan import Verify
+from tests.golden.edits import Broken
+from tests.machines.files import Files
+from tests.repair.setup.kit import commands, ids, plan_in, plan_of, set_os, states, step_of
+
+KERNEL = "5.15.0-151-generic"
+
+
+def dkms(kernel: str, version: str = "6.16.13-2278356.22.04") -> object:
+    """AMD's driver in the folder of DKMS, built for one kernel."""
+
+    def put(files: Files) -> None:
+        folder = f"/var/lib/dkms/amdgpu/{version}"
+        files.link(f"{folder}/source", f"/usr/src/amdgpu-{version}")
+        files.put(f"{folder}/{kernel}/x86_64/module/amdgpu.ko", "")
+        files.link(f"/var/lib/dkms/amdgpu/kernel-{kernel}-x86_64", f"{version}/{kernel}/x86_64")
+
+    return put
+
+
+def test_a_working_driver_is_done_with_its_evidence() -> None:
+    found = step_of(plan_of("mi300x-8gpu"), "driver-amd")
+    assert found.state == "done"
+    assert "packaged driver 6.14.14" in found.why
+    assert "amdgpu 6.14.14" in [one.value for one in found.evidence]
+    assert not found.support
+
+
+def test_the_kernels_own_driver_is_enough_for_radeon_and_said_of_instinct() -> None:
+    assert not step_of(plan_of("rx7900xtx-2gpu"), "driver-amd").support
+    instinct = step_of(plan_in("mi210-8-debian13"), "driver-amd")
+    assert instinct.state == "done"
+    assert "amdgpu-dkms" in instinct.support
+
+
+def test_an_old_kernel_gets_the_packaged_driver_for_exactly_this_release() -> None:
+    found = step_of(plan_in("xtx-ubuntu2204-fresh"), "driver-amd")
+    assert (found.state, found.risk, found.effective) == ("todo", "reboots", "reboot")
+    files = {action.file: action.lines for action in found.actions if action.file}
+    assert list(files) == ["/etc/apt/sources.list.d/amdgpu.list"]
+    assert " jammy main" in files["/etc/apt/sources.list.d/amdgpu.list"][0]
+    assert f"apt install linux-headers-{KERNEL} linux-modules-extra-{KERNEL}" in commands(found)
+    assert commands(found)[0] == "apt update"  # old lists name headers that are gone
+    assert commands(found)[-1] == "apt install amdgpu-dkms"
+    assert "/etc/apt/keyrings/rocm.gpg" in found.changes
+    assert "amdgpu-dkms" in found.changes
+    assert "apt autoremove amdgpu-dkms" in [action.command for action in found.undo]
+    assert found.verify == Verify("gpu-without-driver")
+    assert all(action.root for action in found.actions)
+    assert "reboot" not in " ".join(commands(found))  # the plan has one restart for all
+
+
+def test_what_needs_the_driver_waits_for_the_restart_and_packages_do_not() -> None:
+    found = states(plan_in("xtx-ubuntu2204-fresh"))
+    assert found["restart"] == "waiting"
+    assert found["rocm"] == "todo"
+    assert found["checks"] == "waiting"
+
+
+def test_red_hat_gets_its_own_repository_and_headers() -> None:
+    found = step_of(plan_in("xtx-rhel9-fresh"), "driver-amd")
+    assert any("/el/9.6/main" in line for action in found.actions for line in action.lines)
+    assert any("kernel-devel-matched-5.14.0-570.32.1.el9_6.x86_64" in line for line in commands(found))
+    assert commands(found)[-1] == "dnf install amdgpu-dkms"
+
+
+def test_a_kernel_that_knows_the_gpu_only_loads_its_module() -> None:
+    debian = step_of(plan_in("xtx-debian12-fresh"), "driver-amd")
+    assert commands(debian) == ["apt update", "apt install firmware-amd-graphics", "modprobe amdgpu"]
+    assert "non-free-firmware" in debian.notes[0]
+    assert [action.command for action in debian.undo] == ["modprobe -r amdgpu"]
+    ubuntu = step_of(plan_in("xtx-ubuntu2404-fresh", driver=False), "driver-amd")
+    assert commands(ubuntu) == ["apt update", "apt install linux-modules-extra-6.14.0-29-generic", "modprobe amdgpu"]
+    assert commands(step_of(plan_in("rx9070xt-rhel10"), "driver-amd")) == ["modprobe amdgpu"]
+
+
+def test_an_installed_driver_waits_for_its_first_start() -> None:
+    found = plan_in("xtx-ubuntu2204-fresh", files=dkms(KERNEL))  # type: ignore[arg-type]
+    driver = step_of(found, "driver-amd")
+    assert driver.state == "waiting"
+    assert f"amdgpu/6.16.13-2278356.22.04, {KERNEL}, x86_64: installed" in driver.why
+    assert not driver.actions
+    restart = step_of(found, "restart")
+    assert (restart.state, found.next) == ("todo", restart)
+
+
+def test_a_driver_that_was_built_for_another_kernel_is_built_again() -> None:
+    found = plan_in("xtx-ubuntu2204-fresh", files=dkms("5.15.0-119-generic"))  # type: ignore[arg-type]
+    driver = step_of(found, "driver-amd")
+    assert driver.state == "todo"
+    assert commands(driver) == [
+        "apt update", f"apt install linux-headers-{KERNEL} linux-modules-extra-{KERNEL}", "dkms autoinstall",
+    ]  # fmt: skip
+
+
+def test_a_distribution_without_packages_is_unknown_with_the_vendors_page() -> None:
+    found = step_of(plan_in("rx9070xt-fedora42", driver=False, kernel="6.9.5-200.fc40.x86_64"), "driver-amd")
+    assert found.state == "unknown"
+    assert not found.actions
+    assert "rocm.docs.amd.com" in found.notes[0]
+
+
+def test_a_blacklist_is_taken_out_first_and_nothing_else_of_the_file() -> None:
+    found = plan_in("xtx-ubuntu2404-blacklisted")
+    assert ids(found).index("driver-unblock") < ids(found).index("driver-amd")
+    unblock = step_of(found, "driver-unblock")
+    assert unblock.state == "todo"
+    assert commands(unblock)[0].endswith("/etc/modprobe.d/blacklist-amdgpu.conf")
+    assert unblock.actions[0].words[:2] == ("sed", "-i")
+    assert commands(unblock)[1] == "update-initramfs -u -k all"
+    assert (states(found)["driver-amd"], states(found)["restart"]) == ("waiting", "waiting")
+
+
+def test_the_expressions_of_a_blacklist_fit_their_lines_and_undo_themselves(tmp_path: object) -> None:
+    import subprocess
+    from pathlib import Path
+
+    unblock = step_of(plan_in("xtx-ubuntu2404-blacklisted"), "driver-unblock")
+    file = Path(str(tmp_path)) / "a.conf"
+    text = "# mine\nblacklist nouveau\n  blacklist amdgpu\ninstall amdgpu /bin/false\nblacklist amdgpu_extra\n"
+    file.write_text(text)
+    subprocess.run([*unblock.actions[0].words[:3], str(file)], check=True)
+    assert file.read_text() == (
+        "# mine\nblacklist nouveau\n#   blacklist amdgpu\n# install amdgpu /bin/false\nblacklist amdgpu_extra\n"
+    )
+    subprocess.run([*unblock.undo[0].words[:3], str(file)], check=True)
+    assert file.read_text() == text
+
+
+def test_a_word_of_the_command_line_is_taken_off_as_the_distribution_keeps_it() -> None:
+    ubuntu = step_of(plan_in("xtx-ubuntu2404-nomodeset"), "driver-unblock")
+    assert ubuntu.title == "Take nomodeset off the kernel command line"
+    assert commands(ubuntu) == [r"sed -i 's/ *\bnomodeset\b//g' /etc/default/grub", "update-grub"]
+    fedora = step_of(plan_in("rx9070xt-fedora42", cmdline="rhgb quiet nomodeset"), "driver-unblock")
+    assert commands(fedora) == ["grubby --update-kernel=ALL --remove-args=nomodeset"]
+    assert [one.command for one in fedora.undo] == ["grubby --update-kernel=ALL --args=nomodeset"]
+    arch = step_of(plan_in("xtx-arch-fresh", cmdline="quiet nomodeset"), "driver-unblock")
+    assert (arch.state, arch.risk, arch.actions) == ("todo", "manual", ())
+
+
+def test_a_failed_start_of_the_driver_is_for_a_person() -> None:
+    def failed(machine: Broken) -> None:
+        machine.unbind("0000:03:00.0", "card0", 1)
+        machine.log(
+            "[    3.1] amdgpu 0000:03:00.0: amdgpu: Fatal error during GPU init",
+            "[    3.2] amdgpu 0000:03:00.0: probe with driver amdgpu failed with error -22",
+        )
+
+    found = step_of(plan_of("rx7900xtx-raphael", failed), "driver-amd")
+    assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
+    assert found.verify == Verify("driver-probe-failed")
+
+
+@pytest.mark.parametrize("name", ["wsl2-rx7900xtx", "cpu-only-laptop", "h100-8gpu", "r7-240-display"])
+def test_machines_without_a_driver_of_amd_to_install(name: str) -> None:
+    assert not {"driver-amd", "secure-boot-key", "driver-unblock", "kernel", "gpu-firmware"} & set(ids(plan_of(name)))
+
+
+def test_the_tables_have_no_driver_for_an_unknown_distribution() -> None:
+    found = plan_of("rx7900xtx-raphael", set_os("gentoo", "2.15", "gentoo"))
+    assert any("no row for gentoo" in note for note in found.notes)
+    assert step_of(found, "driver-amd").state == "done"  # what works, works anywhere

@@ -1,0 +1,191 @@
+"""The NVIDIA driver: which route, which key, which service, and when nothing is to be done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rocdoctor.model.facts import DeviceNode, Machine, ToolFailure
+from rocdoctor.repair.setup.plan import SetupPlan, Step
+from tests.kit import amd_gpu, event, k, log, nvidia_gpu, u
+from tests.repair.setup.desk import desk, gpu, planned, torch
+from tests.repair.setup.kit import commands, ids, states, step_of
+
+_WORKS: dict[str, Any] = {
+    "drivers": {"nvidia": {"version": k("580.82.07"), "cuda": k("13.0")}},
+    "nvidia_failure": k(None),
+}
+_KEY = "secure-boot-key-nvidia"
+
+
+def _driver(of: Machine | SetupPlan) -> Step:
+    return step_of(of if isinstance(of, SetupPlan) else planned(of), "driver-nvidia")
+
+
+def test_a_driver_that_works_is_done_with_its_versions() -> None:
+    found = _driver(desk(gpu("ada"), **_WORKS))
+    assert found.state == "done" and "580.82.07" in found.why and "13.0" in found.why
+    assert [one.value for one in found.evidence] == ["nvidia", "driver 580.82.07", "CUDA 13.0"]
+
+
+def test_machines_without_such_a_gpu_have_no_step() -> None:
+    for machine in (desk(), desk(gpu("xtx")), desk(gpu("ada", driver="vfio-pci"))):
+        assert not [name for name in ids(planned(machine)) if "nvidia" in name]
+
+
+@pytest.mark.parametrize(
+    ("os", "capability", "install"),
+    [
+        ("ubuntu 22.04", "8.9", "ubuntu-drivers install"),
+        ("ubuntu 24.04", "12.0", "ubuntu-drivers install"),
+        ("debian 12", "8.9", "apt install nvidia-driver"),
+        ("debian 12", "12.0", "apt install nvidia-open"),
+        ("debian 13", "6.1", "apt install nvidia-driver"),
+        ("rhel 9.6", "8.9", "dnf module install nvidia-driver:open-dkms"),
+        ("rhel 10.0", "8.9", "dnf install nvidia-open"),
+    ],
+)
+def test_the_route_is_that_of_the_distribution_and_the_gpu(os: str, capability: str, install: str) -> None:
+    card = nvidia_gpu(0, name="GPU", compute_capability=capability, driver=None)
+    plan = planned(desk(card, os=os))
+    found = _driver(plan)
+    assert found.state == "todo" and install in commands(found)
+    assert (found.risk, found.effective) == ("reboots", "reboot") and found.undo and found.sources
+    assert states(plan)["restart"] == "waiting"
+    assert not any(command == "reboot" for command in commands(found))
+
+
+def test_what_was_fetched_is_named_and_goes_with_the_undo() -> None:
+    found = _driver(desk(gpu("ada", driver=None), os="rhel 9.6"))
+    assert "/etc/yum.repos.d/cuda-rhel9.repo" in found.changes
+    assert found.undo[-1].words == ("rm", "-f", "/etc/yum.repos.d/cuda-rhel9.repo")
+
+
+@pytest.mark.parametrize(
+    ("os", "card"),
+    [
+        pytest.param("fedora 42", gpu("ada", driver=None), id="distribution"),
+        pytest.param("rhel 9.6", nvidia_gpu(0, name="V100", compute_capability="7.0", driver=None), id="flavour"),
+    ],
+)
+def test_what_the_tables_do_not_have_is_unknown_with_the_page(os: str, card: Any) -> None:
+    found = _driver(desk(card, os=os))
+    assert found.state == "unknown" and not found.actions
+    assert any("docs.nvidia.com" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("capability", "words"), [("6.1", "proprietary kernel module"), ("12.0", "open kernel module"), ("8.9", "")]
+)
+def test_which_kernel_module_a_gpu_needs_is_said(capability: str, words: str) -> None:
+    card = nvidia_gpu(0, name="GPU", compute_capability=capability, driver=None)
+    told = " ".join(_driver(desk(card, os="ubuntu 24.04")).notes)
+    assert words in told and ("kernel module" in told) == bool(words)
+
+
+def test_nouveau_is_replaced() -> None:
+    found = _driver(desk(gpu("ada", driver="nouveau"), kernel={"modules": frozenset({"nouveau"})}))
+    assert found.state == "todo" and any("nouveau" in note for note in found.notes)
+    assert found.verify is not None and found.verify.check == "wrong-kernel-driver"
+
+
+def test_a_module_that_does_not_fit_the_libraries_needs_a_restart_alone() -> None:
+    failure = ToolFailure("run nvidia-smi", "failed", "Driver/library version mismatch", 1, "version-mismatch")
+    plan = planned(desk(gpu("ada"), drivers=_WORKS["drivers"], nvidia_failure=k(failure)))
+    found = _driver(plan)
+    assert (found.state, found.effective) == ("todo", "reboot") and not found.actions
+    assert "restart" in ids(plan)
+
+
+# -- Secure Boot
+
+
+def test_under_secure_boot_the_key_is_enrolled_before_the_restart() -> None:
+    plan = planned(desk(gpu("ada", driver=None), os="debian 13", kernel={"secure_boot": True}))
+    order = ids(plan)
+    assert order.index("driver-nvidia") < order.index(_KEY) < order.index("restart")
+    key = step_of(plan, _KEY)
+    assert commands(key)[-2:] == ["apt install mokutil", "mokutil --import /var/lib/dkms/mok.pub"]
+    assert key.effective == "reboot"
+    assert [one.command for one in key.undo] == ["mokutil --delete /var/lib/dkms/mok.pub"]
+
+
+def test_ubuntu_signs_its_module_so_no_key_is_needed() -> None:
+    plan = planned(desk(gpu("ada", driver=None), kernel={"secure_boot": True}))
+    assert _KEY not in ids(plan)
+    assert any("Ubuntu signs" in note for note in _driver(plan).notes)
+
+
+def test_without_secure_boot_there_is_no_key() -> None:
+    assert _KEY not in ids(planned(desk(gpu("ada", driver=None), os="debian 13")))
+
+
+def test_where_nobody_knows_of_secure_boot_the_key_is_a_note() -> None:
+    plan = planned(desk(gpu("ada", driver=None), os="debian 13", kernel={"secure_boot": u()}))
+    assert _KEY not in ids(plan)
+    assert any("Secure Boot is on is not known" in note for note in _driver(plan).notes)
+
+
+def test_a_refused_module_waits_for_its_key() -> None:
+    refused = log(event("module-rejected", "Loading of module with unavailable key is rejected", module="nvidia"))
+    plan = planned(desk(gpu("ada", driver=None), os="debian 12", kernel={"secure_boot": True, "log": refused}))
+    assert states(plan)[_KEY] == "todo" and states(plan)["driver-nvidia"] == "waiting"
+    assert ids(plan).index(_KEY) < ids(plan).index("driver-nvidia")
+
+
+def test_a_module_that_is_built_waits_for_the_restart() -> None:
+    built = ("nvidia/580.82.07, 6.12.41+deb13-amd64, x86_64: installed",)
+    found = _driver(desk(gpu("ada", driver=None), os="debian 13", kernel={"dkms": built}))
+    assert (found.state, found.effective) == ("waiting", "reboot") and built[0] in found.why
+
+
+# -- what else
+
+
+def test_a_flavour_that_the_kernel_refused_is_exchanged() -> None:
+    refused = log(event("nvidia-gpu-not-supported", "not supported by open nvidia.ko", flavour="open"))
+    card = nvidia_gpu(0, name="GTX 1080", compute_capability="6.1", driver=None)
+    found = _driver(desk(card, os="debian 13", kernel={"log": refused}))
+    assert found.state == "todo" and "do not support this GPU" in found.why
+    assert found.verify is not None and found.verify.check == "nvidia-gpu-not-supported"
+
+
+def test_a_blacklist_is_taken_out_by_hand() -> None:
+    found = _driver(desk(gpu("ada", driver=None), kernel={"blacklisted": {"nvidia": "/etc/modprobe.d/x.conf:1"}}))
+    assert found.state == "todo" and found.risk == "manual" and any("x.conf" in note for note in found.notes)
+
+
+def test_servers_keep_their_services() -> None:
+    cards = [nvidia_gpu(index, persistence=False, fabric_state="In Progress") for index in range(2)]
+    plan = planned(desk(*cards, **_WORKS, kernel={"uptime_s": 86400.0}))
+    persistence, fabric = step_of(plan, "nvidia-persistence"), step_of(plan, "nvidia-fabric-manager")
+    assert commands(persistence) == ["systemctl enable --now nvidia-persistenced"] and persistence.optional
+    assert commands(fabric) == ["systemctl enable --now nvidia-fabricmanager"] and not fabric.optional
+    assert any("580.82.07" in note for note in fabric.notes)
+    healthy = [nvidia_gpu(index, persistence=True, fabric_state="Completed") for index in range(2)]
+    assert not {"nvidia-persistence", "nvidia-fabric-manager"} & set(ids(planned(desk(*healthy, **_WORKS))))
+
+
+def test_a_gpu_that_torch_does_not_use_needs_no_driver() -> None:
+    kepler = nvidia_gpu(0, name="Tesla K80", compute_capability="3.7", driver=None)
+    assert _driver(desk(kepler)).optional
+    assert _driver(desk(gpu("xtx"), gpu("ada", 1, driver=None), build=torch("2.11.0+rocm7.2"))).optional
+    assert not _driver(desk(gpu("ada", driver=None))).optional
+
+
+def test_a_container_without_the_runtime_is_started_anew() -> None:
+    machine = desk(gpu("ada"), **_WORKS, container={"kind": "docker", "rootless": False},
+                   nodes=(DeviceNode("/dev/nvidiactl", k(False)),))  # fmt: skip
+    plan = planned(machine)
+    access = step_of(plan, "device-access-nvidia")
+    assert access.state == "todo" and access.risk == "manual"
+    assert access.verify is not None and access.verify.check == "container-no-gpu-runtime"
+    assert any("--gpus all" in note for note in access.notes)
+
+
+def test_open_nodes_are_done() -> None:
+    nodes = tuple(DeviceNode(path, k(True), k("read-write")) for path in ("/dev/nvidiactl", "/dev/nvidia-uvm"))
+    found = step_of(planned(desk(gpu("ada"), **_WORKS, nodes=nodes)), "device-access-nvidia")
+    assert found.state == "done" and len(found.evidence) == 2
+    assert "device-access-nvidia" not in ids(planned(desk(amd_gpu(), nodes=nodes)))

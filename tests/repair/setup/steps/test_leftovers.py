@@ -1,0 +1,88 @@
+"""What older guides left behind: variables, parameters of the driver, packages; from findings alone."""
+
+from __future__ import annotations
+
+from rocdoctor.repair.setup.plan import Verify
+from tests.golden.edits import Broken
+from tests.repair.setup.kit import commands, ids, plan_in, plan_of, states, step_of
+
+
+def test_an_override_that_does_harm_is_taken_out_by_the_command_that_finds_its_file() -> None:
+    found = plan_in("xtx-ubuntu2404-old-guide")
+    step = step_of(found, "unset-hsa-override-gfx-version")
+    assert (step.state, step.effective, step.optional) == ("todo", "new-login", False)
+    assert step.verify == Verify("gfx-override-mismatch")
+    assert any("rocdoctor fix gfx-override-mismatch" in note for note in step.notes)
+    assert "HSA_OVERRIDE_GFX_VERSION=10.3.0" in [one.value for one in step.evidence]
+    assert states(found)["checks"] == "waiting"
+
+
+def test_an_override_that_the_card_lives_on_stays() -> None:
+    assert not [name for name in ids(plan_of("rx6600")) if name.startswith("unset-")]
+    assert not [name for name in ids(plan_of("rx6700xt-override")) if name.startswith("unset-")]
+
+
+def test_in_a_container_the_variable_is_that_of_its_start() -> None:
+    found = plan_of("rx7900xtx-podman", lambda machine: machine.env(HSA_OVERRIDE_GFX_VERSION="10.3.0"))
+    step = step_of(found, "unset-hsa-override-gfx-version")
+    assert "podman container" in step.notes[-1]
+    assert "rocdoctor fix" not in " ".join(step.notes)
+
+
+def test_a_variable_named_by_two_checks_is_one_step() -> None:
+    def edit(machine: Broken) -> None:
+        machine.env(ROCM_PATH="/opt/rocm-5.4.2", NCCL_DEBUGG="INFO")
+
+    found = [name for name in ids(plan_of("rx9070xt", edit)) if name.startswith("unset-")]
+    assert found == ["unset-rocm-path", "unset-nccl-debugg"]
+    assert step_of(plan_of("rx9070xt", edit), "unset-nccl-debugg").optional  # a note, no more
+
+
+def test_eight_gpus_with_one_variable_are_one_step() -> None:
+    found = plan_of("mi300x-8gpu", lambda machine: machine.env(HSA_OVERRIDE_GFX_VERSION="11.0.0"))
+    assert [name for name in ids(found) if name.startswith("unset-")] == ["unset-hsa-override-gfx-version"]
+
+
+def test_a_parameter_of_the_driver_goes_off_the_command_line() -> None:
+    def edit(machine: Broken) -> None:
+        line = machine.text("read /proc/cmdline")
+        machine.set("read /proc/cmdline", f"{line} amdgpu.ppfeaturemask=0xfff7bffe")
+        machine.set("read /sys/module/amdgpu/parameters/ppfeaturemask", "0xfff7bffe")
+        parameters = machine.text("list /sys/module/amdgpu/parameters/*").splitlines()
+        path = "/sys/module/amdgpu/parameters/ppfeaturemask"
+        machine.set("list /sys/module/amdgpu/parameters/*", "\n".join(sorted({*parameters, path})))
+
+    found = step_of(plan_of("rx7900xtx-raphael", edit), "parameter-ppfeaturemask")
+    assert (found.state, found.risk, found.effective) == ("todo", "reboots", "reboot")
+    assert commands(found) == [
+        r"sed -i 's/ *\bamdgpu\.ppfeaturemask=0xfff7bffe\b//g' /etc/default/grub", "update-grub",
+    ]  # fmt: skip
+    fedora = step_of(plan_of("rx9070xt", edit), "parameter-ppfeaturemask")
+    assert commands(fedora) == ["grubby --update-kernel=ALL --remove-args=amdgpu.ppfeaturemask=0xfff7bffe"]
+
+
+def test_a_parameter_of_a_file_is_for_a_person() -> None:
+    def edit(machine: Broken) -> None:
+        path = "/sys/module/amdgpu/parameters/ppfeaturemask"
+        machine.set(f"read {path}", "0xfff7bffe")
+        parameters = machine.text("list /sys/module/amdgpu/parameters/*").splitlines()
+        machine.set("list /sys/module/amdgpu/parameters/*", "\n".join(sorted({*parameters, path})))
+
+    found = step_of(plan_of("rx7900xtx-raphael", edit), "parameter-ppfeaturemask")
+    assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
+    assert any("/etc/modprobe.d" in note for note in found.notes)
+
+
+def test_packages_that_no_release_has_any_more_are_removed_by_name() -> None:
+    packages = {"rocm-dkms": "4.3.0.40300-52", "rocm-core": "4.3.0.40300-52", "hip-base": "4.3.21300.5bbc51d8-40300"}
+    found = step_of(plan_in("xtx-ubuntu2404-fresh", packages=packages, rocm="4.3.0"), "obsolete-packages")
+    assert found.risk == "risky"
+    assert commands(found) == ["apt remove hip-base rocm-dkms"]
+    assert found.undo
+    kept = plan_in("xtx-ubuntu2404-fresh", packages={"rocm-core": "7.2.0.70200-1"}, rocm="7.2.0")
+    assert "obsolete-packages" not in ids(kept)
+
+
+def test_a_clean_machine_has_nothing_to_clean() -> None:
+    for name in ("mi300x-8gpu", "rx9070xt", "cpu-only-laptop", "h100-8gpu"):
+        assert not [step.id for step in plan_of(name).steps if step.layer == "clean"]

@@ -1,0 +1,87 @@
+"""Scripts from evidence: what it names as interpreter or user is not what the reader's script uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.cli.main import run
+from rocdoctor.repair.setup.evidence_script import for_reader
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
+from rocdoctor.repair.setup.script import render
+from rocdoctor.repair.setup.torch_environment import NEW
+from tests.kit import ROOT
+from tests.repair.setup.plan_kit import RESTART
+from tests.repair.setup.test_script import RECORD, World, needs_bash
+
+_EVIL = "/tmp/evil/.venv/bin/python"
+
+
+def _plan(*words: tuple[str, ...]) -> SetupPlan:
+    steps = tuple(Step(f"s{number}", "T", "todo", "W", actions=(Action(one),)) for number, one in enumerate(words))
+    return SetupPlan("pytorch", steps)
+
+
+_PIP = ("-m", "pip", "install", "torch")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def _stranger(folder: Path) -> Path:
+    file = folder / "stranger.capture"
+    text = (ROOT / "fixtures" / "phoenix-laptop.capture").read_text()
+    assert "/home/user/train/.venv/bin/python" in text
+    file.write_text(text.replace("/home/user/train/.venv", "/tmp/evil/.venv"))
+    return file
+
+
+def _code(script: str) -> str:
+    """The lines that do something, without what they say."""
+    return "\n".join(line for line in script.splitlines() if not line.strip().startswith(("#", "say ", "if [ -z ")))
+
+
+@pytest.mark.parametrize("chosen", [(), ("--python", "/home/me/venv/bin/python")], ids=["asked", "named"])
+def test_the_script_starts_no_interpreter_of_the_evidence(chosen: tuple[str, ...], tmp_path: Path) -> None:
+    script = tmp_path / "set-up.sh"
+    assert run(["setup", "--from", str(_stranger(tmp_path)), *chosen, "--script", str(script), "--quiet"]) == 1
+    code = _code(script.read_text())
+    assert "evil" not in code
+    assert ('"$PYTHON" -m pip' if not chosen else "/home/me/venv/bin/python -m pip") in code
+
+
+@needs_bash
+def test_it_asks_for_the_readers_own_interpreter(world: World) -> None:
+    plan, foreign = for_reader(_plan((_EVIL, *_PIP)), None)
+    script = render(plan, "a bundle", root=False, foreign=foreign)
+    done = world.run(script)
+    assert (done.returncode, world.calls()) == (2, [])
+    assert "PYTHON=PATH bash FILE" in done.stderr
+    assert _EVIL in done.stderr
+    mine = world.folder / "my python"
+    mine.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit 1\n{RECORD.partition(chr(10))[2]}')
+    mine.chmod(0o755)
+    assert world.run(script, PYTHON=str(mine)).returncode == 0
+    assert world.calls() == ["my python -m pip install torch"]
+
+
+def test_the_environment_that_the_plan_makes_is_ours() -> None:
+    before = _plan((f"{NEW}/bin/python", *_PIP), ("apt", "install", "x"))
+    assert for_reader(before, None) == (before, "")
+
+
+def test_whoever_runs_it_joins_the_groups() -> None:
+    join = Step("a", "A", "todo", "W", actions=(Action(("usermod", "-a", "-G", "render", "mallory"), root=True),))
+    plan, _ = for_reader(SetupPlan("rocm", (join, RESTART)), None)
+    assert plan.steps[0].actions[0].words == ("usermod", "-a", "-G", "render", "$USER")
+    assert plan.steps[1] == RESTART
+
+
+def test_a_word_of_the_evidence_is_no_message_that_runs(world: World) -> None:
+    _, foreign = for_reader(_plan(('/x\';touch "$WORLD/owned";`touch $WORLD/owned`/python', *_PIP)), None)
+    done = world.run(render(_plan(), "a bundle", root=False, foreign=foreign))
+    assert done.returncode == 2
+    assert not (world.folder / "owned").exists()

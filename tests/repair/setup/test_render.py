@@ -1,0 +1,194 @@
+"""A plan as text, JSON and markdown: what to do next stands first, and nothing of it can drive a terminal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rocdoctor.model.finding import Evidence
+from rocdoctor.repair.setup.command_lines import broken, tokens_of
+from rocdoctor.repair.setup.plan import GOALS, Action, SetupPlan, Step, Verify
+from rocdoctor.report.setup import setup_json, setup_markdown, setup_text
+from rocdoctor.report.setup.setup_words import headline, left, waits_for
+from tests.repair.setup.plan_kit import DRIVER, FULL, GROUPS, LIMITS, PLANS, RESTART
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("full", "Step 2 of 8, now: Install AMD's driver package."),
+        ("done", "Nothing is left to do for ROCm: the one step is done."),
+        ("empty", "No step is known for ROCm on this machine."),
+        ("risky", "Step 1 of 2, now: Remove old packages."),
+        ("unknown", "Step 3 of 3, now: Install torch."),
+        ("impossible", "No source names a way to training with PyTorch here: step 1 of 1, Compute driver for gfx803."),
+        ("optional", "Nothing is left that training with PyTorch needs."),
+    ],
+)
+def test_the_first_line_says_what_to_do_next(name: str, first: str) -> None:
+    assert setup_text.render(PLANS[name]).splitlines()[0] == first
+
+
+def test_the_next_step_comes_with_its_commands() -> None:
+    lines = setup_text.render(FULL).splitlines()
+    assert lines[1:5] == [
+        "    sudo apt update",
+        "    sudo apt install linux-headers-6.8.0-31-generic linux-modules-extra-6.8.0-31-generic",
+        "    sudo apt install amdgpu-dkms",
+        "  It takes effect after a restart: restart, then run rocdoctor setup again.",
+    ]
+    assert not any("sudo" in line for line in setup_text.render(FULL, sudo=False).splitlines())
+
+
+def test_what_is_done_by_hand_begins_with_how() -> None:
+    step = Step("a", "Do it", "todo", "Why it is.", risk="manual", notes=("Do this first.", "Then that."))
+    lines = setup_text.render(SetupPlan("rocm", (step,))).splitlines()
+    assert lines[:3] == ["Step 1 of 1, now: Do it.", "    Do this first.", "    Then that."]
+    assert setup_text.render(SetupPlan("rocm", (replace(step, notes=()),))).splitlines()[1] == "    Why it is."
+
+
+def test_a_plan_of_waiting_steps_says_for_what() -> None:
+    late = SetupPlan("pytorch", (replace(GROUPS, needs=()),))
+    assert headline(late).text.startswith("Step 1 of 1 waits")
+    unknown = SetupPlan("pytorch", (Step("a", "A", "unknown", "Not shown."), replace(GROUPS, needs=("a",))))
+    assert headline(unknown).text == "Step 1 of 2 is unknown here: A."
+    assert headline(unknown).more == ("Not shown.",)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("name", PLANS)
+def test_no_line_is_wider_than_asked(name: str, width: int) -> None:
+    text = setup_text.render(PLANS[name], ["gpu 0     AMD Radeon RX 7900 XTX"], width=width, verbose=True)
+    assert max(map(len, text.splitlines())) <= width
+    assert "\n\n\n" not in text
+
+
+def test_every_step_says_all_that_it_knows() -> None:
+    text = setup_text.render(FULL, verbose=True)
+    block = text[text.index("2  now ") : text.index("3  waiting")]
+    for words in (
+        "why      Kernel 6.2", "run      sudo apt update", "changes  amdgpu-dkms, /lib/modules",
+        "risk     needs a restart; takes effect after a restart", "support  Supported by AMD",
+        "verify   rocdoctor check kernel-too-old-for-gpu   (after a restart)",
+        "undo     sudo apt autoremove amdgpu-dkms", "source ", "(primary)",
+    ):  # fmt: skip
+        assert words in block
+    assert "1  done     Firmware of the GPU: VCN 0x1 (read /sys/kernel/debug/x:3)\n" in text
+    assert "waits    for step 4 (Restart the machine)\n" in text
+    assert "waits    for step 5 (Join the groups that own the device nodes) and a new login\n" in text
+    assert "waits    for Something else\n" in text
+    assert "Waits for:" not in text
+
+
+def test_what_is_done_takes_one_line() -> None:
+    found = tuple(Evidence("value " * 5, "read /sys/" + "a" * 30, number) for number in range(3))
+    plan = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=found),))
+    for width, count in ((60, 1), (80, 2), (100, 2)):
+        last = setup_text.render(plan, width=width).splitlines()[-1]
+        assert last.startswith("1  done     Title: value value")
+        assert last.count("value value value value value") == count
+        assert "read" not in last
+    assert setup_text.render(plan, width=60, verbose=True).count("/sys/") == 3
+    long = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=(Evidence("v" * 99, "read /x"),)),))
+    assert setup_text.render(long, width=60).splitlines()[-2:] == ["1  done     Title:", " " * 12 + "v" * 99]
+
+
+def test_quiet_is_what_to_do_next() -> None:
+    assert setup_text.render(FULL, quiet=True).count("\n") == 5
+
+
+def test_colour_adds_nothing_but_itself() -> None:
+    plain = setup_text.render(FULL)
+    coloured = setup_text.render(FULL, colour=True)
+    assert coloured != plain
+    for code in ("\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[31;1m", "\x1b[0m"):
+        coloured = coloured.replace(code, "")
+    assert coloured == plain
+
+
+def test_waits_and_left() -> None:
+    assert waits_for(FULL, GROUPS) == "waits for step 4 (Restart the machine)"
+    assert waits_for(FULL, LIMITS) == "waits for Something else"
+    assert [step.id for step in left(FULL)] == [
+        "driver", "key", "restart", "groups", "repository", "memlock", "torch"
+    ]  # fmt: skip
+    assert left(PLANS["optional"]) == left(PLANS["impossible"]) == []
+    assert left(SetupPlan("rocm", (replace(RESTART, needs=()), DRIVER)))
+
+
+def test_json_is_the_contract() -> None:
+    data = json.loads(json.dumps(setup_json.as_json(FULL, {"kind": "live", "origin": "here"}, sudo=True)))
+    assert data["schema"] == "rocdoctor.setup/1"
+    assert (data["goal"], data["next"], data["finished"], data["left"]) == ("pytorch", "driver", False, 7)
+    assert data["goal"] in GOALS
+    first, driver = data["steps"][:2]
+    assert first["evidence"] == [{"source": "read /sys/kernel/debug/x", "line": 3, "value": "VCN 0x1"}]
+    assert driver["actions"][0] == {
+        "words": ["apt", "update"], "file": None, "lines": None, "append": False, "root": True,
+        "commands": ["sudo apt update"],
+    }  # fmt: skip
+    assert driver["verify"] == {
+        "check": "kernel-too-old-for-gpu", "command": "rocdoctor check kernel-too-old-for-gpu", "shows": ""
+    }  # fmt: skip
+    assert set(driver) == {
+        "id", "number", "layer", "needs", "optional", "title", "state", "why", "waits_for", "evidence", "actions",
+        "changes", "risk", "effective", "verify", "undo", "support", "notes", "sources", "table", "kind",
+    }  # fmt: skip
+    assert driver["sources"][0]["id"] == "drv"
+    assert driver["sources"][0]["what"] != "drv", "the table knows it"
+    repository = next(step for step in data["steps"] if step["id"] == "repository")
+    assert repository["actions"][2]["lines"] == ["deb [arch=amd64] x main", "it's $a `b`"]
+    assert data["steps"][3]["waits_for"].startswith("step 3 (")
+
+
+def test_markdown_is_a_guide() -> None:
+    text = setup_markdown.render(FULL, ["gpu 0     AMD"])
+    assert text.startswith("## Set-up for training with PyTorch\n\n**Step 2 of 8, now: Install AMD's driver package.**")
+    assert "| 2 | Install AMD's driver package | now |" in text
+    assert "```sh\nsudo apt update\n" in text
+    assert "- Verify: `rocdoctor check kernel-too-old-for-gpu` (after a restart)" in text
+    assert "It waits for step 4 (Restart the machine)." in text
+    assert text.count("```") % 2 == 0
+
+
+def test_no_word_ends_a_block_of_commands() -> None:
+    step = Step("a", "A", "todo", "W", actions=(Action(("echo", "x\n```\n# H")),))
+    lines = setup_markdown.render(SetupPlan("rocm", (step,))).splitlines()
+    begin = lines.index("```sh")
+    assert lines[begin : begin + 5] == ["```sh", 'echo "x', "\\`\\`\\`", '# H"', "```"]
+
+
+_EVIL = "x\x1b]0;t\x07 \x1b[2J| `q` <b> \u202e ``` \n# H"
+
+
+@pytest.mark.parametrize("state", ["done", "todo", "waiting", "unknown", "impossible"])
+def test_words_of_the_evidence_are_words(state: str) -> None:
+    step = Step(
+        "a", _EVIL, state, _EVIL, (Evidence(_EVIL, _EVIL, 1),),  # type: ignore[arg-type]
+        (Action((_EVIL, "b")), Action(file=_EVIL, lines=(_EVIL,))), (_EVIL,), verify=Verify(command=_EVIL, shows=_EVIL),
+        undo=(Action((_EVIL,)),), support=_EVIL, notes=(_EVIL,), sources=("nowhere",),
+    )  # fmt: skip
+    plan = SetupPlan("rocm", (step,), (_EVIL,))
+    shown = [setup_text.render(plan, [_EVIL], verbose=True), setup_markdown.render(plan, [_EVIL])]
+    shown.append(json.dumps(setup_json.as_json(plan, {"origin": _EVIL}, True), ensure_ascii=False))
+    for text in shown:
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+    outside, fence = [], ""
+    for line in shown[1].splitlines():
+        if not fence and line.startswith("```"):
+            fence = line[: len(line) - len(line.lstrip("`"))]
+        elif fence and line == fence:
+            fence = ""
+        elif not fence:
+            outside.append(line)
+    assert not fence
+    assert not any(line.startswith("# H") for line in outside)
+    assert not any("<b>" in line for line in outside if "`" not in line)
+
+
+def test_a_comment_behind_a_command_is_not_broken() -> None:
+    lines = broken(tokens_of("cat /proc/cmdline  # then run the test again"), 20, "", "  ")
+    assert lines == ["cat /proc/cmdline \\", "  # then run the test again"]

@@ -1,0 +1,48 @@
+"""What a plan says beside its values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.plan import Plan
+from rocdoctor.train.recommend.plan import Software as Installed
+from tests.train.recommend.fleet_kit import fleet, work
+
+
+def _plan(gpus: str, model: str = "llama-3.2-1b", **options: object) -> Plan:
+    answer = recommend(fleet(gpus), work(model, **options))
+    assert answer.plan is not None
+    return answer.plan
+
+
+def test_kernels_that_torch_holds_back_are_offered_with_what_they_change() -> None:
+    plan = _plan("RX 7900 XTX", method="lora")
+    assert not plan.work.flash
+    assert any("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1" in line for line in plan.notes)
+    told = recommend(replace(plan.fleet, experimental_kernels=True), plan.workload).plan
+    assert told is not None
+    assert told.work.flash
+    assert not any("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1" in line for line in told.notes)
+
+
+def test_a_speed_that_no_run_stands_behind_is_called_a_guess() -> None:
+    assert any("is a guess" in line for line in _plan("8xMI300X").notes)
+    assert not any("is a guess" in line for line in _plan("8xH100-SXM").notes)
+
+
+def test_a_package_that_is_missing_is_named_only_where_packages_are_known() -> None:
+    where = fleet("8xMI300X")
+    what = work("llama-3.2-1b", method="lora")
+    for packages, named in ((None, False), ({"peft": "0.20"}, False), ({"torch": "2.13"}, True)):
+        answer = recommend(replace(where, software=Installed(packages=packages)), what)
+        assert answer.plan is not None
+        assert any("package peft" in line for line in answer.plan.notes) is named
+
+
+def test_a_tight_plan_says_so_first() -> None:
+    answer = recommend(fleet("RX 7900 XTX"), work("llama-3.1-8b", method="lora"))
+    assert answer.plan is not None
+    assert answer.plan.result.fits == "tight"
+    assert answer.plan.notes[0].startswith("This plan is tight")
+    assert len(answer.needed) > 1

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import difflib
+
+import pytest
+
+from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.model.models import presets, read_model
+from rocdoctor.train.recommend.model.shapes import active_parameters, attention_flops, counted_parameters
+
+# Totals as the model cards and the stored tensors of the public repositories have them.
+PUBLISHED = {
+    "llama-2-7b": 6_738_415_616,
+    "llama-2-13b": 13_015_864_320,
+    "llama-2-70b": 68_976_648_192,
+    "codellama-34b": 33_743_970_304,
+    "llama-3.1-8b": 8_030_261_248,
+    "llama-3.1-70b": 70_553_706_496,
+    "llama-3.1-405b": 405_853_388_800,
+    "llama-3.2-1b": 1_235_814_400,
+    "llama-3.2-3b": 3_212_749_824,
+    "tinyllama-1.1b": 1_100_048_384,
+    "mistral-7b": 7_248_023_552,
+    "phi-4": 14_659_507_200,
+    "smollm2-135m": 134_515_008,
+    "smollm2-1.7b": 1_711_376_384,
+    "gemma-2b": 2_506_172_416,
+    "gemma-7b": 8_537_680_896,
+    "qwen2.5-0.5b": 494_032_768,
+    "qwen2.5-7b": 7_615_616_512,
+    "qwen2.5-72b": 72_706_203_648,
+    "qwen3-0.6b": 596_049_920,
+    "qwen3-4b": 4_022_468_096,
+    "qwen3-8b": 8_190_735_360,
+    "qwen3-32b": 32_762_123_264,
+    "qwen3-30b-a3b": 30_532_122_624,
+    "qwen3-235b-a22b": 235_093_634_560,
+    "mixtral-8x7b": 46_702_792_704,
+    "mixtral-8x22b": 140_630_071_296,
+    "deepseek-v2-lite": 15_706_484_224,
+    "deepseek-v2": 235_741_434_880,
+    "deepseek-v3": 671_026_419_200,
+    "gpt-oss-20b": 20_914_757_184,
+    "gpt-oss-120b": 116_829_156_672,
+    "pythia-1.4b": 1_414_647_808,
+    "pythia-6.9b": 6_857_302_016,
+    "pythia-12b": 11_846_072_320,
+    "mpt-7b": 6_649_286_656,
+}
+
+
+@pytest.mark.parametrize(("name", "wanted"), PUBLISHED.items())
+def test_parameters_are_exact(name: str, wanted: int) -> None:
+    assert counted_parameters(read_model(name, [])) == wanted
+
+
+def test_every_preset_reads_and_there_are_enough() -> None:
+    assert len(presets()) >= 25
+    for name in presets():
+        model = read_model(name, [])
+        assert 0 < active_parameters(model) <= counted_parameters(model)
+
+
+def test_experts_count_once_stored_and_top_k_active() -> None:
+    # 3.3 B are said to be active: 3.04 B in matrices here, the embedding's look-up makes the rest.
+    model = read_model("qwen3-30b-a3b", [])
+    assert active_parameters(model) + model.vocab * model.hidden == pytest.approx(3.35e9, rel=0.01)
+    assert active_parameters(read_model("mixtral-8x7b", [])) == pytest.approx(12.9e9, rel=0.02)
+    assert active_parameters(read_model("deepseek-v3", [])) == pytest.approx(37e9, rel=0.02)
+
+
+def test_attention_flops_are_half_of_the_square() -> None:
+    model = read_model("llama-3.1-8b", [])
+    # PaLM counts 12 L h s for forward and backward: 4 h s a layer forward, of which the causal half is done.
+    assert attention_flops(model, 8192) == 4 * 4096 * 8192 / 2
+
+
+@pytest.mark.parametrize(
+    "name", ["meta-llama/Llama-3.1-8B-Instruct", "llama3.1_8B", "Llama-3-8B", "meta_llama/Meta-Llama-3-8B"]
+)
+def test_names_as_people_write_them(name: str) -> None:
+    assert counted_parameters(read_model(name, [])) == PUBLISHED["llama-3.1-8b"]
+
+
+def test_an_unknown_name_gets_a_suggestion() -> None:
+    with pytest.raises(SpecError, match="qwen3-32b"):
+        read_model("qwen3-33b", [])
+    assert difflib.get_close_matches("nothing like it", list(presets())) == []
+    with pytest.raises(SpecError, match="and others"):
+        read_model({"name": "zzzzzz"}, [])
+
+
+HF_LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "tie_word_embeddings": False,
+}
+HF_DEEPSEEK = {
+    "model_type": "deepseek_v3",
+    "hidden_size": 7168,
+    "intermediate_size": 18432,
+    "moe_intermediate_size": 2048,
+    "num_attention_heads": 128,
+    "num_hidden_layers": 61,
+    "num_key_value_heads": 128,
+    "vocab_size": 129280,
+    "n_routed_experts": 256,
+    "num_experts_per_tok": 8,
+    "n_shared_experts": 1,
+    "first_k_dense_replace": 3,
+    "q_lora_rank": 1536,
+    "kv_lora_rank": 512,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+    "v_head_dim": 128,
+    "tie_word_embeddings": False,
+}
+
+
+def test_hugging_face_configurations() -> None:
+    assert counted_parameters(read_model(HF_LLAMA, [])) == PUBLISHED["llama-3.1-8b"]
+    # A configuration does not tell of the router's correction bias (58 layers of 256); the preset of its type does.
+    own = {**HF_DEEPSEEK, "model_type": "own"}
+    assert counted_parameters(read_model(own, [])) == PUBLISHED["deepseek-v3"] - 58 * 256
+    assert counted_parameters(read_model(HF_DEEPSEEK, [])) == PUBLISHED["deepseek-v3"]
+    inner = {"model_type": "llava", "text_config": HF_LLAMA}
+    assert counted_parameters(read_model(inner, [])) == PUBLISHED["llama-3.1-8b"]
+
+
+def test_missing_sizes_follow_the_parameters_given_and_are_named() -> None:
+    why: list[str] = []
+    gpt = read_model({"name": "own", "layers": 32, "hidden": 4096, "params": 6_658_859_008}, why)
+    assert (gpt.gated, gpt.tied, gpt.ffn, gpt.vocab) == (False, True, 16384, 50368)
+    assert any("ffn" in line and "vocab" in line for line in why)
+    own = read_model({"layers": 32, "hidden": 4096, "ffn": 11008, "heads": 32, "vocab": 32000, "params": 6.738}, [])
+    assert own.gated and not own.tied
+    assert counted_parameters(own) == PUBLISHED["llama-2-7b"]
+
+
+def test_a_preset_fills_only_what_is_not_given() -> None:
+    why: list[str] = []
+    cut = read_model({"name": "llama-3.1-8b", "layers": 4}, why)
+    assert (cut.layers, cut.hidden, cut.kv_heads) == (4, 4096, 8)
+    other = read_model({"name": "llama-3.1-8b", "layers": 4, "hidden": 1024, "heads": 8}, [])
+    assert other.vocab != 128_256
+
+
+@pytest.mark.parametrize("kind", ["mamba", "bert", "roberta", "t5", "mt5", "umt5", "bart", "whisper", "rwkv", "vit"])
+def test_what_is_no_decoder_is_refused(kind: str) -> None:
+    with pytest.raises(SpecError, match="no decoder"):
+        read_model({**HF_LLAMA, "model_type": kind}, [])
+
+
+def test_a_kind_that_nobody_checked_is_said_to_be_counted_as_a_llama() -> None:
+    for kind, words in (("llama", 0), ("gpt_neox", 0), ("gpt_oss", 0), ("own", 1), ("barthez", 1)):
+        why: list[str] = []
+        read_model({**HF_LLAMA, "model_type": kind}, why)
+        assert len([one for one in why if "is not known: its layers are counted" in one]) == words, kind
+
+
+def test_one_wide_shared_expert_is_counted() -> None:
+    """Qwen1.5-MoE-A2.7B: 14.3 B parameters (its model card); the shared expert is four times as wide as the others."""
+    config = {
+        "model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16,
+        "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60,
+        "num_experts_per_tok": 4, "shared_expert_intermediate_size": 5632, "vocab_size": 151936,
+    }  # fmt: skip
+    assert counted_parameters(read_model(config, [])) == pytest.approx(14.3e9, rel=0.01)

@@ -1,0 +1,162 @@
+"""Candidates: what is tried, and that each is what the estimate says of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.estimate import solve
+from rocdoctor.train.recommend.model.layout import Framework
+from rocdoctor.train.recommend.model.spec import Work
+from rocdoctor.train.recommend.model.specification import spec_of
+from rocdoctor.train.recommend.search.candidates import PLAIN, SAVERS, Candidate, Search, host_bytes, usual_frameworks
+from rocdoctor.train.recommend.search.layouts import layouts
+from tests.train.recommend.fleet_kit import FLEETS, fleet, work
+
+
+@pytest.mark.parametrize(("gpus", "nodes"), FLEETS)
+@pytest.mark.parametrize("method", ["pretrain", "full", "lora", "qlora"])
+def test_a_candidate_is_what_the_estimate_says_of_its_specification(gpus: str, nodes: int, method: str) -> None:
+    where, what = fleet(gpus, nodes), work("llama-3.2-1b", method=method, seq=1024)
+    search = Search(where, what)
+    found: list[Candidate] = []
+    for saver in (PLAIN, *SAVERS):
+        found += list(search.candidates(usual_frameworks(where), saver))[::7]
+    assert found
+    for one in found[:40]:
+        again = solve(spec_of(where, what, one.work))
+        assert (again.work, again.fits) == (one.work, one.fits)
+        assert again.memory == one.memory
+        assert again.speed == one.speed
+
+
+@pytest.mark.parametrize("framework", ["megatron", "deepspeed", "fsdp1"])
+def test_other_frameworks_round_trip_too(framework: str) -> None:
+    where, what = fleet("8xH100-SXM", 2), work("mixtral-8x7b", seq=4096)
+    for one in list(Search(where, what).candidates((framework,)))[::5][:30]:  # type: ignore[arg-type]
+        again = solve(spec_of(where, what, one.work))
+        assert (again.work, again.memory, again.speed) == (one.work, one.memory, one.speed)
+
+
+def test_every_kind_of_parallelism_is_tried() -> None:
+    where, what = fleet("8xMI300X", 4), work("mixtral-8x7b", seq=65_536)
+    tried = [raw for raw, _ in layouts(where, what, "fsdp2")]
+    for key in ("tp", "pp", "cp", "ep", "fsdp", "replicate", "vpp"):
+        assert any(raw.get(key, 1) > 1 for raw in tried), key
+    assert {str(raw.get("schedule")) for raw in tried} >= {"1F1B", "Interleaved1F1B", "ZBVZeroBubble"}
+
+
+def test_tensor_parallelism_stays_inside_an_island() -> None:
+    where = replace(fleet("8xMI300X", 2), islands=((0, 1, 2, 3), (4, 5, 6, 7)))
+    sizes = {int(raw.get("tp", 1)) for raw, _ in layouts(where, work("llama-3.1-70b"), "fsdp2")}
+    assert max(sizes) == 4
+
+
+def test_sizes_that_do_not_divide_the_heads_are_not_tried() -> None:
+    # 14 heads with 2 groups of keys: tensor parallelism over 4 would cut a group.
+    sizes = {int(raw.get("tp", 1)) for raw, _ in layouts(fleet(), work("qwen2.5-0.5b"), "fsdp2")}
+    assert max(sizes) == 2
+
+
+@pytest.mark.parametrize("total", [64, 96, 24])
+def test_a_global_batch_is_kept_exactly(total: int) -> None:
+    what = work("llama-3.2-1b", global_batch=total)
+    found = list(Search(fleet(), what).candidates(("ddp", "fsdp2")))
+    assert found
+    assert {one.work.micro_batch * one.work.microbatches * one.work.parallel.dp for one in found} == {total}
+
+
+def test_a_pipeline_has_work_for_every_stage() -> None:
+    what = work("llama-3.1-8b", global_batch=16)
+    staged = [one for one in Search(fleet(), what).candidates(("fsdp2",)) if one.work.parallel.pp > 1]
+    assert staged
+    assert all(one.work.microbatches >= one.work.parallel.pp for one in staged)
+
+
+def test_what_a_format_cannot_express_is_not_proposed() -> None:
+    def refuses(one: Work) -> str | None:
+        return "no recompute here" if one.recompute != "none" else None
+
+    search = Search(fleet(), work("llama-3.1-8b"), (refuses,))
+    found = list(search.candidates(("fsdp2",)))
+    assert found
+    assert {one.work.recompute for one in found} == {"none"}
+    assert search.refused["no recompute here"] > 0
+
+
+def test_states_move_to_main_memory_only_where_it_is_known_and_holds_them() -> None:
+    what = work("llama-3.1-8b", method="full", seq=2048)
+    offload = next(one for one in SAVERS if one.offload == "optimizer")
+
+    def tried(ram: float | None) -> list[Candidate]:
+        where = fleet("2xRX 7900 XTX", 1, ram)
+        where = where if ram is not None else replace(where, host_memory_bytes=None)
+        return list(Search(where, replace(what, seq=512)).candidates(("ddp", "fsdp2"), offload))
+
+    assert not tried(None)
+    assert not tried(32)
+    big = Search(fleet("8xMI210", 1, 2000), what)
+    one = next(iter(big.candidates(("ddp", "fsdp2"), offload)))
+    # Adam's moments, fp32 master weights and gradients: 16 B a parameter over 8 ranks, half as much again for buffers.
+    assert host_bytes(one.work, big.rows) == pytest.approx(1.5 * 16 * 8.03e9 / 8, rel=0.02)
+
+
+def test_states_move_to_main_memory_with_plain_sharding_alone() -> None:
+    where, what = fleet("2xRTX 4090", 1, 500), work("llama-3.1-8b", seq=2048)
+    moved = [
+        one for saver in SAVERS if saver.offload for one in Search(where, what).candidates(("ddp", "fsdp2"), saver)
+    ]
+    assert moved
+    assert all(one.work.parallel.tp == one.work.parallel.pp == 1 for one in moved)
+
+
+def test_an_integrated_gpu_has_no_memory_beside_it() -> None:
+    where = replace(fleet("RX 7900 XTX", 1, 500), integrated=True)
+    what = work("llama-3.2-3b", method="full", seq=512)
+    assert not [one for saver in SAVERS if saver.offload for one in Search(where, what).candidates(("ddp",), saver)]
+
+
+def test_deepspeed_joins_only_to_move_states() -> None:
+    where, what = fleet("2xRX 7900 XTX", 1, 500), work("llama-3.2-3b", method="full", seq=512)
+    for saver in (PLAIN, *SAVERS):
+        used = {one.work.framework for one in Search(where, what).candidates(usual_frameworks(where), saver)}
+        assert ("deepspeed" in used) == bool(saver.offload), saver.name
+
+
+def test_each_thing_more_to_set_up_must_pay() -> None:
+    found = list(Search(fleet(), work("llama-3.2-1b")).candidates(("ddp", "fsdp2")))
+    plain = next(one for one in found if one.level == 0)
+    assert plain.speed is not None
+    same = replace(plain, level=2.0)
+    assert same.score < plain.score
+    assert same.score == pytest.approx(0.95**2 * plain.score)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "model"),
+    [("8xH100-SXM", "llama-3.1-8b"), ("4xRTX 3090", "llama-3.2-1b"), ("8xRTX 4090", "llama-3.2-1b"),
+     ("8xA100-80GB", "qwen2.5-14b")],
+)  # fmt: skip
+def test_a_small_model_that_fits_sharded_is_not_cut_into_stages_or_columns(gpus: str, model: str) -> None:
+    plan = recommend(fleet(gpus), work(model)).plan
+    assert plan is not None
+    sizes = plan.work.parallel
+    assert (sizes.tp, sizes.pp, sizes.shard) == (1, 1, plan.fleet.gpus)
+
+
+def test_stages_of_plain_pytorch_cannot_share_the_embedding_with_the_head() -> None:
+    tied, own = work("llama-3.2-1b"), work("llama-3.1-8b")
+    assert tied.model.tied
+    assert not own.model.tied
+    assert not any("pp" in sizes for sizes, _ in layouts(fleet("8xMI300X"), tied, "fsdp2"))
+    assert any("pp" in sizes for sizes, _ in layouts(fleet("8xMI300X"), own, "fsdp2"))
+    assert any("pp" in sizes for sizes, _ in layouts(fleet("8xMI300X"), tied, "megatron"))
+
+
+def test_eight_bit_optimizers_are_for_whole_states_alone() -> None:
+    search = Search(fleet("8xMI300X"), work("llama-3.1-8b", method="full"))
+    saver = next(one for one in SAVERS if one.optimizer == "adam8bit")
+    frameworks: tuple[Framework, ...] = ("ddp", "fsdp2", "deepspeed", "megatron")
+    assert {one.work.framework for one in search.candidates(frameworks, saver)} == {"ddp"}

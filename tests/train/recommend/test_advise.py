@@ -1,0 +1,117 @@
+"""Recommendations: the best plan, the next best, or what would be needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.estimate import solve
+from rocdoctor.train.recommend.memory.fit import SHARE
+from rocdoctor.train.recommend.plan import Recommendation
+from rocdoctor.train.recommend.search.candidates import Search, usual_frameworks
+from tests.train.recommend.fleet_kit import FLEETS, fleet, work
+
+
+def _plan(answer: Recommendation) -> float:
+    assert answer.plan is not None
+    return answer.plan.result.memory.high
+
+
+@pytest.mark.parametrize(("gpus", "nodes"), FLEETS)
+def test_a_plan_fits_and_no_better_one_was_passed_over(gpus: str, nodes: int) -> None:
+    where, what = fleet(gpus, nodes), work("smollm2-135m", seq=2048)
+    answer = recommend(where, what)
+    assert answer.plan is not None
+    assert answer.plan.result.fits == "yes"
+    assert _plan(answer) <= SHARE * answer.plan.work.gpu.usable_bytes
+    assert answer.plan.result.speed is not None
+    found = [one for one in Search(where, what).candidates(usual_frameworks(where)) if one.fits == "yes"]
+    best = max(found, key=lambda one: one.score)
+    assert answer.plan.work == best.work
+    assert answer.runner_up is None or answer.runner_up.work != best.work
+
+
+def test_the_specification_gives_the_plan_again() -> None:
+    answer = recommend(fleet(), work())
+    assert answer.plan is not None
+    again = solve(answer.plan.spec)
+    assert (again.work, again.memory, again.speed) == (
+        answer.plan.work, answer.plan.result.memory, answer.plan.result.speed
+    )  # fmt: skip
+
+
+def test_every_value_has_a_reason() -> None:
+    answer = recommend(fleet("8xMI300X", 4), work("mixtral-8x7b", seq=65_536))
+    assert answer.plan is not None
+    keys = [one.key for one in answer.plan.choices]
+    assert len(keys) == len(set(keys))
+    assert {"method", "framework", "micro_batch", "grad_accum", "precision", "attention", "recompute", "optimizer"} <= (
+        set(keys)
+    )
+    sizes = answer.plan.work.parallel
+    for key, size in (("tensor_parallel", sizes.tp), ("pipeline_parallel", sizes.pp), ("context_parallel", sizes.cp),
+                      ("expert_parallel", sizes.ep)):  # fmt: skip
+        assert (key in keys) == (size > 1), key
+    assert all(one.reason for one in answer.plan.choices)
+
+
+def test_the_goal_memory_holds_less_and_is_not_slower_than_half() -> None:
+    fast, small = recommend(fleet(), work()), recommend(fleet(), work(goal="memory"))
+    assert _plan(small) < _plan(fast)
+    assert fast.plan is not None
+    assert small.plan is not None
+    one, other = fast.plan.result.speed, small.plan.result.speed
+    assert one is not None
+    assert other is not None
+    assert other.tokens_per_s_per_gpu > 0.4 * one.tokens_per_s_per_gpu
+
+
+def test_savers_are_used_only_where_nothing_else_fits() -> None:
+    roomy = recommend(fleet(), work(method="full"))
+    assert roomy.plan is not None
+    assert (roomy.plan.work.optimizer, roomy.plan.work.parallel.offload_optimizer) == ("adam", False)
+    narrow = recommend(fleet("8xRTX 4090"), work(method="full"))
+    assert narrow.plan is not None
+    assert narrow.plan.work.optimizer == "adam8bit" or narrow.plan.work.parallel.offload_optimizer
+
+
+def test_a_framework_that_is_asked_for_is_used() -> None:
+    for name, kind in (("megatron", "megatron"), ("deepspeed", "deepspeed"), ("torchtitan", "fsdp2")):
+        answer = recommend(fleet(), work(framework=name))
+        assert answer.plan is not None
+        assert answer.plan.work.framework == kind
+    with pytest.raises(SpecError, match="there are ddp"):
+        recommend(fleet(), work(framework="horovod"))
+
+
+def test_what_would_be_needed_does_fit() -> None:
+    what = work(method="full", seq=2048)
+    answer = recommend(fleet("RX 7900 XTX"), what)
+    assert answer.plan is None
+    text = " ".join(answer.needed)
+    assert "can be planned with" in answer.needed[0]
+    assert "--method qlora" in text
+    lighter = recommend(fleet("RX 7900 XTX"), replace(what, method="qlora"))
+    assert lighter.plan is not None
+    assert lighter.plan.result.fits == "yes"
+    named = text.split("--model ")[1].split()[0]
+    smaller = recommend(fleet("RX 7900 XTX"), work(named, method="full", seq=2048))
+    assert smaller.plan is not None
+    assert smaller.plan.result.fits == "yes"
+
+
+def test_more_nodes_are_named_where_they_help() -> None:
+    answer = recommend(fleet("8xMI210"), work("llama-3.1-405b", seq=4096))
+    assert answer.plan is None
+    line = next(one for one in answer.needed if one.startswith("--nodes"))
+    count = int(line.split(":")[0].split()[1])
+    assert recommend(fleet("8xMI210", count), work("llama-3.1-405b", seq=4096)).plan is not None
+
+
+def test_a_batch_that_ranks_cannot_share() -> None:
+    answer = recommend(fleet("8xRTX 4090"), work("llama-3.2-1b", method="lora", global_batch=12))
+    assert answer.plan is None
+    assert "12 sequences cannot be shared by 8 ranks; the nearest is 16" in answer.needed[0]

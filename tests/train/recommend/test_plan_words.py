@@ -1,0 +1,111 @@
+"""Sentences of a plan and of the overview: the first line names what a plan needs, figures agree, units are right."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from rocdoctor.collect import collect
+from rocdoctor.report.plan import overview_text
+from rocdoctor.report.plan.recommend_text import headline, render
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.fleet.described_fleet import described
+from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
+from rocdoctor.train.recommend.model.workload import read_workload
+from rocdoctor.train.recommend.plan import Fleet, Method, Plan
+from rocdoctor.train.recommend.search.candidates import savers_of
+from rocdoctor.train.recommend.search.overview import overview
+from tests.golden.replay import host_of
+
+
+def _laptop() -> Fleet:
+    return machine_fleet(collect(host_of("cpu-only-laptop")), 1)
+
+
+def _plan(gpus: str, model: str, method: Method) -> Plan:
+    found = recommend(described(gpus), read_workload(model, method)).plan
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("gpus", "model", "method", "words"),
+    [("H100", "qwen2.5-3b", "full", "8-bit Adam"), ("RX 6600", "llama-3.2-1b", "lora", "fused loss")],
+)
+def test_the_first_line_names_what_a_plan_fits_with_only(gpus: str, model: str, method: Method, words: str) -> None:
+    answer = recommend(described(gpus), read_workload(model, method))
+    assert answer.plan is not None
+    saved = {"8-bit Adam": answer.plan.work.optimizer == "adam8bit", "fused loss": answer.plan.work.loss == "fused"}
+    assert (words in headline(answer)) == saved[words]
+    assert any(saved.values())
+
+
+@pytest.mark.parametrize("method", ["lora", "qlora"])
+def test_states_of_adapters_are_not_moved_to_main_memory(method: Method) -> None:
+    for gpus in ("RX 7900 XTX", "H100"):
+        assert not any(one.offload for one in savers_of(described(gpus), read_workload("llama-3.1-8b", method)))
+    tight = recommend(described("RX 7900 XTX"), read_workload("llama-3.1-8b", "lora"))
+    assert tight.plan is not None
+    assert not tight.plan.work.parallel.offload_optimizer
+    unknown = replace(described("MI300X"), host_memory_bytes=None)
+    for fleet in (unknown, described("MI300X")):
+        nothing = recommend(fleet, read_workload("llama-3.1-405b", method))
+        assert nothing.plan is None
+        assert not any("main memory" in one for one in nothing.needed)
+
+
+def test_what_lies_in_main_memory_is_not_counted_as_divided() -> None:
+    plan = _plan("MI250", "llama-3.1-8b", "full")
+    assert plan.work.parallel.offload_optimizer
+    shard = next(one for one in plan.choices if one.key == "shard")
+    assert "whole" not in shard.figure
+
+
+def test_one_sequence_is_no_plural_and_a_processor_is_no_gpu() -> None:
+    answer = recommend(_laptop(), read_workload("llama-3.2-1b", "lora"))
+    text = render(answer, 100)
+    assert "none was asked for: 1 sequence (2048 tokens) a step" in text
+    assert "this CPU's peak rate" in text
+    assert "smoke --figures" not in text
+
+
+def test_experimental_kernels_are_named_with_what_they_change_alone() -> None:
+    answer = recommend(described("RX 7900 XTX"), read_workload("llama-3.1-8b", "lora"))
+    assert answer.plan is not None
+    (told,) = (one for one in answer.plan.notes if "AOTRITON" in one)
+    for one in re.findall(r"at most ([\d.]+) in place of ([\d.]+)", told):
+        assert one[0] != one[1]
+
+
+def test_the_overview_names_the_largest_model_and_marks_tight_ones_whole() -> None:
+    text = overview_text.text(overview(described("MI300X")), 100)
+    assert text.startswith("1 x MI300X: QLoRA up to llama-3.1-70b; LoRA up to llama-3.1-70b;")
+    text = overview_text.text(overview(described("T4:16GiB")), 100)
+    assert re.search(r"^ +tight$", text, re.MULTILINE)
+    assert "(ti" not in text.replace("(tight", "")
+    assert "one process" in overview_text.text(overview(_laptop()), 100)
+
+
+def test_a_batch_that_ranks_cannot_share_is_answered_with_one_that_they_can() -> None:
+    answer = recommend(described("3xH100"), read_workload("llama-3.1-8b", "full", global_batch=100))
+    assert answer.plan is None
+    assert answer.needed[0].endswith("cannot be shared by 3 ranks; the nearest is 99.")
+    assert answer.needed[1].startswith("--global-batch 99: ")
+    assert recommend(described("3xH100"), read_workload("llama-3.1-8b", "full", global_batch=99)).plan is not None
+
+
+def test_one_gpu_with_megatron_is_not_plain_pytorch_and_has_no_adapters() -> None:
+    answer = recommend(described("MI300X"), read_workload("qwen2.5-3b", "full", framework="megatron"))
+    assert "with Megatron-LM" in headline(answer)
+    assert "plain PyTorch" not in headline(answer)
+    for name in ("megatron", "torchtitan"):
+        refused = recommend(described("MI300X"), read_workload("qwen2.5-3b", "lora", framework=name))
+        assert refused.plan is None
+        assert "has no adapters" in refused.needed[0]
+
+
+def test_a_processor_has_no_fused_loss() -> None:
+    assert not any(one.loss == "fused" for one in savers_of(_laptop(), read_workload("llama-3.2-1b", "lora")))
+    assert any(one.loss == "fused" for one in savers_of(described("H100"), read_workload("llama-3.2-1b", "lora")))

@@ -1,0 +1,146 @@
+"""Who is named: from records of ranks alone, without running any."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+import pytest
+
+from rocdoctor.train.smoke.judge.verdicts import judge
+from rocdoctor.train.smoke.nodes.local_ranks import ended_early
+from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
+
+
+def _wrong(rank: int, origins: list[int] | None = None, layer: str = "", stage: str = "value") -> RankRecord:
+    fault: dict[str, Any] = {
+        "stage": stage, "step": 0, "turn": 0, "name": "weight", "error": 1.0, "tolerance": 0.0, "words": "differs",
+    }  # fmt: skip
+    if origins:
+        fault["origins"] = origins
+    if layer:
+        fault["layer"] = layer
+    return RankRecord(rank, result={"state": "fail", "errors": {}, "tolerances": {}, "faults": [fault]})
+
+
+def _right(rank: int) -> RankRecord:
+    return RankRecord(rank, result={"state": "pass", "errors": {}, "tolerances": {}})
+
+
+def _named(*ranks: RankRecord) -> tuple[int, ...]:
+    return judge(ModeRecord("mode", 1.0, ranks)).named
+
+
+def test_who_sent_what_all_others_got_wrong_is_named() -> None:
+    assert _named(_wrong(0, [1]), _wrong(1, [1]), _wrong(2, [1]), _wrong(3, [1])) == (1,)
+    assert _named(_wrong(0, [1]), _right(1), _wrong(2, [1]), _wrong(3, [1])) == (1,)
+
+
+def test_both_ends_are_named_where_only_one_rank_got_it_wrong() -> None:
+    assert _named(_wrong(0, [1]), _right(1), _right(2)) == (0, 1)
+
+
+def test_who_got_wrong_what_several_sent_is_named_alone() -> None:
+    assert _named(_wrong(0, [1, 2]), _right(1), _right(2)) == (0,)
+    assert _named(_wrong(0, [0]), _right(1)) == (0,)
+
+
+def test_where_not_all_ranks_know_who_sent_it_nobody_is_accused_of_it() -> None:
+    assert _named(_wrong(0, [1]), _wrong(1), _right(2)) == (0, 1)
+    assert _named(_wrong(0, [1]), _wrong(1, [0]), _right(2)) == (0, 1)
+
+
+def test_what_breaks_alike_on_all_ranks_is_no_device() -> None:
+    one = judge(ModeRecord("mode", 1.0, (_wrong(0, layer="device"), _right(1))))
+    every = judge(ModeRecord("mode", 1.0, (_wrong(0, layer="device"), _wrong(1, layer="device"))))
+    assert (one.layer, every.layer) == ("device", "framework")
+
+
+def _ended(number: int) -> RankRecord:
+    return RankRecord(1, exit_signal=number, ended_at=1.0)
+
+
+def test_a_signal_from_outside_accuses_no_layer() -> None:
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP):
+        found = judge(ModeRecord("mode", 1.0, (_stuck(0, "all_reduce float32[2]"), _ended(number))))
+        assert (found.named, found.layer) == ((1,), "")
+        assert f"was ended by signal {int(number)} ({number.name}) from outside: by " in found.message
+        assert ("when memory ran out (sudo dmesg" in found.message) == (number is signal.SIGKILL)
+        assert "somebody, a batch system or a service manager" in found.message
+    for number, layer in ((signal.SIGSEGV, "framework"), (signal.SIGBUS, "configuration")):
+        found = judge(ModeRecord("mode", 1.0, (_stuck(0, "all_reduce float32[2]"), _ended(number))))
+        assert (found.layer, "outside" in found.message) == (layer, False)
+
+
+def _failed(rank: int, kind: str, message: str) -> RankRecord:
+    return RankRecord(rank, result={"state": "crashed", "kind": kind, "message": message}, at=1.0)
+
+
+def test_a_node_that_falls_silent_is_no_link_between_gpus() -> None:
+    words = "Node 1 at 10.0.0.2 has not been heard of for 5 s"
+    lost = _failed(1, "lost-node", words)
+    lost.node = 1
+    found = judge(ModeRecord("mode", 1.0, (_stuck(0, "all_reduce float32[2]"), lost)))
+    assert (found.named, found.layer) == ((1,), "")
+    assert words in found.message
+
+
+def test_a_connection_that_was_cut_although_no_rank_ended_accuses_no_library() -> None:
+    reset = [_failed(rank, "victim", "RuntimeError: [gloo] Connection reset by peer [10.0.0.1]:1") for rank in (0, 1)]
+    found = judge(ModeRecord("start", 1.0, tuple(reset)))
+    assert found.layer == ""
+    assert (
+        "no rank had ended, so a firewall, or another program that reached its port, may have cut it" in found.message
+    )
+    late = [_failed(rank, "victim", "RuntimeError: Timed out waiting 1000ms for recv") for rank in (0, 1)]
+    assert judge(ModeRecord("start", 1.0, tuple(late))).layer == "collectives"
+    assert "firewall" not in judge(ModeRecord("start", 1.0, (*reset, _ended(9)))).message
+
+
+def test_without_the_process_that_starts_them_no_rank_is_accused() -> None:
+    silent = tuple(RankRecord(rank, silent=True) for rank in range(2))
+    found = judge(ModeRecord("mode", 1.0, silent, True, "is stopped (a signal or a debugger)"))
+    assert (found.state, found.named, found.layer) == ("crashed", (), "")
+    assert found.message == "the process that starts the ranks and speaks with them is stopped (a signal or a debugger)"
+
+
+_TORCHRUN = (
+    "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. "
+    "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in use"
+)
+_OLD_TORCHRUN = "[c10d] The server socket has failed to bind to [::]:29500 (errno: 98 - Address already in use)."
+
+
+@pytest.mark.parametrize("log", [_TORCHRUN, _OLD_TORCHRUN, f"RuntimeError: x\n{_OLD_TORCHRUN}\nmore"])
+def test_a_port_that_was_taken_after_the_meeting_is_named(log: str) -> None:
+    told = ended_early(log.splitlines()[0], log, Place(0, 2, "10.0.0.1", 29500))
+    assert told["kind"] == "port"
+    assert told["message"].startswith("port 29500 of node 0, that of --rdzv, was taken by another program")
+    found = judge(ModeRecord("start", 1.0, (_failed(0, **told), _stuck(1, ""))))
+    assert (found.layer, found.named) == ("configuration", (0,))
+    for place in (Place(0, 2, "10.0.0.1", 29501), Place(1, 2, "10.0.0.1", 29500)):
+        assert ended_early("words", log, place) == {
+            "kind": "error", "message": "torchrun ended before its ranks had begun: words"
+        }  # fmt: skip
+
+
+def _stuck(rank: int, call: str) -> RankRecord:
+    return RankRecord(rank, silent=True, note={"seq": 3, "call": call, "mark": "step 0"})
+
+
+def test_a_collective_of_another_size_is_found() -> None:
+    calls = ["all_gather_single float32[8] float32[2]"] * 3 + ["all_gather_single bfloat16[8] bfloat16[2]"]
+    found = judge(ModeRecord("mode", 1.0, tuple(_stuck(rank, call) for rank, call in enumerate(calls))))
+    assert (found.named, found.layer) == ((3,), "framework")
+    assert "entered different collectives" in found.message
+
+
+def test_groups_may_differ_in_what_they_do() -> None:
+    calls = ["all_reduce float32[2] among 0,1"] * 2 + ["all_reduce float32[9] among 2,3"] * 2
+    found = judge(ModeRecord("mode", 1.0, tuple(_stuck(rank, call) for rank, call in enumerate(calls))))
+    assert "entered different collectives" not in found.message
+    calls[3] = "broadcast float32[9] among 2,3"
+    found = judge(ModeRecord("mode", 1.0, tuple(_stuck(rank, call) for rank, call in enumerate(calls))))
+    assert "rank 3 entered broadcast" in found.message
+    assert 0 not in found.named and 1 not in found.named

@@ -1,0 +1,114 @@
+"""Running modes with and without a planted fault, on one server for a whole test process."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from rocdoctor.host.base import Answer, Kind
+from rocdoctor.train.smoke.results import ModeResult, SmokeRun
+from rocdoctor.train.smoke.run.pool import Pool
+from rocdoctor.train.smoke.run.runner import Setting, modes_named, run_modes
+
+PLANTED = Path(__file__).with_name("planted")
+
+
+@cache
+def _server() -> tuple[Pool, Path]:
+    handle, name = tempfile.mkstemp(prefix="planted-")
+    os.close(handle)
+    environment = {**os.environ, "PYTHONPATH": str(PLANTED), "ROCDOCTOR_PLANT": name, "PYTHONDONTWRITEBYTECODE": "1"}
+    pool = Pool(sys.executable, environment)
+    atexit.register(pool.close)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return pool, Path(name)
+
+
+def run(mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
+    """One healthy run of a mode on CPU ranks."""
+    return planted("", -1, mode, world, limit_s)
+
+
+def planted(fault: str, rank: int | str, mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
+    """Run a mode with one fault at one rank (``all``: every rank)."""
+    return _run(f"{fault} {rank} {mode}" if fault else "", mode, world, limit_s)
+
+
+def check_fault(
+    fault: str, rank: int | str, mode: str, world: int, state: str, named: tuple[int, ...], layer: str, words: str
+) -> None:
+    """Run a mode with a planted fault; state, named ranks, layer and words of the verdict must be as given."""
+    result = planted(fault, rank, mode, world, limit_s=20.0)
+    assert (result.state, result.named, result.layer) == (state, named, layer), result.message
+    assert words in result.message
+
+
+def planted_for_all_modes(fault: str, rank: int, mode: str, world: int, limit_s: float = 30.0) -> ModeResult:
+    """The same, but the fault stays when another mode looks at the ranks again, as a broken part would."""
+    return _run(f"{fault} {rank} *", mode, world, limit_s)
+
+
+def _run(words: str, mode: str, world: int, limit_s: float) -> ModeResult:
+    pool, plant = _server()
+    plant.write_text(words)
+    found = run_modes(pool, Setting(world, "gloo", "cpu", limit_s), modes_named([mode], True)).modes[-1]
+    if words:
+        _count(words.split(), found, world, limit_s)
+    return found
+
+
+def _count(words: list[str], found: ModeResult, world: int, limit_s: float) -> None:
+    """A line for the census (``python -m tests.train.smoke.census``), when it is taken."""
+    path = os.environ.get("ROCDOCTOR_CENSUS")
+    if path:
+        row = {
+            "fault": words[0], "rank": words[1], "mode": found.mode, "world": world, "state": found.state,
+            "named": list(found.named), "layer": found.layer, "over_s": found.wall_s - limit_s,
+            "left": len(processes()),
+        }  # fmt: skip
+        with open(path, "a") as stream:
+            stream.write(json.dumps(row) + "\n")
+
+
+def processes() -> list[int]:
+    """The server's descendants that run now."""
+    from rocdoctor.train.smoke.run.processes import marked
+
+    pool, _ = _server()
+    return [pid for pid in marked(pool.mark) if pid != pool.hello["pid"]]
+
+
+class NoSensors:
+    """A host without anything to read, as a virtual machine is."""
+
+    kind: Kind = "live"
+    origin = "a test"
+
+    def ask(self, question: str) -> Answer:
+        return Answer(question, "absent")
+
+    def prefetch(self, questions: Iterable[str]) -> None:
+        """Nothing to begin."""
+
+    def available(self) -> tuple[str, ...]:
+        return ()
+
+    def forget(self) -> None:
+        """Nothing was kept."""
+
+
+def measured_on_the_cpu(fault: str, rank: int, part: str, world: int = 2) -> SmokeRun:
+    """The stage of measured figures with one fault at one rank in one part."""
+    from rocdoctor.train.smoke.figures.measure import Wanted, measure
+    from rocdoctor.train.smoke.figures.sampler import Sampler
+
+    pool, plant = _server()
+    plant.write_text(f"{fault} {rank} {part}")
+    silent = Sampler(True, NoSensors())
+    return measure(pool, Setting(world, "gloo", "cpu", 30.0), [], Wanted(), sampler=silent, budget_s=120.0)

@@ -1,0 +1,42 @@
+"""Launching modes with and without a planted fault, and looking for what a launch has left running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from pathlib import Path
+
+from rocdoctor.train.smoke.results import ModeResult
+from rocdoctor.train.smoke.run.launch import Place, launch
+from rocdoctor.train.smoke.worker.mode import all_modes
+
+PLANTED = Path(__file__).with_name("planted_launch")
+_TOKEN = "ROCDOCTOR_TEST_LAUNCH"
+
+
+def run(
+    mode: str, fault: str = "none", rank: int | str = "all", world: int = 2, limit_s: float = 120.0,
+    interpreter: str = sys.executable,
+) -> ModeResult:  # fmt: skip
+    """One launch on CPU ranks; nothing of it may be left afterwards."""
+    token = f"{_TOKEN}={secrets.token_hex(8)}"
+    surroundings = {
+        **os.environ, "PYTHONPATH": str(PLANTED), "ROCDOCTOR_PLANT_LAUNCH": f"{fault} {rank}",
+        _TOKEN: token.partition("=")[2],
+    }  # fmt: skip
+    chosen = next(one for one in all_modes() if one.name == mode)
+    result = launch(chosen, Place(interpreter, surroundings, world, "gloo", "cpu", limit_s))
+    assert _with(token) == []
+    return result
+
+
+def _with(token: str) -> list[str]:
+    """Processes that carry the token in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if token.encode() in path.read_bytes().split(b"\0"):
+                found.append(path.parent.name)
+    return found

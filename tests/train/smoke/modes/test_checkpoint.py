@@ -1,0 +1,59 @@
+"""Sharded checkpoints: every number equal after another sharding; a wrong file, reader or rank is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.train.smoke import kit
+
+pytest.importorskip("torch")
+MODES = ("checkpoint", "checkpoint-shapes", "checkpoint-resize")
+
+
+def _equal(mode: str, world: int) -> None:
+    result = kit.run(mode, world)
+    assert result.state == "pass", result.message
+    assert {"local": 0.0, "value": 0.0}.items() <= result.max_error.items()
+
+
+@pytest.mark.parametrize(("mode", "world"), [("checkpoint", 4), ("checkpoint-resize", 3)])
+def test_parameters_and_moments_are_equal(mode: str, world: int) -> None:
+    _equal(mode, world)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("world", (1, 2, 3, 4, 5, 8))
+@pytest.mark.parametrize("mode", MODES)
+def test_parameters_and_moments_are_equal_for_any_number_of_ranks(mode: str, world: int) -> None:
+    if (mode, world) != ("checkpoint-resize", 1):
+        _equal(mode, world)
+
+
+# fault, rank, mode, ranks, state, named, layer, words
+Case = tuple[str, "int | str", str, int, str, "tuple[int, ...]", str, str]
+FAULTS: tuple[Case, ...] = (
+    ("checkpoint-file", 1, "checkpoint", 4, "fail", (1,), "configuration", "head.weight, written and read back"),
+    ("checkpoint-read", 1, "checkpoint", 4, "fail", (1,), "framework", "head.weight in two replicas"),
+    ("checkpoint-full", 1, "checkpoint", 4, "crashed", (1,), "configuration", "No space left on device"),
+)
+MORE: tuple[Case, ...] = (
+    ("checkpoint-moment", 1, "checkpoint", 2, "fail", (1,), "configuration", "head.weight, exp_avg, written"),
+    ("checkpoint-no-moments", "all", "checkpoint", 2, "fail", (0, 1), "framework", "all values are zero"),
+    ("checkpoint-dies", 1, "checkpoint", 4, "crashed", (1,), "", "SIGKILL"),
+    ("fsdp2-splits-nothing", "all", "checkpoint", 2, "fail", (0, 1), "framework", "is not split among the ranks"),
+    ("checkpoint-file", 2, "checkpoint-shapes", 4, "fail", (2,), "configuration", "written and read back"),
+    ("checkpoint-read", 1, "checkpoint-shapes", 3, "fail", (1,), "framework", "a model that is not split"),
+    ("checkpoint-file", 3, "checkpoint-resize", 4, "fail", (3,), "configuration", "written and read back"),
+    ("checkpoint-read", 1, "checkpoint-resize", 4, "fail", (1,), "framework", "saved by half, loaded by all"),
+)
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: "-".join(map(str, case[:4])))
+def test_a_fault_is_seen_and_its_rank_named(case: Case) -> None:
+    kit.check_fault(*case)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("case", MORE, ids=lambda case: "-".join(map(str, case[:4])))
+def test_more_faults(case: Case) -> None:
+    kit.check_fault(*case)

@@ -1,0 +1,55 @@
+"""Collectives: right values, and a transport that delivers something else is caught at the rank that got it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.train.smoke import kit
+
+pytest.importorskip("torch")
+MODES = ("all-reduce", "one-to-all", "all-gather", "reduce-scatter", "all-to-all", "point-to-point", "subgroups")
+
+
+@pytest.mark.parametrize("world", (2, 3, 4))
+@pytest.mark.parametrize("mode", MODES)
+def test_values_are_exact(mode: str, world: int) -> None:
+    result = kit.run(mode, world)
+    assert result.state == "pass", result.message
+    assert result.max_error == {"value": 0.0}
+    assert result.tolerance == {"value": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("fault", "mode"),
+    [
+        ("all-reduce-result-bit", "all-reduce"),
+        ("all-gather-swapped", "all-gather"),
+        ("broadcast-stale", "one-to-all"),
+        ("reduce-scatter-scaled", "reduce-scatter"),
+        ("all-to-all-dropped", "all-to-all"),
+        ("recv-half", "point-to-point"),
+    ],
+)
+@pytest.mark.parametrize("world", (2, 4))
+def test_a_rank_that_receives_wrong_values_is_named(fault: str, mode: str, world: int) -> None:
+    result = kit.planted(fault, 1, mode, world)
+    assert (result.state, result.layer, result.named) == ("fail", "collectives", (1,)), result.message
+
+
+def test_a_rank_that_sends_wrong_values_is_found_by_a_second_look() -> None:
+    result = kit.planted_for_all_modes("all-reduce-input-bit", 2, "all-reduce", 4)
+    assert (result.state, result.named) == ("fail", (2,)), result.message
+    assert "what rank 2 contributes arrives wrong at every rank" in result.message
+
+
+def test_a_mean_instead_of_a_sum_is_told() -> None:
+    result = kit.planted("all-reduce-mean", "all", "all-reduce", 4)
+    assert (result.state, result.layer, result.named) == ("fail", "collectives", (0, 1, 2, 3))
+    assert "it is 1/4 of the expected tensor" in result.message
+
+
+def test_a_collective_that_ignores_its_group_is_caught() -> None:
+    assert kit.planted("wrong-group", "all", "subgroups", 4).state == "fail"
+    result = kit.planted("wrong-group", 1, "subgroups", 4, limit_s=6.0)
+    assert (result.state, result.named) == ("crashed", (1,)), result.message
+    assert "rank 0 waits in all_reduce float32[1027] among ranks 0,1 for rank 1" in result.message

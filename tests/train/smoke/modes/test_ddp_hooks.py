@@ -1,0 +1,49 @@
+"""Data parallel with other communication: right on a healthy machine, planted faults caught at their rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.train.smoke import kit
+
+pytest.importorskip("torch")
+MODES = ("ddp-fp16-hook", "ddp-powersgd", "post-local-sgd", "zero-1", "ddp-autocast", "ddp-grad-scaler")
+
+
+@pytest.mark.parametrize("world", (2, 4))
+@pytest.mark.parametrize("mode", MODES)
+def test_agrees_with_one_process(mode: str, world: int) -> None:
+    result = kit.run(mode, world)
+    assert result.state == "pass", result.message
+
+
+@pytest.mark.parametrize("mode", ("ddp-bf16-hook", "sync-batch-norm"))
+def test_what_needs_a_gpu_is_not_applicable_on_the_cpu(mode: str) -> None:
+    result = kit.run(mode)
+    assert result.state == "not-applicable"
+    assert result.message
+
+
+@pytest.mark.parametrize(
+    ("fault", "rank", "mode", "named", "words"),
+    [
+        ("no-exchange", "all", "ddp", (0, 1, 2, 3), "nothing was exchanged"),
+        ("not-broadcast", "all", "ddp", (1, 2, 3), "before step 0"),
+        ("sum-for-mean", "all", "ddp", (0, 1, 2, 3), "it is 4 times the expected tensor"),
+        ("same-share", "all", "ddp-no-sync", (1, 2, 3), "own part"),
+        ("wrong-product", 2, "ddp", (2,), "own part"),
+        ("lost-step", 2, "ddp", (2,), "the parameters after step 0"),
+        ("lost-step", 2, "zero-1", (2,), "the parameters after step 0"),
+        ("hook-ignored", "all", "ddp-fp16-hook", (0, 1, 2, 3), "travelled uncompressed"),
+        ("not-averaged", "all", "post-local-sgd", (0, 1, 2, 3), "the parameters after step 0"),
+        ("no-autocast", 1, "ddp-autocast", (1,), "autocast did nothing"),
+        ("scale-lost", 3, "ddp-grad-scaler", (3,), "the gradients of step 0"),
+        ("gradient-bit", 1, "ddp-powersgd", (1,), "the gradients of step 0"),
+    ],
+)
+def test_a_planted_fault_is_caught_and_its_rank_named(
+    fault: str, rank: int | str, mode: str, named: tuple[int, ...], words: str
+) -> None:
+    result = kit.planted(fault, rank, mode, world=4)
+    assert (result.state, result.named) == ("fail", named), result.message
+    assert words in result.message

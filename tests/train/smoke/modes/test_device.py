@@ -1,0 +1,59 @@
+"""One device by itself, and the data loader: right on a healthy machine, planted faults caught at their rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.train.smoke import kit
+
+pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("mode", ("compute", "memory", "data-loader"))
+def test_a_healthy_machine_passes(mode: str) -> None:
+    result = kit.run(mode, 2)
+    assert result.state == "pass", result.message
+    if mode == "memory":
+        assert result.facts["memory_tested_bytes"] == 64 << 20
+    assert kit.processes() == []
+
+
+def test_copies_need_a_device() -> None:
+    assert kit.run("copies").state == "not-applicable"
+
+
+@pytest.mark.parametrize(
+    ("fault", "mode", "words"),
+    [
+        ("conv-bf16-off", "compute", "convolution in bfloat16"),
+        ("gelu-off", "compute", "gelu in float32"),
+        ("bmm-fp16-off", "compute", "batched product in float16"),
+        ("wrong-prefix-sum", "compute", "prefix sum of whole numbers"),
+        ("stuck-bit", "memory", "1 words read back wrong, first 49380 bytes into it"),
+        ("read-twice", "data-loader", "order of epoch 0"),
+    ],
+)
+def test_a_wrong_device_is_named(fault: str, mode: str, words: str) -> None:
+    result = kit.planted(fault, 1, mode, 2)
+    assert (result.state, result.layer, result.named) == ("fail", "device", (1,)), result.message
+    assert words in result.message
+
+
+def test_a_reader_that_dies_is_a_matter_of_shared_memory() -> None:
+    result = kit.planted("reader-dies", 1, "data-loader", 2)
+    assert (result.state, result.layer, result.named) == ("crashed", "configuration", (1,)), result.message
+    assert "shared memory" in result.message
+    assert kit.processes() == []
+
+
+def test_an_order_that_never_changes_is_caught() -> None:
+    result = kit.planted("same-order", "all", "data-loader", 2)
+    assert (result.state, result.named) == ("fail", (0, 1))
+    assert "order of epoch 1" in result.message
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("world", (1, 2))
+def test_compiled_code_computes_the_same(world: int) -> None:
+    result = kit.run("compile", world, limit_s=60.0)
+    assert result.state == "pass", result.message

@@ -1,0 +1,77 @@
+"""Tensor and sequence parallel: right on a healthy machine, and faults of every exchange are named in their order."""
+
+from __future__ import annotations
+
+import pytest
+
+from rocdoctor.train.smoke.worker.modes import tensor_parallel
+from tests.train.smoke import kit
+
+pytest.importorskip("torch")
+PLAIN, SEQUENCE = "tensor-parallel", "sequence-parallel"
+
+
+def _agrees(mode: str, world: int) -> None:
+    result = kit.run(mode, world)
+    assert result.state == "pass", result.message
+    assert {"before", "local", "value", "loss", "grad", "param"} <= set(result.max_error)
+    assert all(result.max_error[name] <= result.tolerance[name] for name in result.max_error)
+
+
+@pytest.mark.parametrize(("mode", "world"), [(PLAIN, 2), (PLAIN, 4), (SEQUENCE, 2), (SEQUENCE, 3)])
+def test_agrees_with_one_process(mode: str, world: int) -> None:
+    _agrees(mode, world)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("world", (1, 2, 3, 4, 6, 8))
+@pytest.mark.parametrize("mode", (PLAIN, SEQUENCE))
+def test_agrees_with_one_process_on_any_number_of_ranks(mode: str, world: int) -> None:
+    _agrees(mode, world)
+
+
+@pytest.mark.parametrize(
+    ("fault", "rank", "mode", "layer", "words"),
+    [
+        ("tp-sum-bit", 1, PLAIN, "collectives", "output of blocks.0.down"),
+        ("tp-backward-not-summed", 1, PLAIN, "collectives", "gradient for the output of blocks.1.norm1"),
+        ("tp-other-part", 2, PLAIN, "collectives", "before step 0, embedding.weight"),
+        ("compute-bit", 3, PLAIN, "device", "input of blocks.0.down"),
+        ("sp-gather-order", 2, SEQUENCE, "collectives", "whole input of blocks.0"),
+        ("sp-backward-scatter-bit", 1, SEQUENCE, "collectives", "1 of 1024 values"),
+    ],
+)
+def test_a_fault_of_one_rank_is_named_where_it_came_in(
+    fault: str, rank: int, mode: str, layer: str, words: str
+) -> None:
+    result = kit.planted(fault, rank, mode, world=4)
+    assert (result.state, result.named, result.layer) == ("fail", (rank,), layer), result.message
+    assert words in result.message
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("world", (2, 4))
+@pytest.mark.parametrize(
+    ("fault", "mode"),
+    [
+        ("tp-sum-bit", PLAIN), ("tp-not-summed", PLAIN), ("tp-backward-sum-bit", PLAIN),
+        ("tp-backward-not-summed", PLAIN), ("tp-other-part", PLAIN), ("compute-bit", PLAIN), ("gradient-bit", PLAIN),
+        ("sp-scatter-bit", SEQUENCE), ("sp-gather-order", SEQUENCE), ("sp-backward-scatter-bit", SEQUENCE),
+        ("sp-backward-gather-bit", SEQUENCE), ("tp-other-part", SEQUENCE), ("compute-bit", SEQUENCE),
+        ("gradient-bit", SEQUENCE),
+    ],
+)  # fmt: skip
+def test_every_fault_is_named_at_any_number_of_ranks(fault: str, mode: str, world: int) -> None:
+    result = kit.planted(fault, world - 1, mode, world)
+    assert (result.state, result.named) == ("fail", (world - 1,)), result.message
+
+
+def test_a_plan_that_is_ignored_is_no_success() -> None:
+    result = kit.planted("tp-not-split", "all", PLAIN, world=2)
+    assert (result.state, result.layer) == ("fail", "framework")
+    assert "embedding.weight: has shape [128, 32] instead of [64, 32]" in result.message
+
+
+def test_what_is_split_where() -> None:
+    names = ["embedding.weight", "blocks.0.up.bias", "blocks.0.down.weight", "blocks.0.down.bias", "norm.weight"]
+    assert [tensor_parallel.split_dim(name) for name in names] == [0, 0, 1, None, None]

@@ -1,0 +1,409 @@
+"""The plan screen: a form, the plan that the command would make, and the files that the command would write."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input, Static
+
+from rocdoctor.cli.main import UsageError, run
+from rocdoctor.collect import collect
+from rocdoctor.model.facts import Machine
+from rocdoctor.report.plan.recommend_json import as_json
+from rocdoctor.train.recommend.plan import Recommendation
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.recommend import plan_form_values
+from rocdoctor.tui.recommend.choice import Choice
+from rocdoctor.tui.recommend.drawing import plan_text
+from rocdoctor.tui.recommend.plan_files import PlanFiles
+from rocdoctor.tui.recommend.plan_form import PlanForm
+from rocdoctor.tui.recommend.plan_form_values import Form
+from rocdoctor.tui.recommend.screen import RecommendPage
+from rocdoctor.tui.widgets.ask import Ask, Confirm
+from rocdoctor.tui.widgets.rows import Rows
+from tests.kit import ROOT
+from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown, until
+
+
+def _machine(name: str) -> Machine:
+    return collect(fixture_host(name))
+
+
+def _never() -> None:
+    pass
+
+
+async def _open(app: RocdoctorApp, pilot: Pilot[Any]) -> RecommendPage:
+    await pilot.press("6")
+    await until(pilot, lambda: isinstance(app.screen, RecommendPage) and app.screen._answer is not None, 30)
+    await pilot.pause()
+    page = app.screen
+    assert isinstance(page, RecommendPage)
+    return page
+
+
+def _state(page: RecommendPage) -> str:
+    return str(page.query_one("#state", Static).render())
+
+
+async def _files(page: RecommendPage, pilot: Pilot[Any]) -> PlanFiles:
+    await pilot.press("f")
+    files = page.query_one(PlanFiles)
+    await until(pilot, lambda: files.emission is not None, 30)
+    await pilot.pause()
+    return files
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_plan_screen_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        await same_picture(request, app, pilot, "recommend-form")
+        await pilot.press("enter")
+        await pilot.pause()
+        await same_picture(request, app, pilot, "recommend-plan")
+        await _files(page, pilot)
+        await same_picture(request, app, pilot, "recommend-files")
+
+    driven(fixture_host("mi300x-8gpu"), look, size)
+
+
+def test_from_the_form_to_written_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fixture = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
+
+    async def write(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[Form, tuple[str, ...]]:
+        page = await _open(app, pilot)
+        await pilot.press("slash", *"qwen2.5-0.5b", "enter")
+        assert page.query_one(PlanForm).model == "qwen2.5-0.5b"
+        page.query_one("#batch", Input).focus()
+        await pilot.press(*"32")
+        assert "The form has changed" in _state(page)
+        page.query_one("#script", Input).value = "tune.py"
+        before = page._answer
+        await pilot.press("enter")
+        await until(pilot, lambda: page._answer is not before)
+        assert "sequences a step as asked" in shown(app) or page.view == "plan"
+        files = await _files(page, pilot)
+        assert files.emission is not None
+        assert [one.name for one in files.emission.files] == ["rocdoctor-env.sh", "rocdoctor.env", "train.sh"]
+        await pilot.press("w")
+        await until(pilot, lambda: isinstance(app.screen, Ask))
+        app.screen.query_one(Input).value = str(tmp_path / "screen")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Written:" in str(page.query_one("#said", Static).render()))
+        return page._of, files.targets
+
+    form, targets = driven(fixture_host("rx7900xtx-2gpu"), write)
+    assert form.batch == "32"
+    words = shlex.split(plan_form_values.command(form, fixture, targets, str(tmp_path / "command")))
+    assert words[:4] == ["rocdoctor", "emit", "env", "torchrun"]
+    assert run(words[1:]) == 0
+    assert "tune.py" in (tmp_path / "screen" / "train.sh").read_text()
+    capsys.readouterr()
+    ours, theirs = sorted((tmp_path / "screen").iterdir()), sorted((tmp_path / "command").iterdir())
+    assert [path.name for path in ours] == [path.name for path in theirs]
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+        assert stat.S_IMODE(one.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+
+
+def test_files_that_exist_are_written_over_only_after_a_yes(tmp_path: Path) -> None:
+    (tmp_path / "train.sh").write_text("mine")
+
+    async def write(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        await _files(page, pilot)
+        for answer, text in (("n", "mine"), ("escape", "mine"), ("y", "torchrun")):
+            await pilot.press("w")
+            await until(pilot, lambda: isinstance(app.screen, Ask))
+            app.screen.query_one(Input).value = str(tmp_path)
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, Confirm))
+            assert "train.sh" in shown(app)
+            await pilot.press(answer)
+            await until(pilot, lambda: app.screen is page)
+            if answer == "y":
+                await until(pilot, lambda: "Written:" in str(page.query_one("#said", Static).render()))
+            assert text in (tmp_path / "train.sh").read_text()
+
+    driven(fixture_host("rx7900xtx-2gpu"), write)
+
+
+def test_what_came_between_the_question_and_the_writing_stays(tmp_path: Path) -> None:
+    made = plan_form_values.emission(Form("smollm2-135m"), _machine("recorded-cpu-vm"), ("torchrun",), _never)
+    (tmp_path / "train.sh").write_text("mine")
+    with pytest.raises(UsageError, match="exists already"):
+        plan_form_values.store(str(tmp_path), made.files, force=False)
+    assert (tmp_path / "train.sh").read_text() == "mine"
+    assert plan_form_values.standing(str(tmp_path), made.files) == [tmp_path / "train.sh"]
+
+
+FORMS = (
+    (Form("llama-3.1-8b", "full"), "mi300x-8gpu"),
+    (Form("qwen2.5-7b", "lora", "4096", "64", "memory"), "mi210-8gpu"),
+    (Form("llama-3.1-70b", "pretrain", framework="megatron", gpus="8xMI300X", nodes="4"), "recorded-cpu-vm"),
+    (Form("layers=12,hidden=768", "pretrain", "1024"), "recorded-cpu-vm"),
+    (Form("llama-3.1-405b", "full"), "rx6600"),
+)
+_IDS = ["usual", "filled", "described", "sizes", "does-not-fit"]
+
+
+@pytest.mark.parametrize(("form", "name"), FORMS, ids=_IDS)
+def test_equal_inputs_give_the_plan_of_the_command(
+    form: Form, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fixture = str(ROOT / "fixtures" / f"{name}.capture")
+    source = [] if form.gpus else ["--from", fixture]
+    status = run(["recommend", *plan_form_values.arguments(form), *source, "--json"])
+    said = json.loads(capsys.readouterr().out)
+    answer = plan_form_values.plan(form, _machine(name), _never)
+    assert (answer.plan is None) == (status == 1)
+    assert json.loads(json.dumps(as_json(answer), default=str)) == said
+    # The command line that the screen shows means the same options.
+    words = shlex.split(plan_form_values.command(form, fixture))
+    assert words == ["rocdoctor", "recommend", *plan_form_values.arguments(form), *source]
+
+
+def test_what_does_not_fit_names_the_smallest_change_and_a_key_applies_it() -> None:
+    async def apply(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, Form]:
+        page = await _open(app, pilot)
+        form = page.query_one(PlanForm)
+        form.fill(Form("llama-3.1-8b", "full"))
+        await pilot.press("enter")
+        await until(pilot, lambda: page._answer is not None and page._answer.plan is None)
+        await pilot.pause(0.1)
+        text = shown(app)
+        await pilot.press("f")
+        assert page.view != "files"
+        await pilot.press("a")
+        await until(pilot, lambda: page._answer is not None and page._answer.plan is not None)
+        return text, form.form()
+
+    text, form = driven(fixture_host("rx7900xtx-2gpu"), apply)
+    assert "Nothing fits: llama-3.1-8b (full" in text
+    assert "Even the plan that holds least needs" in text
+    assert "Key a applies the smallest change: --method lora" in text
+    assert form == Form("llama-3.1-8b", "lora")
+
+
+class _Held:
+    """Stands for a search that goes on until it is told to end, or sees that nobody waits."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: Recommendation) -> None:
+        self.go, self.started, self.ended = threading.Event(), 0, 0
+        self.forms: list[Form] = []
+        self._answer = answer
+        monkeypatch.setattr("rocdoctor.tui.recommend.screen.plan", self)
+
+    def __call__(self, form: Form, machine: Machine | None, seen: plan_form_values.Seen) -> Recommendation:
+        self.forms.append(form)
+        try:
+            while not self.go.wait(0.005):
+                seen()
+        finally:
+            self.ended += 1
+        return self._answer
+
+
+def test_a_search_tells_its_progress_and_ends_when_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = plan_form_values.plan(Form("smollm2-135m", "full"), _machine("recorded-cpu-vm"), _never)
+
+    async def stop(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        held = _Held(monkeypatch, answer)
+        before = page._answer
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "configurations compared (Escape stops)" in _state(page))
+        await pilot.press("escape")
+        assert "Stopped" in _state(page)
+        await until(pilot, lambda: held.ended == 1)
+        assert page._answer is before
+        # A change of the form stops too, and nothing starts before Enter.
+        await pilot.press("enter")
+        await until(pilot, lambda: len(held.forms) == 2)
+        await pilot.press("down")
+        await until(pilot, lambda: held.ended == 2)
+        page.query_one("#seq", Input).focus()
+        await pilot.press(*"512")
+        await pilot.pause(0.1)
+        assert len(held.forms) == 2
+        held.go.set()
+        await pilot.press("enter")
+        await until(pilot, lambda: page._answer is answer)
+        assert held.forms[-1].seq == "512"
+
+    driven(fixture_host("recorded-cpu-vm"), stop)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("seq", "many", "sequence: 'many' is no whole number"),
+        ("nodes", "0", "--nodes must be between 1 and 100000"),
+        ("gpus", "8xMI3000X", "MI3000X"),
+        ("search", "lama-31-8x", "nearest: llama-3.1-8b"),
+    ],
+)
+def test_what_makes_no_sense_is_said_in_words(field: str, value: str, words: str) -> None:
+    async def plan(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        page.query_one(f"#{field}", Input).value = value
+        await pilot.pause()
+        if field == "search":
+            await until(pilot, lambda: page.query_one(PlanForm).model == value)
+        page.action_plan()
+        await until(pilot, lambda: words in _state(page))
+        assert page.view != "plan"
+
+    driven(fixture_host("recorded-cpu-vm"), plan)
+
+
+def test_other_targets_may_need_another_plan_which_is_said() -> None:
+    async def choose(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, tuple[str, ...]]:
+        page = await _open(app, pilot)
+        files = await _files(page, pilot)
+        targets = files.query_one("#targets", Rows)
+        await pilot.press("space", "down", "space")  # neither env nor torchrun
+        await until(pilot, lambda: files.targets == () and files.emission is not None and files.emission.problem)
+        assert files.emission is not None
+        assert files.emission.problem == "no target is chosen"
+        targets.cursor = 4
+        await pilot.press("enter")
+        await until(pilot, lambda: files.emission is not None and bool(files.emission.files))
+        return str(page.query_one("#said", Static).render()), files.targets
+
+    said, targets = driven(fixture_host("mi300x-8gpu"), choose)
+    assert targets == ("deepspeed",)
+    assert "These files can only express another plan. Train llama-3.1-8b" in said
+    assert "DeepSpeed" in said
+
+
+def test_a_file_is_wrapped_and_never_cut_off() -> None:
+    async def choose(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        files = await _files(page, pilot)
+        first = files.emission
+        await pilot.press("down", "down", "down", "down", "space")
+        await until(pilot, lambda: files.emission is not first)
+        await pilot.pause(0.1)
+        assert "NCCL_DEBUG=WARN" in shown(app)
+        assert "\N{HORIZONTAL ELLIPSIS}" not in shown(app)
+
+    driven(fixture_host("h100-8gpu"), choose)
+
+
+def test_targets_that_exclude_each_other_are_said() -> None:
+    made = plan_form_values.emission(Form(), _machine("mi300x-8gpu"), ("accelerate", "deepspeed"), _never)
+    assert made.files == ()
+    assert "leave deepspeed out" in made.problem
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_escape_goes_back_step_by_step(size: tuple[int, int]) -> None:
+    async def back(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        await pilot.press("enter")
+        assert page.query_one("#plan-box").display
+        await _files(page, pilot)
+        assert page.query_one(PlanFiles).display
+        assert page.query_one("#form-box").display == (size[0] >= 130)
+        await pilot.press("escape")
+        assert page.view == "plan"
+        if size[0] < 130:
+            await pilot.press("escape")
+            assert page.query_one("#form-box").display
+        await pilot.press("escape")
+        await until(pilot, lambda: app.current_mode == "overview")
+
+    driven(fixture_host("rx7900xtx-2gpu"), back, size)
+
+
+def test_the_form_outlasts_another_look_and_a_resize_and_begins_anew_with_other_evidence() -> None:
+    async def leave(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        first = page.query_one(PlanForm).form()
+        page.query_one("#method", Choice).focus()
+        await pilot.press("right", "down", *"777")
+        form = page.query_one(PlanForm).form()
+        assert form.seq == "777"
+        assert form.method != first.method
+        await pilot.resize_terminal(200, 50)
+        await pilot.press("escape", "1", "r")
+        await until(pilot, lambda: app.look.phase == "done")
+        await pilot.press("6")
+        await pilot.pause(0.1)
+        assert page.query_one(PlanForm).form() == form
+        app.open(fixture_host("recorded-cpu-vm"))
+        await until(pilot, lambda: page.query_one(PlanForm).form().seq == "" and page._answer is not None, 30)
+        assert page._answer is not None
+        assert page._answer.fleet.vendor == "cpu"
+
+    driven(fixture_host("rx7900xtx-2gpu"), leave)
+
+
+def test_the_command_line_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(RocdoctorApp, "copy_to_clipboard", lambda _, text: copied.append(text))
+
+    async def copy(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
+        await pilot.press("c")
+        await _files(page, pilot)
+        await pilot.press("c")
+
+    driven(fixture_host("mi300x-8gpu"), copy)
+    model = "--model llama-3.1-8b --method full --from mi300x-8gpu.capture"
+    assert copied == [f"rocdoctor recommend {model}", f"rocdoctor emit env torchrun {model} -o rocdoctor-plan"]
+
+
+@pytest.mark.parametrize("name", ["mi300x-8gpu-cpx", "strix-halo", "rx580", "h100-8gpu", "arm-server", "mi300a-4apu"])
+def test_the_beginning_suits_the_machine(name: str) -> None:
+    form, answer = plan_form_values.beginning(_machine(name), _never)
+    assert answer is not None
+    assert answer.plan is not None
+    assert answer.plan.result.fits == "yes"
+    assert plan_form_values.plan(form, _machine(name), _never).plan is not None
+
+
+@pytest.mark.parametrize("width", [60, 78, 140])
+@pytest.mark.parametrize(("form", "name"), FORMS, ids=_IDS)
+def test_a_drawn_plan_keeps_to_the_width(form: Form, name: str, width: int) -> None:
+    answer = plan_form_values.plan(form, _machine(name), _never)
+    text = plan_text(answer, width)
+    assert max(len(line) for line in text.plain.split("\n")) <= width
+    if answer.plan is not None:
+        assert "#" in text.plain
+        assert "each " in text.plain
+        assert "Next best" in text.plain or answer.runner_up is None
+    else:
+        assert text.plain.startswith("Nothing fits")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "field", "value"),
+    [
+        ("--seq 1024: sequences of 1024 tokens would fit (at most 10 GiB).", "seq", "1024"),
+        ("--method qlora: QLoRA (adapters on 4-bit weights) would fit.", "method", "qlora"),
+        ("--model qwen2.5-3b (3.1 B parameters) would fit.", "model", "qwen2.5-3b"),
+        ("--nodes 2: 2 such nodes (16 GPUs) would fit.", "nodes", "2"),
+        ("--global-batch 16: steps of 16 sequences would fit.", "batch", "16"),
+    ],
+)
+def test_a_change_that_a_sentence_names(sentence: str, field: str, value: str) -> None:
+    form = plan_form_values.changed(Form(), sentence)
+    assert form is not None
+    assert getattr(form, field) == value
+    assert plan_form_values.changed(Form(), "4 such GPUs in one node would fit.") is None
+
+
+def test_a_machine_that_has_not_answered_can_be_described() -> None:
+    with pytest.raises(UsageError, match="has not answered yet"):
+        plan_form_values.plan(Form(), None, _never)
+    assert plan_form_values.plan(Form(gpus="8xMI300X"), None, _never).plan is not None

@@ -1,0 +1,131 @@
+"""The set-up screen: the plan of the evidence, its commands, another goal, a verification in place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import OptionList
+
+from rocdoctor.host.base import Host
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.setup.screen import SetupPage
+from tests.machines.files import MachineHost
+from tests.repair.setup.world.box import evidence
+from tests.repair.setup.world.follow import Person
+from tests.repair.setup.world.judge import NAMED
+from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown, until
+
+
+def _page(app: RocdoctorApp) -> SetupPage:
+    assert isinstance(app.screen, SetupPage)
+    return app.screen
+
+
+async def _open(app: RocdoctorApp, pilot: Pilot[Any]) -> SetupPage:
+    await pilot.press("7")
+    await until(pilot, lambda: isinstance(app.screen, SetupPage) and app.screen.plan is not None)
+    await pilot.pause()
+    await pilot.pause()
+    return _page(app)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["phoenix-laptop", "mi300x-8gpu", "rx580", "h100-8gpu", "cpu-only-laptop"])
+def test_the_plan_looks_as_it_should(request: pytest.FixtureRequest, name: str, size: tuple[int, int]) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await _open(app, pilot)
+        await same_picture(request, app, pilot, f"setup-{name}")
+
+    driven(fixture_host(name), look, size)
+
+
+def test_it_opens_at_the_step_that_is_next_and_shows_its_commands() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str]:
+        page = await _open(app, pilot)
+        assert page.selected is not None
+        return page.selected.id, shown(app)
+
+    step, text = driven(fixture_host("phoenix-laptop"), look, (120, 50))
+    assert step == "torch"
+    assert "now" in text
+    assert "--index-url" in text
+
+
+def test_copy_takes_the_commands_of_the_selected_step() -> None:
+    async def copy(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        await _open(app, pilot)
+        await pilot.press("c")
+        return app.clipboard
+
+    assert "-m pip install" in driven(fixture_host("phoenix-laptop"), copy)
+
+
+def test_g_changes_the_goal_and_the_plan() -> None:
+    async def change(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[list[str], list[str]]:
+        page = await _open(app, pilot)
+        assert page.plan is not None
+        before = [step.id for step in page.plan.steps]
+        await pilot.press("g", "g")
+        await until(pilot, lambda: page.plan is not None and page.plan.goal == "container")
+        return before, [step.id for step in page.plan.steps]
+
+    before, after = driven(fixture_host("phoenix-laptop"), change)
+    assert before != after
+
+
+def test_the_selection_stays_when_more_becomes_known() -> None:
+    async def stay(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str]:
+        page = await _open(app, pilot)
+        page.query_one(OptionList).highlighted = 1
+        await pilot.pause()
+        assert page.selected is not None
+        first, plan = page.selected.id, page.plan
+        app.examine()
+        await until(pilot, lambda: page.plan is not plan)
+        assert page.selected is not None
+        return first, page.selected.id
+
+    first, later = driven(fixture_host("phoenix-laptop"), stay)
+    assert first == later
+
+
+def test_evidence_of_another_machine_cannot_be_verified_here() -> None:
+    async def verify(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        await _open(app, pilot)
+        await pilot.press("v")
+        await until(pilot, lambda: "Could not verify" in shown(app))
+        return shown(app)
+
+    assert "not of a live machine" in driven(fixture_host("phoenix-laptop"), verify)
+
+
+def _member() -> Person:
+    """Somebody without access to the GPU, and before anything else is done."""
+    case = NAMED["xtx-ubuntu2404-rocm-goal"]
+    assert case.box is not None and case.state is not None
+    person = Person(case.box, case.state)
+    person.state.session = person.state.member = frozenset({"sudo"})
+    return person
+
+
+def test_verify_looks_at_the_machine_anew() -> None:
+    person = _member()
+    host: Host = MachineHost(evidence(person.box, person.state))
+
+    async def verify(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:
+        app._again = lambda: MachineHost(evidence(person.box, person.state))
+        page = await _open(app, pilot)
+        assert page.plan is not None
+        page.query_one(OptionList).highlighted = [step.id for step in page.plan.steps].index("device-access")
+        await pilot.pause()
+        await pilot.press("v")
+        await until(pilot, lambda: "Not done yet" in shown(app))
+        assert page.selected is not None
+        person.do(page.selected)
+        await pilot.press("v")
+        await until(pilot, lambda: "Done: the machine shows it" in shown(app))
+        return [step.id for step in page.plan.steps if step.state == "done"]
+
+    assert "device-access" in driven(host, verify, (120, 50))

@@ -1,0 +1,137 @@
+"""The smoke screen: recorded results, choosing what to run, and what stands in the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from rocdoctor.host.base import Host
+from rocdoctor.model.facts import ModeResult, SmokeRun
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.smoke.screen import SmokePage
+from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown, until
+from tests.tui.smoke.smoke_kit import (
+    ScriptedRunner,
+    cpu_run,
+    crashed,
+    failed,
+    gpu_run,
+    one,
+    opened,
+    passed,
+    skipped,
+    state,
+    with_results,
+)
+from tests.tui.thermals.live_kit import LiveFixture
+
+MODES = ("all-reduce", "ddp", "zero-1", "fsdp2", "tensor-parallel", "pipeline-1f1b")
+RIGHT = (cpu_run(*(passed(mode) for mode in MODES), skipped("fsdp-tp")),)
+WRONG = (
+    gpu_run(
+        passed("all-reduce", 8, True), failed("ddp", 8, 3, "link", True), crashed("zero-1", 8, 5, True),
+        passed("fsdp2", 8, True), skipped("pp-fsdp-tp", 8),
+    ),
+)  # fmt: skip
+SHARED = (
+    gpu_run(passed("ddp", 1, True), skipped("all-reduce", 1), world=1),
+    SmokeRun(2, "gloo", "cuda", "2.11.0+rocm7.2", 9.0, (passed("ddp", 2, True), passed("all-reduce", 2, True)),
+             ("RCCL", "links between GPUs"), ("2 ranks share one GPU, so they talk over gloo",)),
+)  # fmt: skip
+
+
+# -- recorded
+
+
+PICTURES: tuple[tuple[str, str, tuple[SmokeRun, ...]], ...] = (
+    ("none-h100-8gpu", "h100-8gpu", ()), ("right-recorded-cpu-vm", "recorded-cpu-vm", RIGHT),
+    ("wrong-mi300x-8gpu", "mi300x-8gpu", WRONG), ("shared-strix-halo", "strix-halo", SHARED),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("name", "fixture", "runs"), PICTURES, ids=[one[0] for one in PICTURES])
+def test_recorded_results_look_as_they_should(
+    request: pytest.FixtureRequest, name: str, fixture: str, runs: tuple[SmokeRun, ...], size: tuple[int, int]
+) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        await pilot.pause()
+        await same_picture(request, app, pilot, f"smoke-{name}")
+
+    host: Host = fixture_host(fixture)
+    driven(with_results(host, *runs) if runs else host, look, size)
+
+
+def test_evidence_shows_its_results_and_nothing_can_be_run() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        assert "these results stand in the evidence" in state(app)
+        assert "2 of 4 modes went wrong, first ddp; look first at the link between two GPUs." in state(app)
+        assert "1 could not be tested." in state(app)
+        assert "Start" not in shown(app)
+        assert "Fault at rank 3 (0000:6a:00.0)." in one(app), "the first fault is selected"
+        await pilot.press("s", "space", "plus")
+        assert "[ ]" not in shown(app)
+        assert "these results stand in the evidence" in state(app)
+
+    driven(with_results(fixture_host("mi300x-8gpu"), *WRONG), look)
+
+
+def test_several_sets_of_ranks_and_what_was_not_run() -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        assert "1 rank on GPUs, back end nccl" in shown(app)
+        assert "2 ranks on GPUs, back end gloo" in shown(app)
+        assert "Run 2 says nothing of: RCCL, links between GPUs." in state(app)
+        await pilot.press("end")
+        await until(pilot, lambda: "not run in this evidence" in one(app))
+
+    driven(with_results(fixture_host("strix-halo"), *SHARED), look)
+
+
+@pytest.mark.parametrize("modes", [(), (passed("ddp"),)], ids=["figures-alone", "with-modes"])
+def test_measured_figures_stand_in_the_details(modes: tuple[ModeResult, ...]) -> None:
+    figures = {"memory_copy_gb_s": [{"rank": 0, "gpu": None, "pci": None, "value": 12.5}]}
+    run = SmokeRun(2, "gloo", "cpu", "2.13.0", 4.0, modes, figures=figures)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        assert "measured figures" in one(app)
+        assert "12.5 GB/s" in one(app).replace("\N{NO-BREAK SPACE}", " ")
+
+    driven(with_results(fixture_host("recorded-cpu-vm"), run), look)
+
+
+def test_hostile_results_are_text() -> None:
+    evil = passed("[red]x\x1b[2Jy[/]")
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        assert "[red]xy[/]" in shown(app)
+
+    driven(with_results(fixture_host("recorded-cpu-vm"), cpu_run(evil)), look)
+
+
+# -- what stands in the way
+
+
+@pytest.mark.parametrize("name", ["r7-240-display", "recorded-cpu-vm"])
+def test_without_torch_the_reason_stands_there_before_anything_is_run(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = LiveFixture(name)
+    scripted = ScriptedRunner()
+    monkeypatch.setattr(SmokePage, "runner", lambda self, host: scripted)
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await opened(app, pilot)
+        await until(pilot, lambda: "torch is not installed in" in state(app))
+        assert "Name the interpreter of the job with --python, or install torch for this machine" in state(app)
+        await pilot.press("s")
+        await pilot.pause()
+        assert scripted.questions == []
+
+    driven(machine, look)

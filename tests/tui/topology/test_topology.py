@@ -1,0 +1,239 @@
+"""The topology screen, driven: the selection, and what stays when the evidence changes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Diagnosis
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.look import Look
+from rocdoctor.tui.topology.drawn import Drawn
+from tests.tui.kit import SIZES, fixture_host, shown
+from tests.tui.topology.topology_screen_kit import details, drawn, narrow_link, on_topology, page, selected
+
+# -- selection
+
+
+def test_the_arrows_go_from_gpu_to_gpu_and_the_details_follow() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "root port 0000:00:01.1 (1022:14ab)" in details(app)
+        for number in (1, 2, 3, 4, 5, 6, 7):
+            await pilot.press("down")
+            await pilot.pause()
+            assert selected(shown(app)) == [f"gpu {number}"]
+            assert f"gpu {number} (0000:" in shown(app)
+        assert "root port 0000:e0:01.1 (1022:14ab)" in details(app)
+        assert "gpu 0-6: XGMI, a direct link, weight 15" in details(app)
+        await pilot.press("up")
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 6"]
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_arrows_alone_reach_the_end_of_the_drawing_and_come_back() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        for _ in range(40):
+            await pilot.press("down")
+        await pilot.pause()
+        assert "the higher, the slower" in shown(app)
+        assert "gpu 7 (0000:ea:00.0)" in shown(app)
+        await pilot.press("up")
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 7"]
+        for _ in range(20):
+            await pilot.press("up")
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "CPU AMD EPYC 9354" in shown(app)
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_click_selects_the_gpu_under_the_pointer(size: tuple[int, int]) -> None:
+    async def click(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("pagedown")
+        await pilot.pause()
+        rows = shown(app).splitlines()
+        lines = [number for number, line in enumerate(rows) if "gpu 2 " in line]
+        line = lines[0] + (0 if size[0] > 100 else 1)  # on a narrow screen its second line
+        await pilot.click(offset=(12, line))
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 2"]
+        assert "0000:47:00.0" in details(app)
+        await pilot.click(offset=(12, lines[0] - 1))  # the switch above: no GPU
+        await pilot.pause()
+        assert selected(shown(app)) == ["gpu 2"]
+
+    on_topology(fixture_host("mi300x-8gpu"), click, size)
+
+
+def test_enter_goes_to_the_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def area(self: RocdoctorApp, module: str) -> None:
+        asked.append(module)
+
+    async def press(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert "warning: pcie-link-narrow" in details(app)
+        monkeypatch.setattr(RocdoctorApp, "action_area", area)
+        await pilot.press("enter")
+        await pilot.pause()
+
+    on_topology(narrow_link(), press, keys=("down", "down", "down"))
+    assert asked == ["findings"]
+
+
+def test_m_shows_the_links_and_d_gives_their_room_to_the_drawing() -> None:
+    async def press(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("m")
+        await pilot.pause()
+        text = shown(app)
+        assert text.splitlines()[2].strip() == "GPU to GPU"
+        assert len(re.findall(r"^  gpu \d +(?:-|NV18) ", text, re.MULTILINE)) == 8
+        assert "NV18: 18 NVLinks side by side" in text
+        assert "path from the CPU" in text
+        await pilot.press("d")
+        await pilot.pause()
+        assert "path from the CPU" not in shown(app)
+        assert page(app).query_one("#drawing", Drawn).size.height == 21
+        await pilot.press("d")
+        await pilot.pause()
+        assert "path from the CPU" in shown(app)
+
+    on_topology(fixture_host("h100-8gpu"), press)
+
+
+def test_a_machine_without_gpus_scrolls_with_the_arrows() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        assert not page(app).query_one("#details").display
+        assert "NUMA node 0 " in shown(app)
+        for _ in range(8):
+            await pilot.press("down")
+        await pilot.press("end")
+        await pilot.pause()
+        assert "No GPU is on the PCI bus." in shown(app)
+        await pilot.press("home")
+        await pilot.pause()
+        assert "CPU AMD EPYC 9654" in shown(app)
+
+    on_topology(fixture_host("epyc-cpu-only"), go, (80, 16))
+
+
+def test_the_tab_key_scrolls_the_details() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("tab")
+        for _ in range(30):
+            await pilot.press("down")
+        await pilot.pause()
+        assert "HIP 0, torch 0, smi 0" in shown(app)
+        assert selected(shown(app)) == ["gpu 0"]
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+# -- what stays
+
+
+def test_selection_and_place_stay_through_resize_other_screens_and_a_later_look() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "down", "down", "down")
+        await pilot.pause()
+        before = page(app).query_one("#drawing", Drawn).scroll_y
+        assert before > 0
+        await pilot.press("1")
+        await pilot.pause()
+        app.look = Look("done", app.look.diagnosis)
+        await pilot.press("3")
+        await drawn(app, pilot)
+        assert selected(shown(app)) == ["gpu 4"]
+        assert page(app).query_one("#drawing", Drawn).scroll_y == before
+        await pilot.resize_terminal(200, 60)
+        await pilot.pause(0.1)
+        assert selected(shown(app)) == ["gpu 4"]
+        assert "gpu 4 0000:8a:00.0 AMD Instinct MI300X, gfx942, 192 GiB, SPX/NPS1" in shown(app)
+        assert "NUMA node 0 CPUs" in shown(app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause(0.1)
+        assert max(len(line.plain) for line in page(app).query_one("#drawing", Drawn)._lines) <= 76
+        app.look = Look("done", app.look.diagnosis)
+        await pilot.pause(0.1)
+        assert "gpu 4 (0000:8a:00.0)" in shown(app)
+        assert "root port 0000:80:01.1" in details(app)
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_other_evidence_starts_anew() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "down", "down")
+        app.open(fixture_host("h100-8gpu"))
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if "H100" in shown(app):
+                break
+        await pilot.pause(0.1)
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "CPU Intel(R) Xeon(R)" in shown(app)
+        assert "8086:352a" in details(app)
+        app.open(fixture_host("recorded-cpu-vm"))
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if "No GPU" in shown(app):
+                break
+        assert "0000:1b:00.0" not in shown(app)
+        assert not page(app).query_one("#details").display
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_other_evidence_that_was_opened_elsewhere_starts_anew() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("down", "down", "down", "down", "down")
+        await pilot.press("1")
+        app.open(fixture_host("h100-8gpu"))
+        await pilot.pause()
+        for _ in range(500):
+            await pilot.pause(0.02)
+            if not app.look.busy:
+                break
+        await pilot.press("3")
+        await pilot.pause(0.2)
+        assert selected(shown(app)) == ["gpu 0"]
+        assert "CPU Intel(R) Xeon(R)" in shown(app)
+
+    on_topology(fixture_host("mi300x-8gpu"), go)
+
+
+def test_it_says_that_it_asks_and_that_the_looking_failed() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> tuple[str, str]:
+        app.host = fixture_host("h100-8gpu")
+        app.look = Look()
+        await pilot.pause(0.1)
+        asking = shown(app)
+        app.look = Look("failed", problem="ValueError: [b]odd[/b]")
+        await pilot.pause(0.1)
+        return asking, shown(app)
+
+    asking, failed = on_topology(fixture_host("mi300x-8gpu"), go)
+    assert "Asking the machine." in asking
+    assert "0000:0a:00.0" not in asking
+    assert "rocdoctor itself failed: ValueError: [b]odd[/b]" in failed
+
+
+def test_an_empty_machine_is_shown() -> None:
+    async def go(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+        app.look = Look("done", Diagnosis(Machine(), (), ()))
+        await pilot.pause(0.1)
+        return shown(app)
+
+    text = on_topology(fixture_host("mi300x-8gpu"), go)
+    assert "NUMA nodes: not in this evidence" in text
+    assert "0000:0a:00.0" not in text

@@ -1,0 +1,105 @@
+"""The pictures of the documentation, drawn from fixtures: ``python -m tools.docs.pictures FIXTURES FOLDER``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textual.app import App
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from rocdoctor.host.open import open_evidence
+from rocdoctor.tui.app import RocdoctorApp
+from rocdoctor.tui.background import working
+
+# A picture loads nothing when it is looked at: the reader's own font of fixed width serves.
+_FONT_FACE = "@font-face {"
+_PAUSE_S = 0.02
+_STILL_S = 0.1
+_MOST_PAUSES = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture: the fixture, the keys to press, the size in characters."""
+
+    name: str
+    fixture: str
+    keys: tuple[str, ...] = ()
+    size: tuple[int, int] = (110, 34)
+
+
+_DESKTOP, _SERVER = "faulty/rx7900xtx-2gpu-old-guide", "faulty/mi300x-8gpu-tired"
+PICTURES = (
+    Picture("overview", _DESKTOP),
+    Picture("findings", _DESKTOP, ("2", "down")),
+    Picture("topology", _SERVER, ("3", "down", "down", "down"), (120, 42)),
+    Picture("thermals", "mi300x-8gpu", ("4",)),
+    Picture("smoke", "faulty/epyc-cpu-only-proven", ("5",)),
+    Picture("plan", "rx7900xtx-2gpu", ("6", "enter"), (120, 42)),
+    Picture("setup", "phoenix-laptop", ("7",), (120, 42)),
+    Picture("bundle", _DESKTOP, ("8",)),
+)
+
+
+def svg(app: App[Any]) -> str:
+    """The screen as SVG, the same for the same screen."""
+    first, *rest = app.export_screenshot().split(_FONT_FACE)
+    text = first + "".join(part.partition("}")[2].lstrip() for part in rest)
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+async def settled(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+    """Wait until the looking and all other work is over and the screen is drawn."""
+    for _ in range(_MOST_PAUSES):
+        await pilot.pause(_PAUSE_S)
+        if not (app.look.busy or working(app) or getattr(app.screen, "at_work", False)):
+            break
+    await pilot.pause()
+    await pilot.wait_for_scheduled_animations()
+
+
+async def still(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
+    """The screen as SVG, once no work goes on and nothing moves any more."""
+    await settled(app, pilot)
+    for line in app.screen.query(Input):
+        line.cursor_blink = False
+    for text in app.screen.query(TextArea):
+        text.cursor_blink = False
+        text.notify_style_update()  # forget the line that was drawn while the cursor was dark: it would be drawn again
+        text.refresh()
+    drawn = ""
+    while drawn != (drawn := svg(app)):
+        await pilot.pause(_STILL_S)
+        await settled(app, pilot)
+    return drawn
+
+
+async def draw(path: Path, keys: Sequence[str], size: tuple[int, int]) -> str:
+    """The screen of some evidence after some keys."""
+    app = RocdoctorApp(open_evidence(str(path)))
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        await settled(app, pilot)
+        for key in keys:
+            await pilot.press(key)
+            await settled(app, pilot)
+        return await still(app, pilot)
+
+
+def main() -> None:
+    """Write all pictures."""
+    fixtures, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in PICTURES:
+        drawn = asyncio.run(draw(fixtures / f"{one.fixture}.capture", one.keys, one.size))
+        (folder / f"{one.name}.svg").write_text(drawn, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
