@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import errno
 import io
 import os
@@ -14,6 +13,7 @@ from importlib import import_module
 
 from rocdoctor import __version__
 from rocdoctor.host import output
+from rocdoctor.service.errors import UsageError, suggestion
 
 EXIT_FINDINGS, EXIT_USAGE, EXIT_BROKEN = 1, 2, 3
 
@@ -34,10 +34,6 @@ COMMANDS = {
     "list": "all checks in one line each",
     "tui": "the screens (also without a command on a terminal)",
 }
-
-
-class UsageError(Exception):
-    """Wrong arguments or unreadable input; the message is one line that names it."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -299,9 +295,3 @@ def _pid(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not 0 < int(text[:12]) < 2**31:
         raise argparse.ArgumentTypeError(f"'{text}' is no process number")
     return int(text)
-
-
-def suggestion(word: str, known: Sequence[str] | dict[str, str]) -> str:
-    """``; did you mean 'x'?`` when a known word is near."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean '{near[0]}'?" if near else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import sys
 import zlib
 from dataclasses import replace
@@ -17,13 +16,13 @@ from rocdoctor.host.decoding import NotText, decode
 from rocdoctor.host.evidence.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
 from rocdoctor.host.evidence.folder import DiskTree, Tree, TreeError, TreeHost
 from rocdoctor.host.evidence.job_files import folder_text, is_pickle, named, pickle_advice
+from rocdoctor.host.masking.own_names import own_masker
 from rocdoctor.host.overlay import OverlayHost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rocdoctor.host.live.live_host import Verb
-    from rocdoctor.host.masking.masker import Masker
 
 MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
 
@@ -74,21 +73,6 @@ def _open_far(timeout_s: float, python: str | None, pid: int | None, trust_pytho
         if note:
             output.note(note)
     return host
-
-
-def own_masker() -> Masker:
-    """A masker that knows the names of this machine and its people, and the secrets in this environment."""
-    from rocdoctor.host.masking.masker import Masker
-
-    masker = Masker()
-    user = os.environ.get("SUDO_USER") or os.environ.get("USER") or os.environ.get("LOGNAME")
-    try:
-        accounts = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        accounts = None
-    home = os.path.expanduser("~")
-    masker.learn(hostname=socket.gethostname(), user=user, home=home, passwd=accounts, env=os.environ)
-    return masker
 
 
 def _open_job(timeout_s: float, python: str | None, pid: int, trust_python: bool) -> Host:

@@ -8,8 +8,8 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rocdoctor.cli.main import UsageError
 from rocdoctor.host.live import new_file
+from rocdoctor.service.errors import UsageError
 from rocdoctor.train.emit.files import File
 
 

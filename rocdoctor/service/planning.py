@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rocdoctor.cli.main import UsageError
 from rocdoctor.collect import collect
 from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.model.facts import Machine
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.session import Progress, open_host
 from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.errors import SpecError

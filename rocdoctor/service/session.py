@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rocdoctor.cli.main import UsageError, suggestion
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.host.open import add_answers, open_evidence, open_live
+from rocdoctor.service.errors import UsageError, suggestion
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check

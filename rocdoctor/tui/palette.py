@@ -106,7 +106,7 @@ def explain(app: Session, name: str) -> None:
     from rocdoctor.tui.widgets.reader import Reader
 
     def work(task: Background[str]) -> str:
-        from rocdoctor.cli.commands.explain import page
+        from rocdoctor.service.manual_pages import page
 
         return page(name)
 

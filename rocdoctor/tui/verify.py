@@ -179,9 +179,9 @@ def verify(
     plan: Plan, before: Sequence[Verdict], fresh: Callable[[], Host | None], progress: Progress
 ) -> Result:  # fmt: skip
     """Do it, in a thread: the command if there is one to run here, then the check on a fresh look."""
-    from rocdoctor.cli.main import UsageError
     from rocdoctor.collect import collect
     from rocdoctor.judging.diagnose import diagnose
+    from rocdoctor.service.errors import UsageError
     from rocdoctor.service.session import chosen_checks
 
     had = tuple(one for one in before if one.check == plan.check)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.cli.commands.bundle import write_bundle
-from rocdoctor.cli.main import UsageError
 from rocdoctor.host.live import new_file, trust
+from rocdoctor.service.bundles import write_bundle
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.new_files import write_files, write_new
 from rocdoctor.train.emit.files import File
 from rocdoctor.train.smoke.figures.measure import _keep_trace

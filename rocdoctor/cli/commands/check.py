@@ -6,7 +6,7 @@ import argparse
 import os
 from dataclasses import replace
 
-from rocdoctor.cli.main import EXIT_FINDINGS, UsageError
+from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
@@ -14,6 +14,7 @@ from rocdoctor.host.open import read_text
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import Expected
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.session import (
     Progress,
     chosen_checks,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rocdoctor.cli.main import EXIT_FINDINGS, UsageError
+from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.judging.check import Check
@@ -22,6 +22,7 @@ from rocdoctor.repair.fixes.target_machine import Place, this_machine
 from rocdoctor.repair.fixes.user_files import Refused
 from rocdoctor.report.diagnosis.text import Style, wrap
 from rocdoctor.report.fixes.fix_text import EFFECT, headline, offer_lines, render
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
 
 

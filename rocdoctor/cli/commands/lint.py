@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rocdoctor.cli.commands.check import exit_code
-from rocdoctor.cli.main import UsageError, suggestion
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.open import InputError, read_text
@@ -22,6 +21,7 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.report.lint.lint_text import render
+from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
 
 _MAX_FILES = 20_000

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
-from dataclasses import replace
 
 from rocdoctor.cli.commands.check import exit_code, show
-from rocdoctor.collect import collect
 from rocdoctor.host import output
-from rocdoctor.host.base import Host
-from rocdoctor.judging.check import Check
-from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.judging.next_steps import missing_outputs
-from rocdoctor.model.finding import Diagnosis, Evidence, Finding
-from rocdoctor.paste import TextHost, open_text
 from rocdoctor.report.diagnosis.json_report import report
-from rocdoctor.report.diagnosis.reply import Recognised
+from rocdoctor.service.reading import judged, listing, named_parts, recognised, with_lines_of_text
 from rocdoctor.service.session import (
     chosen_checks,
     colour_wanted,
     open_host,
     posted,
     print_json,
-    read_from,
     wants,
     width,
 )
@@ -49,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if wants(options) == "markdown":
         from rocdoctor.report.diagnosis.reply import render
 
-        output.show(render(shown, _named(parts)))
+        output.show(render(shown, named_parts(parts)))
     elif wants(options) == "text" and host.kind == "text":
         from rocdoctor.report.diagnosis.text import render as render_text
 
@@ -64,103 +54,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         show(options, host, shown, seconds, titles)
     return exit_code(diagnosis, options.fail_on)
-
-
-def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) -> Diagnosis:
-    """The diagnosis; of a pasted text with the questions that it leaves open."""
-    diagnosis = diagnose(collect(host), checks, [*problems, *read_from(host)])
-    if host.kind != "text":
-        return diagnosis
-    main = diagnosis.causes[0].cause if diagnosis.causes else ""
-    known = {step.command for step in diagnosis.next}
-    more = [step for step in missing_outputs(diagnosis.machine, host.available(), main) if step.command not in known]
-    return replace(diagnosis, next=(*diagnosis.next, *more))
-
-
-def reply_to(text: str, checks: Sequence[Check]) -> str:
-    """The reply to a pasted text, as markdown."""
-    from rocdoctor.report.diagnosis.reply import render
-    from rocdoctor.report.machine.summary import machine_lines
-    from rocdoctor.report.masked import discreet, discretion_of
-
-    host = open_text(text, "text")
-    found = with_lines_of_text(judged(host, checks), host)
-    return render(discreet(found, discretion_of(host), machine_lines(found.machine)), _named(recognised(host)))
-
-
-def with_lines_of_text(diagnosis: Diagnosis, host: Host) -> Diagnosis:
-    """The same with evidence of a pasted text placed by the lines of the text, which people have before them."""
-    base = getattr(host, "inner", host)
-    if not isinstance(base, TextHost):
-        return diagnosis
-
-    def placed(one: Evidence) -> Evidence:
-        lines = base.places.get(one.source, [])
-        if one.source == "text" and one.line is not None:
-            return replace(one, source=f"line {one.line}", line=None)
-        if one.line is not None and 0 < one.line <= len(lines):
-            return replace(one, source=f"line {lines[one.line - 1]}", line=None)
-        return replace(one, source="tables of rocdoctor") if one.source.startswith("table ") else one
-
-    def found(one: Finding) -> Finding:
-        return replace(one, evidence=tuple(placed(each) for each in one.evidence))
-
-    verdicts = tuple(
-        one if one.finding is None else replace(one, finding=found(one.finding)) for one in diagnosis.verdicts
-    )
-    causes = tuple(one if one.finding is None else replace(one, finding=found(one.finding)) for one in diagnosis.causes)
-    return replace(diagnosis, verdicts=verdicts, causes=causes)
-
-
-def recognised(host: Host) -> list[dict[str, object]]:
-    """Every part of a pasted text that was recognised: its question, role, and first and last line."""
-    base = getattr(host, "inner", host)  # --add lays answers over the text
-    if not isinstance(base, TextHost):
-        return []
-    return [
-        {"question": part.question, "role": part.role, "first_line": min(part.numbers), "last_line": max(part.numbers)}
-        for part in base.recognised
-    ]
-
-
-def _named(parts: list[dict[str, object]]) -> list[Recognised]:
-    return [
-        Recognised(
-            _words(part), int(str(part["first_line"])), int(str(part["last_line"])),
-            "" if part["role"] == "now" else _ROLES[str(part["role"])],
-        )
-        for part in parts
-    ]  # fmt: skip
-
-
-def _words(part: dict[str, object]) -> str:
-    question = str(part["question"])
-    return _NAMES.get(question, question.removeprefix("run ").removeprefix("read "))
-
-
-def listing(parts: list[dict[str, object]]) -> str:
-    """The parts for people; of a long text the first ones."""
-    if not parts:
-        return "\nNothing in this text was recognised as evidence of a machine.\n"
-    rows = []
-    for part in parts[:40]:
-        first, last = part["first_line"], part["last_line"]
-        place = f"line {first}" if first == last else f"lines {first}-{last}"
-        aside = "" if part["role"] == "now" else f"  (not used: {_ROLES[str(part['role'])]})"
-        rows.append(f"  {place:<16} {_words(part)}{aside}\n")
-    more = f"  and {len(parts) - 40} more\n" if len(parts) > 40 else ""
-    return "\nRecognised in this text:\n" + "".join(rows) + more
-
-
-_ROLES = {
-    "tried": "was tried or taken back",
-    "advice": "advice",
-    "other": "another machine, a quotation or a comparison",
-}
-_NAMES = {
-    "stated": "names of cards, systems and versions",
-    "env": "environment variables",
-    "log nccl": "log of NCCL or RCCL",
-    "log torch": "log of a training job",
-    "dump torch": "dump of torch's flight recorder",
-}

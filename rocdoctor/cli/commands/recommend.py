@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from rocdoctor.cli.main import EXIT_FINDINGS, UsageError
+from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.planning import fleet_of, recommendation
 from rocdoctor.service.session import print_json, wants, width
 from rocdoctor.train.recommend.errors import SpecError

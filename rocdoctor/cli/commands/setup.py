@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rocdoctor.cli.main import EXIT_FINDINGS, UsageError
+from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
@@ -15,6 +15,7 @@ from rocdoctor.model.finding import Diagnosis
 from rocdoctor.repair.setup.plan import SetupPlan
 from rocdoctor.repair.setup.planner import plan as plan_of
 from rocdoctor.report.machine.summary import machine_lines
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.new_files import write_new
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
 

@@ -8,10 +8,11 @@ import sys
 from dataclasses import asdict, replace
 from typing import Any
 
-from rocdoctor.cli.main import EXIT_FINDINGS, UsageError, suggestion
+from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import SmokeRun
+from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.session import Progress, open_host, print_json, wants, width
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure, low_figures

@@ -10,10 +10,10 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.cli.main import UsageError
 from rocdoctor.host import output
 from rocdoctor.host.live.interpreter import interpreter_of_root, keep_trusted_environment
-from rocdoctor.host.open import own_masker
+from rocdoctor.host.masking.own_names import own_masker
+from rocdoctor.service.errors import UsageError
 from rocdoctor.service.session import Progress, print_json, wants, width
 from rocdoctor.train.smoke.nodes.leader import Outcome, Wish
 from rocdoctor.train.smoke.nodes.node_place import Place, PlaceError, place

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.cli.commands.bundle import Bundle, bundle_of, recorder_of, write_bundle
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.evidence.capture import pack
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.service.bundles import Bundle, bundle_of, recorder_of, write_bundle
 
 REPORT = "(the report for people, at the top of the file)"
 # Of longer answers the beginning is shown; the file holds all of it.

@@ -231,7 +231,7 @@ class BundlePage(Page):
         if contents is None:
             self.notify("the bundle is not put together yet")
             return
-        from rocdoctor.cli.commands.bundle import own_name
+        from rocdoctor.service.bundles import own_name
 
         def answered(path: str | None) -> None:
             if path is not None:

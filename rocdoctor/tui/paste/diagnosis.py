@@ -63,7 +63,7 @@ def read_text(pieces: Sequence[str]) -> Read:
 
 def read_host(host: Host) -> Read:
     """The diagnosis of any evidence."""
-    from rocdoctor.cli.commands.read import judged, listing, recognised, with_lines_of_text
+    from rocdoctor.service.reading import judged, listing, recognised, with_lines_of_text
     from rocdoctor.service.session import chosen_checks
 
     checks, problems = chosen_checks((), ())

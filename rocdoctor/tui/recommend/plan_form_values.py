@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from rocdoctor.cli.main import UsageError
+from rocdoctor.service.errors import UsageError
 from rocdoctor.train.recommend.errors import SpecError
 
 # The planner itself is read in by the threads that use it: that takes longer than a key may.
@@ -148,7 +148,7 @@ def plan(form: Form, machine: Machine | None, seen: Seen) -> Recommendation:
 
 def emission(form: Form, machine: Machine | None, targets: Sequence[str], seen: Seen) -> Emission:
     """The files of some targets: planned once for all of them, within what they can express."""
-    from rocdoctor.cli.commands.emit import checked, files_of
+    from rocdoctor.service.emitting import checked, files_of
     from rocdoctor.train.emit.targets import Order
 
     names = tuple(targets)
@@ -171,7 +171,7 @@ def emission(form: Form, machine: Machine | None, targets: Sequence[str], seen: 
 def _recommended(
     form: Form, machine: Machine | None, seen: Seen, targets: Sequence[str] = ()
 ) -> Recommendation:  # fmt: skip
-    from rocdoctor.cli.commands.emit import limits_of
+    from rocdoctor.service.emitting import limits_of
     from rocdoctor.train.recommend.advise import recommend
 
     try:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.cli.commands.read import reply_to
 from rocdoctor.model.finding import Evidence, Fix, NextStep
 from rocdoctor.report.diagnosis.markdown import plain
 from rocdoctor.report.diagnosis.reply import Recognised, render
+from rocdoctor.service.reading import reply_to
 from tests.kit import amd_gpu, machine
 from tests.report.made import HOSTILE, OVERRIDE, diagnosis, failed
 from tests.text_kit import TEXTS, all_checks, header_and_body

@@ -13,8 +13,7 @@ from rich.text import Text
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from rocdoctor.cli.commands.bundle import Bundle, bundle_of, recorder_of
-from rocdoctor.cli.main import UsageError, run
+from rocdoctor.cli.main import run
 from rocdoctor.collect import collect
 from rocdoctor.host.base import Answer
 from rocdoctor.host.evidence.capture import CaptureHost, parse
@@ -22,6 +21,8 @@ from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.open import open_evidence
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import MaskedHost, Recorder
+from rocdoctor.service.bundles import Bundle, bundle_of, recorder_of
+from rocdoctor.service.errors import UsageError
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.bundle import contents as bundling
 from rocdoctor.tui.bundle.drawing import head, row

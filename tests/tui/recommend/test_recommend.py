@@ -13,10 +13,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from rocdoctor.cli.main import UsageError, run
+from rocdoctor.cli.main import run
 from rocdoctor.collect import collect
 from rocdoctor.model.facts import Machine
 from rocdoctor.report.plan.recommend_json import as_json
+from rocdoctor.service.errors import UsageError
 from rocdoctor.train.recommend.plan import Recommendation
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.recommend import plan_form_values

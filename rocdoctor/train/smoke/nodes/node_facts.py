@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocdoctor import __version__
-from rocdoctor.host.open import own_masker
+from rocdoctor.host.masking.own_names import own_masker
 from rocdoctor.knowledge.lookup import env_names
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line

@@ -1,0 +1,58 @@
+"""Which targets go together, what they leave to a plan, and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rocdoctor.service.errors import UsageError, suggestion
+from rocdoctor.train.emit.files import File
+from rocdoctor.train.emit.targets import TARGETS, Order, Target, target
+from rocdoctor.train.recommend.model.layout import Framework
+from rocdoctor.train.recommend.plan import Plan
+from rocdoctor.train.recommend.search.candidates import Refuses
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What some targets together leave to a plan, as ``recommend`` takes it."""
+
+    refuses: tuple[Refuses, ...]
+    only: tuple[Framework, ...]
+    transformers: bool
+
+
+def checked(targets: Sequence[str]) -> list[str]:
+    """The targets, each once; UsageError for a name that is none and for targets that exclude each other."""
+    named = list(dict.fromkeys(targets))
+    for name in named:
+        if name not in TARGETS:
+            raise UsageError(f"no target '{name}'{suggestion(name, list(TARGETS))}; there are: {', '.join(TARGETS)}")
+    if "accelerate" in named and "deepspeed" in named:
+        raise UsageError("accelerate brings the ds_config.json that goes with it (its script makes the optimizer); "
+                         "leave deepspeed out, and --framework deepspeed asks for it")  # fmt: skip
+    return named
+
+
+def limits_of(named: Sequence[str]) -> Limits:
+    """The limits of these targets; UsageError where no framework serves all of them."""
+    modules = [target(name) for name in named]
+    return Limits(
+        tuple(one.refuses for one in modules), _common(modules, named),
+        any(getattr(one, "TRANSFORMERS", False) for one in modules),
+    )  # fmt: skip
+
+
+def files_of(named: Sequence[str], plan: Plan, order: Order) -> list[File]:
+    """The files of all these targets."""
+    return [file for name in named for file in target(name).files(plan, order)]
+
+
+def _common(modules: Sequence[Target], named: Sequence[str]) -> tuple[Framework, ...]:
+    """The frameworks that all targets can express, in the order of the first."""
+    common: list[Framework] = [
+        one for one in modules[0].FRAMEWORKS if all(one in other.FRAMEWORKS for other in modules)
+    ]
+    if not common:
+        raise UsageError(f"no framework serves {' and '.join(named)} together; emit them one by one")
+    return tuple(common)
