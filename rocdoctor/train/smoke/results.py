@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, cast, get_args
 
 from rocdoctor.model.facts.smoke import Layer, ModeResult, RankResult, SmokeRun, SmokeState
-from rocdoctor.train.smoke.figures.figure_math import read_figures
+
+_MAX_FIGURES, _MAX_ENTRIES, _MAX_FIELDS, _MAX_TEXT = 100, 8192, 30, 300
 
 __all__ = ["Layer", "ModeResult", "RankResult", "SmokeRun", "State", "from_text", "to_json", "to_text"]
 State = SmokeState
@@ -126,3 +127,33 @@ def _layer(value: Any) -> Layer:
 
 def _state(value: Any) -> SmokeState:
     return cast(SmokeState, value) if isinstance(value, str) and value in get_args(SmokeState) else "unknown"
+
+
+def read_figures(data: object) -> dict[str, list[dict[str, Any]]]:
+    """Figures of a recorded answer, bounded and without anything but numbers and short texts. Never raises."""
+    if not isinstance(data, dict):
+        return {}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, entries in list(data.items())[:_MAX_FIGURES]:
+        if isinstance(name, str) and isinstance(entries, list):
+            found[name[:80]] = [_read_entry(one) for one in entries[:_MAX_ENTRIES] if isinstance(one, dict)]
+    return found
+
+
+def _read_entry(data: dict[str, Any]) -> dict[str, Any]:
+    return {str(key)[:60]: _read_value(value) for key, value in list(data.items())[:_MAX_FIELDS]}
+
+
+def _read_value(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return value[:_MAX_TEXT]
+    if isinstance(value, int | float):
+        try:
+            return value if math.isfinite(value) else None
+        except OverflowError:
+            return None
+    if isinstance(value, list):
+        return [one[:_MAX_TEXT] for one in value[:20] if isinstance(one, str)]
+    return None

@@ -15,7 +15,6 @@ from typing import Any
 
 Entry = dict[str, Any]
 Figures = dict[str, list[Entry]]
-_MAX_FIGURES, _MAX_ENTRIES, _MAX_FIELDS, _MAX_TEXT = 100, 8192, 30, 300
 TYPES = {"float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16", "float8": "fp8"}
 # name of the measurement -> figure; a rate counts work in 10^12 operations or 10^9 bytes a second
 _RATES = {
@@ -195,33 +194,3 @@ def usable(entry: Mapping[str, Any]) -> bool:
     """Whether there is a positive number."""
     value = entry.get("value")
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value > 0
-
-
-def read_figures(data: object) -> Figures:
-    """Figures of a recorded answer, bounded and without anything but numbers and short texts. Never raises."""
-    if not isinstance(data, dict):
-        return {}
-    found: Figures = {}
-    for name, entries in list(data.items())[:_MAX_FIGURES]:
-        if isinstance(name, str) and isinstance(entries, list):
-            found[name[:80]] = [_read_entry(one) for one in entries[:_MAX_ENTRIES] if isinstance(one, dict)]
-    return found
-
-
-def _read_entry(data: dict[str, Any]) -> Entry:
-    return {str(key)[:60]: _read_value(value) for key, value in list(data.items())[:_MAX_FIELDS]}
-
-
-def _read_value(value: Any) -> Any:
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return value[:_MAX_TEXT]
-    if isinstance(value, int | float):
-        try:
-            return value if math.isfinite(value) else None
-        except OverflowError:
-            return None
-    if isinstance(value, list):
-        return [one[:_MAX_TEXT] for one in value[:20] if isinstance(one, str)]
-    return None

@@ -20,14 +20,13 @@ from rocdoctor.train.smoke.figures.figure_math import (
     bus_bandwidth,
     figures_of,
     of_others,
-    read_figures,
     token_flops,
 )
 from rocdoctor.train.smoke.figures.judge_figures import outliers
 from rocdoctor.train.smoke.figures.measure import Wanted, measure, setting_for
 from rocdoctor.train.smoke.figures.sampler import Sampler
 from rocdoctor.train.smoke.figures.soak import SoakRow, soak_figures
-from rocdoctor.train.smoke.results import SmokeRun, from_text, to_json, to_text
+from rocdoctor.train.smoke.results import SmokeRun, from_text, read_figures, to_json, to_text
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.request import Request, request_of
 from rocdoctor.train.smoke.run.runner import Setting
