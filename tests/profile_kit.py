@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rocdoctor.collect.expected import read_expected
+from rocdoctor.compare.expected import read_expected
 from rocdoctor.model.facts import (
     Cpus,
     Gpu,

@@ -232,7 +232,7 @@ def run(arguments: Sequence[str], stopped: Callable[[], int | None] = lambda: No
 
 def _run(arguments: list[str]) -> int:
     from rocdoctor.cli.terminal import screens_or_report
-    from rocdoctor.host.open import InputError
+    from rocdoctor.service.evidence import InputError
 
     try:
         arguments, why = screens_or_report(arguments)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable
 
 from rocdoctor.lint.config.manifests import read_yaml
-from rocdoctor.lint.scopes import Setting, Sheet, resolved
-from rocdoctor.lint.shell.lexer import OPEN, tokens_of
-from rocdoctor.lint.shell.script import read_shell
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import OPEN, tokens_of
+from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.settings import Setting, Sheet, resolved
 from rocdoctor.paste.env_settings import is_known
 
 KINDS = ("shell", "slurm", "dockerfile", "yaml", "env", "unit")

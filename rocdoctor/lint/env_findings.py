@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.running import run_check
-from rocdoctor.lint.scopes import Sheet, View, views
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Environment, Machine, TorchBuild, Variable
 from rocdoctor.model.finding import SEVERITIES, Finding, Fix, Severity, Verdict
 from rocdoctor.model.shell_command import shell
+from rocdoctor.parsers.shell.settings import Sheet, View, views
 
 CHECKS = (
     "debug-variables-on", "env-old-name", "env-unknown-name", "env-wrong-value", "gfx-override-mismatch",

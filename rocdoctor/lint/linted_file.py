@@ -13,10 +13,10 @@ from rocdoctor.lint.env_files import kind_of, read_sheet
 from rocdoctor.lint.python.env_settings import commands_of, sheet_of
 from rocdoctor.lint.python.rules import hits_in, index_of
 from rocdoctor.lint.python.source import is_python, read_python, worth_reading
-from rocdoctor.lint.scopes import Sheet
-from rocdoctor.lint.shell.lexer import OPEN
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import OPEN
+from rocdoctor.parsers.shell.settings import Sheet
 
 _IMPORT = regex(r"(?m)^(?:import|from) [A-Za-z_.]+(?: import .*|\s*)$")
 _MAX_COMMAND = 4000

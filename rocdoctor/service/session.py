@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
-from rocdoctor.host.open import add_answers, open_evidence, open_live
 from rocdoctor.service.errors import UsageError, suggestion
+from rocdoctor.service.evidence import add_answers, open_evidence, open_live
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check

@@ -6,7 +6,7 @@ import pytest
 
 from rocdoctor.lint import env_files
 from rocdoctor.lint.env_files import kind_of, read_sheet
-from rocdoctor.lint.scopes import views
+from rocdoctor.parsers.shell.settings import views
 
 
 @pytest.fixture(autouse=True)

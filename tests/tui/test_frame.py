@@ -107,7 +107,7 @@ def test_the_overview_says_do_first_once_and_offers_to_copy_what_is_there(name: 
 
 
 def test_a_long_command_is_continued_below_itself() -> None:
-    from rocdoctor.host.open import open_evidence
+    from rocdoctor.service.evidence import open_evidence
     from tests.kit import ROOT
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> list[str]:

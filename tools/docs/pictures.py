@@ -13,7 +13,7 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from rocdoctor.host.open import open_evidence
+from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.background import working
 

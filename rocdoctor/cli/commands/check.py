@@ -10,11 +10,11 @@ from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
-from rocdoctor.host.open import read_text
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import Expected
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.evidence import read_text
 from rocdoctor.service.session import (
     Progress,
     chosen_checks,
@@ -50,7 +50,7 @@ def _profile(name: str | None) -> Expected | None:
     """The profile that was given; raises UsageError for a file that is none."""
     if name is None:
         return None
-    from rocdoctor.collect.expected import read_expected
+    from rocdoctor.compare.expected import read_expected
 
     origin = "standard input" if name == "-" else name
     expected, problem = read_expected(read_text(name), os.path.basename(origin))

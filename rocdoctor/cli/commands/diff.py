@@ -16,9 +16,9 @@ from rocdoctor.collect import collect
 from rocdoctor.compare.differences import compare
 from rocdoctor.compare.snapshot import Snapshot, snapshot
 from rocdoctor.host import output
-from rocdoctor.host.open import InputError, open_evidence
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.evidence import InputError, open_evidence
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, print_json, wants, width
 
 if TYPE_CHECKING:

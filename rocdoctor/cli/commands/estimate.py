@@ -10,9 +10,9 @@ from typing import Any
 
 from rocdoctor.host import output
 from rocdoctor.host.live.regular_files import read_regular
-from rocdoctor.host.open import read_text
 from rocdoctor.parsers.formats.yaml_text import parse_json, parse_yaml
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.evidence import read_text
 from rocdoctor.service.session import print_json, wants, width
 from rocdoctor.train.recommend.estimate import Result, SpecError, answer_of, efficiency, solve
 

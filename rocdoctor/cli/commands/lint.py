@@ -11,7 +11,6 @@ from pathlib import Path
 from rocdoctor.cli.commands.check import exit_code
 from rocdoctor.collect import collect
 from rocdoctor.host import output
-from rocdoctor.host.open import InputError, read_text
 from rocdoctor.judging.diagnose import rank
 from rocdoctor.knowledge.messages.advice import advice_named
 from rocdoctor.lint.env_findings import CHECKS, judge
@@ -22,6 +21,7 @@ from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.report.lint.lint_text import render
 from rocdoctor.service.errors import UsageError, suggestion
+from rocdoctor.service.evidence import InputError, read_text
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
 
 _MAX_FILES = 20_000

@@ -12,11 +12,11 @@ from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import SmokeRun
+from rocdoctor.parsers.own.smoke_results import from_text, to_json
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.session import Progress, open_host, print_json, wants, width
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure, low_figures
-from rocdoctor.train.smoke.results import from_text, to_json
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
 from rocdoctor.train.smoke.run.request import Aside, Request
 from rocdoctor.train.smoke.run.runner import modes_named

@@ -13,13 +13,13 @@ from typing import Any
 from rocdoctor.host import output
 from rocdoctor.host.live.interpreter import interpreter_of_root, keep_trusted_environment
 from rocdoctor.host.masking.own_names import own_masker
+from rocdoctor.parsers.own.smoke_results import to_json
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.session import Progress, print_json, wants, width
 from rocdoctor.train.smoke.nodes.leader import Outcome, Wish
 from rocdoctor.train.smoke.nodes.node_place import Place, PlaceError, place
 from rocdoctor.train.smoke.nodes.run import smoke_over_nodes
 from rocdoctor.train.smoke.nodes.secret import VARIABLE, SecretError, given, make
-from rocdoctor.train.smoke.results import to_json
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
 from rocdoctor.train.smoke.worker.mode import Mode
 

@@ -12,7 +12,7 @@ def collect_smoke(host: Host, question: str) -> tuple[tuple[SmokeRun, ...], str]
         question = next((one for one in host.available() if one.startswith("smoke ")), "")
     if not question:
         return (), ""
-    from rocdoctor.train.smoke.results import from_text
+    from rocdoctor.parsers.own.smoke_results import from_text
 
     answer = host.ask(question)
     return (from_text(answer.text) if answer.ok else ()), question

@@ -20,10 +20,10 @@ from rocdoctor.lint.advice.package_requests import (
 from rocdoctor.lint.config import containers
 from rocdoctor.lint.config.trees import Tree, toml_tree, walk, yaml_trees
 from rocdoctor.lint.env_files import instructions, kind_of, read_sheet
-from rocdoctor.lint.scopes import Setting, Sheet, filled
-from rocdoctor.lint.shell.lexer import OPEN, Command, Token, tokens_of
-from rocdoctor.lint.shell.script import read_shell
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import OPEN, Command, Token, tokens_of
+from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.settings import Setting, Sheet, filled
 
 _REQUIREMENTS = regex(r"(?:.*[-_.])?(?:requirements?|constraints?|reqs?)(?:[-_.].*)?\.(?:txt|in)\Z")
 _OPTIONS = regex(r"\s{0,20}options\s+([a-z0-9_\-]{1,60})\s+(?!\s)(.*)\Z", re.I)

@@ -26,9 +26,9 @@ from rocdoctor.lint.advice.job_rules import RULES as JOB_RULES
 from rocdoctor.lint.advice.machine_hints import Place, is_text, options, rocm_of, vendors_of
 from rocdoctor.lint.advice.package_requests import system_packages
 from rocdoctor.lint.config.trees import walk
-from rocdoctor.lint.scopes import Setting
-from rocdoctor.lint.shell.lexer import OPEN
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import OPEN
+from rocdoctor.parsers.shell.settings import Setting
 
 _PERMANENT = regex(r"(?:\A|/)\.?(?:bashrc|zshrc|profile|bash_profile|zshenv|bash\.bashrc|environment)\Z|/profile\.d/")
 _RULES: Mapping[str, Callable[[Parts], Iterable[Place]]] = {**INSTALL_RULES, **JOB_RULES}

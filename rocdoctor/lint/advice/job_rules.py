@@ -9,10 +9,10 @@ from rocdoctor.lint.advice.file_parts import Parts, arguments, image_of
 from rocdoctor.lint.advice.machine_hints import Place, option, options
 from rocdoctor.lint.config.containers import Container
 from rocdoctor.lint.config.trees import walk
-from rocdoctor.lint.shell.lexer import CLOSE, OPEN, Command, Token, tokens_of
-from rocdoctor.lint.shell.options import shell_text
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
+from rocdoctor.parsers.shell.lexer import CLOSE, OPEN, Command, Token, tokens_of
+from rocdoctor.parsers.shell.options import shell_text
 
 _RUNNERS = ("torch.distributed.run", "torch.distributed.launch")
 _LAUNCH = frozenset(("torchrun", "deepspeed", "accelerate"))

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.lint.advice.file_parts import Parts, arguments
 from rocdoctor.lint.advice.package_requests import system_packages
-from rocdoctor.lint.shell.lexer import Command, Token
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import Command, Token
 
 # Commands whose words are text, patterns or names of files.
 _TEXT = frozenset((

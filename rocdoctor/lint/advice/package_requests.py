@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rocdoctor.lint.config.trees import Tree, walk
-from rocdoctor.lint.shell.lexer import OPEN, Token
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import OPEN, Token
 
 _SPEC = regex(r"([A-Za-z0-9][A-Za-z0-9._\-]{0,100})\s{0,20}(?:\[[^\]]{0,200}\])?\s{0,20}(.*)\Z", re.S)
 _OPERATOR = regex(r"(?:[=<>!~]=?=?|@)")

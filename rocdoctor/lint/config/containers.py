@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rocdoctor.lint.config.trees import Tree, walk
-from rocdoctor.lint.scopes import Sheet
-from rocdoctor.lint.shell.lexer import Command, Token
-from rocdoctor.lint.shell.script import read_shell
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
+from rocdoctor.parsers.shell.lexer import Command, Token
+from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.settings import Sheet
 
 _PROGRAMS = frozenset(("docker", "podman", "nerdctl"))
 # Options of "docker run" that stand alone; every other takes a value.

@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
-from rocdoctor.lint.scopes import Setting, Sheet
-from rocdoctor.lint.shell.script import read_shell
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.settings import Setting, Sheet
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ENV_KEYS = frozenset(("environment", "env", "envs", "env_vars", "env_variables", "environment_variables"))

@@ -10,8 +10,8 @@ from typing import cast
 from rocdoctor.lint.python.blocks import Block
 from rocdoctor.lint.python.file_index import Index, Place
 from rocdoctor.lint.python.values import UNTOLD, command, constant, text
-from rocdoctor.lint.scopes import Setting, Sheet
-from rocdoctor.lint.shell.lexer import CLOSE, OPEN
+from rocdoctor.parsers.shell.lexer import CLOSE, OPEN
+from rocdoctor.parsers.shell.settings import Setting, Sheet
 from rocdoctor.paste.env_settings import is_known
 
 _ENVIRON = "os.environ"

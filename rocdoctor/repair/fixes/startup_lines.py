@@ -10,10 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.lint.scopes import Sheet
-from rocdoctor.lint.shell.lexer import Command, tokens_of
-from rocdoctor.lint.shell.script import read_shell
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import Command, tokens_of
+from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.settings import Sheet
 from rocdoctor.parsers.system.env_text import parse_env
 
 Kind = Literal["shell", "env"]

@@ -22,14 +22,7 @@ from rocdoctor.repair.setup.script_guards import (
     joined_groups,
     unattended,
 )
-from rocdoctor.report.setup.setup_words import (
-    EFFECT_WORDS,
-    GOAL_WORDS,
-    RISK_WORDS,
-    number,
-    source_words,
-    verify_words,
-)
+from rocdoctor.repair.setup.words import EFFECT_WORDS, GOAL_WORDS, RISK_WORDS, number, source_words, verify_words
 from rocdoctor.train.emit.files import comment, plain
 
 _INDENT = "    "

@@ -8,7 +8,7 @@ from rocdoctor import __version__
 from rocdoctor.model.printable import clean
 from rocdoctor.repair.setup.command_lines import typed
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
-from rocdoctor.report.setup.setup_words import headline, left, number, source_words, waits_for
+from rocdoctor.repair.setup.words import headline, left, number, source_words, waits_for
 
 SCHEMA = "rocdoctor.setup/1"
 

@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.setup.command_lines import typed
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
-from rocdoctor.report.diagnosis.markdown import code, inline, plain
-from rocdoctor.report.diagnosis.text import evidence_place
-from rocdoctor.report.setup.setup_words import (
+from rocdoctor.repair.setup.words import (
     EFFECT_WORDS,
     GOAL_WORDS,
     RISK_WORDS,
@@ -22,6 +20,8 @@ from rocdoctor.report.setup.setup_words import (
     verify_words,
     waits_for,
 )
+from rocdoctor.report.diagnosis.markdown import code, inline, plain
+from rocdoctor.report.diagnosis.text import evidence_place
 
 
 def render(plan: SetupPlan, machine: Iterable[str] = (), sudo: bool = True) -> str:

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.setup.command_lines import broken, commands
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
-from rocdoctor.report.diagnosis.text import Style, evidence_place, wrap
-from rocdoctor.report.machine.summary import HEAD
-from rocdoctor.report.setup.setup_words import (
+from rocdoctor.repair.setup.words import (
     EFFECT_WORDS,
     GOAL_WORDS,
     RISK_WORDS,
@@ -21,6 +19,8 @@ from rocdoctor.report.setup.setup_words import (
     verify_words,
     waits_for,
 )
+from rocdoctor.report.diagnosis.text import Style, evidence_place, wrap
+from rocdoctor.report.machine.summary import HEAD
 
 _LABEL = 9  # columns of "changes" and what follows it
 _COLOURS = {"now": "1", "to do": "1", "done": "32", "no way": "31;1", "unknown": "33", "waiting": ""}

@@ -188,8 +188,8 @@ def _sudo() -> bool:
 
 
 def _head(plan: SetupPlan, width: int) -> Text:
+    from rocdoctor.repair.setup.words import GOAL_WORDS, headline
     from rocdoctor.report.diagnosis.text import wrap
-    from rocdoctor.report.setup.setup_words import GOAL_WORDS, headline
 
     said = headline(plan)
     text = Text("\n".join(wrap(said.text, width, "")), style="bold")
@@ -198,7 +198,7 @@ def _head(plan: SetupPlan, width: int) -> Text:
 
 
 def _row(plan: SetupPlan, step: Step) -> Text:
-    from rocdoctor.report.setup.setup_words import number, state_words
+    from rocdoctor.repair.setup.words import number, state_words
 
     text = Text(f"{number(plan, step):>2} ", no_wrap=True, overflow="ellipsis")
     text.append(f"{state_words(plan, step):<8}", style=STATE_STYLE.get(step.state, ""))
@@ -222,7 +222,7 @@ def _detail(plan: SetupPlan, step: Step, verified: Text | None, width: int) -> T
 
 def outcome(step: Step, found: Verified) -> Text:
     """What a verification came to, in words."""
-    from rocdoctor.report.setup.setup_words import state_words
+    from rocdoctor.repair.setup.words import state_words
     from rocdoctor.tui.draw.verification import output_text
 
     if found.problem or found.plan is None:

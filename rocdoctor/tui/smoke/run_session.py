@@ -14,9 +14,9 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Machine, SmokeRun
 from rocdoctor.model.finding import Diagnosis
+from rocdoctor.parsers.own.smoke_results import from_text
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure, low_figures
-from rocdoctor.train.smoke.results import from_text
 from rocdoctor.train.smoke.run.request import Request
 from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S
 

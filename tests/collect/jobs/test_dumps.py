@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.collect import collect
-from rocdoctor.host.open import open_evidence
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Machine
 from rocdoctor.report.machine.summary import machine_lines
+from rocdoctor.service.evidence import open_evidence
 
 _NODE = "sys/devices/system/node"
 

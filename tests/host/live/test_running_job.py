@@ -18,11 +18,11 @@ from rocdoctor.host.evidence.capture import CaptureHost, parse, write
 from rocdoctor.host.live import live_host as live
 from rocdoctor.host.live import processes
 from rocdoctor.host.live.running_job import JobError, as_command, as_lines, find_job
-from rocdoctor.host.open import InputError, open_live
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Machine
 from rocdoctor.report.diagnosis.text import render
+from rocdoctor.service.evidence import InputError, open_live
 
 pytestmark = pytest.mark.live
 

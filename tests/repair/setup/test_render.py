@@ -10,8 +10,8 @@ import pytest
 from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.command_lines import broken, tokens_of
 from rocdoctor.repair.setup.plan import GOALS, Action, SetupPlan, Step, Verify
+from rocdoctor.repair.setup.words import headline, left, waits_for
 from rocdoctor.report.setup import setup_json, setup_markdown, setup_text
-from rocdoctor.report.setup.setup_words import headline, left, waits_for
 from tests.repair.setup.plan_kit import DRIVER, FULL, GROUPS, LIMITS, PLANS, RESTART
 
 

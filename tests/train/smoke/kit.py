@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from rocdoctor.host.base import Answer, Kind
-from rocdoctor.train.smoke.results import ModeResult, SmokeRun
+from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.runner import Setting, modes_named, run_modes
 

@@ -8,7 +8,7 @@ import secrets
 import sys
 from pathlib import Path
 
-from rocdoctor.train.smoke.results import ModeResult
+from rocdoctor.parsers.own.smoke_results import ModeResult
 from rocdoctor.train.smoke.run.launch import Place, launch
 from rocdoctor.train.smoke.worker.mode import all_modes
 

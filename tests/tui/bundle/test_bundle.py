@@ -18,11 +18,11 @@ from rocdoctor.collect import collect
 from rocdoctor.host.base import Answer
 from rocdoctor.host.evidence.capture import CaptureHost, parse
 from rocdoctor.host.masking.masker import Masker
-from rocdoctor.host.open import open_evidence
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import MaskedHost, Recorder
 from rocdoctor.service.bundles import Bundle, bundle_of, recorder_of
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.bundle import contents as bundling
 from rocdoctor.tui.bundle.drawing import head, row

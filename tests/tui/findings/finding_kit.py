@@ -8,10 +8,10 @@ from functools import cache, partial
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.evidence.capture import CaptureHost
-from rocdoctor.host.open import open_evidence
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.judging.diagnose import rank
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Severity, Verdict
+from rocdoctor.service.evidence import open_evidence
 from tests.golden.edits import Broken
 from tests.golden.replay import NAMES, host_of, judged
 from tests.golden.test_broken import CASES

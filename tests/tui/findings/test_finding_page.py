@@ -8,10 +8,10 @@ import pytest
 from rich.cells import cell_len
 
 from rocdoctor.host.base import Answer, Host
-from rocdoctor.host.open import open_evidence
 from rocdoctor.model.finding import Evidence, Finding, Fix, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.question_commands import command_of
+from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.findings.details import Details, look_up, recorded, steps_for
 from rocdoctor.tui.findings.excerpt import Line
 from rocdoctor.tui.findings.finding_page import clipped, page, plain

@@ -12,7 +12,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.model.facts import ModeResult, RankResult, SmokeRun
 from rocdoctor.model.facts.smoke import Layer, SmokeState
-from rocdoctor.train.smoke.results import to_text
+from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.smoke.grid import SmokeGrid
 from rocdoctor.tui.smoke.run_session import Told

@@ -8,7 +8,7 @@ from rocdoctor.host.base import Answer
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.evidence import Unknown, known
 from rocdoctor.model.facts import Machine, SmokeRun, TorchBuild
-from rocdoctor.train.smoke.results import to_text
+from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.train.smoke.run.request import Request
 from rocdoctor.train.smoke.worker.mode import Mode
 from rocdoctor.tui.smoke.run_choice import Choice

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from rocdoctor.host.live.new_file import folder_for, write_new
+from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.figures.figure_math import Figures, Measured, figures_of
 from rocdoctor.train.smoke.figures.sampler import Reading, Sampler, summary
 from rocdoctor.train.smoke.figures.soak import PIECE_S, SoakRow, soak_figures
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 from rocdoctor.train.smoke.run.runner import Setting, Told
 from rocdoctor.train.smoke.worker.figures import PARTS, SOAK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.train.smoke.results import State
+from rocdoctor.parsers.own.smoke_results import State
 from rocdoctor.train.smoke.run.pool import RankRecord
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rocdoctor.parsers.formats.text import whole_number
+from rocdoctor.parsers.own.smoke_results import Layer
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames, waits
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of, where_text
-from rocdoctor.train.smoke.results import Layer
 from rocdoctor.train.smoke.run.pool import RankRecord
 
 Suspicion = tuple[list[RankRecord], Layer, str]

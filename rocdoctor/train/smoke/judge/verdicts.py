@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.late_rank import innermost_frames
 from rocdoctor.train.smoke.judge.rank_words import kind_of, ranks_text, said, state_of
 from rocdoctor.train.smoke.judge.suspects import suspicions
-from rocdoctor.train.smoke.results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.worker.compare import closeness, order_of
 

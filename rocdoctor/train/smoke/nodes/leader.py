@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from rocdoctor.model.printable import one_line
+from rocdoctor.parsers.own.smoke_results import SmokeRun
 from rocdoctor.train.smoke.nodes import member
 from rocdoctor.train.smoke.nodes.findings import (
     NodeFinding,
@@ -28,7 +29,6 @@ from rocdoctor.train.smoke.nodes.path_findings import face_of, frame_findings, r
 from rocdoctor.train.smoke.nodes.path_probes import Link
 from rocdoctor.train.smoke.nodes.remote_pool import Member, Team
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
-from rocdoctor.train.smoke.results import SmokeRun
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
 from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S, Setting, run_modes
 from rocdoctor.train.smoke.worker.mode import Mode

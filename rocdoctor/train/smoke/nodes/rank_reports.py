@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from rocdoctor.model.printable import clean
-from rocdoctor.train.smoke.results import Layer, State
+from rocdoctor.parsers.own.smoke_results import Layer, State
 from rocdoctor.train.smoke.worker.compare import STAGES
 
 _MOST = 200

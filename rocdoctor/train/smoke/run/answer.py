@@ -8,7 +8,7 @@ from rocdoctor.host.base import Answer, normalise
 from rocdoctor.host.live.interpreter import interpreter_of_root
 from rocdoctor.host.live.live_host import LiveHost
 from rocdoctor.host.live.programs import find_interpreter, interpreter_environment
-from rocdoctor.train.smoke.results import to_text
+from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.train.smoke.run.pool import PoolError
 from rocdoctor.train.smoke.run.rank_sets import PlanError
 from rocdoctor.train.smoke.run.request import Aside, perform, request_of

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rocdoctor.host.live.trust import private_folder
+from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.run.launch_files import Seen, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import WORKER, ModeRecord

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Event
 
-from rocdoctor.train.smoke.results import SmokeRun
+from rocdoctor.parsers.own.smoke_results import SmokeRun
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.rank_sets import plan
 from rocdoctor.train.smoke.run.runner import modes_named, run_modes

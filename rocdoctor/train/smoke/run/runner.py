@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from rocdoctor.parsers.own.smoke_results import ModeResult, RankResult, SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge, located
-from rocdoctor.train.smoke.results import ModeResult, RankResult, SmokeRun
 from rocdoctor.train.smoke.run.launch import Place, launch
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 from rocdoctor.train.smoke.worker import locate

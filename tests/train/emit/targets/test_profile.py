@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from rocdoctor.collect import collect
-from rocdoctor.collect.expected import read_expected
+from rocdoctor.compare.expected import read_expected
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding
 from rocdoctor.train.emit.targets import Order

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rocdoctor.parsers.own.smoke_results import SmokeRun, from_text, read_figures, to_json, to_text
 from rocdoctor.report.smoke.smoke_text import headline, render
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.figure_math import (
@@ -26,7 +27,6 @@ from rocdoctor.train.smoke.figures.judge_figures import outliers
 from rocdoctor.train.smoke.figures.measure import Wanted, measure, setting_for
 from rocdoctor.train.smoke.figures.sampler import Sampler
 from rocdoctor.train.smoke.figures.soak import SoakRow, soak_figures
-from rocdoctor.train.smoke.results import SmokeRun, from_text, read_figures, to_json, to_text
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.request import Request, request_of
 from rocdoctor.train.smoke.run.runner import Setting

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from rocdoctor.parsers.own.smoke_results import SmokeRun, to_json
 from rocdoctor.report.smoke import smoke_text
 from rocdoctor.train.smoke.judge.verdicts import judge, located
 from rocdoctor.train.smoke.nodes import messages
-from rocdoctor.train.smoke.results import SmokeRun, to_json
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 
 JUNK: tuple[Any, ...] = (

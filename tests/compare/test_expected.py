@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.collect.expected import read_expected
+from rocdoctor.compare.expected import read_expected
 from rocdoctor.model.evidence import Known, Unknown
 
 HEAD = "schema: rocdoctor.profile/1\n"

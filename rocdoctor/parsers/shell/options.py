@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rocdoctor.lint.shell.lexer import Token
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import Token
 
 _PAIR = regex(r"([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z", re.S)
 _CONTAINERS = frozenset(["docker", "podman", "nerdctl", "nvidia-docker", "singularity", "apptainer", "docker-compose"])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.lint.env_files import read_sheet
-from rocdoctor.lint.scopes import Sheet, View, views
-from rocdoctor.lint.shell.script import read_shell
+from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.settings import Sheet, View, views
 
 
 def _views(text: str, path: str = "a.sh") -> list[View]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rocdoctor.lint.scopes import Setting, Sheet, filled, resolved
-from rocdoctor.lint.shell.lexer import OPEN, UNTOLD, Command, Token, tokens_of
-from rocdoctor.lint.shell.options import option_settings, shell_text
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import OPEN, UNTOLD, Command, Token, tokens_of
+from rocdoctor.parsers.shell.options import option_settings, shell_text
+from rocdoctor.parsers.shell.settings import Setting, Sheet, filled, resolved
 
 _ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
 _MARKED = regex(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")

@@ -124,7 +124,7 @@ def _open_tree(tree: Tree, origin: str) -> Host:
     try:
         return TreeHost(tree, origin)
     except TreeError:  # no known layout: then what the text reader knows
-        from rocdoctor.host.evidence.unsorted_folder import open_loose
+        from rocdoctor.paste.unsorted_folder import open_loose
 
         return open_loose(tree, origin)
 

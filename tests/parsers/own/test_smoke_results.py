@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.train.smoke.results import ModeResult, RankResult, SmokeRun, from_text, to_json, to_text
+from rocdoctor.parsers.own.smoke_results import ModeResult, RankResult, SmokeRun, from_text, to_json, to_text
 from rocdoctor.train.smoke.run.rank_sets import PlanError, plan
 from rocdoctor.train.smoke.run.request import Request, request_of
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rocdoctor.lint.shell.lexer import CLOSE, OPEN, UNTOLD
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.shell.lexer import CLOSE, OPEN, UNTOLD
 
 MAX_SCOPES = 3000
 _PART = regex(f"{OPEN}([^{CLOSE}]{{0,500}}){CLOSE}")

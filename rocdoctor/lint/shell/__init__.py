@@ -1,1 +1,0 @@
-"""Shell scripts: words, assignments, and the options of programs."""

@@ -1,0 +1,1 @@
+"""Shell scripts: words, commands, options, and the variables that they set."""
