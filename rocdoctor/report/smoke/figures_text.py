@@ -44,7 +44,7 @@ def finding_lines(low: Sequence[LowFigure], width: int) -> list[str]:
 
 
 def _figure(name: str, entries: Sequence[Mapping[str, Any]], width: int) -> list[str]:
-    right = [one for one in entries if usable(one) or (name == "slowed" and one.get("value") is not None)]
+    right = [one for one in entries if usable(one) or (name == "slowed" and _is_number(one.get("value")))]
     if not right:
         return []
     peaks = {one.get("expected") for one in right}
@@ -60,6 +60,10 @@ def _figure(name: str, entries: Sequence[Mapping[str, Any]], width: int) -> list
     joined = ", ".join(cell.replace(" ", _HELD) for cell in cells)
     lines = textwrap.wrap(f"{title(name):<36}  {joined}", width, subsequent_indent=" " * 38)
     return [line.replace(_HELD, " ") for line in lines]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _few(name: str, pairs: Sequence[Mapping[str, Any]], peak: object) -> list[str]:

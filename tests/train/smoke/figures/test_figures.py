@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun, from_text, read_figures, to_json, to_text
@@ -203,6 +203,8 @@ _NAMES = st.sampled_from(["soak_tflops", "soak_log", "slowed", "matmul_bf16_tflo
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(_NAMES, _JSON, max_size=4))
+@example({"slowed": [{"value": ""}]})
+@example({"slowed": [{"value": True}, {"value": 0}]})
 def test_figures_of_anybodys_file_are_shown_or_left_out(data: dict[str, object]) -> None:
     text = json.dumps({"schema": "rocdoctor.smoke/1", "device": "cuda", "figures": data})
     for run in from_text(text):
