@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
+from rocdoctor.host.masking.columns import mask_columns
 from rocdoctor.host.masking.ids import Pseudonyms, serial
 from rocdoctor.host.masking.paths import is_public, mask_hosts, mask_paths
 from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
-from rocdoctor.host.masking_columns import mask_columns
 from rocdoctor.model.lazy_re import regex
 
 # Names and addresses that tell nothing about a person or a site.

@@ -22,7 +22,7 @@ from rocdoctor.host.live.new_file import write_new
 from rocdoctor.host.live.regular_files import READING, read_opened
 from rocdoctor.host.live.trust import privileged, weaknesses
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.repair.fixes.known import is_kernel, is_startup, is_undoing
+from rocdoctor.repair.fixes.known_changes import is_kernel, is_startup, is_undoing
 from rocdoctor.repair.fixes.target_machine import Place
 from rocdoctor.repair.fixes.user_files import Refused, Seen, digest_of
 

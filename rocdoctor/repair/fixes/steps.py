@@ -12,7 +12,7 @@ from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.model.change import USER, Change, Command, KernelValue, Unset
 from rocdoctor.model.finding import Effective, Fix
 from rocdoctor.model.shell_command import shell
-from rocdoctor.repair.fixes.known import is_command, is_kernel, is_undoing
+from rocdoctor.repair.fixes.known_changes import is_command, is_kernel, is_undoing
 from rocdoctor.repair.fixes.startup_lines import Kind, by_hand, places, switched_off
 from rocdoctor.repair.fixes.target_machine import Place
 from rocdoctor.repair.fixes.user_files import MOST_BYTES, Refused, Seen, look, read_kernel

@@ -22,7 +22,7 @@ from rocdoctor.model.change import KernelValue, Unset, joining
 from rocdoctor.repair.fixes import journal as journal_module
 from rocdoctor.repair.fixes.apply import undo
 from rocdoctor.repair.fixes.journal import alone, opened
-from rocdoctor.repair.fixes.known import is_startup
+from rocdoctor.repair.fixes.known_changes import is_startup
 from rocdoctor.repair.fixes.user_files import Refused, look
 from rocdoctor.repair.fixes.user_files import replace as put
 from tests.repair.fixes.fix_kit import Scratch, done, tree, undone

@@ -7,7 +7,7 @@ import pytest
 from rocdoctor.model.change import USER, Change, Command, KernelValue, Unset
 from rocdoctor.model.facts import Container, Cpus, DeviceNode, Machine, Memory, NumaNode, User
 from rocdoctor.model.finding import Fix
-from rocdoctor.repair.fixes.known import is_kernel, is_undoing
+from rocdoctor.repair.fixes.known_changes import is_kernel, is_undoing
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, u
 
 _TWO = (amd_gpu(0), amd_gpu(1))
