@@ -58,10 +58,11 @@ class ThermalsPage(Page):
     ThermalsPage #thermals { layout: vertical; height: 1fr; }
     ThermalsPage #rate, ThermalsPage #heads, ThermalsPage #cpu { height: auto; padding: 0 1; }
     ThermalsPage #heads { text-style: bold; }
-    ThermalsPage #gpus { height: auto; max-height: 45%; border: none; padding: 0 1; background: $surface;
+    ThermalsPage #gpus { display: none; height: auto; max-height: 45%; border: none; padding: 0 1; background: $surface;
         scrollbar-size-vertical: 1; }
     ThermalsPage #lower { layout: vertical; height: 1fr; }
-    ThermalsPage #detail { height: 1fr; padding: 0 1; border-top: solid $panel; scrollbar-size-vertical: 1; }
+    ThermalsPage #detail { display: none; height: 1fr; padding: 0 1; border-top: solid $panel;
+        scrollbar-size-vertical: 1; }
     ThermalsPage #events { height: 4; padding: 0 1; border-top: solid $panel; border-title-color: $text;
         scrollbar-size-vertical: 1; }
     ThermalsPage.two #lower { layout: horizontal; }

@@ -20,6 +20,7 @@ from rocdoctor.host.base import Answer
 from rocdoctor.host.evidence.capture import CaptureError, parse, write
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.report.machine.bundle_text import masked_counts, masked_text
+from rocdoctor.service import bundles
 from tests.kit import ROOT
 
 
@@ -125,7 +126,7 @@ def test_an_interrupt_while_it_writes_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_large_bundles_are_packed_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "PACKED_ABOVE_BYTES", 1000)
+    monkeypatch.setattr(bundles, "PACKED_ABOVE_BYTES", 1000)
     assert run(["bundle", "--from", _fixture(), "-o", str(tmp_path / "big.txt")]) == 0
     (path,) = tmp_path.iterdir()
     assert path.name == "big.txt.gz"
@@ -234,8 +235,8 @@ def test_more_than_a_bundle_can_hold_is_one_line(
         raise CaptureError("more than 64 MiB")
 
     # Only answers that a late name changes are read again.
-    monkeypatch.setattr(bundle, "settled", lambda recorder: [*recorder.answers.values()][:-1])
-    monkeypatch.setattr(bundle, "parse", full)
+    monkeypatch.setattr(bundles, "settled", lambda recorder: [*recorder.answers.values()][:-1])
+    monkeypatch.setattr(bundles, "parse", full)
     assert run(["bundle", "--from", _fixture(), "-o", str(tmp_path / "out.txt")]) == 2
     assert "too much for a bundle: more than 64 MiB" in capsys.readouterr().err
     assert not (tmp_path / "out.txt").exists()
