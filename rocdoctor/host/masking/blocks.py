@@ -84,12 +84,11 @@ def _behind_prefixes(text: str, tables: MaskingTables, note: Note, prefixes: int
     at = 0
     while at < len(lines):
         found = _PREFIX_OF.match(lines[at])
+        prefix = found.group() if found is not None else ""
         end = at + 1
-        if found is not None:
-            prefix = found.group()
-            while end < len(lines) and lines[end].startswith(prefix):
-                end += 1
-        if found is not None and end - at > 1:
+        while prefix and end < len(lines) and lines[end].startswith(prefix):
+            end += 1
+        if end - at > 1:
             inner = "\n".join(line[len(prefix) :] for line in lines[at:end])
             low = inner.lower()
             if any(stem in low for stem in tables.stems) or any(word in low for word, _ in tables.span_literals):
