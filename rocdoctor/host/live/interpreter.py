@@ -9,11 +9,13 @@ machines and containers where nobody else counts.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import glob
 import os
+import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -26,8 +28,6 @@ TRUST_OPTION = "--trust-interpreter"
 # Below a prefix: what an interpreter reads and runs at its start, and the folders that it imports from.
 _SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
 _SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
-# The package that is imported and built on; how much of it is judged depends on what is about to be done with it.
-_PACKAGE = "torch"
 _HEADERS = (".h", ".hpp", ".cuh", ".inl")  # read by compilers alone, and two files of three
 
 Use = Literal["start", "import", "build"]
@@ -74,11 +74,12 @@ def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
         for place in (prefix, *_below(prefix, _SETTINGS), *searched):
             judge(place)
         named = [one for folder in searched for one in _named_folders(folder)]
-        for folder in named:
+        mapped = [one for folder in searched for one in _mapped_by_finders(folder)]
+        for folder in (*named, *mapped):
             judge(folder)
-        for folder in dict.fromkeys([*searched, *named]):
-            for one in _doubtful(folder, use):
-                judge(one)
+        run = [one for folder in searched for one in _run_at_start(folder)]
+        for one in _doubtful([*searched, *named], [*mapped, *run], use):
+            judge(one)
     return list(found)
 
 
@@ -97,28 +98,69 @@ def _named_folders(folder: str) -> list[str]:
     return found
 
 
-def _doubtful(folder: str, use: Use) -> Iterator[str]:
-    """What lies in a folder that is searched and, by a first look, may not be root's alone."""
-    for one in _entries(folder):
-        if _looks_weak(one):
-            yield one.path
-        elif one.name == "__pycache__":  # byte code is preferred to its source
-            yield from (inner.path for inner in _entries(one.path) if _looks_weak(inner))
-        elif one.name == _PACKAGE and use != "start":
-            yield from _doubtful_below(one.path, use)
+def _mapped_by_finders(folder: str) -> list[str]:
+    """Where the finders of editable installs take packages from (setuptools writes their mapping into them)."""
+    found: list[str] = []
+    for path in glob.glob(f"{glob.escape(folder)}/__editable__*finder.py"):
+        with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
+            tree = ast.parse(Path(path).read_text(encoding="utf-8", errors="replace"))
+            for node in tree.body:
+                value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+                texts = [one.value for one in ast.walk(value) if isinstance(one, ast.Constant)] if value else []
+                found += [one for one in texts if isinstance(one, str) and os.path.isabs(one) and "\0" not in one]
+    return found
 
 
-def _doubtful_below(folder: str, use: Use) -> Iterator[str]:
-    """The same of all that lies in a folder and below; links are not followed, they are judged."""
-    todo = [folder]
-    while todo:
-        for one in _entries(todo.pop()):
-            if use == "import" and one.name.endswith(_HEADERS) and one.is_file(follow_symlinks=False):
-                continue
+def _run_at_start(folder: str) -> list[str]:
+    """The packages that the .pth files of a folder import: their code runs at every start."""
+    found: list[str] = []
+    for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
+        with contextlib.suppress(OSError):
+            text = Path(path).read_text(encoding="utf-8", errors="replace")
+            names = re.findall(r"(?:^|[;\s])(?:import|from)[ \t]+([A-Za-z_]\w*)|__import__\(['\"]([A-Za-z_]\w*)", text)
+            found += [os.path.join(folder, one) for pair in names for one in pair if one]
+    return found
+
+
+def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterator[str]:
+    """What is imported from some folders and, by a first look, may not be root's alone.
+
+    Of ``searched`` all that lies in them, and below unless nothing but the start counts: torch imports other packages.
+    ``whole``: places that count to the last file.
+    """
+    seen: set[str] = set()
+    for folder in dict.fromkeys(searched):
+        if use != "start":
+            yield from _doubtful_below(folder, use, seen)
+            continue
+        for one in _entries(folder):
             if _looks_weak(one):
                 yield one.path
+            elif one.name == "__pycache__":  # byte code is preferred to its source
+                yield from (inner.path for inner in _entries(one.path) if _looks_weak(inner))
+    for place in dict.fromkeys(whole):
+        if os.path.lexists(place):
+            yield place
+            yield from _doubtful_below(place, use, seen)
+
+
+def _doubtful_below(folder: str, use: Use, seen: set[str]) -> Iterator[str]:
+    """The same of all that lies in a folder and below, also behind links: each folder once."""
+    todo = [os.path.realpath(folder)]
+    while todo:
+        real = todo.pop()
+        if real in seen:
+            continue
+        seen.add(real)
+        for one in _entries(real):
             if one.is_dir(follow_symlinks=False):
                 todo.append(one.path)
+            elif use == "import" and one.name.endswith(_HEADERS) and not one.is_symlink():
+                continue
+            elif one.is_symlink():
+                todo.append(os.path.realpath(one.path))
+            if _looks_weak(one):
+                yield one.path
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

@@ -24,7 +24,7 @@ from rocdoctor.host.masking.ids import (
 )
 from rocdoctor.host.masking.names import Names
 from rocdoctor.host.masking.needs_masking import is_plain
-from rocdoctor.host.masking.network import mask_net
+from rocdoctor.host.masking.network import mask_emails, mask_net
 from rocdoctor.host.masking.rules import DROPPED, VALUE_TOKEN, load_tables
 from rocdoctor.host.masking.secrets import mask_secrets
 from rocdoctor.host.masking.values import placeholder, secret_name
@@ -179,6 +179,7 @@ class Masker:
         text = mask_spelled(text, self._tables, self._note)
         text = self._values.mask(text, self._pseudonyms.note)
         text = mask_ids(text, self._pseudonyms)
+        text = mask_emails(text, self._pseudonyms)
         text = self._names.mask(text, present)
         text = mask_net(text, self._pseudonyms)
         masked = text.split("\n")

@@ -66,12 +66,17 @@ _UNITS = ("service", "socket", "target", "mount", "timer", "slice", "device", "s
 _BUILD_USERS = {"buildd", "mockbuild", "builduser", "git", "debian-kernel", "noreply", "geeko", "hg", "svn"}
 
 
-def mask_net(text: str, pseudonyms: Pseudonyms) -> str:
-    """The text with MAC, IP and e-mail addresses replaced; relations (same network) and kinds (loopback) survive."""
+def mask_emails(text: str, pseudonyms: Pseudonyms) -> str:
+    """The text with e-mail addresses replaced: whole, so before the names of hosts and domains in them are."""
     if "@" in text:
         text = _EMAIL.sub(lambda m: _email(m, pseudonyms), text)
         if not text.isascii() or '"@' in text:
             text = _EMAIL_WIDE.sub(lambda m: _email(m, pseudonyms), text)
+    return text
+
+
+def mask_net(text: str, pseudonyms: Pseudonyms) -> str:
+    """The text with MAC and IP addresses replaced; relations (same network) and kinds (loopback) survive."""
     text = _MAC.sub(lambda m: _mac(m["s"], m["c"], pseudonyms), text)
     if dotted := {match.group() for match in _DOTTED.finditer(text.lower())}:
         text = sub_lines(_MAC_DOTS, lambda m: _mac(m["s"], ".", pseudonyms, 4), text, dotted)

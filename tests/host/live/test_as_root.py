@@ -172,6 +172,53 @@ def test_of_torch_what_is_used_is_judged(shared: Path, file: str, uses: list[str
     assert weak == {one: [str(theirs)] if one in uses else [] for one in judged}
 
 
+@pytest.mark.parametrize(
+    ("place", "uses"),
+    [
+        ("other-package", ["import", "build"]),
+        ("namespace-package", ["import", "build"]),
+        ("byte-code", ["import", "build"]),
+        ("behind-a-link", ["import", "build"]),
+        ("link-in-a-named-folder", ["import", "build"]),
+        ("finder", ["start", "import", "build"]),
+        ("run-at-start", ["start", "import", "build"]),
+    ],
+)
+def test_what_torch_imports_is_judged_wherever_it_lies(shared: Path, place: str, uses: list[str]) -> None:
+    from rocdoctor.host.live.interpreter import Use, weak_interpreter
+
+    prefix, elsewhere = shared / "venv", shared / "elsewhere"
+    site = prefix / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    elsewhere.mkdir()
+    (prefix / "bin").mkdir()
+    (prefix / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    theirs = {
+        "other-package": site / "torchgen" / "model.py",
+        "namespace-package": site / "nvidia" / "cublas" / "__init__.py",
+        "byte-code": site / "numpy" / "__pycache__" / "__init__.cpython-311.pyc",
+        "run-at-start": site / "_distutils_hack" / "override.py",
+    }.get(place, elsewhere / "torch" / "version.py")
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("")
+    os.chown(theirs, NOBODY, NOBODY)
+    if place == "behind-a-link":
+        (site / "torch").symlink_to(elsewhere / "torch")
+    elif place == "link-in-a-named-folder":
+        (shared / "named").mkdir()
+        (shared / "named" / "torch").symlink_to(elsewhere / "torch")
+        (site / "more.pth").write_text(f"{shared}/named\n")
+    elif place == "finder":
+        (site / "__editable__.torch-2.9.pth").write_text("import __editable___torch_2_9_finder; x.install()\n")
+        mapping = f"MAPPING: dict[str, str] = {{'torch': '{elsewhere}/torch'}}\nNAMESPACES = {{}}\n"
+        (site / "__editable___torch_2_9_finder.py").write_text(mapping)
+    elif place == "run-at-start":
+        (site / "distutils-precedence.pth").write_text("import os; var = 1; __import__('_distutils_hack').add_shim()\n")
+    judged: list[Use] = ["start", "import", "build"]
+    weak = {one: [str(found.path) for found in weak_interpreter(str(prefix / "bin" / "python"), one)] for one in judged}
+    assert weak == {one: [str(theirs)] if one in uses else [] for one in judged}
+
+
 def test_check_under_sudo_asks_the_interpreter_as_the_user_and_tells_root_s_secrets_to_nobody(users: Path) -> None:
     if not may(str(PROBE), identity(NOBODY)) or not may(os.path.realpath(PYTHON), identity(NOBODY)):
         pytest.skip("the files of this checkout cannot be read by others")

@@ -195,3 +195,14 @@ def test_neighbours_of_a_secret_survive(kept: str, noise: list[str]) -> None:
     masked = learned().mask_text("\n".join([*noise, kept, *noise]))
     assert kept in masked
     assert not re.search("alice|10.0.0.5|abcd1|AB1234", masked)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_address_of_the_own_domain_is_masked_whole(late: bool) -> None:
+    masker = Masker()
+    if not late:
+        masker.learn(hostname="box7.corp.example-lab.com")
+    text = "contact jvandermeer@corp.example-lab.com or jvandermeer@gpu.corp.example-lab.com\n"
+    said = masker.mask_text(text + "HOSTNAME=zeus17.corp.example-lab.com\n" if late else text)
+    assert "jvandermeer" not in masker.mask_text(said)
+    assert "jvandermeer" not in said
