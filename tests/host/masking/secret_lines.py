@@ -154,6 +154,8 @@ _WRAPPED = (
     'os.environ.get("DB_PASSWORD", default="{}")',
     'os.environ.setdefault("OPENAI_API_KEY", "{}")',
     'setenv("HF_TOKEN", "{}", 1);',
+    "Secret Access Key [None]: {}",
+    "Password (again): {}",
     "putenv('WANDB_API_KEY', '{}')",
     '("HF_TOKEN", "{}")',
     '["HF_TOKEN","{}"]',
