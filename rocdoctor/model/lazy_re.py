@@ -19,6 +19,8 @@ class LazyPattern:
         self._compile = partial(re.compile, pattern, flags)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # copying asks before there is anything to compile
+            raise AttributeError(name)
         compiled = self._compile()  # by two threads at once: one of two equal ones stays
         for each in ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split"):
             setattr(self, each, getattr(compiled, each))

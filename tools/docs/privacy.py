@@ -75,10 +75,10 @@ _IDENTITIES = """
 ## Identities
 
 The same original gets the same replacement everywhere in one file. Names of the machine, its domain and its people are
-known from the start; others are learned where a place tells what they are (`ssh NAME@HOST`, `USER=`, a home folder, the
-columns of `ls -l`, `ps`, `top` and `squeue`, fields of Slurm, prompts, mounts, a kernel log), and then replaced
-everywhere, also in earlier answers. Hosts of URLs stay where everybody knows their domain (github.com, pypi.org,
-repo.radeon.com and {public} more). In the
+known from the start; others are learned where a place tells what they are (`USER=`, a home folder, the columns of
+`ls -l`, `ps`, `top` and `squeue`, fields of Slurm, mounts, a kernel log), and then replaced everywhere, also in earlier
+answers. In `ssh NAME@HOST` and in prompts names are replaced where they stand, but not learned: these may be any words.
+Hosts of URLs stay where everybody knows their domain (github.com, pypi.org, repo.radeon.com and {public} more). In the
 examples the machine is called `alice-box.lab.example.edu` and its user `alice`.
 
 | what | before | after |

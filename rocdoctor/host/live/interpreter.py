@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import errno
 import glob
 import os
 import re
@@ -28,7 +29,10 @@ TRUST_OPTION = "--trust-interpreter"
 # Below a prefix: what an interpreter reads and runs at its start, and the folders that it imports from.
 _SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
 _SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
-_HEADERS = (".h", ".hpp", ".cuh", ".inl")  # read by compilers alone, and two files of three
+# Two thirds of torch's files; compilers alone read them.
+_HEADERS = (".h", ".hpp", ".cuh", ".inl")
+# More than the largest environments hold; a link may lead anywhere.
+_MOST_FILES = 1_000_000
 
 Use = Literal["start", "import", "build"]
 """What an interpreter is started for: to look around, to import torch, or also to build with torch's headers."""
@@ -62,7 +66,7 @@ class Chosen:
 def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
     """Where somebody else than root can change an interpreter: its file, its prefixes and what it reads for that use.
 
-    Raises OSError where there is no such file.
+    Raises OSError where there is no such file, or there are more to look at than any interpreter has.
     """
     found = dict.fromkeys(weaknesses(path))
 
@@ -74,7 +78,8 @@ def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
         for place in (prefix, *_below(prefix, _SETTINGS), *searched):
             judge(place)
         named = [one for folder in searched for one in _named_folders(folder)]
-        mapped = [one for folder in searched for one in _mapped_by_finders(folder)]
+        # At its start an interpreter only learns where these lie.
+        mapped = [one for folder in searched for one in _mapped_by_finders(folder)] if use != "start" else []
         for folder in (*named, *mapped):
             judge(folder)
         run = [one for folder in searched for one in _run_at_start(folder)]
@@ -117,8 +122,10 @@ def _run_at_start(folder: str) -> list[str]:
     for path in glob.glob(f"{glob.escape(folder)}/*.pth"):
         with contextlib.suppress(OSError):
             text = Path(path).read_text(encoding="utf-8", errors="replace")
-            names = re.findall(r"(?:^|[;\s])(?:import|from)[ \t]+([A-Za-z_]\w*)|__import__\(['\"]([A-Za-z_]\w*)", text)
-            found += [os.path.join(folder, one) for pair in names for one in pair if one]
+            named = re.findall(r"(?:^|[;\s])import[ \t]+(\w[\w., \t]*)", text)
+            named += re.findall(r"(?:^|[;\s])from[ \t]+(\w+)", text) + re.findall(r"__import__\(['\"](\w+)", text)
+            names = [one.strip().partition(".")[0] for some in named for one in some.split(",")]
+            found += [os.path.join(folder, one) for one in names if one]
     return found
 
 
@@ -147,12 +154,17 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterat
 def _doubtful_below(folder: str, use: Use, seen: set[str]) -> Iterator[str]:
     """The same of all that lies in a folder and below, also behind links: each folder once."""
     todo = [os.path.realpath(folder)]
+    files = 0
     while todo:
         real = todo.pop()
         if real in seen:
             continue
         seen.add(real)
-        for one in _entries(real):
+        entries = _entries(real)
+        files += len(entries)
+        if files > _MOST_FILES:
+            raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
+        for one in entries:
             if one.is_dir(follow_symlinks=False):
                 todo.append(one.path)
             elif use == "import" and one.name.endswith(_HEADERS) and not one.is_symlink():

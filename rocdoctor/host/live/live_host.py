@@ -88,6 +88,7 @@ class LiveHost:
         self._lock = threading.Lock()
         self._slots = threading.BoundedSemaphore(programs_at_once())
         self._probed: dict[str, str] = {}  # question to an interpreter -> its path
+        self._judging: dict[str, str] = {}  # question to an interpreter -> its path, while root looks who can change it
         self._loading: dict[str, Loading] = {}
         self._stuck: list[str] = []  # the folders of files whose reading hangs
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -112,8 +113,7 @@ class LiveHost:
             waited += 1
             loading = self._loading.get(question)
             if began is not None and time.monotonic() - began >= limit and not (loading and loading.busy):
-                late = Answer(question, "timeout", note=f"{limit:g}s", seconds=limit)
-                pending.finish(self._naming(late) if question.startswith("python ") else late)
+                pending.finish(self._late(question, limit))
                 if not slow:
                     self.hung(question)
             if slow and not pending.taken and waited > 1:
@@ -250,7 +250,11 @@ class LiveHost:
             return Answer(question, "absent", note="no Python interpreter found")
         from rocdoctor.host.live.interpreter import PROBE, chosen
 
+        self._judging[question] = interpreter
         how = chosen(interpreter, "import" if "--import" in words else "start", self.environment, self.trust_python)
+        del self._judging[question]
+        if pending := self._pending.get(question):
+            pending.began = time.monotonic()  # the time of the interpreter itself begins now
         if how.refused:
             return Answer(question, "failed", note=how.refused)
         options = [word for word in words[1:] if not how.not_imported or word != "--import"]
@@ -260,6 +264,14 @@ class LiveHost:
         self._loading[question] = loading = Loading(self.timeout_s * 3)
         argv = [interpreter, "-B", str(PROBE), *options]
         return self._naming(run_bounded(question, argv, self.timeout_s, how.environment, how.who, loading=loading))
+
+    def _late(self, question: str, limit: float) -> Answer:
+        """The answer to a question whose time is over."""
+        if judged := self._judging.get(question):
+            why = f"root runs only what nobody else can change, and looking at its files took more than {limit:g}s"
+            return Answer(question, "failed", note=f"{judged} was not run: {why}", seconds=limit)
+        late = Answer(question, "timeout", note=f"{limit:g}s", seconds=limit)
+        return self._naming(late) if question.startswith("python ") else late
 
     def _naming(self, answer: Answer) -> Answer:
         """The answer of an interpreter that has not told about itself, with its path in front."""

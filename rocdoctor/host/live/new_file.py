@@ -89,9 +89,7 @@ def _gone_to(path: Path, make: bool) -> int:
     return here
 
 
-def write_new(
-    path: Path, data: bytes, mode: int = 0o600, replace: bool = False, folder: int | None = None
-) -> None:  # fmt: skip
+def write_new(path: Path, data: bytes, mode: int = 0o600, replace: bool = False, folder: int | None = None) -> None:
     """Create the file with ``mode``, whatever the umask says; ``replace`` puts it in the place of another one.
 
     The data goes to a file beside it first, which then gets the name at once, so what interrupts the writing (a full

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from rocdoctor.host.masking.documents import LONGEST_HEAD, is_head, mask_columns, mask_documents
+from rocdoctor.host.masking.documents import is_head, mask_columns, mask_documents
 from rocdoctor.host.masking.encoded import holds_secret
 from rocdoctor.host.masking.rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
 from rocdoctor.host.masking.secrets import apply_rule, mask_secrets
-from rocdoctor.host.masking.values import kind_of, looks_random, placeholder
+from rocdoctor.host.masking.values import LONGEST_HEAD, looks_random, placeholder, strongest_kind
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]
@@ -45,6 +45,7 @@ _PREFIX_OF = regex(_PREFIX)
 _PREFIXED = regex(rf"^(?P<p>{_PREFIX})[^\n]*\n(?P=p)", re.M)
 _PREFIX_SIGNS = ("|", "\n[", "\n>", "\n#", "\n+", "\n;", "\n//")
 _MOST_PREFIXES = 2
+_MOST_BEHIND = 20  # signs of a name behind the word that tells
 _WRAPPED = regex(
     r"^(?P<i>[ \t]{0,40})[A-Za-z0-9+/_-]{40,200}\n(?:(?P=i)[A-Za-z0-9+/_-]{40,200}\n){0,400}"
     r"(?:(?P=i)[A-Za-z0-9+/_-]{1,200}={0,2}(?:\n|\Z))?",
@@ -138,7 +139,7 @@ def _values_below(text: str, spans: list[tuple[int, int]], tables: MaskingTables
         if start < position or end - start > 200:
             continue
         opens = _OPENS.fullmatch(text, start, end - 1 if text[end - 1] == "\n" else end)
-        kind = _kind(opens["n"], tables) if opens else None
+        kind = strongest_kind(opens["n"], tables, _MOST_BEHIND) if opens else None
         if (
             opens is None
             or kind is None
@@ -162,16 +163,6 @@ def _values_below(text: str, spans: list[tuple[int, int]], tables: MaskingTables
                 break
     out.append(text[position:])
     return "".join(out)
-
-
-def _kind(name: str, tables: MaskingTables) -> str | None:
-    """How telling the name at the end of a line is."""
-    kinds = {
-        kind_of(match, re.match(r"[\w.-]{0,40}", name[match.end() :]))
-        for match in tables.keyword.finditer(name)
-        if re.fullmatch(r"[\w.-]{0,20}", name[match.end() :])
-    }
-    return next((kind for kind in ("strong", "medium", "weak") if kind in kinds), None)
 
 
 def _below(

@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable
 
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
-from rocdoctor.host.masking.values import kind_of_name, looks_random, placeholder
+from rocdoctor.host.masking.values import LONGEST_HEAD, kind_of_name, looks_random, placeholder
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]
 
-LONGEST_HEAD = 400
 _MOST_ROWS = 5000
 _BARS = "|\u2502\u2503\u2551"
 _COMMAS = ",;\t"

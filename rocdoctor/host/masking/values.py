@@ -18,7 +18,7 @@ _JUDGED = 256
 _LONGEST_LIST = 8000
 _LONGEST_INNER_LIST = 300
 _LONGEST_PAIR = 4000
-_LONGEST_HEAD = 400
+LONGEST_HEAD = 400
 
 _LEFT = regex(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
 _KEY_REST = regex(r"[\w.-]{0,40}", re.ASCII)
@@ -82,7 +82,7 @@ _PLACEHOLDER = regex(
 
 def secret_name(name: str) -> bool:
     """True for a variable name whose value is a secret by its name alone (``HF_TOKEN``, ``DB_PASSWORD``)."""
-    return name not in ("PWD", "OLDPWD") and _name_kind(name) in ("strong", "medium")
+    return name not in ("PWD", "OLDPWD") and strongest_kind(name, load_tables()) in ("strong", "medium")
 
 
 def kind_of_name(name: str, tables: MaskingTables) -> str | None:
@@ -98,9 +98,13 @@ def kind_of_name(name: str, tables: MaskingTables) -> str | None:
     return found
 
 
-def _name_kind(name: str) -> str | None:
-    """The most telling kind among the words of a name."""
-    kinds = {kind_of(match, _KEY_REST.match(name, match.end())) for match in load_tables().keyword.finditer(name)}
+def strongest_kind(name: str, tables: MaskingTables, most_behind: int | None = None) -> str | None:
+    """The most telling kind among the words of a name; with ``most_behind`` of those that nearly end it."""
+    kinds = set()
+    for match in tables.keyword.finditer(name):
+        behind = name[match.end() :]
+        if most_behind is None or (len(behind) <= most_behind and " " not in behind):
+            kinds.add(kind_of(match, _KEY_REST.match(name, match.end())))
     return next((kind for kind in ("strong", "medium", "weak") if kind in kinds), None)
 
 
@@ -200,7 +204,7 @@ def _paired(
             return None
         if gap["b"] is None and not (variable and "_" in key):
             return None
-        line = text.rfind("\n", max(0, key_start - _LONGEST_HEAD), key_start) + 1
+        line = text.rfind("\n", max(0, key_start - LONGEST_HEAD), key_start) + 1
         if gap["b"] and " " not in gap.group() and text[line : line + 40].lstrip()[:1] != gap["b"]:
             return None  # alternatives
         cell = _CELL.match(text, gap.end(), min(line_end, gap.end() + _LONGEST_PAIR))

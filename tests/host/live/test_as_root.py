@@ -180,7 +180,7 @@ def test_of_torch_what_is_used_is_judged(shared: Path, file: str, uses: list[str
         ("byte-code", ["import", "build"]),
         ("behind-a-link", ["import", "build"]),
         ("link-in-a-named-folder", ["import", "build"]),
-        ("finder", ["start", "import", "build"]),
+        ("finder", ["import", "build"]),
         ("run-at-start", ["start", "import", "build"]),
     ],
 )
@@ -447,3 +447,15 @@ def test_a_process_that_tries_as_another_user_has_nothing_of_root_s(
     assert count <= 1, "Python itself may set LC_CTYPE"
     assert files == ["0", "1", "2"]
     assert (folder, uid, groups, stdin, leads) == ("/", NOBODY, [NOBODY], "/dev/null", True)
+
+
+def test_an_interpreter_with_more_files_than_any_has_is_not_run(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocdoctor.host.live import interpreter
+
+    site = shared / "venv" / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    (shared / "venv" / "bin").mkdir()
+    (shared / "venv" / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    monkeypatch.setattr(interpreter, "_MOST_FILES", 100)
+    how = interpreter.chosen(str(shared / "venv" / "bin" / "python"), "import")
+    assert how.refused.endswith("holds too many files to be looked through")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live import live_host, programs, run_program
+from rocdoctor.host.live import interpreter, live_host, programs, run_program
 from rocdoctor.host.live.live_host import LiveHost
 from rocdoctor.host.live.run_program import run_bounded
 
@@ -258,3 +258,13 @@ def test_under_sudo_roots_environment_is_not_taken_for_the_users(monkeypatch: py
     answer = LiveHost().ask("env")
     assert (answer.status, answer.complete) == ("failed", False)
     assert "sudo" in answer.note
+
+
+def test_looking_who_can_change_an_interpreter_is_not_taken_for_its_hanging(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = threading.Event()
+    monkeypatch.setattr(interpreter, "chosen", lambda *arguments: looked.wait(60))
+    host = LiveHost(0.01, sys.executable)
+    answer = host.ask("python default")
+    looked.set()
+    assert answer.status == "failed"
+    assert "was not run: root runs only what nobody else can change" in answer.note
