@@ -27,8 +27,8 @@ from rocdoctor.train.smoke.worker import board
 
 _STACK_S = 0.15
 _EXIT_S = 2.0  # torchrun looks at its workers ten times a second
-# "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE", before "failed to bind to [::]:29500 (errno: 98 - Address
-# already in use)".
+# "port: 29500, useIpv6: false, code: -98, name: EADDRINUSE" of libuv (seen with torch 2.13), or "failed to bind to
+# [::]:29500 (errno: 98 - Address already in use)" (pytorch torch/csrc/distributed/c10d/socket.cpp, read 2026-11-23).
 _TAKEN = regex(r"(?:\bport: |[\]\d]:)(\d{1,5})\b[^\n]{0,200}(?:EADDRINUSE|[Aa]ddress already in use)")
 _TABLE = regex(r"exitcode\s{0,8}: (-?\d{1,5}) \(pid: (\d{1,10})\)")
 
