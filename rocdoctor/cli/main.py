@@ -232,7 +232,6 @@ def run(arguments: Sequence[str], stopped: Callable[[], int | None] = lambda: No
 
 def _run(arguments: list[str]) -> int:
     from rocdoctor.cli.terminal import screens_or_report
-    from rocdoctor.service.evidence import InputError
 
     try:
         arguments, why = screens_or_report(arguments)
@@ -246,7 +245,7 @@ def _run(arguments: list[str]) -> int:
             return EXIT_USAGE
         command: Callable[[argparse.Namespace], int] = import_module(f"rocdoctor.cli.commands.{options.command}").run
         return command(options)
-    except (UsageError, InputError) as error:
+    except UsageError as error:
         output.note(str(error))
         return EXIT_USAGE
 

@@ -18,6 +18,7 @@ from rocdoctor.host.evidence.folder import DiskTree, Tree, TreeError, TreeHost
 from rocdoctor.host.evidence.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.masking.own_names import own_masker
 from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.service.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
 
 
-class InputError(Exception):
+class InputError(UsageError):
     """An input that cannot be read; the message names it and says why."""
 
 
