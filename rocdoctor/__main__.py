@@ -9,8 +9,6 @@ import sys
 import time
 from collections.abc import Sequence
 
-# Commands that read the kernel's files or ask the vendor's tools of this machine unless --from names other evidence.
-_ASKING = frozenset(("check", "facts", "bundle", "recommend", "emit", "setup", "lint", "fix"))
 # Signals that follow the first one this soon are part of it: they would only break its clearing up.
 _SAME_S = 1.0
 
@@ -64,9 +62,11 @@ def asks_machine(arguments: Sequence[str]) -> bool:
     """Whether a command line reads this machine, so that a sick driver could hold us."""
     if any(one.split("=")[0] in ("--from", "--help", "-h", "--version") for one in arguments):
         return False
+    from rocdoctor.cli.commands import COMMANDS
     from rocdoctor.cli.terminal import screens_or_report
 
-    return screens_or_report(arguments)[0][0] in _ASKING
+    line = COMMANDS.get(screens_or_report(arguments)[0][0])
+    return line is not None and line.asks_machine
 
 
 def _run(arguments: Sequence[str]) -> int:

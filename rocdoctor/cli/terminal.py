@@ -41,12 +41,17 @@ def screens_or_report(arguments: Sequence[str]) -> tuple[list[str], str]:
     if not chosen and first and (not first.startswith("-") or first in ("--version", "--help", "-h")):
         return list(arguments), ""
     rest = list(arguments[1:] if chosen else arguments)
-    if not chosen and any(one.split("=")[0] in ("--json", "--format") for one in rest):
+    if not chosen and any(_names_format(one.split("=")[0]) for one in rest):
         return ["check", *rest], ""
     why = "" if {"-h", "--help"} & set(rest) else no_screens()
     if not why:
         return ["tui", *rest], ""
     return ["check", *rest], why if chosen or "no terminal" not in why else ""
+
+
+def _names_format(option: str) -> bool:
+    """Whether it is ``--json`` or ``--format``, or short for one of them."""
+    return len(option) > 3 and ("--json".startswith(option) or "--format".startswith(option))
 
 
 class Terminal:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rocdoctor.collect import collect
 from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.model.facts import Machine
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.options import EvidenceOptions
 from rocdoctor.service.session import Progress, open_host
 from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.errors import SpecError
@@ -20,15 +21,43 @@ from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
 from rocdoctor.train.recommend.fleet.measured import with_measured
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.workload import read_workload
-from rocdoctor.train.recommend.plan import Fleet, Recommendation, Workload
+from rocdoctor.train.recommend.plan import Fleet, Goal, Method, Recommendation, Workload
 from rocdoctor.train.recommend.search.candidates import Refuses
 
 # A configuration of a model is a page; more is none.
 _MOST_BYTES = 4_000_000
 
 
-def fleet_of(options: argparse.Namespace) -> Fleet:
-    """The fleet that the options name: a described one, or the machine (this one or that of the evidence)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions(EvidenceOptions):
+    """What is to be trained (sequences in tokens, batches in sequences), and on what (``ram`` in GiB)."""
+
+    model: str | None = None
+    method: Method | None = None
+    seq: int | None = None
+    global_batch: int | None = None
+    goal: Goal = "speed"
+    framework: str | None = None
+    lora_rank: int | None = None
+    gpus: str | None = None
+    nodes: int | None = None
+    ram: float | None = None
+    measure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where training is to run; ``machine`` is the one that was looked at, None for a fleet that was described."""
+
+    fleet: Fleet
+    machine: Machine | None = None
+
+
+def site_of(options: PlanOptions) -> Site:
+    """The fleet that the options name: a described one, or the machine (this one or that of the evidence).
+
+    Raises SpecError for a description that is none, UsageError for options that do not go together.
+    """
     nodes = nodes_of(options.nodes)
     if options.gpus is not None:
         if options.source is not None:
@@ -37,15 +66,14 @@ def fleet_of(options: argparse.Namespace) -> Fleet:
             raise UsageError("--measure measures this machine; it does not go with --gpus")
         if options.ram is not None and not 0 < options.ram <= 1_000_000:
             raise UsageError(f"--ram must be between 1 and 1000000 GiB, not {options.ram:g}")
-        return described(options.gpus, nodes, options.ram)
+        return Site(described(options.gpus, nodes, options.ram))
     if options.ram is not None:
         raise UsageError("--ram belongs to --gpus; the machine's own memory is known")
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     machine = collect(open_host(options), smoke=_measuring(options))
-    options.machine = machine  # for files that note more of it than a fleet holds
     progress.done()
-    return fleet_on(machine, nodes)
+    return Site(fleet_on(machine, nodes), machine)
 
 
 def nodes_of(given: int | None) -> int:
@@ -60,7 +88,7 @@ def fleet_on(machine: Machine, nodes: int) -> Fleet:
     return with_measured(machine_fleet(machine, nodes), machine)
 
 
-def _measuring(options: argparse.Namespace) -> str:
+def _measuring(options: PlanOptions) -> str:
     """The question that measures this machine's rates, where the user asks for it."""
     if not options.measure:
         return ""
@@ -71,13 +99,13 @@ def _measuring(options: argparse.Namespace) -> str:
     return Request(figures=True, no_modes=True).question()
 
 
-def workload_of(options: argparse.Namespace) -> Workload:
-    """The workload that the options name."""
+def workload_of(options: PlanOptions, model: str) -> Workload:
+    """The workload that the options name, with the model of that name."""
     if options.lora_rank is not None and options.method not in ("lora", "qlora"):
         raise UsageError("--lora-rank is the rank of adapters; it goes with --method lora or qlora")
     try:
         return read_workload(
-            model_field(options.model), options.method, options.seq, options.global_batch, options.goal,
+            model_field(model), options.method, options.seq, options.global_batch, options.goal,
             options.framework, options.lora_rank,
         )  # fmt: skip
     except SpecError as error:
@@ -108,12 +136,16 @@ def model_field(name: str) -> Any:
 
 
 def recommendation(
-    options: argparse.Namespace, refuses: Sequence[Refuses] = (), only: Sequence[Framework] = (),
+    options: PlanOptions,
+    model: str,
+    refuses: Sequence[Refuses] = (),
+    only: Sequence[Framework] = (),
     transformers: bool = False,
-) -> Recommendation:  # fmt: skip
-    """The recommendation for the options; every impossible input is a UsageError."""
-    workload = workload_of(options)
+) -> tuple[Recommendation, Site]:
+    """The recommendation for a model with these options, and for where; every impossible input is a UsageError."""
+    workload = workload_of(options, model)
     try:
-        return recommend(fleet_of(options), workload, refuses, only, transformers)
+        site = site_of(options)
+        return recommend(site.fleet, workload, refuses, only, transformers), site
     except SpecError as error:
         raise UsageError(str(error)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
@@ -15,29 +14,29 @@ from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.evidence import add_answers, open_evidence, open_live
+from rocdoctor.service.options import EvidenceOptions
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
     from rocdoctor.model.finding import Diagnosis
 
 
-def open_host(options: argparse.Namespace, far: bool = False) -> Host:
+def open_host(options: EvidenceOptions, far: bool = False) -> Host:
     """The host that the options name; ``far``: this machine is asked by another process."""
-    pid = getattr(options, "pid", None)
+    pid = options.pid
     if options.source is not None and pid is not None:
         raise UsageError("--pid names a process of this machine; it does not go with --from")
     if options.source is not None:
         host = open_evidence(options.source)
     else:
-        trust = bool(getattr(options, "trust_interpreter", False))
         from rocdoctor.host.live.run_program import usual_deadline_s
         from rocdoctor.service.verbs import VERBS
 
         limit_s = usual_deadline_s() if options.timeout is None else options.timeout
-        host = open_live(limit_s, options.python, options.include_identity, pid, far, trust, VERBS)
+        host = open_live(limit_s, options.python, options.include_identity, pid, far, options.trust_interpreter, VERBS)
     for note in getattr(host, "notes", ())[:3]:
         output.note(f"{host.origin}: {note}")
-    return add_answers(host, options.add)
+    return add_answers(host, list(options.add))
 
 
 def read_from(host: Host) -> list[str]:
@@ -91,12 +90,7 @@ def _user_folder() -> list[Path]:
         return []
 
 
-def wants(options: argparse.Namespace) -> str:
-    """The output format."""
-    return options.format or ("json" if options.json else "text")
-
-
-def posted(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, places: bool = True) -> Diagnosis:
+def posted(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, places: bool = True) -> Diagnosis:
     """The diagnosis as it is shown: without secrets and identities, unless --include-identity asks for them."""
     if options.include_identity:
         return diagnosis
@@ -106,7 +100,7 @@ def posted(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, places
     return discreet(diagnosis, discretion_of(host), machine_lines(diagnosis.machine), places)
 
 
-def colour_wanted(options: argparse.Namespace) -> bool:
+def colour_wanted(options: EvidenceOptions) -> bool:
     """Whether standard output takes colours and the user wants them."""
     if options.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False

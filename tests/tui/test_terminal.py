@@ -247,7 +247,7 @@ def test_without_a_terminal_it_is_the_report_and_who_asked_for_screens_hears_why
     assert chosen.err == "rocdoctor: standard input is no terminal: the report as text instead of the screens\n"
 
 
-@pytest.mark.parametrize("form", ["--json", "--format=json"])
+@pytest.mark.parametrize("form", ["--json", "--format=json", "--js"])
 def test_who_asks_for_a_format_gets_the_report(made: Place, form: str) -> None:
     (made.work / "log.txt").write_text("RuntimeError: HIP error: invalid device function\n")
     with Screen(made, form, "--from", "log.txt") as screen:

@@ -159,8 +159,7 @@ def _read(runs: int) -> None:
 # Prints the seconds of the processor that a whole bundle takes, and those of them that masking takes.
 _MASKED_BUNDLE = """
 import sys, time
-from rocdoctor.cli.main import parser
-from rocdoctor.cli.commands import bundle
+from rocdoctor.cli.main import run
 from rocdoctor.host import recorder
 spent = 0.0
 plain = recorder.mask_answer
@@ -172,7 +171,7 @@ def timed(answer, masker):
     finally:
         spent += time.process_time() - began
 recorder.mask_answer = timed
-bundle.run(parser().parse_args(["bundle", "--quiet", "--from", sys.argv[1], "-o", sys.argv[2]]))
+run(["bundle", "--quiet", "--from", sys.argv[1], "-o", sys.argv[2]])
 print(time.process_time(), spent)
 """
 _HOSTILE = ("key=", "://a:", "token: ", "a@b.", "Aa0/", "\n")

@@ -1,1 +1,71 @@
-"""The commands, one module each: ``run(options)`` returns the exit code."""
+"""The commands: one module each, loaded when its command is run.
+
+A command's module has ``HELP`` (its line in ``rocdoctor --help``), ``FORMATS`` (how it can print, the usual form
+first), ``Options`` (what may be said to it, with the defaults), ``arguments(parser)`` (how that is written) and
+``run(options)``, which returns the exit status. The lines stand here too, so that a cold start loads none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from rocdoctor.service.options import Format, PrintOptions
+
+OptionsT = TypeVar("OptionsT", bound="PrintOptions")
+
+
+class Line(NamedTuple):
+    """A command as it stands in the list of all.
+
+    ``asks_machine``: it reads the kernel's files or asks the vendor's tools of this machine, unless ``--from`` names
+    other evidence.
+    """
+
+    help: str
+    asks_machine: bool = False
+
+
+class Command(Protocol[OptionsT]):
+    """The module of a command."""
+
+    HELP: str
+    FORMATS: tuple[Format, ...]
+    Options: type[OptionsT]
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Add the command's arguments to a parser that leaves out what is not given."""
+
+    def run(self, options: OptionsT) -> int:
+        """Do it and return the exit status; raises UsageError."""
+        ...
+
+
+COMMANDS: Mapping[str, Line] = {
+    "check": Line("judge this machine, or evidence of another one", True),
+    "facts": Line("print what the machine is, as JSON or text", True),
+    "read": Line("diagnose pasted text: a bug report, a log (- for standard input)"),
+    "lint": Line("judge the settings in scripts, profiles and job files, and the advice they follow", True),
+    "setup": Line("what to do, in order, until this machine trains: steps, commands, and what is done already", True),
+    "fix": Line("the commands that repair what check finds; --apply runs those that are safe", True),
+    "smoke": Line("prove that distributed training computes right, mode by mode"),
+    "recommend": Line("a training configuration for this machine, with reasons", True),
+    "estimate": Line("memory and speed of one training configuration"),
+    "emit": Line("write that configuration as files for launchers", True),
+    "bundle": Line("record the evidence in one text file that is safe to post", True),
+    "diff": Line("what differs between machines, or between two bundles of one"),
+    "explain": Line("the manual page of a check"),
+    "list": Line("all checks in one line each"),
+    "tui": Line("the screens (also without a command on a terminal)"),
+}
+
+
+def command(name: str) -> Command[PrintOptions]:
+    """The module of a command; KeyError for a name that is none."""
+    if name not in COMMANDS:
+        raise KeyError(name)
+    return cast("Command[PrintOptions]", import_module(f"rocdoctor.cli.commands.{name}"))

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser
+from dataclasses import dataclass
 
+from rocdoctor.cli.arguments import evidence_arguments, job_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.evidence.capture import pack
 from rocdoctor.service.bundles import bundle_of, recorder_of, write_bundle
 from rocdoctor.service.errors import UsageError
+from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import Progress, open_host
 
+HELP: str = "record the evidence in one text file that is safe to post"
+FORMATS: tuple[Format, ...] = ("text",)
 
-def run(options: argparse.Namespace) -> int:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(EvidenceOptions):
+    """What is recorded, and where it is written."""
+
+    wake: bool = False
+    output: str | None = None
+    with_smoke: bool = False
+    with_figures: bool = False
+    gzip: bool = False
+    show: bool = False
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    job_arguments(parser)
+    add = parser.add_argument
+    add("-o", "--output", metavar="FILE", help="where to write (rocdoctor-<date>-<time>.txt)")
+    add("--with-smoke", action="store_true", help="run the quick smoke tests too and record their results")
+    add("--with-figures", action="store_true", help="measure how fast this machine is too and record that")
+    add("--gzip", action="store_true", help="pack the file (done by itself above 5 MB)")
+    add("--show", action="store_true", help="print what would be written and what was masked; write nothing")
+
+
+def run(options: Options) -> int:
     """Collect once, judge, write both: the report for people first, then every question with its answer."""
     question = _smoke(options)
     progress = Progress(options.quiet)
@@ -31,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _smoke(options: argparse.Namespace) -> str:
+def _smoke(options: Options) -> str:
     """The question of the smoke tests to run, "" for none."""
     if not (options.with_smoke or options.with_figures):
         return ""
@@ -45,7 +75,7 @@ def _smoke(options: argparse.Namespace) -> str:
     return Request(figures=options.with_figures, no_modes=not options.with_smoke).question()
 
 
-def _deliver(content: str, options: argparse.Namespace) -> None:
+def _deliver(content: str, options: Options) -> None:
     """Write the file, or print it where the output is ``-``."""
     if options.output == "-":
         if options.gzip:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-from dataclasses import replace
+from argparse import ArgumentParser
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
+from rocdoctor.cli.arguments import evidence_arguments, import_torch_argument, job_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
@@ -15,6 +17,7 @@ from rocdoctor.model.facts import Expected
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.evidence import read_text
+from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import (
     Progress,
     chosen_checks,
@@ -23,22 +26,67 @@ from rocdoctor.service.session import (
     posted,
     print_json,
     read_from,
-    wants,
     width,
 )
 
+HELP: str = "judge this machine, or evidence of another one"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
+Threshold = Literal["error", "warning", "info", "never"]
 
-def run(options: argparse.Namespace) -> int:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgingOptions(EvidenceOptions):
+    """Which checks judge, and from which severity on the exit status is 1."""
+
+    fail_on: Threshold = "error"
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(JudgingOptions):
+    """``names`` are checks, as ``only`` has them; ``checks`` folders with more of them; ``profile`` a file."""
+
+    checks: tuple[str, ...] = ()
+    wake: bool = False
+    names: tuple[str, ...] = ()
+    import_torch: bool = False
+    profile: str | None = None
+
+
+def judging_arguments(parser: ArgumentParser) -> None:
+    """Which checks judge, and what the exit status tells."""
+    add = parser.add_argument
+    add("--fail-on", choices=get_args(Threshold), help="exit 1 at this severity")
+    add("--only", action="append", metavar="NAME", help="only these checks")
+    add("--skip", action="append", metavar="NAME", help="not these checks")
+
+
+def checks_argument(parser: ArgumentParser) -> None:
+    """Folders of checks beside our own."""
+    parser.add_argument("--checks", action="append", metavar="DIR", help="more checks from this folder")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    judging_arguments(parser)
+    checks_argument(parser)
+    job_arguments(parser)
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="checks to run (all)")
+    import_torch_argument(parser)
+    add("--profile", metavar="FILE", help="what has changed since this profile was made (emit profile)")
+
+
+def run(options: Options) -> int:
     """Collect, judge, print."""
-    only = [*getattr(options, "names", []), *options.only]
-    checks, problems = chosen_checks(only, options.skip, options.checks)
+    checks, problems = chosen_checks([*options.names, *options.only], options.skip, options.checks)
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
-    expected = _profile(getattr(options, "profile", None))
+    expected = _profile(options.profile)
     host = open_host(options)
-    machine = replace(
-        collect(host, getattr(options, "import_torch", False), wake=getattr(options, "wake", False)), expected=expected
-    )
+    machine = replace(collect(host, options.import_torch, wake=options.wake), expected=expected)
     progress.say("judging")
     diagnosis = diagnose(machine, checks, [*problems, *read_from(host)])
     seconds = progress.done()
@@ -59,9 +107,9 @@ def _profile(name: str | None) -> Expected | None:
     return expected
 
 
-def show(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, seconds: float, titles: dict[str, str]) -> None:
+def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, seconds: float, titles: dict[str, str]) -> None:
     """Print a diagnosis in the format that the options name."""
-    form = wants(options)
+    form = options.format
     diagnosis = posted(options, host, diagnosis)
     if form == "json":
         from rocdoctor.report.diagnosis.json_report import report
@@ -83,7 +131,7 @@ def show(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, seconds:
         output.show(render(diagnosis, width=width(), colour=colour, quiet=options.quiet, verbose=options.verbose))
 
 
-def exit_code(diagnosis: Diagnosis, fail_on: str) -> int:
+def exit_code(diagnosis: Diagnosis, fail_on: Threshold) -> int:
     """1 when a finding is at or above the threshold."""
     worst = diagnosis.worst
     if worst is None or fail_on == "never":

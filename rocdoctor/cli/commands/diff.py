@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import multiprocessing
 import os
 import signal
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.compare.differences import compare
@@ -19,37 +21,51 @@ from rocdoctor.host import output
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.evidence import InputError, open_evidence
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, print_json, wants, width
+from rocdoctor.service.options import EvidenceOptions, Format
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, print_json, width
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
 
+HELP: str = "what differs between machines, or between two bundles of one"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 _MOST = 10_000
 _FEW = 4  # inputs that one process reads in less time than others take to start
 _MOST_PROCESSES = 16
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(EvidenceOptions):
+    """The evidence of two or more machines, or looks at one."""
+
+    inputs: tuple[str, ...]
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    told = "two or more bundles, folders, archives or pasted texts"
+    parser.add_argument("inputs", nargs="+", metavar="FILE|DIR|-", help=told)
+
+
+def run(options: Options) -> int:
     """Read all inputs, compare, print."""
-    names: list[str] = options.inputs
+    names = options.inputs
     if options.source is not None or options.add:
         raise UsageError("diff takes its inputs by name: rocdoctor diff A B; it does not go with --from and --add")
     if not 2 <= len(names) <= _MOST:
         raise UsageError(f"diff compares two or more inputs (bundles, folders, texts), not {len(names)}")
     if names.count("-") > 1:
         raise UsageError("standard input can be read once")
-    form = wants(options)
-    if form == "junit":
-        raise UsageError("diff prints text, json or markdown")
     progress = Progress(options.quiet)
     progress.say("reading the evidence")
     found = compare(snapshots(names))
     progress.done()
-    if form == "json":
+    if options.format == "json":
         from rocdoctor.report.diff.diff_json import report
 
         print_json(report(found))
-    elif form == "markdown":
+    elif options.format == "markdown":
         from rocdoctor.report.diff.diff_markdown import render as render_markdown
 
         output.show(render_markdown(found))

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import textwrap
+from argparse import ArgumentParser
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.host import output
 from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.parsers.formats.yaml_text import parse_json, parse_yaml
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.evidence import read_text
-from rocdoctor.service.session import print_json, wants, width
+from rocdoctor.service.options import EvidenceOptions, Format
+from rocdoctor.service.session import print_json, width
 from rocdoctor.train.recommend.estimate import Result, SpecError, answer_of, efficiency, solve
 
+HELP: str = "memory and speed of one training configuration"
+FORMATS: tuple[Format, ...] = ("text", "json")
 # A trace takes seconds; importing torch from a cold disk can take a minute.
 _TRACE_LIMIT_S = 180.0
 # A configuration of a model is a page; more is none.
@@ -31,6 +36,22 @@ _TERMS = (
     ("live_peak", "live at the peak (not all at once)"),
     ("reserved", "held by the allocator"),
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(EvidenceOptions):
+    """The specification (a file), and whether a step is traced."""
+
+    spec: str
+    trace: bool = False
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    add = parser.add_argument
+    add("spec", metavar="SPEC.yaml", help="the configuration")
+    add("--trace", action="store_true", help="trace one step's memory with the torch of --python (no GPU needed)")
 
 
 def _read(name: str, text: str) -> Any:
@@ -105,7 +126,7 @@ def _traced(one: Result, python: str | None, trust_python: bool) -> tuple[Result
     return one, trace.unavailable(why)
 
 
-def _answer(options: argparse.Namespace) -> dict[str, Any]:
+def _answer(options: Options) -> dict[str, Any]:
     one = solve(_load(options.spec))
     if not options.trace:
         return answer_of(one)
@@ -113,7 +134,7 @@ def _answer(options: argparse.Namespace) -> dict[str, Any]:
     return {**answer_of(one), "trace": trace}
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Read the specification, print the answer."""
     try:
         answer = _answer(options)
@@ -121,7 +142,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{error.filename or options.spec}: {error.strerror}") from None
     except SpecError as error:
         raise UsageError(f"{options.spec}: {error}") from None
-    if wants(options) == "json":
+    if options.format == "json":
         print_json(answer)
         return 0
     output.show("\n".join(_lines(answer)) + "\n")

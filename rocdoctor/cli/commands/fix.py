@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import sys
+from argparse import ArgumentParser
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
@@ -23,17 +25,42 @@ from rocdoctor.repair.fixes.user_files import Refused
 from rocdoctor.report.diagnosis.text import Style, wrap
 from rocdoctor.report.fixes.fix_text import EFFECT, headline, offer_lines, render
 from rocdoctor.service.errors import UsageError
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+from rocdoctor.service.options import EvidenceOptions, Format
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
+
+HELP: str = "the commands that repair what check finds; --apply runs those that are safe"
+FORMATS: tuple[Format, ...] = ("text", "json")
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(EvidenceOptions):
+    """``names`` are checks; ``apply`` and ``yes`` (without questions); ``undo`` the folder of an earlier run."""
+
+    names: tuple[str, ...] = ()
+    apply: bool = False
+    yes: bool = False
+    undo: str | None = None
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="fixes of the findings of these checks (of all)")
+    add("--apply", action="store_true", help="run the safe ones that a program can run, each after a question")
+    add("--yes", action="store_true", help="apply without questions")
+    add("--undo", metavar="FOLDER", help="undo what an earlier --apply did (it printed the folder)")
+
+
+def run(options: Options) -> int:
     """Show the fixes, apply them, or undo; exit status 1 while an error or a warning is left, or a step failed."""
     _judge_options(options)
     if options.undo is not None:
-        return _undo(options)
+        return _undo(Path(options.undo))
     checks, _ = chosen_checks(options.names, ())
     if options.source is None:
-        options.include_identity = True  # paths and names are needed as they are; nothing of it is written for others
+        # Paths and names are needed as they are; nothing of it is written for others.
+        options = replace(options, include_identity=True)
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
@@ -46,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         assert place is not None
         return _apply(options, found, checks, place)
     works = [_work(offer, place) for offer in found]
-    if wants(options) == "json":
+    if options.format == "json":
         from rocdoctor.report.fixes.fix_json import as_json
 
         print_json(as_json(found, works, place, {"kind": host.kind, "origin": host.origin}))
@@ -55,12 +82,10 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_FINDINGS if any(_matters(offer) for offer in found) else 0
 
 
-def _judge_options(options: argparse.Namespace) -> None:
+def _judge_options(options: Options) -> None:
     """UsageError for options that do not go together."""
-    if wants(options) not in ("text", "json"):
-        raise UsageError("fix prints text or json")
     if options.undo is not None:
-        if options.names or options.apply or options.yes or options.source is not None or wants(options) != "text":
+        if options.names or options.apply or options.yes or options.source is not None or options.format != "text":
             raise UsageError("--undo FOLDER goes alone")
         return
     if options.yes and not options.apply:
@@ -69,7 +94,7 @@ def _judge_options(options: argparse.Namespace) -> None:
         return
     if options.source is not None or options.add:
         raise UsageError("--apply changes this machine, so it goes neither with --from nor with --add")
-    if wants(options) != "text":
+    if options.format != "text":
         raise UsageError("--apply prints text")
     if not options.yes and not _can_ask():
         raise UsageError("there is no terminal to ask at; --yes applies without questions")
@@ -93,7 +118,7 @@ def _work(offer: Offer, place: Place | None) -> Work | None:
 class _Run:
     """One run of ``--apply``: the folder of backups is made with the first change."""
 
-    def __init__(self, options: argparse.Namespace, checks: Sequence[Check], place: Place) -> None:
+    def __init__(self, options: Options, checks: Sequence[Check], place: Place) -> None:
         self.options, self.place = options, place
         self.checks = {one.name: one for one in checks}
         self.style = Style(colour_wanted(options))
@@ -149,7 +174,7 @@ class _Run:
         return True
 
 
-def _apply(options: argparse.Namespace, found: list[Offer], checks: Sequence[Check], place: Place) -> int:
+def _apply(options: Options, found: list[Offer], checks: Sequence[Check], place: Place) -> int:
     run_ = _Run(options, checks, place)
     left: list[tuple[Offer, Work | None]] = []
     made: set[object] = set()
@@ -193,12 +218,12 @@ def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, Work | None
 # -- undoing
 
 
-def _undo(options: argparse.Namespace) -> int:
+def _undo(folder: Path) -> int:
     place = this_machine()
     try:
-        opened(Path(options.undo), place)  # before a lock is made for nothing
+        opened(folder, place)  # before a lock is made for nothing
         with alone(place.state, place.uid):
-            journal = opened(Path(options.undo), place)
+            journal = opened(folder, place)
             results = undo(journal, place)
     except Refused as refused:
         raise UsageError(str(refused)) from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
-from collections.abc import Iterator
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from rocdoctor.cli.commands.check import exit_code
+from rocdoctor.cli.arguments import evidence_arguments
+from rocdoctor.cli.commands.check import JudgingOptions, Threshold, exit_code, judging_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.judging.diagnose import rank
@@ -22,14 +24,36 @@ from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.report.lint.lint_text import render
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.evidence import InputError, read_text
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+from rocdoctor.service.options import Format
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
+
+HELP: str = "judge the settings in scripts, profiles and job files, and the advice they follow"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit", "sarif")
 
 _MAX_FILES = 20_000
 # Code of others is not what the user wrote.
 _PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "dist-packages"))
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(JudgingOptions):
+    """``files`` are files and folders; ``no_machine``: the text alone is judged."""
+
+    fail_on: Threshold = "never"
+    files: tuple[str, ...]
+    no_machine: bool = False
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    judging_arguments(parser)
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE|DIR|-", help="scripts, Python, .env files, Dockerfiles, YAML, job files")
+    add("--no-machine", action="store_true", help="judge the text alone, not against this machine")
+
+
+def run(options: Options) -> int:
     """Read the files, judge their settings on the machine, print. Without --fail-on the exit status tells nothing."""
     began = time.monotonic()
     only, only_advice = _parted(options.only)
@@ -62,10 +86,8 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(diagnosis, options.fail_on)
 
 
-def _show(
-    options: argparse.Namespace, diagnosis: Diagnosis, titles: dict[str, str], count: int, seconds: float
-) -> None:
-    form = wants(options)
+def _show(options: Options, diagnosis: Diagnosis, titles: dict[str, str], count: int, seconds: float) -> None:
+    form = options.format
     verdicts: tuple[Verdict, ...] = diagnosis.verdicts
     if form == "json":
         from rocdoctor.report.diagnosis.json_report import report
@@ -85,7 +107,7 @@ def _show(
         output.show(render(verdicts, count, width=width(), colour=colour, markdown=form == "markdown"))
 
 
-def _parted(names: list[str]) -> tuple[list[str], list[str]]:
+def _parted(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Names of checks, and names of advice; ``advice`` stands for all of it."""
     usual = [name.replace("_", "-") for name in names]
     advice = [name for name in usual if name == "advice" or name.startswith("advice-")]
@@ -108,7 +130,7 @@ def _in_order(verdicts: list[Verdict], files: list[Advised]) -> list[Verdict]:
     return sorted(verdicts, key=key)
 
 
-def _files(names: list[str]) -> tuple[list[Advised], list[str], int]:
+def _files(names: Sequence[str]) -> tuple[list[Advised], list[str], int]:
     """What the files set and follow, a line for each that could not be read, and how many were."""
     files: list[Advised] = []
     notes: list[str] = []

@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-import argparse
 import time
+from argparse import ArgumentParser
+from dataclasses import dataclass, replace
 
-from rocdoctor.cli.commands.check import exit_code, show
+from rocdoctor.cli.arguments import evidence_arguments
+from rocdoctor.cli.commands.check import JudgingOptions, checks_argument, exit_code, judging_arguments, show
 from rocdoctor.host import output
 from rocdoctor.report.diagnosis.json_report import report
+from rocdoctor.service.options import Format
 from rocdoctor.service.reading import judged, listing, named_parts, recognised, with_lines_of_text
-from rocdoctor.service.session import (
-    chosen_checks,
-    colour_wanted,
-    open_host,
-    posted,
-    print_json,
-    wants,
-    width,
-)
+from rocdoctor.service.session import chosen_checks, colour_wanted, open_host, posted, print_json, width
+
+HELP: str = "diagnose pasted text: a bug report, a log (- for standard input)"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(JudgingOptions):
+    """``file`` is the text, ``checks`` folders with more checks."""
+
+    checks: tuple[str, ...] = ()
+    file: str
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    judging_arguments(parser)
+    checks_argument(parser)
+    parser.add_argument("file", metavar="FILE|-", help="the text")
+
+
+def run(options: Options) -> int:
     """The same as ``check --from`` with the text named directly, and what was recognised in it."""
-    options.source = options.file
+    options = replace(options, source=options.file)
     checks, problems = chosen_checks(options.only, options.skip, options.checks)
     began = time.monotonic()
     host = open_host(options)
@@ -30,17 +44,17 @@ def run(options: argparse.Namespace) -> int:
     parts = recognised(host)
     seconds = time.monotonic() - began
     titles = {one.name: one.title for one in checks}
-    if wants(options) == "json":
+    if options.format == "json":
         subject = {"kind": host.kind, "origin": host.origin}
         data = report(posted(options, host, diagnosis), subject, {"total_s": round(seconds, 3), "slowest": []}, titles)
         print_json({**data, "recognised": parts})
         return exit_code(diagnosis, options.fail_on)
     shown = posted(options, host, with_lines_of_text(diagnosis, host))
-    if wants(options) == "markdown":
+    if options.format == "markdown":
         from rocdoctor.report.diagnosis.reply import render
 
         output.show(render(shown, named_parts(parts)))
-    elif wants(options) == "text" and host.kind == "text":
+    elif options.format == "text" and host.kind == "text":
         from rocdoctor.report.diagnosis.text import render as render_text
 
         output.show(

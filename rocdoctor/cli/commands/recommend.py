@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser
+from typing import get_args
 
+from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.service.errors import UsageError
-from rocdoctor.service.planning import fleet_of, recommendation
-from rocdoctor.service.session import print_json, wants, width
+from rocdoctor.service.options import Format
+from rocdoctor.service.planning import PlanOptions, recommendation, site_of
+from rocdoctor.service.session import print_json, width
 from rocdoctor.train.recommend.errors import SpecError
+from rocdoctor.train.recommend.plan import Goal, Method
+
+HELP: str = "a training configuration for this machine, with reasons"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
+Options = PlanOptions
 
 
-def run(options: argparse.Namespace) -> int:
+def plan_arguments(parser: ArgumentParser) -> None:
+    """What is to be trained, and on what."""
+    add = parser.add_argument_group("what is to be trained").add_argument
+    add("--model", metavar="NAME|config.json|k=v,...", help="a known model, its config.json, or its sizes")
+    add("--method", choices=get_args(Method), help="how it is trained (pretrain)")
+    add("--seq", type=int, metavar="N", help="tokens of a sequence (4096; fine-tuning 2048)")
+    add("--global-batch", type=int, metavar="N", help="sequences of one step over all GPUs (left to the plan)")
+    add("--goal", choices=get_args(Goal), help="what to aim at (speed)")
+    add("--framework", metavar="NAME", help="ddp, fsdp, deepspeed, torchtitan or megatron (the plainest that does it)")
+    add("--lora-rank", type=int, metavar="R", help="rank of the adapters (16)")
+    more = parser.add_argument_group("on what (this machine)").add_argument
+    more("--gpus", metavar="8xMI300X", help="a described node in place of this machine")
+    more("--nodes", type=int, metavar="N", help="that many such nodes (1)")
+    more("--ram", type=float, metavar="GIB", help="main memory of a described node")
+    more("--measure", action="store_true", help="measure this machine's rates first (about a minute)")
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    plan_arguments(parser)
+
+
+def run(options: PlanOptions) -> int:
     """Plan and print; exit status 1 when nothing fits."""
-    kind = wants(options)
-    if kind == "junit":
-        raise UsageError("recommend prints text, json or markdown")
+    kind = options.format
     if options.model is None:
-        return _overview(options, kind)
+        return _overview(options)
     from rocdoctor.report.plan import recommend_json, recommend_markdown, recommend_text
 
-    answer = recommendation(options)
+    answer, _ = recommendation(options, options.model)
     if kind == "json":
         print_json(recommend_json.as_json(answer))
     elif kind == "markdown":
@@ -31,21 +60,26 @@ def run(options: argparse.Namespace) -> int:
     return 0 if answer.plan is not None else EXIT_FINDINGS
 
 
-def _overview(options: argparse.Namespace, kind: str) -> int:
+def _overview(options: PlanOptions) -> int:
     """Which popular models fit with which method, where no model was named."""
     from rocdoctor.report.plan import overview_text
     from rocdoctor.train.recommend.search.overview import overview
 
-    for option in ("method", "framework", "global_batch", "lora_rank"):
-        if getattr(options, option) is not None:
-            raise UsageError(f"--{option.replace('_', '-')} needs --model; without a model all methods are shown")
+    for option, given in (
+        ("--method", options.method),
+        ("--framework", options.framework),
+        ("--global-batch", options.global_batch),
+        ("--lora-rank", options.lora_rank),
+    ):
+        if given is not None:
+            raise UsageError(f"{option} needs --model; without a model all methods are shown")
     try:
-        found = overview(fleet_of(options), options.seq)
+        found = overview(site_of(options).fleet, options.seq)
     except SpecError as error:
         raise UsageError(str(error)) from None
-    if kind == "json":
+    if options.format == "json":
         print_json(overview_text.as_json(found))
-    elif kind == "markdown":
+    elif options.format == "markdown":
         output.show(overview_text.markdown(found))
     else:
         output.show(overview_text.text(found, width()))

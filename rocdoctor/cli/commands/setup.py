@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser
+from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
+from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.collect import collect
 from rocdoctor.host import output
@@ -12,21 +15,40 @@ from rocdoctor.host.base import Host
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis
-from rocdoctor.repair.setup.plan import SetupPlan
+from rocdoctor.repair.setup.plan import Goal, SetupPlan
 from rocdoctor.repair.setup.planner import plan as plan_of
 from rocdoctor.report.machine.summary import machine_lines
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.new_files import write_new
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, wants, width
+from rocdoctor.service.options import EvidenceOptions, Format
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
+
+HELP: str = "what to do, in order, until this machine trains: steps, commands, and what is done already"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 
 _SUBJECTS = {"live": "this machine", "bundle": "a bundle", "folder": "a folder", "text": "pasted text"}
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(EvidenceOptions):
+    """What the machine is for, and the script that is written (``force``: over one that exists)."""
+
+    goal: Goal = "pytorch"
+    script: str | None = None
+    force: bool = False
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    add = parser.add_argument
+    add("--goal", choices=get_args(Goal), help="what the machine is for (pytorch)")
+    add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
+    add("--force", action="store_true", help="write over a script that exists")
+
+
+def run(options: Options) -> int:
     """Plan and print, or write the script; exit status 1 while steps are left to do, or nobody can say."""
-    form = wants(options)
-    if form == "junit":
-        raise UsageError("setup prints text, json or markdown")
     if options.script is None and options.force:
         raise UsageError("--force goes with --script FILE")
     if options.script == "-":
@@ -41,19 +63,19 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_of(diagnosis, options.goal)
     progress.done()
     if options.script is not None:
-        _write(options, host, diagnosis, plan)
-    show(options, form, host, diagnosis, plan)
+        _write(Path(options.script), options, host, diagnosis, plan)
+    show(options, host, diagnosis, plan)
     return 0 if plan.finished else EXIT_FINDINGS
 
 
-def show(options: argparse.Namespace, form: str, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
+def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
     """Print a plan in the format that the options name."""
     sudo = not made_for_root(diagnosis)
-    if form == "json":
+    if options.format == "json":
         from rocdoctor.report.setup.setup_json import as_json
 
         print_json(as_json(plan, {"kind": host.kind, "origin": host.origin}, sudo))
-    elif form == "markdown":
+    elif options.format == "markdown":
         from rocdoctor.report.setup.setup_markdown import render as render_markdown
 
         output.show(render_markdown(plan, machine_lines(diagnosis.machine), sudo))
@@ -73,13 +95,12 @@ def made_for_root(diagnosis: Diagnosis) -> bool:
     return value_or(diagnosis.machine.user.uid, None) == 0
 
 
-def _write(options: argparse.Namespace, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
+def _write(path: Path, options: Options, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
     """The script, with mode 0700; said on standard error, since the plan goes to standard output."""
     from rocdoctor.repair.setup.evidence_script import for_reader
     from rocdoctor.repair.setup.script import render
 
     subject = _SUBJECTS.get(host.kind, "evidence")
-    path = Path(options.script)
     foreign = ""
     if options.source is not None:
         plan, foreign = for_reader(plan, options.python)

@@ -2,38 +2,78 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from dataclasses import asdict, replace
-from typing import Any
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, get_args
 
+from rocdoctor.cli.arguments import evidence_arguments
+from rocdoctor.cli.commands import smoke_nodes
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import SmokeRun
 from rocdoctor.parsers.own.smoke_results import from_text, to_json
 from rocdoctor.service.errors import UsageError, suggestion
-from rocdoctor.service.session import Progress, open_host, print_json, wants, width
+from rocdoctor.service.options import Format
+from rocdoctor.service.session import Progress, open_host, print_json, width
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure, low_figures
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
 from rocdoctor.train.smoke.run.request import Aside, Request
 from rocdoctor.train.smoke.run.runner import modes_named
-from rocdoctor.train.smoke.worker.mode import all_modes
+from rocdoctor.train.smoke.worker.mode import Mode, all_modes
+
+HELP: str = "prove that distributed training computes right, mode by mode"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
 
 
-def run(options: argparse.Namespace) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(smoke_nodes.NodeOptions):
+    """Which modes run, and what is measured (``soak`` in minutes); ``trace`` is a file, ``nnodes`` a number or auto."""
+
+    world: int | None = None
+    nnodes: str | None = None
+    quick: bool = False
+    full: bool = False
+    figures: bool = False
+    soak: float | None = None
+    trace: str | None = None
+    list: bool = False
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+    add = parser.add_argument
+    add("modes", nargs="*", metavar="MODE", help="modes to run (the quick set)")
+    add("--world", type=int, metavar="N", help="number of ranks (one a GPU; 2 without GPUs)")
+    add("--backend", choices=get_args(smoke_nodes.Backend))
+    add("--device", choices=get_args(smoke_nodes.Device))
+    sets = parser.add_mutually_exclusive_group()
+    sets.add_argument("--quick", action="store_true", help="the quick set of modes (this is the default)")
+    sets.add_argument("--full", action="store_true", help="all modes, also those that take minutes, and --figures")
+    add("--figures", action="store_true", help="measure how fast this machine is (by itself: no modes)")
+    add("--soak", type=float, metavar="MINUTES", help="sustained load: what heat does to rate and clock")
+    add("--trace", metavar="FILE", help="write a torch.profiler trace of three training steps (with --figures)")
+    add("--deadline", type=float, metavar="SECONDS", help="deadline of one mode (30 on the CPU, 120 on GPUs)")
+    add("--list", action="store_true", help="print the modes and end")
+    smoke_nodes.node_arguments(parser)
+
+
+def run(options: Options) -> int:
     """Run the tests (or take recorded ones), print. Exit status 1 when numbers were wrong or a rank was lost."""
     _known(options.modes)
     modes = modes_named(options.modes, options.full)
     if options.list:
-        output.show("".join(f"{one.name:<24} {'full' if one.full else 'quick':<6} {one.title}\n" for one in modes))
+        _print_modes(options, modes)
         return 0
     if options.nnodes is not None:
-        from rocdoctor.cli.commands import smoke_nodes
-
-        return smoke_nodes.run(options, modes)
+        if options.source is not None or options.world is not None:
+            raise UsageError("--nnodes goes neither with --from nor with --world (use --nproc-per-node)")
+        return smoke_nodes.run(options.nnodes, options, modes)
     host = open_host(options)
     runs = _recorded(host) if options.source is not None else _perform(host, options, len(modes))
     runs, low = _beside_peaks(host, runs)
@@ -41,7 +81,19 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_FINDINGS if any(one.state in ("fail", "crashed") for each in runs for one in each.modes) else 0
 
 
-def _known(names: list[str]) -> None:
+def _print_modes(options: Options, modes: Sequence[Mode]) -> None:
+    """The modes that the options name; tests that did not run are no JUnit."""
+    from rocdoctor.report.smoke import mode_list
+
+    if options.format == "json":
+        print_json(mode_list.as_json(modes))
+    elif options.format in ("text", "markdown"):
+        output.show(mode_list.text(modes) if options.format == "text" else mode_list.markdown(modes))
+    else:
+        raise UsageError(f"--list prints text, json or markdown, not {options.format}")
+
+
+def _known(names: Sequence[str]) -> None:
     known = [one.name for one in all_modes()]
     for name in names:
         if name not in known:
@@ -56,7 +108,7 @@ def _recorded(host: Host) -> tuple[SmokeRun, ...]:
     return runs
 
 
-def _perform(host: Host, options: argparse.Namespace, count: int) -> tuple[SmokeRun, ...]:
+def _perform(host: Host, options: Options, count: int) -> tuple[SmokeRun, ...]:
     if not sys.platform.startswith("linux"):
         raise UsageError("smoke tests run on Linux only")
     if options.world is not None and not 1 <= options.world <= MAX_WORLD:
@@ -71,7 +123,7 @@ def _perform(host: Host, options: argparse.Namespace, count: int) -> tuple[Smoke
     if options.trace is not None and os.path.lexists(options.trace):
         raise UsageError(f"{options.trace}: there is such a file; --trace writes a new one")
     request = Request(
-        options.full, tuple(options.modes), options.world, options.backend, options.device, options.deadline,
+        options.full, options.modes, options.world, options.backend, options.device, options.deadline,
         figures, options.soak or 0.0, no_modes,
     )  # fmt: skip
     aside = Aside(os.path.abspath(options.trace) if options.trace is not None else "")
@@ -123,8 +175,8 @@ def _beside_peaks(host: Host, runs: tuple[SmokeRun, ...]) -> tuple[tuple[SmokeRu
     return found, low
 
 
-def _print(options: argparse.Namespace, runs: tuple[SmokeRun, ...], low: tuple[LowFigure, ...]) -> None:
-    form = wants(options)
+def _print(options: Options, runs: tuple[SmokeRun, ...], low: tuple[LowFigure, ...]) -> None:
+    form = options.format
     if form == "json":
         findings = [{"severity": "warning", **asdict(one)} for one in low]
         print_json({**to_json(runs), **({"findings": findings} if findings else {})})

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
 import sys
-from dataclasses import replace
-from typing import Any
+from argparse import ArgumentParser
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+from rocdoctor.cli.arguments import seconds
 from rocdoctor.host import output
 from rocdoctor.host.live.interpreter import interpreter_of_root, keep_trusted_environment
 from rocdoctor.host.masking.own_names import own_masker
 from rocdoctor.parsers.own.smoke_results import to_json
 from rocdoctor.service.errors import UsageError
-from rocdoctor.service.session import Progress, print_json, wants, width
+from rocdoctor.service.options import EvidenceOptions
+from rocdoctor.service.session import Progress, print_json, width
 from rocdoctor.train.smoke.nodes.leader import Outcome, Wish
 from rocdoctor.train.smoke.nodes.node_place import Place, PlaceError, place
 from rocdoctor.train.smoke.nodes.run import smoke_over_nodes
@@ -25,17 +27,51 @@ from rocdoctor.train.smoke.worker.mode import Mode
 
 _WAIT_S, _WAIT_SLURM_S = 60.0, 20.0  # people start the nodes one after another, Slurm all at once
 
+Backend = Literal["auto", "nccl", "gloo"]
+Device = Literal["auto", "cpu"]
 
-def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOptions(EvidenceOptions):
+    """What the ranks of every node are told (``deadline`` of one mode in seconds), and how nodes meet.
+
+    ``rdzv`` is HOST:PORT, ``wait`` the seconds until all nodes have to be there.
+    """
+
+    modes: tuple[str, ...] = ()
+    backend: Backend = "auto"
+    device: Device = "auto"
+    deadline: float | None = None
+    node_rank: int | None = None
+    rdzv: str | None = None
+    key: str | None = None
+    key_file: str | None = None
+    nproc_per_node: int | None = None
+    wait: float | None = None
+
+
+def node_arguments(parser: ArgumentParser) -> None:
+    """How nodes meet."""
+    add = parser.add_argument_group("over several nodes: the same command on each of them, or one srun").add_argument
+    add("--nnodes", metavar="N|auto", help="number of nodes; auto: what Slurm says")
+    add("--node-rank", type=int, metavar="R", help="this node's number, 0 to N-1 (within srun: its own)")
+    add("--rdzv", metavar="HOST:PORT", help="an address of node 0 and a free port there (within srun: by itself)")
+    add("--key", metavar="KEY", help="what node 0 printed (ROCDOCTOR_SMOKE_KEY hides it from other users)")
+    add("--key-file", metavar="FILE", help="a file of mode 0600 that holds the key (within srun: not needed)")
+    add("--nproc-per-node", type=int, metavar="P", help="ranks a node (one a GPU; 1 without GPUs)")
+    add("--wait", type=seconds, metavar="S", help="how long to wait for the other nodes (60 s, within srun 20 s)")
+
+
+def run(nnodes: str, options: NodeOptions, modes: tuple[Mode, ...]) -> int:
     """Meet the other nodes, probe, run; node 0 prints the report, the others one line."""
-    if options.source is not None or options.world is not None:
-        raise UsageError("--nnodes goes neither with --from nor with --world (use --nproc-per-node)")
+    if options.format not in ("text", "json"):
+        raise UsageError(f"--nnodes prints text or json, not {options.format}")
     if not sys.platform.startswith("linux"):
         raise UsageError("smoke tests run on Linux only")
     if options.nproc_per_node is not None and not 1 <= options.nproc_per_node <= MAX_WORLD:
         raise UsageError(f"--nproc-per-node takes 1 to {MAX_WORLD} ranks, not {options.nproc_per_node}")
     try:
-        here = place(options.nnodes, options.node_rank, options.rdzv, os.environ)
+        here = place(nnodes, options.node_rank, options.rdzv, os.environ)
     except PlaceError as problem:
         raise UsageError(str(problem)) from None
     if here.local:
@@ -65,7 +101,7 @@ def run(options: argparse.Namespace, modes: tuple[Mode, ...]) -> int:
     return outcome.code
 
 
-def _with_key(options: argparse.Namespace, here: Place) -> Place:
+def _with_key(options: NodeOptions, here: Place) -> Place:
     """The place with its secret: given, made here and shown to the user of node 0, or left to a file of the step."""
     try:
         key = given(options.key, options.key_file, os.environ)
@@ -86,11 +122,10 @@ def _with_key(options: argparse.Namespace, here: Place) -> Place:
     return replace(here, key=key)
 
 
-def _command(options: argparse.Namespace, here: Place) -> str:
+def _command(options: NodeOptions, here: Place) -> str:
     words = ["rocdoctor", "smoke", "--nnodes", str(here.nodes), "--node-rank", "1", "--rdzv", here.endpoint]
-    for name in ("backend", "device", "python"):
-        value = getattr(options, name)
-        words += [f"--{name}", str(value)] if value not in (None, "auto") else []
+    for name, value in (("backend", options.backend), ("device", options.device), ("python", options.python)):
+        words += [f"--{name}", value] if value not in (None, "auto") else []
     return shlex.join(words)
 
 
@@ -110,7 +145,7 @@ def _say(words: str) -> None:
     output.note(words)
 
 
-def _print(options: argparse.Namespace, outcome: Outcome, here: Place) -> None:
+def _print(options: NodeOptions, outcome: Outcome, here: Place) -> None:
     if here.node and not outcome.findings:  # node 0 has printed everything
         _say(f"node {here.node}: {outcome.words or 'all is well'} (the report is on node 0)")
         return
@@ -122,7 +157,7 @@ def _print(options: argparse.Namespace, outcome: Outcome, here: Place) -> None:
 
     masker = own_masker()
     runs = outcome.runs
-    if wants(options) == "json":
+    if options.format == "json":
         results = to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}
         print_json(shown({**results, **nodes_text.as_json(outcome)}))
         return

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import _thread
-import argparse
 import contextlib
 import os
 import signal
 import sys
 import time
+from argparse import ArgumentParser
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.cli.terminal import Terminal
 from rocdoctor.host.supervised.command_child import children
 from rocdoctor.host.supervised.supervised_host import far_of, fresh
+from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import open_host
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from rocdoctor.host.supervised.supervised_host import FarHost
     from rocdoctor.tui.app import RocdoctorApp
 
+HELP: str = "the screens (also without a command on a terminal)"
+FORMATS: tuple[Format, ...] = ()
+Options = EvidenceOptions
 _STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 # So long the screens may take to end when asked.
 _SOON_S = 0.5
@@ -31,7 +36,12 @@ _SAID_S = 2.0
 _BROKEN = 3
 
 
-def run(options: argparse.Namespace) -> NoReturn:
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    evidence_arguments(parser, FORMATS)
+
+
+def run(options: EvidenceOptions) -> NoReturn:
     """Open the app on the host that the options name, and end the process with it: threads may still wait."""
     host = open_host(options, far=os.name == "posix")  # its process starts while Textual is imported
     far = far_of(host)

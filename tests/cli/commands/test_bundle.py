@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.cli.arguments import options_of
 from rocdoctor.cli.commands import bundle
 from rocdoctor.cli.main import run
 from rocdoctor.host.base import Answer
@@ -195,10 +196,8 @@ def test_tests_run_on_this_machine_only(option: str, other: list[str], capsys: p
 
 
 def test_smoke_and_figures_are_asked_in_one_question() -> None:
-    from rocdoctor.cli.main import parser
-
     asked = [
-        bundle._smoke(parser().parse_args(["bundle", *options]))
+        bundle._smoke(options_of("bundle", bundle, options))
         for options in ([], ["--with-smoke"], ["--with-figures"], ["--with-smoke", "--with-figures"])
     ]
     assert asked == ["", "smoke quick", "smoke none figures=yes", "smoke quick figures=yes"]

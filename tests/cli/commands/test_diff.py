@@ -124,7 +124,7 @@ def test_what_cannot_be_read_ends_with_2_and_is_named(
         (["one"], "two or more"),
         (["-", "-"], "standard input"),
         (["a", "b", "--from", "c"], "--from"),
-        (["a", "b", "--format", "junit"], "text, json or markdown"),
+        (["a", "b", "--format", "junit"], "choose from"),
     ],
 )
 def test_wrong_usage(arguments: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:

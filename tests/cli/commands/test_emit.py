@@ -52,6 +52,8 @@ def test_the_environment_alone_needs_no_model(capsys: pytest.CaptureFixture[str]
     assert "export NCCL_DEBUG=WARN" in capsys.readouterr().out
     assert run(["emit", "slurm", "--from", _FIXTURE]) == 2
     assert "needs --model" in capsys.readouterr().err
+    assert run(["emit", "env", "--gpus", "8xMI300Y"]) == 2
+    assert "nearest: MI300X" in capsys.readouterr().err
 
 
 def test_files_are_written_over_only_with_force(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

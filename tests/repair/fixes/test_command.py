@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,7 +31,7 @@ class Box:
         self.answers: list[str] = []
         self.asked: list[str] = []
         self.privileged = False
-        self.seen: list[argparse.Namespace] = []
+        self.seen: list[fix.Options] = []
 
     def machine(self) -> Machine:
         on = (self.scratch.root / "proc/sys/kernel/numa_balancing").read_text().strip() != "0"
@@ -45,9 +45,9 @@ class Box:
 @pytest.fixture
 def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
     made = Box(Scratch(tmp_path))
-    host = argparse.Namespace(kind="live", origin="here")
+    host = SimpleNamespace(kind="live", origin="here")
 
-    def open_host(options: argparse.Namespace) -> argparse.Namespace:
+    def open_host(options: fix.Options) -> SimpleNamespace:
         made.seen.append(options)
         return host
 
@@ -226,7 +226,7 @@ def test_nothing_to_fix(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
         (["--apply", "--yes", "--from", "x"], "neither with --from"),
         (["--apply", "--yes", "--add", "x"], "nor with --add"), (["--apply", "--yes", "--json"], "prints text"),
         (["--undo", "x", "--apply"], "goes alone"), (["--undo", "x", "numa-balancing-on"], "goes alone"),
-        (["--undo", "/nowhere/at/all"], "no folder of rocdoctor fix"), (["--format", "markdown"], "text or json"),
+        (["--undo", "/nowhere/at/all"], "no folder of rocdoctor fix"), (["--format", "markdown"], "choose from"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together(

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.cli.arguments import options_of
 from rocdoctor.cli.commands import setup
-from rocdoctor.cli.main import parser, run
+from rocdoctor.cli.main import run
 from rocdoctor.repair.setup.plan import GOALS, SetupPlan
 from rocdoctor.repair.setup.script import render
 from rocdoctor.report.setup import setup_text
@@ -35,7 +36,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> dict[str, SetupPlan]:
 
 def test_the_goals_of_the_command_are_those_of_the_planner() -> None:
     for goal in GOALS:
-        assert parser().parse_args(["setup", "--goal", goal]).goal == goal
+        assert options_of("setup", setup, ["--goal", goal]).goal == goal
     assert run(["setup", "--goal", "gaming"]) == 2
 
 
@@ -75,7 +76,7 @@ def test_the_formats(planned: dict[str, SetupPlan], capsys: pytest.CaptureFixtur
     assert run(["setup", "--from", _FIXTURE, "--format", "markdown"]) == 1
     assert capsys.readouterr().out.startswith("## Set-up")
     assert run(["setup", "--from", _FIXTURE, "--format", "junit"]) == 2
-    assert "text, json or markdown" in capsys.readouterr().err
+    assert "(choose from" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("planned")

@@ -173,14 +173,10 @@ def test_the_other_nodes_want_the_key() -> None:
 
 
 def test_the_command_that_node_0_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    import argparse
-
     from rocdoctor.cli.commands import smoke_nodes
     from rocdoctor.train.smoke.nodes.node_place import Place
 
-    options = argparse.Namespace(
-        key=None, key_file=None, backend="gloo", device="auto", python="/opt/my env/bin/python"
-    )
+    options = smoke_nodes.NodeOptions(backend="gloo", python="/opt/my env/bin/python")
     here = smoke_nodes._with_key(options, Place(0, 3, "10.0.0.1", 29500))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "rocdoctor: start this on the other nodes, with --node-rank 1 to 2:"

@@ -1,0 +1,114 @@
+"""How options are written on the command line: the parser, and the arguments that several commands have."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from rocdoctor.service.errors import UsageError
+
+if TYPE_CHECKING:
+    from rocdoctor.cli.commands import Command
+    from rocdoctor.service.options import Format, PrintOptions
+
+    OptionsT = TypeVar("OptionsT", bound=PrintOptions)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose mistakes are UsageErrors."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+def options_of(name: str, command: Command[OptionsT], arguments: Sequence[str]) -> OptionsT:
+    """The options of a command from its arguments; raises UsageError. What is not given has its default there."""
+    words = command.HELP[0].upper() + command.HELP[1:] + "."
+    parser = Parser(prog=f"rocdoctor {name}", description=words, argument_default=argparse.SUPPRESS)
+    command.arguments(parser)
+    given = vars(parser.parse_args(arguments))
+    values: dict[str, Any] = {key: tuple(one) if isinstance(one, list) else one for key, one in given.items()}
+    return command.Options(**values)
+
+
+class _Json(argparse.Action):
+    """``--json``: short for ``--format json``; where both are given, ``--format`` decides."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        choices = list(self.choices or ())
+        if "json" not in choices:
+            names = ", ".join(map(repr, choices))
+            raise argparse.ArgumentError(self, f"invalid choice: 'json' (choose from {names})")
+        if not hasattr(namespace, self.dest):
+            setattr(namespace, self.dest, "json")
+
+
+def format_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format]) -> None:
+    """How the command prints; a command of one form names no choice, and refuses others as any command does."""
+    one = len(formats) == 1
+    parser.add_argument(
+        "--json", action=_Json, dest="format", nargs=0, choices=formats,
+        help=argparse.SUPPRESS if one else "short for --format json",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format", choices=formats, help=argparse.SUPPRESS if one else f"how results are printed ({formats[0]})"
+    )
+
+
+def evidence_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format]) -> None:
+    """Which evidence is read, how it is asked for, and how results are printed; without formats there is no choice."""
+    add = parser.add_argument
+    add("--from", dest="source", metavar="FILE|DIR|-", help="evidence instead of this machine: bundle, folder, archive")
+    add("--add", action="append", metavar="FILE", help="one more piece of evidence (a kernel log)")
+    add("--python", metavar="PATH", help="the interpreter whose torch is examined")
+    add(
+        "--trust-interpreter",
+        action="store_true",
+        help="as root: run that interpreter with the rights of root although others can change it",
+    )
+    if formats:
+        format_arguments(parser, formats)
+    told = "deadline of one question in seconds (5, and half a second for each GPU beyond 4)"
+    add("--timeout", type=seconds, metavar="S", help=told)
+    add("--include-identity", action="store_true", help="do not mask host names, users and addresses")
+    add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    add("--quiet", action="store_true", help="findings alone")
+    add("--verbose", action="store_true", help="passed and unknown checks too")
+
+
+def job_arguments(parser: argparse.ArgumentParser) -> None:
+    """A running job, and GPUs that sleep: of commands that look at the live machine closely."""
+    told = "judge this running job: its environment, limits, devices and state"
+    parser.add_argument("--pid", type=_pid, metavar="PID", help=told)
+    told = "ask the vendor's tools also where a GPU sleeps (it is left asleep)"
+    parser.add_argument("--wake", action="store_true", help=told)
+
+
+def import_torch_argument(parser: argparse.ArgumentParser) -> None:
+    """Whether torch is imported where no GPU asks for it."""
+    parser.add_argument("--import-torch", action="store_true", help="import torch also where no GPU is seen")
+
+
+def seconds(text: str) -> float:
+    """A deadline from the command line."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.05 <= value <= 3600:  # also false for "nan"
+        raise argparse.ArgumentTypeError(f"'{text}' is no time between 0.05 and 3600 seconds")
+    return value
+
+
+def _pid(text: str) -> int:
+    """The number of a process from the command line."""
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:12]) < 2**31:
+        raise argparse.ArgumentTypeError(f"'{text}' is no process number")
+    return int(text)
