@@ -51,7 +51,8 @@ def run(options: Options) -> int:
     recorder = recorder_of(host, options.include_identity)
     if question:
         progress.say("running smoke tests")
-    made = bundle_of(recorder, collect(recorder, smoke=question), host.kind, options.include_identity)
+    machine = collect(recorder, smoke=question, wake=options.wake)
+    made = bundle_of(recorder, machine, host.kind, options.include_identity)
     progress.done()
     if options.show:
         output.show(made.content)

@@ -17,8 +17,8 @@ import pytest
 from rocdoctor.cli.arguments import options_of
 from rocdoctor.cli.commands import bundle
 from rocdoctor.cli.main import run
-from rocdoctor.host.base import Answer
-from rocdoctor.host.evidence.capture import CaptureError, parse, write
+from rocdoctor.host.base import Answer, Kind
+from rocdoctor.host.evidence.capture import CaptureError, CaptureHost, parse, write
 from rocdoctor.host.live.new_file import write_new
 from rocdoctor.report.machine.bundle_text import masked_counts, masked_text
 from rocdoctor.service import bundles
@@ -201,6 +201,26 @@ def test_smoke_and_figures_are_asked_in_one_question() -> None:
         for options in ([], ["--with-smoke"], ["--with-figures"], ["--with-smoke", "--with-figures"])
     ]
     assert asked == ["", "smoke quick", "smoke none figures=yes", "smoke quick figures=yes"]
+
+
+class _Asleep(CaptureHost):
+    """The laptop of a fixture as if it were this machine, its GPU suspended."""
+
+    kind: Kind = "live"
+
+    def ask(self, question: str) -> Answer:
+        return Answer(question, "ok", b"suspended") if question.endswith("/runtime_status") else super().ask(question)
+
+
+@pytest.mark.parametrize("wake", [False, True])
+def test_the_tools_of_a_sleeping_gpu_are_recorded_on_demand(
+    wake: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = _Asleep(parse(Path(_fixture("rx7600s-laptop")).read_bytes()), "here")
+    monkeypatch.setattr(bundle, "open_host", lambda options: host)
+    path = tmp_path / "b.txt"
+    assert run(["bundle", "-o", str(path), *(["--wake"] if wake else [])]) == 0
+    assert ("run rocminfo" in parse(path.read_bytes()).answers) is wake
 
 
 def test_what_was_masked_is_counted_by_class() -> None:
