@@ -28,6 +28,7 @@ HARMLESS = {
         "rocdoctor/lint/advice/file_parts.py",
         r"#SBATCH\s+",
     ): "matched at the beginning of a line, and all after the name may be empty",
+    ("rocdoctor/lint/config/toml_text.py", '"""'): "the text was read as TOML before: every string in it ends",
     ("rocdoctor/lint/python/source.py", r"([\w, \t.]{1,100}=)"): "one line of a cell: `.*` reaches its end",
     ("rocdoctor/lint/advice/machine_hints.py", "(?:.*/)?(?:rocm-smi"): (
         "matched, never in full: the last `.*` may stop anywhere"

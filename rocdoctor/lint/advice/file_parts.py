@@ -18,7 +18,8 @@ from rocdoctor.lint.advice.package_requests import (
     requirement_file,
 )
 from rocdoctor.lint.config import containers
-from rocdoctor.lint.config.trees import Tree, toml_tree, walk, yaml_trees
+from rocdoctor.lint.config.toml_text import toml_tree
+from rocdoctor.lint.config.trees import Tree, walk, yaml_trees
 from rocdoctor.lint.env_files import instructions, kind_of, read_sheet
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.lexer import OPEN, Command, Token, tokens_of

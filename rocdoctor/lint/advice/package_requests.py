@@ -156,7 +156,7 @@ def project_installs(tree: Tree) -> list[Install]:
     tool = tree.get("tool")
     elsewhere = {re.sub(r"[-_.]+", "-", name).lower() for name in tool.get("uv", "sources").mapping}
     # Names that the project takes from a place of its own are no requests to the usual index.
-    own = any(tool.get(*keys).mapping for keys in (("uv", "index"), ("poetry", "source"), ("pdm", "source")))
+    own = any(tool.get(*keys).items for keys in (("uv", "index"), ("poetry", "source"), ("pdm", "source")))
     indexes = (("of the project", True),) if own else ()
     return [
         replace(one, requirements=tuple(row for row in one.requirements if row.name not in elsewhere), indexes=indexes)

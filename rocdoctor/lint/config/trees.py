@@ -1,21 +1,16 @@
-"""YAML, JSON and TOML texts as trees whose values know their lines: what is matched on keys, not on text."""
+"""Trees whose values know their lines, for what is matched on keys and not on text; those of YAML and JSON texts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import yaml
 
 from rocdoctor.lint.config.manifests import documents
-from rocdoctor.model.lazy_re import regex
 
 MAX_TEXT = 1_000_000
 _MAX_NODES, _MAX_DEPTH = 100_000, 60
-_TABLE = regex(r"\[\[?\s{0,60}([^\[\]]{1,300}?)\s{0,60}\]\]?\Z")
-_KEY = regex(r"""["']?([A-Za-z0-9_.\-]{1,200})["']?\s*=\s*(?!\s)(.*)\Z""", re.S)
-_MARK = regex(r"[\"'#\]]")
 
 
 @dataclass(slots=True)
@@ -88,79 +83,3 @@ def _from_node(node: yaml.Node, known: dict[int, Tree], depth: int) -> Tree:
             if isinstance(key, yaml.ScalarNode) and key.value != "<<":
                 tree.mapping[str(key.value)] = _from_node(value, known, depth + 1)
     return tree
-
-
-def toml_tree(text: str) -> Tree:
-    """Tables, texts, numbers and lists of texts of a TOML text, as far as requirements and settings need them."""
-    root = Tree(1)
-    table = root
-    lines = text[:MAX_TEXT].split("\n")
-    at = 0
-    while at < len(lines):
-        line = lines[at].strip()
-        at += 1
-        header = _TABLE.match(_without_comment(line))
-        if header is not None:
-            table = _below(root, header[1], at)
-            continue
-        match = _KEY.match(line)
-        if match is None:
-            continue
-        start, value = at, match[2].strip()
-        quotes = next((mark for mark in ('"""', "'''") if value.startswith(mark)), None)
-        if quotes is not None:
-            while value.count(quotes) < 2 and at < len(lines):
-                value, at = quotes + (quotes if quotes in lines[at] else ""), at + 1
-            continue
-        tree = Tree(start)
-        if value.startswith("["):
-            at = _list(tree, value[1:], lines, at)
-        elif value.startswith("{"):
-            for name, told in re.findall(
-                r"""([A-Za-z0-9_.\-]{1,100})\s{0,20}=\s{0,20}["']([^"'\n]{0,300})["']""", value
-            ):
-                tree.mapping[name] = Tree(start, text=told)
-        else:
-            tree.text = _without_comment(value).strip().strip("\"'")
-        parent, _, name = match[1].rpartition(".")
-        (_below(table, parent, start) if parent else table).mapping[name] = tree
-    return root
-
-
-def _list(tree: Tree, text: str, lines: list[str], at: int) -> int:
-    """Add the texts of a list that begins in a text and may go on in the lines; the place behind it."""
-    while True:
-        place = 0
-        while (match := _MARK.search(text, place)) is not None:
-            mark = match[0]
-            if mark == "]":
-                return at
-            if mark == "#":
-                break
-            stop = text.find(mark, match.end())
-            stop = len(text) if stop < 0 else stop
-            tree.items.append(Tree(at, text=text[match.end() : stop]))
-            place = stop + 1
-        if at >= len(lines):
-            return at
-        text = lines[at].strip()
-        at += 1
-
-
-def _below(tree: Tree, dotted: str, line: int) -> Tree:
-    for part in dotted.split(".")[:20]:
-        tree = tree.mapping.setdefault(part.strip().strip("\"'"), Tree(line))
-    return tree
-
-
-def _without_comment(text: str) -> str:
-    """A line without its comment; a mark inside quotes is none."""
-    quote = ""
-    for at, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char == "#":
-            return text[:at].rstrip()
-    return text
