@@ -156,7 +156,7 @@ def _arguments(path: Path, fixtures: Sequence[Path], source: random.Random) -> t
             (
                 ["check", "--verbose", "--from", str(path), *plain],
                 ["check", "--from", str(path), *plain],
-                ["facts", "--from", str(path), *([] if form == "junit" else plain)],
+                ["facts", "--from", str(path), *(plain if form == "json" else [])],
                 ["bundle", "--show", "--from", str(path)],
                 ["recommend", "--from", str(path), "--model", "llama-3.1-8b", *([] if form == "junit" else plain)],
                 ["diff", str(path), str(source.choice(fixtures)), *([] if form == "junit" else plain)],
