@@ -73,6 +73,8 @@ def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
     def judge(place: str) -> None:
         found.update(dict.fromkeys(weaknesses(place, missing_ok=True)))
 
+    for one in (path, os.path.realpath(path)):  # a pyvenv.cfg beside it is obeyed
+        judge(os.path.dirname(one))
     for prefix in _prefixes(path):
         searched = _below(prefix, _SEARCHED)
         for place in (prefix, *_below(prefix, _SETTINGS), *searched):

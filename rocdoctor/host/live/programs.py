@@ -65,7 +65,7 @@ def refusal(name: str) -> str:
         return ""
     places = [name] if os.path.isabs(name) else [os.path.join(folder, name) for folder in _offered()]
     for path in places:
-        if _runs(path) and (why := weak(path)):
+        if _runs(path) and (why := weak(path) or ("" if path == name else weak(os.path.dirname(path)))):
             return f"root does not run {path}: {why}"
     return ""
 
@@ -122,6 +122,8 @@ _CODE = regex(
     r"|(?:ENV|IFS|PS4|SHELLOPTS|BASHOPTS|CDPATH|GLOBIGNORE|LOCPATH|NLSPATH|HOSTALIASES|TZDIR)\Z"
     r"|PYTHON(?:STARTUP|INSPECT|BREAKPOINT|WARNINGS|HOME|EXECUTABLE|PLATLIBDIR)\Z"
 )
+# Where programs make new files only; in the other places they look for names.
+_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 _IN_VALUE = regex(r"(?<![^:,;=|<>()'\"\s])/[^:,;=|<>()'\"\s]*")
 
 
@@ -159,7 +161,7 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
             kept = [part for part in value.split(os.pathsep) if os.path.isabs(part) and not _weak_place(part)]
             if kept or name == "PATH":
                 found[name] = os.pathsep.join(kept)
-        elif not any(_weak_place(path) for path in _IN_VALUE.findall(value)):
+        elif not any(_weak_place(path, name in _TEMPORARY) for path in _IN_VALUE.findall(value)):
             found[name] = value
     found.setdefault("PATH", os.pathsep.join(_directories()))
     found.setdefault("HOME", root_home())
@@ -200,9 +202,9 @@ def _trusted_places() -> dict[str, str]:
     return found
 
 
-def _weak_place(path: str) -> bool:
+def _weak_place(path: str, sticky_ok: bool = False) -> bool:
     """Whether somebody else can change what lies there, or make it."""
     try:
-        return bool(weaknesses(path, missing_ok=True))
+        return bool(weaknesses(path, missing_ok=True, sticky_ok=sticky_ok))
     except (OSError, ValueError):
         return True

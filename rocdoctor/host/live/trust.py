@@ -105,13 +105,19 @@ def _root_of_one(uid_map: str) -> bool:
 
 
 def weaknesses(
-    path: str, owners: Collection[int] = _ROOT, disk: Disk = _DISK, missing_ok: bool = False
+    path: str,
+    owners: Collection[int] = _ROOT,
+    disk: Disk = _DISK,
+    missing_ok: bool = False,
+    sticky_ok: bool = False,
 ) -> list[Weakness]:
     """Where anybody but ``owners`` can change what an absolute path leads to: [] where nobody can.
 
     Judged are all folders from ``/`` on, those of links on the way too, and the file. In a sticky folder such as /tmp
-    everybody may write, and what belongs to an owner there is as good as anywhere. Raises OSError where there is no
-    such file, unless ``missing_ok``: then the question is whether somebody else could make it.
+    everybody may write, and what belongs to an owner there is as good as anywhere. The sticky folder itself is not,
+    since everybody can put a file there under a name that is looked up in it, unless ``sticky_ok``: then only new files
+    of our own are made there. Raises OSError where there is no such file, unless ``missing_ok``: then the question is
+    whether somebody else could make it.
     """
     found: dict[str, Weakness] = {}
     todo = list(reversed(path.split("/")))
@@ -149,6 +155,10 @@ def weaknesses(
             continue
         here, status = step, one
         _judge(found, here, status, owners, disk)
+    else:
+        if not sticky_ok and stat.S_ISDIR(status.st_mode) and _shared(here, status, disk):
+            who = _writers(here, status, disk)
+            found.setdefault(f"{here}/", Weakness(here, None, f"is a folder where {who} may put files"))
     return list(found.values())
 
 
@@ -285,7 +295,7 @@ def _temporary() -> str:
     usual = tempfile.gettempdir()
     for folder in (usual, "/tmp", "/var/tmp", "/run"):
         try:
-            if not weaknesses(os.path.abspath(folder)):
+            if not weaknesses(os.path.abspath(folder), sticky_ok=True):
                 return folder
         except OSError:
             continue

@@ -97,8 +97,9 @@ def test_an_interpreter_of_another_user_is_not_run_with_the_rights_of_root(
 
 @pytest.mark.parametrize(
     "place",
-    ["above", "link", "site", "pth", "pth-relative", "pth-inside", "home", "package", "link-in", "deep", "pyc"],
-)
+    ["above", "link", "site", "pth", "pth-relative", "pth-inside", "home", "package", "link-in", "deep", "pyc",
+     "sticky", "sticky-bin", "sticky-inside", "sticky-pth"],
+)  # fmt: skip
 def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> None:
     from rocdoctor.host.live.interpreter import weak_interpreter
 
@@ -134,6 +135,17 @@ def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> N
     elif place == "link-in":
         (theirs / "torch").mkdir()
         (site / "torch").symlink_to(theirs / "torch")
+    elif place == "sticky":
+        site.chmod(0o1777)
+    elif place == "sticky-bin":
+        (prefix / "bin").chmod(0o1777)  # where a pyvenv.cfg is looked for
+    elif place == "sticky-inside":
+        (site / "torch").mkdir()
+        (site / "torch").chmod(0o1777)
+    elif place == "sticky-pth":
+        (shared / "open").mkdir()
+        (shared / "open").chmod(0o1777)
+        (site / "more.pth").write_text(f"{shared}/open\n")
     elif place == "deep":
         (site / "torch" / "lib").mkdir(parents=True)
         (site / "torch" / "lib" / "libtorch.so").write_text("")
@@ -299,7 +311,35 @@ def test_a_program_of_root_does_not_find_programs_of_others(shared: Path) -> Non
     assert not any(str(theirs) in value for value in told.values())
 
 
-@pytest.mark.parametrize("kind", ["above", "link", "file", "absolute"])
+def test_a_sticky_folder_is_in_no_list_that_root_looks_names_up_in(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocdoctor.host.live import programs
+
+    sticky, ours = shared / "sticky", shared / "ours"
+    for one in (sticky, ours, sticky / "inside"):
+        one.mkdir()
+    sticky.chmod(0o1777)
+    (sticky / "file").write_text("")
+    both = f"{sticky}:{ours}:{sticky}/inside:"
+    given = {"PATH": both, "PYTHONPATH": both, "LD_LIBRARY_PATH": both, "TRITON_CACHE_DIR": str(sticky),
+             "TORCH_HOME": f"{sticky}/none", "ROCM_PATH": str(sticky), "SLURM_CONF": f"{sticky}/file",
+             "TMPDIR": str(sticky)}  # fmt: skip
+    kept = f"{ours}:{sticky}/inside"
+    assert programs.interpreter_environment(given) == {
+        "PATH": kept, "PYTHONPATH": kept, "LD_LIBRARY_PATH": kept, "SLURM_CONF": f"{sticky}/file",
+        "TMPDIR": str(sticky), "HOME": programs.root_home(),
+    }  # fmt: skip
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    usual = programs.child_environment.__wrapped__()
+    assert (usual["LD_LIBRARY_PATH"], usual["SLURM_CONF"]) == (kept, f"{sticky}/file")
+    assert "ROCM_PATH" not in usual
+    assert str(sticky) not in programs._directories.__wrapped__()
+    assert str(ours) in programs._directories.__wrapped__()
+
+
+@pytest.mark.parametrize("kind", ["above", "link", "file", "absolute", "sticky"])
 def test_a_program_that_others_can_change_is_not_run_and_said(shared: Path, kind: str) -> None:
     folder = shared / "a" / "bin"
     folder.mkdir(parents=True)
@@ -311,6 +351,8 @@ def test_a_program_that_others_can_change_is_not_run_and_said(shared: Path, kind
         (shared / "u" / "bin").symlink_to(folder)
         os.chown(shared / "u", NOBODY, NOBODY)
         folder = shared / "u" / "bin"
+    elif kind == "sticky":  # whose name it is today says nothing of tomorrow
+        folder.chmod(0o1777)
     else:
         (folder / "rocm-smi").chmod(0o777)
     name = str(folder / "rocm-smi") if kind == "absolute" else "rocm-smi"
@@ -346,19 +388,21 @@ def test_folders_of_root_are_not_made_where_another_user_can_exchange_them(
         made.rmdir()
 
 
-@pytest.mark.parametrize("kind", ["above", "group"])
+@pytest.mark.parametrize("kind", ["above", "group", "sticky", "sticky of a group"])
 def test_a_folder_of_checks_below_one_of_somebody_else_is_refused_to_root(shared: Path, kind: str) -> None:
     folder = shared / "a" / "checks"
     folder.mkdir(parents=True)
     (folder / "own_one.py").write_text(f"open({str(shared / 'ran')!r}, 'w')\n")
     if kind == "above":
         os.chown(shared / "a", NOBODY, NOBODY)
+    elif kind == "sticky":
+        folder.chmod(0o1777)
     else:
         os.chown(folder, 0, NOBODY)
-        folder.chmod(0o775)
+        folder.chmod(0o775 if kind == "group" else 0o1775)
     done = _doctor("check", "own-one", "--from", FIXTURE, "--checks", str(folder))
     assert done.returncode == 2
-    assert "root runs no code of others" in done.stderr
+    assert ("can be changed by everybody" if kind == "sticky" else "root runs no code of others") in done.stderr
     assert not (shared / "ran").exists()
 
 

@@ -193,7 +193,9 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies below /good is root's alone."""
     monkeypatch.setattr(programs, "privileged", lambda: True)
     monkeypatch.setattr(
-        programs, "_weak_place", lambda path: not f"{path}/".startswith(("/good/", "/usr/", "/root/", "//x.example/"))
+        programs,
+        "_weak_place",
+        lambda path, *_: not f"{path}/".startswith(("/good/", "/usr/", "/root/", "//x.example/")),
     )
     monkeypatch.setattr(programs, "_directories", lambda: ("/usr/bin",))
     monkeypatch.setattr(programs, "root_home", lambda: "/root")

@@ -130,6 +130,24 @@ def test_an_open_folder_above_counts_unless_it_is_sticky() -> None:
     assert _who("/opt/tool", _disk(**{**inside, "__opt": Entry(D | 0o1777, USER)})) == [("/opt", USER)]
 
 
+@pytest.mark.parametrize("path", ["/tmp", "/tmp/.", "/tmp/mine/..", "/opt/link"])
+def test_a_sticky_folder_is_no_place_where_names_are_looked_up(path: str) -> None:
+    disk = _disk(__opt__link=Entry(L | 0o777, target="../tmp"))
+    assert _who(path, disk) == [("/tmp", None)]
+    assert [str(one) for one in weaknesses(path, disk=disk)] == ["/tmp is a folder where everybody may put files"]
+    assert weaknesses(path, disk=disk, sticky_ok=True) == []  # for new files of our own
+
+
+def test_a_sticky_folder_of_a_group_counts_and_one_of_root_alone_does_not() -> None:
+    assert _who("/opt", _disk(__opt=Entry(D | 0o1775, 0, 27))) == [("/opt", None)]
+    assert _who("/opt", _disk(__opt=Entry(D | 0o1775))) == []
+    assert _who("/opt", _disk(__opt=Entry(D | 0o1777, USER))) == [("/opt", USER), ("/opt", None)]
+
+
+def test_a_folder_of_root_in_a_sticky_one_is_as_good_as_anywhere() -> None:
+    assert _who("/tmp/mine", _disk()) == []
+
+
 def test_the_user_is_trusted_by_the_user() -> None:
     assert _who("/home/u/root/tool", _disk(), (0, USER)) == []
     assert _who("/home/u/root/tool", _disk(), (0, OTHER)) == [("/home/u", USER)]
