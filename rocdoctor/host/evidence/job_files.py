@@ -18,7 +18,8 @@ _MAX_BYTES = 64 * 1024 * 1024
 _TREES = ("proc", "sys", "etc", "files", "commands", "run")  # folders of a capture or of a machine's files
 
 # An unpickler whose find_class is no function can build plain values only. It is typed where files of a stranger lie:
-# -I keeps Python from importing a json.py of that folder, and a pipe needs no file there, which could be a link.
+# -I keeps Python from importing a json.py of that folder, and a pipe needs no file there, which could be a link. An
+# empty part of PYTHONPATH means the current folder; rocdoctor cannot be given -I, so it starts in one of root's.
 _PROGRAM = (
     "import json,pickle,sys; U=type('U',(pickle.Unpickler,),{'find_class':None}); "
     "[print(json.dumps({'file':f,**U(open(f,'rb')).load()})) for f in sys.argv[1:]]"
@@ -39,7 +40,7 @@ def pickle_advice(data: bytes, name: str) -> str:
     files = f"{shlex.quote(stem)}*" if stem and stem != path else shlex.quote(path)
     return (
         "a flight recorder dump as a pickle, which is never loaded because that would run what it says; make it JSON, "
-        f'and read it, of all ranks at once: python3 -I -c "{_PROGRAM}" {files} | rocdoctor read -'
+        f'and read it, of all ranks at once: python3 -I -c "{_PROGRAM}" {files} | (cd / && rocdoctor read -)'
     )
 
 

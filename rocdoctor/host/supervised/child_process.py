@@ -16,7 +16,8 @@ from pathlib import Path
 
 from rocdoctor.host.supervised.frames import Frames
 
-# The interpreter finds there what it finds here, and nothing in the current folder; without ``site`` it starts faster.
+# The interpreter finds there what it finds here, and nothing in the current folder, which an empty part of PYTHONPATH
+# means (-I); without ``site`` it starts faster.
 _PROGRAM = "import sys; sys.path[:] = sys.argv.pop(1).split('\\n'); from rocdoctor.service.verbs import main; main()"
 
 
@@ -41,7 +42,8 @@ class Link:
     def __init__(self, settings: Settings) -> None:
         ours = str(Path(__file__).parents[3])
         path = [*(one for one in sys.path if one), ours]
-        argv = [sys.executable, "-S", "-c", _PROGRAM, "\n".join(path), json.dumps(asdict(settings))]
+        options = ["-I", "-S", *(["-B"] if sys.dont_write_bytecode else [])]
+        argv = [sys.executable, *options, "-c", _PROGRAM, "\n".join(path), json.dumps(asdict(settings))]
         try:
             self.process = subprocess.Popen(
                 argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,

@@ -77,7 +77,7 @@ def test_a_pickle_is_answered_with_a_command_that_works(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="never loaded") as raised:
         open_evidence(str(tmp_path / "nccl_trace_rank_0"))
     words = str(raised.value)
-    words = words[words.index("python3 -I -c") : words.index(" | rocdoctor read -")]
+    words = words[words.index("python3 -I -c") : words.index(" | (cd /")]
     program, glob = shlex.split(words)[3:]
     assert glob == "nccl_trace_rank_*"
     command = [sys.executable, "-I", "-c", program, *sorted(str(path) for path in tmp_path.glob(glob))]
@@ -105,21 +105,24 @@ def test_the_command_runs_nothing_of_a_hostile_pickle(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps({"entries": _Runs()}, protocol=2))
     with pytest.raises(InputError) as raised:
         open_evidence(str(path))
-    program = shlex.split(str(raised.value).split("at once: ")[1].split(" | rocdoctor")[0])[3]
+    program = shlex.split(str(raised.value).split("at once: ")[1].split(" | (cd /")[0])[3]
     done = subprocess.run([sys.executable, "-I", "-c", program, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "this was run" not in done.stdout
 
 
 @needs_bash
-def test_the_command_runs_and_overwrites_nothing_in_the_folder_where_it_is_typed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("searched", [{}, {"PYTHONPATH": ":"}, {"PYTHONPATH": "."}], ids=["", "empty", "relative"])
+def test_the_command_runs_and_overwrites_nothing_in_the_folder_where_it_is_typed(
+    tmp_path: Path, searched: dict[str, str]
+) -> None:
     """It is typed where the dumps lie, and whoever sent them named all the other files there."""
     folder, programs, mark = tmp_path / "dumps", tmp_path / "bin", tmp_path / "was run"
     folder.mkdir()
     programs.mkdir()
     (programs / "python3").symlink_to(sys.executable)
-    ours = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from rocdoctor.__main__ import main; main()"
-    command = f'exec {shlex.quote(sys.executable)} -I -c {shlex.quote(ours)} "$@"'
-    (programs / "rocdoctor").write_text(f"#!/bin/sh\n{command}\n")
+    # As pip installs it: Python looks in PYTHONPATH after the folder of the program.
+    ours = f"import sys; sys.path.append({str(ROOT)!r}); from rocdoctor.__main__ import main; main()"
+    (programs / "rocdoctor").write_text(f"#!{sys.executable}\n{ours}\n")
     (programs / "rocdoctor").chmod(0o755)
     for rank, of in enumerate((ONE, OTHER)):
         (folder / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(of, protocol=2))
@@ -138,7 +141,7 @@ def test_the_command_runs_and_overwrites_nothing_in_the_folder_where_it_is_typed
     path = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     done = subprocess.run(
         [BASH or "bash", "-c", str(raised.value).split("at once: ")[1]], cwd=folder, capture_output=True, text=True,
-        env={"PATH": path, "HOME": str(tmp_path)}, check=False,
+        env={"PATH": path, "HOME": str(tmp_path), **searched}, check=False,
     )  # fmt: skip
     assert "rank" in done.stdout, done.stderr
     assert not mark.exists()

@@ -55,6 +55,24 @@ def test_answers_are_those_of_this_machine(far: FarHost, made: Place, tmp_path: 
     assert far.waiting() == ()
 
 
+@pytest.mark.parametrize("searched", [":", "."], ids=["empty", "relative"])
+def test_nothing_of_the_current_folder_is_imported(
+    mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searched: str
+) -> None:
+    folder, ran = tmp_path / "here", tmp_path / "ran"
+    folder.mkdir()
+    for name in ("encodings", "json", "select", "signal", "rocdoctor"):
+        (folder / f"{name}.py").write_text(f"open({str(ran)!r}, 'a').write({name!r})\n")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", searched)
+    host = FarHost(timeout_s=GIVE_UP_S)
+    try:
+        assert host.ask(f"list {folder}/json*").lines() == [f"{folder}/json.py"]
+        assert not ran.exists()
+    finally:
+        host.close()
+
+
 def test_the_environment_is_that_of_the_screens(far: FarHost) -> None:
     def names(pairs: Iterable[str]) -> list[str]:
         return sorted(one for one in pairs if not one.startswith("PYTEST_"))  # told anew for each step of a test
