@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,11 @@ def made_for_root(diagnosis: Diagnosis) -> bool:
     return value_or(diagnosis.machine.user.uid, None) == 0
 
 
+def _from_anywhere(python: str | None) -> str | None:
+    """An interpreter by a path that does not depend on the current folder, which the script leaves."""
+    return os.path.abspath(python) if python and os.sep in python and not python.startswith("~") else python
+
+
 def _write(path: Path, options: Options, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
     """The script, with mode 0700; said on standard error, since the plan goes to standard output."""
     from rocdoctor.repair.setup.evidence_script import for_reader
@@ -103,6 +109,6 @@ def _write(path: Path, options: Options, host: Host, diagnosis: Diagnosis, plan:
     subject = _SUBJECTS.get(host.kind, "evidence")
     foreign = ""
     if options.source is not None:
-        plan, foreign = for_reader(plan, options.python)
+        plan, foreign = for_reader(plan, _from_anywhere(options.python))
     write_new(path, render(plan, subject, made_for_root(diagnosis), foreign), executable=True, force=options.force)
     output.note(f"wrote {path}; read it, then run it with bash")

@@ -35,7 +35,7 @@ def render(plan: SetupPlan, subject: str, root: bool, foreign: str = "") -> str:
     """
     body = [line for step in plan.steps for line in _step(plan, step)]
     used = "\n".join(body)
-    lines = [*_head(plan, subject, root, "as_root" in used, '"$risky"' in used), *_interpreter(foreign)]
+    lines = [*_head(plan, subject, root, "as_root" in used, '"$risky"' in used), *_interpreter(foreign), *_LEAVE]
     functions = [text for name, text in FUNCTIONS.items() if f"{name} " in used]
     lines += ["", *functions] if functions else []
     lines += body if '"$first"' in used else [': "$first"']
@@ -89,6 +89,9 @@ def _head(plan: SetupPlan, subject: str, root: bool, privileged: bool, risky: bo
         yield from (['as_root() { "$@"; }'] if root else _SUDO)
 
 
+# A script is often read and run in /tmp.
+_LEAVE = ("cd /  # Python looks for the module of -m in the current folder first, which may be anybody's",)
+
 _FRAME = (
     "say() { printf '%s\\n' \"$*\"; }",
     'fail() { say "$*" >&2; exit 1; }',
@@ -125,6 +128,7 @@ def _interpreter(foreign: str) -> Iterator[str]:
     yield from comment(f"The evidence names the interpreter {foreign}, which may be anybody's: it is not started.")
     say = f"Name your interpreter, where the evidence has {plain(foreign)}: PYTHON=PATH bash FILE"
     yield f'if [ -z "${{PYTHON:-}}" ]; then echo {quoted(say)} >&2; exit 2; fi'
+    yield 'case "$PYTHON" in /*) ;; */*) PYTHON=$PWD/$PYTHON ;; esac'
 
 
 def _step(plan: SetupPlan, step: Step) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,32 @@ def test_it_asks_for_the_readers_own_interpreter(world: World) -> None:
     mine.chmod(0o755)
     assert world.run(script, PYTHON=str(mine)).returncode == 0
     assert world.calls() == ["my python -m pip install torch"]
+
+
+@needs_bash
+def test_what_lies_in_the_folder_where_it_is_run_is_not_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script is often run in /tmp, and Python would take the pip of anybody from there."""
+    theirs = world.folder / "theirs"
+    theirs.mkdir()
+    (theirs / "pip.py").write_text(f"open({str(world.folder / 'ran')!r}, 'w')\n")
+    (theirs / "python").symlink_to(sys.executable)
+    (world.folder / "mine").symlink_to(sys.executable)
+    plan, foreign = for_reader(_plan((_EVIL, "-m", "pip", "--version")), None)
+    monkeypatch.chdir(theirs)
+    done = world.run(render(plan, "a bundle", root=False, foreign=foreign), PYTHON="../mine")
+    assert done.returncode == 0, done.stderr
+    assert "site-packages" in done.stdout  # where the real one says that it lies
+    assert not (world.folder / "ran").exists()
+
+
+def test_an_interpreter_named_by_a_relative_path_is_found_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "set-up.sh"
+    arguments = ["--python", "venv/bin/python", "--script", str(script), "--quiet"]
+    assert run(["setup", "--from", str(_stranger(tmp_path)), *arguments]) == 1
+    assert f"{tmp_path}/venv/bin/python -m pip" in script.read_text()
 
 
 def test_the_environment_that_the_plan_makes_is_ours() -> None:
