@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 import shlex
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rocdoctor.repair.fixes.journal import Copy, Entry, Journal
 from rocdoctor.repair.fixes.steps import Edit, Run, Step, Write, check_command, kernel_path
 from rocdoctor.repair.fixes.target_machine import Place
-from rocdoctor.repair.fixes.user_files import Refused, Seen, digest_of, look, read_kernel, replace, write_kernel
+from rocdoctor.repair.fixes.user_files import (
+    Refused,
+    Seen,
+    digest_of,
+    former_mode,
+    look,
+    read_kernel,
+    replace,
+    write_kernel,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,7 @@ def _undo_edit(entry: Entry, place: Place, journal: Journal) -> str:
             return f"{shown} is as it was before"
         if seen.digest != entry.new:
             raise Refused("it has been changed since; the file as it was before is " + str(journal.folder / copy.copy))
-        replace(seen, journal.copied(copy), copy.mtime_ns, copy.mode)
+        replace(seen, journal.copied(copy), copy.mtime_ns, former_mode(copy.mode, seen.mode))
     except Refused as refused:
         raise Refused(f"{shown}: {refused}") from None
     return f"{shown} is as it was before"
@@ -185,8 +195,9 @@ def _same_time(copy: Copy, place: Place) -> None:
     """A file with its old bytes gets its old time and mode."""
     real = place.real(copy.path)
     try:
-        if not os.path.islink(real):
+        present = os.lstat(real).st_mode
+        if stat.S_ISREG(present):
             os.utime(real, ns=(copy.mtime_ns, copy.mtime_ns))
-            os.chmod(real, copy.mode)
+            os.chmod(real, former_mode(copy.mode, stat.S_IMODE(present)))
     except OSError:
         return

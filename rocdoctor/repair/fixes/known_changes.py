@@ -15,7 +15,9 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.repair.fixes.target_machine import USER_NAME, startup_patterns
 
 _ACCOUNTS = frozenset(("/etc/group", "/etc/gshadow"))
-_SIZE = regex(r"remount,size=[0-9]{1,20}[KMG]?\Z")
+# In bytes or with a unit, at most some petabytes: for tmpfs 0 is no limit at all (Documentation/filesystems/tmpfs.rst),
+# and a number that does not fit into 64 bits may become it.
+_SIZE = regex(r"remount,size=(?:[1-9][0-9]{0,15}|[1-9][0-9]{0,5}[KMG])\Z")
 _KERNEL = regex(
     r"/proc/sys/kernel/numa_balancing\Z|/sys/kernel/mm/transparent_hugepage/enabled\Z"
     r"|/sys/(?:bus/pci/)?devices/[^\0]+/(?:scaling_governor|power_dpm_force_performance_level)\Z"

@@ -18,8 +18,6 @@ from rocdoctor.repair.fixes.target_machine import Place
 from rocdoctor.repair.fixes.user_files import MOST_BYTES, Refused, Seen, look, read_kernel
 from rocdoctor.repair.setup.command_lines import quoted
 
-_KERNEL = ("/sys/", "/proc/sys/")
-
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -184,12 +182,12 @@ def _written(change: KernelValue, place: Place) -> list[Step]:
 
 
 def kernel_path(path: str, place: Place) -> str:
-    """The file of the kernel behind a path; raises Refused for one that leads elsewhere."""
+    """The file of the kernel behind a path; raises Refused for one that leads to none whose words a fix changes."""
     top = os.path.realpath(place.root).rstrip("/")
     real = os.path.realpath(place.real(path))
     inside = real[len(top) :] if real.startswith(f"{top}/") else real
-    if not inside.startswith(_KERNEL):
-        raise Refused(f"{path} is no file of the kernel")
+    if not is_kernel(inside):
+        raise Refused(f"{path} leads to {inside}, which rocdoctor does not change")
     return inside
 
 

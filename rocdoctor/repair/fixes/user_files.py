@@ -98,6 +98,14 @@ def replace(seen: Seen, data: bytes, mtime_ns: int | None = None, mode: int | No
         raise Refused(f"it cannot be written ({error.strerror or error})") from None
 
 
+def former_mode(recorded: int, present: int) -> int:
+    """The mode that a file gets back: what a list of changes says gives nobody rights that the file does not give now.
+
+    A fix keeps the mode of what it changes, so nothing is lost; set-id bits come from no list either.
+    """
+    return recorded & (0o700 | present)
+
+
 def write_kernel(path: Path, word: str) -> None:
     """Write a word into a file of the kernel, in place; raises Refused."""
     try:

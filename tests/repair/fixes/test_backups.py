@@ -18,14 +18,15 @@ from hypothesis import strategies as st
 
 from rocdoctor.cli.commands import fix
 from rocdoctor.cli.main import run
-from rocdoctor.model.change import KernelValue, Unset, joining
+from rocdoctor.model.change import Command, KernelValue, Unset, joining
 from rocdoctor.repair.fixes import journal as journal_module
 from rocdoctor.repair.fixes.apply import undo
 from rocdoctor.repair.fixes.journal import alone, opened
 from rocdoctor.repair.fixes.known_changes import is_startup
+from rocdoctor.repair.fixes.target_machine import Outcome
 from rocdoctor.repair.fixes.user_files import Refused, look
 from rocdoctor.repair.fixes.user_files import replace as put
-from tests.repair.fixes.fix_kit import Scratch, done, tree, undone
+from tests.repair.fixes.fix_kit import Scratch, done, tree, undone, work
 
 _UNSET = (Unset("HSA_OVERRIDE_GFX_VERSION"),)
 
@@ -127,6 +128,68 @@ def test_what_no_fix_does_is_not_taken_back_either(scratch: Scratch, key: str, v
     with pytest.raises(Refused, match="never does"):
         undone(journal.folder, place)
     assert (scratch.calls, tree(scratch.root)) == ([], before)
+
+
+@pytest.mark.parametrize(
+    "size", ["0", "00", "0G", "-1", "+1", "\uff18G", "8G,mode=4777", "100%", "99999999999999999999", "17179869184G"]
+)
+def test_no_size_without_end_is_set(scratch: Scratch, size: str) -> None:
+    """tmpfs takes 0 for no limit, also where a product loses its upper bits."""
+    enlarge = Command(
+        ("mount", "-o", "remount,size=8G", "/dev/shm"), (("mount", "-o", "remount,size=67108864", "/dev/shm"),)
+    )
+    scratch.programs["mount"] = lambda _: Outcome(True, "")
+    place = scratch.place(privileged=True)
+    _, journal = done([enlarge], place)
+    scratch.calls.clear()
+    for key, value in (("undo", [words(size)]), ("words", words(size))):
+        _rewritten(journal.folder, {key: value})
+        with pytest.raises(Refused, match="never does"):
+            undone(journal.folder, place)
+        _rewritten(journal.folder, {"words": list(enlarge.words), "undo": [list(one) for one in enlarge.undo]})
+    assert scratch.calls == []
+    assert [one.ok for one in undone(journal.folder, place)] == [True]
+    assert scratch.calls == [enlarge.undo[0]]
+    assert "no command that rocdoctor runs" in work([Command(tuple(words(size)))], place).left[0]
+
+
+def words(size: str) -> list[str]:
+    return ["mount", "-o", f"remount,size={size}", "/dev/shm"]
+
+
+@pytest.mark.parametrize("mode", [0o4755, 0o2644, 0o1644, 0o6777, 0o666, 0o664, 0o645, 0o755])
+def test_no_list_gives_a_file_more_rights_than_it_has(scratch: Scratch, mode: int) -> None:
+    scratch.groups()
+    place = scratch.place(privileged=True)
+    _, of_edit = done(_UNSET, place)
+    _, of_command = done([joining(("render",))], place)
+    for folder in (of_edit.folder, of_command.folder):
+        copies = json.loads((folder / "list.json").read_text())["entries"][0]["copies"]
+        _rewritten(folder, {"copies": [{**one, "mode": mode} for one in copies]})
+        assert all(one.ok for one in undone(folder, place))
+    for name, before in ((".bashrc", 0o644), ("../../etc/group", 0o644), ("../../etc/gshadow", 0o640)):
+        now = stat.S_IMODE((scratch.home / name).stat().st_mode)
+        assert now & ~0o700 & ~before == 0, name
+
+
+def test_a_file_gets_its_own_mode_back_set_id_bits_too(scratch: Scratch) -> None:
+    (scratch.home / ".bashrc").chmod(0o2664)
+    place = scratch.place()
+    _, journal = done(_UNSET, place)
+    assert all(one.ok for one in undone(journal.folder, place))
+    assert stat.S_IMODE((scratch.home / ".bashrc").stat().st_mode) == 0o2664
+
+
+def test_what_a_kernel_path_leads_to_is_judged_too(scratch: Scratch) -> None:
+    """Links on the way lead where the path does not say."""
+    place = scratch.place(privileged=True)
+    scratch.file("sys/devices/a/scaling_governor", "powersave\n")
+    _, journal = done([KernelValue("/sys/devices/a/scaling_governor", "performance")], place)
+    other = scratch.file("sys/kernel/uevent_helper", "performance\n")
+    (scratch.root / "sys/devices/a/scaling_governor").unlink()
+    (scratch.root / "sys/devices/a/scaling_governor").symlink_to(other)
+    assert [(one.ok, "does not change" in one.said) for one in undone(journal.folder, place)] == [(False, True)]
+    assert other.read_text() == "performance\n"
 
 
 @pytest.mark.parametrize("path", ["/proc/sys/kernel/core_pattern", "/sys/kernel/uevent_helper", "/etc/shadow"])
