@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.env_values import count_in
 from rocdoctor.insight.software.torch_stack import rocm_label
 from rocdoctor.judging.check import Evidence, Finding, Fix, Outcome, check, cite, info, not_applicable, whole_machine
 from rocdoctor.knowledge.lookup import KnownIssue, known_issues, source
@@ -67,8 +68,8 @@ def _gpus(machine: Machine) -> int | None:
 def _nodes(machine: Machine) -> int | None:
     for name in ("SLURM_JOB_NUM_NODES", "SLURM_NNODES"):
         variable = machine.environment.variables.get(name)
-        if variable is not None and variable.value.isdecimal() and len(variable.value) < 6:
-            return int(variable.value)
+        if variable is not None and (count := count_in(variable.value)) is not None:
+            return count
     # Adapters for RDMA are what a machine has that works together with others.
     return None if any(nic.kind in ("infiniband", "roce") for nic in machine.network) else 1
 

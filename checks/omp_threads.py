@@ -19,6 +19,7 @@ import re
 
 from rocdoctor.insight.gpus.access import local_ranks
 from rocdoctor.insight.gpus.visibility import where_set
+from rocdoctor.insight.software.env_values import count_in
 from rocdoctor.judging.check import (
     Evidence,
     Finding,
@@ -82,12 +83,12 @@ def _pinned(variable: Variable | None) -> Finding | None:
 
 
 def _crowd(machine: Machine, variable: Variable) -> Finding | None:
-    first = variable.value.split(",")[0].strip()  # the outermost level of nested parallel regions
+    first = count_in(variable.value.split(",")[0])  # the outermost level of nested parallel regions
     ranks = local_ranks(machine)
     cpus = machine.cpus.usable if isinstance(machine.cpus.usable, Known) else machine.cpus.threads
-    if not first.isdecimal() or len(first) > 6 or not ranks or not isinstance(cpus, Known):
+    if first is None or not ranks or not isinstance(cpus, Known):
         return None
-    if int(first) * ranks <= cpus.value or int(first) == 1:
+    if first * ranks <= cpus.value or first == 1:
         return None
     share = max(1, cpus.value // ranks)
     return info(

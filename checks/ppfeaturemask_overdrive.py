@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.software.amdgpu_options import option
+from rocdoctor.insight.software.amdgpu_options import option, parameter_bits
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, machine_with_amd
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Machine
@@ -36,9 +36,8 @@ _TAINT_OUT_OF_SPEC = 1 << 2
 @check(machine_with_amd)
 def ppfeaturemask_overdrive(machine: Machine) -> Outcome:
     value, evidence = option(machine, "ppfeaturemask")
-    try:
-        mask = int(value, 0) & 0xFFFFFFFF
-    except ValueError:
+    mask = parameter_bits(value)
+    if mask is None:
         return None
     fix = Fix(
         "Remove amdgpu.ppfeaturemask= from the kernel command line or /etc/modprobe.d and reboot",

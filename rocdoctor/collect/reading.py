@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import Fact, Known, Unknown
-from rocdoctor.parsers.formats.text import whole_number
 
 T = TypeVar("T")
 
@@ -47,12 +46,3 @@ def names_in(host: Host, pattern: str, limit: int = MAX_PATHS) -> list[str]:
 def word(text: str) -> str | None:
     """A stripped word, None when empty."""
     return text.strip() or None
-
-
-def whole(text: str) -> int | None:
-    """A whole number in decimal or 0x form."""
-    stripped = text.strip()
-    try:
-        return int(stripped, 0)
-    except ValueError:  # also of a number of thousands of digits
-        return whole_number(stripped)

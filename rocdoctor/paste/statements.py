@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.system.os_name import OS_NAME
 from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.named_cards import Card
@@ -205,7 +206,7 @@ def _labelled(label: str, value: str, at: int, role: Role) -> Iterator[Said]:
         if kernel := _KERNEL_WORD.search(value):
             yield Said("kernel", kernel[1], at, role)
         return
-    if label == "cpu" and value.isdigit():  # "processor : 0" of /proc/cpuinfo counts
+    if label == "cpu" and whole_number(value) is not None:  # "processor : 0" of /proc/cpuinfo counts
         return
     if label == "cpu":
         yield Said("cpu", value[:120], at, role, sure=True)

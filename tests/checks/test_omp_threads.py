@@ -20,6 +20,7 @@ def host(**values: str) -> Machine:
         {"OMP_NUM_THREADS": "8", "LOCAL_WORLD_SIZE": "8"},
         {"OMP_NUM_THREADS": "128"},  # how many ranks is not known
         {"OMP_NUM_THREADS": "auto", "LOCAL_WORLD_SIZE": "8"},  # a matter of form
+        {"OMP_NUM_THREADS": "\uff16\uff14", "LOCAL_WORLD_SIZE": "8"},  # no digits to its reader
         {"GOMP_CPU_AFFINITY": "0-15"},
         {"KMP_AFFINITY": "granularity=fine,compact,1,0"},
         {"KMP_AFFINITY": "explicit,proclist=[0-15]"},

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from rocdoctor.collect.gpus import merged as gpus
 from rocdoctor.collect.gpus.asleep import sleeping
-from rocdoctor.collect.reading import names_in, read_text, whole
+from rocdoctor.collect.reading import names_in, read_text
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Gpu
+from rocdoctor.parsers.formats.text import to_int
 from rocdoctor.parsers.kernel.gpu_metrics import parse_gpu_metrics
 
 # Drivers of the processors' own sensors: Intel, AMD since family 10h, its out-of-tree variant.
@@ -65,12 +66,12 @@ def cpu_sensors(host: Host) -> CpuSensors:
             temps += [
                 value / 1000
                 for path in names_in(host, f"{folder}/temp*_input")
-                if (value := whole(read_text(host, path) or "")) is not None
+                if (value := to_int(read_text(host, path) or "")) is not None
             ]
     clocks = [
         value / 1000
         for path in names_in(host, "/sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq", _MAX_CPUS)
-        if (value := whole(read_text(host, path) or "")) is not None
+        if (value := to_int(read_text(host, path) or "")) is not None
     ]
     plausible = [value for value in temps if 0 < value < 150]
     return CpuSensors(max(plausible, default=None), max(clocks, default=None), min(clocks, default=None))

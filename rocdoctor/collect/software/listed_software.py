@@ -9,6 +9,7 @@ from rocdoctor.collect.recorded_outputs import outputs
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import Fact, Known, Source, Unknown
 from rocdoctor.model.facts import TorchBuild, TorchDevice
+from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.listings.collect_env import CollectEnv, parse_collect_env
 from rocdoctor.parsers.own.statements import Statement, of_field, parse_stated
 from rocdoctor.parsers.system.packages import Package, canonical_name, parse_conda_list, parse_pip_list
@@ -114,7 +115,7 @@ def _backend(
         rocm, cuda = local.startswith("rocm"), local.startswith("cu")
         if name == "hip" and rocm:
             return Known(local[4:], version.source)
-        if name == "cuda" and cuda and local[2:].isdecimal():
+        if name == "cuda" and cuda and whole_number(local[2:]) is not None:
             return Known(f"{local[2:-1]}.{local[-1]}", version.source)
         if rocm or cuda or local == "cpu":
             return Known(None, version.source)

@@ -144,7 +144,7 @@ def _ids(host: Host, numbers: list[int], names: tuple[str, ...]) -> Fact[int]:
     for group in questions:
         answers = [host.ask(question) for question in group]
         # A damaged bundle may hold a number under a failure.
-        bad = next((answer for answer in answers if not answer.ok or not answer.text.strip().isdecimal()), None)
+        bad = next((answer for answer in answers if not answer.ok or whole_number(answer.text) is None), None)
         if bad is not None:
             return bad.unknown()
         found.add(tuple(answer.text.strip() for answer in answers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from rocdoctor.collect.reading import read_fact, whole
+from rocdoctor.collect.reading import read_fact
 from rocdoctor.collect.recorded_outputs import cgroup_folders, outputs, stated, sysctl, tightest
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, first_known
@@ -57,7 +57,7 @@ def collect_memory(host: Host) -> Memory:
         hugepage_size_bytes=told(info.sizes_bytes, "Hugepagesize"),
         swappiness=sysctl(host, "vm/swappiness", to_int),
         numa_balancing=sysctl(host, "kernel/numa_balancing", _numa_balancing),
-        ttm_pages_limit=first_known(*(read_fact(host, path, whole) for path in _TTM)),
+        ttm_pages_limit=first_known(*(read_fact(host, path, to_int) for path in _TTM)),
     )
 
 

@@ -28,6 +28,7 @@ from typing import cast
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, Status
 from rocdoctor.host.evidence.decompress import Damaged, unpacked
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import whole_number
 
 MAGIC = "rocdoctor capture 1"
 MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -157,8 +158,8 @@ def _answer(question: str, attributes: list[str], body: bytes, where: int) -> An
             status, note = "timeout", next(words, "")
         elif word == "exit":
             code = next(words, "")
-            exit_code = int(code) if re.fullmatch(r"-?\d{1,5}", code) else None
-        elif re.fullmatch(r"\d{1,6}\.\d{1,3}s", word):
+            exit_code = int(code) if re.fullmatch(r"-?[0-9]{1,5}", code) else None
+        elif re.fullmatch(r"[0-9]{1,6}\.[0-9]{1,3}s", word):
             seconds = float(word[:-1])
     if "base64" in attributes:
         try:
@@ -211,9 +212,10 @@ def parse(data: bytes) -> Capture:
         if header is not None:
             number += data.count(b"\n", counted, start)
             (question, attributes), where, begin, counted = header, number, end + 1, start
-    if answers and headers.get("answers", "").isdecimal() and len(answers) + len(notes) < int(headers["answers"][:9]):
+    written = whole_number(headers.get("answers"))
+    if answers and written is not None and len(answers) + len(notes) < written:
         # The file was cut off on its way: what its last answer does not show is unknown.
-        notes.append(f"holds {len(answers)} of {headers['answers'][:9]} answers; the rest was cut off")
+        notes.append(f"holds {len(answers)} of {written} answers; the rest was cut off")
         answers[question] = replace(answers[question], complete=False, truncated=True)
     return Capture(headers, summary, answers, tuple(notes))
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from rocdoctor.host.live.trust import privileged, weak, weaknesses
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import whole_number
 
+_MOST_ID = 2**32 - 2  # the next number means "as it is"
 # Vendor tools are often installed where PATH does not lead.
 _VENDOR_DIRECTORIES = (
     "/opt/rocm/bin",
@@ -23,10 +25,11 @@ _VENDOR_DIRECTORIES = (
 
 def invoking_user() -> tuple[str, int, int] | None:
     """(name, uid, gid) of the person who called sudo; None when we do not run as root through sudo."""
-    name, uid, gid = (os.environ.get(key, "") for key in ("SUDO_USER", "SUDO_UID", "SUDO_GID"))
-    if not hasattr(os, "geteuid") or os.geteuid() != 0 or not name or not uid.isdigit() or not gid.isdigit():
+    name = os.environ.get("SUDO_USER", "")
+    uid, gid = (whole_number(os.environ.get(key), _MOST_ID) for key in ("SUDO_UID", "SUDO_GID"))
+    if not hasattr(os, "geteuid") or os.geteuid() != 0 or not name or uid is None or gid is None:
         return None
-    return (name, int(uid), int(gid)) if int(uid) != 0 else None
+    return (name, uid, gid) if uid != 0 else None
 
 
 def _offered() -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.host.live.processes import family, stat_lines
 from rocdoctor.host.live.trust import privileged
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import whole_number
 
 if TYPE_CHECKING:
     from rocdoctor.host.live.live_host import LiveHost
@@ -62,7 +63,10 @@ def find_job(pid: int) -> JobProcess:
     except (OSError, ValueError):
         raise JobError(f"no process {pid} here (inside a container numbers differ; ps there shows them)") from None
     found = {name: value for name, _, value in (line.partition(":") for line in status.splitlines())}
-    ids = {name: [int(word) for word in found.get(name, "").split() if word.isdecimal()] for name in _NUMBERS}
+    ids = {
+        name: [one for word in found.get(name, "").split() if (one := whole_number(word)) is not None]
+        for name in _NUMBERS
+    }
     if not ids["Uid"][1:2] or not ids["Gid"][1:2] or not ids["Tgid"]:
         raise JobError(f"process {pid}: /proc/{pid}/status makes no sense")
     if found.get("Kthread", "").strip() == "1" or (pid == 2 and ids["PPid"] == [0]) or ids["PPid"] == [2]:

@@ -13,8 +13,8 @@ from rocdoctor.knowledge.lookup import AllocatorOption, allocator_options
 from rocdoctor.model.lazy_re import regex
 
 NAMES = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
-_NUMBER = regex(r"\d{1,18}")
-_FRACTION = regex(r"\d{1,9}(?:\.\d{0,18})?|\.\d{1,18}")
+_NUMBER = regex(r"[0-9]{1,18}")
+_FRACTION = regex(r"[0-9]{1,9}(?:\.[0-9]{0,18})?|\.[0-9]{1,18}")
 # One "key:value" up to its comma; lists stand in brackets.
 _PAIR = regex(r"([^:,\[\]]{1,80})(?::(\[[^\[\]]{0,400}\]|[^,\[\]]{0,200}))?(?:,|\Z)")
 

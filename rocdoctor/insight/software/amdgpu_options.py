@@ -7,6 +7,7 @@ from rocdoctor.knowledge.lookup import ModuleParameter
 from rocdoctor.model.evidence import Known, known
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Evidence
+from rocdoctor.parsers.formats.text import kernel_int
 
 _FOLDER = "/sys/module/amdgpu/parameters"
 # What an unset parameter shows: no text, a null pointer, -1 as signed and as unsigned number.
@@ -39,7 +40,7 @@ def is_risky(parameter: ModuleParameter, value: str) -> bool:
     if plain in _UNSET or plain == default:
         return False
     if default.startswith("0x"):
-        return _number(plain) is not None and _number(plain) != _number(default)
+        return parameter_bits(plain) not in (None, parameter_bits(default))
     if default in ("-1", "1", "y"):
         return plain in _NO
     if default in ("0", "n", ""):
@@ -47,8 +48,7 @@ def is_risky(parameter: ModuleParameter, value: str) -> bool:
     return False
 
 
-def _number(text: str) -> int | None:
-    try:
-        return int(text, 0) & 0xFFFFFFFF
-    except ValueError:
-        return None
+def parameter_bits(text: str) -> int | None:
+    """The 32 bits of a number as the kernel takes it for a parameter; None for what is none."""
+    value = kernel_int(text)
+    return None if value is None else value & 0xFFFFFFFF

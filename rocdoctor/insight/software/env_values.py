@@ -10,13 +10,14 @@ from functools import cache
 
 from rocdoctor.knowledge.lookup import EnvVariable, bool_spelling, env_names, env_variable, rules_for
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import whole_number
 
 # Judged by checks of their own, by the runtime's rules rather than by a form.
 OWN_CHECKS = regex(
     r"(?:ROCR|HIP|CUDA)_VISIBLE_DEVICES$|GPU_DEVICE_ORDINAL$|HSA_OVERRIDE_GFX_VERSION|[A-Z]{1,10}_SOCKET_IFNAME$"
 )
 _NOT_PLAIN = regex(r"[$`{}<>*?|;&()]|\.\.\.|masked-")
-_INTEGER = regex(r"[+-]?(?:\d{1,20}|0[xX][0-9a-fA-F]{1,16})")
+_INTEGER = regex(r"[+-]?(?:[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16})")
 # Families whose names are known well enough that a neighbour is a misspelling.
 _FAMILIES = (
     "NCCL_", "RCCL_", "TORCH_NCCL_", "HSA_", "HIP_", "ROCR_", "CUDA_VISIBLE", "PYTORCH_", "GLOO_", "MIOPEN_", "OMP_",
@@ -28,6 +29,11 @@ _SHORTEST = 9
 def is_plain(value: str) -> bool:
     """A value as a program would get it, not an expression that a shell or a template still has to fill in."""
     return bool(value.strip()) and len(value) <= 500 and _NOT_PLAIN.search(value) is None
+
+
+def count_in(value: str) -> int | None:
+    """A count of at most six digits; None for anything else."""
+    return whole_number(value, 999_999)
 
 
 def complaint(entry: EnvVariable, value: str) -> str | None:

@@ -79,7 +79,7 @@ def fixed_rank(index: Index, rule: Rule) -> Found:
     if not index.words.isdisjoint(_LAUNCHED):
         return
     rows = [one for one in settings_of(index) if one.name in ("RANK", "WORLD_SIZE") and not one.child]
-    ranks = [one for one in rows if one.name == "RANK" and (one.value or "").isdigit()]
+    ranks = [one for one in rows if one.name == "RANK" and whole_number(one.value) is not None]
     worlds = [one for one in rows if one.name == "WORLD_SIZE"]
     for one in ranks[:1]:
         for other in worlds:

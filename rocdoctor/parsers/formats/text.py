@@ -15,8 +15,9 @@ MAX_LINES = 100_000
 MAX_FIELD = 4096
 
 _ANSI = regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00\x07\x08\x0e\x0f]")
-_NUMBER = regex(r"[-+]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][-+]?\d{1,3})?")
-_PLAIN_INT = regex(r"[-+]?\d{1,40}\Z")
+_NUMBER = regex(r"[-+]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,3})?")
+_PLAIN_INT = regex(r"[-+]?[0-9]{1,40}\Z")
+_KERNEL_INT = regex(r"[-+]?(?:0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,22}|[1-9][0-9]{0,19})\Z")
 _HEX_INT = regex(r"0[xX][0-9a-fA-F]{1,32}\Z")
 _UNIT = regex(r"\s*\(?([A-Za-z%°µ/]{1,12})")
 _PCI = regex(
@@ -100,6 +101,16 @@ def whole_number(text: str | None, limit: int = 2**63 - 1) -> int | None:
     word = word.lstrip("0") or "0"
     value = int(word) if len(word) <= len(str(limit)) else limit + 1
     return value if value <= limit else None
+
+
+def kernel_int(text: str) -> int | None:
+    """A whole number as the kernel reads that of a parameter: decimal, 0x hexadecimal, or octal after a leading 0."""
+    word = text.strip()
+    if not _KERNEL_INT.match(word):
+        return None
+    digits = word.lstrip("+-")
+    value = int(digits, 16 if digits[1:2] in ("x", "X") else 8 if digits[0] == "0" else 10)
+    return -value if word[0] == "-" else value
 
 
 def hex_int(text: object) -> int | None:

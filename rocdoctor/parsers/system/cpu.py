@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.cpuset import canonical_list
 from rocdoctor.parsers.formats.json_text import Json, JsonText, Path, load_json
-from rocdoctor.parsers.formats.text import lines_of, number, to_int, value_of
+from rocdoctor.parsers.formats.text import lines_of, number, to_int, value_of, whole_number
 
 # The kernel's largest NR_CPUS (arch/x86/Kconfig, MAXSMP); what is above is no CPU number.
 
@@ -168,7 +168,7 @@ def parse_cpuinfo(text: str) -> CpuInfo:
         if not colon:
             continue
         label, value = label.strip(), value.strip()
-        if label == "processor" and value.isdecimal():
+        if label == "processor" and whole_number(value) is not None:
             threads += 1
         elif label == "physical id":
             package = value

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.text import lines_of, to_bytes, to_int
+from rocdoctor.parsers.formats.text import lines_of, to_bytes, to_int, whole_number
 
 _MEMINFO = regex(r"([A-Za-z][A-Za-z0-9_()]{1,40}):[ \t]+(\d{1,20})(?:[ \t]+(kB))?[ \t]*\Z")
 _CHOICE = regex(r"\[([A-Za-z0-9_+-]{1,40})\]")
@@ -132,7 +132,7 @@ def parse_cgroup(text: str) -> Cgroups:
     lines: dict[str, int] = {}
     for line, raw in enumerate(lines_of(text, 1000), 1):
         parts = raw.strip().split(":", 2)
-        if len(parts) != 3 or not parts[0].isdecimal() or not parts[2].startswith("/"):
+        if len(parts) != 3 or whole_number(parts[0]) is None or not parts[2].startswith("/"):
             continue
         if parts[0] == "0" and not parts[1]:
             unified = parts[2]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.text import lines_of, to_bytes
+from rocdoctor.parsers.formats.text import lines_of, to_bytes, whole_number
 
 _ESCAPE = regex(r"\\([0-7]{3})")
 
@@ -77,7 +77,7 @@ def has_overlay_root(mounts: Sequence[Mount]) -> bool | None:
 def _mountinfo(raw: str, line: int) -> Mount | None:
     before, dash, after = raw.partition(" - ")
     left, right = before.split(), after.split()
-    if not dash or len(left) < 6 or len(right) < 2 or not left[0].isdecimal() or ":" not in left[2]:
+    if not dash or len(left) < 6 or len(right) < 2 or whole_number(left[0]) is None or ":" not in left[2]:
         return None
     options = left[5].split(",") + (right[2].split(",") if len(right) > 2 else [])
     return Mount(_plain(right[1]), _plain(left[4]), right[0], tuple(options[:200]), line)
@@ -85,7 +85,7 @@ def _mountinfo(raw: str, line: int) -> Mount | None:
 
 def _fstab_like(raw: str, line: int) -> Mount | None:
     words = raw.split()
-    if len(words) != 6 or not words[1].startswith("/") or words[4] not in ("0", "1") or not words[5].isdecimal():
+    if len(words) != 6 or not words[1].startswith("/") or words[4] not in ("0", "1") or whole_number(words[5]) is None:
         return None
     return Mount(_plain(words[0]), _plain(words[1]), words[2], tuple(words[3].split(",")[:200]), line)
 

@@ -150,3 +150,11 @@ def test_hostile_counts_are_refused() -> None:
 def _names(count: int) -> list[str]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     return [f"{letters[n % 26]}{letters[n // 26 % 26]}{letters[n // 676]}" for n in range(count)]
+
+
+@pytest.mark.parametrize("count", ["\uff19", "\u00b2", "-1", "9" * 5000, "x", ""])
+def test_a_count_of_answers_is_of_plain_digits(count: str) -> None:
+    text = write([Answer("read /a", "ok", b"x")], {"origin": "constructed"})
+    assert "answers: 1\n" in text
+    whole = parse(text.replace("answers: 1\n", f"answers: {count}\n").encode())
+    assert whole.answers["read /a"].complete

@@ -261,6 +261,21 @@ def test_the_way_out_is_an_option(users: Path) -> None:
     assert _ran_as(users) == {"0"}
 
 
+@pytest.mark.parametrize(
+    ("uid", "gid", "found"),
+    [("1000", "1001", ("u", 1000, 1001)), ("\uff11\uff10", "1", None), ("\u00b2", "1", None), ("1", "\u0661", None),
+     ("-1", "1", None), ("1_0", "1", None), ("9" * 5000, "1", None), ("4294967295", "1", None), ("0", "1", None)],
+)  # fmt: skip
+def test_who_called_sudo_is_a_number_of_plain_digits(
+    uid: str, gid: str, found: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rocdoctor.host.live.programs import invoking_user
+
+    for name, value in (("SUDO_USER", "u"), ("SUDO_UID", uid), ("SUDO_GID", gid)):
+        monkeypatch.setenv(name, value)
+    assert invoking_user() == found
+
+
 # -- programs
 
 

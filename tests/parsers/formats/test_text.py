@@ -155,6 +155,21 @@ def test_no_json() -> None:
     assert load_json("") is None
 
 
+@pytest.mark.parametrize("word", ["\uff18", "1\u0661", "\u00b2", "1_0", "0x\uff18", "0o7", "\U0001d7d8"])
+def test_digits_of_other_scripts_and_of_python_are_no_numbers(word: str) -> None:
+    """Python's int() takes them; no program that prints or reads our numbers does."""
+    assert (text.to_int(word), text.whole_number(word), text.kernel_int(word)) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("10", 10), ("010", 8), ("0x10", 16), ("-1", -1), ("0", 0), ("0xfff7ffff\n", 0xFFF7FFFF), ("08", None),
+     ("", None), ("+", None), ("-0x1", -1), ("1 0", None)],
+)  # fmt: skip
+def test_a_number_as_the_kernel_reads_it(word: str, value: int | None) -> None:
+    assert text.kernel_int(word) == value
+
+
 @given(st.text() | st.text(alphabet='{}[]",:0123.eE-\n\\ truefalsn'))
 def test_any_text_never_raises(anything: str) -> None:
     load_json(anything)
@@ -162,6 +177,8 @@ def test_any_text_never_raises(anything: str) -> None:
     for function in (
         text.value_of,
         text.to_int,
+        text.whole_number,
+        text.kernel_int,
         text.hex_int,
         text.quantity,
         text.to_bytes,

@@ -204,7 +204,7 @@ def _selected(
 
 def _named(devices: Sequence[Device], entry: str) -> Device | None:
     if entry.isdecimal():
-        place = whole_number(entry)
+        place = whole_number(entry)  # of ASCII digits, as the drivers read them
         return devices[place] if place is not None and place < len(devices) else None
     wanted = entry.lower().removeprefix("gpu-").removeprefix("0x").lstrip("0")
     for device in devices:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.text import whole_number
 
 MAX_NODES = 1024
 DEFAULT_PORT = 29500
@@ -99,7 +100,7 @@ def _endpoint(text: str) -> tuple[str, int]:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 10 else None
+    return whole_number(text, 999_999_999)
 
 
 def hosts(text: str, most: int = 65536) -> list[str]:
