@@ -9,6 +9,10 @@ class UsageError(Exception):
     """Wrong arguments or unreadable input; the message is one line that names it."""
 
 
+class InputError(UsageError):
+    """An input that cannot be read; the message names it and says why."""
+
+
 def suggestion(word: str, known: Sequence[str] | dict[str, str]) -> str:
     """``; did you mean 'x'?`` when a known word is near."""
     import difflib  # for the rare mistake alone

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.service.errors import UsageError, suggestion
-from rocdoctor.service.evidence import add_answers, open_evidence, open_live
+from rocdoctor.service.evidence import add_answers, open_evidence
+from rocdoctor.service.live_machine import open_live
 from rocdoctor.service.options import EvidenceOptions
 
 if TYPE_CHECKING:

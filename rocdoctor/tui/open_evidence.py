@@ -18,7 +18,8 @@ NOTE = "A bundle, a folder (a sosreport, a copy of /sys and /proc), an archive, 
 
 def read(path: str) -> Host:
     """The evidence at a path as a person types it; raises InputError."""
-    from rocdoctor.service.evidence import InputError, open_evidence
+    from rocdoctor.service.errors import InputError
+    from rocdoctor.service.evidence import open_evidence
 
     if path == "-":  # standard input is the keyboard here
         raise InputError("-: standard input is the keyboard of these screens; paste the text on screen 9")

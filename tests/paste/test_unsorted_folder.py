@@ -16,7 +16,8 @@ import pytest
 from rocdoctor.collect import collect
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import Known
-from rocdoctor.service.evidence import InputError, open_evidence
+from rocdoctor.service.errors import InputError
+from rocdoctor.service.evidence import open_evidence
 from tests.kit import ROOT
 
 _DMESG = (

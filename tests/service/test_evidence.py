@@ -12,7 +12,8 @@ import pytest
 
 from rocdoctor.host.base import Answer
 from rocdoctor.host.evidence.capture import CaptureHost, write
-from rocdoctor.service.evidence import InputError, add_answers, open_evidence
+from rocdoctor.service.errors import InputError
+from rocdoctor.service.evidence import add_answers, open_evidence
 
 LOG = "[   12.123456] amdgpu 0000:03:00.0: amdgpu: GPU reset begin!\n"
 

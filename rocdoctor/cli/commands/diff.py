@@ -19,8 +19,8 @@ from rocdoctor.compare.differences import compare
 from rocdoctor.compare.snapshot import Snapshot, snapshot
 from rocdoctor.host import output
 from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.service.errors import UsageError
-from rocdoctor.service.evidence import InputError, open_evidence
+from rocdoctor.service.errors import InputError, UsageError
+from rocdoctor.service.evidence import open_evidence
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, print_json, width
 

@@ -22,8 +22,8 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.report.lint.lint_text import render
-from rocdoctor.service.errors import UsageError, suggestion
-from rocdoctor.service.evidence import InputError, read_text
+from rocdoctor.service.errors import InputError, UsageError, suggestion
+from rocdoctor.service.evidence import read_text
 from rocdoctor.service.options import Format
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
 

@@ -14,7 +14,8 @@ import pytest
 
 from rocdoctor.collect.jobs.job_logs import collect_run
 from rocdoctor.paste import open_text
-from rocdoctor.service.evidence import InputError, add_answers, open_evidence
+from rocdoctor.service.errors import InputError
+from rocdoctor.service.evidence import add_answers, open_evidence
 from tests.kit import ROOT
 from tests.run_kit import RAISED, dump, entry
 from tests.shell_box import BASH, needs_bash

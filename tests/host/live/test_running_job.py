@@ -22,7 +22,8 @@ from rocdoctor.host.recorder import Recorder
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Machine
 from rocdoctor.report.diagnosis.text import render
-from rocdoctor.service.evidence import InputError, open_live
+from rocdoctor.service.errors import InputError
+from rocdoctor.service.live_machine import open_live
 
 pytestmark = pytest.mark.live
 

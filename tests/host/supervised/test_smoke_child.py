@@ -13,7 +13,7 @@ import pytest
 from rocdoctor.host.base import Answer
 from rocdoctor.host.recorder import Recorder
 from rocdoctor.host.supervised.supervised_host import FarHost, far_of, fresh, perform
-from rocdoctor.service.evidence import open_live
+from rocdoctor.service.live_machine import open_live
 from tests.host.supervised.supervised_kit import nothing_is_left
 from tests.sick.kit import GIVE_UP_S, Place, wait_until
 

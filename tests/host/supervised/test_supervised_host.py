@@ -18,7 +18,8 @@ from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.host.recorder import MaskedHost, Recorder
 from rocdoctor.host.supervised.supervised_host import FarHost, far_of, fresh
-from rocdoctor.service.evidence import InputError, open_live
+from rocdoctor.service.errors import InputError
+from rocdoctor.service.live_machine import open_live
 from tests.host.supervised.supervised_kit import nothing_is_left
 from tests.sick.kit import GIVE_UP_S, Place, marked, wait_until
 
