@@ -16,7 +16,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from rocdoctor.insight.gpus.presence import kernel_log
 from rocdoctor.judging.check import (
@@ -70,6 +69,8 @@ def _given(machine: Machine) -> list[str]:
 
 
 def _nearest(name: str) -> str | None:
+    from difflib import get_close_matches  # for the rare mistake alone
+
     plain = {one.replace("_", ""): one for one in amdgpu_parameter_names()}
     near = get_close_matches(name.replace("_", "").replace("-", "").lower(), plain, n=1, cutoff=0.8)
     return plain[near[0]] if near else None

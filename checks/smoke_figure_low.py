@@ -20,8 +20,6 @@ from __future__ import annotations
 from rocdoctor.insight.jobs.smoke_modes import with_smoke
 from rocdoctor.judging.check import Finding, Fix, NotApplicable, check, quote, warning
 from rocdoctor.model.facts import Machine
-from rocdoctor.train.smoke.figures.expected import with_expected
-from rocdoctor.train.smoke.figures.judge_figures import low_figures
 
 
 @check(with_smoke)
@@ -31,6 +29,10 @@ def smoke_figure_low(machine: Machine) -> list[Finding] | NotApplicable:
         return NotApplicable("the smoke tests measured no figures")
     if all(run.device == "cpu" for run in runs):
         return NotApplicable("figures of a CPU are not judged")
+    # The arithmetic of figures takes long to import, and few machines have any.
+    from rocdoctor.train.smoke.figures.expected import with_expected
+    from rocdoctor.train.smoke.figures.judge_figures import low_figures
+
     return [
         warning(
             one.words,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unicodedata import category
-
 from rocdoctor.model.lazy_re import regex
 
 _UNSAFE = regex(
@@ -52,6 +50,8 @@ def _shown(sign: str) -> str:
         return sign
     if code in _IGNORABLE or code in _IGNORABLE_PLANE:
         return ""
+    from unicodedata import category  # a table of its own, for what is not ASCII alone
+
     kind = category(sign)
     return "" if kind in _SHAPELESS else _REPLACEMENT if kind in _NAMELESS else sign
 

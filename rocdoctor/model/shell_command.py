@@ -14,7 +14,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import cache
-from string import Formatter
 from typing import TYPE_CHECKING, TypeAlias
 
 from rocdoctor.model.lazy_re import regex
@@ -141,6 +140,8 @@ def _parsed(template: str) -> tuple[tuple[str, str, str, bool], ...]:
 
 
 def _parts(template: str) -> Iterator[tuple[str, str, str, bool]]:
+    from string import Formatter  # which compiles a pattern, and most runs print no command with a word in it
+
     state = ""
     for text, name, kind, conversion in Formatter().parse(template):
         state = _quotes(text, state)

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
 from rocdoctor.service.errors import UsageError, suggestion
-from rocdoctor.service.evidence import add_answers, open_evidence
-from rocdoctor.service.live_machine import open_live
 from rocdoctor.service.options import EvidenceOptions
 
 if TYPE_CHECKING:
@@ -28,15 +26,22 @@ def open_host(options: EvidenceOptions, far: bool = False) -> Host:
     if options.source is not None and pid is not None:
         raise UsageError("--pid names a process of this machine; it does not go with --from")
     if options.source is not None:
+        from rocdoctor.service.evidence import open_evidence
+
         host = open_evidence(options.source)
     else:
         from rocdoctor.host.live.run_program import usual_deadline_s
+        from rocdoctor.service.live_machine import open_live
         from rocdoctor.service.verbs import VERBS
 
         limit_s = usual_deadline_s() if options.timeout is None else options.timeout
         host = open_live(limit_s, options.python, options.include_identity, pid, far, options.trust_interpreter, VERBS)
     for note in getattr(host, "notes", ())[:3]:
         output.note(f"{host.origin}: {note}")
+    if not options.add:
+        return host
+    from rocdoctor.service.evidence import add_answers  # readers of files, which a live machine needs none of
+
     return add_answers(host, list(options.add))
 
 

@@ -16,7 +16,6 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import Expected
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.service.errors import UsageError
-from rocdoctor.service.evidence import read_text
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import (
     Progress,
@@ -99,6 +98,7 @@ def _profile(name: str | None) -> Expected | None:
     if name is None:
         return None
     from rocdoctor.compare.expected import read_expected
+    from rocdoctor.service.evidence import read_text
 
     origin = "standard input" if name == "-" else name
     expected, problem = read_expected(read_text(name), os.path.basename(origin))

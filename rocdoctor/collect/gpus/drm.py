@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from rocdoctor.collect.gpus.pci import VENDORS, cards, gpu_vendor, identity, link_state
+from rocdoctor.collect.gpus.pci import VENDORS, gpu_vendor, identity, link_state
 from rocdoctor.collect.gpus.records import GpuRecord
 from rocdoctor.collect.reading import names_in, read_fact, word
 from rocdoctor.host.base import Host
@@ -43,9 +43,9 @@ _SIMPLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (
 )
 
 
-def records(host: Host) -> list[GpuRecord]:
+def records(host: Host, cards: Sequence[str]) -> list[GpuRecord]:
     """One record a DRM card that belongs to a GPU."""
-    return [record for card in cards(host) if (record := card_record(host, card)) is not None]
+    return [record for card in cards if (record := card_record(host, card)) is not None]
 
 
 def card_record(host: Host, card: str) -> GpuRecord | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from rocdoctor.collect.gpus import amd_tools, drm, kfd, listings, nvidia, pci
+from rocdoctor.collect.gpus import amd_tools, kfd, listings, nvidia, pci
 from rocdoctor.collect.gpus.links import gpu_links
 from rocdoctor.collect.gpus.records import Device, GpuRecord, disagreements, join, unknown_or
 from rocdoctor.collect.tool_outputs import Tools
@@ -79,7 +79,10 @@ def from_sysfs(host: Host) -> GpuView:
                 view.records.append(pci.gpu_record(host, device, vendor))
     view.complete = listed.ok and listed.complete and bool(devices)
     known = {display.bdf.value for display in view.displays if isinstance(display.bdf, Known)}
-    view.records += [record for record in drm.records(host) if record.bdf not in known]
+    if cards := pci.cards(host):
+        from rocdoctor.collect.gpus import drm  # with many parsers, and without a GPU there is nothing to read
+
+        view.records += [record for record in drm.records(host, cards) if record.bdf not in known]
     if host.kind == "folder":
         view.records += nvidia.records_of_module(host, {record.bdf for record in view.records})
     view.topology = kfd.topology(host)

@@ -93,7 +93,7 @@ def privileged() -> bool:
 @cache
 def _uid_map() -> str:
     try:
-        return Path("/proc/self/uid_map").read_text(encoding="ascii", errors="replace")
+        return Path("/proc/self/uid_map").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 

@@ -6,7 +6,6 @@ to each kind of wrong value.
 
 from __future__ import annotations
 
-import difflib
 import re
 
 from rocdoctor.knowledge.lookup import AllocatorOption, allocator_options
@@ -40,6 +39,8 @@ def complaint_of_options(value: str) -> str | None:
             return f"options are written {name}:value, not {name}=value" if equals and name in known else None
         option = known.get(key)
         if option is None:
+            import difflib  # for the rare mistake alone
+
             near = difflib.get_close_matches(key, known, n=1, cutoff=0.85)
             if near:
                 return f"torch has no option {key}; {near[0]} was probably meant"
