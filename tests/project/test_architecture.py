@@ -136,8 +136,13 @@ def test_torch_is_in_no_dependency_list_but_that_of_development() -> None:
         (["list"], {"textual", "torch", "yaml", "rocdoctor.collect", "rocdoctor.host.live.live_host"}),
         (["explain", "gpu-without-driver"], {"textual", "torch", "yaml", "rocdoctor.collect"}),
         (["check", "--from", str(ROOT / "fixtures")], {"textual", "torch"}),
+        (
+            ["check", "--from", str(ROOT / "fixtures" / "recorded-cpu-vm.capture"), "--no-color"],
+            {"difflib", "statistics", "rocdoctor.collect.gpus.drm", "rocdoctor.train.smoke.figures.figure_math"},
+        ),
+        pytest.param(["check"], {"difflib", "statistics", "rocdoctor.host.evidence.capture"}, marks=pytest.mark.live),
     ],
-    ids=["help", "list", "explain", "check"],
+    ids=["help", "list", "explain", "check", "check of a machine without GPUs", "check of this machine"],
 )
 def test_a_cold_start_loads_nothing_heavy(arguments: list[str], banned: set[str]) -> None:
     program = (
