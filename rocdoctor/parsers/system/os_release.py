@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of, value_of
 
 _ASSIGNMENT = regex(r"([A-Z][A-Z0-9_]{0,60})=(.*)\Z")
+_OS_KEYS = {
+    "ID": "id",
+    "ID_LIKE": "id_like",
+    "VERSION_ID": "version_id",
+    "VERSION_CODENAME": "version_codename",
+    "NAME": "name",
+    "PRETTY_NAME": "pretty_name",
+    "VARIANT_ID": "variant_id",
+}
 _RELEASE_LINE = regex(r"(.{2,60}?) release ([0-9][0-9.]{0,12})")
 _CGROUP_KINDS = (
     ("kubernetes", regex(r"/kubepods|kubepods-|/kubelet")),
@@ -67,37 +76,38 @@ class ContainerSign:
 
 
 def parse_os_release(text: str) -> OsRelease:
-    """Reads os-release(5): shell-like assignments, of which the last counts."""
-    values: dict[str, str] = {}
-    lines: dict[str, int] = {}
+    """Reads os-release(5): shell-like assignments, of which the last of each name counts."""
+    found: dict[str, tuple[int, str]] = {}
     for line, raw in enumerate(lines_of(text, 500), 1):
         match = _ASSIGNMENT.match(raw.strip()[:2000])
-        if match:
-            values[match.group(1)] = _unquoted(match.group(2))
-            lines[match.group(1)] = line
-    keys = {
-        "id": "ID", "id_like": "ID_LIKE", "version_id": "VERSION_ID", "version_codename": "VERSION_CODENAME",
-        "name": "NAME", "pretty_name": "PRETTY_NAME", "variant_id": "VARIANT_ID",
-    }  # fmt: skip
+        if match and match.group(1) in _OS_KEYS:
+            found[match.group(1)] = (line, match.group())
+    values = {key: _assigned(assignment) for key, (_, assignment) in found.items()}
     return OsRelease(
         id=(value_of(values.get("ID")) or "").lower() or None,
-        id_like=tuple(values.get("ID_LIKE", "").lower().split()[:10]),
+        id_like=tuple((values.get("ID_LIKE") or "").lower().split()[:10]),
         version_id=value_of(values.get("VERSION_ID")),
         version_codename=value_of(values.get("VERSION_CODENAME")),
         name=value_of(values.get("NAME")),
         pretty_name=value_of(values.get("PRETTY_NAME")),
         variant_id=value_of(values.get("VARIANT_ID")),
-        lines={name: lines[key] for name, key in keys.items() if key in lines},
+        lines={name: found[key][0] for key, name in _OS_KEYS.items() if key in found},
     )
 
 
-def _unquoted(text: str) -> str:
-    value = text.strip()
-    if len(value) >= 2 and value[0] in "'\"" and value[-1] == value[0]:
-        quote, value = value[0], value[1:-1]
-        if quote == "'":
-            return value
-    return re.sub(r"\\([$\"'`\\])", r"\1", value)
+def _assigned(assignment: str) -> str | None:
+    """The value of one line "NAME=value" as the distro package reads it; None where its quotes do not end.
+
+    A line at a time, so that an odd quote in a cut or hostile text spoils its own line alone. The static method takes
+    the text itself; the documented ``os_release_file`` would need a file on the disk of whoever replays.
+    """
+    from distro import LinuxDistribution  # 13 ms, and most commands read no os-release
+
+    try:
+        values = LinuxDistribution._parse_os_release_content(StringIO(assignment))
+    except ValueError:
+        return None
+    return values.get(assignment.partition("=")[0].lower())
 
 
 def parse_lsb_release(text: str) -> OsRelease:
@@ -114,9 +124,10 @@ def parse_lsb_release(text: str) -> OsRelease:
         mark = ":" if ":" in stripped.split("=")[0] else "="
         label, found, value = stripped.partition(mark)
         name = labels.get(label.strip()) if found else None
-        if name and (plain := value_of(_unquoted(value))):
-            values.setdefault(name, plain)
-            lines.setdefault(name, line)
+        if name and name not in values:
+            plain = value_of(_assigned(f"{label.strip()}={value}") if mark == "=" else value)
+            if plain:
+                values[name], lines[name] = plain, line
         elif not values and (release := _RELEASE_LINE.match(stripped)):
             values = {"pretty_name": stripped, "version_id": release.group(2), "name": release.group(1)}
             lines = dict.fromkeys(values, line)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import distro
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.system import os_release
+from tests.kit import ROOT
 
 ROCKY = """\
 # comment
@@ -26,6 +30,59 @@ def test_os_release() -> None:
     assert info.is_like("rhel") and info.is_like("rocky") and not info.is_like("debian")
     assert (info.lines["version_id"], info.variant_id) == (6, None)
     assert os_release.parse_os_release("ID=arch\nBUILD_ID=rolling\n").version_id is None
+
+
+def _release_files() -> list[str]:
+    """Every os-release that a fixture holds, as written there."""
+    found: dict[str, None] = {}
+    for path in sorted((ROOT / "fixtures").rglob("*.capture")):
+        _, mark, rest = path.read_text(errors="replace").partition("-- read /etc/os-release --\n")
+        if mark:
+            found[rest.split("\n-- ", 1)[0]] = None
+    return list(found)
+
+
+def test_the_facts_are_those_that_distro_reads_out_of_the_file(tmp_path: Path) -> None:
+    """The function of distro that takes a text is not documented: its documented way, over a file, says the same."""
+    texts = [ROCKY, *_release_files()]
+    assert len(texts) > 5
+    for text in texts:
+        (tmp_path / "os-release").write_text(text)
+        says = distro.LinuxDistribution(
+            include_lsb=False, include_uname=False, include_oslevel=False, os_release_file=str(tmp_path / "os-release")
+        ).os_release_info()
+        info = os_release.parse_os_release(text)
+        ours = (info.id, info.version_id, info.pretty_name, " ".join(info.id_like))
+        assert ours == tuple(says.get(name, default) for name, default in _DISTRO_FIELDS), text
+
+
+_DISTRO_FIELDS = (("id", None), ("version_id", None), ("pretty_name", None), ("id_like", ""))
+
+
+def test_nothing_in_hostile_text_is_run_or_spoils_other_lines() -> None:
+    hostile = (
+        'NAME="never ends\nID=debian\nVERSION_ID="12" trailing words\nPRETTY_NAME="$(touch /pwned) `id` ${HOME}"\n'
+        "ID_LIKE='it's\nVARIANT_ID=a\\\n" + "BUILD_ID=" + "x" * 5_000_000
+    )
+    info = os_release.parse_os_release(hostile)
+    assert (info.id, info.name, info.version_id, info.variant_id) == ("debian", None, "12", None)
+    assert info.pretty_name == "$(touch /pwned) `id` ${HOME}"
+    assert os_release.parse_os_release("ID=\0\x07arch\x1b[31m\n").id == "arch"
+
+
+def test_a_flood_of_lines_is_read_once_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, asked = distro.LinuxDistribution._parse_os_release_content, []
+
+    def counted(lines: object) -> dict[str, str]:
+        asked.append(1)
+        return real(lines)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(distro.LinuxDistribution, "_parse_os_release_content", staticmethod(counted))
+    info = os_release.parse_os_release("ID=a\nVERSION_ID=1\n" * 100_000)
+    assert (info.id, info.lines["id"], len(asked)) == ("a", 499, 2)
+    asked.clear()
+    assert os_release.parse_lsb_release('DISTRIB_ID="b"\n' * 100_000).id == "b"
+    assert len(asked) == 1
 
 
 def test_lsb_release() -> None:
