@@ -9,12 +9,15 @@ Why
 Fix
   Join the group that owns the node and log in again (a running session, tmux or notebook keeps its old groups). For a
   container pass the host's group by number: `--group-add $(stat -c %g /dev/kfd)`; rootless podman takes `--group-add
-  keep-groups`. Do not make the nodes writable for everyone, and do not train as root.
+  keep-groups`. Where udev gives a node the tag `uaccess`, it is also open to whoever is logged in at the machine's own
+  screen and keyboard (its seat); an ssh session, a service or a batch job has no seat, so there only the group helps.
+  Do not make the nodes writable for everyone, and do not train as root.
 
 References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
   https://docs.podman.io/en/latest/markdown/podman-run.1.html
+  https://github.com/systemd/systemd/blob/main/src/login/70-uaccess.rules.in
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from rocdoctor.insight.gpus.access import (
     OVERFLOW,
     container_words,
     enclosure,
+    given_by_seat,
     in_job,
     is_rootless,
     is_there,
@@ -35,6 +39,7 @@ from rocdoctor.insight.gpus.access import (
     opens,
     render_nodes,
     ruled_out,
+    session_seat,
 )
 from rocdoctor.insight.gpus.presence import (
     count_words,
@@ -91,6 +96,11 @@ def device_node_denied(machine: Machine) -> Outcome:
     ]
     if all(ruled_out(node, machine.user) for node in refused):
         return _rule(machine, refused, evidence)
+    evidence += [
+        cite(node.udev.tags, f"udev tags of {node.path}: {', '.join(value_or(node.udev.tags, ()))}")
+        for node in refused[:1]
+        if given_by_seat(node)
+    ]
     driven = [gpu for gpu in gpus if is_driven(gpu) is not False]
     severity: Severity = worst_harm(machine, driven) if driven else "error"
     if severity != "error" and not any(is_driven(gpu) for gpu in of_vendor(machine, "nvidia")):
@@ -181,13 +191,26 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
     if group is None:
         owner = f"group that owns {nodes[0].path} (mostly render; ls -l shows it)"
     return Fix(
-        f"Add the user to the {owner}, then log out and in again{hint}",
+        f"Add the user to the {owner}, then log out and in again{hint}{_seat_words(machine, nodes)}",
         command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(names)),
         safety="safe",
         effective="new-login",
         verify=verify,
         changes=_joining(nodes, names),
     )
+
+
+def _seat_words(machine: Machine, nodes: Sequence[DeviceNode]) -> str:
+    """What else opens the nodes: a login at the machine itself, where udev grants that."""
+    seats = {value_or(node.udev.seat, "") if given_by_seat(node) else "" for node in nodes}
+    if len(seats) != 1 or not all(seats):
+        return ""
+    (seat,) = seats
+    here = session_seat(machine)
+    if here == seat:
+        return f". udev opens them without the group too, to the active session of {seat}: this one was not active"
+    where = "ssh sessions, services and jobs are" if here is None else "this session is"
+    return f". Without the group, udev opens them to whoever is logged in at the machine itself ({seat}); {where} not"
 
 
 def _joining(nodes: Sequence[DeviceNode], names: Sequence[str]) -> tuple[Change, ...]:

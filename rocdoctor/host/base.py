@@ -9,6 +9,7 @@ a finding, in a test that edits a machine. The verbs:
 ``link PATH``      the path with every symbolic link resolved
 ``stat PATH``      ``type mode uid gid [major:minor]``, for example ``char 0660 0 109 235:0``
 ``open PATH``      can this user open the device node for reading and writing: ``read-write`` or ``denied``
+``udev PATH``      udev's records of a device node and its PCI device, in the lines of ``udevadm info``
 ``space PATH``     size and free space of the file system in bytes: ``total free``
 ``run ARGV``       the output of a program, arguments quoted as a POSIX shell would need it
 ``env``            the environment, ``NAME=value`` a line

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.model.facts import Container, DeviceNode, Machine, TorchBuild, User
+from rocdoctor.model.facts import Container, DeviceNode, Machine, TorchBuild, UdevRecord, User
 from rocdoctor.model.finding import Finding
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
 
@@ -63,6 +63,37 @@ def test_nobody_is_told_to_join_a_group_of_more_power_or_of_no_plain_name(group:
         assert fix is not None
         assert (fix.command, fix.safety, fix.changes) == ("sudo usermod -aG render $USER", "manual", ())
         assert "udev rule" in fix.text
+
+
+def seated(path: str = "/dev/kfd", *tags: str) -> DeviceNode:
+    return replace(node(path), udev=UdevRecord(tags=k(tags), seat=k("seat0")))
+
+
+SEATED = (seated("/dev/kfd", "seat", "uaccess"), seated("/dev/dri/renderD128", "seat", "uaccess"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"SSH_CONNECTION": "<dropped>", "XDG_SEAT": "seat0"}, "machine itself (seat0); this session is not"),
+        ({"XDG_SESSION_TYPE": "tty"}, "machine itself (seat0); this session is not"),
+        ({"XDG_SEAT": "seat7"}, "machine itself (seat0); this session is not"),
+        ({"XDG_SEAT": "seat0"}, "to the active session of seat0: this one was not active"),
+        ({"PATH": "/bin"}, "machine itself (seat0); ssh sessions, services and jobs are not"),
+    ],
+)
+def test_a_login_at_the_machine_is_the_other_way_in(variables: dict[str, str], words: str) -> None:
+    finding = found(closed(nodes=SEATED, environment=environment(variables)))
+    assert finding.fix is not None
+    assert finding.fix.text.endswith(words)
+    assert finding.fix.command == "sudo usermod -aG render $USER"
+    assert any("uaccess" in one.value for one in finding.evidence)
+
+
+@pytest.mark.parametrize("kfd", [seated("/dev/kfd", "seat"), seated("/dev/kfd"), node()])
+def test_the_seat_is_no_way_in_where_it_does_not_open_all_nodes(kfd: DeviceNode) -> None:
+    fix = found(closed(nodes=(kfd, SEATED[1]))).fix
+    assert fix is not None and "seat0" not in fix.text
 
 
 def test_nodes_of_different_groups_are_both_named_in_the_command() -> None:

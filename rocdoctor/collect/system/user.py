@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 
 from rocdoctor.collect.recorded_outputs import outputs, stated
+from rocdoctor.collect.system.udev import collect_udev
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown
-from rocdoctor.model.facts import DeviceNode, Environment, User, Variable
+from rocdoctor.model.facts import DeviceNode, Environment, UdevRecord, User, Variable
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.listings.ls_long import parse_ls_long
 from rocdoctor.parsers.system.env_text import parse_env
@@ -172,6 +173,7 @@ def _node(host: Host, path: str, names: Mapping[int, str], opened: bool) -> Devi
         Known(names.get(gid, str(gid)), answer.source(1)),
         bdf,
         Known(gid, answer.source(1)),
+        collect_udev(host, path) if opened else UdevRecord(),
     )
 
 

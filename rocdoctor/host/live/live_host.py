@@ -415,6 +415,12 @@ def _env(question: str) -> Answer:
     return Answer(question, "ok", text.encode("utf-8", errors="replace"))
 
 
+def _udev(question: str) -> Answer:
+    from rocdoctor.host.live.udev import describe
+
+    return describe(question)
+
+
 def _no_such_verb(question: str) -> Answer:
     status: Status = "not-asked"
     return Answer(question, status)
@@ -422,5 +428,6 @@ def _no_such_verb(question: str) -> Answer:
 
 _QUICK: dict[str, Callable[[str], Answer]] = {
     "read": _read, "list": _list, "link": _link, "stat": _stat, "open": _open, "space": _space, "env": _env,
+    "udev": _udev,
     **processes.QUICK,
 }  # fmt: skip

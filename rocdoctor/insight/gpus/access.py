@@ -98,6 +98,24 @@ def ruled_out(node: DeviceNode, user: User) -> bool:
     return value_or(node.access, "").startswith("not permitted") or allowed_by_mode(node, user) is True
 
 
+def given_by_seat(node: DeviceNode) -> bool | None:
+    """Whether udev lets whoever is active at the seat open the node; None where there is no record of it."""
+    return "uaccess" in node.udev.tags.value if isinstance(node.udev.tags, Known) else None
+
+
+def session_seat(machine: Machine) -> str | None:
+    """The seat of this session, "" for one that has none (ssh, a service); None where the variables do not tell.
+
+    pam_systemd sets XDG_SEAT for sessions at a seat (update_environment in pam_systemd.c of systemd).
+    """
+    variables = machine.environment.variables
+    if any(name in variables for name in ("SSH_CONNECTION", "SSH_TTY")):
+        return ""
+    if "XDG_SEAT" in variables:
+        return variables["XDG_SEAT"].value
+    return "" if machine.environment.complete and "XDG_SESSION_TYPE" in variables else None
+
+
 def render_minors(gpu: Gpu) -> set[int]:
     """The numbers of a GPU's render nodes, those of its partitions included."""
     facts = [gpu.render_minor, *(one.render_minor for one in gpu.compute_nodes)]

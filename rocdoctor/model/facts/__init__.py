@@ -54,6 +54,7 @@ from rocdoctor.model.facts.system import (
     Nic,
     NumaNode,
     OperatingSystem,
+    UdevRecord,
     User,
 )
 
@@ -107,6 +108,7 @@ __all__ = [
     "ToolFailure",
     "TorchBuild",
     "TorchDevice",
+    "UdevRecord",
     "Unanswered",
     "User",
     "Variable",

@@ -131,6 +131,19 @@ class OperatingSystem:
 
 
 @dataclass(frozen=True, slots=True)
+class UdevRecord:
+    """What udev keeps of a device node.
+
+    With the tag "uaccess" systemd-logind opens the node, by an access list, to whoever is active at the seat.
+    """
+
+    tags: Fact[tuple[str, ...]] = NOT_ASKED
+    seat: Fact[str] = NOT_ASKED  # seat0 where none is named
+    id_path: Fact[str] = NOT_ASKED  # of the device or its PCI device: pci-0000:03:00.0
+    driver: Fact[str] = NOT_ASKED
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceNode:
     """A device node: whether it exists and whether this user can really open it."""
 
@@ -141,6 +154,7 @@ class DeviceNode:
     group: Fact[str] = NOT_ASKED  # name, or the number when it has none
     bdf: Fact[str] = NOT_ASKED
     gid: Fact[int] = NOT_ASKED  # the number of the group, which counts in a container
+    udev: UdevRecord = field(default_factory=UdevRecord)
 
 
 @dataclass(frozen=True, slots=True)

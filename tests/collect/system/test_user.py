@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rocdoctor.collect.system.user import collect_environment, collect_nodes, collect_user
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import Known, Unknown
@@ -77,6 +79,29 @@ def test_nodes_with_mode_group_access_and_address() -> None:
         "4242",
         "0000:03:00.0",
     ]
+
+
+_UDEV = (
+    "P: /devices/pci0000:00/0000:03:00.0/drm/renderD128\nE: DEVNAME=/dev/dri/renderD128\nE: TAGS=:seat:uaccess:\n\n"
+    "P: /devices/pci0000:00/0000:03:00.0\nE: DRIVER=amdgpu\nE: ID_PATH=pci-0000:03:00.0\nE: SUBSYSTEM=pci\n"
+)
+
+
+@pytest.mark.parametrize("question", ["udev /dev/dri/renderD128", "run udevadm info --export-db"])
+def test_what_udev_knows_of_a_node(question: str) -> None:
+    texts = {"list /dev/dri/renderD*": "/dev/dri/renderD128", "stat /dev/dri/renderD128": "char 0660 0 109 226:128"}
+    host = whole(texts | {question: _UDEV})
+    record = collect_nodes(host, tools(host))[1].udev
+    assert isinstance(record.tags, Known) and record.tags.value == ("seat", "uaccess")
+    assert str(record.tags.source) == f"{question}:3"
+    values = [getattr(fact, "value", None) for fact in (record.seat, record.id_path, record.driver)]
+    assert values == ["seat0", "pci-0000:03:00.0", "amdgpu"]
+
+
+def test_without_a_record_of_udev_nothing_is_known_of_the_seat() -> None:
+    texts = {"stat /dev/kfd": "char 0660 0 109 235:0"}
+    record = collect_nodes(whole(texts), tools(whole(texts)))[0].udev
+    assert all(isinstance(fact, Unknown) for fact in (record.tags, record.seat, record.id_path, record.driver))
 
 
 def test_a_sleeping_gpu_is_not_opened() -> None:
