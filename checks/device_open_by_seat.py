@@ -51,26 +51,33 @@ def device_open_by_seat(machine: Machine) -> Outcome:
     if not seated:
         return None
     first = seated[0]
-    names = list(dict.fromkeys(known(node.group) for node in seated))
+    group, seat = value_or(first.group, ""), value_or(first.udev.seat, "its seat")
     paths = " and ".join(node.path for node in seated[:2])
-    plain = all(not name.isdecimal() and joinable(name) for name in names)
-    seat = value_or(first.udev.seat, "its seat")
     return info(
         f"This user opens {paths} through a login at the machine itself alone ({seat}): "
         "over ssh, from cron, in services and in batch jobs the GPU is closed to the same user.",
         evidence=[
             cite(first.udev.tags, f"udev tags of {first.path}: {', '.join(value_or(first.udev.tags, ()))}"),
-            cite(first.group, f"{value_or(first.mode, '')} group {names[0]}".strip()),
+            cite(first.group, f"{value_or(first.mode, '')} group {group}".strip()),
             cite(machine.user.groups, "this user is not in that group"),
         ],
-        fix=Fix(
-            f"Add the user to the group that owns the node ({', '.join(names)}), then log out and in again"
-            if plain
-            else "Give the node to the render group with a udev rule, join that group and log in again",
-            command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(names)) if plain else "",
-            safety="safe" if plain else "manual",
+        fix=_fix(list(dict.fromkeys(known(node.group) for node in seated))),
+    )
+
+
+def _fix(groups: list[str]) -> Fix:
+    verify = "id -nG; rocdoctor check device-open-by-seat"
+    if any(group.isdecimal() or not joinable(group) for group in groups):
+        return Fix(
+            "Give the node to the render group with a udev rule, join that group and log in again",
             effective="new-login",
-            verify="id -nG; rocdoctor check device-open-by-seat",
-            changes=(joining(names),) if plain else (),
-        ),
+            verify=verify,
+        )
+    return Fix(
+        f"Add the user to the group that owns the node ({', '.join(groups)}), then log out and in again",
+        command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(groups)),
+        safety="safe",
+        effective="new-login",
+        verify=verify,
+        changes=(joining(groups),),
     )
