@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.command import Provider
@@ -17,6 +17,9 @@ from rocdoctor.tui.areas import AREAS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.session import Session
+
+if TYPE_CHECKING:
+    from rocdoctor.host.live.device_events import DeviceEvent
 
 
 def _commands() -> type[Provider]:
@@ -60,6 +63,8 @@ class RocdoctorApp(Session):
         self._work: Background[None] | None = None
         self._collections = gc.get_threshold()
         self._reading_in: Background[None] | None = None
+        self._hears_devices = False
+        self.changed = ""
 
     def on_mount(self) -> None:
         """Ask after the first frame."""
@@ -85,6 +90,7 @@ class RocdoctorApp(Session):
         if self._work is not None:
             self._work.cancel()
         self.look = Look()
+        self.changed = ""
         host, smoke = self.host, ""
         if self._smoke is not None and self._smoke[0] is host:
             host, smoke = OverlayHost(host, {self._smoke[1].question: self._smoke[1]}), self._smoke[1].question
@@ -100,6 +106,19 @@ class RocdoctorApp(Session):
             self._reading_in = Background(self, self._read_in, lambda _: gc.freeze())
         if not look.busy:
             gc.freeze()  # facts and verdicts hold no cycles: collections need not walk over them
+            if self.host.kind == "live" and not self._hears_devices:
+                self._hears_devices = True
+                self._hear_devices()
+
+    def _hear_devices(self) -> None:
+        from rocdoctor.tui.device_changes import watch, words
+
+        def told(event: DeviceEvent) -> None:
+            if self.host.kind == "live" and not self.changed and not self.look.busy:
+                self.changed = words(event)
+                self.notify(f"{self.changed}: r asks again", severity="warning", timeout=60, markup=False)
+
+        watch(self, told)
 
     def _read_in(self, task: Background[None]) -> None:
         read_in(lambda: not self.is_running)

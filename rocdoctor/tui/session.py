@@ -14,6 +14,8 @@ class Session(App[None]):
 
     look: reactive[Look] = reactive(Look(), init=False, always_update=True)
     host: Host
+    changed: str
+    """What has happened to a GPU of this machine since it was asked; "" for nothing."""
     drawn: bool
     """The first frame is on the terminal, in the colours of the theme."""
 
