@@ -16,9 +16,11 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.judging.check import Fix, Outcome, check, cite, each_discrete_gpu, info, warning
+from rocdoctor.insight.gpus.access import RENDER, render_minors
+from rocdoctor.insight.texts.log_events import duration
+from rocdoctor.judging.check import Evidence, Fix, Outcome, check, cite, each_discrete_gpu, info, warning
 from rocdoctor.model.evidence import Fact, Known, known, value_or
-from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.facts import Gpu, GpuHolder, GpuHolders, Machine
 from rocdoctor.model.shell_command import CommandText
 
 _CAUSE = "out-of-memory"
@@ -42,6 +44,10 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
     if busy > _IDLE_PERCENT:
         return None
     evidence = [cite(used, f"{amount} used"), cite(gpu.busy_percent, f"{busy} % busy")]
+    held = _holders(machine, gpu)
+    evidence += [_evidence(machine, one) for one in held[:4]]
+    who = "one process has" if len(held) == 1 else f"{len(held)} processes have"
+    opened = f"; {who} it open" if held else ""
     command: CommandText = "sudo fuser -v /dev/kfd /dev/dri/renderD*"
     if gpu.vendor == "nvidia":
         command = "sudo fuser -v /dev/nvidia*"
@@ -52,7 +58,7 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
         safety="safe",
     )
     if not isinstance(gpu.processes, Known):
-        return info(f"{amount} is in use although the GPU is idle ({busy} % busy).", evidence=evidence, fix=fix)
+        return info(f"{amount} is in use although the GPU is idle ({busy} % busy){opened}.", evidence=evidence, fix=fix)
     listed = sum(value_or(process.vram_bytes, 0) for process in gpu.processes.value)
     if gpu.processes.value:
         count = len(gpu.processes.value)
@@ -61,6 +67,12 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
         return info(
             f"{amount} is in use although the GPU is idle ({busy} % busy); {holders} listed{known_part}.",
             evidence=[*evidence, cite(gpu.processes, f"{count} listed")],
+            fix=fix,
+        )
+    if held:
+        return info(
+            f"{amount} is in use although the GPU is idle ({busy} % busy); the tools list no process{opened}.",
+            evidence=[*evidence, cite(gpu.processes, "no process listed")],
             fix=fix,
         )
     # Inside of a container, and on Windows, the list is empty whatever runs.
@@ -77,4 +89,21 @@ def vram_held_by_others(machine: Machine, gpu: Gpu) -> Outcome:
         fix=fix,
         cause="" if hidden else "out-of-memory",
         confidence="likely",
+    )
+
+
+def _holders(machine: Machine, gpu: Gpu) -> list[GpuHolder]:
+    """The processes that have this GPU's own node open, the oldest first."""
+    nodes = {f"{RENDER}{minor}" for minor in render_minors(gpu)}
+    alone = sum(other.vendor == gpu.vendor for other in machine.gpus) == 1
+    if gpu.vendor == "nvidia" and alone:  # which number of /dev/nvidiaN is which GPU's is not known
+        nodes = {node for one in value_or(machine.holders, GpuHolders()).processes for node in one.nodes}
+        nodes = {node for node in nodes if node.startswith("/dev/nvidia")}
+    found = [one for one in value_or(machine.holders, GpuHolders()).processes if nodes & set(one.nodes)]
+    return sorted(found, key=lambda one: -one.age_s)
+
+
+def _evidence(machine: Machine, holder: GpuHolder) -> Evidence:
+    return cite(
+        machine.holders, f"process {holder.pid} ({holder.name}) has it open, running for {duration(holder.age_s)}"
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from rocdoctor.collect.gpus import indices, merged
 from rocdoctor.collect.gpus.asleep import sleeping
 from rocdoctor.collect.gpus.drivers import collect_drivers
+from rocdoctor.collect.gpus.holders import collect_holders
 from rocdoctor.collect.gpus.nvidia_tool import collect_attached, collect_failure
 from rocdoctor.collect.jobs import running_job, statements
 from rocdoctor.collect.jobs.job_logs import collect_run
@@ -111,6 +112,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         torch=torch,
         gpus=indices.with_indices(found, view.topology, environment, torch),
         gpus_complete=view.complete,
+        holders=collect_holders(host, found),
         displays=tuple(view.displays),
         links=links,
         links_complete=view.topology.links_complete,

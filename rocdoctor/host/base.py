@@ -15,6 +15,7 @@ a finding, in a test that edits a machine. The verbs:
 ``env``            the environment, ``NAME=value`` a line
 ``python WHICH``   the probe of an interpreter: ``default`` or its path, then ``--import`` when torch may be imported
 ``held PROC``      the device nodes that a process holds open, a line each (PROC is ``/proc/job`` or ``/proc/NUMBER``)
+``holders gpu``    ``pid age_s node,node name`` of processes that have a GPU's nodes open, last ``hidden COUNT``
 ``threads PROC``   ``tid state switches wchan name`` of each thread; ``threads PROC again`` is a later look
 ``processes PROC`` the lines of ``/proc/NUMBER/stat`` of a process, its descendants, and its parent's other children
 ``ranks PROC``     of the same processes, ``pid NAME=value ...`` with what launchers set, or ``pid denied``

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.model.facts import Container, Cpus, GpuProcess, User
+from rocdoctor.model.facts import Container, Cpus, GpuHolder, GpuHolders, GpuProcess, User
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
 
 NAME = "vram-held-by-others"
@@ -60,3 +60,28 @@ def test_a_list_that_may_leave_processes_of_others_out_makes_it_a_note() -> None
     assert severities(judge(NAME, machine(gpu, user=User(uid=k(0))))) == ["warning"]
     superchip = nvidia_gpu(vram_used_bytes=62 << 30, busy_percent=0, processes=(), name="NVIDIA GH200 480GB")
     assert severities(judge(NAME, machine(superchip, cpus=Cpus(arch=k("aarch64"))))) == ["info"]
+
+
+SERVER = GpuHolder(4711, "ollama", ("/dev/dri/renderD128", "/dev/kfd"), 93_600, 2)
+OTHER = GpuHolder(4712, "python3", ("/dev/dri/renderD129",), 60)
+
+
+def test_processes_that_have_the_gpu_open_are_named_in_the_evidence() -> None:
+    gpu = amd_gpu(vram_used_bytes=50 << 30, busy_percent=0, render_minor=128)
+    holders = k(GpuHolders((OTHER, SERVER), hidden=3), "holders gpu")
+    (verdict,) = judge(NAME, machine(gpu, holders=holders))
+    assert verdict.finding is not None
+    assert "one process has it open" in verdict.finding.message
+    named = [one.value for one in verdict.finding.evidence if "process" in one.value]
+    assert named == ["process 4711 (ollama) has it open, running for 26 h"]
+
+
+def test_a_process_that_the_tools_do_not_list_is_no_left_over() -> None:
+    gpu = nvidia_gpu(vram_used_bytes=62 << 30, busy_percent=0, processes=())
+    mine = GpuHolder(5, "trtserver", ("/dev/nvidia0",), 7)
+    (verdict,) = judge(NAME, machine(gpu, holders=k(GpuHolders((mine, OTHER)))))
+    assert verdict.finding is not None
+    assert (verdict.finding.severity, verdict.finding.cause) == ("info", "")
+    assert "the tools list no process; one process has it open" in verdict.finding.message
+    two = machine(gpu, nvidia_gpu(1), holders=k(GpuHolders((mine,))))
+    assert severities(judge(NAME, two)[:1]) == ["warning"], "whose node it is is not known"

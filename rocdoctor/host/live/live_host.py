@@ -421,6 +421,12 @@ def _udev(question: str) -> Answer:
     return describe(question)
 
 
+def _holders(question: str) -> Answer:
+    from rocdoctor.host.live.gpu_holders import answer_holders
+
+    return answer_holders(question)
+
+
 def _no_such_verb(question: str) -> Answer:
     status: Status = "not-asked"
     return Answer(question, status)
@@ -429,5 +435,6 @@ def _no_such_verb(question: str) -> Answer:
 _QUICK: dict[str, Callable[[str], Answer]] = {
     "read": _read, "list": _list, "link": _link, "stat": _stat, "open": _open, "space": _space, "env": _env,
     "udev": _udev,
+    "holders": _holders,
     **processes.QUICK,
 }  # fmt: skip

@@ -54,7 +54,7 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _held(folder: Path) -> Iterator[str]:
+def held(folder: Path) -> Iterator[str]:
     """Device nodes among the open files: the link is read, the file behind it never touched."""
     found: set[str] = set()
     with os.scandir(folder / "fd") as entries:
@@ -167,7 +167,7 @@ def _libraries(folder: Path) -> Iterator[str]:
 
 
 QUICK: dict[str, Callable[[str], Answer]] = {
-    "held": _lines(_held),
+    "held": _lines(held),
     "threads": _lines(_threads),
     "processes": _lines(_processes),
     "ranks": _lines(_ranks),

@@ -128,6 +128,25 @@ class GpuProcess:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuHolder:
+    """A process that has device nodes of GPUs open. It need not hold memory of each: ROCm opens them all."""
+
+    pid: int
+    name: str
+    nodes: tuple[str, ...]
+    age_s: int
+    line: int = 0  # of the answer
+
+
+@dataclass(frozen=True, slots=True)
+class GpuHolders:
+    """All that this user may see; ``hidden`` is how many processes nobody let us look into."""
+
+    processes: tuple[GpuHolder, ...] = ()
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """One physical device. ``index`` counts by ascending PCI address; partitions are ``compute_nodes``."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.model.evidence import NOT_ASKED, Fact
 from rocdoctor.model.facts.expected import Expected
-from rocdoctor.model.facts.gpu import Display, Gpu, GpuLink
+from rocdoctor.model.facts.gpu import Display, Gpu, GpuHolders, GpuLink
 from rocdoctor.model.facts.job import Job
 from rocdoctor.model.facts.run import JobRun
 from rocdoctor.model.facts.slurm import SlurmNode
@@ -83,5 +83,6 @@ class Machine:
     smoke_question: str = ""
     run: JobRun = field(default_factory=JobRun)  # a job that logs and dumps tell of
     expected: Expected | None = None  # what a profile says that the machine was, where one was given
+    holders: Fact[GpuHolders] = NOT_ASKED  # asked for where an idle GPU's memory is in use
     later: Later = field(default_factory=Later)
     programs: Mapping[str, Fact[str | None]] = field(default_factory=dict)  # name -> path; Known(None): not installed

@@ -11,6 +11,8 @@ from rocdoctor.parsers.formats.text import lines_of
 TICKS = 100
 _STAT = regex(r"(\d{1,10}) \((.{0,64})\) ([A-Za-z])((?: -?\d{1,20}){1,60})\s*\Z")
 _THREAD = regex(r"(\d{1,10}) ([A-Za-z]) (\d{1,19}) (\S{1,128})(?: (.{0,64}))?\Z")
+_HOLDER = regex(r"(\d{1,10}) (\d{1,12}) (/dev/[\w/,]{1,8000}) (.{1,64})\Z")
+_HIDDEN = regex(r"hidden (\d{1,10})\Z")
 _RANKS = regex(r"(\d{1,10})((?: [A-Z_]{1,64}=\S{0,200}){0,40}| denied)\Z")
 
 
@@ -53,6 +55,30 @@ class RankVariables:
     values: dict[str, str] = field(default_factory=dict)
     denied: bool = False
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GpuHolderLine:
+    """A process that has device nodes of a GPU open, and since when it runs."""
+
+    pid: int
+    age_s: int
+    nodes: tuple[str, ...]
+    name: str
+    line: int
+
+
+def parse_holders(text: str) -> tuple[tuple[GpuHolderLine, ...], int]:
+    """Reads the answer to ``holders gpu``: (the processes, how many more nobody let us look into)."""
+    found: list[GpuHolderLine] = []
+    hidden = 0
+    for line, raw in enumerate(lines_of(text, 10_000), 1):
+        match = _HOLDER.match(raw[:9000])
+        if match is not None:
+            found.append(GpuHolderLine(int(match[1]), int(match[2]), tuple(match[3].split(",")), match[4], line))
+        elif (count := _HIDDEN.match(raw)) is not None:
+            hidden = int(count[1])
+    return tuple(found), hidden
 
 
 def parse_stats(text: str) -> tuple[ProcessStat, ...]:

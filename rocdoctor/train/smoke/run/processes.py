@@ -1,4 +1,8 @@
-"""Processes of a smoke run: the mark that finds them again, what the kernel says of them, and how they end."""
+"""Processes of a smoke run: the mark that finds them again, what the kernel says of them, and how they end.
+
+psutil tells of memory and of interfaces. The mark, the kernel's letter and children are looked for many times a second
+or in all processes, where psutil would decode each environment and read every process to find the children of one.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,13 @@ def alone(kept: Mapping[str, str]) -> dict[str, str]:
 
     What the user names stays. Without a name gloo takes the address of the host name, which others may reach.
     """
+    import psutil
+
     try:
-        up = int(Path("/sys/class/net/lo/flags").read_text(), 16) & 1
-    except (OSError, ValueError):
-        up = 0
-    return {**({"GLOO_SOCKET_IFNAME": "lo"} if up else {}), **kept}
+        loopback = psutil.net_if_stats().get("lo")
+    except OSError:
+        loopback = None
+    return {**({"GLOO_SOCKET_IFNAME": "lo"} if loopback is not None and loopback.isup else {}), **kept}
 
 
 # PET_: torchrun takes each of its options from there, also another rendezvous than the one that it is told.
@@ -91,11 +97,12 @@ def has_children(pid: int) -> bool:
 
 def pss_bytes(pid: int) -> int | None:
     """Memory of a process with shared pages counted by share."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as stream:
-        for line in stream:
-            if line.startswith(b"Pss:"):
-                return int(line.split()[1]) * 1024
-    return None
+    import psutil
+
+    try:
+        return int(psutil.Process(pid).memory_full_info().pss)
+    except (psutil.Error, OSError):
+        return None
 
 
 def innermost(path: Path, offset: int = 0, lines: int = 12) -> str:

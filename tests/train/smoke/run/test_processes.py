@@ -1,0 +1,49 @@
+"""What a smoke run asks psutil: the memory of its processes, and whether there is a loopback interface."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from rocdoctor.train.smoke.run.processes import alone, pss_bytes
+
+
+def test_memory_counts_shared_pages_by_share() -> None:
+    pss = pss_bytes(os.getpid())
+    assert pss is not None
+    assert 1 << 20 < pss <= psutil.Process().memory_info().rss
+
+
+def test_a_process_that_has_ended_has_no_memory() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait(60)
+    assert pss_bytes(child.pid) is None
+
+
+@pytest.mark.parametrize(
+    ("stats", "added"),
+    [
+        ({"lo": SimpleNamespace(isup=True)}, {"GLOO_SOCKET_IFNAME": "lo"}),
+        ({"lo": SimpleNamespace(isup=False)}, {}),
+        ({"eth0": SimpleNamespace(isup=True)}, {}),
+    ],
+)
+def test_gloo_stays_on_loopback_where_that_is_up(
+    monkeypatch: pytest.MonkeyPatch, stats: dict[str, SimpleNamespace], added: dict[str, str]
+) -> None:
+    monkeypatch.setattr(psutil, "net_if_stats", lambda: stats)
+    assert alone({"A": "1"}) == {"A": "1", **added}
+    assert alone({"GLOO_SOCKET_IFNAME": "eth0"}) == {"GLOO_SOCKET_IFNAME": "eth0"}
+
+
+def test_an_error_of_the_kernel_leaves_the_choice_to_gloo(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise OSError("netlink")
+
+    monkeypatch.setattr(psutil, "net_if_stats", fails)
+    assert alone({}) == {}
