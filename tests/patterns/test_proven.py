@@ -20,7 +20,7 @@ HARMLESS = {
     ("rocdoctor/host/masking/ids.py", "(?:0+|0x0+|f+|0xf+|[^0-9]*|.*not.*"): (
         "a serial number of one line: what follows `not` reaches its end"
     ),
-    ("rocdoctor/host/masking/values.py", "(?:true|false|null|none|nil"): (
+    ("rocdoctor/host/masking/telling.py", "(?:true|false|null|none|nil"): (
         "`.*` takes line ends here and reaches the end of the value, so what follows it is not tried again"
     ),
     ("rocdoctor/lint/advice/file_parts.py", "(?:.*[-_.])?(?:requirements?"): "the name of a file",

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocdoctor.host.masking.cells import LONGEST_HEAD
 from rocdoctor.host.masking.documents import is_head, mask_columns, mask_documents
 from rocdoctor.host.masking.encoded import holds_secret
 from rocdoctor.host.masking.rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
 from rocdoctor.host.masking.secrets import apply_rule, mask_secrets
-from rocdoctor.host.masking.values import LONGEST_HEAD, looks_random, placeholder, strongest_kind
+from rocdoctor.host.masking.telling import looks_random, placeholder, strongest_kind
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
-from rocdoctor.host.masking.values import kind_of_name, looks_random, placeholder
+from rocdoctor.host.masking.telling import kind_of_name, looks_random, placeholder
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]

@@ -27,7 +27,7 @@ from rocdoctor.host.masking.needs_masking import is_plain
 from rocdoctor.host.masking.network import mask_emails, mask_net
 from rocdoctor.host.masking.rules import DROPPED, VALUE_TOKEN, load_tables
 from rocdoctor.host.masking.secrets import mask_secrets
-from rocdoctor.host.masking.values import placeholder, secret_name
+from rocdoctor.host.masking.telling import placeholder, secret_name
 from rocdoctor.model.lazy_re import regex
 
 _HOST_QUESTION = regex(

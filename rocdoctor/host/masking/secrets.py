@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 
 from rocdoctor.host.masking.rules import USERINFO_TOKEN, VALUE_TOKEN, MaskingTables, SecretRule, sub_lines
-from rocdoctor.host.masking.values import looks_random, mask_named_values, placeholder
+from rocdoctor.host.masking.telling import looks_random, placeholder
+from rocdoctor.host.masking.values import mask_named_values
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]
