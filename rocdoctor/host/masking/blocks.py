@@ -11,6 +11,7 @@ from collections.abc import Callable
 from rocdoctor.host.masking.below import mask_values_below
 from rocdoctor.host.masking.documents import mask_documents
 from rocdoctor.host.masking.encoded import holds_secret
+from rocdoctor.host.masking.pairs import mask_pairs
 from rocdoctor.host.masking.rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
 from rocdoctor.host.masking.secrets import apply_rule, mask_secrets
 from rocdoctor.model.lazy_re import regex
@@ -49,13 +50,16 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0)
     if "\\u00" in text:
         text = _LETTER.sub(lambda match: chr(int(match[1], 16)), text)
     rules = tables.rules_for(text, span=True)
-    spans = list(line_spans(text, tables.stems)) if "\n" in text else []
+    spans = list(line_spans(text, tables.stems))
     before = text
     if (spans or rules) and prefixes < _MOST_PREFIXES and any(sign in text for sign in _PREFIX_SIGNS):
         text = _behind_prefixes(text, tables, note, prefixes + 1)
     for rule in rules:
         text = apply_rule(rule, text, tables.inert, note)
     text = mask_documents(text, tables, note)
+    if spans:
+        spans = spans if text is before else list(line_spans(text, tables.stems))
+        before, text = text, mask_pairs(text, spans, tables, note)
     if "\n" not in text:
         return text
     if "\\\n" in text or "\\\r\n" in text:

@@ -6,7 +6,7 @@ import re
 
 from rocdoctor.host.masking.extent import value_span
 from rocdoctor.host.masking.rules import MaskingTables
-from rocdoctor.host.masking.telling import NAME_OF_VARIABLE, looks_random, placeholder
+from rocdoctor.host.masking.telling import NAME_OF_VARIABLE, looks_random, placeholder, strongest_kind
 from rocdoctor.model.lazy_re import regex
 
 LONGEST_HEAD = 400  # signs of a first line of a table
@@ -23,6 +23,9 @@ _CELL_WORDS = regex(
     r"logins?|urls?|scopes?|sources?|used|count|size|kind|data|age|ready|e?mails?|expires?|roles?|[A-Z][A-Z0-9]*_[A-Z0-9_]*",
     re.IGNORECASE,
 )
+# A pair in a list of pairs: ("NAME", "value") and [["NAME", "value"]].
+_TUPLE = regex(r"(?:(?<![\w.])\(|[\[,][ \t]{0,8}\[)[ \t]{0,8}[urbf]{0,2}[\"']\Z")
+_TUPLE_ENDS = regex(r"[\"'][ \t]{0,8},?[ \t]{0,8}[)\]]")
 BEFORE_GAP = frozenset(" \t\"'`*,|\u2502\u2503\u2551")
 
 
@@ -38,6 +41,9 @@ def paired_span(
             return None
         span = value_span(text, gap.end(), min(line_end, gap.end() + _LONGEST_PAIR), whole_line=False)
         sure = variable or key.startswith("--")
+        if span and kind == "strong" and not sure and strongest_kind(text[span[0] : span[1]], tables) is None:
+            begins = _TUPLE.search(text, max(0, key_start - 12), key_start)
+            sure = begins is not None and _TUPLE_ENDS.match(text, span[1], line_end) is not None
     else:
         gap = _CELL_GAP.match(text, after, line_end)
         if gap is None or not _CELL_BEGIN.search(text, max(0, key_start - 90), key_start):

@@ -173,6 +173,59 @@ def mask_columns(text: str, heads: list[tuple[int, int]], tables: MaskingTables,
     return "".join(out)
 
 
+_WORDS = regex(r"\S{1,400}(?: \S{1,400}){0,8}")
+_COLUMN_NAME = regex(r"[A-Za-z_][\w ()./%#-]{0,40}")
+_LEAST_COLUMNS = 2
+
+
+def is_aligned_head(line: str) -> bool:
+    """Whether a line may be the first of a table whose columns blanks part."""
+    return "  " in line.strip() and _COLUMN_NAME.fullmatch(line.replace("  ", "").strip()[:41]) is not None
+
+
+def mask_aligned(text: str, heads: list[tuple[int, int]], tables: MaskingTables, note: Note) -> str:
+    """The text without the values of columns that blanks part and whose name in the first line says "password"."""
+    out: list[str] = []
+    position = 0
+    for start, end in heads:
+        names = list(_WORDS.finditer(text[start : end - 1]))
+        if start < position or len(names) < _LEAST_COLUMNS or not all(_COLUMN_NAME.fullmatch(one[0]) for one in names):
+            continue
+        kinds = [kind_of_name(one[0], tables) for one in names]
+        wanted = [
+            number
+            for number, (one, kind) in enumerate(zip(names, kinds, strict=True))
+            if kind in ("strong", "medium") and one[0].lower() not in ("secret", "secrets")
+        ]
+        at = end
+        for _ in range(_MOST_ROWS if wanted else 0):
+            stop = text.find("\n", at)
+            stop = stop if stop >= 0 else len(text)
+            cells = list(_WORDS.finditer(text, at, stop))
+            if not cells:
+                break
+            for number in wanted:
+                found = _below_name(cells, names, number, at)
+                made = _cell(found[0], kinds[number] or "", tables, note) if found else ""
+                if found and made != found[0] and found[0][0] not in "/~" and found.start() >= position:
+                    out += [text[position : found.start()], made]
+                    position = found.end()
+            at = stop + 1
+            if at >= len(text):
+                break
+    out.append(text[position:])
+    return "".join(out)
+
+
+def _below_name(cells: list[re.Match[str]], names: list[re.Match[str]], number: int, at: int) -> re.Match[str] | None:
+    """The cell below the name of a column: begins or ends with it, or has its number in a row without gaps."""
+    name = names[number]
+    for cell in cells:
+        if cell.start() - at == name.start() or cell.end() - at == name.end():
+            return cell
+    return cells[number] if len(cells) == len(names) else None
+
+
 def _cell(cell: str, kind: str, tables: MaskingTables, note: Note) -> str:
     value = cell.strip(_QUOTES)
     if not value or kind == "weak" or value.split(" ", 1)[0] in tables.inert or placeholder(value):

@@ -11,11 +11,13 @@ from rocdoctor.host.masking.rules import MaskingTables, load_tables
 from rocdoctor.model.lazy_re import regex
 
 KEY_REST = regex(r"[\w.-]{0,40}", re.ASCII)
+# What the value itself is called where a name and its value have names of their own.
+VALUE_NAMES = frozenset(("value", "values", "val", "v", "default", "content", "contents", "plaintext", "secretstring"))
 NAME_OF_VARIABLE = regex(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*")
 _PLACEHOLDER = regex(
     r"(?:true|false|null|none|nil|yes|no|on|off|n/?a|unset|undefined|not|required|optional|enabled|disabled|redacted|"
     r"empty|missing|invalid|expired|str|string|bytes|\d{1,6}|[*x.-]+|\$[A-Za-z_{(]?[\w.:}?@)-]{0,80}|\$\{\{.*|%\w+%|\{\{.*|"
-    r"\{|\[|\(|\||>|<.*>)[,;)\]}]*",
+    r"\{|\[|\(|\||>|<.*>|<<[-~]?[\"']?\w{1,40}[\"']?|inherit)[,;)\]}]*",
     re.IGNORECASE | re.DOTALL,
 )
 _BY_HAND = regex(r"[\d.:+-]+|v?\d+(?:\.\w+)+|[\d.]+[a-zA-Z%]{1,6}")

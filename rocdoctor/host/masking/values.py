@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from rocdoctor.host.masking.cells import BEFORE_GAP, paired_span
 from rocdoctor.host.masking.extent import at_line_start, unwrapped, value_span
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, line_spans
-from rocdoctor.host.masking.telling import KEY_REST, kind_of, looks_random, placeholder
+from rocdoctor.host.masking.telling import KEY_REST, VALUE_NAMES, kind_of, looks_random, placeholder
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]
@@ -21,7 +21,18 @@ _LONGEST_INNER_LIST = 300
 _LEFT = regex(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
 _SEPARATOR = regex(
     r"(?: (?:\[[\w *-]{0,30}\]|\([a-z ]{1,20}\))(?=:))?(?:\\{0,3}[\"'`]|\*\*)?\]?[ \t]{0,80}"
-    r"(?:=>|:=|={1,2}|:(?!:)|[\uff1a\uff1d])(?:\*\*(?=[ \t]))?[ \t]{0,80}"
+    r"(?:=>|(?:\?{1,2}|\|\||//|:{1,3}|\+)=|={1,2}|:(?!:)|[\uff1a\uff1d])(?:\*\*(?=[ \t]))?[ \t]{0,80}"
+)
+# An option with its default in a call that declares it, and the name of a block: variable "db_password" {
+_DECLARED = regex(
+    r"[\"'][ \t]{0,8},(?:[ \t]{0,8}(?:[\"']-{1,2}[\w-]{1,40}[\"']|(?!default\b)\w{1,30}[ \t]{0,4}=[ \t]{0,4}"
+    r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s,\"'()]{1,60})),){0,12}[ \t]{0,8}"
+    r"default[ \t]{0,4}=[ \t]{0,4}(?=[urbf]{0,2}[\"'])"
+)
+_BLOCK_GAP = regex(r"[\"'][ \t]{1,8}(?=\{)")
+# The new value in what a plan or a log says of a change: "old" -> "new".
+_BECOMES = regex(
+    r"(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|\([a-z ]{1,40}\)|[^\s\"']{1,400})[ \t]{1,8}->[ \t]{1,8}(?=[\"'])"
 )
 _ARGUMENT_GAP = regex(r"[\"']?(?:[ \t]*,)?[ \t]{1,8}|[\"'],")
 _BLANK_GAP = regex(r"[ \t]{1,8}(?=[\"']?[A-Za-z0-9+/=_.~!@#$%^&*-]{16})")
@@ -32,9 +43,20 @@ _STATES = regex(
     r"(?:un)?set|locked|changed|(?:in)?correct|wrong|used|needed|stored|hidden|weak|strong|disabled|enabled|allowed|asked|"
     r"being|too|also|only|an?|the|in|on|of|from|as|longer|shorter|valid|never|always|read|written|sent|taken|now|still"
 )
+# With what a sentence goes on that tells no password.
+_GOES_ON = regex(
+    r"(?:to|an?|the|in|on|of|from|as|at|by|for|with|not|no|being|only|that|this|how|what|where|when|whether|your|my|our|their|"
+    r"its|very|now|still|never|always|stored|used|needed|read|written|sent|taken|asked|required|missing|expired)\b"
+)
 _PATH_KEY = regex(r".{0,80}(?:path|file|dir|folder|directory)s?\]?", re.IGNORECASE | re.DOTALL)
 # What nsswitch.conf says of the databases of accounts.
 _SWITCH = frozenset(("files", "systemd", "compat", "sss", "ldap", "nis", "nisplus", "winbind", "db", "dns", "altfiles"))
+_KEY_SIGN = regex(r"[ \t]{0,8}[:=]")
+# Options, and numbers that no secret is: 0.5, 1e-3, 16k.
+_OPTION = regex(r"-[A-Za-z]|--[a-z][a-z-]{0,60}")
+_ANNOTATION = regex(r"(?:\w{1,20}\.)?(?:Optional|Union|Literal|Annotated|[Ll]ist|[Dd]ict|Sequence|Mapping)\[")
+_WORD_OF_CALL = regex(r"[a-z]\w{0,30}=(?=[A-Za-z\"'\[(])")
+_NUMBER = regex(r"[+-]?\d{0,6}(?:\.\d{1,9})?(?:e[+-]?\d{1,3})?[kKmMgGbB%]{0,2}")
 _CHAIN = regex(r"(?:([A-Za-z_.-]{1,60})[=:]){8,}")
 _ITEM = regex(r"\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s,\[\](){}:=\"'][^\s,\[\](){}\"']{0,4000})")
 
@@ -52,7 +74,7 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
         separator = _SEPARATOR.match(text, after, line_end)
         argument = text[key_start : key_start + 1] == "-"
         if separator is None and argument:
-            separator = _ARGUMENT_GAP.match(text, after, line_end)
+            separator = _DECLARED.match(text, after, line_end) or _ARGUMENT_GAP.match(text, after, line_end)
         if separator is None and match.lastgroup in ("strong", "medium"):
             separator = _IS_GAP.match(text, after, line_end)
         kind = kind_of(match, rest)
@@ -67,11 +89,17 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
             # "set api-key VALUE": only what nobody would write by hand, and is long.
             separator = _BLANK_GAP.match(text, after, line_end)
             kind = "random"
+        if separator is None and match.lastgroup == "strong":
+            separator, kind = _BLOCK_GAP.match(text, after, line_end), "strong"
         if separator is None or kind is None:
             continue
         if "is" in separator.group() and match.lastgroup == "medium":
             kind = "random"
+        key, said = text[key_start:after], separator.group()
+        if said[0] == "+" and not key.isupper():
+            continue
         opening = text[separator.end() : separator.end() + 1]
+        becomes = _BECOMES.match(text, separator.end(), min(line_end, separator.end() + _JUDGED))
         if opening and opening in "[{(":
             inside = separator.end() < listed
             if inside and kind != "strong":
@@ -82,8 +110,10 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
             )
             listed = max(listed, end)
         else:
-            spans = _single_span(text, key_start, after, separator, kind, argument, line_end, tables.inert)
+            spans = _single_span(text, key_start, key, separator.end(), said, kind, argument, line_end, tables.inert)
             passed[0] = max(passed[0], _chain_end(text, separator.end(), line_end))
+        if becomes is not None:
+            spans += _single_span(text, key_start, key, becomes.end(), said, kind, argument, line_end, tables.inert)
         for start, end in spans:
             note("secret-value", text[start:end])
             out.append(text[position:start] + VALUE_TOKEN)
@@ -104,12 +134,12 @@ def _keywords(text: str, tables: MaskingTables, passed: list[int]) -> Iterator[t
 
 
 def _single_span(
-    text: str, key_start: int, after: int, separator: re.Match[str], kind: str, argument: bool, line_end: int,
+    text: str, key_start: int, key: str, at: int, separator: str, kind: str, argument: bool, line_end: int,
     inert: Collection[str],
 ) -> list[tuple[int, int]]:  # fmt: skip
-    """Where the one value of a name stands, if it is a secret."""
+    """Where the one value of a name stands that begins at ``at``, if it is a secret."""
     whole_line = kind == "strong" and at_line_start(text, key_start)
-    begin = unwrapped(text, separator.end(), min(line_end, separator.end() + _JUDGED), kind == "strong")
+    begin = unwrapped(text, at, min(line_end, at + _JUDGED), kind == "strong")
     if begin is None:
         return []
     span = value_span(text, begin, min(line_end, begin + _JUDGED), whole_line)
@@ -117,17 +147,23 @@ def _single_span(
         return []
     if kind != "strong" and text[span[1] - 1] in "([{":
         return []  # an expression
-    key = text[key_start:after]
-    if key == "pass" and "=" in separator.group() and text[max(0, key_start - 1) : key_start] in (",", ";", "&", "?"):
+    if key == "pass" and "=" in separator and text[max(0, key_start - 1) : key_start] in (",", ";", "&", "?"):
         kind = "strong"  # an option of a mount, a parameter
-    if _IS_GAP.fullmatch(separator.group()) and _STATES.fullmatch(text[span[0] : span[1]].strip(".,;)").lower()):
+    if _IS_GAP.fullmatch(separator) and _says_more(text[span[0] : span[1]].strip(".,;)").lower(), text, span[1]):
         return []
-    tag = separator.group() == "==" or (separator.group() == ":" and (key_start == 0 or text[key_start - 1] != '"'))
+    tag = separator == "==" or (separator == ":" and (key_start == 0 or text[key_start - 1] != '"'))
     if tag and _VERSION.fullmatch(text[span[0] : span[1]]):
         return []  # a requirement, or an image with its tag
-    if not _is_secret(kind, key, separator.group(), text[span[0] : span[1]], argument, inert):
+    if not _is_secret(kind, key, separator, text[span[0] : span[1]], argument, inert):
         return []
     return [value_span(text, begin, line_end, whole_line) or span]
+
+
+def _says_more(value: str, text: str, end: int) -> bool:
+    """Whether what follows "the password is" goes on with a sentence, and is no password."""
+    if _STATES.fullmatch(value):
+        return True
+    return (" " in value or text[end : end + 1] == " ") and _GOES_ON.match(value) is not None
 
 
 def _chain_end(text: str, start: int, line_end: int) -> int:
@@ -142,17 +178,24 @@ def _chain_end(text: str, start: int, line_end: int) -> int:
 def _list_spans(
     text: str, start: int, limit: int, kind: str, inert: Collection[str]
 ) -> tuple[list[tuple[int, int]], int]:
-    """Where secrets stand in ``["a", "b"]`` or ``{k: "a"}`` behind a name, and where that ends; a key is none."""
+    """Where secrets stand in ``["a", "b"]``, ``{k: "a"}`` or ``{default = "a"}`` behind a name, and where that ends.
+
+    A key is none.
+    """
     closing = {"[": "]", "{": "}", "(": ")"}[text[start]]
     end = text.find(closing, start, limit)
     end = end if end >= 0 else limit
     found: list[tuple[int, int]] = []
+    said = ""
     for item in _ITEM.finditer(text, start + 1, end):
-        if text[item.end() : item.end() + 1] in (":", "="):
-            continue
         begin, stop = item.span(item.lastgroup or 0)
         value = text[begin:stop]
-        sure = kind == "strong" and text[start] == "[" and not placeholder(value)
+        if _KEY_SIGN.match(text, item.end(), end):
+            said = value.lower()
+            continue
+        listed = text[start] == "[" or (text[start] == "(" and item.lastgroup != "c")
+        sure = kind == "strong" and (listed or said in VALUE_NAMES) and not placeholder(value)
+        said = ""
         if value.split(" ", 1)[0] not in inert and (sure or looks_random(value)):
             found.append((begin, stop))
     return found, end
@@ -163,9 +206,11 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
     if value.split(" ", 1)[0].rstrip(",;)]}") in inert or stripped.split(":", 1)[0] in inert:
         return False
     # Digits alone are a count for a "token" or a "pass", but they may well be a password.
-    if placeholder(value) and not (kind == "strong" and stripped.isdigit() and len(stripped) > 1):
+    if placeholder(stripped.split(" #", 1)[0]) and not (kind == "strong" and stripped.isdigit() and len(stripped) > 1):
         return False
     if "masked-" in stripped and any(token in stripped for token in inert):
+        return False
+    if argument and (_OPTION.fullmatch(stripped.split(" ", 1)[0]) or _WORD_OF_CALL.match(stripped)):
         return False
     if key in ("PWD", "OLDPWD") or (key.lower().endswith("pwd") and stripped[:1] in "/~"):
         return False
@@ -175,9 +220,13 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
         and re.match(r"(?:/|~/|\.{1,2}/)[\w.~@+-]", stripped)
     ):
         return False
+    if ":" in separator and _ANNOTATION.match(stripped):
+        return False
     if kind == "strong":
         return not (key.lower().endswith(("passwd", "shadow")) and _SWITCH.issuperset(stripped.split()))
     assigned = "=" in separator
+    if kind == "medium" and argument and (_NUMBER.fullmatch(stripped) or _PATH_KEY.fullmatch(key)):
+        return False
     if kind == "medium" and (argument or (assigned and key.isupper() and len(key) > 4)):
         return not stripped.startswith(("/", "~", "tcp://", "http"))
     if kind == "weak" and argument and not assigned:

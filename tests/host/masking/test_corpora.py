@@ -14,14 +14,23 @@ from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.report.masked import notable
-from tests.host.masking import control_lines, identity_lines, secret_lines
+from tests.host.masking import (
+    control_lines,
+    declared_lines,
+    identity_lines,
+    people_lines,
+    secret_lines,
+    telling_words,
+)
 
-HIDDEN = (*secret_lines.LINES, *identity_lines.LINES)
-BLOCKS = (*secret_lines.BLOCKS, *identity_lines.BLOCKS)
+HIDDEN = (*secret_lines.LINES, *declared_lines.LINES, *identity_lines.LINES, *people_lines.LINES)
+BLOCKS = (*secret_lines.BLOCKS, *declared_lines.BLOCKS, *identity_lines.BLOCKS)
+CONTROLS = (*control_lines.LINES, *telling_words.LINES)
+CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS)
 
 
 def test_the_lists_are_long_enough_and_have_no_line_twice() -> None:
-    for lines in (secret_lines.LINES, identity_lines.LINES, control_lines.LINES):
+    for lines in (HIDDEN, CONTROLS):
         assert len(set(lines)) == len(lines) >= 200
 
 
@@ -34,7 +43,7 @@ def test_what_must_not_be_told_is_gone_and_masking_again_changes_nothing(line: s
     assert Masker().mask_text(masked) == masked
 
 
-@pytest.mark.parametrize("line", (*control_lines.LINES, *control_lines.BLOCKS))
+@pytest.mark.parametrize("line", (*CONTROLS, *CONTROL_BLOCKS))
 def test_what_tells_nothing_stays(line: str) -> None:
     assert Masker().mask_text(line) == line
 
@@ -42,10 +51,8 @@ def test_what_tells_nothing_stays(line: str) -> None:
 def test_controls_stay_among_secrets_and_with_people_who_are_called_like_a_word() -> None:
     masker = Masker()
     masker.learn(hostname="alice-box.lab.example.edu", user="adam", home="/home/adam")
-    text = "\n".join(
-        line for pair in zip(control_lines.LINES, [one for one, _ in HIDDEN], strict=False) for line in pair
-    )
-    assert [one for one in control_lines.LINES if one not in masker.mask_text(text).split("\n")] == []
+    text = "\n".join(line for pair in zip(CONTROLS, [one for one, _ in HIDDEN], strict=False) for line in pair)
+    assert [one for one in CONTROLS if one not in masker.mask_text(text).split("\n")] == []
 
 
 @pytest.mark.parametrize(("line", "hidden"), (*HIDDEN, *BLOCKS))

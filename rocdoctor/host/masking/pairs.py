@@ -1,0 +1,77 @@
+"""Names and values under keys of their own: ``name: DB_PASSWORD`` and ``value: ...``, ``{"k": "token", "v": ...}``.
+
+Pure: text in, text out; every line stays at its place. The two may stand in either order and in different lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
+from rocdoctor.host.masking.telling import looks_random, placeholder, strongest_kind
+from rocdoctor.model.lazy_re import regex
+
+Note = Callable[[str, str], None]
+
+_QUOTE = r"\\{0,3}[\"']?"
+_SIGN = r"[ \t]{0,3}(?:=>|[:=])[ \t]{0,3}"
+# "name", "Key", "ParameterKey", "variable_name", "k", with the name behind it.
+_NAMED = regex(
+    rf"(?<![A-Za-z0-9])(?:[A-Za-z]{{2,20}}[_-]?(?=(?i:key|name|field|id)\b))?"
+    rf"(?i:name|key|k|n|variable|var|field|option|setting|property|attribute|parameter|param|label|id|title)"
+    rf"{_QUOTE}{_SIGN}{_QUOTE}(?P<n>-{{0,2}}[A-Za-z_][\w.-]{{1,80}})(?![\w.-])"
+)
+_VALUED = regex(
+    rf"(?<![A-Za-z0-9])(?:[A-Za-z]{{2,20}}[_-]?(?=(?i:value)\b))?"
+    rf"(?i:value|val|v|default|content|contents|plaintext|secretstring)"
+    rf"{_QUOTE}{_SIGN}(?:[&!][\w.:/!-]{{1,60}}[ \t]{{1,8}})?"
+    rf"(?:(?P<q>\\{{0,3}}[\"'])(?P<a>[^\"'\n]{{1,4000}}?)(?=(?P=q))|(?P<b>[^\s\"'\\,}}<>\[({{][^\s\"'\\,}}<>]{{0,4000}}))"
+)
+# Where what belongs together ends: the next object, the next entry of a list, an empty line.
+_ENDS = regex(r"[{}]|\n[ \t\r]{0,80}(?:\n|- )|</|/>")
+_FARTHEST = 400
+_MOST_LINES = 5
+_MOST_BEHIND = 3  # signs of a name behind the word that tells: DB_PASSWORD_2
+
+
+def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, note: Note) -> str:
+    """The text without values whose names stand under another key beside them.
+
+    ``spans``: the lines in which a word tells of a secret.
+    """
+    out: list[str] = []
+    position = 0
+    for name in (one for span in spans for one in _NAMED.finditer(text, *span)):
+        kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
+        if kind not in ("strong", "medium") or name["n"] in tables.inert:
+            continue
+        for start, end in _values(text, name):
+            value = text[start:end]
+            if start < position or value.split(" ", 1)[0] in tables.inert or "masked-" in value:
+                continue
+            if placeholder(value) and not (kind == "strong" and value.isdigit() and len(value) > 3):
+                continue
+            telling = kind == "strong" or tables.keyword.match(name["n"].lstrip("-")) is None
+            if telling or looks_random(value):
+                note("secret-value", value)
+                out.append(text[position:start] + VALUE_TOKEN)
+                position = end
+    return "".join([*out, text[position:]]) if out else text
+
+
+def _values(text: str, name: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Where the value of a name stands: behind it, or else before it."""
+    end = min(len(text), name.end() + _FARTHEST)
+    stops = _ENDS.search(text, name.end(), end)
+    end = stops.start() if stops else end
+    following = _NAMED.search(text, name.end(), end)
+    found = _VALUED.search(text, name.end(), following.start() if following else end)
+    if found is None:
+        start = max(0, name.start() - _FARTHEST)
+        for stops in _ENDS.finditer(text, start, name.start()):
+            start = stops.end()
+        before = list(_VALUED.finditer(text, start, name.start()))
+        found = before[-1] if before else None
+    if found is not None and text.count("\n", min(name.start(), found.start()), found.end()) <= _MOST_LINES:
+        yield found.span("a" if found["a"] else "b")
