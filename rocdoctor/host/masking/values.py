@@ -25,7 +25,7 @@ _SEPARATOR = regex(
 )
 # An option with its default in a call that declares it, and the name of a block: variable "db_password" {
 _DECLARED = regex(
-    r"[\"'][ \t]{0,8},(?:[ \t]{0,8}(?:[\"']-{1,2}[\w-]{1,40}[\"']|(?!default\b)\w{1,30}[ \t]{0,4}=[ \t]{0,4}"
+    r"[\"'][ \t]{0,8},(?:[ \t]{0,8}(?:[\"']--?[A-Za-z][\w-]{0,40}[\"']|(?!default\b)\w{1,30}[ \t]{0,4}=[ \t]{0,4}"
     r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[^\s,\"'()]{1,60})),){0,12}[ \t]{0,8}"
     r"default[ \t]{0,4}=[ \t]{0,4}(?=[urbf]{0,2}[\"'])"
 )
