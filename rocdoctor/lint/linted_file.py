@@ -29,6 +29,7 @@ class Advised:
     path: str
     sheet: Sheet | None = None
     verdicts: list[Verdict] = field(default_factory=list)
+    text: str = ""  # kept where findings may quote it
 
 
 def is_read(path: str) -> bool:
@@ -47,7 +48,7 @@ def read_advised(path: str, text: str, *, piped: bool = False) -> Advised | None
     if sheet is None and parts_kind(path, text) is None:
         return None
     try:
-        return Advised(path, sheet, verdicts_of(path, hits_of_file(path, text)))
+        return Advised(path, sheet, verdicts_of(path, hits_of_file(path, text)), text)
     except Exception as problem:  # one file that a rule fails on never stops the others
         return Advised(path, sheet, [_crashed(path, problem)])
 
@@ -89,7 +90,7 @@ def _python(path: str, text: str) -> Advised | None:
         hits = [*hits_in(index), *_of_commands(path, commands_of(index), sheet)]
     except Exception as problem:
         return Advised(path, sheet, [_crashed(path, problem)])
-    return Advised(path, sheet, verdicts_of(path, hits))
+    return Advised(path, sheet, verdicts_of(path, hits), text)
 
 
 def _of_commands(path: str, commands: list[tuple[int, str]], sheet: Sheet) -> list[Hit]:

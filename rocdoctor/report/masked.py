@@ -89,12 +89,26 @@ class Discretion:
 
     make: Callable[[], Masker] = _knows_nothing
     names: tuple[str, ...] = ()
+    told: str = ""  # a text whose lines the report quotes: what one of them tells may stand in any other
     _masker: Masker | None = field(default=None)
     _learned: int = 0
     _all: bool = False  # names were learned that may stand anywhere
     _known: dict[str, str] = field(default_factory=dict)
 
+    def _hear(self) -> None:
+        """Makes the masker listen to the whole text, if that may tell anything."""
+        told, self.told = self.told, ""
+        if not notable.__wrapped__(told):
+            return
+        masker = self.make()
+        before = masker.learned()
+        masker.hear(told)
+        if masker.learned() != before:
+            self._masker, self._learned, self._all = masker, masker.learned(), True
+
     def __call__(self, text: str) -> str:
+        if self.told and text:
+            self._hear()
         if not text or not (self._all or notable(text) or any(name in text.lower() for name in self.names)):
             return text
         if text not in self._known:
@@ -138,6 +152,7 @@ def discretion_of(host: Host) -> Discretion:
     if known is not None:
         return Discretion(lambda: known)
     env: dict[str, str] = {}
+    told = host.ask("text") if host.kind != "live" else None
     hosts: list[str] = []
     users: list[str] = []
     if host.kind != "live":
@@ -167,7 +182,8 @@ def discretion_of(host: Host) -> Discretion:
         masker.learn(extra_users=users, env=env)
         return masker
 
-    return Discretion(make, tuple(name.lower().partition(".")[0] for name in (*hosts, *users) if len(name) > 2))
+    names = tuple(name.lower().partition(".")[0] for name in (*hosts, *users) if len(name) > 2)
+    return Discretion(make, names, told.text if told is not None and told.ok else "")
 
 
 def discreet(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str] = (), places: bool = True) -> Diagnosis:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
 from rocdoctor.cli.main import run
+from rocdoctor.host.masking.masker import Masker
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.report import masked
@@ -55,6 +57,44 @@ def test_what_the_last_sentence_tells_is_masked_in_the_first() -> None:
     verdicts = (Verdict("a", "machine", "unknown", why="see the log of quux17"), Verdict("b", told, "unknown"))
     said = masked.discreet(Diagnosis(Machine(), verdicts, ()), masked.Discretion())
     assert [one.subject.count("quux17") + one.why.count("quux17") for one in said.verdicts] == [0, 0]
+
+
+# The first line alone tells nobody that it holds a secret and a machine: later lines of the text do.
+TOLD_LATER = f"""RuntimeError: HIP error: invalid device function near {PASSWORD} on zeusbox17
+then I ran
+
+export DB_PASSWORD={PASSWORD}
+
+Nov 23 06:11:22 zeusbox17 systemd[1]: Started Session 5 of user dora_k.
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+@pytest.mark.parametrize("command", [["read", "-"], ["check", "--from", "-"]])
+def test_what_any_line_of_a_text_tells_is_masked_in_the_lines_that_are_quoted(
+    command: list[str], form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TOLD_LATER.encode())))
+    said = _printed([*command, "--format", form], capsys)
+    assert "invalid device function near masked-value on host-1" in " ".join(said.split())
+    assert [one for one in (PASSWORD, "zeusbox17", "dora_k") if one in said] == []
+
+
+def test_a_linted_file_is_quoted_without_what_another_of_its_lines_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "job.sh"
+    path.write_text(f"export HSA_OVERRIDE_GFX_VERSION={PASSWORD}\nexport DB_PASSWORD={PASSWORD}\n")
+    said = _printed(["lint", str(path), "--no-machine"], capsys)
+    assert "HSA_OVERRIDE_GFX_VERSION is masked-value" in said
+    assert PASSWORD not in said
+
+
+def test_listening_counts_nothing_and_gives_no_numbers() -> None:
+    masker = Masker()
+    masker.hear("ssh bea@zeusbox17\nNov 23 06:11:22 fs-04 kernel: up")
+    assert masker.counts() == {}
+    assert masker.mask_text("fs-04 is down") == "host-1 is down"
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json", "sarif", "junit"])

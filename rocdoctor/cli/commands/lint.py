@@ -31,6 +31,7 @@ HELP: str = "judge the settings in scripts, profiles and job files, and the advi
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit", "sarif")
 
 _MAX_FILES = 20_000
+_MOST_TOLD = 2 * 1024 * 1024
 # Code of others is not what the user wrote.
 _PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "dist-packages"))
 
@@ -81,7 +82,7 @@ def run(options: Options) -> int:
     if not options.include_identity:
         from rocdoctor.report.masked import Discretion, discreet
 
-        diagnosis = discreet(diagnosis, Discretion(), places=False)
+        diagnosis = discreet(diagnosis, Discretion(told=_told(files, verdicts)), places=False)
     _show(options, diagnosis, titles, len(files), time.monotonic() - began)
     return exit_code(diagnosis, options.fail_on)
 
@@ -105,6 +106,12 @@ def _show(options: Options, diagnosis: Diagnosis, titles: dict[str, str], count:
     else:
         colour = colour_wanted(options) and form == "text"
         output.show(render(verdicts, count, width=width(), colour=colour, markdown=form == "markdown"))
+
+
+def _told(files: list[Advised], verdicts: list[Verdict]) -> str:
+    """The texts of files that findings quote; what one of their lines tells may stand in any other."""
+    named = {verdict.subject.rpartition(":")[0] for verdict in verdicts if verdict.finding is not None}
+    return "\n".join(one.text for one in files if one.path in named)[:_MOST_TOLD]
 
 
 def _parted(names: Sequence[str]) -> tuple[list[str], list[str]]:

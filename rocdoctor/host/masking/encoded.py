@@ -184,6 +184,13 @@ class KnownValues:
         self._pattern = None
         return True
 
+    def adopt(self, other: KnownValues) -> int:
+        """Remembers the values that another run knows; how many are new."""
+        before = len(self._values)
+        self._values |= other._values
+        self._needles.update(other._needles)
+        return len(self._values) - before
+
     def mask(self, text: str, note: Note) -> str:
         """The text without the known values."""
         present = [needle for needle in self._needles if needle in text]

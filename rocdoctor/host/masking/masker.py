@@ -91,6 +91,18 @@ class Masker:
             if (self.learned(), self._names.users()) != before:
                 self._lines.clear()
 
+    def hear(self, text: str) -> None:
+        """Learns what a text tells of people, machines and secrets, so that it is replaced from the first answer on.
+
+        Nothing is counted, and no name gets its number yet: numbers follow what is masked.
+        """
+        heard = Masker()
+        heard.mask_text(text)
+        with self._lock:
+            self._names.adopt(heard._names)
+            self._grown += self._values.adopt(heard._values)
+            self._lines.clear()
+
     def mask_text(self, text: str, question: str = "") -> str:
         """The answer without secrets and identities; ``question`` helps where a file holds one bare value."""
         if not text:

@@ -321,6 +321,11 @@ class Names:
             self._bare[name] = cls
             self.generation += 1
 
+    def adopt(self, other: Names) -> None:
+        """Learns the names that another run masks everywhere."""
+        for name, cls in other._bare.items():
+            self._add(name, cls)
+
     def mask_bare(self, text: str) -> str:
         """The text with learned names replaced: only those that occur are looked for with an expression."""
         low = text.lower()
