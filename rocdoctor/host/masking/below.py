@@ -78,7 +78,7 @@ def mask_values_below(text: str, spans: list[tuple[int, int]], tables: MaskingTa
         for found in (
             _values(text, end, opening) if opening else (),
             _literals(text, end, broken) if broken else (),
-            _fields(text, end, named, len(line) - len(line.lstrip(" \t"))) if named else (),
+            _fields(text, end, *named) if named else (),
         ):
             for begin, stop in found:
                 if begin < position or text[begin:stop] in tables.inert:
@@ -184,14 +184,17 @@ def _literals(text: str, at: int, kind: str) -> Iterator[tuple[int, int]]:
 
 
 @lru_cache(maxsize=4096)
-def _named(line: str) -> str | None:
-    """How telling the name is that has fields in the lines below."""
+def _named(line: str) -> tuple[str, int] | None:
+    """How telling the name is that has fields in the lines below, and how far these are indented at least."""
     found = _HAS_FIELDS.search(line)
     if found is None:
         return None
     name = found["n"] or found["m"]
     kind = strongest_kind(name, load_tables(), _MOST_BEHIND)
-    return "strong" if kind == "medium" and (name.startswith("-") or name.isupper()) else kind
+    if kind is None:
+        return None
+    indent = len(line) - len(line.lstrip(" \t")) + (not line.rstrip(" \t\r").endswith(","))
+    return "strong" if kind == "medium" and (name.startswith("-") or name.isupper()) else kind, indent
 
 
 def _fields(text: str, at: int, kind: str, indent: int) -> Iterator[tuple[int, int]]:

@@ -84,6 +84,7 @@ class MaskingTables:
     words: Mapping[str, tuple[tuple[str, str], ...]]
     keyword: re.Pattern[str]
     stems: tuple[str, ...]
+    stem: re.Pattern[str]
     name_examples: tuple[str, ...]
     inert: frozenset[str]
 
@@ -187,7 +188,8 @@ def load_tables() -> MaskingTables:
         span_literals, tuple(dict.fromkeys(word for word, _ in span_literals)),
         tuple(number for number, rule in enumerate(rules) if not rule.literals),
         _by_start([*(word for word, _ in literals), *(word for place in places for word in place.words)]),
-        re.compile(groups, re.IGNORECASE | re.ASCII), tuple(_names(names["stems"])), tuple(_names(names["examples"])),
+        re.compile(groups, re.IGNORECASE | re.ASCII), tuple(_names(names["stems"])),
+        re.compile("|".join(map(re.escape, _names(names["stems"])))), tuple(_names(names["examples"])),
         frozenset(inert),
     )  # fmt: skip
 

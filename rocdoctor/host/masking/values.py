@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Collection, Iterator
 
 from rocdoctor.host.masking.cells import BEFORE_GAP, paired_span
 from rocdoctor.host.masking.extent import at_line_start, unwrapped, value_span
-from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, line_spans
+from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, lower
 from rocdoctor.host.masking.telling import KEY_REST, VALUE_NAMES, kind_of, looks_random, placeholder
 from rocdoctor.model.lazy_re import regex
 
@@ -18,7 +19,15 @@ _JUDGED = 256
 _LONGEST_LIST = 8000
 _LONGEST_INNER_LIST = 300
 
-_LEFT = regex(r"[\w.\[\]-]{0,60}\Z", re.ASCII)
+_LONGEST_LEFT = 60
+_LONGEST_BEFORE = 16  # signs of a telling word before its stem: "verification code"
+_KEY_SIGNS = string.ascii_letters + string.digits + "_.[]-"
+# A word of letters, a number or nothing behind a name that tells little: no secret, whatever the rest of the name is.
+_DULL = regex(
+    r"[\w.-]{0,40}[\"']?[ \t]{0,8}[:=][ \t]{0,80}"
+    r"(?:\Z|(?:[A-Za-z_]{1,19}|\d{1,12}(?:\.\d{1,9})?)[,;:]?(?=\s|\Z)(?![ \t]{1,8}->))",
+    re.ASCII,
+)
 _SEPARATOR = regex(
     r"(?: (?:\[[\w *-]{0,30}\]|\([a-z ]{1,20}\))(?=:))?(?:\\{0,3}[\"'`]|\*\*)?\]?[ \t]{0,80}"
     r"(?:=>|(?:\?{1,2}|\|\||//|:{1,3}|\+)=|={1,2}|:(?!:)|[\uff1a\uff1d])(?:\*\*(?=[ \t]))?[ \t]{0,80}"
@@ -67,17 +76,19 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
     position = listed = 0
     passed = [0]
     for match, line_end in _keywords(text, tables, passed):
+        left = text[max(position, match.start() - _LONGEST_LEFT) : match.start()]
+        key_start = match.start() - len(left) + len(left.rstrip(_KEY_SIGNS))
+        argument = text[key_start] == "-"
+        if match.lastgroup != "strong" and not argument and _is_dull(text, match, line_end):
+            continue
         rest = KEY_REST.match(text, match.end(), line_end)
         after = rest.end() if rest else match.end()
-        left = _LEFT.search(text, max(position, match.start() - 60), match.start())
-        key_start = left.start() if left else match.start()
         separator = _SEPARATOR.match(text, after, line_end)
-        argument = text[key_start : key_start + 1] == "-"
         if separator is None and argument:
             separator = _DECLARED.match(text, after, line_end) or _ARGUMENT_GAP.match(text, after, line_end)
         if separator is None and match.lastgroup in ("strong", "medium"):
             separator = _IS_GAP.match(text, after, line_end)
-        kind = kind_of(match, rest)
+        kind = named = kind_of(match, rest)
         if separator is None and kind in ("strong", "medium") and text[after : after + 1] in BEFORE_GAP:
             span = paired_span(text, key_start, after, kind, line_end, tables)
             if span is not None:
@@ -89,7 +100,7 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
             # "set api-key VALUE": only what nobody would write by hand, and is long.
             separator = _BLANK_GAP.match(text, after, line_end)
             kind = "random"
-        if separator is None and match.lastgroup == "strong":
+        if separator is None and named == "strong":
             separator, kind = _BLOCK_GAP.match(text, after, line_end), "strong"
         if separator is None or kind is None:
             continue
@@ -125,12 +136,26 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
 
 def _keywords(text: str, tables: MaskingTables, passed: list[int]) -> Iterator[tuple[re.Match[str], int]]:
     """Each word that tells of a secret, with the end of its line; nothing before ``passed[0]``, which may grow."""
-    for start, end in line_spans(text, tables.stems):
-        line_end = end - 1 if text[end - 1] == "\n" else end
-        at = start
-        while at < end and (match := tables.keyword.search(text, max(at, passed[0]), end)):
-            yield match, line_end
-            at = match.end()
+    at = end = 0  # where the line ends is known
+    for stem in tables.stem.finditer(lower(text)):
+        if stem.end() <= max(at, passed[0]):
+            continue
+        if stem.start() >= end:
+            end = text.find("\n", stem.start())
+            end = end if end >= 0 else len(text)
+            at = max(at, text.rfind("\n", at, stem.start()) + 1)
+        match = tables.keyword.search(text, max(at, passed[0], stem.start() - _LONGEST_BEFORE), end)
+        if match is None:
+            at = end  # no other one in this line
+            continue
+        yield match, end
+        at = match.end()
+
+
+def _is_dull(text: str, match: re.Match[str], line_end: int) -> bool:
+    """Whether the value of a name that alone tells no secret is nothing that looks random; most are such."""
+    word = match.group()
+    return not word.isupper() and word != "pass" and _DULL.match(text, match.end(), line_end) is not None
 
 
 def _single_span(
