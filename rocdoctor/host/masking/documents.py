@@ -186,8 +186,11 @@ def is_aligned_head(line: str) -> bool:
 def mask_aligned(text: str, heads: list[tuple[int, int]], tables: MaskingTables, note: Note) -> str:
     """The text without the values of columns that blanks part and whose name in the first line says "password"."""
     out: list[str] = []
-    position = 0
+    position = looked = 0
+    starts = {start for start, end in heads if text[start:end].isupper()}
     for start, end in heads:
+        if start < looked:
+            continue  # a row of the table before it
         names = list(_WORDS.finditer(text[start : end - 1]))
         if start < position or len(names) < _LEAST_COLUMNS or not all(_COLUMN_NAME.fullmatch(one[0]) for one in names):
             continue
@@ -202,8 +205,9 @@ def mask_aligned(text: str, heads: list[tuple[int, int]], tables: MaskingTables,
             stop = text.find("\n", at)
             stop = stop if stop >= 0 else len(text)
             cells = list(_WORDS.finditer(text, at, stop))
-            if not cells:
+            if not cells or at in starts:
                 break
+            looked = stop
             for number in wanted:
                 found = _below_name(cells, names, number, at)
                 made = _cell(found[0], kinds[number] or "", tables, note) if found else ""

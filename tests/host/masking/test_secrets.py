@@ -138,7 +138,22 @@ def test_each_list_of_a_line_is_looked_through_and_each_end_of_a_chain() -> None
         assert "hunter" not in masked
 
 
-@pytest.mark.parametrize("piece", ["key=", "://a:", "tokens: [", "password='", "name: x_token\n", "a@b.", "Aa0/"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "key=",
+        "token: ",
+        "token: \n",
+        '"--db-password",\n',
+        "PASSWORD  x\n",
+        "://a:",
+        "tokens: [",
+        "password='",
+        "name: x_token\n",
+        "a@b.",
+        "Aa0/",
+    ],
+)
 def test_hostile_text_costs_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
