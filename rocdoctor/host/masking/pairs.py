@@ -41,12 +41,15 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     ``spans``: the lines in which a word tells of a secret.
     """
     out: list[str] = []
-    position = 0
+    position = before = 0
+    if not _VALUED.search(text):
+        return text
     for name in (one for span in spans for one in _NAMED.finditer(text, *span)):
         kind = strongest_kind(name["n"], tables, _MOST_BEHIND)
+        since, before = before, name.end()
         if kind not in ("strong", "medium") or name["n"] in tables.inert:
             continue
-        for start, end in _values(text, name):
+        for start, end in _values(text, name, since):
             value = text[start:end]
             if start < position or value.split(" ", 1)[0] in tables.inert or "masked-" in value:
                 continue
@@ -60,15 +63,15 @@ def mask_pairs(text: str, spans: list[tuple[int, int]], tables: MaskingTables, n
     return "".join([*out, text[position:]]) if out else text
 
 
-def _values(text: str, name: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Where the value of a name stands: behind it, or else before it."""
+def _values(text: str, name: re.Match[str], since: int) -> Iterator[tuple[int, int]]:
+    """Where the value of a name stands: behind it, or else before it; ``since`` is the end of the name before it."""
     end = min(len(text), name.end() + _FARTHEST)
-    stops = _ENDS.search(text, name.end(), end)
-    end = stops.start() if stops else end
     following = _NAMED.search(text, name.end(), end)
-    found = _VALUED.search(text, name.end(), following.start() if following else end)
+    end = following.start() if following else end
+    stops = _ENDS.search(text, name.end(), end)
+    found = _VALUED.search(text, name.end(), stops.start() if stops else end)
     if found is None:
-        start = max(0, name.start() - _FARTHEST)
+        start = max(since, name.start() - _FARTHEST)
         for stops in _ENDS.finditer(text, start, name.start()):
             start = stops.end()
         before = list(_VALUED.finditer(text, start, name.start()))
