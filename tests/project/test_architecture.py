@@ -196,9 +196,3 @@ def test_an_unguarded_fact_fails_type_checking(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert "truthy-bool" in done.stdout
     assert done.returncode == 1
-
-
-def test_documentation_of_the_checks_is_up_to_date() -> None:
-    from tools.docs.checks import manual
-
-    assert (ROOT / "docs" / "checks.md").read_text() == manual(), "run: python -m tools.docs.checks > docs/checks.md"

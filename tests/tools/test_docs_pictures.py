@@ -23,7 +23,7 @@ def test_the_picture_is_the_one_in_the_documentation(picture: Picture, update_go
     drawn = asyncio.run(draw(source, picture.keys, picture.size))
     if update_golden:
         path.write_text(drawn, encoding="utf-8")
-    words = "python -m tools.docs.pictures fixtures docs/pictures draws it anew"
+    words = "python -m tools.docs pictures draws it anew"
     assert path.read_text(encoding="utf-8") == drawn, f"{path.name}: {words}"
 
 

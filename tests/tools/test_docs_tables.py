@@ -1,4 +1,4 @@
-"""The documents made from the tables are up to date, and every row of a table names its source."""
+"""The documents made from the tables are well formed, and every row of a table names its source."""
 
 from __future__ import annotations
 
@@ -6,21 +6,13 @@ import pytest
 
 from rocdoctor.knowledge.load import load_table, source
 from rocdoctor.knowledge.software.env_variables import allocator_options, env_variables
-from tests.kit import ROOT
-from tools.docs.tables import DOCUMENTS
+from tools.docs.pages import PAGES
 
 
-@pytest.mark.parametrize("name", sorted(DOCUMENTS))
-def test_documents_are_up_to_date(name: str) -> None:
-    assert (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") == DOCUMENTS[name](), (
-        f"run: python -m tools.docs.tables {name} > docs/{name}.md"
-    )
-
-
-@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+@pytest.mark.parametrize("name", ("advice", "environment", "signatures"))
 def test_rows_of_tables_have_as_many_cells_as_their_heads(name: str) -> None:
     wide = 0
-    for line in DOCUMENTS[name]().split("\n"):
+    for line in PAGES[name]().split("\n"):
         cells = line.replace("\\|", "").count("|")
         if set(line) <= set("| -") and cells:
             wide = cells

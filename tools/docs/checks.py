@@ -1,11 +1,7 @@
-"""``docs/checks.md``: the manual pages of all checks, from their docstrings.
-
-``python -m tools.docs.checks`` prints it; a test holds the committed file against it.
-"""
+"""``docs/checks.md``: the manual pages of all checks, from their docstrings. ``python -m tools.docs`` writes it."""
 
 from __future__ import annotations
 
-from rocdoctor.host import output
 from rocdoctor.judging.loading import check_files, checks_folder, manual_of, name_of
 
 _SECTIONS = ("Why", "Fix", "References")
@@ -31,13 +27,7 @@ def manual() -> str:
     """The whole document."""
     pages = [(name_of(path), manual_of(path)) for path in check_files(checks_folder())]
     head = (
-        "# Checks\n\n"
-        "Made from the docstrings of `checks/*.py` by `python -m tools.docs.checks > docs/checks.md`.\n\n"
-        f"{len(pages)} checks:\n\n"
+        f"# Checks\n\nMade from the docstrings of `checks/*.py` by `python -m tools.docs`.\n\n{len(pages)} checks:\n\n"
     )
     index = "".join(f"- [{name}](#{name}): {text.strip().splitlines()[0]}\n" for name, text in pages)
     return head + index + "\n" + "\n".join(page(name, text) for name, text in pages)
-
-
-if __name__ == "__main__":
-    output.show(manual())

@@ -1,10 +1,9 @@
-"""``docs/privacy.md``: what masking replaces, from its own tables. ``python -m tools.docs.privacy`` prints it."""
+"""``docs/privacy.md``: what masking replaces, from its own tables. ``python -m tools.docs`` writes it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.host import output
 from rocdoctor.host.masking.masker import MOST_TOLD, Masker
 from rocdoctor.host.masking.rules import example, load_tables
 from rocdoctor.knowledge.load import load_table
@@ -43,7 +42,7 @@ these, so read the file before you post it. Nor have these, which look like tech
 An answer that tells of more than {most} people, machines and secrets is cut off: each further line of it becomes
 `masked-value`.
 
-This page is made from the tables (`python -m tools.docs.privacy > docs/privacy.md`); each example in it is a test.
+This page is made from the tables (`python -m tools.docs`); each example in it is a test.
 
 ## The environment
 
@@ -141,7 +140,3 @@ def _code(text: Any) -> str:
 
 def _codes(words: list[Any]) -> str:
     return ", ".join(_code(word) for word in words)
-
-
-if __name__ == "__main__":
-    output.show(page())

@@ -1,8 +1,7 @@
-"""``python -m tools.docs.smoke > docs/smoke.md``: what the smoke tests do, with the table of modes."""
+"""``docs/smoke.md``: what the smoke tests do, with the table of modes. ``python -m tools.docs`` writes it."""
 
 from __future__ import annotations
 
-from rocdoctor.host import output
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
 
 # (port, when it is open, who may connect, what comes in)
@@ -198,7 +197,3 @@ def page() -> str:
 def _set(mode: Mode) -> str:
     words = "full" if mode.full else "quick"
     return words + (f", {mode.min_world} ranks or more" if mode.min_world > 1 else "")
-
-
-if __name__ == "__main__":
-    output.show(page())

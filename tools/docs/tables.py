@@ -1,16 +1,13 @@
 """``docs/environment.md``, ``docs/signatures.md`` and ``docs/advice.md``: what the tables know, to look it up.
 
-``python -m tools.docs.tables environment`` (or ``signatures``, ``advice``) prints one; a test holds the
-committed files against it.
+``python -m tools.docs`` writes them.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rocdoctor.host import output
 from rocdoctor.knowledge.load import load_table, source, words
 from rocdoctor.knowledge.messages.advice import BASES, VERDICTS, all_advice
 from rocdoctor.knowledge.software.env_variables import EnvVariable, allocator_options, env_variables
@@ -82,7 +79,7 @@ def environment() -> str:
     parts = [
         "# Environment variables\n\n"
         "Made from `rocdoctor/knowledge/tables/env_vars.yaml` by "
-        "`python -m tools.docs.tables environment > docs/environment.md`.\n\n"
+        "`python -m tools.docs`.\n\n"
         f"{len(table)} variables of libraries, runtimes and launchers: what each takes, and what it does. "
         "`rocdoctor lint FILE` and `rocdoctor check` judge settings by this table. Numbers in brackets are sources.\n"
     ]
@@ -133,7 +130,7 @@ def signatures() -> str:
     parts = [
         "# Texts that are recognised\n\n"
         "Made from `rocdoctor/knowledge/tables/log_signatures.yaml` and `messages.yaml` by "
-        "`python -m tools.docs.tables signatures > docs/signatures.md`.\n\n"
+        "`python -m tools.docs`.\n\n"
         f"## Kernel log ({len(kernel)} kinds)\n\n"
         + _head("Kind", "Class", "Text", "Means", "Source")
     ]  # fmt: skip
@@ -156,7 +153,7 @@ def advice() -> str:
     parts = [
         "# Advice that is false, out of date or harmful\n\n"
         "Made from `rocdoctor/knowledge/tables/advice_python.yaml` and `advice_files.yaml` by "
-        "`python -m tools.docs.tables advice > docs/advice.md`.\n\n"
+        "`python -m tools.docs`.\n\n"
         f"`rocdoctor lint FILE...` reports places that follow one of these {len(table)} pieces of advice, under the "
         "name `advice-<id>`: `--skip advice-<id>` leaves one out, `--skip advice` all of them, and `rocdoctor explain "
         "advice-<id>` prints its page. Where something decides that the file does not show, the finding is a possible "
@@ -178,11 +175,3 @@ def advice() -> str:
             for one in rows
         ]  # fmt: skip
     return "".join(parts)
-
-
-DOCUMENTS: Mapping[str, Callable[[], str]] = {"environment": environment, "signatures": signatures, "advice": advice}
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in DOCUMENTS:
-        sys.exit(f"usage: python -m tools.docs.tables {'|'.join(DOCUMENTS)}")
-    output.show(DOCUMENTS[sys.argv[1]]())
