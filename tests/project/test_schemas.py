@@ -1,0 +1,204 @@
+"""What the commands print as JSON is what ``docs/schemas`` promises, and the schemas are strict enough to notice.
+
+A key that is dropped, renamed or added, or a value of another kind, is a change of the contract: the schema is changed
+with it, by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rocdoctor.cli.main import run
+from rocdoctor.report.smoke.nodes_text import as_json as nodes_as_json
+from rocdoctor.train.recommend.memory.trace import unavailable
+from rocdoctor.train.smoke.nodes.findings import NodeFinding
+from rocdoctor.train.smoke.nodes.leader import Outcome
+from rocdoctor.train.smoke.nodes.path_probes import Link, Stream
+from tests.golden.replay import FIXTURES, NAMES
+from tests.kit import ROOT
+
+_SCHEMAS = {path.name.partition(".")[0]: path for path in sorted((ROOT / "docs" / "schemas").glob("*.schema.json"))}
+_GOLDEN = ROOT / "tests" / "golden"
+# Documents that rocdoctor writes for itself: the probe's answers, the journal of fixes; a profile is YAML.
+_OWN = {"probe", "fixes", "profile"}
+# Keys that may be missing, by document: everything else that a schema names is required.
+_OPTIONAL = {
+    "report": {"recognised", "voice", "confidence", "references"},
+    "facts": {"cuda", "libraries"},
+    "estimate": {"trace"},
+    "recommend": {"margin"},
+    "smoke": {
+        "more", "findings", "probes", "world", "backend", "device", "torch", "wall_s", "memory_bytes", "untested",
+        "notes", "figures",
+    },
+}  # fmt: skip
+
+# Objects whose keys are names of the user's or of the modes: any key may stand there.
+_OPEN = {"spec", "facts", "figures", "max_error", "tolerance"}
+
+
+@cache
+def _schema(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(_SCHEMAS[name].read_text(encoding="utf-8"))
+    return loaded
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(_schema(name))
+
+
+def _problems(document: dict[str, Any]) -> list[str]:
+    name = str(document["schema"]).removeprefix("rocdoctor.").removesuffix("/1")
+    return [f"{one.json_path}: {one.message[:200]}" for one in _validator(name).iter_errors(document)]
+
+
+def _printed(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert run([*arguments, "--json"]) in (0, 1), capsys.readouterr().err
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def _fixture(name: str) -> str:
+    return str(FIXTURES / f"{name}.capture")
+
+
+_TIRED, _DESKTOP = _fixture("faulty/mi300x-8gpu-tired"), _fixture("faulty/rx7900xtx-2gpu-old-guide")
+_SCRIPT = "export HSA_OVERRIDE_GFX_VERSION=abc\nexport NCCL_P2P_DISABEL=1\npip install torch\n"
+_SPEC = "model: llama-3-8b\ngpu: MI300X\ngpus: 8\nseq: 4096\nmicro_batch: 1\nparallel: {fsdp: 8}\n"
+_MACHINES = ("mi300x-8gpu", "h100-8gpu", "phoenix-laptop", "wsl2-rx7900xtx", "rx7900xtx-podman", "mi210-slurm-2of8")
+_COMMANDS: dict[str, list[list[str]]] = {
+    "report": [
+        *(["check", "--from", one] for one in (_TIRED, _DESKTOP, *map(_fixture, _MACHINES))),
+        *(["read", str(path)] for path in sorted((ROOT / "tests" / "texts").rglob("*.txt"))[::9]),
+        ["lint", "SCRIPT", "--from", _TIRED],
+    ],
+    "facts": [["facts", "--from", _TIRED]],
+    "diff": [["diff", _fixture("mi300x-8gpu"), _TIRED], ["diff", *map(_fixture, _MACHINES[:3])]],
+    "setup": [["setup", "--from", one] for one in (_TIRED, _DESKTOP, *map(_fixture, _MACHINES))],
+    "fix": [["fix", "--from", one] for one in (_TIRED, _DESKTOP)],
+    "recommend": [
+        ["recommend", "--model", "llama-3-8b", "--from", _fixture("mi300x-8gpu")],
+        ["recommend", "--model", "llama-3-70b", "--method", "qlora", "--from", _fixture("rx7900xtx-2gpu")],
+        ["recommend", "--model", "llama-3-70b", "--from", _fixture("rx6600")],
+    ],
+    "overview": [["recommend", "--gpus", "8xMI300X"]],
+    "estimate": [["estimate", "SPEC"]],
+    "smoke": [["smoke", "--from", _fixture("faulty/epyc-cpu-only-proven")]],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    """Files that commands are given, by their place in ``_COMMANDS``."""
+    (tmp_path / "train.sh").write_text(_SCRIPT)
+    (tmp_path / "spec.yaml").write_text(_SPEC)
+    return {"SCRIPT": str(tmp_path / "train.sh"), "SPEC": str(tmp_path / "spec.yaml")}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [one for rows in _COMMANDS.values() for one in rows],
+    ids=lambda one: " ".join(Path(word).stem for word in one),
+)
+def test_what_a_command_prints_keeps_its_schema(
+    arguments: list[str], files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _problems(_printed([files.get(word, word) for word in arguments], capsys)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_stored_facts_keep_their_schema(name: str) -> None:
+    assert _problems(json.loads((_GOLDEN / f"{name}.facts.json").read_text(encoding="utf-8"))) == []
+
+
+def test_stored_smoke_results_keep_their_schema() -> None:
+    """As they are, with a second run, over nodes, and where the nodes never met."""
+    stored = json.loads((_GOLDEN / "smoke_2_ranks.json").read_text(encoding="utf-8"))
+    found = NodeFinding("reach", "error", "firewall", (0, 1), "Node 1 is not reached.", "Open the port.")
+    link = Link(0, 1, "10.0.0.2", connect_ms=0.4, frame_bytes=1500, out=Stream(1 << 20, 0.1, False))
+    probes = json.loads(json.dumps(nodes_as_json(Outcome(1, (found,), links=(link,)))))
+    low = {"severity": "warning", "gpu": 0, "pci": None, "figures": ["copy"], "message": "Slow.", "reason": "",
+           "cause": "", "peer": None}  # fmt: skip
+    again = {key: value for key, value in stored.items() if key != "schema"}
+    assert _problems(stored) == []
+    assert _problems({**stored, "more": [again], "findings": [low], **probes}) == []
+    assert _problems({"schema": "rocdoctor.smoke/1", "modes": [], **probes}) == []
+    assert _problems({"schema": "rocdoctor.smoke/1", "modes": stored["modes"]}) != []
+
+
+def test_an_estimate_with_a_trace_keeps_its_schema(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    answer = _printed(["estimate", files["SPEC"]], capsys)
+    assert _problems({**answer, "trace": unavailable("no torch")}) == []
+
+
+def test_every_document_has_a_schema_and_every_schema_a_command() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rocdoctor").rglob("*.py"))
+    named = set(re.findall(r"\brocdoctor\.(\w+)/\d", text))
+    assert named - _OWN == set(_SCHEMAS) == set(_COMMANDS)
+
+
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, dict):
+        if "properties" in schema and "type" in schema:
+            yield schema
+        for one in schema.values():
+            yield from _objects(one)
+    elif isinstance(schema, list):
+        for one in schema:
+            yield from _objects(one)
+
+
+@pytest.mark.parametrize("name", _SCHEMAS)
+def test_a_schema_is_closed_and_requires_what_it_names(name: str) -> None:
+    schema = _schema(name)
+    Draft202012Validator.check_schema(schema)
+    assert schema["title"] == f"rocdoctor.{name}/1"
+    found = list(_objects(schema))
+    assert found
+    for one in found:
+        assert one["additionalProperties"] is False, one
+        assert set(one["properties"]) - set(one["required"]) <= _OPTIONAL.get(name, set()), one
+
+
+def _records(document: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all objects, of each list those in its first element."""
+    if isinstance(document, dict):
+        yield at
+        for key, value in document.items():
+            yield from _records(value, (*at, key))
+    elif isinstance(document, list) and document:
+        yield from _records(document[0], (*at, 0))
+
+
+def _at(document: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        document = document[step]
+    return document
+
+
+@pytest.mark.parametrize("name", _SCHEMAS)
+def test_a_key_with_another_name_is_noticed(
+    name: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = _printed([files.get(word, word) for word in _COMMANDS[name][0]], capsys)
+    named = {key for one in _objects(_schema(name)) for key in one["properties"]}
+    tried = 0
+    for path in _records(document):
+        for key in [key for key in _at(document, path) if key in named]:
+            changed = deepcopy(document)
+            record = _at(changed, path)
+            record[f"{key}_"] = record.pop(key)
+            if not _OPEN & set(path):
+                assert not _validator(name).is_valid(changed), f"{path}: {key}"
+                tried += 1
+    assert tried >= 6
