@@ -1,0 +1,103 @@
+"""The hosted workflow does what ``.ci/run`` does, pre-commit has the lock's versions, issue forms ask for a bundle."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.kit import ROOT
+
+_FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
+_STAGES = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def _loaded(path: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return loaded
+
+
+@cache
+def _jobs() -> dict[str, Any]:
+    jobs: dict[str, Any] = _loaded(ROOT / ".github" / "workflows" / "ci.yml")["jobs"]
+    return jobs
+
+
+def _commands(job: str) -> list[str]:
+    return [step["run"] for step in _jobs()[job]["steps"] if "run" in step]
+
+
+def _readme_line() -> str:
+    found = re.search(r"<!-- tests -->\n```sh\n(.*)\n```", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert found
+    return found[1]
+
+
+def test_lint_and_types_are_the_stage_of_the_local_run() -> None:
+    stage = _STAGES.split("lint and types")[1].split("printf")[0]
+    local = [line for line in stage.splitlines() if line.startswith(".venv/bin/")]
+    assert len(local) >= 5
+    assert _commands("lint")[1:] == local
+
+
+@pytest.mark.parametrize("job", ["lint", "tests", "readers"])
+def test_a_job_installs_what_the_readme_installs(job: str) -> None:
+    install, pytest_call = _readme_line().rsplit(" && ", 1)
+    assert install in _commands(job)
+    assert pytest_call == ".venv/bin/pytest"
+
+
+def test_the_shards_together_are_the_whole_suite() -> None:
+    assert _commands("tests")[-1] == ".venv/bin/pytest ${{ matrix.rooms }}"
+    named = " ".join(_jobs()["tests"]["strategy"]["matrix"]["rooms"]).split()
+    on_disk = {path.relative_to(ROOT).parts[1] for path in (ROOT / "tests").rglob("test_*.py")}
+    assert sorted(named) == sorted(f"tests/{room}" for room in on_disk)
+
+
+def test_programs_and_stages_are_those_of_the_local_run() -> None:
+    programs = re.search(r'programs="([^"$]+)"', _STAGES)
+    assert programs
+    (install,) = [one for one in _commands("tests") if "apt-get" in one]
+    assert install.split("--no-install-recommends ")[1] == programs[1]
+    assert _commands("readers")[-1] in _STAGES
+    assert _commands("nightly") == ["CI_FULL=1 .ci/run"]
+
+
+def test_the_wheel_is_tried_on_every_python_that_is_supported() -> None:
+    versions = _jobs()["wheel"]["strategy"]["matrix"]["python"]
+    floor = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
+    assert floor
+    assert versions == [f"3.{minor}" for minor in range(int(floor[1]), 15)]
+
+
+def test_nothing_of_the_workflow_may_write() -> None:
+    assert _loaded(ROOT / ".github" / "workflows" / "ci.yml")["permissions"] == {"contents": "read"}
+
+
+def test_pre_commit_has_the_versions_of_the_lock_and_takes_all_files_that_are_there() -> None:
+    repos = {one["repo"].rsplit("/", 1)[1]: one for one in _loaded(ROOT / ".pre-commit-config.yaml")["repos"]}
+    locked = re.search(r"^ruff==(\S+)$", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE)
+    assert locked
+    assert repos["ruff-pre-commit"]["rev"] == f"v{locked[1]}"
+    assert [one["id"] for one in repos["ruff-pre-commit"]["hooks"]] == ["ruff-check", "ruff-format"]
+    (guard,) = repos["pre-commit-hooks"]["hooks"]
+    assert guard["exclude"] == "^fixtures/"
+    most = int(guard["args"][0].removeprefix("--maxkb=")) * 1024
+    for folder in ("checks", "docs", "profiles", "rocdoctor", "tests", "tools"):
+        for path in (ROOT / folder).rglob("*"):
+            assert not path.is_file() or "__pycache__" in path.parts or path.stat().st_size <= most, path
+
+
+@pytest.mark.parametrize("path", _FORMS, ids=lambda path: path.stem)
+def test_an_issue_form_asks_for_a_bundle_that_was_read(path: Path) -> None:
+    form = _loaded(path)
+    assert form["name"] and form["description"]
+    fields = [one for one in form["body"] if one["type"] != "markdown"]
+    assert len({one["id"] for one in fields}) == len(fields)
+    assert all(one["attributes"]["label"] for one in fields)
+    text = path.read_text(encoding="utf-8")
+    assert "`rocdoctor bundle`" in text and "`rocdoctor bundle --show`" in text and "read it before you" in text
