@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.overlay import OverlayHost
-from rocdoctor.tui.areas import AREAS, load, read_in
+from rocdoctor.tui.areas import AREAS, KEYS, load, read_in
 from rocdoctor.tui.background import Background, Call
 from rocdoctor.tui.look import Look, examine
 from rocdoctor.tui.session import Session
@@ -41,8 +41,8 @@ class RocdoctorApp(Session):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands}
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(str(number), f"area('{area.module}')", area.name, show=False, tooltip=area.about)
-            for number, area in enumerate(AREAS, start=1)
+            Binding(key, f"area('{area.module}')", area.name, show=False, tooltip=area.about)
+            for key, area in zip(KEYS, AREAS, strict=False)
         ),
         Binding("question_mark", "help", "Help", key_display="?"),
         Binding("t", "text_report", "Text"),

@@ -32,6 +32,8 @@ AREAS = (
     Area("bundle", "Bundle", "Bundle", "record the evidence in a file that is safe to post"),
     Area("paste", "Paste", "Paste", "diagnose a bug report or a log"),
 )
+# The keys of the screens, in their order; there are ten.
+KEYS = "1234567890"
 
 
 # What the screens import when they draw, since they must not wait for it to be seen.

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from rocdoctor.model.printable import one_line
-from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.session import Session, session_of
 
@@ -60,10 +60,10 @@ class AreaBar(Static):
         text, self._ends = Text(no_wrap=True), []
         width = self.app.size.width
         longest = next((most for most in range(_USUAL, 1, -1) if self._wide(most) <= width), 1)
-        for number, area in enumerate(AREAS, start=1):
+        for key, area in zip(KEYS, AREAS, strict=False):
             here = area.module == self.current
             name = area.name if width >= _NARROW else area.short if here else area.short[:longest]
-            text.append(f"{number} ", style="bold" if here else "dim")
+            text.append(f"{key} ", style="bold" if here else "dim")
             text.append(f"{name}", style="bold reverse" if here else "")
             text.append(" " if width < _NARROW else "  ")
             self._ends.append((text.cell_len, area.module))
@@ -72,7 +72,7 @@ class AreaBar(Static):
     def _wide(self, longest: int) -> int:
         """Columns of all short names, those of other screens cut to a length."""
         kept = (area.short if area.module == self.current else area.short[:longest] for area in AREAS)
-        return sum(len(f"{number} {name} ") for number, name in enumerate(kept, start=1)) - 1
+        return sum(len(f"{key} {name} ") for key, name in zip(KEYS, kept, strict=False)) - 1
 
     def on_click(self, event: Click) -> None:
         """Open the screen under the pointer."""

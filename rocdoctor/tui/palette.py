@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from rocdoctor.model.printable import clean, one_line
-from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.session import Session, session_of
@@ -52,8 +52,8 @@ class Commands(Provider):
 
     def _all(self) -> Iterator[Command]:
         app = self._rocdoctor
-        for number, area in enumerate(AREAS, start=1):
-            yield Command(f"Go to {area.name} (key {number})", area.about, partial(app.action_area, area.module))
+        for key, area in zip(KEYS, AREAS, strict=False):
+            yield Command(f"Go to {area.name} (key {key})", area.about, partial(app.action_area, area.module))
         if isinstance(self.screen, Page):
             yield from _actions(app, self.screen)
         yield from _everywhere(app)

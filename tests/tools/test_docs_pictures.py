@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.areas import AREAS, KEYS
 from tests.kit import ROOT
 from tools.docs.pictures import PICTURES, Picture, draw
 
@@ -55,7 +55,7 @@ def test_a_picture_loads_nothing_from_elsewhere() -> None:
 def test_the_documentation_shows_every_screen_and_every_picture() -> None:
     text = (ROOT / "docs" / "screens.md").read_text(encoding="utf-8")
     assert re.findall(r"^## (\d) (\w+)$", text, re.MULTILINE) == [
-        (str(number), area.name) for number, area in enumerate(AREAS, start=1)
+        (key, area.name) for key, area in zip(KEYS, AREAS, strict=False)
     ]
     shown = set(re.findall(r"\(pictures/([\w-]+)\.svg\)", text))
     assert shown == {one.name for one in PICTURES} == {path.stem for path in FOLDER.glob("*.svg")}

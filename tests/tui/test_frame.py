@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets import Footer
 
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.help.screen import HelpPanel
 from rocdoctor.tui.page import AreaBar
 from tests.tui.kit import driven, fixture_host, shown
@@ -34,12 +34,12 @@ def test_all_screens_stand_in_their_bar_and_can_be_clicked(width: int) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         for module, name in (("bundle", "Bundle"), ("paste", "Paste"), ("findings", "Findings")):
             bar = shown(app).splitlines()[1]
-            number = next(number for number, area in enumerate(AREAS, start=1) if area.module == module)
-            assert [word for word in bar.split() if word.isdigit()] == [str(one) for one in range(1, 10)]
-            await pilot.click(app.screen.query_one(AreaBar), offset=(bar.index(f"{number} ") + 2, 0))
+            key = next(key for key, area in zip(KEYS, AREAS, strict=False) if area.module == module)
+            assert [word for word in bar.split() if word.isdigit()] == list(KEYS[: len(AREAS)])
+            await pilot.click(app.screen.query_one(AreaBar), offset=(bar.index(f"{key} ") + 2, 0))
             await settled(app, pilot)
             assert app.current_mode == module
-            assert f"{number} {name}" in shown(app).splitlines()[1]
+            assert f"{key} {name}" in shown(app).splitlines()[1]
 
     driven(fixture_host("recorded-cpu-vm"), look, (width, 16))
 
@@ -118,3 +118,8 @@ def test_a_long_command_is_continued_below_itself() -> None:
     assert lines[at].startswith("   sudo apt")
     assert lines[at + 1].startswith("     configure --runtime=docker;")
     assert lines[at + 2] == " because of container-runtime-message"
+
+
+def test_there_is_a_key_for_every_screen() -> None:
+    assert len(AREAS) <= len(KEYS)
+    assert len({area.module for area in AREAS}) == len({area.name for area in AREAS}) == len(AREAS)

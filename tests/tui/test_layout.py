@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from rocdoctor.tui.app import RocdoctorApp
-from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.smoke.grid import SmokeGrid
 from rocdoctor.tui.topology.drawn import Drawn
 from rocdoctor.tui.topology.screen import TopologyPage
@@ -61,7 +61,7 @@ def once(laid: Laid) -> None:
 @pytest.mark.parametrize("fixture", ["faulty/mi300x-8gpu-tired", "faulty/epyc-cpu-only-proven"])
 @pytest.mark.parametrize("area", AREAS, ids=lambda area: area.module)
 def test_a_screen_is_laid_out_once(area: Any, fixture: str, size: tuple[int, int], laid: Laid) -> None:
-    key = str(AREAS.index(area) + 1)
+    key = KEYS[AREAS.index(area)]
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await pilot.press(key)
@@ -75,7 +75,7 @@ def test_a_screen_is_laid_out_once(area: Any, fixture: str, size: tuple[int, int
 
 @pytest.mark.parametrize("area", [area for area in AREAS if area.module != "paste"], ids=lambda area: area.module)
 def test_a_screen_that_was_left_is_laid_out_once_for_a_terminal_of_another_size(area: Any, laid: Laid) -> None:
-    key = str(AREAS.index(area) + 1)
+    key = KEYS[AREAS.index(area)]
     other = "2" if key == "1" else "1"
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:

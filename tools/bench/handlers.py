@@ -159,7 +159,7 @@ def _name(handle: Any) -> str:
 async def measure(size: tuple[int, int]) -> dict[str, list[Held]]:
     """The callbacks by what was done: the looking, then each screen opened, and moved about in with keys."""
     from rocdoctor.tui.app import RocdoctorApp
-    from rocdoctor.tui.areas import AREAS
+    from rocdoctor.tui.areas import AREAS, KEYS
     from tools.docs.pictures import settled
 
     found: dict[str, list[Held]] = {}
@@ -169,12 +169,12 @@ async def measure(size: tuple[int, int]) -> dict[str, list[Held]]:
         async with app.run_test(size=size) as pilot:
             await settled(app, pilot)
             found["start"] = [*held]
-            for number, area in enumerate(AREAS, start=1):
+            for digit, area in zip(KEYS, AREAS, strict=False):
                 if find_spec(f"rocdoctor.tui.{area.module}.screen") is None:
                     continue
                 held.clear()
                 app.set_focus(None)  # in a field a digit would be text
-                await pilot.press(str(number))
+                await pilot.press(digit)
                 await settled(app, pilot)
                 found[f"{area.module}, opened"] = [*held]
                 held.clear()

@@ -12,13 +12,17 @@ from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from rocdoctor.tui.areas import AREAS
+from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.page import Page
 
 _KEYS = (
-    ("1 to 9", "the screens above"), ("t", "the report as plain text"), ("r", "ask everything again"),
-    ("b", "back to the evidence that was open before"), ("ctrl+p", "all commands by name"), ("q", "leave"),
-)  # fmt: skip
+    (f"1 to {KEYS[len(AREAS) - 1]}", "the screens above"),
+    ("t", "the report as plain text"),
+    ("r", "ask everything again"),
+    ("b", "back to the evidence that was open before"),
+    ("ctrl+p", "all commands by name"),
+    ("q", "leave"),
+)
 _WIDTH = 13
 
 
@@ -63,7 +67,7 @@ def help_text(page: Page | None) -> Text:
         _rows(text, page_keys(page))
         text.append("\n\n")
     text.append("Screens", style="bold")
-    _rows(text, [(str(number), f"{area.name}: {area.about}") for number, area in enumerate(AREAS, start=1)])
+    _rows(text, [(key, f"{area.name}: {area.about}") for key, area in zip(KEYS, AREAS, strict=False)])
     text.append("\n\n")
     text.append("Everywhere", style="bold")
     _rows(text, _KEYS)
