@@ -1,0 +1,137 @@
+"""``python tools/new.py``: each kind in a copy of the project, its files in order, its first test still to be met."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kit import ROOT
+
+# (arguments, how many files are touched, what of it another file than a new one)
+KINDS = {
+    "check": (["check", "nic-sleeps"], 2, set[str]()),
+    "parser": (["parser", "rdma_link", "--room", "system", "--command", "rdma link"], 3, {"output_kinds.py"}),
+    "command": (["command", "inspect"], 3, {"__init__.py"}),
+    "mode": (["mode", "gossip-average"], 2, set[str]()),
+    "target": (["target", "ray"], 3, {"__init__.py"}),
+    "format": (["format", "csv"], 4, {"options.py", "check.py"}),
+    "screen": (["screen", "cluster"], 7, {"areas.py", "pyproject.toml", "screens.md"}),
+}
+_LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
+
+
+def _run(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=where, capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list[Path]]]:
+    """A copy of the project with one new thing of each kind, and the files that each touched."""
+    where = tmp_path_factory.mktemp("project") / "copy"
+    shutil.copytree(ROOT, where, ignore=_LEFT_OUT)
+    touched = {}
+    for kind, (arguments, _, _) in KINDS.items():
+        done = _run(where, "tools/new.py", *arguments)
+        assert done.returncode == 0, done.stderr
+        touched[kind] = [where / name for name in re.findall(r"^(?:wrote|changed) +(\S+)$", done.stdout, re.MULTILINE)]
+        assert re.search(r"^next +\.venv/bin/pytest -n0 tests/\S+:", done.stdout, re.MULTILINE)
+    return where, touched
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_thing_touches_few_files(kind: str, made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, touched = made
+    _, count, changed = KINDS[kind]
+    assert len(touched[kind]) == count
+    before = {path.name for path in touched[kind] if (ROOT / path.relative_to(where)).exists()}
+    assert before == changed
+
+
+def test_what_was_written_is_in_order(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, touched = made
+    python = [str(path) for paths in touched.values() for path in paths if path.suffix == ".py"]
+    for call in (("ruff", "check"), ("ruff", "format", "--check"), ("compileall", "-q")):
+        done = _run(where, "-m", *call, *python)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.heavy
+def test_what_was_written_has_types_and_keeps_the_layers(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, touched = made
+    python = {str(path) for paths in touched.values() for path in paths if path.suffix == ".py"}
+    done = _run(where, "-m", "mypy", *sorted(python))
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = _run(where, "-c", "from importlinter.cli import lint_imports_command as run; run()")
+    assert "0 broken" in done.stdout, done.stdout + done.stderr
+
+
+def test_each_first_test_runs_and_is_still_to_be_met(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, touched = made
+    tests = [path for paths in touched.values() for path in paths if path.name.startswith("test_")]
+    assert len(tests) == len(KINDS)
+    names = [str(path.relative_to(where)) for path in tests]
+    done = _run(where, "-m", "pytest", "-n0", "-q", "-rA", "-p", "no:cacheprovider", *names)
+    results = re.findall(r"^(PASSED|FAILED|ERROR|SKIPPED) (\S+?)(?:::|$| )", done.stdout, re.MULTILINE)
+    for name in names:
+        states = [state for state, place in results if place == name]
+        assert states.count("FAILED") == len([one for one in states if one != "PASSED"]) > 0, done.stdout[-3000:]
+        assert "PASSED" in states or name.startswith("tests/tui"), done.stdout[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["list"], "nic-sleeps"),
+        (["explain", "nic-sleeps"], "TODO"),
+        (["smoke", "--list", "--full"], "gossip-average"),
+        (["--help"], "inspect"),
+        (["inspect", "--from", "fixtures/rx6600.capture"], "1 GPUs"),
+        (["emit", "--help"], "ray"),
+        (["check", "--help"], "csv"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else " ".join(one),
+)
+def test_rocdoctor_finds_it(arguments: list[str], words: str, made: tuple[Path, dict[str, list[Path]]]) -> None:
+    done = _run(made[0], "-m", "rocdoctor", *arguments)
+    assert words in done.stdout, done.stderr
+
+
+def test_nothing_is_overwritten(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, touched = made
+    for kind, (arguments, _, _) in KINDS.items():
+        before = {path: path.read_bytes() for path in touched[kind]}
+        done = _run(where, "tools/new.py", *arguments)
+        assert done.returncode == 2
+        assert " exists" in done.stderr
+        assert {path: path.read_bytes() for path in touched[kind]} == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "Pcie"],
+        ["check", "../x"],
+        ["check", "2gpus"],
+        ["check", "x__y"],
+        ["parser", "class"],
+        ["command", "two-words"],
+        ["parser", "rdma", "--room", "nowhere"],
+        ["parser", "rdma", "--room", "../host"],
+        ["parser", "rdma", "--command", 'a"b'],
+        ["checks", "x"],
+        ["check"],
+    ],
+    ids=" ".join,
+)
+def test_names_that_cannot_be_are_refused(arguments: list[str], made: tuple[Path, dict[str, list[Path]]]) -> None:
+    done = _run(made[0], "tools/new.py", *arguments)
+    assert done.returncode == 2
+    assert done.stderr
+    assert not done.stdout

@@ -1,0 +1,230 @@
+"""``python tools/new.py KIND NAME``: what a new check, parser, command ... begins with, and its first test.
+
+That test fails until the work is done: its TODOs are the list of what to write. Nothing is overwritten; rows that the
+new thing needs in a table are added there. Needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+ROOT = Path(__file__).resolve().parents[1]
+SKELETONS = Path(__file__).with_name("skeletons")
+
+
+class Refused(Exception):
+    """Why nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Text that is put into a file that exists: before the first ``end`` after the only ``start`` ("": at the end)."""
+
+    path: str
+    start: str
+    end: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a new thing of a kind is made of: skeletons and where they go, rows, and what to do next.
+
+    In all texts ``$name`` is the name with underscores, ``$title`` with hyphens, ``$Class`` as a class.
+    """
+
+    about: str
+    files: Mapping[str, str]
+    rows: tuple[Row, ...] = ()
+    next: tuple[str, ...] = ()
+    name: str = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
+
+
+KINDS: Mapping[str, Kind] = {
+    "check": Kind(
+        "a judgement over facts",
+        {"check": "checks/$name.py", "check_test": "tests/checks/test_$name.py"},
+        next=("python -m tools.docs checks",),
+    ),
+    "parser": Kind(
+        "the output of a program, or a file, as values",
+        {"parser": "rocdoctor/parsers/$room/$name.py", "parser_test": "tests/parsers/$room/test_$name.py"},
+        (
+            Row(
+                "rocdoctor/paste/output_kinds.py",
+                "KINDS: tuple[Kind, ...] = (",
+                "\n)",
+                '\n    Kind("run $command", ("TODO",), regex(r"\\s{0,12}TODO \\S")),',
+            ),
+        ),
+        ("in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values",),
+    ),
+    "command": Kind(
+        "what stands behind rocdoctor",
+        {"command": "rocdoctor/cli/commands/$name.py", "command_test": "tests/cli/commands/test_$name.py"},
+        (
+            Row(
+                "rocdoctor/cli/commands/__init__.py",
+                "COMMANDS: Mapping[str, Line] = {",
+                "\n}",
+                '\n    "$name": Line("TODO: what it does, for rocdoctor --help", True),',
+            ),
+        ),
+        ("README.md: its row in the table of commands", "docs/schemas/$name.schema.json, if it prints JSON"),
+        name=r"[a-z]+",
+    ),
+    "mode": Kind(
+        "a smoke test",
+        {
+            "mode": "rocdoctor/train/smoke/worker/modes/$name.py",
+            "mode_test": "tests/train/smoke/modes/test_$name.py",
+        },
+        next=(
+            "tests/train/smoke/planted/faults_$name.py, where no fault that is there would show what it proves",
+            "python -m tools.docs smoke",
+        ),
+    ),
+    "target": Kind(
+        "files that emit writes",
+        {"target": "rocdoctor/train/emit/targets/$name.py", "target_test": "tests/train/emit/targets/test_$name.py"},
+        (
+            Row(
+                "rocdoctor/train/emit/targets/__init__.py",
+                "TARGETS: Mapping[str, str] = {",
+                "\n}",
+                '\n    "$name": "TODO: what the files are",',
+            ),
+        ),
+        ("a test marked reader in tests/train/emit/readers/", "README.md: the list of targets"),
+        name=r"[a-z]+",
+    ),
+    "format": Kind(
+        "a form of the report",
+        {"format": "rocdoctor/report/diagnosis/$name.py", "format_test": "tests/report/diagnosis/test_$name.py"},
+        (
+            Row("rocdoctor/service/options.py", "Format = Literal[", "]", ', "$name"'),
+            Row("rocdoctor/cli/commands/check.py", "FORMATS: tuple[Format, ...] = (", ")", ', "$name"'),
+            Row(
+                "rocdoctor/cli/commands/check.py",
+                "def show(",
+                "    else:\n",
+                '    elif form == "$name":\n'
+                "        from rocdoctor.report.diagnosis.$name import render as render_$name\n\n"
+                "        output.show(render_$name(diagnosis))\n",
+            ),
+        ),
+        ("FORMATS of the other commands that can print it", "docs/stable.md: which page describes the form"),
+        name=r"[a-z]+",
+    ),
+    "screen": Kind(
+        "a screen",
+        {
+            "screen": "rocdoctor/tui/$name/screen.py",
+            "screen_init": "rocdoctor/tui/$name/__init__.py",
+            "screen_test": "tests/tui/$name/test_$name.py",
+            "empty": "tests/tui/$name/__init__.py",
+        },
+        (
+            Row(
+                "rocdoctor/tui/areas.py",
+                "AREAS = (",
+                "\n)",
+                '\n    Area("$name", "$Class", "$Class", "TODO: what it is for"),',
+            ),
+            Row("pyproject.toml", "packages = [", "\n]", '\n  "rocdoctor.tui.$name",'),
+            Row("docs/screens.md", "# The screens", "", "\n## $key $Class\n\nTODO: what one sees and can do.\n"),
+        ),
+        ("python -m tools.docs pictures",),
+        name=r"[a-z]+",
+    ),
+}
+
+
+def planned(kind: str, name: str, room: str, command: str) -> tuple[dict[Path, str], list[str]]:
+    """(text by path of all files that are written or changed, what to do next); raises Refused."""
+    of = KINDS[kind]
+    plain = name.replace("-", "_")
+    if not re.fullmatch(of.name, plain) or keyword.iskeyword(plain):
+        raise Refused(f"'{name}' is no name for a {kind}: lower case, a letter first{_parts(of)}")
+    if not re.fullmatch(r"[a-z]+", room):
+        raise Refused(f"'{room}' is no folder below rocdoctor/parsers")
+    if not re.fullmatch(r"[\w./ -]*", command, re.ASCII):
+        raise Refused(f"'{command}' is no plain command")
+    words = {
+        "name": plain,
+        "title": plain.replace("_", "-"),
+        "Class": "".join(map(str.capitalize, plain.split("_"))),
+        "room": room,
+        "command": command or plain.replace("_", "-"),
+        "key": _next_key(),
+    }
+    texts: dict[Path, str] = {}
+    for skeleton, where in of.files.items():
+        path = ROOT / Template(where).substitute(words)
+        if path.exists():
+            raise Refused(f"{path.relative_to(ROOT)} exists")
+        if kind != "screen" and not path.parent.is_dir():  # a screen brings its own folder
+            raise Refused(f"there is no folder {path.parent.relative_to(ROOT)}")
+        texts[path] = Template((SKELETONS / f"{skeleton}.txt").read_text(encoding="utf-8")).substitute(words)
+    for row in of.rows:
+        path = ROOT / row.path
+        texts[path] = _with_row(texts.get(path, path.read_text(encoding="utf-8")), row, words)
+    test = next(path for skeleton, path in zip(of.files, texts, strict=False) if skeleton.endswith("_test"))
+    todo = f".venv/bin/pytest -n0 {test.relative_to(ROOT)}: it fails; its TODOs and those of the code say what to write"
+    return texts, [todo, *(Template(one).substitute(words) for one in of.next)]
+
+
+def _parts(of: Kind) -> str:
+    return ", parts joined by hyphens or underscores" if "_" in of.name else ", one word"
+
+
+def _next_key() -> str:
+    """The key of the next screen: the tenth has 0."""
+    areas = (ROOT / "rocdoctor" / "tui" / "areas.py").read_text(encoding="utf-8")
+    return str((areas.count("\n    Area(") + 1) % 10)
+
+
+def _with_row(text: str, row: Row, words: Mapping[str, str]) -> str:
+    added = Template(row.text).substitute(words)
+    if text.count(row.start) != 1:
+        raise Refused(f"{row.path} has no single '{row.start}': this tool must learn where the row goes now")
+    if not row.end:
+        return text + added
+    at = text.find(row.end, text.index(row.start) + len(row.start))
+    if at < 0:
+        raise Refused(f"{row.path}: nothing ends what begins with '{row.start}'")
+    return text[:at] + added + text[at:]
+
+
+def main(arguments: list[str]) -> int:
+    """Write the files and say which, and what to do next; 2 where nothing was written."""
+    parser = argparse.ArgumentParser(prog="tools/new.py", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("kind", choices=KINDS, help="; ".join(f"{name}: {kind.about}" for name, kind in KINDS.items()))
+    parser.add_argument("name", metavar="NAME", help="pcie-link-narrow or pcie_link_narrow")
+    parser.add_argument("--room", default="listings", help="of a parser: the folder below rocdoctor/parsers (listings)")
+    parser.add_argument("--command", default="", help="of a parser: the command whose output it reads (its name)")
+    options = parser.parse_args(arguments)
+    try:
+        texts, steps = planned(options.kind, options.name, options.room, options.command)
+    except Refused as why:
+        print(f"tools/new.py: {why}", file=sys.stderr)
+        return 2
+    for path, text in texts.items():
+        word = "changed" if path.exists() else "wrote"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        print(f"{word:<7}  {path.relative_to(ROOT)}")
+    for step in steps:
+        print(f"next     {step}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
