@@ -14,13 +14,13 @@ from tests.kit import ROOT
 
 # (arguments, how many files are touched, what of it another file than a new one)
 KINDS = {
-    "check": (["check", "nic-sleeps"], 2, set[str]()),
-    "parser": (["parser", "rdma_link", "--room", "system", "--command", "rdma link"], 3, {"output_kinds.py"}),
-    "command": (["command", "inspect"], 3, {"__init__.py"}),
-    "mode": (["mode", "gossip-average"], 2, set[str]()),
-    "target": (["target", "ray"], 3, {"__init__.py"}),
-    "format": (["format", "csv"], 4, {"options.py", "check.py"}),
-    "screen": (["screen", "cluster"], 7, {"areas.py", "pyproject.toml", "screens.md"}),
+    "check": (["check", "made-for-a-test"], 2, set[str]()),
+    "parser": (["parser", "made_up", "--room", "system", "--command", "made up"], 3, {"output_kinds.py"}),
+    "command": (["command", "madeup"], 3, {"__init__.py"}),
+    "mode": (["mode", "made-up-average"], 2, set[str]()),
+    "target": (["target", "madeup"], 3, {"__init__.py"}),
+    "format": (["format", "madeup"], 4, {"options.py", "check.py"}),
+    "screen": (["screen", "madeup"], 7, {"areas.py", "pyproject.toml", "screens.md"}),
 }
 _LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info", "venv")
 
@@ -88,13 +88,13 @@ def test_each_first_test_runs_and_is_still_to_be_met(made: tuple[Path, dict[str,
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["list"], "nic-sleeps"),
-        (["explain", "nic-sleeps"], "TODO"),
-        (["smoke", "--list", "--full"], "gossip-average"),
-        (["--help"], "inspect"),
-        (["inspect", "--from", "fixtures/rx6600.capture"], "1 GPUs"),
-        (["emit", "--help"], "ray"),
-        (["check", "--help"], "csv"),
+        (["list"], "made-for-a-test"),
+        (["explain", "made-for-a-test"], "TODO"),
+        (["smoke", "--list", "--full"], "made-up-average"),
+        (["--help"], "madeup"),
+        (["madeup", "--from", "fixtures/rx6600.capture"], "1 GPUs"),
+        (["emit", "--help"], "madeup"),
+        (["check", "--help"], "madeup"),
     ],
     ids=lambda one: one if isinstance(one, str) else " ".join(one),
 )
