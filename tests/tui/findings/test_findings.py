@@ -82,11 +82,14 @@ def test_unknown_verdicts_look_as_they_should(request: pytest.FixtureRequest, si
 
 
 def test_nothing_wrong_is_said_with_how_much_was_looked_at() -> None:
+    known = judged(host_of("h100-8gpu"))
+    assert known.count("pass") > 200
+
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
         text = shown(app)
         assert "Nothing to fix." in text
-        assert "276 passed" in text
-        assert "17 unknown" in text
+        assert f"{known.count('pass')} passed" in text
+        assert f"{known.count('unknown')} unknown" in text
         assert "The key f shows them" in text
         assert "unknown: not enough evidence" in await _press(app, pilot, "f")
 
