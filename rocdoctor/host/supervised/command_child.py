@@ -143,18 +143,21 @@ def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
     asked: float | None = None
     again = False
     code: int | None = None
+    delivered = False  # or guessed, of a child that is a zombie: one that a signal has just ended is one as well
     left_at = 0.0
     while True:
         ended, how = os.waitpid(child, os.WNOHANG)
         if ended:
-            return os.waitstatus_to_exitcode(how) if code is None else code
+            return code if code is not None and delivered else os.waitstatus_to_exitcode(how)
         if code is None:
             code = _delivered(status)
+            delivered = code is not None
             left_at = time.monotonic() + _END_S
         if code is not None and time.monotonic() >= left_at:
             return code
         if code is None and _only_threads_left(child):
-            code, left_at = _status_of_zombie(status), 0.0
+            said = _delivered(status)
+            code, delivered, left_at = 1 if said is None else said, said is not None, 0.0
             continue
         try:
             got = signal.sigtimedwait(heard, _LOOK_S)
@@ -180,11 +183,6 @@ def _delivered(status: int) -> int | None:
         return None
     said = os.read(status, 16)
     return int(said) if said else None
-
-
-def _status_of_zombie(status: int) -> int:
-    code = _delivered(status)
-    return 1 if code is None else code
 
 
 def _only_threads_left(child: int) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 
+import pytest
+
+from rocdoctor.host.supervised import command_child
 from rocdoctor.host.supervised.command_child import children
 
 
@@ -29,3 +33,21 @@ def test_children_of_every_thread_are_seen() -> None:
         for one in started:
             one.kill()
             one.wait()
+
+
+def test_a_child_that_dies_between_two_looks_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A zombie is asked for its status once more before one is guessed."""
+    status, said = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.close(said)
+    real = os.waitpid
+    while not command_child._only_threads_left(child):
+        os.sched_yield()
+    missed = iter([(0, 0)])  # the look before it died
+    monkeypatch.setattr(os, "waitpid", lambda pid, how: next(missed, None) or real(pid, how))
+    try:
+        assert command_child._wait(child, status, {signal.SIGCHLD}) == -signal.SIGKILL
+    finally:
+        os.close(status)
