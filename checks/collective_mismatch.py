@@ -26,7 +26,7 @@ from rocdoctor.judging.check import (
     Fix,
     NotApplicable,
     Outcome,
-    Subject,
+    Selected,
     Subjects,
     check,
     error,
@@ -42,7 +42,7 @@ _FOLLOWS = ("network-interface-wrong", "iommu-acs-p2p", "rendezvous-name-resolut
 def _with_calls(machine: Machine) -> Subjects[JobRun]:
     run = machine.run
     if run.records or run.mismatches or run.timeouts or run.received_sizes:
-        return [Subject("job", run)]
+        return [Selected("job", run)]
     return NotApplicable("no collective of several ranks in this evidence")
 
 

@@ -15,7 +15,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.texts.log_events import other_events, quotes
-from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, cite, info, quote, warning
+from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Selected, Subjects, check, cite, info, quote, warning
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Machine, Nic
 
@@ -30,7 +30,7 @@ _NARROW = ("link_downed", "link_error_recovery")
 
 def _each_infiniband_port(machine: Machine) -> Subjects[Nic]:
     """Every InfiniBand port of the machine (RoCE ports follow the state of their Ethernet interface)."""
-    found = [Subject(nic.name, nic) for nic in machine.network if nic.kind == "infiniband"]
+    found = [Selected(nic.name, nic) for nic in machine.network if nic.kind == "infiniband"]
     return found or NotApplicable("no InfiniBand port in this evidence")
 
 

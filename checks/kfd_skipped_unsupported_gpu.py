@@ -26,8 +26,8 @@ from rocdoctor.judging.check import (
     Fix,
     NotApplicable,
     Outcome,
+    Selected,
     Severity,
-    Subject,
     Subjects,
     check,
     cite,
@@ -58,7 +58,7 @@ def _events(machine: Machine) -> list[LogEvent]:
 
 def _with_amd(machine: Machine) -> Subjects[None]:
     there = of_vendor(machine, "amd") or _events(machine)
-    return [Subject("machine", None)] if there else NotApplicable("no AMD GPU in this evidence")
+    return [Selected("machine", None)] if there else NotApplicable("no AMD GPU in this evidence")
 
 
 @check(_with_amd, cause="gpu-not-supported")

@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import MODULES, is_integrated
-from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Subject, Subjects, check, info, not_applicable, quote
+from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Selected, Subjects, check, info, not_applicable, quote
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine
 
@@ -26,7 +26,7 @@ def _without_gpus(machine: Machine) -> Subjects[None]:
         return NotApplicable("there is a GPU that can train")
     if not machine.gpus_complete:
         return NotApplicable("the evidence does not show every device on the bus")
-    return [Subject("machine", None)]
+    return [Selected("machine", None)]
 
 
 @check(_without_gpus)

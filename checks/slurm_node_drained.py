@@ -27,8 +27,8 @@ from rocdoctor.judging.check import (
     Fix,
     NotApplicable,
     Outcome,
+    Selected,
     Severity,
-    Subject,
     Subjects,
     check,
     finding,
@@ -47,7 +47,7 @@ _OUT = frozenset(
 
 def _listed(machine: Machine) -> Subjects[SlurmNode]:
     """Each node, or list of nodes, that Slurm names."""
-    nodes = [Subject(f"node {one.names}", one) for one in machine.slurm_nodes]
+    nodes = [Selected(f"node {one.names}", one) for one in machine.slurm_nodes]
     return nodes or NotApplicable("no state of Slurm nodes in this evidence")
 
 

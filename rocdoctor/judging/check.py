@@ -46,8 +46,8 @@ from rocdoctor.model.finding import (
     Item,
     NotApplicable,
     Safety,
+    Selected,
     Severity,
-    Subject,
     Subjects,
 )
 
@@ -61,9 +61,9 @@ __all__ = [
     "NotApplicable",
     "Outcome",
     "Safety",
+    "Selected",
     "Selector",
     "Severity",
-    "Subject",
     "Subjects",
     "check",
     "cite",

@@ -8,7 +8,7 @@ from typing import Any
 from rocdoctor.judging.check import Check
 from rocdoctor.model.evidence import NotKnown, Unknown
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.finding import Finding, NotApplicable, Subject, Verdict
+from rocdoctor.model.finding import Finding, NotApplicable, Selected, Verdict
 
 
 def run_check(one: Check, machine: Machine) -> list[Verdict]:
@@ -20,26 +20,26 @@ def run_check(one: Check, machine: Machine) -> list[Verdict]:
     if isinstance(subjects, NotApplicable):
         return [Verdict(one.name, "machine", "not-applicable", why=subjects.reason)]
     verdicts: list[Verdict] = []
-    for subject in subjects:
-        verdicts += _judge(one, machine, subject)
+    for selected in subjects:
+        verdicts += _judge(one, machine, selected)
     return verdicts
 
 
-def _judge(one: Check, machine: Machine, subject: Subject[Any]) -> list[Verdict]:
+def _judge(one: Check, machine: Machine, selected: Selected[Any]) -> list[Verdict]:
     try:
-        outcome = one.function(machine) if subject.item is None else one.function(machine, subject.item)
+        outcome = one.function(machine) if selected.item is None else one.function(machine, selected.item)
         if isinstance(outcome, NotApplicable):
-            return [Verdict(one.name, subject.label, "not-applicable", why=outcome.reason)]
+            return [Verdict(one.name, selected.label, "not-applicable", why=outcome.reason)]
         findings = [outcome] if isinstance(outcome, Finding) else list(outcome or ())
         failed = [
-            Verdict(one.name, each.subject or subject.label, "fail", replace(each, cause=each.cause or one.cause))
+            Verdict(one.name, each.subject or selected.label, "fail", replace(each, cause=each.cause or one.cause))
             for each in findings
         ]
     except NotKnown as gap:
-        return [Verdict(one.name, subject.label, "unknown", why=_gap(gap.unknown))]
+        return [Verdict(one.name, selected.label, "unknown", why=_gap(gap.unknown))]
     except (Exception, SystemExit) as problem:  # a crashed check never stops another
-        return [Verdict(one.name, subject.label, "crashed", why=f"{type(problem).__name__}: {problem}")]
-    return failed or [Verdict(one.name, subject.label, "pass")]
+        return [Verdict(one.name, selected.label, "crashed", why=f"{type(problem).__name__}: {problem}")]
+    return failed or [Verdict(one.name, selected.label, "pass")]
 
 
 def _gap(unknown: Unknown) -> str:

@@ -132,12 +132,12 @@ class NotApplicable:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject(Generic[Item]):
+class Selected(Generic[Item]):
     """What one verdict is about: the words that name it, and what the check is called with (None: the machine)."""
 
     label: str
     item: Item
 
 
-Subjects = Sequence[Subject[Item]] | NotApplicable
+Subjects = Sequence[Selected[Item]] | NotApplicable
 """What a selector answers."""

@@ -9,7 +9,7 @@ from rocdoctor.insight.texts.log_events import is_current
 from rocdoctor.judging.check import quote
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, ToolFailure
-from rocdoctor.model.finding import Evidence, NotApplicable, Subject, Subjects
+from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
 from rocdoctor.model.lazy_re import regex
 
 # Modules whose NVLinks are wired on the baseboard. The names of newer ones do not say SXM; their cards say PCIe or NVL.
@@ -88,9 +88,9 @@ def machine_of_nvidia_tool(machine: Machine) -> Subjects[None]:
     A failing nvidia-smi on a machine without an NVIDIA GPU is a leftover that disturbs nobody.
     """
     if nvidia_gpus(machine):
-        return [Subject("machine", None)]
+        return [Selected("machine", None)]
     if not machine.gpus and not machine.gpus_complete and value_or(machine.nvidia_failure, None) is not None:
-        return [Subject("machine", None)]
+        return [Selected("machine", None)]
     return NotApplicable("no NVIDIA GPU here" if machine.gpus_complete else "no NVIDIA GPU in this evidence")
 
 

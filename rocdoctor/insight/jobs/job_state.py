@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Job, JobProcess, Machine
-from rocdoctor.model.finding import NotApplicable, Subject, Subjects
+from rocdoctor.model.finding import NotApplicable, Selected, Subjects
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import ShellCommand, shell
 
@@ -41,7 +41,7 @@ def the_job(machine: Machine) -> Subjects[Job]:
     if machine.job is None:
         return NotApplicable("no running job was named (--pid)")
     pid = value_or(machine.job.pid, None)
-    return [Subject(f"process {pid}" if pid is not None else "job", machine.job)]
+    return [Selected(f"process {pid}" if pid is not None else "job", machine.job)]
 
 
 def owner(wchan: str | None) -> tuple[str, str] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.judging.check import not_applicable, quote
 from rocdoctor.model.facts import Machine, ModeResult, SmokeRun, SmokeState
-from rocdoctor.model.finding import Evidence, Subject, Subjects
+from rocdoctor.model.finding import Evidence, Selected, Subjects
 from rocdoctor.model.shell_command import ShellCommand, shell
 
 LAYERS = {
@@ -17,7 +17,7 @@ LAYERS = {
 
 def with_smoke(machine: Machine) -> Subjects[None]:
     """The machine, where smoke tests were run."""
-    return [Subject("machine", None)] if machine.smoke else not_applicable("no smoke tests were run")
+    return [Selected("machine", None)] if machine.smoke else not_applicable("no smoke tests were run")
 
 
 def modes_in(machine: Machine, state: SmokeState) -> Iterator[tuple[SmokeRun, ModeResult]]:

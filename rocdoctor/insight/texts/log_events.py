@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rocdoctor.judging.check import Selector, quote
 from rocdoctor.model.evidence import Known, known, unknown
 from rocdoctor.model.facts import LogEvent, Machine
-from rocdoctor.model.finding import Evidence, NotApplicable, Subject, Subjects
+from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
 
 # Older events are history: the machine has worked for a day since. (A judgement; no source states such a limit.)
 RECENT_S = 86400.0
@@ -23,7 +23,7 @@ def gpu_log(vendor: str, *kinds: str) -> Selector[None]:
 
     def select(machine: Machine) -> Subjects[None]:
         if any(gpu.vendor in vendors for gpu in machine.gpus) or _matching(machine, kinds):
-            return [Subject("machine", None)]
+            return [Selected("machine", None)]
         words = _VENDOR_WORDS.get(vendor, "AMD or NVIDIA GPU")
         return NotApplicable(f"no {words} here" if machine.gpus_complete else f"no {words} in this evidence")
 

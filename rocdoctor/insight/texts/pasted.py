@@ -8,7 +8,7 @@ from rocdoctor.insight.gpus.presence import is_integrated
 from rocdoctor.judging.check import Selector, quote
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, Message
-from rocdoctor.model.finding import Evidence, NotApplicable, Subject, Subjects
+from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
 
 SOURCE = "text"
 _SHOWN = 3
@@ -19,7 +19,7 @@ def when_said(*kinds: str) -> Selector[None]:
 
     def select(machine: Machine) -> Subjects[None]:
         if said(machine, *kinds):
-            return [Subject("machine", None)]
+            return [Selected("machine", None)]
         return NotApplicable("no message of this kind in this evidence")
 
     return select
