@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.insight.texts.log_events import age, by_device, events_of, gpu_log, number, quotes
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, warning
 from rocdoctor.model.facts import LogEvent, Machine
+from rocdoctor.model.subject import Subject
 
 _LIMIT = "ras-bad-page-threshold"
 _NEAR = "ras-bad-page-near-threshold"
@@ -27,10 +28,10 @@ _ADDED = "ras-bad-pages-recorded"
 @check(gpu_log("amd", _LIMIT, _NEAR, _ADDED), cause="gpu-hardware-fault")
 def bad_page_limit_log(machine: Machine) -> Outcome:
     groups = by_device(machine, events_of(machine, _LIMIT, _NEAR, _ADDED))
-    return [finding for label, events in groups if (finding := _judge(machine, label, events)) is not None]
+    return [finding for device, events in groups if (finding := _judge(machine, device, events)) is not None]
 
 
-def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Finding | None:
+def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> Finding | None:
     for kind, make, words in (
         (_LIMIT, error, "has reached the limit of bad memory pages"),
         (_NEAR, warning, "is near the limit of bad memory pages"),
@@ -42,7 +43,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
                 f"This GPU {words}{count}, last {age(machine, hit)}.",
                 evidence=quotes(machine, hit),
                 fix=Fix("Save the log and have this GPU replaced", safety="manual"),
-                subject=label,
+                subject=device,
             )
     added = tuple(event for event in events if number(event, "new_bad_pages"))
     if not added:
@@ -53,6 +54,6 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
         f"{age(machine, added)}.",
         evidence=quotes(machine, added),
         fix=Fix("Watch whether the list grows in the next jobs; if it does, have this GPU replaced", safety="manual"),
-        subject=label,
+        subject=device,
         confidence="likely",
     )

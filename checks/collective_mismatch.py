@@ -34,6 +34,7 @@ from rocdoctor.judging.check import (
 )
 from rocdoctor.model.facts import JobRun, Machine
 from rocdoctor.model.facts.run import WatchdogTimeout
+from rocdoctor.model.subject import Subject
 
 _WORDS = {"operation": "operations", "sizes": "sizes", "types": "data types"}
 _FOLLOWS = ("network-interface-wrong", "iommu-acs-p2p", "rendezvous-name-resolution")
@@ -42,7 +43,7 @@ _FOLLOWS = ("network-interface-wrong", "iommu-acs-p2p", "rendezvous-name-resolut
 def _with_calls(machine: Machine) -> Subjects[JobRun]:
     run = machine.run
     if run.records or run.mismatches or run.timeouts or run.received_sizes:
-        return [Selected("job", run)]
+        return [Selected(Subject("job"), run)]
     return NotApplicable("no collective of several ranks in this evidence")
 
 

@@ -21,6 +21,7 @@ from rocdoctor.insight.jobs.job_log import lines, named_missing, origin, pid_of
 from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown
 from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Selected, Subjects, check, error, info
 from rocdoctor.model.facts import JobRun, Machine
+from rocdoctor.model.subject import MACHINE
 
 _KIND = "collective-timeout"
 
@@ -28,7 +29,7 @@ _KIND = "collective-timeout"
 def _waited(machine: Machine) -> Subjects[None]:
     run = machine.run
     if said(machine, _KIND) or run.timeouts or run.named or run.clients or any(one.waited_ms for one in run.waits):
-        return [Selected("machine", None)]
+        return [Selected(MACHINE, None)]
     return NotApplicable("no message of this kind in this evidence")
 
 

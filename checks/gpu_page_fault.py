@@ -42,7 +42,7 @@ _FIX = Fix(
 @check(gpu_log("amd", "gpu-page-fault"))
 def gpu_page_fault(machine: Machine) -> Outcome:
     found: list[Finding] = []
-    for label, events in by_device(machine, events_of(machine, "gpu-page-fault")):
+    for device, events in by_device(machine, events_of(machine, "gpu-page-fault")):
         words = f"GPU page faults were logged {times(len(events))}, last {age(machine, events)}"
         live = [event for event in events if is_current(event) and is_recent(event)]
         evidence = quotes(machine, events)
@@ -52,7 +52,7 @@ def gpu_page_fault(machine: Machine) -> Outcome:
                     f"{words}, by the driver or the firmware itself (VMID 0).",
                     evidence=evidence,
                     fix=Fix("Try a newer kernel driver and firmware", safety="reboots"),
-                    subject=label,
+                    subject=device,
                     cause="gpu-firmware",
                     confidence="possible",
                 )
@@ -63,7 +63,7 @@ def gpu_page_fault(machine: Machine) -> Outcome:
                     f"{words}: a program used memory that is not mapped for it, most often its own fault.",
                     evidence=evidence,
                     fix=_FIX,
-                    subject=label,
+                    subject=device,
                     confidence="possible",
                     explains=("queue-eviction-failed",),
                     cause=_CAUSE,
@@ -74,7 +74,7 @@ def gpu_page_fault(machine: Machine) -> Outcome:
                 info(
                     f"{words}; mostly faults of a program.",
                     evidence=evidence,
-                    subject=label,
+                    subject=device,
                     fix=Fix(
                         "If the job failed, start it with AMD_SERIALIZE_KERNEL=3 to find the kernel at fault",
                         safety="safe",

@@ -79,7 +79,7 @@ def igpu_in_front(machine: Machine) -> Outcome:
             verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"',
         ),
         confidence=sure,
-        subject=front.label,
+        subject=front.subject,
     )
 
 
@@ -101,7 +101,7 @@ def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
             verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"',
         ),
         confidence="certain",
-        subject=gpu.label,
+        subject=gpu.subject,
         explains=_EXPLAINS,
     )
 

@@ -18,6 +18,7 @@ from rocdoctor.insight.texts.log_events import other_events, quotes
 from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Selected, Subjects, check, cite, info, quote, warning
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Machine, Nic
+from rocdoctor.model.subject import Subject
 
 _CAUSE = "network-interface-wrong"
 _ACTIVE = ("active", "up", "linkup")
@@ -30,7 +31,7 @@ _NARROW = ("link_downed", "link_error_recovery")
 
 def _each_infiniband_port(machine: Machine) -> Subjects[Nic]:
     """Every InfiniBand port of the machine (RoCE ports follow the state of their Ethernet interface)."""
-    found = [Selected(nic.name, nic) for nic in machine.network if nic.kind == "infiniband"]
+    found = [Selected(Subject("nic", name=nic.name), nic) for nic in machine.network if nic.kind == "infiniband"]
     return found or NotApplicable("no InfiniBand port in this evidence")
 
 

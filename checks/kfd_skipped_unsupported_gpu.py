@@ -38,6 +38,7 @@ from rocdoctor.judging.check import (
 from rocdoctor.knowledge.lookup import Chip, chip_of_device
 from rocdoctor.model.evidence import known, value_or
 from rocdoctor.model.facts import Gpu, LogEvent, Machine
+from rocdoctor.model.subject import MACHINE
 
 _EXPLAINS = (
     "device-permission",
@@ -58,7 +59,7 @@ def _events(machine: Machine) -> list[LogEvent]:
 
 def _with_amd(machine: Machine) -> Subjects[None]:
     there = of_vendor(machine, "amd") or _events(machine)
-    return [Selected("machine", None)] if there else NotApplicable("no AMD GPU in this evidence")
+    return [Selected(MACHINE, None)] if there else NotApplicable("no AMD GPU in this evidence")
 
 
 @check(_with_amd, cause="gpu-not-supported")
@@ -120,13 +121,13 @@ def _old(machine: Machine, gpu: Gpu, chip: Chip, said: Sequence[LogEvent]) -> Fi
             verify="rocminfo",
         ),
         explains=_EXPLAINS,
-        subject=gpu.label,
+        subject=gpu.subject,
     )
 
 
 def _from_log(machine: Machine, event: LogEvent, gpu: Gpu | None) -> Finding:
     name = str(event.values.get("asic", "")).strip()
-    subject = gpu.label if gpu is not None else ""
+    subject = gpu.subject if gpu is not None else None
     evidence = tuple(_quoted(machine, [event]))
     severity = _severity(machine, gpu, True)
     if name.upper().startswith("GC IP"):

@@ -19,6 +19,7 @@ from rocdoctor.insight.gpus.presence import MODULES, is_integrated
 from rocdoctor.judging.check import Fix, NotApplicable, Outcome, Selected, Subjects, check, info, not_applicable, quote
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.subject import MACHINE
 
 
 def _without_gpus(machine: Machine) -> Subjects[None]:
@@ -26,7 +27,7 @@ def _without_gpus(machine: Machine) -> Subjects[None]:
         return NotApplicable("there is a GPU that can train")
     if not machine.gpus_complete:
         return NotApplicable("the evidence does not show every device on the bus")
-    return [Selected("machine", None)]
+    return [Selected(MACHINE, None)]
 
 
 @check(_without_gpus)

@@ -34,6 +34,7 @@ from rocdoctor.insight.texts.log_events import is_current
 from rocdoctor.judging.check import Finding, Fix, Outcome, Severity, check, finding, not_applicable, quote
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Machine, ToolFailure
+from rocdoctor.model.subject import Subject
 
 _EXPLAINS = ("torch-sees-no-gpu", "torch-gpu-count-mismatch", "nvidia-gpu-count-mismatch")
 _BROKEN = {
@@ -70,7 +71,13 @@ def nvidia_smi_failed(machine: Machine) -> Outcome:
 
 
 def _finding(
-    machine: Machine, failure: ToolFailure, severity: Severity, cause: str, message: str, fix: Fix, subject: str = ""
+    machine: Machine,
+    failure: ToolFailure,
+    severity: Severity,
+    cause: str,
+    message: str,
+    fix: Fix,
+    subject: Subject | None = None,
 ) -> Finding:
     return finding(
         severity,
@@ -94,7 +101,11 @@ def _gpu_broken(machine: Machine, failure: ToolFailure) -> Finding:
         effective="reboot",
         verify="nvidia-smi",
     )
-    where = named[0].label if named else f"device {failure.bdf}" if failure.bdf else ""
+    where: Subject | None = None
+    if named:
+        where = named[0].subject
+    elif failure.bdf:
+        where = Subject("device", address=failure.bdf)
     return _finding(machine, failure, "error", "gpu-hardware-fault", f"{_BROKEN[failure.kind]}.", fix, subject=where)
 
 

@@ -21,6 +21,7 @@ from rocdoctor.insight.texts.log_events import age, by_device, events_of, gpu_lo
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
 from rocdoctor.model.facts import LogEvent, Machine
+from rocdoctor.model.subject import Subject
 
 _CAUSE = "gpu-hardware-fault"
 _PROGRAM = frozenset({13, 31, 32, 43, 45, 69})
@@ -41,15 +42,15 @@ _FIX = Fix(
 @check(gpu_log("nvidia", "nvidia-xid"))
 def nvidia_xid(machine: Machine) -> Outcome:
     found: list[Finding] = []
-    for label, events in by_device(machine, events_of(machine, "nvidia-xid")):
+    for device, events in by_device(machine, events_of(machine, "nvidia-xid")):
         codes = sorted({code for event in events if (code := number(event, "xid")) is not None})
         for code in codes:
             members = tuple(event for event in events if number(event, "xid") == code)
-            found.append(_judge(machine, label, code, members))
+            found.append(_judge(machine, device, code, members))
     return found
 
 
-def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]) -> Finding:
+def _judge(machine: Machine, device: Subject, code: int, events: tuple[LogEvent, ...]) -> Finding:
     signature = kernel_signatures().signature("nvidia-xid")
     meaning = signature.codes[code][1].rstrip(".") if signature is not None and code in signature.codes else ""
     words = (
@@ -63,7 +64,7 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
         return info(
             f"{words}; such errors come from programs.",
             evidence=evidence,
-            subject=label,
+            subject=device,
             fix=Fix(
                 "If a job failed, start it with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer to find the access",
                 safety="safe",
@@ -76,17 +77,17 @@ def _judge(machine: Machine, label: str, code: int, events: tuple[LogEvent, ...]
             f"{words}{since}.",
             evidence=evidence,
             fix=_FIX,
-            subject=label,
+            subject=device,
             cause=_HARDWARE[code],
             confidence="likely" if code in _LIKELY else "certain",
         )
     if code in _AT_RISK and not past:
-        return warning(f"{words}.", evidence=evidence, fix=_FIX, subject=label, confidence="likely", cause=_CAUSE)
+        return warning(f"{words}.", evidence=evidence, fix=_FIX, subject=device, confidence="likely", cause=_CAUSE)
     more = "" if meaning else "; the vendor's list of Xid errors says what it means"
     return info(
         f"{words}{more}.",
         evidence=evidence,
-        subject=label,
+        subject=device,
         fix=Fix(
             "Look it up in the list of Xid errors of the vendor; act if it comes back",
             command="sudo dmesg | grep -i xid",

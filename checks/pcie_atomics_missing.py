@@ -33,6 +33,7 @@ from rocdoctor.judging.check import (
 )
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Gpu, LogEvent, Machine
+from rocdoctor.model.subject import MACHINE, Subject
 
 _KIND = "kfd-pci-atomics-missing"
 _EXPLAINS = ("gpu-without-compute-node", "kfd-gpu-count-mismatch", "torch-gpu-count-mismatch", "no-gpu-for-training")
@@ -46,15 +47,15 @@ def pcie_atomics_missing(machine: Machine) -> Outcome:
     if amd and all(isinstance(gpu.kfd_node, Known) for gpu in amd):
         return None  # the compute driver took them all
     log = known(machine.kernel.log)
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[Subject, str], Finding] = {}
     for event in log.of(_KIND):
         matching = _matching(amd, event)
         if event.before_driver_load or any(isinstance(gpu.kfd_node, Known) for gpu in matching):
             continue
-        label = matching[0].label if len(matching) == 1 else "machine"
+        about = matching[0].subject if len(matching) == 1 else MACHINE
         device = str(event.values.get("pci_id", ""))
         severity = worst_harm(machine, matching) if matching else "error"
-        found.setdefault((label, device), _finding(event, label, device, log.source, severity))
+        found.setdefault((about, device), _finding(event, about, device, log.source, severity))
     if found:
         return list(found.values())
     if log.complete:
@@ -72,7 +73,7 @@ def _matching(gpus: list[Gpu], event: LogEvent) -> list[Gpu]:
     ]
 
 
-def _finding(event: LogEvent, label: str, device: str, source: str, severity: Severity) -> Finding:
+def _finding(event: LogEvent, subject: Subject, device: str, source: str, severity: Severity) -> Finding:
     has, needs = event.values.get("firmware_version"), event.values.get("needed_version")
     # 0 stands for "no firmware does without atomics" (kfd_device.c).
     newer = isinstance(has, int) and isinstance(needs, int) and needs > has
@@ -82,7 +83,7 @@ def _finding(event: LogEvent, label: str, device: str, source: str, severity: Se
         f"The compute driver skips {named}, because the PCIe path to it does not pass atomics: ROCm cannot use it."
         + (f" From firmware version {needs} on this GPU needs none; it has {has}." if newer else ""),
         evidence=[quote(source, event.text, event.line)],
-        subject=label,
+        subject=subject,
         cause="gpu-firmware" if newer else "pcie-atomics-missing",
         explains=_EXPLAINS,
         fix=Fix(

@@ -30,6 +30,7 @@ from rocdoctor.judging.check import (
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Gpu, LogEvent, Machine
 from rocdoctor.model.shell_command import shell
+from rocdoctor.model.subject import Subject
 
 _KIND = "pcie-bandwidth-limited"
 # Lanes: slots with four are common, and so are external enclosures; no board has a slot for a GPU with fewer.
@@ -95,7 +96,7 @@ def _judge(machine: Machine, event: LogEvent, gpu: Gpu | None, source: str) -> F
         evidence=[quote(source, event.text, event.line)],
         cause="pcie-link-degraded" if harm else "",
         confidence="certain" if gpu and value_or(gpu.bdf, "") == event.bdf else "likely",
-        subject=gpu.label if gpu else f"PCI device {event.bdf}",
+        subject=gpu.subject if gpu else Subject("pci-device", address=event.bdf or ""),
         fix=Fix(
             "Look at the slot, riser or adapter below the port that the line names",
             command=shell("sudo lspci -vv -s {address:pci}", address=str(event.values.get("limit_bdf") or event.bdf)),

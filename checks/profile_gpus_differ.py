@@ -66,7 +66,7 @@ def _counts(machine: Machine, pairing: Match[Traits, Present]) -> list[Finding]:
                 "This GPU is new: the profile does not have it.",
                 evidence=[cite(gpu.bdf if isinstance(gpu.bdf, Known) else gpu.name)],
                 fix=Fix(_FIX),
-                subject=gpu.label,
+                subject=gpu.subject,
             )
         )
     for then_traits, (gpu, traits) in pairing.moved:
@@ -81,7 +81,7 @@ def _counts(machine: Machine, pairing: Match[Traits, Present]) -> list[Finding]:
                         "addresses of others",
                         safety="safe",
                     ),
-                    subject=gpu.label,
+                    subject=gpu.subject,
                 )
             )
     return found

@@ -28,6 +28,7 @@ from rocdoctor.insight.texts.log_events import (
 )
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, info, warning
 from rocdoctor.model.facts import LogEvent, Machine
+from rocdoctor.model.subject import Subject
 
 _KINDS = ("kfd-queue-preemption-failed", "kfd-evict-restore-failed", "mes-no-response")
 _ORIGINS = ("ras-uncorrectable", "ras-poison-consumed", "gpu-reset-begin", "gpu-ring-timeout", "smu-no-response")
@@ -41,10 +42,10 @@ def queue_eviction_failed(machine: Machine) -> Outcome:
     named = [event for event in events if event.bdf is not None]
     # Lines without an address belong to those that name a device; alone they are about the machine.
     groups = by_device(machine, named or events)
-    return [_judge(machine, label, members, events) for label, members in groups]
+    return [_judge(machine, device, members, events) for device, members in groups]
 
 
-def _judge(machine: Machine, label: str, members: tuple[LogEvent, ...], events: tuple[LogEvent, ...]) -> Finding:
+def _judge(machine: Machine, device: Subject, members: tuple[LogEvent, ...], events: tuple[LogEvent, ...]) -> Finding:
     words = (
         f"Compute queues could not be stopped, evicted or restored {times(len(members))}, last {age(machine, members)}"
     )
@@ -52,19 +53,19 @@ def _judge(machine: Machine, label: str, members: tuple[LogEvent, ...], events: 
     evidence = quotes(machine, [*members, *unnamed])
     live = [event for event in members if is_current(event) and is_recent(event)]
     if not live:
-        return info(f"{words}.", evidence=evidence, subject=label, fix=_FIX)
+        return info(f"{words}.", evidence=evidence, subject=device, fix=_FIX)
     if any(_near(one, event) for one in other_events(machine, *_ORIGINS) for event in live):
         return warning(
             f"{words}; this follows from the error or reset that was logged beside it.",
             evidence=evidence,
             fix=_FIX,
-            subject=label,
+            subject=device,
         )
     return warning(
         f"{words}: the command processor or the scheduler (CP, MES) of the GPU did not obey, so jobs hang.",
         evidence=evidence,
         fix=_FIX,
-        subject=label,
+        subject=device,
     )
 
 

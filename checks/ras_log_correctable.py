@@ -28,7 +28,7 @@ def ras_log_correctable(machine: Machine) -> Outcome:
     events = [event for event in events_of(machine, "ras-correctable") if not _is_link(event)]
     worse = {event.bdf for event in other_events(machine, *_WORSE) if event.bdf is not None}
     found: list[Finding] = []
-    for label, members in by_device(machine, events):
+    for device, members in by_device(machine, events):
         words = f"Corrected hardware errors (ECC/RAS): {_counts(members)}, last {age(machine, members)}"
         evidence = quotes(machine, members)
         if members[0].bdf in worse:
@@ -37,12 +37,12 @@ def ras_log_correctable(machine: Machine) -> Outcome:
                     f"{words}; the same GPU also met errors that it could not correct.",
                     evidence=evidence,
                     fix=_FIX,
-                    subject=label,
+                    subject=device,
                     cause=_CAUSE,
                 )
             )
         else:
-            found.append(info(f"{words}. Results stay right.", evidence=evidence, subject=label, fix=_FIX))
+            found.append(info(f"{words}. Results stay right.", evidence=evidence, subject=device, fix=_FIX))
     return found
 
 

@@ -40,7 +40,7 @@ _FOLLOWS = (
 @check(gpu_log("amd", *_KINDS), cause="gpu-hardware-fault")
 def ras_log_uncorrectable(machine: Machine) -> Outcome:
     found: list[Finding] = []
-    for label, events in by_device(machine, events_of(machine, *_KINDS)):
+    for device, events in by_device(machine, events_of(machine, *_KINDS)):
         fatal = tuple(event for event in events if event.kind in _FATAL)
         if not fatal:
             found.append(
@@ -50,7 +50,7 @@ def ras_log_uncorrectable(machine: Machine) -> Outcome:
                     f"used, last {age(machine, events)}.",
                     evidence=quotes(machine, events),
                     fix=_FIX,
-                    subject=label,
+                    subject=device,
                 )
             )
             continue
@@ -63,7 +63,7 @@ def ras_log_uncorrectable(machine: Machine) -> Outcome:
                 + (", before the driver was loaded again." if reloaded else "."),
                 evidence=quotes(machine, fatal),
                 fix=_FIX,
-                subject=label,
+                subject=device,
                 explains=_FOLLOWS,
             )
         )

@@ -28,6 +28,7 @@ from rocdoctor.insight.texts.log_events import (
 )
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.model.facts import LogEvent, Machine
+from rocdoctor.model.subject import Subject
 
 _KINDS = ("gpu-ring-timeout", "gpu-ring-soft-recovered")
 _OFTEN = 3
@@ -42,10 +43,10 @@ _MACHINE = Fix(
 @check(gpu_log("amd", *_KINDS))
 def ring_timeout(machine: Machine) -> Outcome:
     events = [event for event in events_of(machine, *_KINDS) if not event.during_resume]
-    return [_judge(machine, label, members) for label, members in by_device(machine, events)]
+    return [_judge(machine, device, members) for device, members in by_device(machine, events)]
 
 
-def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Finding:
+def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> Finding:
     hard = tuple(event for event in events if event.kind == "gpu-ring-timeout")
     shown = hard or events
     rings = sorted({str(event.values["ring"]) for event in shown if "ring" in event.values})
@@ -58,7 +59,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
         return info(
             f"A {words} occurred {when}{note}.",
             evidence=evidence,
-            subject=label,
+            subject=device,
             cause="",
             fix=Fix(
                 "If it comes back, note which program ran and read the lines before it",
@@ -73,7 +74,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
             "again.",
             evidence=evidence,
             fix=_MACHINE,
-            subject=label,
+            subject=device,
             cause="gpu-hardware-fault",
             confidence="possible",
             explains=("gpu-reset-log", "vram-lost", "queue-eviction-failed"),
@@ -82,7 +83,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
         f"A {words} occurred {when}: a job on this GPU hung, most often by a fault of its program.",
         evidence=evidence,
         fix=_ONE_PROGRAM,
-        subject=label,
+        subject=device,
         cause="not-environment",
         confidence="possible",
         explains=("gpu-reset-log", "vram-lost", "queue-eviction-failed"),

@@ -36,6 +36,7 @@ from rocdoctor.judging.check import (
 )
 from rocdoctor.model.facts import Machine, SlurmNode
 from rocdoctor.model.shell_command import shell
+from rocdoctor.model.subject import Subject
 
 if TYPE_CHECKING:
     from typing_extensions import LiteralString
@@ -47,7 +48,7 @@ _OUT = frozenset(
 
 def _listed(machine: Machine) -> Subjects[SlurmNode]:
     """Each node, or list of nodes, that Slurm names."""
-    nodes = [Selected(f"node {one.names}", one) for one in machine.slurm_nodes]
+    nodes = [Selected(Subject("node", name=one.names), one) for one in machine.slurm_nodes]
     return nodes or NotApplicable("no state of Slurm nodes in this evidence")
 
 

@@ -30,6 +30,7 @@ from rocdoctor.insight.texts.log_events import (
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import LogEvent, Machine
+from rocdoctor.model.subject import Subject
 
 _FIX = Fix(
     "Reboot; if the firmware stays silent, power the machine off and on, then update driver and firmware",
@@ -43,7 +44,7 @@ def smu_not_responding(machine: Machine) -> Outcome:
     return [_judge(machine, *group) for group in by_device(machine, events_of(machine, "smu-no-response"))]
 
 
-def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Finding:
+def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> Finding:
     words = f"The power management firmware (SMU) did not answer {times(len(events))}, last {age(machine, events)}"
     evidence = quotes(machine, events)
     live = [event for event in events if is_current(event)]
@@ -53,19 +54,22 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
     ]  # fmt: skip
     if not live or back:
         since = "a reset brought the GPU back" if back else "the driver was loaded again or the machine resumed since"
-        return info(f"{words}; {since}.", evidence=evidence, subject=label, fix=_WATCH)
+        return info(f"{words}; {since}.", evidence=evidence, subject=device, fix=_WATCH)
     # Power and clocks come from this firmware: a GPU that tells them now has a firmware that answers.
     named = [gpu for gpu in machine.gpus if gpu.vendor == "amd" and value_or(gpu.bdf, None) in (live[-1].bdf, None)]
     answers = any(isinstance(gpu.power.now_w, Known) for gpu in named)
     if answers or is_laptop(machine.laptop) or not is_recent(live[-1]):
         return warning(
-            f"{words}: clocks, sensors and resets of this GPU may not work.", evidence=evidence, fix=_FIX, subject=label
+            f"{words}: clocks, sensors and resets of this GPU may not work.",
+            evidence=evidence,
+            fix=_FIX,
+            subject=device,
         )
     return error(
         f"{words}, and nothing in the log brought it back: clocks, sensors and resets of this GPU do not work.",
         evidence=evidence,
         fix=_FIX,
-        subject=label,
+        subject=device,
         cause="gpu-hardware-fault",
         confidence="possible",
         explains=("gpu-reset-log", "queue-eviction-failed"),

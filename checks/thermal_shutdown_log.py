@@ -29,6 +29,7 @@ from rocdoctor.insight.texts.log_events import (
 )
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, info, warning
 from rocdoctor.model.facts import LogEvent, Machine
+from rocdoctor.model.subject import Subject
 
 _KINDS = ("gpu-over-temperature", "gpu-thermal-throttling")
 _FIX = Fix("Restore the cooling of this GPU before the next long job: dust, fans, airflow, inlet temperature")
@@ -37,10 +38,10 @@ _FIX = Fix("Restore the cooling of this GPU before the next long job: dust, fans
 @check(gpu_log("", *_KINDS), cause="thermal-or-power-limit")
 def thermal_shutdown_log(machine: Machine) -> Outcome:
     groups = by_device(machine, events_of(machine, *_KINDS))
-    return [_judge(machine, label, events) for label, events in groups]
+    return [_judge(machine, device, events) for device, events in groups]
 
 
-def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Finding:
+def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> Finding:
     hot = tuple(event for event in events if event.kind == "gpu-over-temperature")
     if not hot:
         # Laptops run at their limit by design, and what is long past has been survived.
@@ -49,7 +50,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
             f"The driver logged thermal throttling {times(len(events))}, last {age(machine, events)}.",
             evidence=quotes(machine, events),
             fix=_FIX,
-            subject=label,
+            subject=device,
         )
     # What stands before a later start of the driver has been survived.
     now = any(is_current(event) and is_recent(event) for event in hot)
@@ -58,6 +59,6 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
         f"The GPU went over its temperature range and the driver ordered a thermal shutdown, last {age(machine, hot)}.",
         evidence=quotes(machine, hot),
         fix=_FIX,
-        subject=label,
+        subject=device,
         explains=("gpu-reset-log", "ring-timeout"),
     )

@@ -31,6 +31,7 @@ from rocdoctor.insight.texts.log_events import (
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, error, info, warning
 from rocdoctor.model.evidence import Known, NotKnown
 from rocdoctor.model.facts import Gpu, LogEvent, Machine
+from rocdoctor.model.subject import Subject
 
 _CAUSE = "gpu-hardware-fault"
 _KINDS = ("ras-correctable", "xgmi-pcs-error", "xgmi-init-failed")
@@ -54,7 +55,7 @@ def xgmi_errors(machine: Machine) -> Outcome:
         if not counted:
             raise
         return counted
-    logged = [_judge(machine, label, members) for label, members in by_device(machine, events)]
+    logged = [_judge(machine, device, members) for device, members in by_device(machine, events)]
     named = {finding.subject for finding in logged}
     return [*logged, *(finding for finding in counted if finding.subject not in named)]
 
@@ -67,7 +68,7 @@ def _block(event: LogEvent) -> str:
     return str(event.values.get("block", "")).lower()
 
 
-def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Finding:
+def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> Finding:
     when = age(machine, events)
     failed = tuple(event for event in events if event.kind == "xgmi-init-failed" and is_current(event))
     if failed:
@@ -75,7 +76,7 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
             f"The XGMI links between the GPUs could not be set up, last {age(machine, failed)}.",
             evidence=quotes(machine, failed),
             fix=_FIX,
-            subject=label,
+            subject=device,
             cause=_CAUSE,
         )
     corrected = [number(event, "total_count") or number(event, "new_count") or 1 for event in events if _block(event)]
@@ -92,12 +93,12 @@ def _judge(machine: Machine, label: str, events: tuple[LogEvent, ...]) -> Findin
             f"{words}{after}, last {when}.",
             evidence=quotes(machine, events),
             fix=_FIX,
-            subject=label,
+            subject=device,
             confidence="likely",
             cause=_CAUSE,
         )
     return info(f"{words}, last {when}; corrected errors leave results right.", evidence=quotes(machine, events),
-                fix=_FIX, subject=label)  # fmt: skip
+                fix=_FIX, subject=device)  # fmt: skip
 
 
 def _harm(machine: Machine, events: tuple[LogEvent, ...]) -> bool:
@@ -115,6 +116,6 @@ def _counter(gpu: Gpu) -> Finding | None:
                 "loaded; corrected errors leave results right.",
                 evidence=[cite(count)],
                 fix=_FIX,
-                subject=gpu.label,
+                subject=gpu.subject,
             )
     return None

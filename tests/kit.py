@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from rocdoctor.judging.running import run_check
 from rocdoctor.model.evidence import Known, Source, Unknown
 from rocdoctor.model.facts import Environment, Gpu, KernelLog, LogEvent, Machine, Variable
 from rocdoctor.model.finding import Verdict
+from rocdoctor.model.subject import MACHINE, Subject
 
 T = TypeVar("T")
 
@@ -83,6 +85,14 @@ def event(kind: str, text: str = "", bdf: str | None = None, **values: Any) -> L
         if key in values
     }
     return LogEvent(kind, 1, text or kind, bdf, values=values, **named)
+
+
+def named(label: str) -> Subject:
+    """A subject by its label; words that are no label of ours name a network card."""
+    gpu = re.fullmatch(r"gpu (\d+)(?: \(([0-9a-f:.]+)\)| \((\S+ \d+)\))?", label)
+    if gpu is not None:
+        return Subject("gpu", int(gpu[1]), gpu[2] or "", gpu[3] or "")
+    return MACHINE if label == "machine" else Subject("nic", name=label)
 
 
 def keeps_contract(verdicts: Sequence[Verdict]) -> None:

@@ -77,7 +77,9 @@ def findings(of: Machine) -> list[tuple[str, str, str, str]]:
     """(check, subject, severity, message) of what the six checks find; none of them may crash."""
     verdicts = [one for name in CHECKS for one in judge(name, of)]
     assert not [one for one in verdicts if one.state == "crashed"]
-    return [(v.check, v.subject, v.finding.severity, v.finding.message) for v in verdicts if v.finding is not None]
+    return [
+        (v.check, v.subject.label, v.finding.severity, v.finding.message) for v in verdicts if v.finding is not None
+    ]
 
 
 def verdicts(name: str, now: Machine, then: Machine) -> list[Verdict]:

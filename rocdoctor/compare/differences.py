@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from rocdoctor.compare.gpu_alignment import Aligned, align, gpu_words
 from rocdoctor.compare.numbers import same_message, same_words
 from rocdoctor.compare.snapshot import Found, Snapshot, Table
 from rocdoctor.compare.traits import OF_GPU, OF_MACHINE, Group, Trait, same, shown
 from rocdoctor.model.finding import SEVERITIES
-from rocdoctor.parsers.formats.text import whole_number
+from rocdoctor.model.subject import MACHINE, Subject
 
 Kind = Group | Literal["finding"]
 Values = tuple[str | None, ...]
@@ -30,7 +30,7 @@ class Difference:
     from it. ``drift``: it counts.
     """
 
-    subject: str
+    subject: Subject
     what: str
     kind: Kind
     values: Values
@@ -67,7 +67,7 @@ class _Notes:
 
     def look(
         self,
-        subject: str,
+        subject: Subject,
         what: str,
         kind: Kind,
         values: Sequence[str | None],
@@ -124,15 +124,15 @@ def compare(machines: Sequence[Snapshot]) -> Comparison:
     notes = _Notes(len(machines))
     aligned = align(machines)
     words = [gpu_words(machines, aligned, number) for number in range(len(machines))]
-    notes.look("machine", "GPUs", "gpu", words, str.__eq__)
+    notes.look(MACHINE, "GPUs", "gpu", words, str.__eq__)
     whole = [None not in row and not more for row, more in zip(aligned.rows, aligned.extra, strict=True)]
     for one in OF_MACHINE:
         values = [machine.traits.get(one.trait.key) for machine in machines]
         if one.trait.key == "islands":  # numbers of GPUs mean the same only among equal sets
             values = [value if full else None for value, full in zip(values, whole, strict=True)]
-            _trait(notes, one.trait, "machine", values, whole)
+            _trait(notes, one.trait, MACHINE, values, whole)
         else:
-            _trait(notes, one.trait, "machine", values)
+            _trait(notes, one.trait, MACHINE, values)
     for place in range(len(machines[aligned.reference].gpus)):
         _gpu(notes, aligned, place)
     _tables(notes, machines)
@@ -142,7 +142,9 @@ def compare(machines: Sequence[Snapshot]) -> Comparison:
     )
 
 
-def _trait(notes: _Notes, trait: Trait, subject: str, values: Sequence[str | None], there: Sequence[bool] = ()) -> None:
+def _trait(
+    notes: _Notes, trait: Trait, subject: Subject, values: Sequence[str | None], there: Sequence[bool] = ()
+) -> None:
     notes.look(
         subject, trait.words, trait.group, values, lambda a, b: same(trait, a, b), lambda v: shown(trait, v), there
     )
@@ -157,7 +159,7 @@ def _gpu(notes: _Notes, aligned: Aligned, place: int) -> None:
         # Addresses of equal sets of GPUs may differ, and sources spell the name of one chip in several ways.
         if key == "bdf" or (key == "name" and all(card is None or card.traits.get("pci_id") for card in cards)):
             continue
-        _trait(notes, one.trait, f"gpu {place}", values, there)
+        _trait(notes, one.trait, Subject("gpu", place), values, there)
 
 
 def _tables(notes: _Notes, machines: Sequence[Snapshot]) -> None:
@@ -170,7 +172,7 @@ def _tables(notes: _Notes, machines: Sequence[Snapshot]) -> None:
             values = [_entry(table, name) for table in tables]
             # Of a list that may be an excerpt it says nothing that a name is not in it.
             notes.look(
-                "machine", f"{title} {name}", "setting" if title == "module parameter" else "version", values,
+                MACHINE, f"{title} {name}", "setting" if title == "module parameter" else "version", values,
                 str.__eq__, there=[False] * len(machines),
             )  # fmt: skip
 
@@ -183,11 +185,13 @@ def _entry(table: Table | None, name: str) -> str | None:
 
 # -- findings
 
+_Key: TypeAlias = tuple[str, Subject]  # the check, and what it is about
+
 
 def _findings(notes: _Notes, machines: Sequence[Snapshot], aligned: Aligned) -> None:
     found = [_by_subject(one, aligned, number) for number, one in enumerate(machines)]
     keys = dict.fromkeys(key for one in found for key in one)
-    for check, subject in sorted(keys, key=lambda key: (_gravity(found, key), key)):
+    for check, subject in sorted(keys, key=lambda key: (_gravity(found, key), key[0], key[1].label)):
         there = [_there(one, aligned, number, subject) for number, one in enumerate(machines)]
         values = [
             _said(found[number].get((check, subject)), there[number] and _judged(one, aligned, number, check, subject))
@@ -198,15 +202,15 @@ def _findings(notes: _Notes, machines: Sequence[Snapshot], aligned: Aligned) -> 
         )
 
 
-def _by_subject(machine: Snapshot, aligned: Aligned, number: int) -> Mapping[tuple[str, str], list[Found]]:
-    found: dict[tuple[str, str], list[Found]] = {}
+def _by_subject(machine: Snapshot, aligned: Aligned, number: int) -> Mapping[_Key, list[Found]]:
+    found: dict[_Key, list[Found]] = {}
     for one in machine.findings:
         subject = aligned.place(number, one.subject) or one.subject
         found.setdefault((one.check, subject), []).append(one)
     return found
 
 
-def _gravity(found: Sequence[Mapping[tuple[str, str], list[Found]]], key: tuple[str, str]) -> int:
+def _gravity(found: Sequence[Mapping[_Key, list[Found]]], key: _Key) -> int:
     return min(SEVERITIES.index(one.severity) for machine in found for one in machine.get(key, ()))
 
 
@@ -217,24 +221,24 @@ def _said(found: Sequence[Found] | None, judged: bool) -> str | None:
     return NO_FINDING if judged else None
 
 
-def _judged(machine: Snapshot, aligned: Aligned, number: int, check: str, subject: str) -> bool:
+def _judged(machine: Snapshot, aligned: Aligned, number: int, check: str, subject: Subject) -> bool:
     """Whether a check could judge a subject of a machine (a finding apart)."""
     gaps = machine.unknown.get(check, frozenset())
-    return not gaps or (subject.startswith("gpu ") and subject not in set(_places(gaps, aligned, number)))
+    return not gaps or (subject.kind == "gpu" and subject not in set(_places(gaps, aligned, number)))
 
 
-def _places(labels: frozenset[str], aligned: Aligned, number: int) -> Iterator[str]:
-    for label in labels:
-        yield aligned.place(number, label) or label
-        if not label.startswith("gpu "):  # the whole machine could not be judged, so none of its GPUs was
-            yield from (f"gpu {place}" for place in range(len(aligned.rows[number])))
+def _places(subjects: frozenset[Subject], aligned: Aligned, number: int) -> Iterator[Subject]:
+    for one in subjects:
+        yield aligned.place(number, one) or one
+        if one.kind != "gpu":  # the whole machine could not be judged, so none of its GPUs was
+            yield from (Subject("gpu", place) for place in range(len(aligned.rows[number])))
 
 
-def _there(machine: Snapshot, aligned: Aligned, number: int, subject: str) -> bool:
+def _there(machine: Snapshot, aligned: Aligned, number: int, subject: Subject) -> bool:
     """Whether a machine has the subject of a finding; of a GPU that it has more than others nobody knows."""
-    if not subject.startswith("gpu "):
+    if subject.kind != "gpu":
         return True
-    place, row = whole_number(subject.removeprefix("gpu ")), aligned.rows[number]
-    if place is not None and place < len(row):
-        return row[place] is not None
+    row = aligned.rows[number]
+    if not subject.where and subject.index is not None and subject.index < len(row):  # a place of the alignment
+        return row[subject.index] is not None
     return machine.gpus_complete

@@ -25,6 +25,7 @@ from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Fact, Known, Unknown, is_known, unknown
 from rocdoctor.model.facts import Expected, Gpu, Machine
 from rocdoctor.model.finding import Evidence, Finding, Fix, NotApplicable, Severity
+from rocdoctor.model.subject import Subject
 
 NO_PROFILE = NotApplicable("no profile was given (check --profile FILE)")
 Traits = Mapping[str, Known[str]]
@@ -33,12 +34,12 @@ Present = tuple[Gpu, Mapping[str, Fact[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One trait that is not what the profile says; ``gpu`` is the label of the GPU, "" for the machine."""
+    """One trait that is not what the profile says; ``gpu``: None for the machine."""
 
     trait: Trait
     before: Known[str]
     now: Known[str]
-    gpu: str = ""
+    gpu: Subject | None = None
 
     @property
     def less(self) -> bool:
@@ -132,7 +133,7 @@ def compare(machine: Machine, expected: Expected, group: Group) -> Comparison:
     gaps: list[tuple[Trait, Unknown]] = []
     compared = 0
 
-    def look(trait: Trait, before: Known[str] | None, now: Fact[str], gpu: str = "") -> None:
+    def look(trait: Trait, before: Known[str] | None, now: Fact[str], gpu: Subject | None = None) -> None:
         nonlocal compared
         if before is None:
             return
@@ -148,7 +149,7 @@ def compare(machine: Machine, expected: Expected, group: Group) -> Comparison:
             # Sources spell the name of one chip in several ways; the address of a card that moved is told by itself.
             told = one.trait.key == "name" and "pci_id" in then and is_known(traits["pci_id"])
             if one.trait.group == group and one.trait.key != "bdf" and not told:
-                look(one.trait, then.get(one.trait.key), traits[one.trait.key], gpu.label)
+                look(one.trait, then.get(one.trait.key), traits[one.trait.key], gpu.subject)
     here = of_machine(machine)
     for each in OF_MACHINE:
         if each.trait.group == group:

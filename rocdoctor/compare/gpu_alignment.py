@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rocdoctor.compare.gpu_matching import Key, match
 from rocdoctor.compare.snapshot import GpuState, Snapshot
+from rocdoctor.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,11 @@ class Aligned:
     rows: tuple[tuple[GpuState | None, ...], ...]
     extra: tuple[tuple[GpuState, ...], ...]
 
-    def place(self, machine: int, label: str) -> str | None:
-        """The place of a GPU by its label (``gpu 3``), None for one that has none or is no GPU."""
+    def place(self, machine: int, subject: Subject) -> Subject | None:
+        """The place of a GPU (``gpu 3``), None for one that has none and for what is no GPU."""
         for number, gpu in enumerate(self.rows[machine]):
-            if gpu is not None and gpu.label == label:
-                return f"gpu {number}"
+            if gpu is not None and gpu.subject == subject:
+                return Subject("gpu", number)
         return None
 
 

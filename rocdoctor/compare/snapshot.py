@@ -12,6 +12,7 @@ from rocdoctor.compare.traits import of_gpu, of_machine, packages, packages_comp
 from rocdoctor.model.evidence import Fact, Known, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Severity, Verdict
+from rocdoctor.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class GpuState:
     """One GPU: ``chip`` is its device id; what is not known is None."""
 
     index: int
-    label: str
+    subject: Subject
     bdf: str | None
     chip: str | None
     name: str
@@ -36,10 +37,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One finding of a check on a subject, which is the label of a GPU or any other words."""
+    """One finding of a check on a subject."""
 
     check: str
-    subject: str
+    subject: Subject
     severity: Severity
     message: str
 
@@ -59,7 +60,7 @@ class Snapshot:
     traits: Mapping[str, str | None] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     findings: tuple[Found, ...] = ()
-    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unknown: Mapping[str, frozenset[Subject]] = field(default_factory=dict)
 
 
 # Modules whose parameters say how GPUs work.
@@ -71,7 +72,7 @@ def snapshot(name: str, machine: Machine, verdicts: Iterable[Verdict], excerpt: 
     gpus = tuple(
         GpuState(
             gpu.index,
-            gpu.label,
+            gpu.subject,
             value_or(gpu.bdf, None),
             value_or(gpu.pci_id, None),
             value_or(gpu.name, None) or "GPU",
@@ -80,7 +81,7 @@ def snapshot(name: str, machine: Machine, verdicts: Iterable[Verdict], excerpt: 
         for gpu in machine.gpus
     )
     found: list[Found] = []
-    unknown: dict[str, set[str]] = {}
+    unknown: dict[str, set[Subject]] = {}
     judged = () if excerpt else ("pass", "not-applicable") if machine.gpus_complete else ("pass",)
     for one in verdicts:
         if one.finding is not None:

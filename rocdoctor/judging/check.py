@@ -50,6 +50,7 @@ from rocdoctor.model.finding import (
     Severity,
     Subjects,
 )
+from rocdoctor.model.subject import Subject
 
 __all__ = [
     "Check",
@@ -146,7 +147,7 @@ def finding(
     explains: Iterable[str] = (),
     confidence: Confidence = "certain",
     references: Iterable[str] = (),
-    subject: str = "",
+    subject: Subject | None = None,
 ) -> Finding:
     """A finding; what each part means stands at ``Finding``. ``error``, ``warning`` and ``info`` are it by severity."""
     return Finding(

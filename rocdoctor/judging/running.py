@@ -9,6 +9,7 @@ from rocdoctor.judging.check import Check
 from rocdoctor.model.evidence import NotKnown, Unknown
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding, NotApplicable, Selected, Verdict
+from rocdoctor.model.subject import MACHINE
 
 
 def run_check(one: Check, machine: Machine) -> list[Verdict]:
@@ -16,9 +17,9 @@ def run_check(one: Check, machine: Machine) -> list[Verdict]:
     try:
         subjects = one.selector(machine)
     except Exception as problem:
-        return [Verdict(one.name, "machine", "crashed", why=f"{type(problem).__name__}: {problem}")]
+        return [Verdict(one.name, MACHINE, "crashed", why=f"{type(problem).__name__}: {problem}")]
     if isinstance(subjects, NotApplicable):
-        return [Verdict(one.name, "machine", "not-applicable", why=subjects.reason)]
+        return [Verdict(one.name, MACHINE, "not-applicable", why=subjects.reason)]
     verdicts: list[Verdict] = []
     for selected in subjects:
         verdicts += _judge(one, machine, selected)
@@ -29,17 +30,17 @@ def _judge(one: Check, machine: Machine, selected: Selected[Any]) -> list[Verdic
     try:
         outcome = one.function(machine) if selected.item is None else one.function(machine, selected.item)
         if isinstance(outcome, NotApplicable):
-            return [Verdict(one.name, selected.label, "not-applicable", why=outcome.reason)]
+            return [Verdict(one.name, selected.subject, "not-applicable", why=outcome.reason)]
         findings = [outcome] if isinstance(outcome, Finding) else list(outcome or ())
         failed = [
-            Verdict(one.name, each.subject or selected.label, "fail", replace(each, cause=each.cause or one.cause))
+            Verdict(one.name, each.subject or selected.subject, "fail", replace(each, cause=each.cause or one.cause))
             for each in findings
         ]
     except NotKnown as gap:
-        return [Verdict(one.name, selected.label, "unknown", why=_gap(gap.unknown))]
+        return [Verdict(one.name, selected.subject, "unknown", why=_gap(gap.unknown))]
     except (Exception, SystemExit) as problem:  # a crashed check never stops another
-        return [Verdict(one.name, selected.label, "crashed", why=f"{type(problem).__name__}: {problem}")]
-    return failed or [Verdict(one.name, selected.label, "pass")]
+        return [Verdict(one.name, selected.subject, "crashed", why=f"{type(problem).__name__}: {problem}")]
+    return failed or [Verdict(one.name, selected.subject, "pass")]
 
 
 def _gap(unknown: Unknown) -> str:

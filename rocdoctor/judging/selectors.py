@@ -7,15 +7,16 @@ from collections.abc import Callable
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import NotApplicable, Selected, Subjects
+from rocdoctor.model.subject import MACHINE
 
 
 def whole_machine(machine: Machine) -> Subjects[None]:
     """One verdict for the machine."""
-    return [Selected("machine", None)]
+    return [Selected(MACHINE, None)]
 
 
 def _gpus(machine: Machine, wanted: Callable[[Gpu], bool], words: str) -> Subjects[Gpu]:
-    found = [Selected(gpu.label, gpu) for gpu in machine.gpus if wanted(gpu)]
+    found = [Selected(gpu.subject, gpu) for gpu in machine.gpus if wanted(gpu)]
     if found:
         return found
     return NotApplicable(f"no {words} here" if machine.gpus_complete else f"no {words} in this evidence")
@@ -53,19 +54,19 @@ def each_nvidia_gpu(machine: Machine) -> Subjects[Gpu]:
 def machine_with_gpus(machine: Machine) -> Subjects[None]:
     """The machine, when it has GPUs that training could use (AMD or NVIDIA)."""
     found = _gpus(machine, lambda gpu: gpu.vendor in ("amd", "nvidia"), "AMD or NVIDIA GPU")
-    return found if isinstance(found, NotApplicable) else [Selected("machine", None)]
+    return found if isinstance(found, NotApplicable) else [Selected(MACHINE, None)]
 
 
 def machine_with_amd(machine: Machine) -> Subjects[None]:
     """The machine, when it has AMD GPUs."""
     found = each_amd_gpu(machine)
-    return found if isinstance(found, NotApplicable) else [Selected("machine", None)]
+    return found if isinstance(found, NotApplicable) else [Selected(MACHINE, None)]
 
 
 def machine_with_nvidia(machine: Machine) -> Subjects[None]:
     """The machine, when it has NVIDIA GPUs."""
     found = each_nvidia_gpu(machine)
-    return found if isinstance(found, NotApplicable) else [Selected("machine", None)]
+    return found if isinstance(found, NotApplicable) else [Selected(MACHINE, None)]
 
 
 def machine_with_several_gpus(machine: Machine) -> Subjects[None]:
@@ -75,7 +76,5 @@ def machine_with_several_gpus(machine: Machine) -> Subjects[None]:
         if gpu.vendor in ("amd", "nvidia") and not (isinstance(gpu.integrated, Known) and gpu.integrated.value)
     ]  # fmt: skip
     return (
-        [Selected("machine", None)]
-        if len(usable) > 1
-        else NotApplicable("fewer than two GPUs that could train together")
+        [Selected(MACHINE, None)] if len(usable) > 1 else NotApplicable("fewer than two GPUs that could train together")
     )

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rocdoctor.model.finding import SEVERITIES, Finding, Verdict
-from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
-
-_NUMBERED = regex(r"gpu (\d{1,6})(?: \(([^)]*)\))?\Z")
+from rocdoctor.model.subject import MACHINE, Subject
 
 
 def number_ranges(numbers: Iterable[int]) -> str:
@@ -22,25 +20,30 @@ def number_ranges(numbers: Iterable[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
 
 
-def subject_parts(labels: Iterable[str]) -> tuple[str, list[str]]:
+def subject_parts(subjects: Iterable[Subject]) -> tuple[str, list[str]]:
     """(``gpu 0-7``, the PCI addresses behind); subjects that are no GPUs are named as they are, without addresses."""
-    names = list(dict.fromkeys(one_line(label) for label in labels))
-    numbered = [_NUMBERED.match(name) for name in names]
-    if not names or not all(numbered):
-        return ", ".join(names), []
-    found = sorted((int(match[1]), match[2]) for match in numbered if match)
-    return f"gpu {number_ranges(number for number, _ in found)}", [where for _, where in found if where]
+    each = list(dict.fromkeys(subjects))
+    numbered = [(one.index, one_line(one.where)) for one in each if one.kind == "gpu" and one.index is not None]
+    if not each or len(numbered) < len(each):
+        return ", ".join(dict.fromkeys(one_line(one.label) for one in each)), []
+    numbered.sort()
+    return f"gpu {number_ranges(number for number, _ in numbered)}", [where for _, where in numbered if where]
 
 
-def subjects_text(labels: Iterable[str]) -> str:
+def subjects_text(subjects: Iterable[Subject]) -> str:
     """Subjects in few words: ``gpu 0-1 (0000:03:00.0, 0000:43:00.0)``."""
-    short, addresses = subject_parts(labels)
+    short, addresses = subject_parts(subjects)
     return short + (f" ({', '.join(addresses)})" if addresses else "")
 
 
-def grouped(verdicts: Iterable[Verdict]) -> list[tuple[Finding, str, list[str]]]:
+def is_whole(subjects: Iterable[Subject]) -> bool:
+    """Whether it is all about the machine as a whole, which goes without saying."""
+    return all(one == MACHINE for one in subjects)
+
+
+def grouped(verdicts: Iterable[Verdict]) -> list[tuple[Finding, str, list[Subject]]]:
     """(finding, check, subjects), the gravest first: the same finding on several subjects is one."""
-    groups: dict[tuple[str, str, str], tuple[Finding, str, list[str]]] = {}
+    groups: dict[tuple[str, str, str], tuple[Finding, str, list[Subject]]] = {}
     for verdict in verdicts:
         if verdict.finding is not None:
             key = (verdict.check, verdict.finding.severity, verdict.finding.message)

@@ -15,6 +15,7 @@ from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Environment, Machine, TorchBuild, Variable
 from rocdoctor.model.finding import SEVERITIES, Finding, Fix, Severity, Verdict
 from rocdoctor.model.shell_command import shell
+from rocdoctor.model.subject import Subject
 from rocdoctor.parsers.shell.settings import Sheet, View, views
 
 CHECKS = (
@@ -68,7 +69,7 @@ def judge(sheets: Iterable[Sheet], machine: Machine, checks: Sequence[Check], na
             for one in checks:
                 for verdict in run_check(one, held):
                     if verdict.state == "crashed":
-                        crashed.append(replace(verdict, subject=sheet.path))
+                        crashed.append(replace(verdict, subject=Subject("file", name=sheet.path)))
                         continue
                     line = _line(verdict.finding, sheet)
                     if verdict.finding is None or line is None or _meant(verdict, sheet, view):
@@ -79,7 +80,7 @@ def judge(sheets: Iterable[Sheet], machine: Machine, checks: Sequence[Check], na
                         rows.append((line, _adapted(verdict, sheet, view, line, named)))
         found += [verdict for _, verdict in sorted(rows, key=lambda row: (row[0], row[1].check))]
     failed = {verdict.check for verdict in [*found, *crashed]}
-    quiet = [Verdict(one.name, "files", "pass") for one in checks if one.name not in failed]
+    quiet = [Verdict(one.name, Subject("files"), "pass") for one in checks if one.name not in failed]
     return [*found, *crashed, *quiet]
 
 
@@ -121,7 +122,7 @@ def _adapted(verdict: Verdict, sheet: Sheet, view: View, line: int, named: bool)
         fix = Fix(fix.text, "", fix.safety, "now", shell("rocdoctor lint {file:path}", file=sheet.path))
     return Verdict(
         verdict.check,
-        f"{sheet.path}:{line}",
+        Subject("file", line, name=sheet.path),
         "fail",
         replace(
             finding,

@@ -15,6 +15,7 @@ from rocdoctor.lint.python.rules import hits_in, index_of
 from rocdoctor.lint.python.source import is_python, read_python, worth_reading
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.subject import Subject
 from rocdoctor.parsers.shell.lexer import OPEN
 from rocdoctor.parsers.shell.settings import Sheet
 
@@ -111,4 +112,4 @@ def _of_commands(path: str, commands: list[tuple[int, str]], sheet: Sheet) -> li
 
 
 def _crashed(path: str, problem: Exception) -> Verdict:
-    return Verdict("advice", path, "crashed", why=f"{type(problem).__name__}: {problem}")
+    return Verdict("advice", Subject("file", name=path), "crashed", why=f"{type(problem).__name__}: {problem}")

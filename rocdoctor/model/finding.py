@@ -9,6 +9,7 @@ from typing import Generic, Literal, TypeVar
 from rocdoctor.model.change import Change
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.shell_command import CommandText
+from rocdoctor.model.subject import Subject
 
 Item = TypeVar("Item")
 
@@ -65,7 +66,7 @@ class Finding:
     explains: tuple[str, ...] = ()
     confidence: Confidence = "certain"
     references: tuple[str, ...] = ()
-    subject: str = ""  # empty: the subject of the check
+    subject: Subject | None = None  # None: the subject of the check
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class Verdict:
     """What a check says of one subject. ``why`` is the reason of unknown, not-applicable and crashed."""
 
     check: str
-    subject: str
+    subject: Subject
     state: State
     finding: Finding | None = None
     why: str = ""
@@ -89,7 +90,7 @@ class Cause:
     message: str
     remedy: str
     check: str
-    subjects: tuple[str, ...]
+    subjects: tuple[Subject, ...]
     explains: tuple[str, ...] = ()
     finding: Finding | None = None
 
@@ -133,9 +134,9 @@ class NotApplicable:
 
 @dataclass(frozen=True, slots=True)
 class Selected(Generic[Item]):
-    """What one verdict is about: the words that name it, and what the check is called with (None: the machine)."""
+    """What one verdict is about, and what the check is called with (None: the machine)."""
 
-    label: str
+    subject: Subject
     item: Item
 
 

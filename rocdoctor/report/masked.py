@@ -19,6 +19,7 @@ from rocdoctor.host.base import Host
 from rocdoctor.model.finding import Cause, Diagnosis, Finding, Verdict
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import reworded
+from rocdoctor.model.subject import Subject
 
 if TYPE_CHECKING:
     from rocdoctor.host.masking.masker import Masker
@@ -226,13 +227,18 @@ def _once(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str], places: b
 
 
 def _verdict(one: Verdict, mask: Discretion, places: bool) -> Verdict:
-    subject, why = mask(one.subject) if places else one.subject, mask(one.why)
+    subject, why = _subject(one.subject, mask) if places else one.subject, mask(one.why)
     new = None if one.finding is None else _finding(one.finding, mask, places)
     return (
         one
         if (subject, why, new) == (one.subject, one.why, None)
         else replace(one, subject=subject, why=why, finding=new)
     )
+
+
+def _subject(one: Subject, mask: Discretion) -> Subject:
+    """What it is about, its name masked as it stands in the label; what masking leaves alone stays the same value."""
+    return one if mask(one.label) == one.label else one.named(mask)
 
 
 def _finding(found: Finding, mask: Discretion, places: bool) -> Finding:
@@ -244,11 +250,11 @@ def _finding(found: Finding, mask: Discretion, places: bool) -> Finding:
         command = reworded(fix.command, mask(fix.command))
         verify = reworded(fix.verify, mask(fix.verify))
         fix = replace(fix, text=mask(fix.text), command=command, verify=verify)
-    subject = mask(found.subject) if places else found.subject
+    subject = _subject(found.subject, mask) if places and found.subject is not None else found.subject
     return replace(found, message=mask(found.message), evidence=evidence, fix=fix, subject=subject)
 
 
 def _cause(one: Cause, mask: Discretion, places: bool) -> Cause:
-    subjects = tuple(mask(each) for each in one.subjects) if places else one.subjects
+    subjects = tuple(_subject(each, mask) for each in one.subjects) if places else one.subjects
     finding = None if one.finding is None else _finding(one.finding, mask, places)
     return replace(one, message=mask(one.message), remedy=mask(one.remedy), subjects=subjects, finding=finding)

@@ -18,7 +18,7 @@ def test_no_driver_is_an_error_that_names_the_module() -> None:
     assert verdict.finding.severity == "error"
     assert "amdgpu" in verdict.finding.message
     assert verdict.finding.cause == "kernel-module-not-loaded"
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
 
 
 def test_an_integrated_gpu_without_a_driver_is_worth_a_note_beside_others_and_a_warning_alone() -> None:

@@ -26,7 +26,7 @@ def test_in_front_it_is_a_warning_with_the_variable_and_the_number() -> None:
     assert verdict.finding.cause == "igpu-shadows-dgpu"
     assert verdict.finding.fix is not None
     assert verdict.finding.fix.command == "export HIP_VISIBLE_DEVICES=1"
-    assert verdict.subject == "gpu 1 (0000:43:00.0)"
+    assert verdict.subject.label == "gpu 1 (0000:43:00.0)"
 
 
 def test_without_a_rocm_torch_it_is_a_note() -> None:

@@ -25,7 +25,7 @@ def test_an_unused_port_beside_active_ones_is_a_note_and_unused_alone_passes() -
     assert first.state == "pass"
     assert second.finding is not None
     assert (second.finding.severity, second.finding.cause) == ("info", "")
-    assert second.subject == "mlx5_1"
+    assert second.subject.label == "mlx5_1"
     assert states(judge(NAME, of(port("mlx5_0", "DOWN")))) == ["pass"]
 
 

@@ -16,7 +16,7 @@ def test_an_old_chip_is_an_error_where_rocm_is_wanted_and_a_note_on_a_desktop() 
     assert verdict.finding.severity == "error"
     assert "pitcairn" in verdict.finding.message
     assert "not supported" in verdict.finding.message
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     assert severities(judge(NAME, machine(old, kernel=kernel))) == ["info"]
     assert severities(judge(NAME, machine(old))) == ["info"]
 

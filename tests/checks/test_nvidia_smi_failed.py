@@ -45,9 +45,9 @@ def test_each_failure_has_its_severity_and_cause(kind: str, severity: str, cause
 def test_a_lost_gpu_is_the_subject() -> None:
     gpus = (nvidia_gpu(0), nvidia_gpu(1))
     (verdict,) = judge(NAME, machine(*gpus, nvidia_failure=failed("gpu-lost", "0000:28:00.0")))
-    assert verdict.subject == "gpu 1 (0000:28:00.0)"
+    assert verdict.subject.label == "gpu 1 (0000:28:00.0)"
     (verdict,) = judge(NAME, machine(*gpus, nvidia_failure=failed("gpu-lost", "0000:99:00.0")))
-    assert verdict.subject == "device 0000:99:00.0"
+    assert verdict.subject.label == "device 0000:99:00.0"
 
 
 def test_inside_a_container_the_devices_were_not_passed_in() -> None:

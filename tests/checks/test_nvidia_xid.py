@@ -43,7 +43,7 @@ def test_the_message_says_what_the_number_means_and_when_it_was() -> None:
     assert verdict.finding is not None
     assert "fallen off the bus" in verdict.finding.message
     assert "twice, last 60 min before the end of the log" in verdict.finding.message
-    assert verdict.subject == "gpu 0 (0000:18:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:18:00.0)"
 
 
 def test_an_unknown_number_is_a_note_and_each_number_has_its_finding() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from rocdoctor.model.evidence import NOT_ASKED
 from rocdoctor.model.facts import Gpu, Kernel, LogEvent, Machine
 from rocdoctor.model.finding import Verdict
+from rocdoctor.model.subject import MACHINE
 from tests.kit import amd_gpu, event, judge, log, machine, nvidia_gpu, states
 
 
@@ -30,7 +31,7 @@ def test_a_skipped_gpu_is_an_error_at_that_gpu() -> None:
     assert (verdict.finding.severity, verdict.finding.cause) == ("error", "pcie-atomics-missing")
     assert "1002:67df" in verdict.finding.message
     assert "atomics" in verdict.finding.message
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     assert "pcie-atomics-missing" in verdict.finding.cause
 
 
@@ -47,7 +48,7 @@ def test_newer_firmware_is_named_when_it_would_help() -> None:
 
 def test_a_pasted_line_without_any_gpu_is_the_machines() -> None:
     (verdict,) = _on(Machine(kernel=_said(_line(), complete=False)))
-    assert (verdict.state, verdict.subject) == ("fail", "machine")
+    assert (verdict.state, verdict.subject) == ("fail", MACHINE)
 
 
 def test_a_gpu_with_a_compute_node_was_not_skipped() -> None:
@@ -70,12 +71,12 @@ def test_no_log_an_excerpt_and_other_machines() -> None:
 
 def test_the_only_gpu_is_meant_when_its_id_is_unknown_and_an_address_decides_where_there_is_one() -> None:
     (verdict,) = _on(machine(_polaris(pci_id=NOT_ASKED), kernel=_said(_line())))
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     (other,) = _on(machine(_polaris(pci_id="1002:73bf"), kernel=_said(_line())))
-    assert other.subject == "machine"
+    assert other.subject.label == "machine"
     two = machine(_polaris(0), _polaris(1), kernel=_said(event("kfd-pci-atomics-missing", bdf="0000:43:00.0")))
     (addressed,) = _on(two)
-    assert addressed.subject == "gpu 1 (0000:43:00.0)"
+    assert addressed.subject.label == "gpu 1 (0000:43:00.0)"
 
 
 def test_an_old_card_for_the_display_beside_one_that_trains_is_a_warning() -> None:

@@ -26,16 +26,16 @@ def test_one_lane_to_a_gpu_is_a_warning_with_the_figures() -> None:
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.cause) == ("warning", "pcie-link-degraded")
     assert "link of x1 to a card that can do x16: 4 of 252.048 Gb/s of bandwidth" in verdict.finding.message
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
 
 
 def test_the_switch_of_the_board_stands_for_its_gpu_and_without_a_list_a_wide_card_counts() -> None:
     (verdict,) = _on(machine(amd_gpu(), kernel=_said(_line("0000:21:00.0"))))
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     (alone,) = _on(Machine(kernel=_said(_line("0000:01:00.0"), complete=False)))
     assert alone.finding is not None
     assert (alone.finding.severity, alone.finding.confidence) == ("warning", "likely")
-    assert alone.subject == "PCI device 0000:01:00.0"
+    assert alone.subject.label == "PCI device 0000:01:00.0"
     assert states(_on(Machine(kernel=_said(_line("0000:01:00.0", 1, 4), complete=True)))) == ["pass"]
 
 

@@ -22,7 +22,7 @@ def test_alone_it_warns_that_the_scheduler_did_not_obey() -> None:
     assert verdict.finding is not None
     assert verdict.finding.severity == "warning"
     assert "did not obey" in verdict.finding.message
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     assert len(verdict.finding.evidence) == 2
 
 
@@ -39,7 +39,7 @@ def test_history_is_a_note() -> None:
 
 def test_lines_without_a_device_are_about_the_machine() -> None:
     (verdict,) = judge(NAME, of(event("kfd-evict-restore-failed", action="evict")))
-    assert verdict.subject == "machine"
+    assert verdict.subject.label == "machine"
 
 
 def test_quiet_excerpt_and_no_gpu() -> None:

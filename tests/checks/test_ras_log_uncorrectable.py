@@ -21,7 +21,7 @@ def test_the_fatal_interrupt_is_named() -> None:
     (verdict,) = judge(NAME, of(event("ras-uncorrectable", ATHUB, BDF, age_s=10.0, source="ERREVENT_ATHUB_INTERRUPT")))
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.cause) == ("error", "gpu-hardware-fault")
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     assert "fatal, ATHUB" in verdict.finding.message
     assert "less than a minute before the end of the log" in verdict.finding.message
     assert "gpu-reset-log" in verdict.finding.explains
@@ -48,7 +48,7 @@ def test_each_gpu_has_its_own_finding_and_unknown_addresses_are_named() -> None:
         event("ras-uncorrectable", bdf="0000:dd:00.0", block="umc"),
     )
     verdicts = judge(NAME, of(*events))
-    assert [verdict.subject for verdict in verdicts] == ["gpu 0 (0000:23:00.0)", "device 0000:dd:00.0"]
+    assert [verdict.subject.label for verdict in verdicts] == ["gpu 0 (0000:23:00.0)", "device 0000:dd:00.0"]
     messages = {verdict.finding.message for verdict in verdicts if verdict.finding is not None}
     assert len(messages) == 1
     assert "23:00" not in messages.pop()

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from rocdoctor.model.facts import Disagreement
+from rocdoctor.model.subject import Subject
 from tests.kit import amd_gpu, judge, machine, severities, states
 
 NAME = "sources-disagree"
 
 
 def _one(values: tuple[tuple[str, str], ...] = (("gfx1100", "read /a"), ("gfx1030", "run rocminfo"))) -> Disagreement:
-    return Disagreement("gpu 0 (0000:23:00.0)", "gfx", values)
+    return Disagreement(Subject("gpu", 0, "0000:23:00.0"), "gfx", values)
 
 
 def test_each_difference_is_a_note_with_both_values_and_sources() -> None:
@@ -16,7 +17,7 @@ def test_each_difference_is_a_note_with_both_values_and_sources() -> None:
     assert verdict.finding.severity == "info"
     assert "gfx1100 and gfx1030" in verdict.finding.message
     assert [piece.source for piece in verdict.finding.evidence] == ["read /a", "run rocminfo"]
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
 
 
 def test_many_are_counted_and_records_left_out() -> None:

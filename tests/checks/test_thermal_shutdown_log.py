@@ -23,7 +23,7 @@ def test_a_thermal_shutdown_is_an_error_with_its_age() -> None:
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.cause) == ("error", "thermal-or-power-limit")
     assert "2 h before the end of the log" in verdict.finding.message
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     assert verdict.finding.evidence[0].value == HOT
 
 

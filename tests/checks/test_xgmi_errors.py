@@ -46,7 +46,7 @@ def test_counters_speak_where_the_log_is_closed() -> None:
     (verdict,) = judge(NAME, machine(gpu, kernel=Kernel(log=u())))
     assert verdict.finding is not None
     assert verdict.finding.severity == "info"
-    assert verdict.subject == "gpu 0 (0000:23:00.0)"
+    assert verdict.subject.label == "gpu 0 (0000:23:00.0)"
     assert states(judge(NAME, machine(amd_gpu(), kernel=Kernel(log=u())))) == ["unknown"]
     assert states(judge(NAME, machine())) == ["not-applicable"]
 

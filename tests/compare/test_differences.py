@@ -10,8 +10,9 @@ from rocdoctor.compare.snapshot import Snapshot, snapshot
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import Finding, Verdict
+from rocdoctor.model.subject import MACHINE
 from tests.golden.replay import NAMES, judged_fixture
-from tests.kit import k, machine, nvidia_gpu
+from tests.kit import k, machine, named, nvidia_gpu
 from tests.profile_kit import gpu, whole
 
 
@@ -24,11 +25,11 @@ def _two(a: Machine, b: Machine) -> Comparison:
 
 
 def _said(found: Comparison) -> list[tuple[str, str, tuple[str | None, ...]]]:
-    return [(one.subject, one.what, one.values) for one in found.differences if one.drift]
+    return [(one.subject.label, one.what, one.values) for one in found.differences if one.drift]
 
 
 def _fail(check: str, message: str, subject: str = "machine", severity: str = "error") -> Verdict:
-    return Verdict(check, subject, "fail", Finding(severity, message))  # type: ignore[arg-type]
+    return Verdict(check, named(subject), "fail", Finding(severity, message))  # type: ignore[arg-type]
 
 
 def _odd(found: Comparison) -> dict[str, list[str]]:
@@ -74,7 +75,7 @@ def test_values_of_both_sides_stand_in_a_difference() -> None:
     faster = replace(whole(), kernel=replace(whole().kernel, release=k("6.8.0-90-generic")))
     (one,) = _two(whole(), faster).differences
     assert one == Difference(
-        "machine", "kernel", "version", ("6.8.0-71-generic", "6.8.0-90-generic"), None, (), True
+        MACHINE, "kernel", "version", ("6.8.0-71-generic", "6.8.0-90-generic"), None, (), True
     )  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def test_findings_that_come_go_and_change() -> None:
     ras = "Uncorrectable hardware errors (ECC/RAS) since the driver was loaded: {} in the gfx block."
     label = gpu(1).label
     before = [_fail("ras-uncorrectable", ras.format(1), label), _fail("shm-too-small", "It is small.")]
-    after = [_fail("ras-uncorrectable", ras.format(40), label), Verdict("shm-too-small", "machine", "pass")]
+    after = [_fail("ras-uncorrectable", ras.format(40), label), Verdict("shm-too-small", MACHINE, "pass")]
     found = compare([_look(whole(), "a", before), _look(whole(), "b", after)])
     assert _said(found) == [
         ("gpu 1", "ras-uncorrectable", (f"error: {ras.format(1)}", f"error: {ras.format(40)}")),
@@ -142,8 +143,8 @@ def test_the_same_finding_at_other_addresses_is_no_difference() -> None:
 def test_a_check_that_could_not_judge_there_is_a_gap(state: str) -> None:
     label = gpu(1).label
     a = [_fail("fan-manual", "Manual.", label), _fail("nofile-low", "Low.")]
-    b = [Verdict("fan-manual", gpu(0).label, "pass"), Verdict("fan-manual", label, state, why="x"),  # type: ignore[arg-type]
-         Verdict("nofile-low", "machine", state, why="x")]  # type: ignore[arg-type]  # fmt: skip
+    b = [Verdict("fan-manual", gpu(0).subject, "pass"), Verdict("fan-manual", named(label), state, why="x"),  # type: ignore[arg-type]
+         Verdict("nofile-low", MACHINE, state, why="x")]  # type: ignore[arg-type]  # fmt: skip
     found = compare([_look(whole(), "a", a), _look(whole(), "b", b)])
     assert not found.drift
     assert set(found.unknown[1]) == {"fan-manual", "nofile-low"}
@@ -151,10 +152,10 @@ def test_a_check_that_could_not_judge_there_is_a_gap(state: str) -> None:
 
 def test_of_an_excerpt_the_absence_of_a_finding_says_nothing() -> None:
     a = [_fail("shm-too-small", "It is small.")]
-    b = [Verdict("shm-too-small", "machine", "pass"), _fail("nofile-low", "Low.")]
-    found = compare([_look(whole(), "a", [*a, Verdict("nofile-low", "machine", "pass")]), _look(whole(), "b", b, True)])
+    b = [Verdict("shm-too-small", MACHINE, "pass"), _fail("nofile-low", "Low.")]
+    found = compare([_look(whole(), "a", [*a, Verdict("nofile-low", MACHINE, "pass")]), _look(whole(), "b", b, True)])
     assert _said(found) == [("machine", "nofile-low", ("no finding", "error: Low."))]
-    n_a = [Verdict("shm-too-small", "machine", "not-applicable", why="no GPU in this evidence")]
+    n_a = [Verdict("shm-too-small", MACHINE, "not-applicable", why="no GPU in this evidence")]
     part = replace(whole(), gpus_complete=False)
     assert not compare([_look(whole(), "a", a), _look(part, "b", n_a)]).drift
 
@@ -198,7 +199,7 @@ def test_counts_that_differ_everywhere_do_not_hide_that_the_finding_is_common() 
 
     common = [look(str(n), _fail("ras-correctable", f"Errors: {n} in umc.", severity="info")) for n in range(3)]
     assert not compare(common).drift
-    assert _odd(compare([*common, look("well", Verdict("ras-correctable", "machine", "pass"))])) == {
+    assert _odd(compare([*common, look("well", Verdict("ras-correctable", MACHINE, "pass"))])) == {
         "well": ["ras-correctable"]
     }
 

@@ -167,7 +167,7 @@ def test_only_the_broken_gpu_is_named() -> None:
         (_narrow_link, "pcie-link-narrow"),
     ):
         found = [one for one in judged(edit().host).verdicts if one.check == check and one.finding is not None]
-        assert [one.subject for one in found] == ["gpu 3 (0000:6a:00.0)"]
+        assert [one.subject.label for one in found] == ["gpu 3 (0000:6a:00.0)"]
 
 
 @pytest.mark.parametrize("tool", ["amd-smi metric --json", "rocminfo"])
@@ -211,7 +211,7 @@ def test_a_missing_file_is_unknown_not_healthy() -> None:
     for name in ("umc", "sdma", "gfx", "mmhub", "xgmi_wafl"):
         broken.remove(f"read /sys/class/drm/card4/device/ras/{name}_err_count")
     broken.remove("run amd-smi metric --json")
-    states = {one.subject: one.state for one in judged(broken.host).verdicts if one.check == "ras-uncorrectable"}
+    states = {one.subject.label: one.state for one in judged(broken.host).verdicts if one.check == "ras-uncorrectable"}
     assert states.pop("gpu 3 (0000:6a:00.0)") == "unknown"
     assert set(states.values()) == {"pass"}
 

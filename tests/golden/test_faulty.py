@@ -42,4 +42,7 @@ def test_of_an_old_guide_the_access_comes_first() -> None:
 
 def test_the_tired_gpu_is_named_with_all_that_is_wrong_with_it() -> None:
     found = [v for v in _diagnosis("mi300x-8gpu-tired").verdicts if v.finding and v.finding.severity != "info"]
-    assert {v.check for v in found if v.subject == "gpu 3 (0000:6a:00.0)"} == {"pcie-link-narrow", "ras-uncorrectable"}
+    assert {v.check for v in found if v.subject.label == "gpu 3 (0000:6a:00.0)"} == {
+        "pcie-link-narrow",
+        "ras-uncorrectable",
+    }

@@ -59,7 +59,7 @@ def test_the_selector_takes_machines_with_such_a_gpu_or_such_an_event() -> None:
 
 def test_events_go_to_the_gpu_that_they_name() -> None:
     groups = by_device(of(), (event("x", bdf="0000:23:00.0"), event("y"), event("x", bdf="0000:23:00.0")))
-    assert [(label, len(members)) for label, members in groups] == [("gpu 0 (0000:23:00.0)", 2), ("machine", 1)]
+    assert [(device.label, len(members)) for device, members in groups] == [("gpu 0 (0000:23:00.0)", 2), ("machine", 1)]
 
 
 def test_what_is_current_and_what_is_recent() -> None:

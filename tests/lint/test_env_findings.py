@@ -27,7 +27,7 @@ def _found(path: str, text: str, on: Machine, named: bool = False) -> list[tuple
     assert sheet is not None
     verdicts = judge([sheet], on, ALL, named)
     assert not [one for one in verdicts if one.state == "crashed"]
-    return [(one.check, one.subject, one.finding) for one in verdicts if one.finding is not None]
+    return [(one.check, one.subject.label, one.finding) for one in verdicts if one.finding is not None]
 
 
 def test_every_check_of_the_list_exists() -> None:

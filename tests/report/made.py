@@ -8,7 +8,8 @@ from typing import Any
 from rocdoctor.judging.diagnose import rank
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, NextStep, Verdict
-from tests.kit import amd_gpu, machine
+from rocdoctor.model.subject import MACHINE
+from tests.kit import amd_gpu, machine, named
 
 OVERRIDE = Finding(
     "error",
@@ -29,7 +30,7 @@ NOTE = Finding("info", "Persistence mode is off.", (Evidence("off", "run nvidia-
 
 def failed(found: Finding, subject: str, check: str = "gfx-override-mismatch") -> Verdict:
     """A verdict with a finding."""
-    return Verdict(check, subject, "fail", found)
+    return Verdict(check, named(subject), "fail", found)
 
 
 def diagnosis(verdicts: Sequence[Verdict], of: Machine | None = None, **more: Any) -> Diagnosis:
@@ -42,10 +43,10 @@ FULL = diagnosis(
         failed(OVERRIDE, "gpu 0 (0000:23:00.0)"),
         failed(NARROW, "gpu 0 (0000:23:00.0)", "pcie-link-narrow"),
         failed(NOTE, "machine", "persistence-off"),
-        Verdict("small-bar", "gpu 0 (0000:23:00.0)", "pass"),
-        Verdict("ring-timeout", "machine", "unknown", why="no kernel log in this evidence"),
-        Verdict("mig-enabled", "machine", "not-applicable", why="no NVIDIA GPU here"),
-        Verdict("odd", "machine", "crashed", why="ValueError: boom"),
+        Verdict("small-bar", named("gpu 0 (0000:23:00.0)"), "pass"),
+        Verdict("ring-timeout", MACHINE, "unknown", why="no kernel log in this evidence"),
+        Verdict("mig-enabled", MACHINE, "not-applicable", why="no NVIDIA GPU here"),
+        Verdict("odd", MACHINE, "crashed", why="ValueError: boom"),
     ],
     next=(NextStep("sudo dmesg | rocdoctor check --add -", "the kernel log needs root"),),
     problems=("my/check.py: no function",),

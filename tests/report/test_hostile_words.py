@@ -14,6 +14,7 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.report.diagnosis import json_report, junit, markdown, sarif, text
+from tests.kit import named
 
 _HOSTILE = (
     "\x1b[2J\x1b]0;title\x07\x9b31mred\x00\x08\x7f\u202eabc\u2028",
@@ -35,9 +36,9 @@ def _diagnosis(words: str) -> Diagnosis:
         Fix(words, command, verify=command), cause="gpu-reset",
     )  # fmt: skip
     verdicts = [
-        Verdict("some-check", words, "fail", found),
-        Verdict("other-check", words, "crashed", why=words),
-        Verdict("third-check", words, "unknown", why=words),
+        Verdict("some-check", named(words), "fail", found),
+        Verdict("other-check", named(words), "crashed", why=words),
+        Verdict("third-check", named(words), "unknown", why=words),
     ]
     return Diagnosis(Machine(), tuple(verdicts), rank(verdicts), (), (words,))
 

@@ -22,6 +22,7 @@ from rocdoctor.report.setup import setup_markdown
 from rocdoctor.report.smoke import smoke_text
 from rocdoctor.train.recommend.plan import Recommendation
 from rocdoctor.train.recommend.search.overview import Overview
+from tests.kit import named
 from tests.train.recommend.fleet_kit import fleet, work
 
 BAIT = (
@@ -63,7 +64,7 @@ def _diagnosis(words: str) -> Diagnosis:
     evidence = (Evidence(words, f"read /x/{words}", 3, "words"),)
     fix = Fix(words, raw(f"run {words}"), verify=raw(words))
     found = Finding("error", words, evidence, fix, cause="gpu-reset", confidence="possible")
-    verdicts = [Verdict("a-check", words, "fail", found), Verdict("b-check", words, "crashed", why=words)]
+    verdicts = [Verdict("a-check", named(words), "fail", found), Verdict("b-check", named(words), "crashed", why=words)]
     return Diagnosis(Machine(), tuple(verdicts), rank(verdicts), (), (words,))
 
 
@@ -80,7 +81,7 @@ def _setup(words: str) -> str:
 
 def _diff(words: str, machines: int) -> str:
     values = tuple(f"{words} {number}" for number in range(machines))
-    one = Difference(words, words, "finding", values, None if machines == 2 else words, tuple(range(machines)))
+    one = Difference(named(words), words, "finding", values, None if machines == 2 else words, tuple(range(machines)))
     two = replace(one, majority=None)
     return diff_markdown.render(Comparison(values, (one, two), tuple((words,) for _ in values)))
 

@@ -11,10 +11,11 @@ from rocdoctor.cli.main import run
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
+from rocdoctor.model.subject import MACHINE
 from rocdoctor.report import masked
 from rocdoctor.report.machine.summary import machine_lines
 from tests.golden.replay import NAMES, host_of, judged
-from tests.kit import ROOT
+from tests.kit import ROOT, named
 
 SECRET = "h" + "f_" + "aB3dE5gH7jK9mN1pQ2sT4vW6xY8zaB3dE5"
 PASSWORD = "Secret" + "99x"
@@ -54,9 +55,9 @@ def test_identities_are_shown_where_they_are_asked_for(evidence: Path, capsys: p
 
 def test_what_the_last_sentence_tells_is_masked_in_the_first() -> None:
     told = "Nov 23 06:11:22 quux17 kernel: amdgpu: GPU reset begin"
-    verdicts = (Verdict("a", "machine", "unknown", why="see the log of quux17"), Verdict("b", told, "unknown"))
+    verdicts = (Verdict("a", MACHINE, "unknown", why="see the log of quux17"), Verdict("b", named(told), "unknown"))
     said = masked.discreet(Diagnosis(Machine(), verdicts, ()), masked.Discretion())
-    assert [one.subject.count("quux17") + one.why.count("quux17") for one in said.verdicts] == [0, 0]
+    assert [one.subject.label.count("quux17") + one.why.count("quux17") for one in said.verdicts] == [0, 0]
 
 
 # The first line alone tells nobody that it holds a secret and a machine: later lines of the text do.

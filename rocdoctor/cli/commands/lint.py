@@ -20,7 +20,6 @@ from rocdoctor.lint.linted_file import Advised, advice_names, is_read, read_advi
 from rocdoctor.lint.python.source import is_python
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
-from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.report.lint.lint_text import render
 from rocdoctor.service.errors import InputError, UsageError, suggestion
 from rocdoctor.service.evidence import read_text
@@ -130,9 +129,10 @@ def _in_order(verdicts: list[Verdict], files: list[Advised]) -> list[Verdict]:
     places = {one.path: number for number, one in enumerate(files)}
 
     def key(verdict: Verdict) -> tuple[int, int]:
-        path, _, line = verdict.subject.rpartition(":")
-        number = whole_number(line) if verdict.finding is not None and path in places else None
-        return (len(files), 0) if number is None else (places[path], number)
+        about = verdict.subject
+        if verdict.finding is None or about.index is None or about.name not in places:
+            return len(files), 0
+        return places[about.name], about.index
 
     return sorted(verdicts, key=key)
 

@@ -169,7 +169,7 @@ def build(view: GpuView, tools: Tools) -> tuple[tuple[Gpu, ...], tuple[GpuLink, 
     devices = _bounded(view)
     gpus = tuple(_gpu(index, device) for index, device in enumerate(devices))
     links = gpu_links(gpus, devices, view.topology, tools)
-    unlike = [one for gpu, device in zip(gpus, devices, strict=True) for one in disagreements(device, gpu.label)]
+    unlike = [one for gpu, device in zip(gpus, devices, strict=True) for one in disagreements(device, gpu.subject)]
     return gpus, links, tuple(unlike)
 
 

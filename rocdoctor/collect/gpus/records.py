@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.model.evidence import Fact, Known, Source, Unknown
 from rocdoctor.model.facts import ComputeNode, Disagreement
+from rocdoctor.model.subject import Subject
 
 # Best source first: the kernel's own files, then tools that ask the driver, then texts about the machine, then tables.
 RANKS = (
@@ -193,7 +194,7 @@ def _shared(group: Sequence[GpuRecord]) -> GpuRecord:
     return common
 
 
-def disagreements(device: Device, label: str) -> list[Disagreement]:
+def disagreements(device: Device, subject: Subject) -> list[Disagreement]:
     """Where two sources give different values for one lasting fact of a device."""
     found: list[Disagreement] = []
     keys = {key for record in device.records for key in record.facts if not key.startswith(_VOLATILE)}
@@ -204,7 +205,7 @@ def disagreements(device: Device, label: str) -> list[Disagreement]:
             if isinstance(fact, Known) and record.source not in ("profile", "dmesg", "rccl", "prose"):
                 values.setdefault(str(fact.value).lower(), str(fact.source))
         if len(values) > 1:
-            found.append(Disagreement(label, key, tuple(values.items())))
+            found.append(Disagreement(subject, key, tuple(values.items())))
     return found
 
 

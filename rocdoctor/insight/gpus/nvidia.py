@@ -11,6 +11,7 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, ToolFailure
 from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.subject import MACHINE
 
 # Modules whose NVLinks are wired on the baseboard. The names of newer ones do not say SXM; their cards say PCIe or NVL.
 _MODULE = regex(r"\bSXM\d?\b|\bH[18]00 \d{2,3}GB HBM3|\bH(?:200|20)\b|\bG?B[123]00\b|\bGH200\b", re.IGNORECASE)
@@ -88,9 +89,9 @@ def machine_of_nvidia_tool(machine: Machine) -> Subjects[None]:
     A failing nvidia-smi on a machine without an NVIDIA GPU is a leftover that disturbs nobody.
     """
     if nvidia_gpus(machine):
-        return [Selected("machine", None)]
+        return [Selected(MACHINE, None)]
     if not machine.gpus and not machine.gpus_complete and value_or(machine.nvidia_failure, None) is not None:
-        return [Selected("machine", None)]
+        return [Selected(MACHINE, None)]
     return NotApplicable("no NVIDIA GPU here" if machine.gpus_complete else "no NVIDIA GPU in this evidence")
 
 

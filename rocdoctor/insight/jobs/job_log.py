@@ -14,6 +14,7 @@ from rocdoctor.judging.check import quote
 from rocdoctor.model.facts import JobRun, Machine
 from rocdoctor.model.facts.run import RankError, WorkerEnd
 from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
+from rocdoctor.model.subject import Subject
 
 # The launcher ends the other workers by SIGTERM; SIGINT is the user's; SIGABRT is how a watchdog ends its process.
 _NO_CAUSE_SIGNALS = (2, 6, 15)
@@ -40,13 +41,17 @@ class Origin:
 def with_run(machine: Machine) -> Subjects[JobRun]:
     """The job of a log, where a process of it failed."""
     if machine.run.errors or machine.run.ends:
-        return [Selected("job", machine.run)]
+        return [Selected(Subject("job"), machine.run)]
     return NotApplicable("no process of a job failed in this evidence")
 
 
 def with_records(machine: Machine) -> Subjects[JobRun]:
     """The job of flight recorder dumps."""
-    return [Selected("job", machine.run)] if machine.run.records else NotApplicable("no flight recorder dump here")
+    return (
+        [Selected(Subject("job"), machine.run)]
+        if machine.run.records
+        else NotApplicable("no flight recorder dump here")
+    )
 
 
 def rank_of(run: JobRun, error: RankError) -> int | None:

@@ -9,6 +9,7 @@ from rocdoctor.model.facts import Job, JobProcess, Machine
 from rocdoctor.model.finding import NotApplicable, Selected, Subjects
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import ShellCommand, shell
+from rocdoctor.model.subject import Subject
 
 # Beginnings of kernel functions by what they belong to: those of Linux drivers/gpu/drm and of the open NVIDIA kernel
 # modules; file systems and the network layers below them name their functions after themselves.
@@ -41,7 +42,7 @@ def the_job(machine: Machine) -> Subjects[Job]:
     if machine.job is None:
         return NotApplicable("no running job was named (--pid)")
     pid = value_or(machine.job.pid, None)
-    return [Selected(f"process {pid}" if pid is not None else "job", machine.job)]
+    return [Selected(Subject("job") if pid is None else Subject("process", pid), machine.job)]
 
 
 def owner(wchan: str | None) -> tuple[str, str] | None:

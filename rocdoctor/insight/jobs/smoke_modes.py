@@ -8,6 +8,7 @@ from rocdoctor.judging.check import not_applicable, quote
 from rocdoctor.model.facts import Machine, ModeResult, SmokeRun, SmokeState
 from rocdoctor.model.finding import Evidence, Selected, Subjects
 from rocdoctor.model.shell_command import ShellCommand, shell
+from rocdoctor.model.subject import MACHINE
 
 LAYERS = {
     "device": "arithmetic on one device", "link": "the link between two GPUs", "collectives": "the collective library",
@@ -17,7 +18,7 @@ LAYERS = {
 
 def with_smoke(machine: Machine) -> Subjects[None]:
     """The machine, where smoke tests were run."""
-    return [Selected("machine", None)] if machine.smoke else not_applicable("no smoke tests were run")
+    return [Selected(MACHINE, None)] if machine.smoke else not_applicable("no smoke tests were run")
 
 
 def modes_in(machine: Machine, state: SmokeState) -> Iterator[tuple[SmokeRun, ModeResult]]:

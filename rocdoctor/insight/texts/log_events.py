@@ -8,6 +8,7 @@ from rocdoctor.judging.check import Selector, quote
 from rocdoctor.model.evidence import Known, known, unknown
 from rocdoctor.model.facts import LogEvent, Machine
 from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
+from rocdoctor.model.subject import MACHINE, Subject
 
 # Older events are history: the machine has worked for a day since. (A judgement; no source states such a limit.)
 RECENT_S = 86400.0
@@ -23,7 +24,7 @@ def gpu_log(vendor: str, *kinds: str) -> Selector[None]:
 
     def select(machine: Machine) -> Subjects[None]:
         if any(gpu.vendor in vendors for gpu in machine.gpus) or _matching(machine, kinds):
-            return [Selected("machine", None)]
+            return [Selected(MACHINE, None)]
         words = _VENDOR_WORDS.get(vendor, "AMD or NVIDIA GPU")
         return NotApplicable(f"no {words} here" if machine.gpus_complete else f"no {words} in this evidence")
 
@@ -64,14 +65,14 @@ def is_recent(event: LogEvent) -> bool:
     return event.age_s is None or event.age_s <= RECENT_S
 
 
-def by_device(machine: Machine, events: Iterable[LogEvent]) -> list[tuple[str, tuple[LogEvent, ...]]]:
-    """Events by the device that they name, with the words for a subject; "machine" for those that name none."""
-    labels = {gpu.bdf.value: gpu.label for gpu in machine.gpus if isinstance(gpu.bdf, Known)}
-    groups: dict[str, list[LogEvent]] = {}
+def by_device(machine: Machine, events: Iterable[LogEvent]) -> list[tuple[Subject, tuple[LogEvent, ...]]]:
+    """Events by the device that they name; those that name none are the machine's."""
+    gpus = {gpu.bdf.value: gpu.subject for gpu in machine.gpus if isinstance(gpu.bdf, Known)}
+    groups: dict[Subject, list[LogEvent]] = {}
     for event in events:
-        label = labels.get(event.bdf, f"device {event.bdf}") if event.bdf else "machine"
-        groups.setdefault(label, []).append(event)
-    return [(label, tuple(members)) for label, members in groups.items()]
+        about = gpus.get(event.bdf, Subject("device", address=event.bdf)) if event.bdf else MACHINE
+        groups.setdefault(about, []).append(event)
+    return [(about, tuple(members)) for about, members in groups.items()]
 
 
 def duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ from rocdoctor.judging.check import Selector, quote
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, Message
 from rocdoctor.model.finding import Evidence, NotApplicable, Selected, Subjects
+from rocdoctor.model.subject import MACHINE
 
 SOURCE = "text"
 _SHOWN = 3
@@ -19,7 +20,7 @@ def when_said(*kinds: str) -> Selector[None]:
 
     def select(machine: Machine) -> Subjects[None]:
         if said(machine, *kinds):
-            return [Selected("machine", None)]
+            return [Selected(MACHINE, None)]
         return NotApplicable("no message of this kind in this evidence")
 
     return select

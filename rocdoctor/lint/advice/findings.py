@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rocdoctor.knowledge.messages.advice import Advice
 from rocdoctor.model.finding import Confidence, Evidence, Finding, Fix, Verdict
 from rocdoctor.model.shell_command import shell
+from rocdoctor.model.subject import Subject
 
 MAX_HITS_PER_FILE = 100
 _LONGEST = 120
@@ -30,9 +31,9 @@ def verdicts_of(path: str, hits: Iterable[Hit]) -> list[Verdict]:
     """The hits of one file as verdicts, by line; the same advice on one line counts once."""
     once = {(hit.line, hit.advice.id): hit for hit in reversed(list(hits))}
     ordered = [once[key] for key in sorted(once)]
-    return [Verdict(hit.advice.name, f"{path}:{hit.line}", "fail", _finding(path, hit)) for hit in ordered][
-        :MAX_HITS_PER_FILE
-    ]
+    return [
+        Verdict(hit.advice.name, Subject("file", hit.line, name=path), "fail", _finding(path, hit)) for hit in ordered
+    ][:MAX_HITS_PER_FILE]
 
 
 def _finding(path: str, hit: Hit) -> Finding:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known
+from rocdoctor.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,14 +213,19 @@ class Gpu:
     vram_used_percent: Fact[int] = NOT_ASKED  # as tools round it, where they give no bytes
 
     @property
-    def label(self) -> str:
-        """How findings name it: the index, then the PCI address, or a tool's own number where only that is known."""
+    def subject(self) -> Subject:
+        """What findings are about: its index, and its PCI address, or a tool's number where only that is known."""
         if isinstance(self.bdf, Known):
-            return f"gpu {self.index} ({self.bdf.value})"
+            return Subject("gpu", self.index, address=self.bdf.value)
         if isinstance(self.smi_index, Known) and self.smi_index.value != self.index:
             tool = "nvidia-smi" if self.vendor == "nvidia" else "smi"
-            return f"gpu {self.index} ({tool} {self.smi_index.value})"
-        return f"gpu {self.index}"
+            return Subject("gpu", self.index, name=f"{tool} {self.smi_index.value}")
+        return Subject("gpu", self.index)
+
+    @property
+    def label(self) -> str:
+        """How reports name it: ``gpu 0 (0000:03:00.0)``."""
+        return self.subject.label
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rocdoctor.model.evidence import NOT_ASKED, Fact
+from rocdoctor.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Environment:
 class Disagreement:
     """Two sources say different things of one fact; the first is the one that counts."""
 
-    subject: str
+    subject: Subject
     fact: str
     values: tuple[tuple[str, str], ...]  # (value, source)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rocdoctor.model.change import Change
 from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Fix, Verdict
+from rocdoctor.model.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class Offer:
     """The fix of some findings of one check. ``refusal`` says why it is left to the person; "" where it is not."""
 
     check: str
-    subjects: tuple[str, ...]
+    subjects: tuple[Subject, ...]
     finding: Finding
     fix: Fix
     refusal: str = ""

@@ -71,7 +71,7 @@ def _harm(situation: Situation, want: Wanted) -> Judgement | None:
     """The first finding against the installed torch that is about the GPUs to train on."""
     for name in _FOR_CPU if want.backend == "cpu" else _FOR_GPU:
         for verdict, found in situation.findings([name]):
-            if verdict.subject not in want.labels or not _counts(situation, want, name, found):
+            if verdict.subject not in want.subjects or not _counts(situation, want, name, found):
                 continue
             why = found.message if found.severity != "info" else _other_build(situation, want)
             return Judgement("wrong", f"{why} {want.why}", found.evidence, name, found)
@@ -111,7 +111,7 @@ def _covered(situation: Situation, want: Wanted) -> tuple[Judged, str]:
     """Whether the build has code for every GPU: as the check says, else by the list of the build."""
     torch = situation.machine.torch
     name = _LACKS_GFX if want.backend == "rocm" else _LACKS_SM
-    mine = [one for one in situation.verdicts(name) if one.subject in want.labels]
+    mine = [one for one in situation.verdicts(name) if one.subject in want.subjects]
     if mine and all(one.state == "pass" for one in mine):
         return "good", ""
     if want.backend == "rocm" and isinstance(torch.arch_list, Known) and want.gfx:

@@ -17,6 +17,7 @@ from rocdoctor.knowledge.software.compat import driver_package, driver_supports,
 from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence
+from rocdoctor.model.subject import MACHINE, Subject
 from rocdoctor.repair.setup.situation import Situation
 
 Backend = Literal["rocm", "cuda", "cpu"]
@@ -47,9 +48,9 @@ class Wanted:
         return WORDS[self.backend]
 
     @property
-    def labels(self) -> frozenset[str]:
+    def subjects(self) -> frozenset[Subject]:
         """The subjects of verdicts that are about these GPUs, or about the whole machine."""
-        return frozenset({"machine", *(gpu.label for gpu in self.gpus)})
+        return frozenset({MACHINE, *(gpu.subject for gpu in self.gpus)})
 
 
 def wanted(situation: Situation) -> Wanted | Unknown:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rocdoctor.judging.subjects import grouped, subject_parts
+from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis, Finding
+from rocdoctor.model.subject import Subject
 
 DO_FIRST = "Do first: "
 
@@ -39,16 +40,15 @@ def first_line(diagnosis: Diagnosis) -> str:
     return f"{said.text}: {said.command}" if said.command else said.text
 
 
-def _from(found: Finding, name: str, subjects: list[str]) -> Headline:
+def _from(found: Finding, name: str, subjects: list[Subject]) -> Headline:
     if found.fix is None:
         return Headline(f"{DO_FIRST}{found.message}")
     command = "" if found.fix.command in found.fix.text else found.fix.command
     return Headline(f"{DO_FIRST}{found.fix.text}", command, _because(name, subjects))
 
 
-def _because(name: str, subjects: list[str]) -> str:
-    where, _ = subject_parts(subjects)
-    return name if where in ("", "machine") else f"{name} on {where}"
+def _because(name: str, subjects: list[Subject]) -> str:
+    return name if is_whole(subjects) else f"{name} on {subject_parts(subjects)[0]}"
 
 
 def _nothing(diagnosis: Diagnosis) -> str:

@@ -18,7 +18,7 @@ def _evidence(one: Evidence) -> dict[str, Any]:
 
 def _verdict(verdict: Verdict, manuals: dict[str, str]) -> dict[str, Any]:
     found = verdict.finding
-    entry: dict[str, Any] = {"check": verdict.check, "subject": clean(verdict.subject), "state": verdict.state}
+    entry: dict[str, Any] = {"check": verdict.check, "subject": clean(verdict.subject.label), "state": verdict.state}
     entry["severity"] = found.severity if found else None
     entry["cause"] = (found.cause or None) if found else None
     entry["message"] = clean(found.message) if found else manuals.get(verdict.check, "")
@@ -44,7 +44,7 @@ def _fix(found: Finding | None, name: str) -> dict[str, Any] | None:
 def _cause(one: Cause) -> dict[str, Any]:
     return {
         "cause": one.cause, "confidence": one.confidence, "severity": one.severity, "message": clean(one.message),
-        "remedy": clean(one.remedy), "check": one.check, "subjects": [clean(label) for label in one.subjects],
+        "remedy": clean(one.remedy), "check": one.check, "subjects": [clean(each.label) for each in one.subjects],
         "explains": list(one.explains),
     }  # fmt: skip
 

@@ -22,7 +22,7 @@ def render(diagnosis: Diagnosis, fail_on: str = "warning") -> str:
     suite = Element("testsuite", name="rocdoctor")
     failures = skipped = errors = 0
     for verdict in diagnosis.verdicts:
-        case = SubElement(suite, "testcase", classname=verdict.check, name=safe(verdict.subject))
+        case = SubElement(suite, "testcase", classname=verdict.check, name=safe(verdict.subject.label))
         found = verdict.finding
         if found is not None and found.severity in failing:
             failures += 1

@@ -8,6 +8,7 @@ from rocdoctor.judging.subjects import grouped, subjects_text
 from rocdoctor.model.finding import Diagnosis, Finding
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.subject import Subject
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
 from rocdoctor.report.machine.summary import machine_lines
@@ -78,7 +79,7 @@ def _fence(text: str, language: str) -> list[str]:
     return [f"```{language}", code(text), "```", ""]
 
 
-def _finding(found: Finding, name: str, subjects: list[str]) -> list[str]:
+def _finding(found: Finding, name: str, subjects: list[Subject]) -> list[str]:
     lines = [f"### {found.severity}: {name}", "", f"{plain(subjects_text(subjects))}: {plain(found.message)}", ""]
     for one in found.evidence:
         value = one_line(one.value)

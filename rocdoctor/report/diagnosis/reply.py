@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rocdoctor.judging.subjects import grouped, subjects_text
+from rocdoctor.judging.subjects import grouped, is_whole, subjects_text
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Evidence, Finding, NextStep
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.subject import Subject
 from rocdoctor.report.diagnosis.markdown import code, inline, plain
 from rocdoctor.report.diagnosis.text import evidence_place, first_step
 from rocdoctor.report.machine.summary import machine_lines
@@ -63,9 +64,8 @@ def render(diagnosis: Diagnosis, parts: Sequence[Recognised] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cause(found: Finding, subjects: list[str], software: bool) -> list[str]:
-    where = subjects_text(subjects)
-    about = [] if where in ("", "machine") else [f"Where: {plain(where)}.", ""]
+def _cause(found: Finding, subjects: list[Subject], software: bool) -> list[str]:
+    about = [] if is_whole(subjects) else [f"Where: {plain(subjects_text(subjects))}.", ""]
     spoken = found.confidence == "possible" and any(one.voice != "program" for one in found.evidence)
     lines = ["Thanks for the report.", ""]
     if software:
@@ -122,8 +122,7 @@ def _others(causes: Sequence[Cause]) -> list[str]:
         return []
     lines = ["### Also seen", ""]
     for one in sorted(causes, key=lambda cause: SEVERITIES.index(cause.severity))[:_MAX_OTHERS]:
-        where = subjects_text(one.subjects)
-        about = "" if where in ("", "machine") else f" On {plain(where)}."
+        about = "" if is_whole(one.subjects) else f" On {plain(subjects_text(one.subjects))}."
         lines.append(f"- {plain(one.message)}{about} ({one.confidence}) {plain(_first_step(one))}.")
     return [*lines, ""]
 

@@ -7,9 +7,10 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
-from rocdoctor.judging.subjects import grouped, subject_parts, subjects_text
+from rocdoctor.judging.subjects import grouped, is_whole, subject_parts, subjects_text
 from rocdoctor.model.finding import SEVERITIES, Diagnosis, Evidence, Finding, Fix
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.subject import Subject
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
 from rocdoctor.report.machine.summary import HEAD, machine_lines
@@ -62,7 +63,7 @@ def evidence_lines(evidence: Iterable[Evidence], width: int) -> list[str]:
     return [line for line in lines if line.strip()]
 
 
-def finding_lines(found: Finding, name: str, subjects: list[str], width: int, style: Style) -> list[str]:
+def finding_lines(found: Finding, name: str, subjects: list[Subject], width: int, style: Style) -> list[str]:
     """One finding as the design shows it."""
     lines = _head(found, name, subjects, width, style)
     lines += wrap(found.message, width, "  ")
@@ -79,7 +80,7 @@ def finding_lines(found: Finding, name: str, subjects: list[str], width: int, st
     return lines
 
 
-def _head(found: Finding, name: str, subjects: list[str], width: int, style: Style) -> list[str]:
+def _head(found: Finding, name: str, subjects: list[Subject], width: int, style: Style) -> list[str]:
     short, addresses = subject_parts(subjects)
     plain = f"{found.severity:<7} {name}  "
     head = f"{style(f'{found.severity:<7}', _COLOURS[found.severity])} {style(name, '1')}  "
@@ -175,7 +176,7 @@ def _closing_lines(diagnosis: Diagnosis, width: int, pasted: bool = False, every
     crashed = [verdict for verdict in diagnosis.verdicts if verdict.state == "crashed"]
     for one in crashed:
         lines += wrap(
-            f"the check {one.check} broke on {one_line(one.subject)}: {one_line(one.why)}", width, "  ", "    "
+            f"the check {one.check} broke on {one_line(one.subject.label)}: {one_line(one.why)}", width, "  ", "    "
         )
     for problem in diagnosis.problems:
         lines += wrap(f"note: {one_line(problem)}", width, "  ", "    ")
@@ -230,13 +231,12 @@ def _silent_lines(diagnosis: Diagnosis, width: int) -> list[str]:
     """The checks without a finding: unknown and not applicable ones with the reason, then those that passed."""
     lines: list[str] = []
     for state in ("unknown", "not-applicable"):
-        groups: dict[tuple[str, str], list[str]] = {}
+        groups: dict[tuple[str, str], list[Subject]] = {}
         for verdict in diagnosis.verdicts:
             if verdict.state == state:
                 groups.setdefault((verdict.check, one_line(verdict.why)), []).append(verdict.subject)
         for (name, why), subjects in groups.items():
-            short, _ = subject_parts(subjects)
-            where = "" if short == "machine" else f" {short}"
+            where = "" if is_whole(subjects) else f" {subject_parts(subjects)[0]}"
             lines += wrap(f"{state}: {name}{where}: {why}", width, "  ", "    ")
     passed = list(dict.fromkeys(verdict.check for verdict in diagnosis.verdicts if verdict.state == "pass"))
     if passed:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from rocdoctor.compare.differences import Comparison, Difference, Kind
 from rocdoctor.judging.subjects import number_ranges
-from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
+from rocdoctor.model.subject import MACHINE, Subject
 
 NOT_KNOWN = "not known there"
-_PLACE = regex(r"gpu (\d{1,6})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Row:
 
 def rows(differences: Iterable[Difference]) -> list[Row]:
     """Differences in their order; those with equal values on several GPUs in one row (``gpu 0-7``)."""
-    groups: dict[tuple[object, ...], list[str]] = {}
+    groups: dict[tuple[object, ...], list[Subject]] = {}
     for one in differences:
         groups.setdefault((one.what, one.kind, one.values, one.majority, one.drift), []).append(one.subject)
     found: list[Row] = []
@@ -39,10 +38,10 @@ def rows(differences: Iterable[Difference]) -> list[Row]:
     return found
 
 
-def _where(subjects: Sequence[str]) -> str:
-    numbered = [match for subject in subjects if (match := _PLACE.match(subject))]
-    others = [one_line(subject) for subject in subjects if not _PLACE.match(subject) and subject != "machine"]
-    places = [f"gpu {number_ranges(int(match[1]) for match in numbered)}"] if numbered else []
+def _where(subjects: Sequence[Subject]) -> str:
+    numbers = {one: one.index for one in subjects if one.kind == "gpu" and not one.where and one.index is not None}
+    others = [one_line(one.label) for one in subjects if one not in numbers and one != MACHINE]
+    places = [f"gpu {number_ranges(numbers.values())}"] if numbers else []
     return ", ".join([*places, *others])
 
 

@@ -31,7 +31,7 @@ def _offer(offer: Offer, work: Work | None, place: Place | None) -> dict[str, An
     steps = work.steps if work is not None and place is not None else ()
     return {
         "check": offer.check,
-        "subjects": [clean(one) for one in offer.subjects],
+        "subjects": [clean(one.label) for one in offer.subjects],
         "severity": offer.finding.severity,
         "cause": offer.finding.cause or None,
         "message": clean(offer.finding.message),

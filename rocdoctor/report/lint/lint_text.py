@@ -22,7 +22,9 @@ def render(
     for verdict, found in rows:
         lines += _markdown(verdict, found) if markdown else _text(verdict, found, width, style)
     crashed = [verdict for verdict in verdicts if verdict.state == "crashed"]
-    told = [f"{verdict.check} crashed on {one_line(verdict.subject)}: {one_line(verdict.why)}" for verdict in crashed]
+    told = [
+        f"{verdict.check} crashed on {one_line(verdict.subject.label)}: {one_line(verdict.why)}" for verdict in crashed
+    ]
     lines += [plain(one) for one in told] if markdown else told
     read = "1 file" if files == 1 else f"{files} files"
     found_words = "1 finding" if len(rows) == 1 else f"{len(rows)} findings"
@@ -31,7 +33,7 @@ def render(
 
 
 def _text(verdict: Verdict, found: Finding, width: int, style: Style) -> list[str]:
-    head = f"{clean(one_line(verdict.subject))}: {style(found.severity, _COLOURS[found.severity])}: "
+    head = f"{clean(one_line(verdict.subject.label))}: {style(found.severity, _COLOURS[found.severity])}: "
     sure = "" if found.confidence != "possible" else " (possible)"
     lines = [f"{head}{clean(one_line(found.message))}{sure} [{verdict.check}]"]
     if found.fix is not None:
@@ -40,6 +42,6 @@ def _text(verdict: Verdict, found: Finding, width: int, style: Style) -> list[st
 
 
 def _markdown(verdict: Verdict, found: Finding) -> list[str]:
-    head = f"- **{found.severity}** {inline(verdict.subject)}"
+    head = f"- **{found.severity}** {inline(verdict.subject.label)}"
     line = f"{head}: {plain(found.message)} ({verdict.check}, {found.confidence})"
     return [line, *([f"  Fix: {plain(found.fix.text)}"] if found.fix is not None else []), ""]

@@ -173,7 +173,7 @@ def facts(machine: Machine) -> dict[str, Any]:
         for number, nic in enumerate(machine.network)
     ]  # fmt: skip
     data["disagreements"] = [
-        {"subject": one.subject, "fact": one.fact, "values": [{"value": v, "source": s} for v, s in one.values]}
+        {"subject": one.subject.label, "fact": one.fact, "values": [{"value": v, "source": s} for v, s in one.values]}
         for one in machine.disagreements
     ]
     data["unknown"] = write.unknown

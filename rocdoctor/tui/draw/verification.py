@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from rich.text import Text
 
 from rocdoctor.host.base import Answer
-from rocdoctor.judging.subjects import subject_parts
+from rocdoctor.judging.subjects import is_whole, subject_parts
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.subject import Subject
 from rocdoctor.tui.style import STATE_STYLE
 from rocdoctor.tui.verify import Plan, Progress, Result
 
@@ -90,17 +91,16 @@ def outcome(found: Result) -> tuple[str, str]:
     return "unknown", f"Cannot tell, there is nothing left to judge: {why}."
 
 
-def _subjects(verdicts: Iterable[Verdict], state: str) -> list[str]:
+def _subjects(verdicts: Iterable[Verdict], state: str) -> list[Subject]:
     return list(dict.fromkeys(one.subject for one in verdicts if one.state == state))
 
 
-def _named(subjects: list[str]) -> str:
+def _named(subjects: list[Subject]) -> str:
     return subject_parts(subjects)[0]
 
 
-def _on(subjects: list[str]) -> str:
-    named = _named(subjects)
-    return "" if named in ("", "machine") else f" on {named}"
+def _on(subjects: list[Subject]) -> str:
+    return "" if is_whole(subjects) else f" on {_named(subjects)}"
 
 
 def by_state(verdicts: Iterable[Verdict]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from rocdoctor.judging.subjects import subject_parts, subjects_text
+from rocdoctor.judging.subjects import is_whole, subject_parts, subjects_text
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.finding import Confidence, Diagnosis, Evidence, Finding, Fix
 from rocdoctor.model.printable import clean, one_line
@@ -85,7 +85,7 @@ def _head(out: _Page, row: Row, diagnosis: Diagnosis) -> None:
     out.text.append(f"  {row.check}", style="bold")
     whole = subjects_text(row.subjects)
     short, addresses = subject_parts(row.subjects)
-    if whole != "machine":
+    if not is_whole(row.subjects):
         if len(whole) <= out.width:
             out.line(whole)
         else:
@@ -124,7 +124,7 @@ def _evidence(out: _Page, row: Row, details: Details | None, everything: bool) -
     if not row.finding.evidence:
         return
     several = len(row.members) > 1
-    out.title("Evidence", f"of {one_line(row.members[0].subject)}" if several else "")
+    out.title("Evidence", f"of {one_line(row.members[0].subject.label)}" if several else "")
     if details is None:
         _values(out, row.finding.evidence)
         out.line("  reading the lines ...", "dim")
@@ -194,7 +194,7 @@ def _others(out: _Page, row: Row, everything: bool) -> None:
     lines: list[tuple[str, Evidence | None]] = []
     for member in row.members[1:]:
         own = [one for one in member.finding.evidence if (one.source, one.line) not in first] if member.finding else []
-        lines += [(member.subject, one) for one in own] or [(member.subject, None)]
+        lines += [(member.subject.label, one) for one in own] or [(member.subject.label, None)]
     if not any(one for _, one in lines):
         return  # all rest on the same lines
     most = len(lines) if everything else _MOST_OTHERS

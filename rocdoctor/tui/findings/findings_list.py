@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rocdoctor.judging.subjects import grouped, subject_parts
+from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, State, Verdict
 from rocdoctor.model.printable import one_line
+from rocdoctor.model.subject import Subject
 from rocdoctor.tui.findings.machine_parts import AREAS, OTHER, area_of
 
 # What can be looked at, with the words for it; "" is all.
@@ -42,15 +43,14 @@ class Row:
         return self.members[0].why
 
     @property
-    def subjects(self) -> tuple[str, ...]:
+    def subjects(self) -> tuple[Subject, ...]:
         """What it is about."""
         return tuple(dict.fromkeys(one.subject for one in self.members))
 
     @property
     def where(self) -> str:
         """The subjects in few words; nothing for the whole machine."""
-        short, _ = subject_parts(self.subjects)
-        return "" if short == "machine" else short
+        return "" if is_whole(self.subjects) else subject_parts(self.subjects)[0]
 
     @property
     def word(self) -> str:
@@ -93,7 +93,7 @@ class Filter:
 
 def _has(row: Row, title: str, text: str) -> bool:
     found = row.finding
-    said = [row.check, row.where, row.word, row.why, title, *row.subjects]
+    said = [row.check, row.where, row.word, row.why, title, *(one.label for one in row.subjects)]
     if found is not None:
         entry = cause_entry(found.cause)
         said += [found.message, found.cause, entry.title if entry is not None else ""]

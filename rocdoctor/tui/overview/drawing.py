@@ -6,7 +6,7 @@ from collections import Counter
 
 from rich.text import Text
 
-from rocdoctor.judging.subjects import grouped, subject_parts
+from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.diagnosis.headline import DO_FIRST, headline
@@ -59,10 +59,10 @@ def found_parts(diagnosis: Diagnosis, width: int) -> Text:
     text.append(first[:HEAD], style="bold")
     text.append("\n".join([first[HEAD:], *rest]))
     for found, name, subjects in groups[:_MOST]:
-        where, _ = subject_parts(subjects)
+        where = "" if is_whole(subjects) else subject_parts(subjects)[0]
         text.append(f"\n  {found.severity:<7} ", style=SEVERITY_STYLE[found.severity])
         text.append(f"{name}  ")
-        text.append("" if where == "machine" else where, style="dim")
+        text.append(where, style="dim")
     if len(groups) > _MOST:
         text.append(f"\n  ... and {len(groups) - _MOST} more (key 2)")
     return text

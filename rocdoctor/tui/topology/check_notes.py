@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import SEVERITIES, Severity, Verdict
+from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.topology.path_links import Key, Limb, limbs, sources
 
 
@@ -40,7 +41,7 @@ def about(verdicts: Sequence[Verdict], gpu: Gpu) -> list[Verdict]:
         if one is None:
             continue
         texts = (one.message, *(each.value for each in one.evidence))
-        if verdict.subject == gpu.label or any(named(text) for text in texts):
+        if verdict.subject == gpu.subject or any(named(text) for text in texts):
             found.append((SEVERITIES.index(one.severity), verdict))
     return [verdict for _, verdict in sorted(found, key=lambda pair: pair[0])]
 
@@ -48,7 +49,7 @@ def about(verdicts: Sequence[Verdict], gpu: Gpu) -> list[Verdict]:
 def notes(machine: Machine, verdicts: Sequence[Verdict]) -> Notes:
     """A finding belongs to the limbs whose figures it cites as evidence, else to the GPU that it is about."""
     said = Notes()
-    ways = {gpu.label: (gpu.index, limbs(gpu)) for gpu in machine.gpus}
+    ways = {gpu.subject: (gpu.index, limbs(gpu)) for gpu in machine.gpus}
     cards = {nic.name for nic in machine.network}
     read = {limb.key: _read(limb) for _, way in ways.values() for limb in way}
     for verdict in verdicts:
@@ -56,9 +57,9 @@ def notes(machine: Machine, verdicts: Sequence[Verdict]) -> Notes:
             continue
         note = Note(verdict.finding.severity, verdict.check)
         own = ways.get(verdict.subject)
-        if own is None and verdict.subject in cards:
-            said.nics.setdefault(verdict.subject, []).append(note)
-        if own is None and verdict.subject != "machine":
+        if verdict.subject.kind == "nic" and verdict.subject.name in cards:
+            said.nics.setdefault(verdict.subject.name, []).append(note)
+        if own is None and verdict.subject != MACHINE:
             continue
         cited = {(one.source, one.line) for one in verdict.finding.evidence}
         touched = [key for key in (read if own is None else [limb.key for limb in own[1]]) if cited & read[key]]

@@ -120,7 +120,7 @@ def test_limits_groups_and_environment_of_the_machine_are_those_of_the_job() -> 
 def test_the_checks_see_it() -> None:
     (verdict,) = _judged("job-stuck-in-kernel")
     assert verdict.finding is not None
-    assert verdict.subject == "process 100"
+    assert verdict.subject.label == "process 100"
     assert verdict.finding.severity == "error"
     assert "All 2 ranks wait in the kernel inside amdgpu" in verdict.finding.message
     assert severities(_judged("job-environment-differs")) == ["info"]

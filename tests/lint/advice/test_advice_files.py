@@ -13,6 +13,7 @@ from rocdoctor.lint.advice.file_rules import hits, rule_names
 from rocdoctor.lint.advice.findings import verdicts_of
 from rocdoctor.lint.linted_file import unsaid
 from rocdoctor.model.finding import Evidence, Finding, Verdict
+from rocdoctor.model.subject import Subject
 from tests.lint.advice.advice_file_samples import ROWS
 from tests.lint.samples import HEALTHY
 
@@ -26,7 +27,7 @@ def _found(path: str, text: str) -> list[tuple[str, int, str]]:
     for verdict in verdicts_of(path, hits(path, text)):
         assert verdict.finding is not None
         mark = "?" if verdict.finding.confidence == "possible" else ""
-        line = int(verdict.subject.rpartition(":")[2])
+        line = verdict.subject.index or 0
         rows.append((verdict.check.removeprefix("advice-"), line, verdict.finding.severity + mark))
     return rows
 
@@ -92,11 +93,14 @@ def test_halves_of_real_texts_never_raise(
 
 def test_a_variable_that_a_check_speaks_of_is_not_told_twice() -> None:
     told = verdicts_of("run.sh", hits("run.sh", "export GLOO_SOCKET_IFNAME=^lo\nexport NCCL_DEBUG=INFO\n"))
-    assert [one.subject for one in told] == ["run.sh:1"]
+    assert [one.subject.label for one in told] == ["run.sh:1"]
     evidence = (Evidence("GLOO_SOCKET_IFNAME=^lo", "read run.sh", 1),)
     judged = Verdict(
-        "network-interface-missing", "run.sh:1", "fail", Finding("warning", "No such interface.", evidence)
+        "network-interface-missing",
+        Subject("file", 1, name="run.sh"),
+        "fail",
+        Finding("warning", "No such interface.", evidence),
     )
     assert unsaid(told, [judged]) == []
-    assert unsaid(told, [replace(judged, subject="run.sh:2")]) == told
+    assert unsaid(told, [replace(judged, subject=Subject("file", 2, name="run.sh"))]) == told
     assert unsaid(told, [replace(judged, state="pass", finding=None)]) == told

@@ -56,7 +56,7 @@ def test_code_that_follows_advice_is_named_with_its_line(name: str, code: str) -
     assert found == marked
     (verdict,) = [one for one in _verdicts(code) if one.check == f"advice-{name}"]
     assert verdict.finding is not None
-    assert verdict.subject == f"train.py:{marked[0][0]}"
+    assert verdict.subject.label == f"train.py:{marked[0][0]}"
     assert verdict.finding.severity == ("info" if marked[0][1] else ADVICE[name].severity)
     assert (verdict.finding.confidence == "possible") == marked[0][1]
     assert ADVICE[name].truth in verdict.finding.message
@@ -149,7 +149,7 @@ def test_variables_and_commands_are_read_with_their_lines() -> None:
 
 def test_commands_are_held_against_the_rules_for_scripts() -> None:
     code = "import subprocess\n\nsubprocess.run(['python', '-m', 'torch.distributed.launch', 'train.py'])\n"
-    assert [(one.check, one.subject) for one in _verdicts(code)] == [("advice-launch-old-launcher", "train.py:3")]
+    assert [(one.check, one.subject.label) for one in _verdicts(code)] == [("advice-launch-old-launcher", "train.py:3")]
 
 
 def test_advice_is_chosen_by_name() -> None:

@@ -11,14 +11,15 @@ from rocdoctor.judging.diagnose import rank
 from rocdoctor.judging.loading import check_files
 from rocdoctor.model.change import Change, KernelValue, Unset
 from rocdoctor.model.finding import Diagnosis, Finding, Fix, Verdict
+from rocdoctor.model.subject import Subject
 from rocdoctor.repair.fixes.offers import offers
-from tests.kit import ROOT, machine
+from tests.kit import ROOT, machine, named
 
 _CHECKS = check_files(ROOT / "checks")
 
 
 def _diagnosis(*findings: tuple[str, str, Finding]) -> Diagnosis:
-    verdicts = tuple(Verdict(check, subject, "fail", found) for check, subject, found in findings)
+    verdicts = tuple(Verdict(check, named(subject), "fail", found) for check, subject, found in findings)
     return Diagnosis(machine(), verdicts, rank(verdicts))
 
 
@@ -59,7 +60,7 @@ def test_one_fix_of_several_gpus_is_one() -> None:
     changes: tuple[tuple[Change, ...], ...] = ((KernelValue("/sys/a", "auto"),), (KernelValue("/sys/b", "auto"),))
     found = [Finding("info", f"m{n}", fix=Fix("t", "c", "safe", changes=one)) for n, one in enumerate(changes)]
     (one,) = offers(_diagnosis(("c", "gpu 0", found[0]), ("c", "gpu 1", found[1])))
-    assert one.subjects == ("gpu 0", "gpu 1")
+    assert one.subjects == (Subject("gpu", 0), Subject("gpu", 1))
     assert one.changes == (*changes[0], *changes[1])
     unable = Finding("info", "m2", fix=Fix("t", "c", "safe"))
     (one,) = offers(_diagnosis(("c", "gpu 0", found[0]), ("c", "gpu 2", unable)))

@@ -7,6 +7,7 @@ import pytest
 
 from rocdoctor.model.finding import Evidence, Fix, Verdict
 from rocdoctor.report.diagnosis.junit import render
+from tests.kit import named
 from tests.report.made import FULL, HOSTILE, OVERRIDE, diagnosis, failed
 
 
@@ -56,7 +57,7 @@ def test_the_threshold_decides_what_fails(fail_on: str, failures: str) -> None:
 def test_it_stays_well_formed_whatever_the_evidence_holds() -> None:
     bad = HOSTILE + "<&\"']]>\x0c\ufffe"
     found = replace(OVERRIDE, message=bad, evidence=(Evidence(bad, bad),), fix=Fix(bad, command=bad))
-    text = render(diagnosis([failed(found, bad), Verdict("y", bad, "crashed", why=bad)]))
+    text = render(diagnosis([failed(found, bad), Verdict("y", named(bad), "crashed", why=bad)]))
     root = suite(text)
     assert root.get("tests") == "2"
     assert "\x1b" not in text and "\x9b" not in text

@@ -7,9 +7,10 @@ import pytest
 from rocdoctor.judging.subjects import number_ranges, subjects_text
 from rocdoctor.model.facts import CudaToolkit, GpuLink, Machine, Nic, TorchBuild
 from rocdoctor.model.finding import Evidence, Finding, Fix, Verdict
+from rocdoctor.model.subject import MACHINE
 from rocdoctor.report.diagnosis.text import render
 from rocdoctor.report.machine.summary import machine_lines
-from tests.kit import amd_gpu, k, machine, nvidia_gpu
+from tests.kit import amd_gpu, k, machine, named, nvidia_gpu
 from tests.report.made import FULL, HOSTILE, NARROW, NOTE, OVERRIDE, diagnosis, failed
 
 
@@ -95,7 +96,7 @@ def test_unlike_messages_stay_apart() -> None:
     ],
 )
 def test_subjects_are_named_in_few_words(labels: list[str], words: str) -> None:
-    assert subjects_text(labels) == words
+    assert subjects_text(map(named, labels)) == words
 
 
 def test_number_ranges_take_any_order_and_doubles() -> None:
@@ -115,7 +116,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     )
     labels = [f"gpu {index} (0000:{index:02x}:00.0)" for index in range(16)]
     verdicts = [failed(long, label, "pcie-link-narrow") for label in labels]
-    verdicts += [Verdict("a-check", label, "unknown", why="many words of a reason " * 5) for label in labels]
+    verdicts += [Verdict("a-check", named(label), "unknown", why="many words of a reason " * 5) for label in labels]
     verdicts += [failed(NARROW, f"interface-{number}", "nic") for number in range(30)]
     gpus = [nvidia_gpu(index, bdf=f"0000:{index:02x}:00.0") for index in range(16)]
     text = render(diagnosis(verdicts, machine(*gpus), problems=("a problem " * 20,)), width=width, verbose=True)
@@ -160,8 +161,8 @@ def test_escape_sequences_from_evidence_never_reach_the_terminal() -> None:
     )
     verdicts = [
         failed(found, HOSTILE),
-        Verdict("x", HOSTILE, "crashed", why=HOSTILE),
-        Verdict("y", "m", "unknown", why=HOSTILE),
+        Verdict("x", named(HOSTILE), "crashed", why=HOSTILE),
+        Verdict("y", named("m"), "unknown", why=HOSTILE),
     ]
     text = render(diagnosis(verdicts, hostile_machine, problems=(HOSTILE,)), verbose=True)
     assert not [char for char in text if (ord(char) < 32 and char != "\n") or 127 <= ord(char) < 160]
@@ -178,7 +179,7 @@ def test_a_value_of_several_lines_stays_in_its_row() -> None:
 
 
 def test_the_headline_says_what_kind_of_nothing_it_is() -> None:
-    passed, unknown = Verdict("a", "machine", "pass"), Verdict("b", "machine", "unknown", why="no log")
+    passed, unknown = Verdict("a", MACHINE, "pass"), Verdict("b", MACHINE, "unknown", why="no log")
     assert render(diagnosis([passed])).startswith("Nothing to fix.\n")
     little = render(diagnosis([passed, unknown, unknown]))
     assert little.startswith("Found nothing wrong, but this evidence shows little: 2 verdicts are unknown, 1 passed.")
@@ -190,7 +191,7 @@ def test_the_headline_says_what_kind_of_nothing_it_is() -> None:
 
 
 def test_notes_alone_are_nothing_to_fix() -> None:
-    assert render(diagnosis([failed(NOTE, "machine"), Verdict("a", "machine", "pass")])).startswith("Nothing to fix.\n")
+    assert render(diagnosis([failed(NOTE, "machine"), Verdict("a", MACHINE, "pass")])).startswith("Nothing to fix.\n")
 
 
 def test_a_finding_without_a_cause_still_leads() -> None:

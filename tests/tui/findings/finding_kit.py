@@ -15,7 +15,7 @@ from rocdoctor.service.evidence import open_evidence
 from tests.golden.edits import Broken
 from tests.golden.replay import NAMES, host_of, judged
 from tests.golden.test_broken import CASES
-from tests.kit import ROOT
+from tests.kit import ROOT, named
 
 
 def _host(edit: Callable[[], Broken]) -> CaptureHost:
@@ -67,7 +67,7 @@ def failed(
     subject: str = "machine", evidence: tuple[Evidence, ...] = (), fix: Fix | None = None,
 ) -> Verdict:  # fmt: skip
     """A finding."""
-    return Verdict(check, subject, "fail", Finding(severity, message, evidence, fix, cause, explains))
+    return Verdict(check, named(subject), "fail", Finding(severity, message, evidence, fix, cause, explains))
 
 
 def diagnosis_of(verdicts: Iterable[Verdict], fixture: str = "mi300x-8gpu") -> Diagnosis:

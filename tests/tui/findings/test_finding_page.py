@@ -11,6 +11,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.finding import Evidence, Finding, Fix, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.question_commands import command_of
+from rocdoctor.model.subject import MACHINE
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.findings.details import Details, look_up, recorded, steps_for
 from rocdoctor.tui.findings.excerpt import Line
@@ -19,6 +20,7 @@ from rocdoctor.tui.findings.findings_list import Row, sections
 from rocdoctor.tui.findings.manual_page import paragraphs
 from rocdoctor.tui.findings.manual_page import sections as manual_sections
 from tests.golden.replay import host_of, judged, our_checks
+from tests.kit import named
 from tests.tui.findings.finding_kit import BROKEN, FAULTY, LiveCapture, diagnosis_of, every_machine, failed
 from tests.tui.findings.finding_kit import recorded as recorded_live
 
@@ -106,13 +108,17 @@ def test_nearly_all_values_that_were_read_on_a_line_are_shown_with_it() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (Row("pass", "shm-too-small", (Verdict("shm-too-small", "machine", "pass"),)), "nothing is wrong here"),
+        (Row("pass", "shm-too-small", (Verdict("shm-too-small", MACHINE, "pass"),)), "nothing is wrong here"),
         (
-            Row("crashed", "shm-too-small", (Verdict("shm-too-small", "machine", "crashed", why="KeyError: 3"),)),
+            Row("crashed", "shm-too-small", (Verdict("shm-too-small", MACHINE, "crashed", why="KeyError: 3"),)),
             "The check itself broke: KeyError: 3",
         ),
         (
-            Row("not-applicable", "shm-too-small", (Verdict("shm-too-small", "m", "not-applicable", why="no GPU"),)),
+            Row(
+                "not-applicable",
+                "shm-too-small",
+                (Verdict("shm-too-small", named("m"), "not-applicable", why="no GPU"),),
+            ),
             "There is nothing to judge here: no GPU.",
         ),
     ],
@@ -128,7 +134,7 @@ def test_verdicts_that_are_no_findings_have_a_page_too(row: Row, words: str) -> 
 def test_how_sure_it_is_is_said_in_words() -> None:
     def text(confidence: str, voice: str) -> str:
         found = Finding("error", "Bad.", (Evidence("v", "text", 1, voice),), confidence=confidence)  # type: ignore[arg-type]
-        verdict = Verdict("made-up", "machine", "fail", found)
+        verdict = Verdict("made-up", MACHINE, "fail", found)
         return page(Row("fail", "made-up", (verdict,)), diagnosis_of([verdict]), None, 80).plain
 
     assert "certain" not in text("certain", "program")
@@ -192,7 +198,7 @@ def test_an_unknown_verdict_says_why_and_what_would_answer_it() -> None:
 
 
 def _unknown(why: str) -> Row:
-    return Row("unknown", "made-up", (Verdict("made-up", "machine", "unknown", why=why),))
+    return Row("unknown", "made-up", (Verdict("made-up", MACHINE, "unknown", why=why),))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocdoctor.knowledge.lookup import causes
+from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.findings.findings_list import (
     Filter,
     Section,
@@ -134,7 +135,7 @@ def test_unknown_and_passed_verdicts_are_a_filter_away() -> None:
 def test_a_crashed_check_is_not_hidden() -> None:
     from rocdoctor.model.finding import Verdict
 
-    whole = sections(diagnosis_of([Verdict("broken", "machine", "crashed", why="ValueError: x")]))
+    whole = sections(diagnosis_of([Verdict("broken", MACHINE, "crashed", why="ValueError: x")]))
     assert state_counts(whole) == {"crashed": 1}
     assert next_state(whole, "fail") == "crashed"
 

@@ -11,11 +11,12 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.evidence.capture import CaptureHost
 from rocdoctor.model.finding import Effective, Evidence, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
+from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.draw.verification import asking, outcome, result, running
 from rocdoctor.tui.findings.findings_list import Row, sections
 from rocdoctor.tui.verify import Plan, Progress, Result, WatchedHost, close, plain_argv, plan_for, verify
 from tests.golden.replay import host_of, judged
-from tests.kit import ROOT
+from tests.kit import ROOT, named
 from tests.tui.findings.finding_kit import BROKEN, LiveCapture, failed
 from tests.tui.findings.finding_kit import recorded as recorded_live
 
@@ -125,7 +126,7 @@ def test_a_fix_that_was_not_made_is_seen() -> None:
 def test_half_a_fix_is_named_as_such_and_new_words_are_shown() -> None:
     plan = Plan("check", "rocdoctor check hot", "hot")
     two = (failed("hot", "Too hot.", subject="gpu 0"), failed("hot", "Too hot.", subject="gpu 1"))
-    now = (Verdict("hot", "gpu 0", "pass"), failed("hot", "Even hotter.", subject="gpu 1"))
+    now = (Verdict("hot", named("gpu 0"), "pass"), failed("hot", "Even hotter.", subject="gpu 1"))
     found = Result(plan, two, now)
     assert outcome(found) == ("fail", "Partly fixed: hot passes on gpu 0, not yet on gpu 1.")
     assert "now it says: Even hotter." in result(found).plain
@@ -134,14 +135,14 @@ def test_half_a_fix_is_named_as_such_and_new_words_are_shown() -> None:
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        ((Verdict("hot", "machine", "unknown", why="no sensor"),), "Cannot tell: no sensor."),
-        ((Verdict("hot", "machine", "crashed", why="KeyError"),), "Cannot tell: KeyError."),
+        ((Verdict("hot", MACHINE, "unknown", why="no sensor"),), "Cannot tell: no sensor."),
+        ((Verdict("hot", MACHINE, "crashed", why="KeyError"),), "Cannot tell: KeyError."),
         (
-            (Verdict("hot", "machine", "not-applicable", why="no GPU here"),),
+            (Verdict("hot", MACHINE, "not-applicable", why="no GPU here"),),
             "Cannot tell, there is nothing left to judge: no GPU here.",
         ),
         (
-            (Verdict("hot", "gpu 0", "pass"), Verdict("hot", "gpu 1", "unknown", why="it sleeps")),
+            (Verdict("hot", named("gpu 0"), "pass"), Verdict("hot", named("gpu 1"), "unknown", why="it sleeps")),
             "Not found any more, but unknown on gpu 1: it sleeps.",
         ),
         ((), "Cannot tell, there is nothing left to judge: the check says nothing."),
@@ -183,7 +184,7 @@ def test_a_command_runs_through_the_host_and_its_output_is_made_safe() -> None:
     ],
 )
 def test_a_command_that_says_nothing_is_told_from_a_good_one(answer: Answer, words: str) -> None:
-    found = Result(Plan("program", "rocminfo", "x"), (), (Verdict("x", "machine", "pass"),), answer)
+    found = Result(Plan("program", "rocminfo", "x"), (), (Verdict("x", MACHINE, "pass"),), answer)
     assert words in result(found).plain
 
 

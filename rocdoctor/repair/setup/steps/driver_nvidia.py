@@ -80,7 +80,7 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
 
 def _reason(situation: Situation) -> tuple[str, Finding] | None:
     """The check, and what it found, that says why no NVIDIA driver runs."""
-    own = {gpu.label for gpu in situation.gpus("nvidia")}
+    own = {gpu.subject for gpu in situation.gpus("nvidia")}
     for verdict, found in situation.findings(_REASONS):
         if verdict.subject in own or "nvidia" in found.message.lower():
             return verdict.check, found

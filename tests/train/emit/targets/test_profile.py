@@ -26,7 +26,7 @@ def _found(now: Machine, profile: str) -> list[tuple[str, str, Finding]]:
     assert (problem, expected.problems) == ("", ())
     verdicts = [one for name in CHECKS for one in judge(name, replace(now, expected=expected))]
     assert not [one for one in verdicts if one.state in ("crashed", "unknown")]
-    return [(one.check, one.subject, one.finding) for one in verdicts if one.finding is not None]
+    return [(one.check, one.subject.label, one.finding) for one in verdicts if one.finding is not None]
 
 
 @pytest.mark.parametrize("name", NAMES)
