@@ -59,7 +59,7 @@ def amdgpu_parameter_unknown(machine: Machine) -> Outcome:
                 confidence="likely",
             )
     if not found and not known(machine.kernel.log).complete:
-        raise unknown("the kernel log does not reach back to the start of the driver")
+        raise unknown("the kernel log does not reach back to the start of the driver", "undecided")
     return list(found.values())
 
 

@@ -36,7 +36,7 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
     if value_or(torch.device_count, 0):
         return None  # it works, by forward compatibility if not otherwise
     if loader is not None and "compat" in loader.value:
-        raise unknown("a forward compatibility package stands in front of the driver's library")
+        raise unknown("a forward compatibility package stands in front of the driver's library", "undecided")
     facts = machine.drivers.get("nvidia", {})
     driver, speaks = facts.get("version", NOT_ASKED), facts.get("cuda", NOT_ASKED)
     row = cuda_min_driver(cuda)
@@ -54,7 +54,7 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
         has, evidence = f"driver for CUDA {known(speaks)}", [cite(torch.cuda), cite(speaks)]
     if is_enclosed(machine) and not isinstance(torch.device_count, Known):
         # The container toolkit puts such a package in place by itself where the image brings one.
-        raise unknown("a forward compatibility package of the container may make up for the driver")
+        raise unknown("a forward compatibility package of the container may make up for the driver", "undecided")
     twelve = numbers(value_or(driver, "")) >= (525,) or numbers(value_or(speaks, "")) >= (12,)
     index = f"https://download.pytorch.org/whl/cu{'126' if twelve else '118'}"
     return error(

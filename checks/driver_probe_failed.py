@@ -48,7 +48,7 @@ def driver_probe_failed(machine: Machine, gpu: Gpu) -> Outcome:
     if failure is None:
         if log.complete:
             return None
-        raise unknown("the kernel log does not reach back to the start of the driver")
+        raise unknown("the kernel log does not reach back to the start of the driver", "undecided")
     family = of_vendor(machine, gpu.vendor)
     failed = sum(probe_failure(machine, one) is not None for one in family)
     several = ""

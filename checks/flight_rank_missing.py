@@ -37,7 +37,9 @@ def flight_rank_missing(machine: Machine, run: JobRun) -> Outcome:
     ranks = by_rank(run.records)
     nameless = sum(one.rank is None for one in run.records)
     if not ranks and nameless:
-        raise unknown(f"the ranks of {nameless} dumps are not known: give the files by name, one --add for each rank")
+        raise unknown(
+            f"the ranks of {nameless} dumps are not known: give the files by name, one --add for each rank", "undecided"
+        )
     found = stalls(run.records)
     late = [one for one in found if one.missing]
     left_none = without_dump(run.records)
@@ -59,7 +61,7 @@ def flight_rank_missing(machine: Machine, run: JobRun) -> Outcome:
             confidence="likely",
         )
     if len(ranks) < 2:
-        raise unknown("there is a dump of one rank only; the others' say which rank is late")
+        raise unknown("there is a dump of one rank only; the others' say which rank is late", "undecided")
     return None
 
 

@@ -26,7 +26,7 @@ from rocdoctor.model.facts import JobRun, Machine
 def flight_transport_suspected(machine: Machine, run: JobRun) -> Outcome:
     records = by_rank(run.records)
     if len(records) < 2:
-        raise unknown("there are dumps of fewer than two known ranks")
+        raise unknown("there are dumps of fewer than two known ranks", "undecided")
     found = stalls(run.records)
     if unlikes(run.records) or any(one.missing or one.unknown for one in found):
         return None

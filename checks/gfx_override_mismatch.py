@@ -104,7 +104,7 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
     fix = _fix(machine, gpu, gfx, variable)
     if row.safety == "unknown":
         if gfx_target(gfx) is None:
-            raise unknown(f"{gfx} is not in the tables")
+            raise unknown(f"{gfx} is not in the tables", "undecided")
         return warning(
             f"{message}, which is no target that is known here.", evidence=evidence, fix=fix, confidence="likely"
         )

@@ -81,7 +81,7 @@ def gpu_fell_off_bus(machine: Machine, gpu: Gpu) -> Outcome:
         return _all_ones(machine, gpu, fix)
     if known(machine.kernel.log).complete:
         return None
-    raise unknown("the kernel log does not reach back to the boot")
+    raise unknown("the kernel log does not reach back to the boot", "undecided")
 
 
 def _lost(machine: Machine, gpu: Gpu) -> list[LogEvent]:

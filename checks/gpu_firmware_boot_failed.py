@@ -27,7 +27,7 @@ def gpu_firmware_boot_failed(machine: Machine, gpu: Gpu) -> Outcome:
     if not events:
         if log.complete or is_driven(gpu):
             return None
-        raise unknown("the kernel log does not reach back to the start of the driver")
+        raise unknown("the kernel log does not reach back to the start of the driver", "undecided")
     status = ", ".join(dict.fromkeys(str(event.values["fw_status"]) for event in events if "fw_status" in event.values))
     dies = {event.values["aid"] for event in events if "aid" in event.values}
     where = f" on {count_words(len(dies), 'die')}" if dies else ""

@@ -31,7 +31,7 @@ def gpu_firmware_missing(machine: Machine, gpu: Gpu) -> Outcome:
     if not missing:
         if log.complete:
             return None
-        raise unknown("the kernel log does not reach back to the start of the driver")
+        raise unknown("the kernel log does not reach back to the start of the driver", "undecided")
     names = list(dict.fromkeys(str(event.values["firmware"]) for event in missing if event.values.get("firmware")))
     which = f"firmware file {names[0]}" if len(names) == 1 else f"{len(names)} firmware files" if names else "firmware"
     fatal = probe_failure(machine, gpu) is not None or isinstance(gpu.driver, Known)

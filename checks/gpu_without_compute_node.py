@@ -39,7 +39,7 @@ def gpu_without_compute_node(machine: Machine, gpu: Gpu) -> Outcome:
     driven = [one for one in of_vendor(machine, "amd") if is_driven(one) is not False and kfd_path(one) is not False]
     matched = sum(max(1, len(one.compute_nodes)) for one in driven if has_node(one))
     if value_or(machine.kfd_gpu_nodes, 0) > matched:
-        raise unknown("a node of the compute driver could not be matched with a GPU")
+        raise unknown("a node of the compute driver could not be matched with a GPU", "undecided")
     if events_of(machine, gpu, "kfd-not-supported") or _rejected(machine, gpu):
         return not_applicable("the kernel log says why it was skipped; another check judges that")
     chip = chip_of_device(value_or(gpu.pci_id, "").split(":")[-1] or "0")

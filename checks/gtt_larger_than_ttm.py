@@ -48,4 +48,4 @@ def gtt_larger_than_ttm(machine: Machine, gpu: Gpu) -> Outcome:
         )
     if log.complete or events_of(machine, gpu, "gtt-size"):
         return None  # the line of the mismatch stands just before that of the size
-    raise unknown("the kernel log does not reach back to the start of the driver")
+    raise unknown("the kernel log does not reach back to the start of the driver", "undecided")

@@ -32,7 +32,7 @@ def infiniband_link_flaps(machine: Machine) -> Outcome:
     log = known(machine.kernel.log)
     drops = _drops(log)
     if not drops and not log.complete:
-        raise unknown("the kernel log here does not reach back to the boot")
+        raise unknown("the kernel log here does not reach back to the boot", "undecided")
     found: list[Finding] = []
     for port, events in sorted(drops.items()):
         words = f"The link of the RDMA port {port} went down {times(len(events))} while running"

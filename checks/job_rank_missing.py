@@ -37,7 +37,7 @@ def job_rank_missing(machine: Machine, job: Job) -> Outcome:
     # torchrun's agent is the parent of all local ranks; other launchers may start each below a parent of its own.
     whole = len(there) > 1 or all("TORCHELASTIC_RUN_ID" in (one.variables or {}) for one in ranks)
     if not whole:
-        raise unknown(f"only rank {min(there)} was found; the others may run below another parent", "not-asked")
+        raise unknown(f"only rank {min(there)} was found; the others may run below another parent", "undecided")
     if any(one.variables is None for one in every if is_alive(one)):
         raise unknown("some processes of the job hide their variables from this user", "denied")
     killed = [one for one in every if not is_alive(one) and one.exit_signal and runs_python(one.name)]

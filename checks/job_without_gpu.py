@@ -40,7 +40,7 @@ def job_without_gpu(machine: Machine, job: Job) -> Outcome:
         return not_applicable("this is a worker of a data loader")
     age = age_s(job)
     if age is None or age < _SETTLED_S:
-        raise unknown("the job was started less than two minutes ago, or its start is not known", "not-asked")
+        raise unknown("the job was started less than two minutes ago, or its start is not known", "undecided")
     below = [one for one in known(job.processes) if one.relation == "descendant" and is_alive(one)]
     if any(known(one.gpu_devices) for one in below):
         return None

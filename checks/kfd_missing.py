@@ -65,7 +65,7 @@ def kfd_missing(machine: Machine) -> Outcome:
     # A sandbox that is no container (bubblewrap, a chroot) has a /dev of its own, without render nodes too.
     render = [one for one in machine.nodes if one.path.startswith("/dev/dri/renderD")]
     if not any(value_or(one.exists, False) for one in render):
-        raise unknown("no device node of a GPU is here: /dev may be that of a sandbox")
+        raise unknown("no device node of a GPU is here: /dev may be that of a sandbox", "undecided")
     return finding(
         severity,
         "The compute driver (KFD) runs, but its device node /dev/kfd is not there.",

@@ -34,7 +34,7 @@ _FIX = Fix(
 def network_link_flaps(machine: Machine) -> Outcome:
     log = known(machine.kernel.log)
     if not log.link_flaps and not log.complete:
-        raise unknown("the kernel log here does not reach back to the boot")
+        raise unknown("the kernel log here does not reach back to the boot", "undecided")
     found: list[Finding] = []
     for name, count in sorted(log.link_flaps.items()):
         drops = _late_drops(log, name)

@@ -40,7 +40,7 @@ def nvidia_gpu_not_supported(machine: Machine, gpu: Gpu) -> Outcome:
     if not events:
         if log.complete:
             return None
-        raise unknown("the kernel log here does not reach back to the start of the driver")
+        raise unknown("the kernel log here does not reach back to the start of the driver", "undecided")
     values = {key: value for event in events for key, value in event.values.items()}
     message, remedy = unsupported_words(values)
     return finding(

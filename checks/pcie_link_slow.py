@@ -59,7 +59,9 @@ def pcie_link_slow(machine: Machine, gpu: Gpu) -> Outcome:
         return None
     busy = known(gpu.busy_percent)
     if busy < _BUSY_PERCENT:
-        raise unknown(f"the GPU is {busy} % busy, and an idle link runs slower on purpose: look while a job runs")
+        raise unknown(
+            f"the GPU is {busy} % busy, and an idle link runs slower on purpose: look while a job runs", "undecided"
+        )
     link, speed, capable = slow[0]
     if not _whole_link(link):
         raise unknown("how fast the slot can be is not in this evidence")

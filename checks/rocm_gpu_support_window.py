@@ -48,7 +48,7 @@ def rocm_gpu_support_window(machine: Machine, gpu: Gpu) -> Outcome:
         raise unknown("which ROCm is installed is not in this evidence")
     gfx = known(physical_gfx(machine, gpu))
     if gfx_target(gfx) is None:
-        raise unknown(f"{gfx} is not in the tables")
+        raise unknown(f"{gfx} is not in the tables", "undecided")
     rows = [(one, rocm_release(known(one.version))) for one in installs]
     if any(row is None or row.gfx is None or not row.complete for _, row in rows):
         return not_applicable("the tables do not have the whole GPU list of this ROCm release")

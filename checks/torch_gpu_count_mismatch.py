@@ -97,7 +97,7 @@ def _offered(machine: Machine, vendor: str) -> int:
     usable = [gpu for gpu in gpus if (has_node(gpu) if vendor == "amd" else is_driven(gpu))]
     usable = [gpu for gpu in usable if value_or(gpu.compute_mode, "").lower() != "prohibited"]
     if any(value_or(gpu.mig, False) for gpu in usable):
-        raise unknown("MIG changes what torch counts")
+        raise unknown("MIG changes what torch counts", "undecided")
     discrete = [gpu for gpu in usable if not is_integrated(gpu)]
     return sum(_devices(gpu) for gpu in discrete or usable)
 

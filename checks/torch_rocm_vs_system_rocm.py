@@ -56,7 +56,7 @@ def torch_rocm_vs_system_rocm(machine: Machine) -> Outcome:
     label = rocm_label(torch)
     # HIP follows the numbers of ROCm up to 7.x only.
     if label is None and any(major and major[0] > 7 for major in majors):
-        raise unknown("from ROCm 10.0 on HIP has numbers of its own")
+        raise unknown("from ROCm 10.0 on HIP has numbers of its own", "undecided")
     wanted = label or value_or(torch.hip, None) or ""
     if not numbers(wanted) or numbers(wanted)[:1] in majors:
         return None

@@ -57,7 +57,7 @@ def torch_wheel_lacks_gfx(machine: Machine, gpu: Gpu) -> Outcome:
     gfx = known(physical_gfx(machine, gpu))
     target = gfx_target(gfx)
     if target is None:
-        raise unknown(f"{gfx} is not in the tables")
+        raise unknown(f"{gfx} is not in the tables", "undecided")
     built = machine.torch.arch_list
     override = known(override_of(machine, gpu))
     if isinstance(built, Known):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.finding import NextStep
+from rocdoctor.model.finding import NextStep, Topic
 
 
 def next_steps(machine: Machine) -> tuple[NextStep, ...]:
@@ -16,7 +16,7 @@ def next_steps(machine: Machine) -> tuple[NextStep, ...]:
     gpus = any(gpu.vendor in ("amd", "nvidia") for gpu in machine.gpus)
     if isinstance(log, Unknown) and log.reason == "denied":
         why = "the kernel log needs root; it would show driver failures, resets and memory errors"
-        steps.append(NextStep("sudo dmesg | rocdoctor check --add -", why))
+        steps.append(NextStep("sudo dmesg | rocdoctor check --add -", why, "kernel-log"))
     torch = machine.torch
     # Where a tool has told what the files of a sleeping GPU do not, it was woken already.
     asleep = [
@@ -28,11 +28,23 @@ def next_steps(machine: Machine) -> tuple[NextStep, ...]:
     ]
     if asleep:
         why = f"{asleep[0].label} sleeps and was left asleep; this wakes it and asks for its sensors and versions"
-        steps.append(NextStep("rocdoctor check --wake", why))
+        steps.append(NextStep("rocdoctor check --wake", why, "sleep"))
     if gpus and isinstance(torch.version, Unknown) and torch.version.reason == "absent":
         why = "no Python interpreter was found; name the one that runs your training"
-        steps.append(NextStep("rocdoctor check --python /path/to/venv/bin/python", why))
+        steps.append(NextStep("rocdoctor check --python /path/to/venv/bin/python", why, "interpreter"))
     return tuple(steps)
+
+
+def topic_of(machine: Machine, gap: Unknown) -> Topic | None:
+    """What a fact that is not known belongs to, where one command answers all of it."""
+    log = machine.kernel.log
+    if gap.reason == "suspended":
+        return "sleep"
+    if gap.source is None:
+        return None
+    if log.source is not None and gap.source.question == log.source.question:
+        return "kernel-log"
+    return "interpreter" if gap.source.asked.verb == "python" else None
 
 
 # What tells more of a cause than the general questions do: command, why.
@@ -91,7 +103,7 @@ def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") 
         steps.append(NextStep("nvidia-smi", "it shows the driver version, the GPUs, their memory and who uses it"))
     if isinstance(machine.kernel.log, Unknown) and devices:
         why = "the kernel log shows failures of the driver, resets and memory errors"
-        steps.append(NextStep("sudo dmesg | grep -iE 'amdgpu|kfd|nvrm|xid|iommu|aer'", why))
+        steps.append(NextStep("sudo dmesg | grep -iE 'amdgpu|kfd|nvrm|xid|iommu|aer'", why, "kernel-log"))
     if isinstance(machine.torch.version, Unknown):
         why = "the build of torch, its companions and the system around them"
         steps.append(NextStep("python -m torch.utils.collect_env", why))

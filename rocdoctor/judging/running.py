@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from rocdoctor.judging.check import Check
-from rocdoctor.model.evidence import NotKnown, Unknown
+from rocdoctor.model.evidence import NotKnown
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding, NotApplicable, Selected, Verdict
 from rocdoctor.model.subject import MACHINE
@@ -36,12 +36,9 @@ def _judge(one: Check, machine: Machine, selected: Selected[Any]) -> list[Verdic
             Verdict(one.name, each.subject or selected.subject, "fail", replace(each, cause=each.cause or one.cause))
             for each in findings
         ]
-    except NotKnown as gap:
-        return [Verdict(one.name, selected.subject, "unknown", why=_gap(gap.unknown))]
+    except NotKnown as ended:
+        gap = ended.unknown
+        return [Verdict(one.name, selected.subject, "unknown", why=gap.why, gap=gap)]
     except (Exception, SystemExit) as problem:  # a crashed check never stops another
         return [Verdict(one.name, selected.subject, "crashed", why=f"{type(problem).__name__}: {problem}")]
     return failed or [Verdict(one.name, selected.subject, "pass")]
-
-
-def _gap(unknown: Unknown) -> str:
-    return unknown.why

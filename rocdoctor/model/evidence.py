@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeAlias, TypeVar
 
+from rocdoctor.model.question import Question
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
@@ -23,6 +25,7 @@ Reason = Literal[
     "not-asked",  # nobody asked, or the evidence does not cover it (an excerpt, an older capture)
     "suspended",  # the device sleeps and was left asleep
     "failed",  # the tool or the kernel answered with an error
+    "undecided",  # there are answers, and they do not tell: two differ, or no table knows what they say
 ]
 
 
@@ -32,6 +35,11 @@ class Source:
 
     question: str
     line: int | None = None
+
+    @property
+    def asked(self) -> Question:
+        """The question taken apart."""
+        return Question.of(self.question)
 
     def __str__(self) -> str:
         return self.question if self.line is None else f"{self.question}:{self.line}"
@@ -47,7 +55,8 @@ class Known(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Why there is no value: ``why`` is one readable clause, ``reason`` its kind."""
+    """Why there is no value: ``why`` is one readable clause, ``reason`` its kind, ``source`` the question that was, or
+    would have been, asked for it."""
 
     why: str
     reason: Reason = "not-asked"
@@ -75,9 +84,9 @@ def known(fact: Fact[T]) -> T:
     raise NotKnown(fact)
 
 
-def unknown(why: str | Unknown, reason: Reason = "not-asked") -> NotKnown:
+def unknown(why: str | Unknown, reason: Reason = "not-asked", source: Source | None = None) -> NotKnown:
     """What a check raises to end as unknown for its subject: a clause that says why, or a fact without a value."""
-    return NotKnown(why if isinstance(why, Unknown) else Unknown(why, reason))
+    return NotKnown(why if isinstance(why, Unknown) else Unknown(why, reason, source))
 
 
 def value_or(fact: Fact[T], default: U) -> T | U:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from rocdoctor.model.change import Change
+from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.shell_command import CommandText
 from rocdoctor.model.subject import Subject
@@ -71,13 +72,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check says of one subject. ``why`` is the reason of unknown, not-applicable and crashed."""
+    """What a check says of one subject. ``why`` is the reason of unknown, not-applicable and crashed, in words.
+
+    ``gap``: of an unknown verdict the fact that is not known, with the kind of its reason and the question that did not
+    tell it; ``why`` are its words.
+    """
 
     check: str
     subject: Subject
     state: State
     finding: Finding | None = None
     why: str = ""
+    gap: Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +101,17 @@ class Cause:
     finding: Finding | None = None
 
 
+Topic = Literal["kernel-log", "interpreter", "sleep"]
+"""What one command tells: the kernel log, a Python to examine, a GPU that sleeps."""
+
+
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """One command that would answer what is still unknown."""
+    """One command that would answer what is still unknown; ``answers`` is of which kind that is ("": of several)."""
 
     command: CommandText
     why: str
+    answers: Topic | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,11 +229,10 @@ def _once(diagnosis: Diagnosis, mask: Discretion, card: Iterable[str], places: b
 def _verdict(one: Verdict, mask: Discretion, places: bool) -> Verdict:
     subject, why = _subject(one.subject, mask) if places else one.subject, mask(one.why)
     new = None if one.finding is None else _finding(one.finding, mask, places)
-    return (
-        one
-        if (subject, why, new) == (one.subject, one.why, None)
-        else replace(one, subject=subject, why=why, finding=new)
-    )
+    if (subject, why, new) == (one.subject, one.why, None):
+        return one
+    gap = None if one.gap is None else replace(one.gap, why=why)
+    return replace(one, subject=subject, why=why, gap=gap, finding=new)
 
 
 def _subject(one: Subject, mask: Discretion) -> Subject:

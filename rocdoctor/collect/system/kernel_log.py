@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
-from rocdoctor.model.evidence import Fact, Known, Unknown
+from rocdoctor.model.evidence import Fact, Known, Source, Unknown
 from rocdoctor.model.facts import KernelLog, LogEvent
 from rocdoctor.parsers.logs.dmesg import KernelLog as ParsedLog
 from rocdoctor.parsers.logs.dmesg import parse
@@ -53,7 +53,7 @@ def collect_log(host: Host, uptime_s: Fact[float]) -> Fact[KernelLog]:
         if not log.lines:
             continue
         return Known(_facts(log, answer, uptime_s), answer.source())
-    return refusal or Unknown("no kernel log in this evidence", "not-asked")
+    return refusal or Unknown("no kernel log in this evidence", "not-asked", Source(QUESTIONS[0]))
 
 
 def _facts(log: ParsedLog, answer: Answer, uptime_s: Fact[float]) -> KernelLog:

@@ -65,7 +65,7 @@ class PathLink:
 
 def _same(lower: Fact[Number], upper: Fact[Number], what: str) -> Fact[Number]:
     if isinstance(lower, Known) and isinstance(upper, Known) and lower.value != upper.value:
-        return Unknown(f"the two ends of the PCIe link report a different {what}", "unparsable", lower.source)
+        return Unknown(f"the two ends of the PCIe link report a different {what}", "undecided", lower.source)
     return upper if isinstance(upper, Known) else lower
 
 

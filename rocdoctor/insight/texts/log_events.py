@@ -41,7 +41,7 @@ def events_of(machine: Machine, *kinds: str) -> tuple[LogEvent, ...]:
     log = known(machine.kernel.log)
     found = log.of(*kinds)
     if not found and not log.complete:
-        raise unknown("the kernel log here does not reach back to the boot", "not-asked")
+        raise unknown("the kernel log here does not reach back to the boot", "undecided")
     return found
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.judging.next_steps import missing_outputs, topic_of
+from rocdoctor.model.evidence import Known, Unknown
+from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Evidence, NextStep
-from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.question_commands import command_of
 from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.tui.findings.excerpt import Excerpt, excerpt, merged
 from rocdoctor.tui.findings.findings_list import Row
 
-_ASKED = regex(r"((?:read|run|list|stat|space|link|open|env|python)\b[^:]{0,300}?): ")
+# A question that was put, or that nobody put, and that has no answer here.
+_OPEN = ("denied", "timeout", "failed", "not-asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +76,34 @@ def _shown(host: Host, evidence: Sequence[Evidence]) -> list[Shown]:
 
 def steps_for(host: Host, row: Row, diagnosis: Diagnosis) -> tuple[NextStep, ...]:
     """What would answer an unknown verdict, as far as it is known: never invented."""
-    steps: list[NextStep] = []
-    why = row.why
-    if "kernel log" in why:
-        steps += [step for step in diagnosis.next if "dmesg" in step.command]
-    if re.search(r"torch|python|interpreter", why):
-        steps += [step for step in diagnosis.next if "--python" in step.command]
-    if host.kind == "live" and "torch was not imported" in why:
+    gap = row.members[0].gap
+    if gap is None:
+        return ()
+    topic = topic_of(diagnosis.machine, gap)
+    steps = [step for step in diagnosis.next if step.answers == topic]
+    unimported = topic == "interpreter" and _not_imported(diagnosis.machine, gap)
+    if host.kind == "live" and unimported:
         steps.append(
             NextStep(
                 shell("rocdoctor check {check} --import-torch", check=row.check),
                 "it imports torch, and then it is known",
             )
         )
-    if re.search(r"sleep|suspend", why):
-        steps += [step for step in diagnosis.next if "--wake" in step.command]
-    asked = _ASKED.match(why)
-    command = command_of(asked[1]) if asked else ShellCommand("")
-    if command and "no such file" not in why:
+    command = command_of(gap.source.question) if gap.source is not None and gap.reason in _OPEN else ShellCommand("")
+    if command and topic != "kernel-log":
         where = "on this machine" if host.kind == "live" else "asked on that machine"
         steps.append(NextStep(command, f"{where}, this is the question that has no answer here"))
     if host.kind == "text" and not steps:
-        from rocdoctor.judging.next_steps import missing_outputs
-
         cause = diagnosis.causes[0].cause if diagnosis.causes else ""
         steps += missing_outputs(diagnosis.machine, host.available(), cause)
-    elif host.kind != "live" and re.search(r"evidence|does not cover|in this text", why):
+    elif host.kind != "live" and gap.reason == "not-asked" and not unimported:  # a bundle does not import it either
         steps.append(NextStep("rocdoctor bundle", "on that machine: it records everything that rocdoctor asks"))
     return tuple(dict.fromkeys(steps))
+
+
+def _not_imported(machine: Machine, gap: Unknown) -> bool:
+    """Whether importing torch would tell: the interpreter has answered, and was not asked to."""
+    return isinstance(machine.torch.interpreter, Known) and gap.reason == "not-asked"
 
 
 def reads_itself(row: Row) -> bool:

@@ -145,7 +145,7 @@ def _limb(page: _Page, limb: Limb, word: str) -> None:
     parts = phrases(", ".join(one for one in said if one), "cyan")
     page.say(parts + (atoms(f"({word})", "bold") if word else []), "  │ ", "  │ ")
     for fact in (link.speed_gt_s, link.width):
-        if isinstance(fact, Unknown) and "two ends" in fact.why:
+        if isinstance(fact, Unknown) and fact.reason == "undecided":  # the two ends differ
             page.say(one_line(fact.why), "  │ ", "  │ ")
 
 

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from rocdoctor.host.base import Answer, Host
+from rocdoctor.model.evidence import Reason, Source, Unknown
 from rocdoctor.model.finding import Evidence, Finding, Fix, Verdict
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.question_commands import command_of
@@ -197,8 +198,8 @@ def test_an_unknown_verdict_says_why_and_what_would_answer_it() -> None:
     assert "What would answer it\n      sudo dmesg | rocdoctor check --add -\n" in text
 
 
-def _unknown(why: str) -> Row:
-    return Row("unknown", "made-up", (Verdict("made-up", MACHINE, "unknown", why=why),))
+def _unknown(gap: Unknown) -> Row:
+    return Row("unknown", "made-up", (Verdict("made-up", MACHINE, "unknown", why=gap.why, gap=gap),))
 
 
 @pytest.mark.parametrize(
@@ -218,15 +219,20 @@ def test_steps_are_only_those_that_fit() -> None:
     bundle = host_of("mi300x-8gpu")
     diagnosis = judged(bundle)
 
-    def commands(why: str, host: Host = bundle) -> list[str]:
-        return [step.command for step in steps_for(host, _unknown(why), diagnosis)]
+    def commands(reason: Reason, question: str, host: Host = bundle) -> list[str]:
+        gap = Unknown("words that nobody reads", reason, Source(question) if question else None)
+        return [step.command for step in steps_for(host, _unknown(gap), diagnosis)]
 
-    assert commands("read /proc/meminfo: this evidence does not hold it") == ["cat /proc/meminfo", "rocdoctor bundle"]
-    assert commands("read /x: there is no such file or program") == []
-    assert commands("the GPU is 40 % busy") == []
+    assert commands("not-asked", "read /proc/meminfo") == ["cat /proc/meminfo", "rocdoctor bundle"]
+    assert commands("not-asked", "") == ["rocdoctor bundle"]
+    assert commands("absent", "read /x") == commands("undecided", "read /x") == commands("undecided", "") == []
+    assert commands("denied", "run dmesg") == ["sudo dmesg | rocdoctor check --add -"], "its log needs root"
+    assert commands("suspended", "read /x/power/runtime_status") == [], "none of its GPUs sleeps"
+    assert commands("not-asked", "python default") == [], "no bundle holds an import that was not asked for"
     live = LiveCapture(bundle)
-    assert commands("torch was not imported", live) == ["rocdoctor check made-up --import-torch"]
-    assert commands("run rocminfo: no answer within 5s", live) == ["rocminfo"]
+    assert commands("not-asked", "python default", live) == ["rocdoctor check made-up --import-torch"]
+    assert commands("timeout", "python default", live) == []
+    assert commands("timeout", "run rocminfo", live) == ["rocminfo"]
 
 
 def test_a_text_is_told_what_it_lacks() -> None:
