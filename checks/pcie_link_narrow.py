@@ -137,7 +137,7 @@ def _below(machine: Machine, gpu: Gpu, link: PathLink, width: int, capable: int,
 def _counts_the_slot(link: PathLink) -> bool:
     """Whether the maximum is that of card and slot together, as nvidia-smi gives it."""
     most = link.lower.max_width
-    return isinstance(most, Known) and "nvidia-smi" in most.source.question
+    return isinstance(most, Known) and most.source.asked.program == "nvidia-smi"
 
 
 def _slot_is_narrow(machine: Machine, gpu: Gpu, width: int, card: int, evidence: list[Evidence]) -> Outcome:

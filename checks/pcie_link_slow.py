@@ -87,4 +87,6 @@ def _whole_link(link: PathLink) -> bool:
     """Whether the capability is that of both ends; nvidia-smi's maximum counts the slot in already."""
     if link.upper is not None and isinstance(link.upper.link.max_speed_gt_s, Known):
         return isinstance(link.lower.max_speed_gt_s, Known)
-    return isinstance(link.lower.max_speed_gt_s, Known) and "nvidia-smi" in link.lower.max_speed_gt_s.source.question
+    return (
+        isinstance(link.lower.max_speed_gt_s, Known) and link.lower.max_speed_gt_s.source.asked.program == "nvidia-smi"
+    )

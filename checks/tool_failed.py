@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.insight.texts.log_events import is_current, other_events
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, finding, not_applicable, quote, whole_machine
 from rocdoctor.model.facts import Machine, ToolFailure
+from rocdoctor.model.question import Question
 from rocdoctor.model.question_commands import command_of
 
 _GPU_TOOLS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi")
@@ -49,15 +50,16 @@ def tool_failed(machine: Machine) -> Outcome:
 
 
 def _program(failure: ToolFailure) -> str:
-    return failure.question.removeprefix("run ").split(" ", 1)[0].rsplit("/", 1)[-1]
+    return Question.of(failure.question).program
 
 
 def _hung(failure: ToolFailure) -> bool:
-    return "no answer" in failure.why
+    return failure.reason == "timeout"
 
 
 def _finding(failure: ToolFailure, stuck: bool) -> Finding:
-    shown = failure.question.removeprefix("run ")
+    asked = Question.of(failure.question)
+    shown = asked.rest if asked.verb == "run" else failure.question
     hung = _hung(failure)
     vendor = _program(failure) in _GPU_TOOLS
     why = failure.why.removeprefix(f"{failure.question}: ")

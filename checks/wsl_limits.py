@@ -21,6 +21,7 @@ from rocdoctor.insight.gpus.access import is_wsl
 from rocdoctor.judging.check import Fix, Outcome, check, cite, info, not_applicable, quote, warning, whole_machine
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.question import Question
 
 _SMI = ("amd-smi", "rocm-smi")
 _LIST = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/compatibility/wsl/wsl_compatibility.html"
@@ -32,7 +33,7 @@ def wsl_limits(machine: Machine) -> Outcome:
     if not is_wsl(machine):
         return not_applicable("this is not WSL")
     kind = cite(machine.container.kind)
-    failed = {program: failure for failure in machine.failures for program in _programs(failure.question)}
+    failed = {Question.of(failure.question).program: failure for failure in machine.failures}
     smi = next((name for name in _SMI if name in failed), None)
     if "rocminfo" in failed:
         failure = failed["rocminfo"]
@@ -74,8 +75,3 @@ def wsl_limits(machine: Machine) -> Outcome:
             safety="safe",
         ),
     )
-
-
-def _programs(question: str) -> list[str]:
-    words = question.split()
-    return [words[1].rsplit("/", 1)[-1]] if words[:1] == ["run"] and len(words) > 1 else []

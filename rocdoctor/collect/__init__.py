@@ -73,7 +73,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
     if isinstance(kernel_log, Known):
         merged.add_log(view, kernel_log.value)
     elif kernel_log.reason == "timeout":
-        tools.failures.append(ToolFailure(str(kernel_log.source or "run dmesg"), kernel_log.why))
+        tools.failures.append(ToolFailure(str(kernel_log.source or "run dmesg"), kernel_log.why, reason="timeout"))
     statements.add_tree(view, tools)
     statements.add_log_of_nccl(host, view)
     statements.add_cards(host, view)

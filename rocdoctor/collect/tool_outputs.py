@@ -97,7 +97,8 @@ def read_tools(host: Host, vendors: Sequence[str], several: bool = False) -> Too
         if answer.ok:
             _dispatch(tools, _program(question), argv_of(question)[1:], answer)
         elif answer.status in ("timeout", "failed", "denied"):
-            tools.failures.append(ToolFailure(answer.question, answer.unknown().why))
+            gap = answer.unknown()
+            tools.failures.append(ToolFailure(answer.question, gap.why, reason=gap.reason))
     return tools
 
 

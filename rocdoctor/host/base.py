@@ -82,9 +82,14 @@ class Answer:
         return Source(self.question, line)
 
     def unknown(self) -> Unknown:
-        """Why there is no value, in words."""
+        """Why there is no value: the question and the words for it."""
         reason: Reason = self.status if self.status != "ok" else "unparsable"
-        words = {
+        return Unknown(f"{self.question}: {self.in_words}", reason, self.source())
+
+    @property
+    def in_words(self) -> str:
+        """What came of the question where there is no value, in a few words."""
+        return {
             "ok": "the answer makes no sense",
             "absent": "there is no such file or program",
             "denied": "permission denied",
@@ -92,7 +97,6 @@ class Answer:
             "failed": self.note or "it failed",
             "not-asked": "this evidence does not hold it",
         }[self.status]
-        return Unknown(f"{self.question}: {words}", reason, self.source())
 
 
 @lru_cache(4096)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import NextStep, Topic
+from rocdoctor.model.question import Question
 
 
 def next_steps(machine: Machine) -> tuple[NextStep, ...]:
@@ -87,9 +88,7 @@ def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") 
 
     ``answered``: the questions that it answers; ``cause``: the first cause found, whose own questions come first.
     """
-    programs = {
-        question.split()[1] for question in answered if question.startswith("run ") and len(question.split()) > 1
-    }
+    programs = {Question.of(question).program for question in answered}
     vendors = {gpu.vendor for gpu in machine.gpus}
     amd, nvidia = "nvidia" not in vendors or "amd" in vendors, "nvidia" in vendors
     steps: list[NextStep] = list(_OF_CAUSE.get(cause, ()))

@@ -24,3 +24,8 @@ class Question:
     def program(self) -> str:
         """The name of the program that ``run`` starts, without its folder; "" for other verbs."""
         return self.rest.split(" ", 1)[0].rsplit("/", 1)[-1] if self.verb == "run" else ""
+
+    @property
+    def path(self) -> str:
+        """The file of ``read``; "" for other verbs."""
+        return self.rest if self.verb == "read" else ""

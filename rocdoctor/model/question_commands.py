@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rocdoctor.model.question import Question
 from rocdoctor.model.shell_command import ShellCommand, shell
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def command_of(question: str) -> ShellCommand:
 
     A bundle may hold any question, so no program of it is named but those that rocdoctor would run itself.
     """
-    verb, _, rest = question.partition(" ")
+    asked = Question.of(question)
+    verb, rest = asked.verb, asked.rest
     if verb == "env":
         return ShellCommand("env")
     if verb == "run":

@@ -11,6 +11,7 @@ from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.next_steps import missing_outputs
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding
+from rocdoctor.model.question import Question
 from rocdoctor.paste import TextHost, open_text
 from rocdoctor.report.diagnosis.reply import Recognised
 from rocdoctor.service.session import read_from
@@ -50,7 +51,7 @@ def with_lines_of_text(diagnosis: Diagnosis, host: Host) -> Diagnosis:
             return replace(one, source=f"line {one.line}", line=None)
         if one.line is not None and 0 < one.line <= len(lines):
             return replace(one, source=f"line {lines[one.line - 1]}", line=None)
-        return replace(one, source="tables of rocdoctor") if one.source.startswith("table ") else one
+        return replace(one, source="tables of rocdoctor") if Question.of(one.source).verb == "table" else one
 
     def found(one: Finding) -> Finding:
         return replace(one, evidence=tuple(placed(each) for each in one.evidence))

@@ -7,8 +7,10 @@ NAME = "tool-failed"
 
 
 def test_vendor_tools_that_hang_are_a_warning_and_one_that_failed_a_note() -> None:
-    other = ToolFailure("run /opt/rocm/bin/rocminfo", "run /opt/rocm/bin/rocminfo: no answer within 5.0 s")
-    hung = ToolFailure("run rocm-smi --showtopo", "run rocm-smi --showtopo: no answer within 5.0 s")
+    other = ToolFailure(
+        "run /opt/rocm/bin/rocminfo", "run /opt/rocm/bin/rocminfo: no answer within 5.0 s", reason="timeout"
+    )
+    hung = ToolFailure("run rocm-smi --showtopo", "run rocm-smi --showtopo: no answer within 5.0 s", reason="timeout")
     failed = ToolFailure("run rocminfo", "run rocminfo: it failed", "HSA_STATUS_ERROR", 3)
     verdicts = judge(NAME, machine(amd_gpu(), failures=(hung, failed, failed, other)))
     assert severities(verdicts) == ["warning", "info", "warning"]
@@ -20,9 +22,11 @@ def test_vendor_tools_that_hang_are_a_warning_and_one_that_failed_a_note() -> No
 
 
 def test_one_slow_tool_is_a_note_unless_the_log_tells_of_trouble() -> None:
-    slow = ToolFailure("run amd-smi static --json", "run amd-smi static --json: no answer within 5.0 s")
+    slow = ToolFailure(
+        "run amd-smi static --json", "run amd-smi static --json: no answer within 5.0 s", reason="timeout"
+    )
     assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,)))) == ["info"]
-    twice = ToolFailure("run rocm-smi --showtopo", "run rocm-smi --showtopo: no answer within 5.0 s")
+    twice = ToolFailure("run rocm-smi --showtopo", "run rocm-smi --showtopo: no answer within 5.0 s", reason="timeout")
     assert severities(judge(NAME, machine(amd_gpu(), failures=(slow, twice)))) == ["info", "info"]
     stuck = Kernel(log=log(event("gpu-ring-timeout")))
     assert severities(judge(NAME, machine(amd_gpu(), failures=(slow,), kernel=stuck))) == ["warning"]

@@ -299,14 +299,17 @@ def _with_profile(gpu: Gpu) -> Gpu:
     if len(shared) == 1:
         changes["shared_memory"] = Known(shared.pop(), source)
     changed = replace(gpu, **changes)
-    if value_or(changed.integrated, False) and _is_from(changed.vram_bytes, ("/kfd/", "rocminfo")):
+    if value_or(changed.integrated, False) and _told_by_kfd(changed.vram_bytes):
         why = Unknown("the driver lists shared memory for an integrated GPU, not memory of its own", "not-asked")
         changed = replace(changed, vram_bytes=why)
     return _guess_integrated(changed)
 
 
-def _is_from(fact: Fact[Any], parts: tuple[str, ...]) -> bool:
-    return isinstance(fact, Known) and any(part in fact.source.question for part in parts)
+def _told_by_kfd(fact: Fact[Any]) -> bool:
+    """Whether the compute driver says it, itself or through rocminfo."""
+    if not isinstance(fact, Known):
+        return False
+    return fact.source.asked.program == "rocminfo" or fact.source.asked.path.startswith("/sys/class/kfd/")
 
 
 def _guess_integrated(gpu: Gpu) -> Gpu:

@@ -217,4 +217,4 @@ def packages(machine: Machine) -> Fact[Mapping[str, str]]:
 def packages_complete(machine: Machine) -> bool:
     """Whether a package that is not listed is not installed (the interpreter was asked, not a list pasted)."""
     found = machine.torch.packages
-    return isinstance(found, Known) and found.source.question.startswith("python ")
+    return isinstance(found, Known) and found.source.asked.verb == "python"

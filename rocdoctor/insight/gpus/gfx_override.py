@@ -14,10 +14,11 @@ from rocdoctor.knowledge.lookup import gfx_of_device, gfx_target, override_gfx_n
 from rocdoctor.model.evidence import Fact, Known, Source, Unknown
 from rocdoctor.model.facts import Environment, Gpu, Machine, Variable
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.question import Question
 
 NAME = "HSA_OVERRIDE_GFX_VERSION"
 _NODE = regex(rf"{NAME}_(\d{{1,6}})")
-_RUNTIME = ("rocminfo", "python", "amd-smi", "hipinfo", "clinfo")
+_RUNTIME = ("rocminfo", "amd-smi", "hipinfo", "clinfo")  # and torch
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,17 @@ def _override(variable: Variable) -> Fact[Override | None]:
     return Known(Override(variable, override_gfx_name(variable.value)), Source(variable.source, variable.line))
 
 
+def _told_by_runtime(asked: Question) -> bool:
+    return asked.verb == "python" or asked.program in _RUNTIME or asked.program.startswith("python")
+
+
 def physical_gfx(machine: Machine, gpu: Gpu) -> Fact[str]:
     """The real target of a GPU.
 
     The kernel tells it whatever the environment says; the runtime (rocminfo, torch) tells what an override made of it,
     so there the PCI id decides.
     """
-    if not isinstance(gpu.gfx, Known) or not any(word in gpu.gfx.source.question for word in _RUNTIME):
+    if not isinstance(gpu.gfx, Known) or not _told_by_runtime(gpu.gfx.source.asked):
         return gpu.gfx
     override = override_of(machine, gpu)
     if isinstance(override, Known) and override.value is None:

@@ -64,7 +64,7 @@ def loaded_and_installed(machine: Machine) -> tuple[Known[str] | None, Known[str
     """
     told = machine.drivers.get("nvidia", {})
     loaded, installed = told.get("version"), told.get("libraries")
-    if not isinstance(loaded, Known) or loaded.source.question == "text":
+    if not isinstance(loaded, Known) or loaded.source.asked.verb == "text":
         return None, installed if isinstance(installed, Known) else None
     if not isinstance(installed, Known) or installed.value == loaded.value:
         return loaded, None

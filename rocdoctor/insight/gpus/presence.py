@@ -12,6 +12,7 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, KernelLog, LogEvent, Machine
 from rocdoctor.model.finding import SEVERITIES, Severity
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.question import Question
 
 # The module that training needs, by vendor.
 MODULES = {"amd": "amdgpu", "nvidia": "nvidia"}
@@ -187,8 +188,8 @@ def wants(machine: Machine, vendor: str) -> bool:
     )
     if value_or(built, None) is not None or installed:
         return True
-    asked = " ".join(failure.question for failure in machine.failures)
-    return any(tool in asked for tool in _TOOLS.get(vendor, ()))
+    asked = {Question.of(failure.question).program for failure in machine.failures}
+    return not asked.isdisjoint(_TOOLS.get(vendor, ()))
 
 
 def others_work(machine: Machine, gpu: Gpu) -> bool:

@@ -15,6 +15,7 @@ from rocdoctor.insight.gpus.presence import is_driven, of_vendor
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Environment, Machine, Variable
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.question import Question
 
 SCHEDULERS = (
     "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "COBALT_JOBID", "SGE_TASK_ID",
@@ -125,8 +126,9 @@ def runtime_vendors(machine: Machine) -> list[str]:
 
 def where_set(variable: Variable) -> str:
     """The place that sets a variable, in words for a fix: its file, or the environment."""
-    source = variable.source.removeprefix("read ")
-    named = source != variable.source or source.startswith(("/", "~"))
-    if named and not source.startswith("/proc/"):
-        return source if variable.line is None else f"{source}:{variable.line}"
+    file = Question.of(variable.source).path
+    if not file and variable.source.startswith(("/", "~")):
+        file = variable.source
+    if file and not file.startswith("/proc/"):
+        return file if variable.line is None else f"{file}:{variable.line}"
     return "the file that sets it (a shell profile, a launch script, a container)"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rocdoctor.model.evidence import NOT_ASKED, Fact
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Reason
 from rocdoctor.model.subject import Subject
 
 
@@ -113,6 +113,7 @@ class ToolFailure:
     line: int | None = None
     kind: str = ""  # what it means, where its words are known ("version-mismatch", "gpu-lost")
     bdf: str | None = None  # the device that it names
+    reason: Reason = "failed"
 
 
 @dataclass(frozen=True, slots=True)

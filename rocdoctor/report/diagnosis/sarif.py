@@ -10,6 +10,7 @@ from urllib.parse import quote
 from rocdoctor import __version__
 from rocdoctor.model.finding import Evidence, Finding, Verdict
 from rocdoctor.model.printable import clean
+from rocdoctor.model.question import Question
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -43,7 +44,7 @@ def render(verdicts: Iterable[Verdict], titles: Mapping[str, str]) -> str:
 
 def _result(name: str, found: Finding, index: int) -> dict[str, Any]:
     text = found.message if found.fix is None else f"{found.message} {found.fix.text}."
-    places = [_location(one) for one in reversed(found.evidence) if one.source.startswith("read ") and one.line]
+    places = [_location(one) for one in reversed(found.evidence) if Question.of(one.source).path and one.line]
     return {
         "ruleId": name,
         "ruleIndex": index,
@@ -56,7 +57,7 @@ def _result(name: str, found: Finding, index: int) -> dict[str, Any]:
 
 
 def _location(one: Evidence) -> dict[str, Any]:
-    path = clean(one.source.removeprefix("read "))
+    path = clean(Question.of(one.source).path)
     uri = quote(path) if not path.startswith("/") else "file://" + quote(path)
     region = {"startLine": one.line, "snippet": {"text": clean(one.value)}}
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}

@@ -116,7 +116,7 @@ def output_text(command: str, answer: Answer) -> Text:
     """A command and what it said."""
     text = Text(f"\n  $ {clean(command)}", style="bold")
     if not answer.ok:
-        text.append(f"\n    {one_line(answer.unknown().why.removeprefix(f'{answer.question}: '))}", style="none")
+        text.append(f"\n    {one_line(answer.in_words)}", style="none")
         return text
     if answer.exit_code:
         text.append(f"   (ended with status {answer.exit_code})", style="none")

@@ -10,6 +10,7 @@ from rocdoctor.judging.next_steps import missing_outputs, topic_of
 from rocdoctor.model.evidence import Known, Unknown
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Evidence, NextStep
+from rocdoctor.model.question import Question
 from rocdoctor.model.question_commands import command_of
 from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.tui.findings.excerpt import Excerpt, excerpt, merged
@@ -111,5 +112,5 @@ def reads_itself(row: Row) -> bool:
 
     Variables, limits and groups of a process are those of its start.
     """
-    sources = [one.source for member in row.members if member.finding for one in member.finding.evidence]
-    return any(one == "env" or one.startswith(("read /proc/self/", "open ")) for one in sources)
+    asked = [Question.of(one.source) for member in row.members if member.finding for one in member.finding.evidence]
+    return any(one.verb in ("env", "open") or one.path.startswith("/proc/self/") for one in asked)

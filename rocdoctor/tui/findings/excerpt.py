@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rocdoctor.host.base import Answer
 from rocdoctor.model.finding import Evidence
 from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.question import Question
 
 _AROUND = 2
 _MOST_MATCHES = 4
@@ -38,12 +39,12 @@ class Excerpt:
 
 def excerpt(evidence: Evidence, answer: Answer | None) -> Excerpt:
     """What to show beside a value."""
-    if evidence.source.startswith("table "):
+    if Question.of(evidence.source).verb == "table":
         return Excerpt(note="from a table that comes with rocdoctor")
     if answer is None or answer.status == "not-asked":
         return Excerpt(note="the text of this source was not kept")
     if not answer.ok:
-        return Excerpt(note=one_line(answer.unknown().why.removeprefix(f"{answer.question}: ")))
+        return Excerpt(note=one_line(answer.in_words))
     lines = answer.lines()
     if not lines:
         return Excerpt(note="the answer is empty")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import SEVERITIES, Severity, Verdict
+from rocdoctor.model.question import Question
 from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.topology.path_links import Key, Limb, limbs, sources
 
@@ -74,4 +75,4 @@ def notes(machine: Machine, verdicts: Sequence[Verdict]) -> Notes:
 def _read(limb: Limb) -> set[tuple[str, int | None]]:
     """The places where the figures of a limb stand; a whole output of a tool is no such place."""
     found = {(source.question, source.line) for source in sources(limb)}
-    return {place for place in found if place[1] is not None or place[0].startswith("read ")}
+    return {place for place in found if place[1] is not None or Question.of(place[0]).verb == "read"}
