@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import is_integrated, of_vendor
 from rocdoctor.insight.software.amdgpu_options import is_risky
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_amd, quote
+from rocdoctor.judging.check import About, Finding, Fix, Outcome, check, cite, finding, machine_with_amd, quote
 from rocdoctor.knowledge.lookup import module_parameter
 from rocdoctor.knowledge.software.rules import FIRM
 from rocdoctor.model.evidence import known, value_or
@@ -54,6 +54,7 @@ def amdgpu_parameter_risky(machine: Machine) -> Outcome:
                 "warning" if entry.basis in FIRM else "info",
                 f"The amdgpu parameter {name} is {value[:40]}: {entry.text[0].lower()}{entry.text[1:]}",
                 evidence=tuple(evidence),
+                about=About("amdgpu", name),
                 fix=Fix(
                     f"Remove amdgpu.{name} from the kernel command line or from /etc/modprobe.d, then reboot",
                     safety="reboots",

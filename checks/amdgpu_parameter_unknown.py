@@ -19,6 +19,7 @@ from collections.abc import Mapping
 
 from rocdoctor.insight.gpus.presence import kernel_log
 from rocdoctor.judging.check import (
+    About,
     Finding,
     Fix,
     Outcome,
@@ -48,6 +49,7 @@ def amdgpu_parameter_unknown(machine: Machine) -> Outcome:
             f"The amdgpu module ignored the parameter {name}, which it does not know{_did_you_mean(name)}.",
             evidence=evidence,
             fix=_fix(machine, name),
+            about=About("amdgpu", name),
         )
     # Where the module itself was not heard, a name that only looks like a misspelt one is worth a note.
     for name in _given(machine) if not (log is not None and log.complete) else ():
@@ -56,6 +58,7 @@ def amdgpu_parameter_unknown(machine: Machine) -> Outcome:
                 f"The kernel command line sets amdgpu.{name}, which no known release has{_did_you_mean(name)}.",
                 evidence=(cite(machine.kernel.parameters, f"amdgpu.{name}"),),
                 fix=_fix(machine, name),
+                about=About("amdgpu", name),
                 confidence="likely",
             )
     if not found and not known(machine.kernel.log).complete:

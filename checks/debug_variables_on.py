@@ -132,6 +132,7 @@ def _judge(variable: Variable, vendors: set[str]) -> Finding | None:
     fix = Fix(
         f"Unset {name} and remove it from {where_set(variable)}",
         command=shell("unset {name:name}", name=name),
+        unsets=(name,),
         safety="safe",
         effective="now",
         verify=shell("printenv {name:name}", name=name),

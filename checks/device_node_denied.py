@@ -66,7 +66,7 @@ from rocdoctor.judging.check import (
 from rocdoctor.model.change import Change, joining
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import DeviceNode, Machine
-from rocdoctor.model.shell_command import ShellCommand, shell
+from rocdoctor.model.shell_command import ShellCommand, fits, shell
 
 _EXPLAINS = ("torch-gpu-count-mismatch", "torch-sees-no-gpu", "group-not-active")
 
@@ -168,6 +168,7 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
         return Fix(
             f"Give the nodes to the render group with a udev rule ({rule}), join that group and log in again",
             command="sudo usermod -aG render $USER",
+            joins=("render",),
             effective="new-login",
             verify=verify,
         )
@@ -193,6 +194,7 @@ def _host_fix(machine: Machine, nodes: Sequence[DeviceNode], group: str | None) 
     return Fix(
         f"Add the user to the {owner}, then log out and in again{hint}{_seat_words(machine, nodes)}",
         command=shell("sudo usermod -aG {groups:groups} $USER", groups=",".join(names)),
+        joins=tuple(names) if all(fits(name, "group") for name in names) else (),
         safety="safe",
         effective="new-login",
         verify=verify,
@@ -254,6 +256,7 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
             "with "
             "--rocm",
             command="sudo usermod -aG render $USER",
+            joins=("render",),
             safety="safe",
             effective="new-login",
             verify=verify,

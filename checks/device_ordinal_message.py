@@ -32,6 +32,7 @@ def device_ordinal_message(machine: Machine) -> Outcome:
             "to guess which one is meant.",
             evidence=shown(differ),
             fix=Fix("Keep one of the two variables and unset the other", "unset CUDA_VISIBLE_DEVICES", "safe",
+                    unsets=("CUDA_VISIBLE_DEVICES",),
                     verify="env | grep VISIBLE_DEVICES"),
             confidence="certain",
         )  # fmt: skip

@@ -26,7 +26,7 @@ from rocdoctor.insight.gpus.presence import (
     of_vendor,
     worst_harm,
 )
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, unknown
+from rocdoctor.judging.check import About, Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, unknown
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.shell_command import shell
@@ -69,6 +69,7 @@ def driver_module_blacklisted(machine: Machine) -> Outcome:
                     verify=shell("lsmod | grep {module:module}", module=module),
                 ),
                 confidence="certain" if sure else "likely",
+                about=About(module=module),
                 explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
             )
         )

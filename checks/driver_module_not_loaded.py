@@ -27,6 +27,7 @@ from rocdoctor.insight.gpus.presence import (
     worst_harm,
 )
 from rocdoctor.judging.check import (
+    About,
     Finding,
     Fix,
     Outcome,
@@ -80,16 +81,23 @@ def _finding(machine: Machine, module: str, gpus: list[Gpu]) -> Finding:
         verify=shell("lsmod | grep {module:module}", module=module),
     )
     explains = ("gpu-without-driver", "kfd-missing", "device-permission")
+    about = About(module=module)
     if misfit is not None:
         log = kernel_log(machine)
         evidence.append(quote(log.source if log else "", misfit.text, misfit.line))
         message = f"The {module} module was not loaded because it was built for another kernel than the running one."
         return finding(
-            severity, message, evidence=tuple(evidence), fix=fix, cause="dkms-kernel-mismatch", explains=explains
+            severity,
+            message,
+            evidence=tuple(evidence),
+            fix=fix,
+            cause="dkms-kernel-mismatch",
+            explains=explains,
+            about=about,
         )
     idle = count_words(len(gpus), f"{vendor} GPU")
     message = f"The {module} kernel module{kernel} is not loaded, so {idle} cannot be used."
-    return finding(severity, message, evidence=tuple(evidence), fix=fix, explains=explains)
+    return finding(severity, message, evidence=tuple(evidence), fix=fix, explains=explains, about=about)
 
 
 def _misfit(machine: Machine, module: str) -> LogEvent | None:

@@ -60,6 +60,7 @@ def env_old_name(machine: Machine) -> Outcome:
                         f"Use {entry.replaced_by[0]} in {where_set(variable)}",
                         shell("unset {name:name}", name=name),
                         "safe",
+                        unsets=(name,),
                     ),
                 )
             )
@@ -83,6 +84,7 @@ def _both(new: Variable, old: Variable) -> Finding:
         fix=Fix(
             f"Set {new.name} alone, and remove {old.name} from {where_set(old)}",
             command=shell("unset {name:name}", name=old.name),
+            unsets=(old.name,),
             safety="safe",
             verify=shell("printenv {name:name}", name=new.name),
             changes=(Unset(old.name),),

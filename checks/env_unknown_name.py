@@ -65,6 +65,7 @@ def _fix(variable: Variable, instead: str) -> Fix:
     return Fix(
         f"{what} in {where_set(variable)}",
         command=shell("unset {name:name}", name=variable.name),
+        unsets=(variable.name,),
         safety="safe",
         verify=shell("printenv {word:name}", word=instead or variable.name),
         changes=() if instead else (Unset(variable.name),),

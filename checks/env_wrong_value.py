@@ -54,6 +54,7 @@ def env_wrong_value(machine: Machine) -> Outcome:
                 fix=Fix(
                     f"Correct or unset {name} in {where_set(variable)}",
                     command=shell("unset {name:name}", name=name),
+                    unsets=(name,),
                     safety="safe",
                     verify=shell("printenv {name:name}", name=name),
                 ),

@@ -189,6 +189,7 @@ def _mixed(
             f"Unset {NAME}, remove it from {where_set(variable)}, and {per_node}{nodes}. Or give each job GPUs of one "
             "kind with HIP_VISIBLE_DEVICES",
             command=shell("unset {name:name}{settings}", name=NAME, settings=settings),
+            unsets=(NAME,),
             safety="safe",
             verify="rocdoctor check gfx-override-mismatch",
         ),
@@ -204,6 +205,7 @@ def _unset(variable: Variable) -> Fix:
     return Fix(
         f"Unset {variable.name} and remove it from {where_set(variable)}",
         command=shell("unset {name:name}", name=variable.name),
+        unsets=(variable.name,),
         safety="safe",
         verify="rocdoctor check gfx-override-mismatch",
         changes=(Unset(variable.name),),
@@ -221,6 +223,7 @@ def _fix(machine: Machine, gpu: Gpu, gfx: str, variable: Variable) -> Fix:
         f"Unset {variable.name} and remove it from {where_set(variable)}. Only if torch has no code for {gfx}, "
         f"its own group has a value to try: {name}={value}",
         command=shell("unset {name:name}", name=variable.name),
+        unsets=(variable.name,),
         safety="safe",
         verify="rocdoctor check gfx-override-mismatch",
     )

@@ -54,6 +54,7 @@ def gfx_override_no_effect(machine: Machine) -> Outcome:
                 fix=Fix(
                     f"Rename it to {NAME}_<node> with the node of the GPU that needs it, or remove it",
                     command=shell("unset {name:name}", name=variable.name),
+                    unsets=(variable.name,),
                     safety="manual",
                     verify="grep -H gfx_target_version /sys/class/kfd/kfd/topology/nodes/*/properties",
                 ),

@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import events_of
-from rocdoctor.judging.check import Fix, Outcome, check, each_amd_gpu, quote, unknown, warning
+from rocdoctor.judging.check import About, Fix, Outcome, check, each_amd_gpu, quote, unknown, warning
 from rocdoctor.model.evidence import known
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.shell_command import shell
@@ -37,6 +37,7 @@ def gtt_larger_than_ttm(machine: Machine, gpu: Gpu) -> Outcome:
             f"The GTT size is set to {gtt / 2**30:.1f} GiB, but TTM hands out {ttm / 2**30:.1f} GiB at most: "
             "allocations beyond that fail.",
             evidence=(quote(log.source, event.text, event.line),),
+            about=About("amdgpu", "gttsize"),
             fix=Fix(
                 "Set the TTM limit on the kernel command line instead of the amdgpu parameter (amdttm.pages_limit too "
                 "with the packaged driver), leave memory for the system, and reboot",

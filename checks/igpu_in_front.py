@@ -75,6 +75,7 @@ def igpu_in_front(machine: Machine) -> Outcome:
         fix=Fix(
             "Hide the integrated GPU (iGPU) from the job, or switch it off in the BIOS",
             command=shell("export HIP_VISIBLE_DEVICES={numbers:numbers}", numbers=numbers),
+            sets=("HIP_VISIBLE_DEVICES", numbers),
             safety="safe",
             verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"',
         ),
@@ -90,13 +91,15 @@ def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
     gpu = next((one for one in integrated if value_or(one.gfx, None) in targets), None)
     if gpu is None or targets != {value_or(gpu.gfx, None)}:
         return None
+    numbers = _discrete(machine)
     return warning(
         f"The program runs on the integrated GPU ({value_or(gpu.gfx, '')}), not on the discrete card.",
         evidence=(*shown(named), cite(gpu.gfx)),
         fix=Fix(
             "Choose the discrete card with HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES (rocminfo lists the order), or "
             "switch the integrated GPU (iGPU) off in the BIOS",
-            command=_hide(machine),
+            command=_hide(numbers),
+            sets=("HIP_VISIBLE_DEVICES", numbers) if numbers else None,
             safety="safe",
             verify='python3 -c "import torch; print(torch.cuda.get_device_name(0))"',
         ),
@@ -106,13 +109,19 @@ def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
     )
 
 
-def _hide(machine: Machine) -> CommandText:
-    """The setting that leaves the discrete cards, by HIP's numbers where these are known."""
+def _discrete(machine: Machine) -> str:
+    """HIP's numbers of the discrete cards; "" where these are not known."""
     gpus = of_vendor(machine, "amd")
     if not all(isinstance(gpu.hip_index, Known) for gpu in gpus):
+        return ""
+    return ",".join(map(str, sorted(value_or(gpu.hip_index, 0) for gpu in gpus if not is_integrated(gpu))))
+
+
+def _hide(numbers: str) -> CommandText:
+    """The setting that leaves the discrete cards."""
+    if not numbers:
         return "export HIP_VISIBLE_DEVICES=NUMBER_OF_THE_CARD"
-    places = sorted(value_or(gpu.hip_index, 0) for gpu in gpus if not is_integrated(gpu))
-    return shell("export HIP_VISIBLE_DEVICES={numbers:numbers}", numbers=",".join(map(str, places)))
+    return shell("export HIP_VISIBLE_DEVICES={numbers:numbers}", numbers=numbers)
 
 
 def _torch_order(machine: Machine, gpus: list[Gpu]) -> list[Gpu] | None:

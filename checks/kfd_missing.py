@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import count_words, is_driven, kfd_path, of_vendor, wants, worst_harm
 from rocdoctor.judging.check import (
+    About,
     Fix,
     Outcome,
     Severity,
@@ -57,6 +58,7 @@ def kfd_missing(machine: Machine) -> Outcome:
                 verify="rocminfo",
             ),
             explains=("gpu-without-compute-node", "device-permission", "torch-gpu-count-mismatch"),
+            about=About(option="CONFIG_HSA_AMD"),
         )
     node = next((node for node in machine.nodes if node.path == "/dev/kfd"), None)
     # Inside a container an absent node was not passed in, which is another matter.

@@ -67,6 +67,7 @@ def kfd_permission_message(machine: Machine) -> Outcome:
             f"completely; do "
             "not make the node writable for everyone",
             command="" if nvidia else "sudo usermod -aG render,video $USER",
+            joins=() if nvidia else ("render", "video"),
             safety="safe",
             effective="new-login",
             verify=shell("ls -l {node:path}; id; rocminfo | head", node=node),

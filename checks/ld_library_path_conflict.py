@@ -38,6 +38,7 @@ def _fix(variable: Variable) -> Fix:
     return Fix(
         f"Unset LD_LIBRARY_PATH for training, or remove that folder from {where_set(variable)}",
         command="unset LD_LIBRARY_PATH",
+        unsets=("LD_LIBRARY_PATH",),
         safety="safe",
         verify='python3 -c "import torch; print(torch.cuda.is_available())"',
     )

@@ -123,4 +123,5 @@ def _fix(variable: Variable, setting: ShellCommand | None = None) -> Fix:
     else:
         text = f"Set {name} to the interface of the job's network, or unset it, in {where_set(variable)}"
         command = shell("unset {name:name}; ip -br addr", name=name)
-    return Fix(text, command=command, safety="safe", verify="ip -br addr")
+    unsets = (name,) if setting is None else ()
+    return Fix(text, command=command, safety="safe", verify="ip -br addr", unsets=unsets)

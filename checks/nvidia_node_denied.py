@@ -83,6 +83,7 @@ def nvidia_node_denied(machine: Machine) -> Outcome:
                 else f"Give the nodes another group than {group} (options nvidia NVreg_DeviceFileGID in modprobe.d), "
                 "join that one and log in again",
                 command=shell("sudo usermod -aG {group:group} $USER", group=group) if named and group else "",
+                joins=(group,) if named and group else (),
                 safety="safe",
                 effective="new-login",
                 verify="nvidia-smi",

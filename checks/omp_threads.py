@@ -75,6 +75,7 @@ def _pinned(variable: Variable | None) -> Finding | None:
         fix=Fix(
             f"Unset {variable.name} and remove it from {where_set(variable)}",
             command=shell("unset {name:name}", name=variable.name),
+            unsets=(variable.name,),
             safety="safe",
             verify=shell("printenv {name:name}", name=variable.name),
             changes=(Unset(variable.name),),

@@ -81,7 +81,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         text = f"The loader gives the program another cuDNN{which} than the one that it was built with."
         together = Fix(
             "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels bring their own), or install the nvidia-cudnn "
-            "version that torch requires", "unset LD_LIBRARY_PATH", "safe",
+            "version that torch requires", "unset LD_LIBRARY_PATH", "safe", unsets=("LD_LIBRARY_PATH",),
         )  # fmt: skip
     elif main.kind == "nccl-version-differs":
         text = (

@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.amdgpu_options import option, parameter_bits
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, machine_with_amd
+from rocdoctor.judging.check import About, Finding, Fix, Outcome, check, cite, info, machine_with_amd
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Machine
 
@@ -54,6 +54,7 @@ def ppfeaturemask_overdrive(machine: Machine) -> Outcome:
                 f"{', '.join(off)} off.",
                 evidence=[evidence],
                 fix=fix,
+                about=About("amdgpu", "ppfeaturemask"),
             )
         )
     taint = machine.kernel.taint
@@ -64,6 +65,7 @@ def ppfeaturemask_overdrive(machine: Machine) -> Outcome:
                 "the kernel marks itself for it.",
                 evidence=[evidence, cite(taint, f"taint {taint.value}")],
                 fix=fix,
+                about=About("amdgpu", "ppfeaturemask"),
             )
         )
     return found

@@ -78,6 +78,7 @@ def _paths(machine: Machine) -> Finding | None:
         fix=Fix(
             "Let LD_LIBRARY_PATH and ROCM_PATH name one release, or unset both: wheels bring their own libraries",
             command="unset LD_LIBRARY_PATH ROCM_PATH ROCM_HOME",
+            unsets=("LD_LIBRARY_PATH", "ROCM_PATH", "ROCM_HOME"),
             safety="safe",
         ),
         explains=("torch-import-fails",),

@@ -49,6 +49,7 @@ def rocm_path_missing(machine: Machine) -> Outcome:
                 fix=Fix(
                     f"Unset {name} and remove it from {where_set(variable)}",
                     command=shell("unset {name:name}", name=name),
+                    unsets=(name,),
                     safety="safe",
                     changes=(Unset(name),),
                 ),

@@ -25,7 +25,18 @@ from rocdoctor.insight.gpus.presence import (
     of_vendor,
     worst_harm,
 )
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_gpus, quote, unknown
+from rocdoctor.judging.check import (
+    About,
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    finding,
+    machine_with_gpus,
+    quote,
+    unknown,
+)
 from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.shell_command import shell
@@ -69,6 +80,7 @@ def secure_boot_refuses_module(machine: Machine) -> Outcome:
                     verify=shell("mokutil --sb-state; lsmod | grep {module:module}", module=module),
                 ),
                 confidence="certain" if named else "likely" if sure else "possible",
+                about=About(module=module),
                 explains=("gpu-without-driver", "driver-module-not-loaded", "kfd-missing", "device-permission"),
             )
         )

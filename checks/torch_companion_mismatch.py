@@ -30,7 +30,7 @@ from rocdoctor.insight.software.torch_stack import (
     satisfies,
     works,
 )
-from rocdoctor.judging.check import Finding, Outcome, check, cite, error, info, quote, warning, whole_machine
+from rocdoctor.judging.check import About, Finding, Outcome, check, cite, error, info, quote, warning, whole_machine
 from rocdoctor.model.evidence import Known, known
 from rocdoctor.model.facts import Machine
 
@@ -61,17 +61,23 @@ def torch_companion_mismatch(machine: Machine) -> Outcome:
             evidence.append(quote(_question(source), demanded))
             message = f"{name} {own} was built for {demanded}, and torch {version} is installed: they do not match."
             exact = name in _OFFICIAL and not preliminary(version) and _differs_in_release(version, demand)
-            found.append((error if exact else warning)(message, evidence=evidence, fix=fix))
+            found.append(
+                (error if exact else warning)(message, evidence=evidence, fix=fix, about=About(packages=(name,)))
+            )
             continue
         kind, mine = label_backend(own), label_backend(version)
         if name not in _OFFICIAL or kind is None or mine is None:
             continue
         if kind != mine:
             message = f"{name} {own} is a {WORDS[kind]} build, and torch {version} is a {WORDS[mine]} build."
-            found.append((warning if kind == "cpu" else error)(message, evidence=evidence, fix=fix))
+            found.append(
+                (warning if kind == "cpu" else error)(
+                    message, evidence=evidence, fix=fix, about=About(packages=(name,))
+                )
+            )
         elif kind == "cuda" and _cuda_major(own) != _cuda_major(version):
             message = f"{name} {own} and torch {version} are built for different major versions of CUDA."
-            found.append(error(message, evidence=evidence, fix=fix))
+            found.append(error(message, evidence=evidence, fix=fix, about=About(packages=(name,))))
     for name, demanded in torch.torch_requires.items():
         own = packages.get(name, "")
         if own and satisfies(own, demanded) is False:
@@ -80,6 +86,7 @@ def torch_companion_mismatch(machine: Machine) -> Outcome:
                     f"torch {version} demands {name}{demanded.removeprefix(name)}, and {name} {own} is installed.",
                     evidence=[cite(torch.version), quote(_question(source), f"{name} {own}")],
                     fix=reinstall(_index(version)),
+                    about=About(packages=(name,)),
                 )
             )
     return found

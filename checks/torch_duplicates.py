@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import works
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, warning, whole_machine
+from rocdoctor.judging.check import About, Finding, Fix, Outcome, check, cite, info, warning, whole_machine
 from rocdoctor.model.evidence import known
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.shell_command import shell
@@ -56,7 +56,7 @@ def torch_duplicates(machine: Machine) -> Outcome:
             safety="manual",
             verify=shell('python3 -c "import {module:name} as m; print(m.__file__)"', module=name.replace("-", "_")),
         )
-        found.append(report(message, evidence=[cite(torch.packages, words)], fix=fix))
+        found.append(report(message, evidence=[cite(torch.packages, words)], fix=fix, about=About(packages=(name,))))
     tritons = [name for name in _TRITONS if name in packages]
     if len(tritons) > 1:
         shown = " and ".join(f"{name} {packages[name]}" for name in tritons)
@@ -64,6 +64,7 @@ def torch_duplicates(machine: Machine) -> Outcome:
             warning(
                 f"{shown} are both installed and bring the same module, triton: the later one overwrote the other.",
                 evidence=[cite(torch.packages, shown)],
+                about=About(packages=tuple(tritons)),
                 fix=Fix(
                     "Uninstall all of them, then reinstall torch from its own index, which brings the right one",
                     command=shell("python3 -m pip uninstall -y {packages:package}", packages=tritons),

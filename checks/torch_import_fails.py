@@ -76,7 +76,7 @@ def torch_import_fails(machine: Machine) -> Outcome:
         if loader is not None and loader.value:
             fix = Fix(
                 "Unset LD_LIBRARY_PATH: libraries of another release stand in front of the wheel's own",
-                command="unset LD_LIBRARY_PATH", safety="safe", verify=_FRESH,
+                command="unset LD_LIBRARY_PATH", unsets=("LD_LIBRARY_PATH",), safety="safe", verify=_FRESH,
             )  # fmt: skip
         return error(
             f"torch {version} cannot be imported: the symbol {found.group(1)[:80]} is undefined{where}, so libraries "

@@ -103,6 +103,7 @@ def _fix(keep: str, drop: str) -> Fix:
     return Fix(
         f"Keep {keep} and unset {drop}, or let {drop} count from 0 what {keep} leaves",
         command=shell("unset {drop:name}", drop=drop),
+        unsets=(drop,),
         safety="safe",
         verify=_VERIFY,
     )

@@ -85,6 +85,7 @@ def _finding(machine: Machine, step: Selection, count: int | None) -> Finding | 
     fix = Fix(
         f"Unset {variable.name} and remove it from {where_set(variable)}, or list GPUs that exist",
         command=shell("unset {name:name}", name=variable.name),
+        unsets=(variable.name,),
         safety="safe",
         verify='python3 -c "import torch; print(torch.cuda.device_count())"',
     )

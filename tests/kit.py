@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from rocdoctor.judging.loading import load_check
 from rocdoctor.judging.running import run_check
+from rocdoctor.model.change import Command
 from rocdoctor.model.evidence import Known, Source, Unknown
 from rocdoctor.model.facts import Environment, Gpu, KernelLog, LogEvent, Machine, Variable
-from rocdoctor.model.finding import Verdict
+from rocdoctor.model.finding import Fix, Verdict
 from rocdoctor.model.subject import MACHINE, Subject
 
 T = TypeVar("T")
@@ -103,6 +104,20 @@ def keeps_contract(verdicts: Sequence[Verdict]) -> None:
             assert found is not None and found.message, verdict
             assert found.fix is not None and found.fix.text.strip(), verdict
             assert any(one.source and one.value for one in found.evidence), verdict
+            _does_what_it_types(found.fix)
+
+
+def _does_what_it_types(fix: Fix) -> None:
+    """The data of a fix is what its command does: a set-up plan follows the one, a person the other."""
+    words = fix.command.split(";")[0].split()
+    assert fix.unsets == (tuple(words[1:]) if words[:1] == ["unset"] else ()), fix
+    joins = tuple(words[words.index("-aG") + 1].split(",")) if "-aG" in words else ()
+    assert fix.joins == (() if joins == ("GROUPS",) else joins), fix  # a group that no command can name
+    assert fix.sets is None or words == ["export", "=".join(fix.sets)], fix
+    for change in fix.changes:
+        if isinstance(change, Command) and change.words[0] in words:
+            own = [word for word in words if word != "sudo"]
+            assert list(change.words) == own, fix
 
 
 def judge(name: str, of: Machine) -> list[Verdict]:

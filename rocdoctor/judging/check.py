@@ -38,6 +38,7 @@ from rocdoctor.judging.selectors import (
 from rocdoctor.model.evidence import Fact, Known, Source, known, unknown, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import (
+    About,
     Confidence,
     Effective,
     Evidence,
@@ -53,6 +54,7 @@ from rocdoctor.model.finding import (
 from rocdoctor.model.subject import Subject
 
 __all__ = [
+    "About",
     "Check",
     "Confidence",
     "Effective",
@@ -148,10 +150,11 @@ def finding(
     confidence: Confidence = "certain",
     references: Iterable[str] = (),
     subject: Subject | None = None,
+    about: About = About(),  # noqa: B008  # frozen
 ) -> Finding:
     """A finding; what each part means stands at ``Finding``. ``error``, ``warning`` and ``info`` are it by severity."""
     return Finding(
-        severity, message, tuple(evidence), fix, cause, tuple(explains), confidence, tuple(references), subject
+        severity, message, tuple(evidence), fix, cause, tuple(explains), confidence, tuple(references), subject, about
     )
 
 

@@ -41,6 +41,8 @@ class Fix:
 
     A command is a literal, or made by ``model.shell_command.shell``, which quotes what comes from the evidence.
     ``changes``: the whole of it as changes that ``rocdoctor fix --apply`` can make; empty where a person has to judge.
+    ``unsets``, ``sets`` and ``joins`` are what the command does, where a set-up plan does it by another way: variables
+    that it unsets, a variable that it exports with its value, groups that it has the user join.
     """
 
     text: str
@@ -49,6 +51,24 @@ class Fix:
     effective: Effective = "now"
     verify: CommandText = ""  # empty: running the check again
     changes: tuple[Change, ...] = ()
+    unsets: tuple[str, ...] = ()
+    sets: tuple[str, str] | None = None
+    joins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a finding speaks of beside its subject: others act on these values, never on its sentence.
+
+    ``module`` and ``parameter`` are of the kernel, ``option`` is one that a kernel has to be built with, ``packages``
+    are of Python (several: they get in each other's way), ``subjects`` are further GPUs that it names.
+    """
+
+    module: str = ""
+    parameter: str = ""
+    option: str = ""
+    packages: tuple[str, ...] = ()
+    subjects: tuple[Subject, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +88,7 @@ class Finding:
     confidence: Confidence = "certain"
     references: tuple[str, ...] = ()
     subject: Subject | None = None  # None: the subject of the check
+    about: About = About()
 
 
 @dataclass(frozen=True, slots=True)

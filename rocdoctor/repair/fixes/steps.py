@@ -126,10 +126,9 @@ def _unset(change: Unset, check: str, place: Place) -> tuple[list[Step], list[st
 
 
 def set_in(fix: Fix, place: Place) -> tuple[str, ...]:
-    """Files with lines that set the variables which a fix unsets (``unset NAME ...``), as a person would write them."""
-    words = fix.command.split(";")[0].split()
+    """Files with lines that set the variables which a fix unsets, as a person would write them."""
     found: list[str] = []
-    for name in words[1:] if words[:1] == ["unset"] else ():
+    for name in fix.unsets:
         value = place.environment.get(name)
         for path, kind in place.startup_files() if value is not None else ():
             text = _text(place.real(path))

@@ -41,7 +41,7 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
     if not found:
         return None
     both = [name for name in TRITONS if name in value_or(torch.packages, {})]
-    about = [(verdict, one) for verdict, one in found if "same module" in one.message]
+    about = [(verdict, one) for verdict, one in found if len(one.about.packages) > 1]
     version = value_or(torch.version, None)
     index = index_of(version or "")
     evidence = evidence_of([verdict for verdict, _ in found])
@@ -74,7 +74,9 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
     version = value_or(torch.version, None) or ""
     index, own = index_of(version), family(torch)
     wrong = [
-        name for name in ("torchvision", "torchaudio") if name in own and any(name in one.message for _, one in found)
+        name
+        for name in ("torchvision", "torchaudio")
+        if name in own and any(name in one.about.packages for _, one in found)
     ]
     messages = " ".join(dict.fromkeys(one.message for _, one in found))
     evidence = evidence_of([verdict for verdict, _ in found])

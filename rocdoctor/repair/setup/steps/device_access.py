@@ -82,12 +82,12 @@ def _ahead(situation: Situation, gone: Evidence) -> Step:
 
 def _join(situation: Situation, denied: Finding) -> Step:
     """Membership in the groups that own the nodes, as the check names them."""
-    command = denied.fix.command.split() if denied.fix is not None else []
-    groups = command[command.index("-aG") + 1] if "-aG" in command else ""
+    joins = denied.fix.joins if denied.fix is not None else ()
+    groups = ",".join(joins)
     user = situation.user
     text = denied.fix.text if denied.fix is not None else ""
     note = "It takes effect at the next login: log out completely (also tmux, screen and notebook servers)."
-    if not user or not all(safe_word(name) for name in groups.split(",")):
+    if not user or not joins or not all(map(safe_word, joins)):
         why = sentence(denied.message)
         notes = (sentence(text), note)
         return Step(
@@ -99,7 +99,7 @@ def _join(situation: Situation, denied: Finding) -> Step:
     return Step(
         _ID, _TITLE, "todo", sentence(denied.message), denied.evidence, (Action(words=words, root=True),),
         ("/etc/group",), "safe", "new-login", _VERIFY,
-        tuple(Action(words=("gpasswd", "-d", user, group), root=True) for group in groups.split(",")),
+        tuple(Action(words=("gpasswd", "-d", user, group), root=True) for group in joins),
         notes=(note,), sources=table.sources, table=table.table, kind=table.kind,
     )  # fmt: skip
 

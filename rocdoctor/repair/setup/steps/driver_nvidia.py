@@ -32,11 +32,13 @@ LAYER: Layer = "driver"
 
 _ID, _TITLE, _KEY = "driver-nvidia", "NVIDIA driver", "secure-boot-key-nvidia"
 _PAGE = install.hosts()["nvidia_cuda"].page
-# Why no driver runs, the most telling first; each finding names nvidia, since some speak of other modules too.
+# Why no driver runs, the most telling first; each has to be about NVIDIA, since some speak of other modules too.
 _REASONS = (
     "nvidia-gpu-not-supported", "secure-boot-refuses-module", "driver-module-blacklisted", "wrong-kernel-driver",
     "driver-module-not-loaded", "nvidia-smi-failed", "gpu-without-driver",
 )  # fmt: skip
+# Of these the check speaks of nothing else.
+_OF_NVIDIA = ("nvidia-gpu-not-supported", "nvidia-smi-failed")
 # The oldest driver of any wheel of the tables (cuda rows of install_torch.yaml).
 _FLOOR = (525,)
 
@@ -82,7 +84,7 @@ def _reason(situation: Situation) -> tuple[str, Finding] | None:
     """The check, and what it found, that says why no NVIDIA driver runs."""
     own = {gpu.subject for gpu in situation.gpus("nvidia")}
     for verdict, found in situation.findings(_REASONS):
-        if verdict.subject in own or "nvidia" in found.message.lower():
+        if verdict.subject in own or found.about.module == "nvidia" or verdict.check in _OF_NVIDIA:
             return verdict.check, found
     return None
 
@@ -187,7 +189,7 @@ def _key(situation: Situation, driver: Step) -> Step | None:
     """The key for a module that is built here, where Secure Boot is known to be on."""
     secure = situation.machine.kernel.secure_boot
     refused = next(
-        (one for _, one in situation.findings(["secure-boot-refuses-module"]) if "nvidia" in one.message), None
+        (one for _, one in situation.findings(["secure-boot-refuses-module"]) if one.about.module == "nvidia"), None
     )
     built = any(one.startswith("nvidia") for one in value_or(situation.machine.kernel.dkms, ()))
     if refused is None and (situation.secure_boot is not True or driver.state == "done"):

@@ -31,7 +31,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     if not situation.amd_able or situation.wsl:
         return ()
     found = situation.finding("driver-module-blacklisted")
-    if found is not None and "amdgpu" in found.message:
+    if found is not None and found.about.module == "amdgpu":
         return for_caretaker(situation, (_blacklist(situation, found),))
     wrong = situation.finding("wrong-kernel-driver", "warning")
     if wrong is not None and wrong.fix is not None:

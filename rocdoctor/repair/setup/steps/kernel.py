@@ -46,7 +46,7 @@ def _step(situation: Situation) -> Step | None:
     if isinstance(route, install.DriverRoute) and route.kind == "oem-kernel" and route.steps:
         return _oem(situation, route, works)
     missing = situation.finding("kfd-missing", "warning")
-    if missing is not None and missing.fix is not None and "CONFIG_HSA_AMD" in missing.fix.text:
+    if missing is not None and missing.fix is not None and missing.about.option:
         return Step(
             _ID, _TITLE, "todo", sentence(missing.message), missing.evidence, risk="manual", effective="reboot",
             verify=Verify("kfd-missing"), notes=(sentence(missing.fix.text),),

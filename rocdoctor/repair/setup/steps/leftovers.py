@@ -53,10 +53,9 @@ def _variables(situation: Situation) -> Iterator[Step]:
 
 
 def _names(found: Finding) -> list[str]:
-    """The variables that the fix of a finding speaks of; empty where it changes none."""
-    command = found.fix.command.split(";")[0] if found.fix is not None else ""
-    words = command.split()
-    return [word for word in words[1:] if re.fullmatch(r"[A-Z][A-Z0-9_]{1,80}", word)] if words[:1] == ["unset"] else []
+    """The variables that the fix of a finding unsets; none of a name that no variable of ours has."""
+    unsets = found.fix.unsets if found.fix is not None else ()
+    return [name for name in unsets if re.fullmatch(r"[A-Z][A-Z0-9_]{1,80}", name)]
 
 
 def _variable(situation: Situation, verdict: Verdict, found: Finding, names: list[str]) -> Step:
@@ -92,11 +91,8 @@ def _parameters(situation: Situation) -> Iterator[Step]:
 
 
 def _parameter_name(found: Finding) -> str:
-    """The parameter of the module that a finding speaks of."""
-    named = re.search(r"amdgpu\.([a-z][a-z0-9_]+)|parameter ([a-z][a-z0-9_]+)", found.message)
-    if named is not None:
-        return named[1] or named[2]
-    return "gttsize" if "GTT" in found.message else "ppfeaturemask"
+    """The parameter that a finding speaks of; "" for one whose name is none that a module could have."""
+    return found.about.parameter if re.fullmatch(r"[a-z][a-z0-9_]{1,80}", found.about.parameter) else ""
 
 
 def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str, word: str | None) -> Step:
@@ -110,8 +106,8 @@ def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str
         text = sentence(found.fix.text) if found.fix is not None else ""
         return Step(
             step_id, title, "todo", sentence(found.message), found.evidence, risk="manual", effective="reboot",
-            verify=Verify(verdict.check), notes=(text, f"To find it: grep -rns {name} /etc/modprobe.d /proc/cmdline"),
-            optional=optional,
+            verify=Verify(verdict.check), optional=optional,
+            notes=(text, f"To find it: grep -rns {name or 'amdgpu'} /etc/modprobe.d /proc/cmdline"),
         )  # fmt: skip
     do, undo = change
     actions = actions_of(do)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
+from rocdoctor.model.change import Command
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.finding import Evidence, Finding
 from rocdoctor.model.units import binary_size
@@ -73,12 +74,14 @@ def _shm(situation: Situation) -> Step | None:
             return None
         evidence: tuple[Evidence, ...] = (cite(fact, binary_size(fact.value)),)
         return Step("shm", title, "done", f"/dev/shm holds {binary_size(fact.value)}.", evidence, verify=Verify(check))
-    if situation.caretaker or found.fix is None or "remount" not in found.fix.command:
+    remount = (
+        next((one for one in found.fix.changes if isinstance(one, Command)), None) if found.fix is not None else None
+    )
+    if situation.caretaker or remount is None:
         return _by_hand(situation, "shm", title, found, check)
-    words = tuple(found.fix.command.split())
     return Step(
         "shm", title, "todo", sentence(found.message), found.evidence,
-        (Action(words=words[1:] if words[0] == "sudo" else words, root=True),), (), "safe", "now", Verify(check),
+        (Action(words=remount.words, root=True),), (), "safe", "now", Verify(check),
         notes=("It holds until the next start.", _FSTAB), optional=found.severity == "info",
     )  # fmt: skip
 

@@ -80,8 +80,8 @@ def _not_of_the_wheel(told: Judgement) -> bool:
     """What keeps torch from being imported is the system or a variable: the same wheel again would fail again."""
     if told.finding is None:
         return False
-    command = told.finding.fix.command if told.finding.fix is not None else ""
-    return told.finding.cause in ("libc-or-abi-mismatch", "missing-shared-library") or command.startswith("unset ")
+    unsets = told.finding.fix is not None and bool(told.finding.fix.unsets)
+    return told.finding.cause in ("libc-or-abi-mismatch", "missing-shared-library") or unsets
 
 
 def _by_hand(told: Judgement) -> Step:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rocdoctor.insight.gpus import gfx_override
@@ -70,16 +69,16 @@ def _hidden(situation: Situation, want: Wanted) -> Step | None:
     found = situation.finding(_IGPU)
     into = place(situation, pythons_for(situation, want))
     if found is not None and found.fix is not None and into is not None:
-        command = re.fullmatch(r"export (\w+=[\d,]+)", found.fix.command)
-        if command is None:
+        if found.fix.sets is None:
             note = f"{found.fix.text}."
             return Step(
                 "hide-igpu", title, "todo", found.message, found.evidence, risk="manual", effective="new-login",
                 verify=Verify(_IGPU), notes=(note,), needs=("torch",),
             )  # fmt: skip
         note = "The firmware setup (BIOS) can switch it off instead, if no display is connected to it."
+        setting = "=".join(found.fix.sets)
         return _variable(
-            situation, "hide-igpu", title, found.message, found.evidence, command[1], into, _IGPU, "", risky=False,
+            situation, "hide-igpu", title, found.message, found.evidence, setting, into, _IGPU, "", risky=False,
             note=note,
         )  # fmt: skip
     if not situation.passed(_IGPU):

@@ -84,3 +84,15 @@ def test_a_rootless_container_keeps_the_groups_of_its_host() -> None:
     found = step_of(plan_of("rx7900xtx-podman", closed), "device-access")
     assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
     assert any("keep-groups" in note for note in found.notes)
+
+
+def test_a_group_that_has_no_name_here_is_left_to_the_person() -> None:
+    def closed(machine: Broken) -> None:
+        for node in ("/dev/kfd", "/dev/dri/renderD128", "/dev/dri/renderD129"):
+            machine.set(f"open {node}", "denied")
+        machine.replace("read /etc/group", "render:x:992:user", "render:x:992:")
+        machine.replace("read /proc/self/status", "Groups:\t27 44 992 1000", "Groups:\t27 44 1000")
+        machine.replace("stat /dev/dri/renderD128", " 992 ", " 4455 ")
+
+    found = step_of(plan_of("rx7900xtx-2gpu", closed), "device-access")
+    assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
