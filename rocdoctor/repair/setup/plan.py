@@ -71,7 +71,8 @@ class Step:
     verification is not expected to pass before. ``changes`` names files and packages. ``undo`` reverses the actions.
     ``support``: the honest answer where no vendor supports it ("" where one does). ``sources`` stand in the knowledge
     table ``table``; ``kind`` is that of the weakest. ``needs`` are ids of steps (or layers) without which this one
-    cannot be done; ``optional``: the goal is reached without it.
+    cannot be done; ``optional``: the goal is reached without it. ``waits_for`` is the id of the step without which it
+    waits or has no way, set by the planner. ``handed_to``: whose job it is where it cannot be done from in here.
     """
 
     id: str
@@ -93,6 +94,13 @@ class Step:
     layer: Layer = "prove"  # set by the planner from the step's file
     needs: tuple[str, ...] = ()
     optional: bool = False
+    waits_for: str = ""
+    handed_to: str = ""
+
+
+def handed_over(who: str) -> str:
+    """The note of a step that is somebody else's job."""
+    return f"This cannot be done from in here: it is the job of {who}."
 
 
 @dataclass(frozen=True, slots=True)

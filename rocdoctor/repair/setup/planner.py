@@ -84,9 +84,9 @@ def _with_states(found: list[Step]) -> Iterable[Step]:
         waits = [one for name in step.needs for one in by_name.get(name, ()) if _holds_up(one)]
         hopeless = next((one for one in waits if one.state == "impossible"), None)
         if step.state == "todo" and hopeless is not None:
-            step = replace(step, state="impossible", actions=(), notes=(*step.notes, f"Needs: {hopeless.title}."))
+            step = replace(step, state="impossible", actions=(), waits_for=hopeless.id)
         elif step.state == "todo" and waits:
-            step = replace(step, state="waiting", notes=(*step.notes, f"Waits for: {waits[0].title}."))
+            step = replace(step, state="waiting", waits_for=waits[0].id)
         for name in (step.id, step.layer):
             by_name.setdefault(name, []).append(step)
         yield step

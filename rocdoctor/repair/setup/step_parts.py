@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rocdoctor.knowledge import install
 from rocdoctor.model.finding import SEVERITIES, Evidence, Finding, Severity, Verdict
-from rocdoctor.repair.setup.plan import Action, Step
+from rocdoctor.repair.setup.plan import Action, Step, handed_over
 from rocdoctor.repair.setup.situation import Situation
 
 # Words of package managers that install something, and how the same manager removes it.
@@ -114,8 +114,8 @@ def for_caretaker(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ..
 
 
 def _handed_over(step: Step, who: str) -> Step:
-    note = f"This cannot be done from in here: it is the job of {who}."
     return replace(
-        step, actions=(), changes=(), undo=(), risk="manual", effective="now", notes=(note, *step.notes),
+        step, actions=(), changes=(), undo=(), risk="manual", effective="now", handed_to=who,
+        notes=(handed_over(who), *step.notes),
         state="waiting" if step.state == "todo" else step.state,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rocdoctor.knowledge.load import source
 from rocdoctor.model.finding import Effective
 from rocdoctor.model.printable import one_line
-from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step
+from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step, handed_over
 
 GOAL_WORDS: dict[Goal, str] = {
     "pytorch": "training with PyTorch", "rocm": "ROCm", "container": "training in containers",
@@ -19,8 +19,6 @@ RISK_WORDS = {
 }  # fmt: skip
 EFFECT_WORDS: dict[Effective, str] = {"now": "", "new-login": "at the next login", "reboot": "after a restart"}
 _LEFT = ("todo", "waiting")
-_HANDED_OVER = "This cannot be done from in here"
-_WAITS = "Waits for: "  # how the planner begins the note of a step that waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ def _next(plan: SetupPlan, step: Step) -> Headline:
     if step.state == "todo":
         return Headline(f"{head}, now: {title}.", _after(step), step)
     if step.state == "waiting":
-        told = (waits_for(plan, step), step.why, *(one for one in step.notes if one.startswith(_HANDED_OVER)))
+        told = (waits_for(plan, step), step.why, handed_over(step.handed_to) if step.handed_to else "")
         return Headline(f"{head} waits: {title}.", tuple(one for one in told if one), step)
     return Headline(f"{head} is unknown here: {title}.", (step.why,), step)
 
@@ -93,8 +91,7 @@ def waits_for(plan: SetupPlan, step: Step) -> str:
     needed = [one for one in before if {one.id, one.layer} & set(step.needs) and one.state != "done"]
     needed = [one for one in needed if not one.optional] or needed  # nothing waits for what the goal does not need
     if not needed:
-        told = next((note for note in step.notes if note.startswith(_WAITS)), "")
-        return f"waits for {one_line(told[len(_WAITS) :]).rstrip('.')}" if told else ""
+        return ""
     one = needed[-1]
     if one.id == "restart":
         return f"waits for step {number(plan, one)} ({one_line(one.title)})"
@@ -102,9 +99,22 @@ def waits_for(plan: SetupPlan, step: Step) -> str:
     return f"waits for step {number(plan, one)} ({one_line(one.title)}){after}"
 
 
-def notes(step: Step) -> list[str]:
-    """The notes of a step, except for what ``waits_for`` says."""
-    return [one_line(note) for note in step.notes if not note.startswith(_WAITS)]
+def notes(plan: SetupPlan, step: Step) -> list[str]:
+    """What is to be known of a step beside what ``waits_for`` says."""
+    found = [*step.notes]
+    if step.state == "impossible" and step.waits_for:
+        found.append(f"Needs: {_title(plan, step.waits_for)}.")
+    return [one_line(note) for note in found]
+
+
+def all_notes(plan: SetupPlan, step: Step) -> list[str]:
+    """The notes with what a step waits for as one of them."""
+    waits = step.state == "waiting" and step.waits_for
+    return [*notes(plan, step), *([f"Waits for: {_title(plan, step.waits_for)}."] if waits else [])]
+
+
+def _title(plan: SetupPlan, name: str) -> str:
+    return next((one.title for one in plan.steps if one.id == name), name)
 
 
 def verify_words(step: Step) -> tuple[str, str]:

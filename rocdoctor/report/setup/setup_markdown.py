@@ -60,7 +60,7 @@ def _step(plan: SetupPlan, step: Step, sudo: bool) -> list[str]:
     lines += [f"- Changes: {', '.join(inline(one) for one in step.changes)}"] if step.changes else []
     command, about = verify_words(step)
     lines += [f"- Verify: {inline(command)}" + (f" ({plain(about)})" if about else "")] if command else []
-    lines += [f"- Note: {plain(note)}" for note in notes(step)]
+    lines += [f"- Note: {plain(note)}" for note in notes(plan, step)]
     lines += [f"- Source: {plain(one)} ({step.kind})" for one in source_words(step)]
     lines.append("")
     if step.undo:

@@ -66,7 +66,7 @@ def _head(plan: SetupPlan, width: int, sudo: bool, style: Style) -> list[str]:
     if said.step is not None and said.step.state == "todo":
         lines += _commands(said.step.actions, width, sudo, "    ", "      ")
         if not said.step.actions:
-            for one in notes(said.step) or [one_line(said.step.why)]:
+            for one in notes(plan, said.step) or [one_line(said.step.why)]:
                 lines += wrap(one, width, "    ", "      ")
     for one in said.more:
         lines += wrap(one_line(one), width, "  ")
@@ -146,7 +146,7 @@ def _details(plan: SetupPlan, step: Step, verbose: bool) -> list[tuple[str, str]
     risk += "; not needed for the goal" if step.optional else ""
     rows.append(("risk", risk if step.actions or step.state == "todo" else ""))
     rows.append(("support", one_line(step.support)))
-    rows += [("note", note) for note in notes(step)]
+    rows += [("note", note) for note in notes(plan, step)]
     command, about = verify_words(step)
     rows.append(("verify", clean(command) + (f"   ({about})" if about and command else "")))
     if verbose:

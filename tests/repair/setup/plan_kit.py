@@ -52,7 +52,7 @@ LIMITS = Step(
     actions=(
         Action(file="/etc/security/limits.d/90.conf", lines=("* - memlock unlimited",), append=True, root=True),
     ),
-    effective="new-login", verify=Verify(check="memlock-low"), layer="limits", notes=("Waits for: Something else.",),
+    effective="new-login", verify=Verify(check="memlock-low"), layer="limits",
 )  # fmt: skip
 TORCH = Step(
     "torch", "Install torch for this GPU", "waiting", "The environment has no torch.",

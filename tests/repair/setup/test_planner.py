@@ -52,7 +52,7 @@ def test_waiting_goes_on_along_the_chain_and_says_for_what() -> None:
     found = [step("a", effective="reboot"), step("b", "access", needs=("a",)), step("c", "prove", needs=("b",))]
     arranged_steps = {one.id: one for one in _with_states(found)}
     assert [arranged_steps[name].state for name in "abc"] == ["todo", "waiting", "waiting"]
-    assert arranged_steps["c"].notes == ("Waits for: B.",)
+    assert [arranged_steps[name].waits_for for name in "abc"] == ["", "a", "b"]
 
 
 def test_nothing_waits_for_what_is_done_or_only_advice() -> None:

@@ -78,7 +78,6 @@ def test_every_step_says_all_that_it_knows() -> None:
     assert "1  done     Firmware of the GPU: VCN 0x1 (read /sys/kernel/debug/x:3)\n" in text
     assert "waits    for step 4 (Restart the machine)\n" in text
     assert "waits    for step 5 (Join the groups that own the device nodes) and a new login\n" in text
-    assert "waits    for Something else\n" in text
     assert "Waits for:" not in text
 
 
@@ -93,6 +92,17 @@ def test_what_is_done_takes_one_line() -> None:
     assert setup_text.render(plan, width=60, verbose=True).count("/sys/") == 3
     long = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=(Evidence("v" * 99, "read /x"),)),))
     assert setup_text.render(long, width=60).splitlines()[-2:] == ["1  done     Title:", " " * 12 + "v" * 99]
+
+
+def test_what_a_step_waits_for_is_a_note_of_the_json_alone() -> None:
+    wanted = Step("b", "Second", "waiting", "Why.", waits_for="a", needs=("a",), notes=("Own.",))
+    plan = SetupPlan("rocm", (Step("a", "First", "todo", "Why."), wanted))
+    steps = setup_json.as_json(plan, {}, sudo=True)["steps"]
+    assert [one["notes"] for one in steps] == [[], ["Own.", "Waits for: First."]]
+    assert "Waits for" not in setup_text.render(plan, verbose=True) + setup_markdown.render(plan)
+    hopeless = SetupPlan("rocm", (plan.steps[0], replace(wanted, state="impossible")))
+    assert setup_json.as_json(hopeless, {}, sudo=True)["steps"][1]["notes"] == ["Own.", "Needs: First."]
+    assert "note     Needs: First.\n" in setup_text.render(hopeless)
 
 
 def test_quiet_is_what_to_do_next() -> None:
@@ -110,7 +120,7 @@ def test_colour_adds_nothing_but_itself() -> None:
 
 def test_waits_and_left() -> None:
     assert waits_for(FULL, GROUPS) == "waits for step 4 (Restart the machine)"
-    assert waits_for(FULL, LIMITS) == "waits for Something else"
+    assert waits_for(FULL, LIMITS) == "", "a login, and no step"
     assert [step.id for step in left(FULL)] == [
         "driver", "key", "restart", "groups", "repository", "memlock", "torch"
     ]  # fmt: skip
