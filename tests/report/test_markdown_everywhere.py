@@ -20,7 +20,7 @@ from rocdoctor.report.lint import lint_text
 from rocdoctor.report.plan import overview_text, recommend_markdown
 from rocdoctor.report.setup import setup_markdown
 from rocdoctor.report.smoke import smoke_text
-from rocdoctor.train.recommend.plan import Recommendation
+from rocdoctor.train.recommend.plan import Needed, Recommendation
 from rocdoctor.train.recommend.search.overview import Overview
 from tests.kit import named
 from tests.train.recommend.fleet_kit import fleet, work
@@ -92,7 +92,9 @@ def _smoke(words: str) -> str:
 
 
 def _recommend(words: str) -> str:
-    return recommend_markdown.render(Recommendation(fleet(), work(), None, None, words, (words,), (words,), 1, words))
+    return recommend_markdown.render(
+        Recommendation(fleet(), work(), None, None, words, (Needed(words),), (words,), 1, words)
+    )
 
 
 FORMS: dict[str, Callable[[str], str]] = {

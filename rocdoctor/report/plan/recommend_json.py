@@ -63,7 +63,7 @@ def as_json(answer: Recommendation) -> dict[str, Any]:
         },
         "plan": _plan(answer.plan) if answer.plan is not None else None,
         "runner_up": {**_plan(answer.runner_up), "margin": answer.margin} if answer.runner_up is not None else None,
-        "needed": list(answer.needed),
+        "needed": [one.text for one in answer.needed],
         "notes": list(answer.notes),
         "considered": answer.considered,
     }  # fmt: skip

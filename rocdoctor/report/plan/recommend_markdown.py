@@ -25,7 +25,7 @@ def render(answer: Recommendation) -> str:
             lines.append(f"- {inline(f'{setting.name}={setting.value}')}: {plain(setting.reason)}")
     for title_, found_ in (("What would fit" if answer.plan is None else "If it does not fit", answer.needed),):
         if found_:
-            lines += ["", f"### {title_}", "", *(f"- {plain(one)}" for one in found_)]
+            lines += ["", f"### {title_}", "", *(f"- {plain(one.text)}" for one in found_)]
     noted = (
         (*answer.plan.notes, *answer.notes) if answer.plan is not None else (*answer.workload.derived, *answer.notes)
     )

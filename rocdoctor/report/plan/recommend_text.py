@@ -77,7 +77,7 @@ def headline(answer: Recommendation) -> str:
         return headline_of(answer.plan)
     if answer.refused:
         return f"No plan for these files: {answer.refused}."
-    first = next(iter(answer.needed[1:]), "")
+    first = next((one.text for one in answer.needed[1:]), "")
     said = f"Nothing fits: {_what(answer.workload)} on {one_line(answer.fleet.name)}."
     return said + (f" The smallest change: {first}" if first else "")
 
@@ -172,6 +172,7 @@ def render(answer: Recommendation, columns: int) -> str:
     """The whole answer as text of at most ``columns`` columns."""
     blocks: list[list[str]] = [list(_wrapped(headline(answer), columns))]
     plan = answer.plan
+    said = tuple(one.text for one in answer.needed)
     if plan is not None:
         blocks[0] += _wrapped(_speed(plan), columns)
         blocks += [list(_settings(plan, columns)), list(_memory(plan, columns))]
@@ -179,11 +180,11 @@ def render(answer: Recommendation, columns: int) -> str:
             runner = f"{kind(answer.runner_up)}: {answer.margin}."
             blocks.append(["Next best", *_wrapped(runner, columns, "  ", "    ")])
         blocks += [list(_places(plan, columns)), list(_environment(plan, columns))]
-        blocks.append(list(_list("If it does not fit", answer.needed[1:], columns)))
+        blocks.append(list(_list("If it does not fit", said[1:], columns)))
         blocks.append(list(_list("Notes", (*plan.notes, *answer.notes), columns)))
     else:
-        blocks.append(list(_list("Why", answer.needed[:1], columns)))
-        blocks.append(list(_list("What would fit", answer.needed[1:], columns)))
+        blocks.append(list(_list("Why", said[:1], columns)))
+        blocks.append(list(_list("What would fit", said[1:], columns)))
         blocks.append(list(_list("Notes", (*answer.fleet.left_out, *answer.workload.derived, *answer.notes), columns)))
     if not answer.refused:
         blocks.append(list(_sources(answer, columns)))

@@ -11,7 +11,7 @@ from rocdoctor.train.recommend.explain.notes import notes
 from rocdoctor.train.recommend.explain.value_reasons import choices, margin
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.specification import spec_of
-from rocdoctor.train.recommend.plan import Fleet, Plan, Recommendation, Workload
+from rocdoctor.train.recommend.plan import Fleet, Needed, Plan, Recommendation, Workload
 from rocdoctor.train.recommend.search.candidates import Candidate, Refuses, Search, savers_of, usual_frameworks
 from rocdoctor.train.recommend.search.smallest_changes import needed, refusal
 from rocdoctor.train.recommend.software import four_bit
@@ -113,7 +113,7 @@ def recommend(
     """
     reason = unsupported(fleet, workload)
     if reason is not None:
-        return Recommendation(fleet, workload, None, needed=(reason,), notes=fleet.notes)
+        return Recommendation(fleet, workload, None, needed=(Needed(reason),), notes=fleet.notes)
     search = Search(fleet, workload, refuses, transformers, seen)
     asked = frameworks_of(workload.framework) if workload.framework else usual_frameworks(fleet)
     frameworks: tuple[Framework, ...] = tuple(one for one in asked if not only or one in only)

@@ -197,11 +197,21 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Needed:
+    """Why nothing fits, or what would; ``option`` and its value are what to add to the command line for it."""
+
+    text: str
+    option: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Recommendation:
     """The answer: the plan, the next best one and by how much, or what would be needed when nothing fits.
 
-    ``needed``: sentences, the cheapest change first. ``considered``: configurations that were estimated. ``refused``:
-    why the files that were asked for can express none, where that and not the memory is the reason.
+    ``needed``: why it does not fit, then what would, the cheapest change first. ``considered``: configurations that were
+    estimated. ``refused``: why the files that were asked for can express none, where that and not the memory is the
+    reason.
     """
 
     fleet: Fleet
@@ -209,7 +219,7 @@ class Recommendation:
     plan: Plan | None
     runner_up: Plan | None = None
     margin: str = ""
-    needed: tuple[str, ...] = ()
+    needed: tuple[Needed, ...] = ()
     notes: tuple[str, ...] = ()
     considered: int = 0
     refused: str = ""

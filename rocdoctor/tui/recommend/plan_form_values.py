@@ -20,7 +20,7 @@ from rocdoctor.train.recommend.errors import SpecError
 if TYPE_CHECKING:
     from rocdoctor.model.facts import Machine
     from rocdoctor.train.emit.files import File
-    from rocdoctor.train.recommend.plan import Fleet, Goal, Method, Recommendation, Workload
+    from rocdoctor.train.recommend.plan import Fleet, Goal, Method, Needed, Recommendation, Workload
     from rocdoctor.tui.background import Background
 
 Seen = Callable[[], None]
@@ -227,12 +227,10 @@ def usual_targets(answer: Recommendation) -> tuple[str, ...]:
     return ("megatron",) if asked.startswith("megatron") else ("env", "torchrun")
 
 
-def changed(form: Form, needed: str) -> Form | None:
-    """The form with the change that a sentence of ``Recommendation.needed`` begins with, or None for another kind."""
-    option, _, rest = needed.partition(" ")
-    value = rest.split(" ", 1)[0].rstrip(":")
+def changed(form: Form, needed: Needed) -> Form | None:
+    """The form with a change of ``Recommendation.needed``, or None for one that it has no field for."""
     field = {"--seq": "seq", "--global-batch": "batch", "--method": "method", "--model": "model", "--nodes": "nodes"}
-    return replace(form, **{field[option]: value}) if option in field and value else None
+    return replace(form, **{field[needed.option]: needed.value}) if needed.option in field else None
 
 
 def standing(folder: str, files: Sequence[File]) -> list[Path]:

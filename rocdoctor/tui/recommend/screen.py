@@ -208,7 +208,7 @@ class RecommendPage(Page):
         source = self._source()
         line = command(form, source) if source != "" else ""
         change = self._change()
-        words = answer.needed[1].partition(":")[0].partition(" (")[0] if change is not None else ""
+        words = f"{answer.needed[1].option} {answer.needed[1].value}" if change is not None else ""
         self.query_one("#plan", Flow).set(lambda width: plan_text(answer, width, line, words))
         self.query_one("#plan-box").scroll_home(animate=False)
         self._tell_state()

@@ -91,8 +91,8 @@ def test_what_would_be_needed_does_fit() -> None:
     what = work(method="full", seq=2048)
     answer = recommend(fleet("RX 7900 XTX"), what)
     assert answer.plan is None
-    text = " ".join(answer.needed)
-    assert "can be planned with" in answer.needed[0]
+    text = " ".join(one.text for one in answer.needed)
+    assert "can be planned with" in answer.needed[0].text
     assert "--method qlora" in text
     lighter = recommend(fleet("RX 7900 XTX"), replace(what, method="qlora"))
     assert lighter.plan is not None
@@ -106,7 +106,7 @@ def test_what_would_be_needed_does_fit() -> None:
 def test_more_nodes_are_named_where_they_help() -> None:
     answer = recommend(fleet("8xMI210"), work("llama-3.1-405b", seq=4096))
     assert answer.plan is None
-    line = next(one for one in answer.needed if one.startswith("--nodes"))
+    line = next(one.text for one in answer.needed if one.option == "--nodes")
     count = int(line.split(":")[0].split()[1])
     assert recommend(fleet("8xMI210", count), work("llama-3.1-405b", seq=4096)).plan is not None
 
@@ -114,4 +114,4 @@ def test_more_nodes_are_named_where_they_help() -> None:
 def test_a_batch_that_ranks_cannot_share() -> None:
     answer = recommend(fleet("8xRTX 4090"), work("llama-3.2-1b", method="lora", global_batch=12))
     assert answer.plan is None
-    assert "12 sequences cannot be shared by 8 ranks; the nearest is 16" in answer.needed[0]
+    assert "12 sequences cannot be shared by 8 ranks; the nearest is 16" in answer.needed[0].text

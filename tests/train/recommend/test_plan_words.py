@@ -53,7 +53,7 @@ def test_states_of_adapters_are_not_moved_to_main_memory(method: Method) -> None
     for fleet in (unknown, described("MI300X")):
         nothing = recommend(fleet, read_workload("llama-3.1-405b", method))
         assert nothing.plan is None
-        assert not any("main memory" in one for one in nothing.needed)
+        assert not any("main memory" in one.text for one in nothing.needed)
 
 
 def test_what_lies_in_main_memory_is_not_counted_as_divided() -> None:
@@ -91,8 +91,9 @@ def test_the_overview_names_the_largest_model_and_marks_tight_ones_whole() -> No
 def test_a_batch_that_ranks_cannot_share_is_answered_with_one_that_they_can() -> None:
     answer = recommend(described("3xH100"), read_workload("llama-3.1-8b", "full", global_batch=100))
     assert answer.plan is None
-    assert answer.needed[0].endswith("cannot be shared by 3 ranks; the nearest is 99.")
-    assert answer.needed[1].startswith("--global-batch 99: ")
+    assert answer.needed[0].text.endswith("cannot be shared by 3 ranks; the nearest is 99.")
+    assert (answer.needed[1].option, answer.needed[1].value) == ("--global-batch", "99")
+    assert answer.needed[1].text.startswith("--global-batch 99: ")
     assert recommend(described("3xH100"), read_workload("llama-3.1-8b", "full", global_batch=99)).plan is not None
 
 
@@ -103,7 +104,7 @@ def test_one_gpu_with_megatron_is_not_plain_pytorch_and_has_no_adapters() -> Non
     for name in ("megatron", "torchtitan"):
         refused = recommend(described("MI300X"), read_workload("qwen2.5-3b", "lora", framework=name))
         assert refused.plan is None
-        assert "has no adapters" in refused.needed[0]
+        assert "has no adapters" in refused.needed[0].text
 
 
 def test_a_processor_has_no_fused_loss() -> None:

@@ -11,7 +11,7 @@ from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.model.models import presets, read_model
 from rocdoctor.train.recommend.model.shapes import parameters
-from rocdoctor.train.recommend.plan import Fleet, Method, Seat, Workload
+from rocdoctor.train.recommend.plan import Fleet, Method, Needed, Seat, Workload
 from rocdoctor.train.recommend.search.candidates import (
     HOST_SHARE,
     PLAIN,
@@ -45,9 +45,9 @@ def refusal(search: Search) -> str:
     return next(iter(search.refused), "") if search.refused and not search.considered else ""
 
 
-def needed(search: Search, frameworks: Sequence[Framework]) -> tuple[str, ...]:
-    """Sentences: why it does not fit, then what would fit; ``frameworks`` are those that were searched."""
-    return (_why(search, frameworks), *_changes(search, frameworks))
+def needed(search: Search, frameworks: Sequence[Framework]) -> tuple[Needed, ...]:
+    """Why it does not fit, then what would fit; ``frameworks`` are those that were searched."""
+    return (Needed(_why(search, frameworks)), *_changes(search, frameworks))
 
 
 def _why(search: Search, frameworks: Sequence[Framework]) -> str:
@@ -87,18 +87,18 @@ def _least(search: Search, frameworks: Sequence[Framework]) -> Candidate | None:
     return best
 
 
-def _changes(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+def _changes(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
     fleet, workload = search.fleet, search.workload
     near = _nearest_batch(search)
     if near is not None:
         one = _sure(search.like(workload=replace(workload, global_batch=near)), frameworks)
         if one is not None:
-            yield f"--global-batch {near}: steps of {near} sequences would fit ({_words(one)})."
+            yield _given("--global-batch", near, f": steps of {near} sequences would fit ({_words(one)}).")
     seq = workload.seq // 2
     while seq >= 256:
         one = _sure(search.like(workload=replace(workload, seq=seq)), frameworks)
         if one is not None:
-            yield f"--seq {seq}: sequences of {seq} tokens would fit ({_words(one)})."
+            yield _given("--seq", seq, f": sequences of {seq} tokens would fit ({_words(one)}).")
             break
         seq //= 2
     for method in _LIGHTER[workload.method]:
@@ -108,11 +108,15 @@ def _changes(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
         asked = usual_frameworks(fleet)
         one = _sure(search.like(workload=lighter), [f for f in asked if not search.refuses or f in frameworks])
         if one is not None:
-            yield f"--method {method}: {_NAMES[method]} would fit ({_words(one)})."
+            yield _given("--method", method, f": {_NAMES[method]} would fit ({_words(one)}).")
             break
     yield from _host(search, frameworks)
     yield from _more_gpus(search, frameworks)
     yield from _smaller(search, frameworks)
+
+
+def _given(option: str, value: object, rest: str) -> Needed:
+    return Needed(f"{option} {value}{rest}", option, str(value))
 
 
 def _words(one: Candidate) -> str:
@@ -121,7 +125,7 @@ def _words(one: Candidate) -> str:
     return f"at most {gib(one.memory.high)}{again}{saved}"
 
 
-def _host(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+def _host(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
     """Main memory with which states could be moved there, where it is the main memory that is short."""
     fleet = search.fleet
     if fleet.gpu_shares_memory or search.workload.method not in ("pretrain", "full"):
@@ -141,10 +145,10 @@ def _host(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
     if have is not None and wanted <= have:
         return
     known = f"{have / GIB:.0f} GiB are there" if have is not None else "how much there is, is not known"
-    yield f"{wanted / GIB:.0f} GiB of main memory a node would be enough for {one.saver.name} ({known})."
+    yield Needed(f"{wanted / GIB:.0f} GiB of main memory a node would be enough for {one.saver.name} ({known}).")
 
 
-def _more_gpus(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+def _more_gpus(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
     fleet = search.fleet
     if fleet.vendor == "cpu" or fleet.integrated:
         return
@@ -161,7 +165,7 @@ def _more_gpus(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]
         more = replace(fleet, seats=seats, islands=(tuple(range(count)),), spec_gpu=spec_gpu, nodes=1)
         one = _sure(search.like(more, _batched(search.workload, more)), usual)
         if one is not None:
-            yield f"{count} such GPUs in one node would fit ({_words(one)})."
+            yield Needed(f"{count} such GPUs in one node would fit ({_words(one)}).")
             return
     for nodes in (2, 4, 8, 16, 32, 64):
         if nodes <= fleet.nodes or fleet.per_node < 2:
@@ -169,7 +173,7 @@ def _more_gpus(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]
         more = replace(fleet, nodes=nodes)
         one = _sure(search.like(more, _batched(search.workload, more)), usual, plain=True)
         if one is not None:
-            yield f"--nodes {nodes}: {nodes} such nodes ({more.gpus} GPUs) would fit ({_words(one)})."
+            yield _given("--nodes", nodes, f": {nodes} such nodes ({more.gpus} GPUs) would fit ({_words(one)}).")
             return
 
 
@@ -179,7 +183,7 @@ def _batched(workload: Workload, fleet: Fleet) -> Workload:
     return workload if total is None or total % fleet.gpus == 0 else replace(workload, global_batch=None)
 
 
-def _smaller(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
+def _smaller(search: Search, frameworks: Sequence[Framework]) -> Iterator[Needed]:
     """The largest preset of the same family, else of any, that would fit."""
     own = search.workload.model_id
     size = parameters(search.workload.model)
@@ -193,7 +197,7 @@ def _smaller(search: Search, frameworks: Sequence[Framework]) -> Iterator[str]:
         smaller = replace(search.workload, model=model, model_field=name, model_id=name)
         one = _sure(search.like(workload=smaller), frameworks)
         if one is not None:
-            yield f"--model {name} ({count / 1e9:.1f} B parameters) would fit ({_words(one)})."
+            yield _given("--model", name, f" ({count / 1e9:.1f} B parameters) would fit ({_words(one)}).")
             return
 
 
