@@ -32,6 +32,7 @@ from rocdoctor.insight.gpus.presence import VISIBLE_AMD, chosen_by, is_driven, i
 from rocdoctor.insight.gpus.visibility import where_set
 from rocdoctor.insight.software.torch_stack import for_training
 from rocdoctor.judging.check import (
+    About,
     Evidence,
     Finding,
     Fix,
@@ -185,6 +186,7 @@ def _mixed(
         "other instructions: expect memory faults, hangs or wrong results.",
         evidence=evidence,
         cause="mixed-gpu-archs",
+        about=About(subjects=(other.subject,)),
         fix=Fix(
             f"Unset {NAME}, remove it from {where_set(variable)}, and {per_node}{nodes}. Or give each job GPUs of one "
             "kind with HIP_VISIBLE_DEVICES",

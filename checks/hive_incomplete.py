@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import Counter
 
 from rocdoctor.insight.links.fabric import models, on_module
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, finding, machine_with_amd, not_applicable
+from rocdoctor.judging.check import About, Finding, Fix, Outcome, check, cite, finding, machine_with_amd, not_applicable
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Gpu, Machine
 
@@ -62,6 +62,7 @@ def _judge(gpus: list[Gpu]) -> Finding | None:
             for gpu in [*outside[:4], *next(iter(group for group in members.values() if len(group) == largest))[:1]]
         ],
         confidence="likely",
+        about=About(subjects=tuple(gpu.subject for gpu in outside)),
         fix=Fix("Power the machine off and on; on cards check the bridge; keep jobs inside one hive until then"),
     )
 

@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import MODULES, count_words, is_driven, is_integrated, kfd_path, of_vendor
-from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus
+from rocdoctor.judging.check import About, Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus
 from rocdoctor.model.evidence import Fact, known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 
@@ -41,7 +41,8 @@ def mixed_gpu_architectures(machine: Machine) -> Outcome:
         variable = "HIP_VISIBLE_DEVICES" if vendor == "amd" else "CUDA_VISIBLE_DEVICES"
         fix = Fix(f"Give each job GPUs of one kind with {variable}", safety="safe")
         evidence = [cite(_kind(members[0]), _words(members[0])) for members in kinds.values()]
-        found.append(info(f"The GPUs are of unlike architecture ({listed}).", evidence=evidence, fix=fix))
+        about = About(subjects=tuple(gpu.subject for gpu in gpus))
+        found.append(info(f"The GPUs are of unlike architecture ({listed}).", evidence=evidence, fix=fix, about=about))
     return found
 
 

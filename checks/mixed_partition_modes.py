@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from rocdoctor.insight.links.fabric import models
 from rocdoctor.judging.check import (
+    About,
     Evidence,
     Finding,
     Fix,
@@ -71,6 +72,7 @@ def _finding(what: str, modes: dict[str, list[Gpu]]) -> Finding:
     return warning(
         f"Equal GPUs differ in their {what} partition mode: {'; '.join(parts)}.",
         evidence=evidence,
+        about=About(subjects=tuple(gpu.subject for gpus in modes.values() for gpu in gpus)),
         fix=Fix(
             "Set one mode on all GPUs while no job runs",
             command=shell(

@@ -18,6 +18,7 @@ from __future__ import annotations
 from rocdoctor.insight.links.fabric import pcie_pairs, training_gpus
 from rocdoctor.insight.links.pcie import bandwidth_gb_s, words
 from rocdoctor.judging.check import (
+    About,
     Finding,
     Fix,
     Outcome,
@@ -60,6 +61,7 @@ def _finding(root: PcieHop, below: list[Gpu]) -> Finding:
     return info(
         f"{len(below)} GPUs share {link} to the processor: {', '.join(gpu.label for gpu in below[:8])}.",
         evidence=evidence,
+        about=About(subjects=tuple(gpu.subject for gpu in below)),
         fix=Fix(
             "If they load data at once, move one to a slot of another root port, or expect to share its bandwidth",
             safety="manual",

@@ -21,6 +21,7 @@ from itertools import combinations
 
 from rocdoctor.insight.links.fabric import fast_link, models, on_module, share_hive, two_dies
 from rocdoctor.judging.check import (
+    About,
     Evidence,
     Finding,
     Fix,
@@ -84,6 +85,7 @@ def _pairs(machine: Machine, lost: list[tuple[Gpu, Gpu, GpuLink | None]], xgmi: 
         evidence=evidence,
         fix=_FIX,
         confidence="likely",
+        about=About(subjects=tuple(dict.fromkeys(gpu.subject for a, b, _ in lost for gpu in (a, b)))),
     )
 
 
@@ -114,6 +116,7 @@ def _unequal(machine: Machine, groups: list[list[Gpu]]) -> Outcome:
                 evidence=[cite(gpu.pci_id, f"{gpu.label}: {counts[gpu.index]} XGMI links") for gpu in fewer[:4]],
                 fix=_FIX if harm else _BRIDGES,
                 confidence="likely",
+                about=About(subjects=tuple(gpu.subject for gpu in fewer)),
             )
         )
     return findings

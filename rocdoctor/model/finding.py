@@ -55,6 +55,11 @@ class Fix:
     sets: tuple[str, str] | None = None
     joins: tuple[str, ...] = ()
 
+    @property
+    def judged_again(self) -> bool:
+        """Whether rocdoctor itself verifies it: by the check, or by another command of its own."""
+        return not self.verify or self.verify.split(" ", 1)[0] == "rocdoctor"
+
 
 @dataclass(frozen=True, slots=True)
 class About:
@@ -133,6 +138,11 @@ class NextStep:
     command: CommandText
     why: str
     answers: Topic | Literal[""] = ""
+
+    @property
+    def ours(self) -> bool:
+        """Whether rocdoctor itself is to be started."""
+        return self.command.split(" ", 1)[0] == "rocdoctor"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,23 @@ from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis, Finding
 from rocdoctor.model.subject import Subject
 
-DO_FIRST = "Do first: "
-
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """``text`` in one sentence; the ``command`` to type and the finding ``because`` of which it is said, else empty."""
+    """One sentence; the ``command`` to type and the finding ``because`` of which it is said, else empty.
 
-    text: str
+    ``to_do``: it is the thing to do first.
+    """
+
+    said: str
     command: str = ""
     because: str = ""
+    to_do: bool = False
+
+    @property
+    def text(self) -> str:
+        """The sentence by itself."""
+        return f"Do first: {self.said}" if self.to_do else self.said
 
 
 def headline(diagnosis: Diagnosis) -> Headline:
@@ -27,7 +34,7 @@ def headline(diagnosis: Diagnosis) -> Headline:
         main = diagnosis.causes[0]
         if main.finding is not None and main.finding.fix is not None:
             return _from(main.finding, main.check, list(main.subjects))
-        return Headline(f"{DO_FIRST}{main.remedy or main.message}", because=_because(main.check, list(main.subjects)))
+        return Headline(main.remedy or main.message, because=_because(main.check, list(main.subjects)), to_do=True)
     grave = [one for one in grouped(diagnosis.verdicts) if one[0].severity != "info"]
     if grave:
         return _from(*grave[0])
@@ -42,9 +49,9 @@ def first_line(diagnosis: Diagnosis) -> str:
 
 def _from(found: Finding, name: str, subjects: list[Subject]) -> Headline:
     if found.fix is None:
-        return Headline(f"{DO_FIRST}{found.message}")
+        return Headline(found.message, to_do=True)
     command = "" if found.fix.command in found.fix.text else found.fix.command
-    return Headline(f"{DO_FIRST}{found.fix.text}", command, _because(name, subjects))
+    return Headline(found.fix.text, command, _because(name, subjects), to_do=True)
 
 
 def _because(name: str, subjects: list[Subject]) -> str:

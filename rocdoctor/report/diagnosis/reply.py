@@ -106,7 +106,7 @@ def _to_do(found: Finding, remedy: str, check: str) -> list[str]:
         lines += _fence([fix.command])
     lines += [f"Risk: {_RISK[fix.safety]}{_AFTER[fix.effective] if fix.safety != 'reboots' else ''}.", ""]
     verify = clean(fix.verify)
-    if verify and not verify.startswith("rocdoctor"):
+    if not fix.judged_again:
         lines += ["To see whether it helped:", "", *_fence([verify])]
     else:
         own = verify or f"rocdoctor check {check}"
@@ -178,7 +178,7 @@ def _joined(words: Sequence[str]) -> str:
 def _send(steps: Sequence[NextStep], named: bool) -> list[str]:
     if not steps:
         return []
-    own = [step for step in steps if step.command.startswith("rocdoctor")]
+    own = [step for step in steps if step.ours]
     rest = [step for step in steps if step not in own]
     lines = [f"### {'If that does not help' if named else 'What would help'}", ""]
     if rest:

@@ -209,9 +209,9 @@ class Needed:
 class Recommendation:
     """The answer: the plan, the next best one and by how much, or what would be needed when nothing fits.
 
-    ``needed``: why it does not fit, then what would, the cheapest change first. ``considered``: configurations that were
-    estimated. ``refused``: why the files that were asked for can express none, where that and not the memory is the
-    reason.
+    ``needed``: why it does not fit, then what would, the cheapest change first. ``considered``: configurations that
+    were estimated. ``refused``: why the files that were asked for can express none, where that and not the memory is
+    the reason.
     """
 
     fleet: Fleet

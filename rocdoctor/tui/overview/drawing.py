@@ -9,7 +9,7 @@ from rich.text import Text
 from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.model.printable import clean, one_line
-from rocdoctor.report.diagnosis.headline import DO_FIRST, headline
+from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.text import wrap
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
 from rocdoctor.report.machine.summary import HEAD, machine_lines
@@ -20,13 +20,13 @@ _MOST = 8
 
 def first_title(diagnosis: Diagnosis | None) -> str:
     """The heading of the first part: whether there is something to do."""
-    return "do first" if diagnosis is not None and headline(diagnosis).text.startswith(DO_FIRST) else "in short"
+    return "do first" if diagnosis is not None and headline(diagnosis).to_do else "in short"
 
 
 def first(diagnosis: Diagnosis, preliminary: bool, width: int) -> Text:
     """The one thing to do first, under ``first_title``."""
     said = headline(diagnosis)
-    text = Text(one_line(said.text.removeprefix(DO_FIRST)), style="bold")
+    text = Text(one_line(said.said), style="bold")
     if said.command:
         text.append("\n" + "\n".join(wrap(said.command, width, "  ", "    ")), style="not bold")
     if said.because:

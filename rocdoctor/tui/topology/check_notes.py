@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -35,14 +34,12 @@ class Notes:
 
 def about(verdicts: Sequence[Verdict], gpu: Gpu) -> list[Verdict]:
     """The findings that are about a GPU or name it, the gravest first."""
-    named = re.compile(re.escape(gpu.label) + r"(?!\d)").search
     found: list[tuple[int, Verdict]] = []
     for verdict in verdicts:
         one = verdict.finding
         if one is None:
             continue
-        texts = (one.message, *(each.value for each in one.evidence))
-        if verdict.subject == gpu.subject or any(named(text) for text in texts):
+        if gpu.subject in (verdict.subject, *one.about.subjects):
             found.append((SEVERITIES.index(one.severity), verdict))
     return [verdict for _, verdict in sorted(found, key=lambda pair: pair[0])]
 

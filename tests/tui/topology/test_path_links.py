@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from rocdoctor.judging.check import finding, quote
+from rocdoctor.judging.check import About, finding, quote
 from rocdoctor.model.facts import Container, Gpu, LinkState, Nic
 from rocdoctor.model.finding import Diagnosis, Verdict
-from rocdoctor.model.subject import MACHINE
+from rocdoctor.model.subject import MACHINE, Subject
 from rocdoctor.tui.topology.check_notes import about
 from rocdoctor.tui.topology.path_links import limbs, narrowest_limb
 from tests.golden.edits import Broken
@@ -136,7 +136,8 @@ def test_a_finding_about_a_gpu_stands_beside_the_gpu() -> None:
 
 
 def test_findings_of_gpus_without_an_address_are_told_apart_by_number() -> None:
-    said = finding("warning", "gpu 12 is far from gpu 3.", evidence=[quote("run x", "gpu 12")])
+    far = (Subject("gpu", 12), Subject("gpu", 3))
+    said = finding("warning", "Two are far apart.", evidence=[quote("run x", "gpu 1")], about=About(subjects=far))
     verdicts = [Verdict("far-gpu", MACHINE, "fail", said)]
     gpus = [amd_gpu(index, bdf=u()) for index in (1, 3, 12)]
     assert [about(verdicts, gpu) != [] for gpu in gpus] == [False, True, True]
