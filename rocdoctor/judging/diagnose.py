@@ -69,7 +69,7 @@ def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
     entry = cause_entry(name)
     fix = main.finding.fix
     if fix is not None:
-        remedy = f"{fix.text}{'' if not fix.command or fix.command in fix.text else f': {fix.command}'}"
+        remedy = f"{fix.text}{f': {fix.beside_text}' if fix.beside_text else ''}"
     else:
         remedy = entry.remedy if entry is not None else ""
     return Cause(

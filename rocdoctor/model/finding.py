@@ -56,6 +56,11 @@ class Fix:
     joins: tuple[str, ...] = ()
 
     @property
+    def beside_text(self) -> CommandText:
+        """The command to show beside the text; empty where the text holds it."""
+        return "" if self.command in self.text else self.command
+
+    @property
     def judged_again(self) -> bool:
         """Whether rocdoctor itself verifies it: by the check, or by another command of its own."""
         return not self.verify or self.verify.split(" ", 1)[0] == "rocdoctor"

@@ -50,8 +50,7 @@ def first_line(diagnosis: Diagnosis) -> str:
 def _from(found: Finding, name: str, subjects: list[Subject]) -> Headline:
     if found.fix is None:
         return Headline(found.message, to_do=True)
-    command = "" if found.fix.command in found.fix.text else found.fix.command
-    return Headline(found.fix.text, command, _because(name, subjects), to_do=True)
+    return Headline(found.fix.text, found.fix.beside_text, _because(name, subjects), to_do=True)
 
 
 def _because(name: str, subjects: list[Subject]) -> str:

@@ -102,8 +102,8 @@ def _to_do(found: Finding, remedy: str, check: str) -> list[str]:
     if fix is None:
         return [*lines, plain(remedy) or "There is no known remedy.", ""]
     lines += [f"{plain(fix.text).rstrip('.')}.", ""]
-    if fix.command and fix.command not in fix.text:
-        lines += _fence([fix.command])
+    if fix.beside_text:
+        lines += _fence([fix.beside_text])
     lines += [f"Risk: {_RISK[fix.safety]}{_AFTER[fix.effective] if fix.safety != 'reboots' else ''}.", ""]
     verify = clean(fix.verify)
     if not fix.judged_again:

@@ -98,8 +98,8 @@ def _fix_lines(fix: Fix, name: str, width: int) -> list[str]:
     if fix.safety == "reboots":
         after = ""  # the word says it
     lines = wrap(f"fix ({fix.safety}{after}): {fix.text}", width, "  ")
-    if fix.command and fix.command not in fix.text:
-        lines.append(f"      {clean(fix.command)}")
+    if fix.beside_text:
+        lines.append(f"      {clean(fix.beside_text)}")
     return [*lines, f"  verify: {clean(fix.verify) or f'rocdoctor check {name}'}"]
 
 
@@ -155,8 +155,8 @@ def _cause_lines(diagnosis: Diagnosis, width: int, style: Style) -> list[str]:
     kind = "Not the machine, it seems" if main.cause == "not-environment" else _CERTAINTY[main.confidence]
     lines = [style(line, "1") for line in wrap(f"{kind}: {one_line(main.message)}", width, "", "  ")]
     lines += wrap(f"Do first: {first_step(main.finding.fix.text)}", width, "", "  ")
-    if main.finding.fix.command and main.finding.fix.command not in main.finding.fix.text:
-        lines.append(f"    {clean(main.finding.fix.command)}")
+    if main.finding.fix.beside_text:
+        lines.append(f"    {clean(main.finding.fix.beside_text)}")
     return lines
 
 
