@@ -109,7 +109,7 @@ def _show(options: Options, diagnosis: Diagnosis, titles: dict[str, str], count:
 
 def _told(files: list[Advised], verdicts: list[Verdict]) -> str:
     """The texts of files that findings quote; what one of their lines tells may stand in any other."""
-    named = {verdict.subject.rpartition(":")[0] for verdict in verdicts if verdict.finding is not None}
+    named = {verdict.subject.name for verdict in verdicts if verdict.finding is not None}
     return "\n".join(one.text for one in files if one.path in named)[:_MOST_TOLD]
 
 
