@@ -8,6 +8,7 @@ from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import NextStep, Topic
 from rocdoctor.model.question import Question
+from rocdoctor.model.shell_command import shell_of_table
 
 
 def next_steps(machine: Machine) -> tuple[NextStep, ...]:
@@ -83,6 +84,20 @@ _ABOVE_THE_DRIVER = frozenset({
 })  # fmt: skip
 
 
+_MOST_OF_MESSAGES = 3
+
+
+def _of_messages(machine: Machine) -> list[NextStep]:
+    """What tells the causes of the messages apart that stand in the text."""
+    kinds = dict.fromkeys(one.kind for one in machine.messages if one.role in ("now", "quoted"))
+    if not kinds:
+        return []
+    from rocdoctor.knowledge.messages.answers import message_questions  # for texts alone
+
+    asked = [one for kind in kinds for one in message_questions().get(kind, ())]
+    return [NextStep(shell_of_table(one.command), one.why) for one in asked[:_MOST_OF_MESSAGES]]
+
+
 def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") -> tuple[NextStep, ...]:
     """What a pasted text lacks, with the exact command that would tell.
 
@@ -91,7 +106,7 @@ def missing_outputs(machine: Machine, answered: Iterable[str], cause: str = "") 
     programs = {Question.of(question).program for question in answered}
     vendors = {gpu.vendor for gpu in machine.gpus}
     amd, nvidia = "nvidia" not in vendors or "amd" in vendors, "nvidia" in vendors
-    steps: list[NextStep] = list(_OF_CAUSE.get(cause, ()))
+    steps: list[NextStep] = [*_of_messages(machine), *_OF_CAUSE.get(cause, ())]
     devices = cause not in _ABOVE_THE_DRIVER
     if not vendors and devices:
         why = "the text names no GPU; this shows which ones the machine has and which driver holds them"

@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rocdoctor.model.lazy_re import regex
 
@@ -81,6 +81,15 @@ def shell(template: LiteralString, /, **words: Word) -> ShellCommand:
             word = _in_shell(words[name], kind, inside)
             parts.append(name.upper() if word is None else word)
     return str.__new__(ShellCommand, "".join(parts))
+
+
+def shell_of_table(template: str, /, **words: Word) -> ShellCommand:
+    """``shell`` for a template of a table that ships with us, which types cannot tell from a word of the evidence.
+
+    A word that is not given becomes its name in capitals.
+    """
+    literal: Any = template  # ours, though types cannot see it
+    return shell(literal, **{name: words.get(name, "") for name, _ in words_of(literal)})
 
 
 def reworded(command: str, text: str) -> ShellCommand:

@@ -22,7 +22,7 @@ _FIELDS = {
     "Fix": {1: "command", 4: "verify"}, "NextStep": {0: "command"}, "NodeFinding": {6: "command"},
     "Verify": {1: "command"}, "replace": {},
 }  # fmt: skip
-_GATE = ("shell", "reworded", "ShellCommand")
+_GATE = ("shell", "shell_of_table", "reworded", "ShellCommand")
 _TYPES = ("CommandText", "ShellCommand", "LiteralString")
 _MAKERS = re.compile(rf"\b(?:{'|'.join((*_FIELDS, *_GATE))})\(")
 _FILES = sorted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rocdoctor.knowledge.load import load_table, source
+from rocdoctor.knowledge.messages.program_errors import message_rows
 from rocdoctor.knowledge.software.env_variables import allocator_options, env_variables
 from tools.docs.pages import PAGES
 
@@ -32,7 +33,7 @@ def test_every_variable_and_option_names_sources_that_exist() -> None:
 
 
 def test_every_text_that_is_recognised_names_its_source() -> None:
-    rows = [*load_table("log_signatures")["signatures"], *load_table("messages")["messages"]]
+    rows = [*load_table("log_signatures")["signatures"], *message_rows()]
     for row in rows:
         for text in row["texts"]:
             assert str(text.get("source", row.get("source", ""))).strip(), (row["kind"], text["find"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from rocdoctor.knowledge.load import load_table, source, words
 from rocdoctor.knowledge.messages.advice import BASES, VERDICTS, all_advice
+from rocdoctor.knowledge.messages.program_errors import message_rows
 from rocdoctor.knowledge.software.env_variables import EnvVariable, allocator_options, env_variables
 from rocdoctor.report.advice_page import BASIS_WORDS, VERDICT_WORDS, seen_in
 
@@ -123,13 +124,19 @@ def _read_in(entry: Mapping[str, Any]) -> str:
     return "; ".join(_cell(name) + ("" if looked_up else " (not looked up)") for name, looked_up in told.items())
 
 
+def _causes(entry: Mapping[str, Any]) -> str:
+    """The causes that a message points to, the first ones first."""
+    named = [entry["cause"]] if entry.get("cause") else [one["cause"] for one in entry.get("says", ())]
+    return "<br>".join(_code(name) for name in dict.fromkeys(named))
+
+
 def signatures() -> str:
     """The texts of the kernel log and of programs that are recognised."""
     kernel = load_table("log_signatures")["signatures"]
-    messages = load_table("messages")["messages"]
+    messages = message_rows()
     parts = [
         "# Texts that are recognised\n\n"
-        "Made from `rocdoctor/knowledge/tables/log_signatures.yaml` and `messages.yaml` by "
+        "Made from `rocdoctor/knowledge/tables/log_signatures.yaml` and `messages*.yaml` by "
         "`python -m tools.docs`.\n\n"
         f"## Kernel log ({len(kernel)} kinds)\n\n"
         + _head("Kind", "Class", "Text", "Means", "Source")
@@ -141,8 +148,7 @@ def signatures() -> str:
         f"\n## Messages of programs ({len(messages)} kinds)\n\n" + _head("Kind", "Cause", "Text", "Proves", "Source")
     )
     parts += [
-        _row(_code(one["kind"]), _code(one.get("cause", "")), _texts(one), _cell(one["means"]), _read_in(one))
-        for one in messages
+        _row(_code(one["kind"]), _causes(one), _texts(one), _cell(one["means"]), _read_in(one)) for one in messages
     ]
     return "".join(parts)
 

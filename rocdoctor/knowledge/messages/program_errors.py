@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.knowledge.load import knowledge_folder, load_table, words
 from rocdoctor.parsers.logs.log_match import Matcher, Signature, Wording, matcher
 
 Confidence = Literal["certain", "likely", "possible"]
@@ -24,9 +24,16 @@ class MessageKind:
 
 
 @cache
+def message_rows() -> tuple[Mapping[str, Any], ...]:
+    """The rows of ``messages.yaml``, then those of ``messages_*.yaml``; raises ``TableError`` for a damaged table."""
+    others = sorted(path.stem for path in knowledge_folder().glob("messages_*.yaml"))
+    return tuple(row for name in ("messages", *others) for row in load_table(name)["messages"])
+
+
+@cache
 def message_signatures() -> Matcher:
-    """The signatures of ``messages.yaml`` in its order; raises ``TableError`` when the table is damaged."""
-    return matcher(_signature(entry) for entry in load_table("messages")["messages"])
+    """The signatures of all messages, in the order of ``message_rows``."""
+    return matcher(_signature(entry) for entry in message_rows())
 
 
 @cache
@@ -34,7 +41,7 @@ def message_kinds() -> Mapping[str, MessageKind]:
     """Every kind of text by its name."""
     return {
         entry["kind"]: MessageKind(entry["kind"], entry["means"], entry.get("cause"), entry.get("confidence", "likely"))
-        for entry in load_table("messages")["messages"]
+        for entry in message_rows()
     }
 
 

@@ -1,0 +1,103 @@
+"""Which answers of the tables hold for the messages of a pasted text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from rocdoctor.insight.texts.pasted import (
+    first_value,
+    gfx_names,
+    gpu_words,
+    in_container,
+    in_slurm,
+    in_wsl,
+    said,
+    vendors,
+)
+from rocdoctor.knowledge.messages.answers import MessageAnswer, When, message_answers
+from rocdoctor.model.evidence import value_or
+from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.printable import one_line
+
+_SLOT = regex(r"\{(\w{1,40})(?:\|([^{}]{0,200}))?\}")
+_LONGEST = 160  # characters of one value in a sentence
+_MOST = 3  # causes of one message
+_PLACES: Mapping[str, Callable[[Machine], bool]] = {"container": in_container, "slurm": in_slurm, "wsl": in_wsl}
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """An answer that holds, the messages that it rests on, and the values for its templates."""
+
+    kind: str
+    answer: MessageAnswer
+    messages: tuple[Message, ...]
+    values: Mapping[str, str]
+
+
+def applied(machine: Machine) -> tuple[Applied, ...]:
+    """The answers that hold: of each kind the first one that is certain or likely, else its possible ones."""
+    kinds = dict.fromkeys(message.kind for message in machine.messages)
+    return tuple(one for kind in kinds if kind in message_answers() for one in _of_kind(machine, kind))
+
+
+def _of_kind(machine: Machine, kind: str) -> tuple[Applied, ...]:
+    messages = said(machine, kind)
+    if not messages:
+        return ()
+    values = _values(machine, messages)
+    holding = [
+        Applied(kind, one, messages, values)
+        for one in message_answers()[kind]
+        if _holds(one.when, machine, values) and _filled(one, values)
+    ]
+    sure = next((one for one in holding if one.answer.confidence != "possible"), None)
+    return (sure,) if sure is not None else tuple(holding[:_MOST])
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """A sentence with its values in one line each."""
+    return _SLOT.sub(lambda slot: values.get(slot[1]) or slot[2] or "", template)
+
+
+def _filled(one: MessageAnswer, values: Mapping[str, str]) -> bool:
+    """Whether there is a value for each name without words of its own."""
+    return all(slot[1] in values or slot[2] is not None for slot in _SLOT.finditer(one.text + one.fix))
+
+
+def _values(machine: Machine, messages: tuple[Message, ...]) -> dict[str, str]:
+    names = dict.fromkeys(name for message in messages for name in message.values)
+    found = {name: one_line(first_value(messages, name) or "")[:_LONGEST] for name in names}
+    of_machine = {
+        "gpu": gpu_words(machine.gpus) if machine.gpus else "",
+        "gfx": ", ".join(gfx_names(machine)),
+        "system": value_or(machine.os.pretty_name, ""),
+        "kernel": value_or(machine.kernel.release, ""),
+    }
+    return {**{name: one_line(value)[:_LONGEST] for name, value in of_machine.items() if value}, **found}
+
+
+def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
+    seen = vendors(machine)
+    if when.vendor and seen and when.vendor not in seen:
+        return False
+    if when.inside and not any(_PLACES[place](machine) for place in when.inside):
+        return False
+    if any(_PLACES[place](machine) for place in when.outside):
+        return False
+    if when.together and not said(machine, *when.together):
+        return False
+    if when.without and said(machine, *when.without):
+        return False
+    if when.variables and not any(name in machine.environment.variables for name in when.variables):
+        return False
+    if when.gfx and not any(_is_one(name, when.gfx) for name in gfx_names(machine)):
+        return False
+    return all(_is_one(values.get(name, ""), wanted) for name, wanted in when.values.items())
+
+
+def _is_one(value: str, wanted: Sequence[str]) -> bool:
+    return any(fnmatchcase(value, one) for one in wanted)

@@ -1,0 +1,90 @@
+"""What the message of a program points to, as rows of the tables: ``says`` and ``ask`` of ``messages_*.yaml``.
+
+An answer is a sentence with the values of the message, a remedy and the condition under which it holds. Texts and
+commands hold ``{name}`` (a value of the message, or ``gpu``, ``gfx``, ``system`` of the machine) or ``{name|words}``
+with what is said where the message does not hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal
+
+from rocdoctor.knowledge.load import words
+from rocdoctor.knowledge.messages.program_errors import Confidence, message_rows
+
+Place = Literal["container", "wsl", "slurm", "windows"]
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """What must hold for an answer; what is empty is not asked. Of a list one is enough, but for ``without``.
+
+    ``vendor``: of a GPU that is named, or none is named. ``gfx``: the target of an AMD GPU; ``values``: values of the
+    message. These two are words in which ``*`` stands for any signs.
+    """
+
+    vendor: str = ""
+    inside: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    together: tuple[str, ...] = ()  # kinds of messages of which one must stand in the text too
+    without: tuple[str, ...] = ()  # kinds of which none may
+    variables: tuple[str, ...] = ()
+    gfx: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAnswer:
+    """One cause that a message may have; ``text``, ``fix``, ``command`` and ``verify`` are templates."""
+
+    cause: str
+    text: str
+    fix: str
+    confidence: Confidence = "likely"
+    severity: Literal["error", "warning", "info"] = "error"
+    command: str = ""
+    verify: str = ""
+    safety: Literal["safe", "reboots", "risky", "manual"] = "manual"
+    explains: tuple[str, ...] = ()
+    when: When = When()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageQuestion:
+    """A command that tells the causes of a message apart, and what each outcome means."""
+
+    command: str
+    why: str
+
+
+@cache
+def message_answers() -> Mapping[str, tuple[MessageAnswer, ...]]:
+    """The answers of each kind of message that has some, in the order of the tables."""
+    return {row["kind"]: tuple(_answer(one) for one in row["says"]) for row in message_rows() if row.get("says")}
+
+
+@cache
+def message_questions() -> Mapping[str, tuple[MessageQuestion, ...]]:
+    """The questions of each kind of message that has some."""
+    return {
+        row["kind"]: tuple(MessageQuestion(str(one["command"]), str(one["why"])) for one in row["ask"])
+        for row in message_rows()
+        if row.get("ask")
+    }
+
+
+_WHEN = {"in": "inside", "not_in": "outside", "with": "together", "variable": "variables"}
+
+
+def _answer(row: Mapping[str, Any]) -> MessageAnswer:
+    told = {name: value for name, value in row.items() if name not in ("when", "explains")}
+    return MessageAnswer(**told, explains=words(row.get("explains")), when=_when(row.get("when", {})))
+
+
+def _when(row: Mapping[str, Any]) -> When:
+    told = {_WHEN.get(name, name): words(value) for name, value in row.items() if name not in ("vendor", "values")}
+    values = {name: words(value) for name, value in row.get("values", {}).items()}
+    return When(vendor=row.get("vendor", ""), values=values, **told)
