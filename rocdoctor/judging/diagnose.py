@@ -63,7 +63,7 @@ def _explained_by_others(name: str, groups: dict[str, list[Verdict]], explained:
 
 
 def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
-    main = min(members, key=_verdict_order)
+    main = min(_unexplained(members) or members, key=_verdict_order)
     assert main.finding is not None
     subjects = tuple(dict.fromkeys(member.subject for member in members if member.check == main.check))
     entry = cause_entry(name)
@@ -76,6 +76,12 @@ def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
         name, main.finding.confidence, main.finding.severity, main.finding.message, remedy, main.check, subjects,
         tuple(sorted(explains)), main.finding,
     )  # fmt: skip
+
+
+def _unexplained(members: list[Verdict]) -> list[Verdict]:
+    """Those that no finding of the same cause says more precisely."""
+    told = {(one.check, what) for one in members if one.finding for what in one.finding.explains}
+    return [one for one in members if not any(what == one.check and by != one.check for by, what in told)]
 
 
 def _verdict_order(verdict: Verdict) -> tuple[int, int, str]:

@@ -23,6 +23,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 
 _SLOT = regex(r"\{(\w{1,40})(?:\|([^{}]{0,200}))?\}")
+_NO_TARGET = regex(r"[^a-z0-9]+")
 _LONGEST = 160  # characters of one value in a sentence
 _MOST = 3  # causes of one message
 _PLACES: Mapping[str, Callable[[Machine], bool]] = {"container": in_container, "slurm": in_slurm, "wsl": in_wsl}
@@ -82,7 +83,7 @@ def _values(machine: Machine, messages: tuple[Message, ...]) -> dict[str, str]:
 
 def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
     seen = vendors(machine)
-    if when.vendor and seen and when.vendor not in seen:
+    if (when.vendor and seen and when.vendor not in seen) or (when.named and when.named not in seen):
         return False
     if when.inside and not any(_PLACES[place](machine) for place in when.inside):
         return False
@@ -96,7 +97,26 @@ def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
         return False
     if when.gfx and not any(_is_one(name, when.gfx) for name in gfx_names(machine)):
         return False
+    if when.lacks and not _lacks(values.get(when.lacks, ""), gfx_names(machine)):
+        return False
+    if when.below and not _below(*(values.get(name, "") for name in when.below)):
+        return False
     return all(_is_one(values.get(name, ""), wanted) for name, wanted in when.values.items())
+
+
+def _lacks(listed: str, targets: Sequence[str]) -> bool:
+    """Whether a list of targets holds something, and not the first GPU's."""
+    return "gfx" in listed and bool(targets) and targets[0] not in _NO_TARGET.split(listed)
+
+
+def _below(first: str, second: str) -> bool:
+    return (
+        first.isascii()
+        and first.isdigit()
+        and second.isascii()
+        and second.isdigit()
+        and (4 * int(first) < 3 * int(second))
+    )
 
 
 def _is_one(value: str, wanted: Sequence[str]) -> bool:

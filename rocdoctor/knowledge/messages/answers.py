@@ -22,8 +22,9 @@ Place = Literal["container", "wsl", "slurm", "windows"]
 class When:
     """What must hold for an answer; what is empty is not asked. Of a list one is enough, but for ``without``.
 
-    ``vendor``: of a GPU that is named, or none is named. ``gfx``: the target of an AMD GPU; ``values``: values of the
-    message. These two are words in which ``*`` stands for any signs.
+    ``vendor``: of a GPU that is named, or none is named; ``named``: one of it is named. ``gfx``: the target of an AMD
+    GPU; ``values``: values of the message: words in which ``*`` stands for any signs. ``lacks``: a value that lists
+    targets, without that of the GPU. ``below``: two values that are numbers, the first less than 3/4 of the second.
     """
 
     vendor: str = ""
@@ -34,6 +35,9 @@ class When:
     variables: tuple[str, ...] = ()
     gfx: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    named: str = ""
+    lacks: str = ""
+    below: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,8 @@ def _answer(row: Mapping[str, Any]) -> MessageAnswer:
 
 
 def _when(row: Mapping[str, Any]) -> When:
-    told = {_WHEN.get(name, name): words(value) for name, value in row.items() if name not in ("vendor", "values")}
-    values = {name: words(value) for name, value in row.get("values", {}).items()}
-    return When(vendor=row.get("vendor", ""), values=values, **told)
+    plain = {name: row[name] for name in ("vendor", "named", "lacks") if name in row}
+    told = {
+        _WHEN.get(name, name): words(value) for name, value in row.items() if name not in plain and name != "values"
+    }
+    return When(values={name: words(value) for name, value in row.get("values", {}).items()}, **plain, **told)
