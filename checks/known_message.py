@@ -17,15 +17,17 @@ from __future__ import annotations
 
 from rocdoctor.insight.texts.answers import Applied, applied, fill
 from rocdoctor.insight.texts.pasted import shown
-from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subject, Subjects, check, finding
+from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Selected
 from rocdoctor.model.shell_command import shell_of_table
+from rocdoctor.model.subject import MACHINE
 
 
 def when_an_answer_is_known(machine: Machine) -> Subjects[None]:
     """The machine, when the text holds a message whose causes stand in the tables."""
     if machine.messages and applied(machine):
-        return [Subject("machine", None)]
+        return [Selected(MACHINE, None)]
     return NotApplicable("no message of a known cause in this evidence")
 
 

@@ -80,17 +80,25 @@ def message_questions() -> Mapping[str, tuple[MessageQuestion, ...]]:
     }
 
 
-_WHEN = {"in": "inside", "not_in": "outside", "with": "together", "variable": "variables"}
-
-
 def _answer(row: Mapping[str, Any]) -> MessageAnswer:
     told = {name: value for name, value in row.items() if name not in ("when", "explains")}
     return MessageAnswer(**told, explains=words(row.get("explains")), when=_when(row.get("when", {})))
 
 
 def _when(row: Mapping[str, Any]) -> When:
-    plain = {name: row[name] for name in ("vendor", "named", "lacks") if name in row}
-    told = {
-        _WHEN.get(name, name): words(value) for name, value in row.items() if name not in plain and name != "values"
-    }
-    return When(values={name: words(value) for name, value in row.get("values", {}).items()}, **plain, **told)
+    def some(name: str) -> tuple[str, ...]:
+        return words(row.get(name))
+
+    return When(
+        row.get("vendor", ""),
+        some("in"),
+        some("not_in"),
+        some("with"),
+        some("without"),
+        some("variable"),
+        some("gfx"),
+        {name: words(value) for name, value in row.get("values", {}).items()},
+        row.get("named", ""),
+        row.get("lacks", ""),
+        some("below"),
+    )
