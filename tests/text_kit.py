@@ -8,7 +8,7 @@ from pathlib import Path
 from rocdoctor.collect import collect
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.judging.loading import checks_folder, load_checks
+from rocdoctor.judging.loading import check_files, checks_folder, load_check
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.paste import open_text
 
@@ -18,9 +18,7 @@ TEXTS = Path(__file__).parent / "texts"
 @cache
 def all_checks() -> tuple[Check, ...]:
     """Every check of this project."""
-    loaded, problems = load_checks([checks_folder()])
-    assert not problems
-    return tuple(loaded)
+    return tuple(load_check(path) for path in check_files(checks_folder()))
 
 
 def diagnosed(text: str) -> Diagnosis:

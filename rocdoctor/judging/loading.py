@@ -8,7 +8,6 @@ import inspect
 import os
 import re
 import stat
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -97,20 +96,3 @@ def load_check(path: Path) -> Check:
     selector, cause = marked
     manual = inspect.cleandoc(module.__doc__) if module.__doc__ else manual_of(path)  # Python may have dropped it
     return Check(name_of(path), function, selector, cause, manual, path)
-
-
-def load_checks(folders: Iterable[Path]) -> tuple[list[Check], list[str]]:
-    """All checks of some folders and the problems met; the first of two checks of one name counts."""
-    found: dict[str, Check] = {}
-    problems: list[str] = []
-    for folder in folders:
-        for path in check_files(folder):
-            try:
-                loaded = load_check(path)
-            except CheckLoadError as problem:
-                problems.append(str(problem))
-                continue
-            if loaded.name in found:
-                problems.append(f"{path}: a check named {loaded.name} exists already; this one is ignored")
-            found.setdefault(loaded.name, loaded)
-    return sorted(found.values(), key=lambda one: one.name), problems

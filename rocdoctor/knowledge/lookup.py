@@ -70,7 +70,6 @@ from rocdoctor.knowledge.software.env_variables import (
 from rocdoctor.knowledge.software.rules import (
     ModuleParameter,
     Rule,
-    ValueRule,
     amdgpu_parameter_names,
     module_parameter,
     module_parameters,
@@ -78,7 +77,6 @@ from rocdoctor.knowledge.software.rules import (
     rule,
     rules,
     throttle_bits,
-    value_rules,
 )
 
 __all__ = [
@@ -102,7 +100,6 @@ __all__ = [
     "TableSource",
     "TorchFlavour",
     "TorchRelease",
-    "ValueRule",
     "all_profiles",
     "allocator_options",
     "amdgpu_parameter_names",
@@ -148,7 +145,6 @@ __all__ = [
     "throttle_bits",
     "torch_release",
     "torch_releases",
-    "value_rules",
 ]
 
 

@@ -12,7 +12,7 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.next_steps import missing_outputs
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding
 from rocdoctor.model.question import Question
-from rocdoctor.paste import TextHost, open_text
+from rocdoctor.paste import TextHost
 from rocdoctor.report.diagnosis.reply import Recognised
 from rocdoctor.service.session import read_from
 
@@ -26,17 +26,6 @@ def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) ->
     known = {step.command for step in diagnosis.next}
     more = [step for step in missing_outputs(diagnosis.machine, host.available(), main) if step.command not in known]
     return replace(diagnosis, next=(*diagnosis.next, *more))
-
-
-def reply_to(text: str, checks: Sequence[Check]) -> str:
-    """The reply to a pasted text, as markdown."""
-    from rocdoctor.report.diagnosis.reply import render
-    from rocdoctor.report.machine.summary import machine_lines
-    from rocdoctor.report.masked import discreet, discretion_of
-
-    host = open_text(text, "text")
-    found = with_lines_of_text(judged(host, checks), host)
-    return render(discreet(found, discretion_of(host), machine_lines(found.machine)), named_parts(recognised(host)))
 
 
 def with_lines_of_text(diagnosis: Diagnosis, host: Host) -> Diagnosis:

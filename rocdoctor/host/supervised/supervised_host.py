@@ -117,10 +117,6 @@ class FarHost:
         """End the smoke tests that run, with all their processes; ``perform`` returns when they are gone."""
         self._smoke.cancel()
 
-    def stop_figures(self) -> None:
-        """Let figures that are measured end with what there is."""
-        self._smoke.stop()
-
     def close(self) -> None:
         """End the child and all it has started, without waiting for it to be done; what is asked now fails."""
         locked = self._lock.acquire(timeout=_CLOSE_S)  # somebody may be starting another child on a sick file system

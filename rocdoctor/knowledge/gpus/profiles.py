@@ -1,7 +1,7 @@
 """GPU profiles: what a card is known to be, each figure with its source.
 
-A figure whose source is secondary or derived is for display and estimates; a check may judge by it never (see
-``Figure.primary``). Two-die modules are two GPUs: ``per_device`` of a figure is what one of them has.
+A figure whose source is secondary or derived is for display and estimates; a check may judge by it never.
+Two-die modules are two GPUs: ``per_device`` of a figure is what one of them has.
 """
 
 from __future__ import annotations
@@ -33,11 +33,6 @@ class Figure:
     def per_device(self) -> float | None:
         """The value of one GPU device (a die of a two-die module)."""
         return self.per_die if self.per_die is not None else self.value
-
-    @property
-    def primary(self) -> bool:
-        """Whether a check may judge by it: printed by the maker or the driver, and undisputed."""
-        return self.kind == "primary" and not self.uncertain
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,28 +27,9 @@ class Rule:
     text: str
     sources: tuple[str, ...]
 
-    @property
-    def firm(self) -> bool:
-        """Whether the basis carries a warning or an error; otherwise a violation is a note."""
-        return self.basis in FIRM
-
     def number(self, name: str) -> float:
         """A threshold; ``KeyError`` when the rule has none of this name."""
         return float(self.threshold[name])
-
-
-@dataclass(frozen=True, slots=True)
-class ValueRule:
-    """A value of a variable that guides recommend; ``unless`` are facts that make it right."""
-
-    id: str
-    variables: tuple[str, ...]
-    value: str
-    severity: str
-    basis: Basis
-    unless: tuple[str, ...]
-    text: str
-    sources: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +63,6 @@ def rules() -> Mapping[str, Rule]:
 def rule(rule_id: str) -> Rule | None:
     """The rule with this id."""
     return rules().get(rule_id)
-
-
-@cache
-def value_rules() -> tuple[ValueRule, ...]:
-    """Rules over values of variables."""
-    return tuple(
-        ValueRule(
-            raw["id"], words(raw["variable"]), raw["value"], raw["severity"], raw["basis"], words(raw.get("unless")),
-            raw["text"], words(raw["s"]),
-        )
-        for raw in load_table("rules")["values"]
-    )  # fmt: skip
 
 
 def pcie_gb_s(speed_gt_s: float, width: int) -> float | None:

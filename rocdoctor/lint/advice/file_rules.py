@@ -59,11 +59,6 @@ def hits_of(parts: Parts) -> list[Hit]:
     return found
 
 
-def rule_names() -> frozenset[str]:
-    """The functions that a pattern may name."""
-    return frozenset(_RULES)
-
-
 def _kind(pattern: Mapping[str, Any]) -> str:
     return next(key for key in _SEEN if key in pattern)
 

@@ -207,11 +207,6 @@ def to_mhz(text: object, default_unit: str = "MHz") -> float | None:
     return _scaled(text, default_unit, {"mhz": 1.0, "ghz": 1e3, "khz": 1e-3, "hz": 1e-6})
 
 
-def to_volts(text: object, default_unit: str = "V") -> float | None:
-    """Volts from "0.8 V" or "806 mV"."""
-    return _scaled(text, default_unit, {"v": 1.0, "mv": 1e-3, "uv": 1e-6, "µv": 1e-6})
-
-
 def to_gt_s(text: object) -> float | None:
     """A PCIe or xGMI transfer rate per lane in GT/s from "16.0 GT/s PCIe", "16GT/s", "16000 MT/s", "Gen 4", "Gen4".
 

@@ -175,33 +175,33 @@ def read_fields(data: bytes, fields: tuple[Field, ...]) -> dict[str, Raw]:
     return values
 
 
-def parse_attributes(data: bytes) -> tuple[dict[str, Raw], bool]:
-    """The values of a self-describing table (1.9), and whether it was whole.
+def parse_attributes(data: bytes) -> dict[str, Raw]:
+    """The values of a self-describing table (1.9); of one that breaks off those before the break.
 
     After the 4-byte header and a 32-bit count come packed pairs of a 64-bit description and its values. Bits of the
     description: 31-24 unit, 23-20 type, 19-10 attribute, 9-0 number of values.
     """
     values: dict[str, Raw] = {}
     if len(data) < 8:
-        return values, False
+        return values
     total = struct.unpack_from("<i", data, 4)[0]
     offset = 8
     for _ in range(min(max(total, 0), 1024)):
         if offset + 8 > len(data):
-            return values, False
+            return values
         description = struct.unpack_from("<Q", data, offset)[0]
         offset += 8
         kind, attribute, count = description >> 20 & 0xF, description >> 10 & 0x3FF, description & 0x3FF
         if kind >= len(_ATTRIBUTE_TYPES) or count == 0:
-            return values, False
+            return values
         code = _ATTRIBUTE_TYPES[kind]
         size = _SIZES[code.upper()]
         if offset + size * count > len(data):
-            return values, False
+            return values
         numbers = struct.unpack_from(f"<{count}{code}", data, offset)
         offset += size * count
         empty = -1 if code.islower() else (1 << (8 * size)) - 1
         found = tuple(None if number == empty else int(number) for number in numbers)
         name = ATTRIBUTES[attribute] if attribute < len(ATTRIBUTES) else f"attribute_{attribute}"
         values[name] = found if count > 1 else found[0]
-    return values, 0 < total <= 1024
+    return values

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.text import lines_of, to_int, value_of
+from rocdoctor.parsers.formats.text import lines_of, to_int
 
-_MODINFO = regex(r"([a-z_]{3,20}):[ \t]+(?![ \t])(.*)\Z")
-_PARM = regex(r"([A-Za-z0-9_]{1,80}):(.*)\Z")
-_PARM_TYPE = regex(r"\(([a-z ]{2,30}|array of [a-z ]{2,30})\)\Z")
 _DKMS = regex(
     r"([A-Za-z0-9_.+-]{1,80})(?:/|, )([^,:\s]{1,80})(?:, ([^,:\s]{1,120}), ([A-Za-z0-9_]{2,16}))?: ([a-z-]{4,24})(.*)\Z"
 )
@@ -65,38 +62,6 @@ class DkmsEntry:
     state: str
     note: str | None
     line: int
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleParameter:
-    """A parameter that a module takes: its description and type ("int", "uint", "charp", "bool")."""
-
-    name: str
-    description: str | None
-    kind: str | None
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Modinfo:
-    """`modinfo MODULE`; ``found`` is False where it says that there is no such module, None for other texts.
-
-    ``version`` is set for out-of-tree builds (the amdgpu of the kernel itself has none), ``vermagic_release`` the
-    kernel that the file was built for, ``filename`` may be "(builtin)".
-    """
-
-    found: bool | None = None
-    filename: str | None = None
-    version: str | None = None
-    srcversion: str | None = None
-    vermagic: str | None = None
-    vermagic_release: str | None = None
-    signer: str | None = None
-    license: str | None = None
-    depends: tuple[str, ...] = ()
-    firmware_count: int = 0
-    parameters: dict[str, ModuleParameter] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
 
 
 def module_name(name: str) -> str:
@@ -173,56 +138,3 @@ def parse_dkms_status(text: str) -> tuple[DkmsEntry, ...]:
         module, version, kernel, arch, state, note = match.groups()
         entries.append(DkmsEntry(module, version, kernel, arch, state, note.strip(" ()") or None, line))
     return tuple(entries)
-
-
-def parse_modinfo(text: str) -> Modinfo:
-    """Reads `modinfo MODULE`; of a label that comes twice the first counts."""
-    found: dict[str, str] = {}
-    lines: dict[str, int] = {}
-    parameters: dict[str, ModuleParameter] = {}
-    firmware = 0
-    missing = False
-    for line, raw in enumerate(lines_of(text, 20_000), 1):
-        stripped = raw.strip()[:4000]
-        if stripped.startswith("modinfo: ERROR: Module") and stripped.endswith("not found."):
-            missing = True
-        match = _MODINFO.match(stripped)
-        if match is None:
-            continue
-        label, value = match.groups()
-        if label == "parm":
-            parameter = _parameter(value, line)
-            if parameter is not None and len(parameters) < 2000:
-                parameters.setdefault(parameter.name, parameter)
-        elif label == "firmware":
-            firmware += 1
-        elif label not in found:
-            found[label], lines[label] = value.strip(), line
-    if not {"filename", "vermagic", "srcversion", "parm"} & set(found) and not parameters:
-        return Modinfo(found=False if missing else None)
-    vermagic = value_of(found.get("vermagic"))
-    return Modinfo(
-        found=True,
-        filename=value_of(found.get("filename")),
-        version=value_of(found.get("version")),
-        srcversion=value_of(found.get("srcversion")),
-        vermagic=vermagic,
-        vermagic_release=vermagic.split()[0] if vermagic else None,
-        signer=value_of(found.get("signer")),
-        license=value_of(found.get("license")),
-        depends=tuple(name for name in found.get("depends", "").split(",") if name),
-        firmware_count=firmware,
-        parameters=parameters,
-        lines=lines,
-    )
-
-
-def _parameter(value: str, line: int) -> ModuleParameter | None:
-    match = _PARM.match(value.strip())
-    if match is None:
-        return None
-    description = match.group(2).strip()
-    kind = _PARM_TYPE.search(description)
-    if kind:
-        description = description[: kind.start()].strip()
-    return ModuleParameter(match.group(1), description or None, kind.group(1) if kind else None, line)

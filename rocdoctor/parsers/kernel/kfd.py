@@ -114,15 +114,6 @@ class KfdMemBank:
         return self.heap_type in (1, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class KfdSystem:
-    """system_properties: names of the platform, packed into numbers by the firmware."""
-
-    platform_oem: int | None
-    platform_id: int | None
-    platform_rev: int | None
-
-
 def parse_properties(text: str) -> tuple[dict[str, int], dict[str, int]]:
     """Every "name value" line as numbers, and the line each stands on (the first one counts)."""
     values: dict[str, int] = {}
@@ -288,9 +279,3 @@ def vram_bytes(banks: Sequence[KfdMemBank]) -> int | None:
     """Device memory of a node: the sum of its VRAM banks, None where there is none (or it was not read)."""
     sizes = [bank.size_bytes for bank in banks if bank.is_vram and bank.size_bytes]
     return sum(sizes) if sizes else None
-
-
-def parse_system(text: str) -> KfdSystem:
-    """The ``system_properties`` file."""
-    get = parse_properties(text)[0].get
-    return KfdSystem(get("platform_oem"), get("platform_id"), get("platform_rev"))

@@ -18,10 +18,6 @@ _ROOT_COMPONENT = regex(r"pci([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2})\Z")
 _XORG = regex(r"PCI:([0-9]{1,3})(?:@([0-9]{1,5}))?:([0-9]{1,2}):([0-7])\Z", re.IGNORECASE)
 _NO_FUNCTION = regex(r"(?:([0-9a-fA-F]{4,8}):)([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\Z")
 _UNDERSCORED = regex(r"([0-9a-fA-F]{4,8})[_-]([0-9a-fA-F]{2})[_-]([0-9a-fA-F]{2})[_.-]([0-7])\Z")
-_MODALIAS = regex(
-    r"pci:v([0-9A-Fa-f]{8})d([0-9A-Fa-f]{8})sv([0-9A-Fa-f]{8})sd([0-9A-Fa-f]{8})"
-    r"bc([0-9A-Fa-f]{2})sc([0-9A-Fa-f]{2})i([0-9A-Fa-f]{2})\Z"
-)
 _ID_PAIR = regex(r"([0-9A-Fa-f]{1,4}):([0-9A-Fa-f]{1,4})\Z")
 
 # Base class and subclass (PCI Code and ID Assignment Specification 1.16, section 1).
@@ -66,11 +62,6 @@ class PciClass:
         """Display controllers and processing accelerators; whether it is a GPU the vendor decides."""
         return self.base in (0x03, 0x12)
 
-    @property
-    def is_bridge(self) -> bool:
-        """PCI-to-PCI bridges: root ports and switch ports."""
-        return self.base == 0x06 and self.subclass in (0x04, 0x09)
-
 
 @dataclass(frozen=True, slots=True)
 class PciUevent:
@@ -85,17 +76,6 @@ class PciUevent:
     address: str | None = None
     modalias: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class PciIds:
-    """The numbers inside a modalias; 0xffffffff (any) is None."""
-
-    vendor_id: int | None
-    device_id: int | None
-    subsystem_vendor_id: int | None
-    subsystem_device_id: int | None
-    pci_class: PciClass | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +179,6 @@ def _id_pair(found: dict[str, tuple[str, int]], key: str) -> tuple[int | None, i
     return (int(match.group(1), 16), int(match.group(2), 16)) if match else (None, None)
 
 
-def parse_modalias(text: str) -> PciIds | None:
-    """The ids in "pci:v00001002d000073BFsv00001DA2sd0000440Ebc03sc00i00"; None for another bus."""
-    match = _MODALIAS.match(text.strip())
-    if match is None:
-        return None
-    ids = [None if part.lower() == "ffffffff" else int(part, 16) for part in match.groups()[:4]]
-    base, subclass, interface = (int(part, 16) for part in match.groups()[4:])
-    return PciIds(ids[0], ids[1], ids[2], ids[3], _pci_class(base << 16 | subclass << 8 | interface, True))
-
-
 def parse_device_path(path: str) -> PciPath:
     """The bridges above a device from its real path under /sys/devices, the root port first.
 
@@ -223,11 +193,6 @@ def parse_device_path(path: str) -> PciPath:
         elif _BDF_COMPONENT.match(component) and (address := pci_address(component)):
             addresses.append(address)
     return PciPath(root, tuple(addresses[:-1]), addresses[-1] if addresses else None)
-
-
-def virtual_vendor(vendor_id: int | None) -> str | None:
-    """Who emulates or provides a device of this vendor, or None for a maker of ordinary hardware."""
-    return _VIRTUAL_VENDORS.get(vendor_id) if vendor_id is not None else None
 
 
 def is_virtual_bridge(vendor_id: int | None) -> bool | None:

@@ -55,11 +55,6 @@ def parse_link_speed(text: str) -> float | None:
     return speed if speed in PCIE_GEN_GT_S.values() else None
 
 
-def pcie_generation(speed_gt_s: float | None) -> int | None:
-    """The PCI Express generation (1 to 6) of a transfer rate."""
-    return next((gen for gen, rate in PCIE_GEN_GT_S.items() if rate == speed_gt_s), None)
-
-
 def parse_link_width(text: str) -> int | None:
     """Lanes from ``current_link_width`` or ``max_link_width``; 0 and 255 mean that there is no link: None."""
     lanes = to_int(text)
@@ -104,14 +99,6 @@ def largest_memory_bar(regions: tuple[PciRegion, ...]) -> PciRegion | None:
     """The largest prefetchable 64-bit BAR of the device itself: the window through which others reach its VRAM."""
     bars = [one for one in regions if one.index <= 5 and one.is_memory and one.prefetchable and one.is_64bit]
     return max(bars, key=lambda one: one.size_bytes, default=None)
-
-
-def parse_resize(text: str) -> tuple[int, ...]:
-    """The sizes in bytes that a ``resourceN_resize`` file offers: bit n stands for 2**n MiB."""
-    mask = hex_int(text)
-    if mask is None or not 0 < mask < 1 << 44:
-        return ()
-    return tuple(MIB << bit for bit in range(mask.bit_length()) if mask >> bit & 1)
 
 
 def parse_aer(text: str) -> AerCounters | None:

@@ -10,23 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.text import hex_int, lines_of, to_int, value_of
+from rocdoctor.parsers.formats.text import hex_int, lines_of, value_of
 
 _MAX_PAGES = 100_000
 
-# Bit number of each block in the feature mask (ras_block_string in amdgpu_ras.c).
-RAS_BLOCKS = (
-    "umc", "sdma", "gfx", "mmhub", "athub", "pcie_bif", "hdp", "xgmi_wafl", "df", "smn", "sem", "mp0", "mp1", "fuse",
-    "mca", "vcn", "jpeg", "ih", "mpio", "mmsch",
-)  # fmt: skip
 
-_MASK = regex(r"feature mask:\s{0,4}0x([0-9a-fA-F]{1,8})")
 _COUNT = regex(r"\s{0,4}(ue|ce|de)\s{0,4}:\s{0,4}([0-9]{1,20})\s{0,4}\Z")
 _PAGE = regex(r"\s{0,4}0x([0-9a-fA-F]{1,16})\s{0,4}:\s{0,4}0x([0-9a-fA-F]{1,16})\s{0,4}:\s{0,4}([RPF])\s{0,4}\Z")
-_FIRMWARE = regex(
-    r"(\S{1,20}(?: \S{1,30})?) feature version: (0x[0-9a-fA-F]{1,8}|[0-9]{1,10}),"
-    r"(?: program: (-?[0-9]{1,10}),)? firmware version: 0x([0-9a-fA-F]{1,16})(?: \(([0-9.]{1,40})\))?"
-)
 _PAGE_STATES = {"R": "reserved", "P": "pending", "F": "unreservable"}
 
 
@@ -38,14 +28,6 @@ class RasCount:
     correctable: int | None
     deferred: int | None
     lines: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class RasFeatures:
-    """The blocks with error reporting on, by the kernel's names; bits without a name are "bit 25"."""
-
-    mask: int
-    blocks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +65,6 @@ def parse_err_count(text: str) -> RasCount | None:
     return RasCount(counts.get("uncorrectable"), counts.get("correctable"), counts.get("deferred"), lines)
 
 
-def parse_ras_features(text: str) -> RasFeatures | None:
-    """ras/features: "feature mask: 0x5f"."""
-    match = _MASK.search(text[:4096])
-    if match is None:
-        return None
-    mask = int(match.group(1), 16)
-    names = [
-        RAS_BLOCKS[bit] if bit < len(RAS_BLOCKS) else f"bit {bit}"
-        for bit in range(mask.bit_length())
-        if mask >> bit & 1
-    ]
-    return RasFeatures(mask, tuple(names))
-
-
 def parse_bad_pages(text: str) -> tuple[BadPage, ...] | None:
     """ras/gpu_vram_bad_pages: "0x00000001 : 0x00001000 : R" a page; empty text is () and anything else None.
 
@@ -120,20 +88,3 @@ def parse_fw_version(files: Mapping[str, str]) -> dict[str, Firmware]:
         if number is not None and 0 <= number < 1 << 64 and name:
             found[name] = Firmware(name, None, number, None, None)
     return found
-
-
-def parse_firmware_info(text: str) -> tuple[dict[str, Firmware], str | None]:
-    """debugfs amdgpu_firmware_info: firmware by lower-case name ("mec", "ta xgmi", "sdma0"), and the VBIOS version."""
-    found: dict[str, Firmware] = {}
-    vbios = None
-    for number, line in enumerate(lines_of(text, 1000), start=1):
-        head = line.strip()[:300]
-        if head.startswith("VBIOS version:"):
-            vbios = value_of(head.partition(":")[2])
-        elif match := _FIRMWARE.match(head):
-            name, feature, _program, version, printed = match.groups()
-            key = name.lower()
-            # An image that is not there has the version 0; "(0.0.0)" behind it says no more.
-            shown = printed if int(version, 16) else None
-            found.setdefault(key, Firmware(key, to_int(feature), int(version, 16), shown, number))
-    return found, vbios

@@ -6,17 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.text import lines_of, to_int
-
-# Bit numbers of /proc/sys/kernel/tainted with the kernel's letters (Linux Documentation/admin-guide/tainted-kernels).
-TAINTS = {
-    0: ("P", "proprietary module"), 1: ("F", "module loaded by force"), 2: ("S", "CPU out of specification"),
-    3: ("R", "module removed by force"), 4: ("M", "machine check"), 5: ("B", "bad page"), 6: ("U", "set by user"),
-    7: ("D", "kernel died (oops or bug)"), 8: ("A", "ACPI table overridden"), 9: ("W", "kernel warning"),
-    10: ("C", "staging driver"), 11: ("I", "workaround for a firmware bug"), 12: ("O", "out-of-tree module"),
-    13: ("E", "unsigned module"), 14: ("L", "soft lockup"), 15: ("K", "live patch"), 16: ("X", "distribution use"),
-    17: ("T", "randomised structures"), 18: ("N", "in-kernel test"), 19: ("J", "firmware control misused"),
-}  # fmt: skip
+from rocdoctor.parsers.formats.text import lines_of
 
 _VERSION = regex(r"Linux version (\S{1,120})(?: \(([^()]{0,200})\))?(.{0,1000})")
 _BUILD = regex(r"#\d{1,6}\S{0,80} .{0,300}\Z")
@@ -157,23 +147,6 @@ def release_number(release: str) -> tuple[int, int, int] | None:
     return None if match is None else (int(match.group(1)), int(match.group(2)), int(match.group(3) or 0))
 
 
-def taint_names(value: str | int) -> tuple[str, ...] | None:
-    """What each set bit of /proc/sys/kernel/tainted says, lowest first; () for 0, None for no number."""
-    number = to_int(value)
-    if number is None or number < 0:
-        return None
-    bits = [bit for bit in range(min(number.bit_length(), 64)) if number >> bit & 1]
-    return tuple(TAINTS[bit][1] if bit in TAINTS else f"bit {bit}" for bit in bits)
-
-
-def taint_letters(value: str | int) -> str | None:
-    """The kernel's letters for the set bits ("OE" for 12288); None for no number."""
-    number = to_int(value)
-    if number is None or number < 0:
-        return None
-    return "".join(letter for bit, (letter, _) in TAINTS.items() if number >> bit & 1)
-
-
 def parse_mokutil(text: str) -> SecureBoot:
     """Reads `mokutil --sb-state`, or the "Secure Boot:" line of `bootctl status`."""
     enabled: bool | None = None
@@ -220,9 +193,3 @@ def parse_sysctl(text: str) -> Sysctls:
         if equals and re.match(r"[a-z][A-Za-z0-9_.-]{2,120}\Z", name) and "." in name:
             values[name], lines[name] = value.strip()[:4096], line
     return Sysctls(values, lines)
-
-
-def parse_sysctl_file(text: str) -> tuple[int, ...] | None:
-    """The whole numbers of a /proc/sys file ("4096 87380 6291456"); None where it holds something else."""
-    numbers = tuple(to_int(word) for word in text.split()[:64])
-    return None if not numbers or None in numbers else tuple(number for number in numbers if number is not None)

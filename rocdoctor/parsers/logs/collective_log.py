@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.parsers.logs.job_lines import JobLine, Joined, job_lines, joined
+from rocdoctor.parsers.logs.job_lines import JobLine, Joined
 
 _MOST = 20_000
 _NUMBERS = r"\d{1,7}(?:,\s{0,4}\d{1,7}){0,4096}"
@@ -174,11 +174,6 @@ class CollectiveLog:
     received_sizes: tuple[tuple[int, int, int], ...] = ()  # (line, bytes received, bytes expected)
     stuck: tuple[tuple[int, int], ...] = ()  # (line, rank) whose watchdog itself hung
     ranks: tuple[int, ...] = ()  # every rank that some line is prefixed with
-
-
-def parse_collective_log(text: str) -> CollectiveLog:
-    """Everything of this kind in a text; never raises."""
-    return collective_log((lines := job_lines(text)), joined(lines))
 
 
 def collective_log(lines: list[JobLine], flat: Joined) -> CollectiveLog:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.logs.job_lines import JobLine, Joined, job_lines, joined, seconds_of
+from rocdoctor.parsers.logs.job_lines import JobLine, Joined, seconds_of
 
 _MAX_FAILURES = 4096
 
@@ -86,11 +86,6 @@ class TorchrunErrors:
     restarts: tuple[int, ...] = ()
     stopped_by: str | None = None
     stopped_line: int | None = None
-
-
-def parse_torchrun_errors(text: str) -> TorchrunErrors:
-    """Everything that torchrun says of failures in a text; never raises."""
-    return torchrun_errors(text, (lines := job_lines(text)), joined(lines))
 
 
 def torchrun_errors(text: str, lines: list[JobLine], flat: Joined) -> TorchrunErrors:

@@ -43,13 +43,6 @@ class NvLinkGpu:
     message: str | None
     line: int
 
-    @property
-    def links_active(self) -> int | None:
-        """Number of active links; None where the output shows nothing of links (a GPU without NVLink)."""
-        if self.links:
-            return sum(link.active is True for link in self.links)
-        return 0 if self.all_inactive else None
-
 
 @dataclass(frozen=True, slots=True)
 class NvLinkStatus:

@@ -6,7 +6,6 @@ The three differ: in `env` output a value is the rest of the line, in shell text
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
@@ -33,16 +32,6 @@ class EnvVar:
     value: str | None
     line: int
     exported: bool = True
-
-
-def parse_environ(text: str) -> dict[str, str]:
-    """Reads NUL-separated entries; of a name given twice the first counts, as getenv(3) finds it."""
-    found: dict[str, str] = {}
-    for entry in text.split("\0", MAX_VARIABLES)[:MAX_VARIABLES]:
-        name, equals, value = entry.partition("=")
-        if equals and _NAME.match(name) and len(value) <= MAX_VALUE:
-            found.setdefault(name, value)
-    return found
 
 
 def parse_env(text: str) -> tuple[EnvVar, ...]:
@@ -83,17 +72,6 @@ def parse_shell(text: str) -> tuple[EnvVar, ...]:
         if len(found) > MAX_VARIABLES:
             break
     return tuple(found[:MAX_VARIABLES])
-
-
-def final_values(variables: Sequence[EnvVar]) -> dict[str, str]:
-    """What is set in the end: later lines win, `unset` takes away."""
-    values: dict[str, str] = {}
-    for variable in variables:
-        if variable.value is None:
-            values.pop(variable.name, None)
-        else:
-            values[variable.name] = variable.value
-    return values
 
 
 def _assignments(command: list[str], line: int) -> list[EnvVar]:

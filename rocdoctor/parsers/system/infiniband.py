@@ -13,9 +13,6 @@ _STATE = regex(r"(\d{1,2}):[ \t]*([A-Za-z_ ]{2,40}?)[ \t]*\Z")
 _RATE = regex(r"([0-9]{1,5}(?:\.[0-9]{1,3})?)[ \t]*Gb/sec(?:[ \t]*\((\d{1,2})X(?:[ \t]+([A-Z0-9]{2,5}))?\))?")
 _CA = regex(r"CA '([^']{1,64})'\Z")
 _PORT = regex(r"Port (\d{1,3}):\Z")
-_HCA = regex(r"hca_id:[ \t]*(\S{1,64})\Z")
-_DEVINFO_PORT = regex(r"port:[ \t]*(\d{1,3})\Z")
-_PAREN = regex(r"(\S{1,40})[ \t]*(?:\((\d{1,6})\))?")
 _RDMA = regex(r"(?:\d{1,6}:[ \t]*)?link ([^\s/]{1,64})/(\d{1,3})[ \t]+(?![ \t])(.*)\Z")
 _STATE_WORDS = {"initializing": "INIT", "initialize": "INIT", "port_init": "INIT", "port_armed": "ARMED"}
 
@@ -99,17 +96,7 @@ def parse_ibstat(text: str) -> tuple[IbPort, ...]:
     return _ports(text, _CA, _PORT, _IBSTAT_DEVICE, _IBSTAT_PORT)
 
 
-def parse_ibv_devinfo(text: str) -> tuple[IbPort, ...]:
-    """Reads `ibv_devinfo` (-v too): one entry a port."""
-    return _ports(text, _HCA, _DEVINFO_PORT, _DEVINFO_DEVICE, _DEVINFO_FIELDS)
-
-
 _Fields = Mapping[str, tuple[str, Callable[[str], object]]]
-
-
-def _mtu(value: str) -> int | None:
-    match = _PAREN.match(value)
-    return to_int(match.group(1)) if match else None
 
 
 def _ports(
@@ -174,9 +161,4 @@ _IBSTAT_DEVICE: _Fields = {
 _IBSTAT_PORT: _Fields = {
     "State": ("state", port_state), "Physical state": ("physical_state", physical_state),
     "Rate": ("rate_gbit_s", _positive), "Link layer": ("link_layer", link_layer),
-}  # fmt: skip
-_DEVINFO_DEVICE: _Fields = {"fw_ver": ("firmware_version", value_of)}
-_DEVINFO_FIELDS: _Fields = {
-    "state": ("state", port_state), "phys_state": ("physical_state", physical_state), "active_mtu": ("mtu_bytes", _mtu),
-    "link_layer": ("link_layer", link_layer),
 }  # fmt: skip

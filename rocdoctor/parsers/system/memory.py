@@ -10,9 +10,7 @@ from rocdoctor.parsers.formats.text import lines_of, to_bytes, to_int, whole_num
 
 _MEMINFO = regex(r"([A-Za-z][A-Za-z0-9_()]{1,40}):[ \t]+(\d{1,20})(?:[ \t]+(kB))?[ \t]*\Z")
 _CHOICE = regex(r"\[([A-Za-z0-9_+-]{1,40})\]")
-_STATVFS = regex(r"\b(f_[a-z]{3,8})[ \t]*[=:][ \t]*(\d{1,20})\b")
 _DF_PERCENT = regex(r"(\d{1,3})%\Z|-\Z")
-_STAT_F = regex(r"(Block size|Blocks: Total|Free|Available|Fundamental block size|Type):[ \t]*(\S{1,40})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +35,6 @@ class Meminfo:
     def swap_total_bytes(self) -> int | None:
         """All swap areas together."""
         return self.sizes_bytes.get("SwapTotal")
-
-    @property
-    def hugepages_bytes(self) -> int | None:
-        """Memory set aside for huge pages of the default size, used or not."""
-        count, size = self.counts.get("HugePages_Total"), self.sizes_bytes.get("Hugepagesize")
-        return None if count is None or size is None else count * size
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,38 +136,6 @@ def parse_cgroup(text: str) -> Cgroups:
     controllers = [name for name in paths if not name.startswith("name=")]
     version = 1 if controllers else 2 if unified is not None else 1 if paths else None
     return Cgroups(version, unified, paths, lines)
-
-
-def parse_statvfs(text: str) -> FileSystemSize | None:
-    """Sizes from statvfs(3) fields written as "f_blocks=..." or "f_blocks: ...", in any order; None without them."""
-    found = {match.group(1): int(match.group(2)) for match in _STATVFS.finditer(text[:8192])}
-    unit = found.get("f_frsize") or found.get("f_bsize")
-    if not unit or "f_blocks" not in found:
-        return None
-    free, available = found.get("f_bfree"), found.get("f_bavail")
-    return FileSystemSize(
-        size_bytes=found["f_blocks"] * unit,
-        free_bytes=None if free is None else free * unit,
-        available_bytes=None if available is None else available * unit,
-    )
-
-
-def parse_stat_f(text: str) -> FileSystemSize | None:
-    """Sizes from `stat -f PATH`, whose blocks count in the fundamental block size."""
-    found: dict[str, str] = {}
-    for match in _STAT_F.finditer(text[:8192]):
-        found.setdefault(match.group(1), match.group(2))  # the inodes' "Free" comes after the blocks'
-    unit = to_int(found.get("Fundamental block size")) or to_int(found.get("Block size"))
-    total = to_int(found.get("Blocks: Total"))
-    if not unit or total is None:
-        return None
-    free, available = to_int(found.get("Free")), to_int(found.get("Available"))
-    return FileSystemSize(
-        size_bytes=total * unit,
-        free_bytes=None if free is None else free * unit,
-        available_bytes=None if available is None else available * unit,
-        kind=found.get("Type"),
-    )
 
 
 def parse_df(text: str) -> tuple[FileSystemSize, ...]:

@@ -35,11 +35,6 @@ class Mount:
         value = self.option("size")
         return to_bytes(value) if value and not value.endswith("%") else None
 
-    @property
-    def read_only(self) -> bool:
-        """True when the mount or its file system is read-only."""
-        return "ro" in self.options
-
 
 def parse_mounts(text: str) -> tuple[Mount, ...]:
     """Reads /proc/mounts, mountinfo or the output of `mount`, told apart line by line."""
@@ -54,24 +49,6 @@ def parse_mounts(text: str) -> tuple[Mount, ...]:
 def mount_at(mounts: Sequence[Mount], path: str) -> Mount | None:
     """The mount whose mount point is exactly ``path``; of several on top of each other the last, which is seen."""
     return next((mount for mount in reversed(mounts) if mount.mount_point == path), None)
-
-
-def mount_of(mounts: Sequence[Mount], path: str) -> Mount | None:
-    """The mount that a path lies on: the longest mount point above it, the last of equals."""
-    best: Mount | None = None
-    for mount in mounts:
-        point = mount.mount_point.rstrip("/")
-        if (path == point or path.startswith(point + "/")) and (
-            best is None or len(mount.mount_point) >= len(best.mount_point)
-        ):
-            best = mount
-    return best
-
-
-def has_overlay_root(mounts: Sequence[Mount]) -> bool | None:
-    """True when / is a layered file system, as in Docker and Podman; None where the text does not show /."""
-    root = mount_at(mounts, "/")
-    return None if root is None else root.kind in ("overlay", "fuse-overlayfs", "fuse.fuse-overlayfs", "aufs")
 
 
 def _mountinfo(raw: str, line: int) -> Mount | None:

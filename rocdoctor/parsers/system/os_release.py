@@ -60,10 +60,6 @@ class OsRelease:
     variant_id: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
-    def is_like(self, name: str) -> bool:
-        """True when the distribution is ``name`` or says that it is like it."""
-        return name == self.id or name in self.id_like
-
 
 @dataclass(frozen=True, slots=True)
 class ContainerSign:

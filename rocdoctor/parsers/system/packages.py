@@ -20,7 +20,6 @@ _VERSION = regex(r"[0-9][A-Za-z0-9.+!_-]{0,100}\Z")
 _DPKG = regex(r"([uihrp][ncHUFWti][ R]?)[ \t]+(\S{1,120})[ \t]+([0-9]\S{0,119}|<none>)(?:[ \t]+(\S{1,20}))?")
 _RPM = regex(r"(\S{1,160})-([^\s-]{1,100})-([^\s-]{1,100})\.(x86_64|noarch|aarch64|ppc64le|i686|s390x|src)\Z")
 _RPM_BARE = regex(r"([A-Za-z0-9][A-Za-z0-9+._-]{0,120}?)-([0-9][^\s-]{0,100})-([^\s-]{1,100})\Z")
-_APK = regex(r"([a-z0-9][A-Za-z0-9+._-]{0,120}?)-([0-9][^\s-]{0,60}-r\d{1,4})(?=\s|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +179,3 @@ def parse_pacman(text: str) -> tuple[Package, ...]:
 
 def _pacman_version(word: str) -> bool:
     return re.match(r"(?:\d{1,6}:)?[A-Za-z0-9][A-Za-z0-9._+]{0,80}-\d[0-9.]{0,10}\Z", word) is not None
-
-
-def parse_apk(text: str) -> tuple[Package, ...]:
-    """Reads `apk info -v` or `apk list --installed`: name-version-rN at the start of each line."""
-    found: list[Package] = []
-    for line, raw in enumerate(lines_of(text), 1):
-        match = _APK.match(raw.strip()[:400])
-        if match:
-            words = raw.split()
-            found.append(Package(match.group(1), match.group(2), line, arch=words[1] if len(words) > 1 else None))
-    return tuple(found)

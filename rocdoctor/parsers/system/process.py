@@ -8,13 +8,6 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.cpuset import canonical_list
 from rocdoctor.parsers.formats.text import hex_int, lines_of, to_bytes, to_int
 
-# Bit numbers of capabilities(7) (Linux include/uapi/linux/capability.h).
-CAPABILITIES = {
-    "CAP_DAC_OVERRIDE": 1, "CAP_NET_ADMIN": 12, "CAP_IPC_LOCK": 14, "CAP_SYS_MODULE": 16, "CAP_SYS_RAWIO": 17,
-    "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CAP_SYS_NICE": 23, "CAP_SYS_RESOURCE": 24, "CAP_SYSLOG": 34,
-    "CAP_PERFMON": 38, "CAP_BPF": 39,
-}  # fmt: skip
-
 _ID_UID = regex(r"\buid=(\d{1,10})")
 _ID_GID = regex(r"\bgid=(\d{1,10})")
 _ID_GROUPS = regex(r"\bgroups=([0-9(),A-Za-z_.$@\\ -]{1,20000})")
@@ -50,13 +43,6 @@ class ProcessStatus:
     cpus_allowed: str | None = None
     mems_allowed: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
-
-    def has_capability(self, name: str) -> bool | None:
-        """Whether the capability is in effect; None where the text or the table does not tell."""
-        bit = CAPABILITIES.get(name)
-        if bit is None or self.effective_capabilities is None:
-            return None
-        return bool(self.effective_capabilities >> bit & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,16 +144,6 @@ def groups_with_member(text: str, user: str) -> tuple[str, ...]:
         if len(parts) == 4 and user and user in [member.strip() for member in parts[3].split(",")]:
             found.append(parts[0])
     return tuple(found)
-
-
-def user_numbers(text: str, user: str) -> tuple[int, int] | None:
-    """User and primary group number of one user of /etc/passwd or `getent passwd`; None where it is not there."""
-    for raw in lines_of(text, 20_000):
-        parts = raw.strip().split(":")
-        if len(parts) >= 4 and user and parts[0] == user:
-            uid, gid = to_int(parts[2]), to_int(parts[3])
-            return None if uid is None or gid is None else (uid, gid)
-    return None
 
 
 def parse_id(text: str) -> Identity | None:

@@ -1,7 +1,6 @@
-"""Keys inside sections that accelerate 1.15.0 and transformers 5.23.0 pass over without a word when unknown.
+"""Keys inside sections that accelerate 1.15.0 passes over without a word when unknown.
 
-From the parser of ``accelerate/commands/launch.py`` (unknown keys of the top level are refused there) and from
-``_process_fsdp_args`` of ``transformers/training_args.py`` (unknown arguments are refused there).
+From the parser of ``accelerate/commands/launch.py`` (unknown keys of the top level are refused there).
 """
 
 from __future__ import annotations
@@ -18,11 +17,6 @@ ACCELERATE: Mapping[str, frozenset[str]] = {
     "deepspeed_config": frozenset({"deepspeed_config_file", "deepspeed_multinode_launcher", "zero3_init_flag"}),
     "dynamo_config": frozenset({"dynamo_backend", "dynamo_mode", "dynamo_use_dynamic", "dynamo_use_fullgraph"}),
 }  # fmt: skip
-
-TRAINER_FSDP = frozenset({
-    "activation_checkpointing", "auto_wrap_policy", "cpu_offload", "cpu_ram_efficient_loading", "min_num_params",
-    "reshard_after_forward", "state_dict_type", "transformer_layer_cls_to_wrap", "version",
-})  # fmt: skip
 
 
 def unknown(config: Mapping[str, Any]) -> list[str]:

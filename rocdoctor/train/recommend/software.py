@@ -58,16 +58,6 @@ def fp8(fleet: Fleet) -> Answer:
     return _ask(fleet, "fp8") or Answer("unknown", "whether this GPU has 8-bit types is not known")
 
 
-def fused_optimizer(fleet: Fleet) -> Answer:
-    """Whether AdamW of torch has a fused form here."""
-    return _ask(fleet, "fused_optimizer") or Answer("unknown", "whether this torch has fused optimizers is not known")
-
-
-def flash_attn_package(fleet: Fleet) -> Answer:
-    """Whether the package flash-attn works on these GPUs."""
-    return _ask(fleet, "flash_attn_package") or Answer("unknown", "no table has flash-attn for this GPU")
-
-
 def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> Answer:
     if fleet.vendor != "amd":
         return _ask(fleet, question) or Answer("unknown", f"whether bitsandbytes has {words_of} here is not known")

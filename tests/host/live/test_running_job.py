@@ -157,12 +157,12 @@ def test_a_zombie_is_seen_with_its_signal(start: Start) -> None:
 
 def test_report_and_replay_are_equal(start: Start) -> None:
     from rocdoctor.judging.diagnose import diagnose
-    from rocdoctor.judging.loading import checks_folder, load_checks
+    from tests.text_kit import all_checks
 
     child = start(_RANKS, LOCAL_WORLD_SIZE="3", TORCHELASTIC_RUN_ID="test", MASTER_PORT="29556")
     _line(child)
     host = open_live(5.0, None, pid=child.pid)
-    checks, _ = load_checks([checks_folder()])
+    checks = all_checks()
     live = render(diagnose(collect(host), checks, []))
     assert "job" in live
     assert render(diagnose(_replayed(host), checks, [])) == live

@@ -47,13 +47,6 @@ def test_version() -> None:
     assert kernel.parse_version("hello") is None
 
 
-def test_taint() -> None:
-    assert kernel.taint_names("12288\n") == ("out-of-tree module", "unsigned module")
-    assert kernel.taint_letters("12801") == "PWOE"
-    assert kernel.taint_names("0") == () and kernel.taint_names("x") is None
-    assert kernel.taint_names(str(1 << 40)) == ("bit 40",)
-
-
 def test_secure_boot() -> None:
     assert kernel.parse_mokutil("SecureBoot enabled\n").enabled is True
     off = kernel.parse_mokutil("SecureBoot disabled\nPlatform is in Setup Mode\n")
@@ -72,8 +65,6 @@ def test_sysctl() -> None:
         "kernel.numa_balancing": "1", "net.ipv4.tcp_rmem": "4096 87380", "vm.swappiness": "60",
     }  # fmt: skip
     assert found.lines["kernel.numa_balancing"] == 2
-    assert kernel.parse_sysctl_file("4096\t131072\t6291456\n") == (4096, 131072, 6291456)
-    assert kernel.parse_sysctl_file("core.%p") is None
 
 
 PROC_MODULES = """\
@@ -132,47 +123,22 @@ def test_dkms_status(line: str, expected: tuple[str | None, ...]) -> None:
     assert entry.line == 2
 
 
-MODINFO = """\
-filename:       /lib/modules/6.8.0-48-generic/updates/dkms/amdgpu.ko.zst
-version:        6.10.5
-license:        GPL and additional rights
-firmware:       amdgpu/navi31_mes.bin
-firmware:       amdgpu/navi31_pfp.bin
-srcversion:     0123456789ABCDEF
-depends:        amdttm,amdkcl,drm
-vermagic:       6.8.0-48-generic SMP preempt mod_unload modversions
-parm:           vramlimit:Restrict VRAM for testing, in megabytes (int)
-parm:           ppfeaturemask:all power features enabled (default)) (hexint)
-"""
-
-
-def test_modinfo() -> None:
-    info = kernel_modules.parse_modinfo(MODINFO)
-    assert (info.found, info.version, info.vermagic_release) == (True, "6.10.5", "6.8.0-48-generic")
-    assert (info.firmware_count, info.depends) == (2, ("amdttm", "amdkcl", "drm"))
-    limit = info.parameters["vramlimit"]
-    assert (limit.kind, limit.description, limit.line) == ("int", "Restrict VRAM for testing, in megabytes", 9)
-    assert info.lines["version"] == 2
-    assert kernel_modules.parse_modinfo("modinfo: ERROR: Module amdgpu not found.\n").found is False
-    assert kernel_modules.parse_modinfo("").found is None
+def test_module_names() -> None:
     assert kernel_modules.module_name("snd-hda-intel.ko.zst") == "snd_hda_intel"
 
 
 @given(st.text())
 def test_any_text_never_raises(text: str) -> None:
     for parse in (
-        kernel.parse_cmdline, kernel.parse_version, kernel.taint_names, kernel.taint_letters, kernel.parse_mokutil,
-        kernel.parse_sysctl, kernel.parse_sysctl_file, kernel_modules.parse_modules, kernel_modules.parse_modprobe,
-        kernel_modules.parse_dkms_status, kernel_modules.parse_modinfo,
+        kernel.parse_cmdline, kernel.parse_version, kernel.parse_mokutil, kernel.parse_sysctl,
+        kernel_modules.parse_modules, kernel_modules.parse_modprobe, kernel_modules.parse_dkms_status,
     ):  # fmt: skip
         parse(text)
     kernel.parse_version("Linux version " + text)
-    kernel_modules.parse_modinfo("parm: x:" + text)
 
 
 def test_cut_text_never_raises() -> None:
-    for end in range(len(MODINFO)):
-        kernel_modules.parse_modinfo(MODINFO[:end])
+    for end in range(len(PROC_MODULES)):
         kernel_modules.parse_modules(PROC_MODULES[end:])
         kernel.parse_cmdline(CMDLINE[end:])
 

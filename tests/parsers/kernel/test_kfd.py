@@ -186,11 +186,6 @@ def test_memory() -> None:
     assert kfd.parse_mem_bank("x 1") is None
 
 
-def test_system_properties() -> None:
-    found = kfd.parse_system("platform_oem 35498446626881\nplatform_id 71791775140929\nplatform_rev 2\n")
-    assert found == kfd.KfdSystem(35498446626881, 71791775140929, 2)
-
-
 @given(
     st.text() | st.sampled_from([PARTITION, OLD, LINK]).flatmap(lambda t: st.integers(0, len(t)).map(lambda n: t[:n]))
 )
@@ -199,7 +194,6 @@ def test_any_text_never_raises(text: str) -> None:
     kfd.device_groups([node, node])
     kfd.device_pci([node])
     kfd.parse_link(text)
-    kfd.parse_system(text)
     if (bank := kfd.parse_mem_bank(text)) is not None:
         kfd.vram_bytes([bank])
 

@@ -107,18 +107,11 @@ def test_class_properties() -> None:
     assert accelerator.is_gpu_like
     assert not accelerator.is_display
     assert bridge is not None
-    assert bridge.is_bridge
     assert bridge.interface is None
     assert pci.parse_class("vga") is None
 
 
-def test_modalias_and_ids() -> None:
-    found = pci.parse_modalias("pci:v00001002d000074A1sv00001002sd000074A1bc12sc00i00\n")
-    assert found is not None
-    assert (found.vendor_id, found.device_id) == (0x1002, 0x74A1)
-    assert found.pci_class is not None
-    assert found.pci_class.kind == "processing-accelerator"
-    assert pci.parse_modalias("usb:v1D6Bp0002d0601dc09") is None
+def test_ids() -> None:
     assert pci.parse_hex_id("0x1002\n") == 0x1002
     assert pci.parse_hex_id("73bf") == 0x73BF
     assert pci.parse_hex_id("0x123456") is None
@@ -142,8 +135,6 @@ def test_paths_of_other_machines() -> None:
 
 
 def test_virtual_hardware() -> None:
-    assert pci.virtual_vendor(0x1B36) == "QEMU"
-    assert pci.virtual_vendor(0x1002) is None
     assert pci.is_virtual_bridge(0x1414) is True
     assert pci.is_virtual_bridge(0x1022) is False
     assert pci.is_virtual_bridge(None) is None
@@ -153,24 +144,22 @@ def test_virtual_hardware() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected", "generation"),
+    ("text", "expected"),
     [
-        ("16.0 GT/s PCIe\n", 16.0, 4),
-        ("8 GT/s", 8.0, 3),
-        ("2.5 GT/s", 2.5, 1),
-        ("32.0 GT/s PCIe", 32.0, 5),
-        ("Unknown", None, None),
-        ("Unknown speed", None, None),
-        ("66 MHz PCI", None, None),
-        ("8x AGP", None, None),
-        ("17.3 GT/s", None, None),
-        ("", None, None),
+        ("16.0 GT/s PCIe\n", 16.0),
+        ("8 GT/s", 8.0),
+        ("2.5 GT/s", 2.5),
+        ("32.0 GT/s PCIe", 32.0),
+        ("Unknown", None),
+        ("Unknown speed", None),
+        ("66 MHz PCI", None),
+        ("8x AGP", None),
+        ("17.3 GT/s", None),
+        ("", None),
     ],
 )
-def test_link_speed(text: str, expected: float | None, generation: int | None) -> None:
-    speed = pci_link.parse_link_speed(text)
-    assert speed == expected
-    assert pci_link.pcie_generation(speed) == generation
+def test_link_speed(text: str, expected: float | None) -> None:
+    assert pci_link.parse_link_speed(text) == expected
 
 
 @pytest.mark.parametrize(("text", "expected"), [("16\n", 16), ("1", 1), ("0", None), ("255", None), ("", None)])
@@ -212,13 +201,6 @@ def test_virtual_function_bars_are_not_the_devices_own() -> None:
     assert pci_link.largest_memory_bar(pci_link.parse_resource(text)) is None
 
 
-def test_resizable_bar() -> None:
-    sizes = pci_link.parse_resize("0000000000007f00\n")
-    assert sizes[0] == 256 << 20
-    assert sizes[-1] == 16 << 30
-    assert pci_link.parse_resize("0") == ()
-
-
 def test_aer() -> None:
     found = pci_link.parse_aer(AER)
     assert found is not None
@@ -239,9 +221,9 @@ def test_aer() -> None:
 )
 def test_any_text_never_raises(text: str) -> None:
     for function in (
-        pci.parse_bdf, pci.parse_nccl_busid, pci.parse_hex_id, pci.parse_class, pci.parse_uevent, pci.parse_modalias,
+        pci.parse_bdf, pci.parse_nccl_busid, pci.parse_hex_id, pci.parse_class, pci.parse_uevent,
         pci.parse_device_path, pci_link.parse_link_speed, pci_link.parse_link_width, pci_link.parse_numa_node,
-        pci_link.parse_resize, pci_link.parse_aer,
+        pci_link.parse_aer,
     ):  # fmt: skip
         function(text)
     pci_link.largest_memory_bar(pci_link.parse_resource(text))

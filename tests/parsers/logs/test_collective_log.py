@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocdoctor.parsers.logs.collective_log import parse_collective_log
+from rocdoctor.parsers.logs.collective_log import CollectiveLog, collective_log
+from rocdoctor.parsers.logs.job_lines import job_lines, joined
 from tests.run_kit import BARRIER, RAISED
 
 # torch 2.6 ProcessGroupNCCL.cpp (WorkNCCL::checkTimeout, watchdogHandler, heartbeatMonitor), TraceUtils.h
@@ -19,6 +20,11 @@ TAB - To our best knowledge, the lagging/dead/mismatched ranks that caused the d
 TAB   - [1, 2] joined but didn't finish collective #40 (count from 1)
 TAB     [0] finished collective #40, but didn't join collective #41 (count from 1)
 """.replace("TAB", "\t")  # noqa: E501
+
+
+def parse_collective_log(text: str) -> CollectiveLog:
+    lines = job_lines(text)
+    return collective_log(lines, joined(lines))
 
 
 def test_the_watchdog() -> None:

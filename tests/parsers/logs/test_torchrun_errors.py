@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocdoctor.parsers.logs.torchrun_errors import parse_torchrun_errors
+from rocdoctor.parsers.logs.job_lines import job_lines, joined
+from rocdoctor.parsers.logs.torchrun_errors import TorchrunErrors, torchrun_errors
 from tests.run_kit import table
 
 TEXT = table((0, -15, 19024), (1, -9, 19025), (2, -15, 19026), root=1)
@@ -14,6 +15,11 @@ ERROR_FILE = (
     'call last):\\n  File \\"/v/e/__init__.py\\", line 367, in wrapper\\n    return f()\\n  File \\"/job/t.py\\", line '
     '26, in main\\n    raise ValueError()\\nValueError: bad batch: labels\\n", "timestamp": "1795268411"}}}'
 )
+
+
+def parse_torchrun_errors(text: str) -> TorchrunErrors:
+    lines = job_lines(text)
+    return torchrun_errors(text, lines, joined(lines))
 
 
 def test_the_table() -> None:

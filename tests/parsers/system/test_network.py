@@ -105,17 +105,6 @@ CA 'mlx5_1'
 \t\tRate: 40
 \t\tLink layer: Ethernet
 """
-DEVINFO = """\
-hca_id:\tmlx5_0
-\ttransport:\t\t\tInfiniBand (0)
-\tfw_ver:\t\t\t\t28.41.1000
-\tphys_port_cnt:\t\t\t1
-\t\tport:\t1
-\t\t\tstate:\t\t\tPORT_ACTIVE (4)
-\t\t\tmax_mtu:\t\t4096 (5)
-\t\t\tactive_mtu:\t\t1024 (3)
-\t\t\tlink_layer:\t\tEthernet
-"""
 
 
 def test_rdma_tools() -> None:
@@ -123,8 +112,6 @@ def test_rdma_tools() -> None:
     assert (first.device, first.port, first.state, first.rate_gbit_s) == ("mlx5_0", 1, "ACTIVE", 400.0)
     assert (first.link_layer, first.firmware_version, first.line) == ("InfiniBand", "28.41.1000", 6)
     assert (second.state, second.physical_state, second.firmware_version) == ("DOWN", "Disabled", None)
-    (port,) = infiniband.parse_ibv_devinfo(DEVINFO)
-    assert (port.state, port.mtu_bytes, port.link_layer, port.line) == ("ACTIVE", 1024, "Ethernet", 5)
     (link,) = infiniband.parse_rdma_link("link rxe0/1 state ACTIVE physical_state LINK_UP netdev dummy0 \n")
     assert (link.device, link.port, link.state, link.physical_state, link.netdev) == (
         "rxe0", 1, "ACTIVE", "LinkUp", "dummy0",
@@ -138,7 +125,7 @@ def test_any_text_never_raises(text: str) -> None:
         network.operstate, network.speed_mbit_s, network.mtu_bytes, network.link_type, network.bdf_of_link,
         network.address_kind, network.parse_ip_addr, network.parse_ethtool, infiniband.port_state,
         infiniband.physical_state, infiniband.port_rate, infiniband.link_layer, infiniband.counter,
-        infiniband.parse_ibstat, infiniband.parse_ibv_devinfo, infiniband.parse_rdma_link,
+        infiniband.parse_ibstat, infiniband.parse_rdma_link,
     ):  # fmt: skip
         parse(text)
     network.parse_ip_addr('[{"ifname": "x", "flags": ' + text)
@@ -151,7 +138,6 @@ def test_cut_text_never_raises() -> None:
         network.parse_ip_addr(IP[end:])
         network.parse_ip_addr(IP_JSON[:end])
         infiniband.parse_ibstat(IBSTAT[end:])
-        infiniband.parse_ibv_devinfo(DEVINFO[end:])
 
 
 def test_rates_of_zero_and_prose() -> None:

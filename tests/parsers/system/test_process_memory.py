@@ -38,12 +38,7 @@ def test_status() -> None:
     assert (status.rss_bytes, status.peak_rss_bytes, status.locked_bytes) == (100 << 20, 200 << 20, 0)
     assert (status.threads, status.namespace_pids, status.cpus_allowed) == (65, (4242, 17), "0-15,64")
     assert (status.no_new_privileges, status.seccomp, status.swap_bytes) == (True, 2, None)
-    assert status.has_capability("CAP_SYS_ADMIN") is True
-    assert status.has_capability("CAP_IPC_LOCK") is True
-    assert status.has_capability("CAP_SYS_PTRACE") is False
-    assert status.has_capability("CAP_NO_SUCH") is None
     assert status.lines["rss_bytes"] == 11
-    assert process.parse_status("").has_capability("CAP_SYS_ADMIN") is None
 
 
 def test_groups_and_users() -> None:
@@ -52,8 +47,6 @@ def test_groups_and_users() -> None:
     assert process.parse_group_file(text)[2].line == 3
     assert process.groups_with_member(text, "bob") == ("video", "render")
     assert process.groups_with_member(text, "bo") == ()
-    assert process.user_numbers("alice:x:1000:1001:Alice:/home/alice:/bin/bash\n", "alice") == (1000, 1001)
-    assert process.user_numbers("alice:x:1000:1001::/:\n", "bob") is None
     who = process.parse_id("$ id\nuid=1000(alice) gid=1000(alice) groups=1000(alice),44(video),109\n")
     assert who is not None
     assert (who.uid, who.groups[44], who.groups[109], who.line) == (1000, "video", None, 2)
@@ -110,17 +103,11 @@ def test_mounts() -> None:
     found = mounts.parse_mounts(MOUNTS)
     shm = mounts.mount_at(found, "/dev/shm")
     assert shm is not None and (shm.kind, shm.size_bytes, shm.line) == ("tmpfs", 64 << 20, 3)
-    assert mounts.has_overlay_root(found) is True
-    assert found[3].mount_point == "/data disk" and found[3].read_only
-    inside = mounts.mount_of(found, "/dev/shm/torch_1")
-    assert inside is shm
-    assert mounts.mount_of(found, "/dev/shmx") is found[0]
+    assert found[3].mount_point == "/data disk"
     stacked = mounts.parse_mounts(MOUNTINFO)
     top = mounts.mount_at(stacked, "/dev/shm")
     assert top is not None and (top.line, top.size_bytes, top.option("size")) == (3, None, "50%")
     assert stacked[1].size_bytes == 24684084 * 1024 and stacked[1].device == "tmpfs"
-    assert mounts.has_overlay_root(stacked) is False
-    assert mounts.has_overlay_root(()) is None
     (printed,) = mounts.parse_mounts("tmpfs on /dev/shm type tmpfs (rw,nosuid,size=1g)\n")
     assert (printed.mount_point, printed.size_bytes, printed.option("nosuid"), printed.option("x")) == (
         "/dev/shm", 1 << 30, "", None,
@@ -128,7 +115,6 @@ def test_mounts() -> None:
 
 
 def test_environ() -> None:
-    assert env_text.parse_environ("A=1\0B=x=y z\0A=2\0broken\0") == {"A": "1", "B": "x=y z"}
     found = env_text.parse_env('HOME=/root\nexport LD="a b"\ndeclare -x V="1"\nEMPTY=\n  nonsense\n')
     assert [(v.name, v.value, v.line) for v in found] == [
         ("HOME", "/root", 1), ("LD", "a b", 2), ("V", "1", 3), ("EMPTY", "", 4),
@@ -164,7 +150,6 @@ def test_shell() -> None:
         EnvVar("LONG", "a", 8),
         EnvVar("PLAIN", "1", 10, exported=False),
     )
-    assert "B" not in env_text.final_values(found)
 
 
 MEMINFO = """\
@@ -181,7 +166,6 @@ Hugepagesize:       2048 kB
 def test_memory() -> None:
     info = memory.parse_meminfo(MEMINFO)
     assert (info.total_bytes, info.available_bytes, info.swap_total_bytes) == (32489480 << 10, 28934532 << 10, 0)
-    assert info.hugepages_bytes == 16 * (2 << 20)
     assert (info.lines["MemAvailable"], info.counts["HugePages_Free"]) == (3, 8)
     assert memory.parse_meminfo("MemTotal: lots").total_bytes is None
     heading = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
@@ -205,16 +189,6 @@ def test_cgroups() -> None:
 
 
 def test_file_systems() -> None:
-    size = memory.parse_statvfs("f_bsize=4096 f_frsize=4096 f_blocks=16384 f_bfree=1000 f_bavail=900")
-    assert size is not None and (size.size_bytes, size.available_bytes) == (64 << 20, 900 * 4096)
-    assert memory.parse_statvfs("f_blocks=3") is None
-    stat = memory.parse_stat_f(
-        '  File: "/dev/shm"\n    ID: 88 Namelen: 255     Type: tmpfs\n'
-        "Block size: 4096       Fundamental block size: 4096\n"
-        "Blocks: Total: 16384    Free: 100        Available: 90\nInodes: Total: 7777    Free: 6666\n"
-    )
-    assert stat is not None
-    assert (stat.size_bytes, stat.free_bytes, stat.kind) == (64 << 20, 409600, "tmpfs")
     rows = memory.parse_df(
         "Filesystem     Type  1K-blocks  Used Available Use% Mounted on\n"
         "shm            tmpfs     65536     0     65536   0% /dev/shm\n"
@@ -229,12 +203,10 @@ def test_file_systems() -> None:
 def test_any_text_never_raises(text: str) -> None:
     for parse in (
         process.parse_status, process.parse_group_file, process.group_names, process.parse_id, limits.parse_limit,
-        limits.parse_limits, mounts.parse_mounts, env_text.parse_environ, env_text.parse_env, env_text.parse_shell,
-        memory.parse_meminfo, memory.parse_swaps, memory.selected_choice, memory.parse_cgroup, memory.parse_statvfs,
-        memory.parse_stat_f, memory.parse_df,
+        limits.parse_limits, mounts.parse_mounts, env_text.parse_env, env_text.parse_shell,
+        memory.parse_meminfo, memory.parse_swaps, memory.selected_choice, memory.parse_cgroup, memory.parse_df,
     ):  # fmt: skip
         parse(text)
-    process.user_numbers(text, "a")
     process.groups_with_member(text, "a")
     env_text.parse_shell("export A=" + text)
 
@@ -251,9 +223,7 @@ def test_cut_text_never_raises() -> None:
 
 def test_less_common_forms() -> None:
     assert Limit(10).at_least(10)
-    assert process.user_numbers("alice:x:1000:none::/:\n", "alice") is None
     shell = env_text.parse_shell('export A="a \\"b\\" c"\nENV B=1 C=2\nset -x D 4\nset -e E\n')
     assert [(v.name, v.value) for v in shell] == [("A", 'a "b" c'), ("B", "1"), ("C", "2"), ("D", "4")]
-    assert memory.parse_stat_f("Block size: 4096\nBlocks: Total: 2 Free: 1\n") is not None
     assert mounts.parse_mounts("look at x on /dev/shm type it\n") == ()
     assert mounts.parse_mounts("tmpfs on /dev/shm type tmpfs (rw\n") == ()

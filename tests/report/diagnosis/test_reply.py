@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.model.finding import Evidence, Fix, NextStep
+from rocdoctor.paste import open_text
 from rocdoctor.report.diagnosis.markdown import plain
 from rocdoctor.report.diagnosis.reply import Recognised, render
-from rocdoctor.service.reading import reply_to
+from rocdoctor.report.machine.summary import machine_lines
+from rocdoctor.report.masked import discreet, discretion_of
+from rocdoctor.service.reading import judged, named_parts, recognised, with_lines_of_text
 from tests.kit import amd_gpu, machine
 from tests.report.made import HOSTILE, OVERRIDE, diagnosis, failed
 from tests.text_kit import TEXTS, all_checks, header_and_body
@@ -22,9 +25,16 @@ SILENT = ("prose-thanks", "rocminfo-good")
 SOFTWARE = ("trace-shape",)
 
 
+def reply_to(text: str) -> str:
+    """What ``rocdoctor read --format markdown`` prints."""
+    host = open_text(text, "text")
+    found = with_lines_of_text(judged(host, all_checks()), host)
+    return render(discreet(found, discretion_of(host), machine_lines(found.machine)), named_parts(recognised(host)))
+
+
 def reply(folder: str, name: str) -> str:
     _, body = header_and_body(TEXTS / folder / f"{name}.txt")
-    return reply_to(body, all_checks())
+    return reply_to(body)
 
 
 @pytest.mark.parametrize("name", ANSWERED + SILENT + SOFTWARE)
@@ -101,9 +111,7 @@ def test_hostile_text_stays_in_its_place() -> None:
 
 
 def test_what_stands_in_words_is_said_to() -> None:
-    text = reply_to(
-        "I have an RX 6700 XT and I have set HSA_OVERRIDE_GFX_VERSION=11.0.0, the desktop crashes.\n", all_checks()
-    )
+    text = reply_to("I have an RX 6700 XT and I have set HSA_OVERRIDE_GFX_VERSION=11.0.0, the desktop crashes.\n")
     assert "Confidence: possible; it rests on what is said in words" in text
     assert "(line 1, in words)" in text
 

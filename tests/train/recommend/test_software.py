@@ -10,13 +10,10 @@ from rocdoctor.knowledge.load import load_table
 from rocdoctor.train.recommend.fleet.described_fleet import described
 from rocdoctor.train.recommend.plan import Fleet, Software
 from rocdoctor.train.recommend.software import (
-    Answer,
     attention,
     eight_bit_optimizer,
-    flash_attn_package,
     four_bit,
     fp8,
-    fused_optimizer,
     precision,
 )
 
@@ -26,8 +23,6 @@ QUESTIONS = (
     "eight_bit_optimizer",
     "four_bit",
     "fp8",
-    "fused_optimizer",
-    "flash_attn_package",
 )
 
 
@@ -108,21 +103,13 @@ def test_eight_bit_types_exist_in_some_generations() -> None:
     }  # fmt: skip
 
 
-def test_the_package_flash_attn_is_sure_for_instinct_alone_among_amd() -> None:
-    assert flash_attn_package(fleet("8xMI300X")).value == "yes"
-    assert flash_attn_package(fleet("RX 7900 XTX")).value == "unknown"
-    assert flash_attn_package(fleet("MI60")).value == "unknown"
-    assert flash_attn_package(fleet("8xV100")).value == "no"
-
-
 def test_a_gpu_that_no_row_knows_is_unknown_and_planned_for_with_care() -> None:
     new = replace(fleet("8xMI300X"), gfx=None)
     assert (attention(new).value, precision(new).value) == ("math", "bf16")
-    assert eight_bit_optimizer(new).state == fp8(new).value == flash_attn_package(new).value == "unknown"
+    assert eight_bit_optimizer(new).state == fp8(new).value == "unknown"
 
 
 def test_processors_have_answers_of_their_own() -> None:
     cpu = replace(fleet("8xMI300X", torch="2.13.0+cpu"), vendor="cpu", gfx=None)
     assert (attention(cpu).value, precision(cpu).value, eight_bit_optimizer(cpu).state) == ("flash", "fp32", "no")
-    assert fused_optimizer(cpu) == Answer("yes", fused_optimizer(cpu).reason, fused_optimizer(cpu).source)
     assert attention(replace(cpu, software=Software(torch="2.1.2"))).value == "math"

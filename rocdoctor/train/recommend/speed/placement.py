@@ -39,21 +39,3 @@ def seat_order(fleet: Fleet) -> tuple[int, ...]:
     """
     order = [rank for island in fleet.islands for rank in island if rank < fleet.per_node]
     return tuple(order) if sorted(order) == list(range(fleet.per_node)) else tuple(range(fleet.per_node))
-
-
-def fits_island(fleet: Fleet, parallel: Parallel) -> str | None:
-    """Why tensor-parallel groups would leave the fast links or the node; None when they stay inside."""
-    size, island = parallel.tp, fleet.island
-    if size == 1:
-        return None
-    if size > fleet.per_node:
-        return f"tp {size} is more than the {fleet.per_node} GPUs of a node: its groups would talk over the network"
-    if fleet.per_node % size:
-        return f"tp {size} does not divide the {fleet.per_node} GPUs of a node: some groups would span two nodes"
-    links = {"xgmi": "XGMI", "nvlink": "NVLink"}.get(fleet.fabric)
-    if size > island:
-        where = f"joined by {links}" if links else "beside one processor"
-        return f"tp {size} is more than the {island} GPUs that are {where}: its groups would talk over PCIe"
-    if any(len(one) % size for one in fleet.islands):
-        return f"tp {size} does not divide the islands of {', '.join(str(len(one)) for one in fleet.islands)} GPUs"
-    return None

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.train.emit.keys_hugging_face import TRAINER_FSDP
 from rocdoctor.train.emit.targets import Order, trainer
 from tests.train.emit.plan_kit import fleet, plan
 from tests.train.emit.readers import venvs
+from tests.train.emit.targets.test_trainer import TRAINER_FSDP
 
 pytestmark = pytest.mark.reader
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from rocdoctor.train.recommend.fleet.described_fleet import described
 from rocdoctor.train.recommend.model.layout import Parallel
-from rocdoctor.train.recommend.speed.placement import coordinates, fits_island, group_name, placement, seat_order
+from rocdoctor.train.recommend.speed.placement import coordinates, group_name, placement, seat_order
 
 
 def parallel(tp: int = 1, pp: int = 1, cp: int = 1, dp: int = 1, ep: int = 1) -> Parallel:
@@ -65,28 +63,3 @@ def test_islands_that_are_not_in_order_are_seated_one_after_the_other() -> None:
         (0, "dp 0, tp 0"), (2, "dp 0, tp 1"), (1, "dp 1, tp 0"), (3, "dp 1, tp 1"),
     ]  # fmt: skip
     assert seat_order(replace(fleet, islands=())) == (0, 1, 2, 3)
-
-
-@pytest.mark.parametrize("size", [1, 2, 4])
-def test_sizes_inside_an_island_fit(size: int) -> None:
-    fleet = replace(described("8xMI210"), fabric="xgmi", islands=((0, 1, 2, 3), (4, 5, 6, 7)))
-    assert fits_island(fleet, parallel(tp=size)) is None
-
-
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [
-        (8, "tp 8 is more than the 4 GPUs that are joined by XGMI"),
-        (16, "more than the 8 GPUs of a node"),
-        (3, "does not divide"),
-    ],
-)
-def test_sizes_that_leave_an_island_or_the_node_are_refused(size: int, words: str) -> None:
-    fleet = replace(described("8xMI210"), fabric="xgmi", islands=((0, 1, 2, 3), (4, 5, 6, 7)))
-    assert words in (fits_island(fleet, parallel(tp=size)) or "")
-
-
-def test_an_island_of_another_size_is_named() -> None:
-    fleet = replace(described("6xMI210"), fabric="xgmi", islands=((0, 1, 2), (3, 4, 5)))
-    assert fits_island(fleet, parallel(tp=3)) is None
-    assert "islands of 3, 3 GPUs" in (fits_island(fleet, parallel(tp=2)) or "")
