@@ -6,7 +6,7 @@ import ast
 from functools import cache
 from typing import Any
 
-from rocdoctor.model.shell_command import words_of
+from rocdoctor.model.shell_command import _parsed
 from tests.kit import ROOT
 
 
@@ -20,6 +20,11 @@ def templates() -> tuple[Any, ...]:
             if path.name != "shell_command.py" and ("shell_command import" in text or "LiteralString" in text):
                 found |= {one for one in _literals(ast.parse(text)) if _is_template(one)}
     return tuple(sorted(found))
+
+
+def words_of(template: Any) -> tuple[tuple[str, str], ...]:
+    """The names and kinds of the words of a template, each once; ValueError as ``shell``."""
+    return tuple(dict.fromkeys((name, kind) for _, name, kind, _ in _parsed(template) if name))
 
 
 def _literals(tree: ast.AST) -> set[str]:

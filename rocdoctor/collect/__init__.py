@@ -92,11 +92,10 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         nodes=nodes,
         user=user.collect_user(seen, environment),
         container=container.collect_container(
-            seen, running_job.at_start(seen, environment), running.release, virtual_machine, nodes
+            seen, running_job.at_start(seen, environment), running.release, virtual_machine
         ),
         environment=environment,
         laptop=operating_system.collect_laptop(host),
-        product=operating_system.collect_product(host, tools),
         network=network_cards.collect_network(host, tools),
         network_complete=network_cards.is_complete(host),
         interfaces=network_cards.collect_interfaces(host),

@@ -101,11 +101,6 @@ def reworded(command: str, text: str) -> ShellCommand:
     return str.__new__(ShellCommand, text if same else "")
 
 
-def words_of(template: LiteralString) -> tuple[tuple[str, str], ...]:
-    """The names and kinds of the words of a template, each once; ValueError as ``shell``."""
-    return tuple(dict.fromkeys((name, kind) for _, name, kind, _ in _parsed(template) if name))
-
-
 def fits(text: str, kind: str = "") -> bool:
     """Whether a word can stand in a command as it is; where it cannot, ``shell`` puts a name in its place."""
     if not text or not _visible(text):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.model.facts import Kernel, LogEvent, Machine
 from tests.kit import amd_gpu, event, judge, log, machine, severities, states
 
@@ -8,13 +10,7 @@ A, B = "0000:23:00.0", "0000:43:00.0"
 
 
 def of(*events: LogEvent, complete: bool = True) -> Machine:
-    numbered = tuple(
-        LogEvent(
-            one.kind, line, one.text, one.bdf, one.time_s, one.age_s, one.before_driver_load, one.during_resume,
-            one.severity, one.values,
-        )
-        for line, one in enumerate(events, 1)
-    )  # fmt: skip
+    numbered = tuple(replace(one, line=line) for line, one in enumerate(events, 1))
     return machine(amd_gpu(), amd_gpu(1), kernel=Kernel(log=log(*numbered, complete=complete)))
 
 

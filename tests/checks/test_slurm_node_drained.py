@@ -13,7 +13,7 @@ NAME = "slurm-node-drained"
 
 def node(state: str = "drained", reason: str | None = None, silent: bool = False, by: str = "root") -> SlurmNode:
     told = tuple(state.split("+")) if state else ()
-    return SlurmNode("gpu02", told, silent, reason, by, None, None, Source("run sinfo -N -l", 3))
+    return SlurmNode("gpu02", told, silent, reason, by, None, Source("run sinfo -N -l", 3))
 
 
 def found(one: SlurmNode) -> Finding:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.model.shell_command import ShellCommand, fits, reworded, shell, words_of
+from rocdoctor.model.shell_command import ShellCommand, fits, reworded, shell
 from tests.shell_box import HOSTILE, MARK, ShellBox, needs_bash
-from tests.templates import templates
+from tests.templates import templates, words_of
 
 _WORDS = {
     "": "render", "name": "NCCL_DEBUG", "module": "nvidia-uvm", "number": "2.13", "numbers": "1,2",

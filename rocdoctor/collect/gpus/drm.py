@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 _SENSOR_FILES = frozenset((
     "name", "temp_label", "temp_input", "temp_crit", "temp_emergency", "power_label", "power_average", "power_input",
-    "power_cap", "power_cap_default", "power_cap_min", "power_cap_max", "fan_input", "fan_max", "fan_enable", "pwm",
+    "power_cap", "power_cap_default", "power_cap_max", "fan_input", "fan_max", "fan_enable", "pwm",
     "pwm_enable", "freq_label", "freq_input",
 ))  # fmt: skip
 
@@ -171,7 +171,6 @@ def _power(record: GpuRecord, hwmon: Hwmon, folder: str) -> None:
             ("now_w", f"power{power.channel}_{now}", power.power_w),
             ("cap_w", f"power{power.channel}_cap", power.cap_w),
             ("cap_default_w", f"power{power.channel}_cap_default", power.cap_default_w),
-            ("cap_min_w", f"power{power.channel}_cap_min", power.cap_min_w),
             ("cap_max_w", f"power{power.channel}_cap_max", power.cap_max_w),
         ):
             record.put(f"power.{key}", value, f"read {folder}/{name}", 1)
@@ -210,7 +209,7 @@ def _ras(host: Host, record: GpuRecord, device: str) -> None:
         record.put("ras", tuple(blocks), f"list {device}/ras/*_err_count")
     pages = host.ask(f"read {device}/ras/gpu_vram_bad_pages")
     if pages.ok and (bad := parse_bad_pages(pages.text)) is not None:
-        record.put("bad_pages", len(bad), pages.question)
+        record.put("bad_pages", bad, pages.question)
 
 
 def _metrics(host: Host, record: GpuRecord, device: str) -> None:
@@ -227,5 +226,5 @@ def _firmware(host: Host, record: GpuRecord, device: str) -> None:
     files = {path.rsplit("/", 1)[-1]: host.ask(f"read {path}") for path in paths}
     parsed = parse_fw_version({name: answer.text for name, answer in files.items() if answer.ok})
     if parsed:
-        versions = {name: one.text or f"0x{one.version:08x}" for name, one in parsed.items()}
+        versions = {name: f"0x{version:08x}" for name, version in parsed.items()}
         record.put("firmware", versions, f"list {device}/fw_version/*")

@@ -90,15 +90,12 @@ def _lspci_record(
     put("numa_node", device.numa_node, "numa_node")
     if device.driver or tells_drivers:
         record.facts["driver"] = Known(device.driver, Source(question, device.lines.get("driver", device.line)))
-    put("modules", device.modules or None, "modules")
     link = _link(device, question)
     for key in ("speed_gt_s", "width", "max_speed_gt_s", "max_width"):
         record.put_fact(f"pcie.device.{key}", getattr(link, key))
     if device.regions:
         sizes = [region.size_bytes for region in device.regions if region.size_bytes]
         put("pcie.bar_bytes", max(sizes, default=None), "regions")
-    if device.atomic_ops is not None:
-        put("pcie.atomics_requester", device.atomic_ops.requester_enabled, "atomic_ops")
     from rocdoctor.parsers.listings.lspci import upstream_path
 
     path = upstream_path(devices, device.bdf)

@@ -37,7 +37,7 @@ MAX_GPUS = 1024
 # What lspci prints for a device that its table of names does not have.
 _NUMBER_FOR_NAME = regex(r"\bDevice [0-9a-f]{4}$")
 _SIMPLE = (
-    "bdf", "name", "pci_id", "subsystem_id", "revision", "pci_class", "driver", "modules", "gfx",
+    "bdf", "name", "pci_id", "subsystem_id", "revision", "pci_class", "driver", "gfx",
     "compute_capability", "integrated", "boot_display", "compute_units", "vram_bytes", "vram_used_bytes",
     "vram_used_percent", "visible_vram_bytes", "gtt_bytes", "gtt_used_bytes", "numa_node", "vbios", "unique_id",
     "hive_id", "mig", "kfd_node", "hip_index", "smi_index", "torch_index", "drm_card", "render_minor",
@@ -228,7 +228,7 @@ def _pcie(device: Device) -> Pcie:
         **{
             key: fact(key)
             for key in ("aer_correctable", "aer_nonfatal", "aer_fatal", "replay_count", "bar_bytes",
-                        "atomics_requester", "iommu_group_type", "removable")
+                        "iommu_group_type", "removable")
         },
     )  # fmt: skip
 

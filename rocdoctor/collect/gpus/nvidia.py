@@ -105,7 +105,6 @@ def _record(gpu: NvidiaGpu, question: str, source: str, position: int) -> GpuRec
     put("power.now_w", gpu.power_w, "power_w")
     put("power.cap_w", gpu.power_limit_w, "power_limit_w")
     put("power.cap_default_w", gpu.power_limit_default_w, "power_limit_default_w")
-    put("power.cap_min_w", gpu.power_limit_min_w, "power_limit_min_w")
     put("power.cap_max_w", gpu.power_limit_max_w, "power_limit_max_w")
     put("busy_percent", round(gpu.gpu_util_percent) if gpu.gpu_util_percent is not None else None, "gpu_util_percent")
     put("pcie.device.speed_gt_s", gpu.pcie_speed_gt_s, "pcie_gen")

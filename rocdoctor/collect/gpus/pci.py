@@ -89,14 +89,6 @@ def link_state(host: Host, folder: str) -> LinkState:
     )
 
 
-def _aer(host: Host, folder: str, kind: str) -> Fact[int]:
-    def total(text: str) -> int | None:
-        counters = parse_aer(text)
-        return counters.total if counters else None
-
-    return read_fact(host, f"{folder}/aer_dev_{kind}", total)
-
-
 def hop(host: Host, bdf: str) -> PcieHop:
     """A bridge on the way to the root port."""
     folder = f"/sys/bus/pci/devices/{bdf}"
@@ -109,9 +101,9 @@ def hop(host: Host, bdf: str) -> PcieHop:
         link_state(host, folder),
         bool(isinstance(vendor, Known) and is_virtual_bridge(vendor.value)),
         NOT_ASKED,
-        _aer(host, folder, "correctable"),
-        _aer(host, folder, "nonfatal"),
-        _aer(host, folder, "fatal"),
+        read_fact(host, f"{folder}/aer_dev_correctable", parse_aer),
+        read_fact(host, f"{folder}/aer_dev_nonfatal", parse_aer),
+        read_fact(host, f"{folder}/aer_dev_fatal", parse_aer),
     )
 
 
@@ -146,7 +138,7 @@ def gpu_record(host: Host, device: PciDevice, vendor: str) -> GpuRecord:
     for key in ("speed_gt_s", "width", "max_speed_gt_s", "max_width"):
         record.put_fact(f"pcie.device.{key}", getattr(link, key))
     for kind in ("correctable", "nonfatal", "fatal"):
-        record.put_fact(f"pcie.aer_{kind}", _aer(host, folder, kind))
+        record.put_fact(f"pcie.aer_{kind}", read_fact(host, f"{folder}/aer_dev_{kind}", parse_aer))
     numa = host.ask(f"{pcie}numa_node")
     if numa.ok:
         node = parse_numa_node(numa.text)

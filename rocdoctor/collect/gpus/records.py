@@ -23,7 +23,7 @@ RANKS = (
 # Facts whose values legitimately differ between sources and moments: no disagreement is reported for them.
 _VOLATILE = (
     "temps", "power", "ras", "firmware", "nvlinks", "bad_pages", "busy", "vram", "gtt_used", "clocks", "name", "fan",
-    "smi_index", "hip_index", "torch_index", "pcie.device", "pcie.hops", "processes", "numa_node", "modules",
+    "smi_index", "hip_index", "torch_index", "pcie.device", "pcie.hops", "processes", "numa_node",
     "pci_class", "throttle", "compute_units", "kfd_node",
 )  # fmt: skip
 

@@ -81,11 +81,9 @@ def _records(text: str) -> tuple[facts.FlightRecord, ...]:
     return tuple(
         facts.FlightRecord(
             one.rank,
-            one.file,
             one.line,
             {name: ranks for name, _, ranks in one.groups if ranks},
             _as(facts.FlightOp, one.entries),
-            one.cut,
         )
         for one in parse_flight_dumps(text)
     )

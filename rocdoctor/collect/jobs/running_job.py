@@ -66,8 +66,6 @@ def collect_job(host: Host, uptime_s: Fact[float]) -> Job | None:
         return Job(gap, gap, gap)
     status = parse_status(answer.text)
     processes = _processes(host, status, uptime_s)
-    wchan = host.ask(f"read {_JOB}/wchan")
-    symbol = wchan.text.strip() if wchan.ok else ""
     family = processes.value if isinstance(processes, Known) else ()
     own = next((one for one in family if one.relation == "self"), None)
     age: Fact[float] = Unknown("when it was started is not known")
@@ -77,9 +75,7 @@ def collect_job(host: Host, uptime_s: Fact[float]) -> Job | None:
         pid=stated(status.pid, answer, status.lines.get("pid")),
         name=stated(status.name, answer, status.lines.get("name")),
         state=stated(status.state, answer, status.lines.get("state")),
-        wchan=stated(symbol if symbol not in ("", "0") else None, wchan, 1) if wchan.ok else wchan.unknown(),
         command=_command(host),
-        rss_bytes=stated(status.rss_bytes, answer, status.lines.get("rss_bytes")),
         started_s_ago=age,
         threads=_threads(host),
         processes=processes,

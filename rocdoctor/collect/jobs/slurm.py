@@ -20,6 +20,6 @@ def collect_slurm_nodes(host: Host) -> tuple[SlurmNode, ...]:
                     gres = one.gres or (held.gres if held else None)
                     silent = one.silent or bool(held and held.silent)
                     found[one.names] = SlurmNode(
-                        one.names, states, silent, one.reason, one.set_by, one.since, gres, answer.source(one.line)
+                        one.names, states, silent, one.reason, one.set_by, gres, answer.source(one.line)
                     )
     return tuple(found.values())

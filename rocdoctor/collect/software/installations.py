@@ -240,11 +240,9 @@ def _devices(runtime: TorchRuntime | None, answer: Answer) -> tuple[TorchDevice,
     return tuple(
         TorchDevice(
             one.index,
-            fact(one.name, one.line),
             fact(one.gfx, one.line),
             fact(one.bdf, one.line),
             fact(one.vram_bytes, one.line),
-            fact(one.compute_units, one.line),
         )
         for one in runtime.devices
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import Fact, Known, Source, Unknown
-from rocdoctor.model.facts import Container, DeviceNode, Environment
+from rocdoctor.model.facts import Container, Environment
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.system.mounts import Mount, mount_at, parse_mounts
 from rocdoctor.parsers.system.os_release import (
@@ -38,7 +38,6 @@ def collect_container(
     environment: Environment,
     release: Fact[str],
     machine: Fact[str | None],
-    nodes: Sequence[DeviceNode] = (),
 ) -> Container:
     """The kind of container, whether it runs without root's rights, and the virtual machine below it."""
     signs = list(_signs(host, environment, release))
@@ -48,7 +47,7 @@ def collect_container(
         kind = next((fact for fact, _ in signs if fact.value == "kubernetes"), signs[0][0])
     else:
         kind = _none(host, environment, release)
-    return Container(kind, _rootless(host, [rootless for _, rootless in signs]), machine, _device_rule(nodes))
+    return Container(kind, _rootless(host, [rootless for _, rootless in signs]), machine)
 
 
 def _signs(host: Host, environment: Environment, release: Fact[str]) -> Iterator[tuple[Known[str], bool | None]]:
@@ -121,11 +120,3 @@ def _rootless(host: Host, told: Sequence[bool | None]) -> Fact[bool]:
         return answer.unknown()
     first = [int(one) for one in rows[0]]
     return Known(not ((first[:2] == [0, 0] and first[2] >= 65536) or first[2] == _ALL_IDS), answer.source(1))
-
-
-def _device_rule(nodes: Sequence[DeviceNode]) -> Fact[str]:
-    """That a device rule of the control group keeps a node shut, which file modes do not show."""
-    for node in nodes:
-        if isinstance(node.access, Known) and node.access.value.startswith("not permitted"):
-            return Known(f"{node.path}: {node.access.value}", node.access.source)
-    return Unknown("no node was refused by a device rule", "absent")

@@ -81,9 +81,6 @@ def collect_cpus(host: Host, tools: Tools) -> Cpus:
         quota=_quota(host),
         governors=_governors(host),
         scaling_driver=read_fact(host, _SCALING_DRIVER, word),
-        flags=first_known(
-            told(info.flags, "flags"), *(stated(one.flags, output, one.lines.get("flags")) for one, output in lscpus)
-        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""The running kernel: release, command line, lockdown, secure boot, taint, IOMMU."""
+"""The running kernel: release, command line, secure boot, taint, IOMMU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from rocdoctor.parsers.kernel.running_kernel import (
     parse_version,
     secure_boot_variable,
 )
-from rocdoctor.parsers.system.memory import selected_choice
 
 _RELEASE = "/proc/sys/kernel/osrelease"
 _EFI_VARIABLE = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -32,8 +31,8 @@ _SMI_KERNEL = regex(r"OS_KERNEL_VERSION\"?:[ \t]*\"?([0-9][^\s\",]{2,80})", re.I
 
 def prefetch(host: Host) -> None:
     """Start on what is always asked."""
-    paths = (_RELEASE, "/proc/version", "/proc/cmdline", "/proc/uptime", "/proc/sys/kernel/tainted", _EFI_VARIABLE)
-    host.prefetch([*(f"read {path}" for path in paths), _IOMMU_GROUPS, "read /sys/kernel/security/lockdown"])
+    paths = (_RELEASE, "/proc/cmdline", "/proc/uptime", "/proc/sys/kernel/tainted", _EFI_VARIABLE)
+    host.prefetch([*(f"read {path}" for path in paths), _IOMMU_GROUPS])
     modules.prefetch(host)
 
 
@@ -45,7 +44,6 @@ def collect_kernel(host: Host, tools: Tools) -> Kernel:
     cmdline = read_fact(host, "/proc/cmdline", word)
     return Kernel(
         release=_release(host, tools),
-        build=_build(host, tools),
         cmdline=cmdline,
         parameters=convert(cmdline, _parameters),
         modules=present,
@@ -54,7 +52,6 @@ def collect_kernel(host: Host, tools: Tools) -> Kernel:
         module_parameters=modules.parameters(host, present),
         blacklisted=blacklisted,
         modprobe_options=options,
-        lockdown=read_fact(host, "/sys/kernel/security/lockdown", selected_choice),
         secure_boot=_secure_boot(host),
         taint=sysctl(host, "kernel/tainted", to_int),
         dkms=modules.dkms(host),
@@ -85,15 +82,6 @@ def _release(host: Host, tools: Tools) -> Fact[str]:
         match = _SMI_KERNEL.search(answer.text)
         line = answer.text.count("\n", 0, match.start()) + 1 if match else None
         facts.append(stated(match.group(1) if match else None, answer, line))
-    return first_known(*facts)
-
-
-def _build(host: Host, tools: Tools) -> Fact[str]:
-    facts: list[Fact[str]] = []
-    for answer in (host.ask("read /proc/version"), *(answer for _, answer in outputs(host, "uname"))):
-        version = parse_version(answer.text) if answer.ok else None
-        facts.append(stated(version.build, answer, version.line) if version else answer.unknown())
-    facts += [stated(topology.infos.get("OSVersion"), answer) for topology, answer in tools.lstopo]
     return first_known(*facts)
 
 

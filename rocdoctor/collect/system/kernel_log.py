@@ -62,8 +62,8 @@ def _facts(log: ParsedLog, answer: Answer, uptime_s: Fact[float]) -> KernelLog:
         LogEvent(
             event.kind, event.line, event.text, event.bdf, event.time_s,
             now - event.time_s if now is not None and event.time_s is not None and now >= event.time_s else event.age_s,
-            event.before_driver_load, event.during_resume, event.severity, dict(event.values),
+            event.before_driver_load, event.during_resume, dict(event.values),
         )
         for event in log.events
     )  # fmt: skip
-    return KernelLog(answer.question, log.complete and answer.complete, events, dict(log.counts), log.link_flaps())
+    return KernelLog(answer.question, log.complete and answer.complete, events, log.link_flaps())

@@ -55,7 +55,6 @@ def collect_memory(host: Host) -> Memory:
         transparent_hugepage=read_fact(host, _THP, selected_choice),
         hugepages_total=told(info.counts, "HugePages_Total"),
         hugepage_size_bytes=told(info.sizes_bytes, "Hugepagesize"),
-        swappiness=sysctl(host, "vm/swappiness", to_int),
         numa_balancing=sysctl(host, "kernel/numa_balancing", _numa_balancing),
         ttm_pages_limit=first_known(*(read_fact(host, path, to_int) for path in _TTM)),
     )

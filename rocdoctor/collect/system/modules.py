@@ -36,10 +36,10 @@ def loaded(host: Host) -> tuple[Fact[frozenset[str]], bool]:
     answer = host.ask("read /proc/modules")
     names = {path.split("/")[3] for question in _BUILT_IN for path in _lines(host.ask(question))}
     if answer.ok:
-        names |= {module.name for module in parse_modules(answer.text)}
+        names |= set(parse_modules(answer.text))
         return Known(frozenset(names), answer.source()), answer.complete and not answer.truncated
     for _, output in outputs(host, "lsmod"):
-        listed = {module.name for module in parse_modules(output.text)}
+        listed = set(parse_modules(output.text))
         if listed:
             whole = output.complete and not output.truncated
             return Known(frozenset(names | listed), output.source()), whole

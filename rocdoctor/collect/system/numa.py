@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rocdoctor.collect.reading import as_fact, names_in
 from rocdoctor.collect.recorded_outputs import outputs, stated
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
-from rocdoctor.model.evidence import Fact, Known, Source, Unknown, first_known, value_or
+from rocdoctor.model.evidence import Fact, Known, Source, Unknown, first_known
 from rocdoctor.model.facts import NumaNode
 from rocdoctor.parsers.formats.cpuset import canonical_list, list_to_set, mask_to_list
-from rocdoctor.parsers.kernel.pci import parse_bdf
 from rocdoctor.parsers.system.cpu import parse_lscpu
 from rocdoctor.parsers.system.numa import parse_distances, parse_node_meminfo, parse_numactl_hardware
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from rocdoctor.parsers.listings.lstopo_records import HwlocTopology
 
 _SYSFS = "/sys/devices/system/node"
-_OF_GPUS = "/proc/driver/nvidia/gpus/*/numa_status"  # memory of GPUs that are coherent with the processor
 _GAP = Unknown("no source in this evidence tells")
 
 
@@ -30,22 +27,7 @@ def collect_numa(host: Host, tools: Tools) -> tuple[NumaNode, ...]:
     found: dict[int, list[NumaNode]] = {}
     for node in [*_from_sysfs(host), *_from_listings(host, tools)]:
         found.setdefault(node.node, []).append(node)
-    of_gpus = (
-        _of_gpus(host) if any(value_or(node.cpulist, None) == "" for nodes in found.values() for node in nodes) else {}
-    )
-    return tuple(replace(_merged(nodes), gpu=of_gpus.get(number)) for number, nodes in sorted(found.items()))
-
-
-def _of_gpus(host: Host) -> dict[int, str]:
-    """NUMA node -> PCI address of the GPU whose memory it is."""
-    found: dict[int, str] = {}
-    for path in names_in(host, _OF_GPUS):
-        answer = host.ask(f"read {path}")
-        node = re.search(r"^Node:\s{1,40}(\d{1,4})$", answer.text, re.MULTILINE) if answer.ok else None
-        bdf = parse_bdf(path.split("/")[-2])
-        if node is not None and bdf is not None:
-            found[int(node[1])] = bdf
-    return found
+    return tuple(_merged(nodes) for _, nodes in sorted(found.items()))
 
 
 def _merged(nodes: list[NumaNode]) -> NumaNode:
@@ -108,7 +90,7 @@ def _from_listings(host: Host, tools: Tools) -> list[NumaNode]:
     for topology, answer in tools.lstopo:
         found += _from_lstopo(topology, answer.question)
     for _, answer in outputs(host, "numactl"):
-        for node in parse_numactl_hardware(answer.text).nodes:
+        for node in parse_numactl_hardware(answer.text):
             found.append(_node(answer.question, node.line, node.node, node.cpulist, node.memory_bytes, node.distances))
     for _, answer in outputs(host, "lscpu"):
         for number, cpulist in parse_lscpu(answer.text).numa_cpulists.items():

@@ -1,14 +1,13 @@
-"""The distribution, the product that this machine is, and whether it is a laptop or a virtual machine."""
+"""The distribution, and whether it is a laptop or a virtual machine."""
 
 from __future__ import annotations
 
 from rocdoctor.collect.reading import read_fact, word
 from rocdoctor.collect.recorded_outputs import outputs, stated
-from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.evidence import Fact, Known, Unknown, first_known
 from rocdoctor.model.facts import OperatingSystem
-from rocdoctor.parsers.formats.text import to_int, value_of
+from rocdoctor.parsers.formats.text import to_int
 from rocdoctor.parsers.system.cpu import parse_cpuinfo, parse_lscpu
 from rocdoctor.parsers.system.os_release import (
     OsRelease,
@@ -26,14 +25,6 @@ _PORTABLE = frozenset({8, 9, 10, 14, 30, 31, 32})
 _STANDING = frozenset({3, 4, 5, 6, 7, 13, 15, 16, 17, 23, 24, 25, 28, 29, 35, 36})
 _OS_FILES = ("read /etc/os-release", "read /usr/lib/os-release")
 _LSB_FILES = ("read /etc/lsb-release", "read /etc/redhat-release")
-_FILLERS = (
-    "to be filled by o.e.m.",
-    "system product name",
-    "default string",
-    "not applicable",
-    "system version",
-    "none",
-)
 
 
 def prefetch(host: Host) -> None:
@@ -65,23 +56,6 @@ def collect_os(host: Host) -> OperatingSystem:
 def _text(release: OsRelease, name: str) -> str | None:
     value = getattr(release, name)
     return (" ".join(value) or None) if isinstance(value, tuple) else value
-
-
-def collect_product(host: Host, tools: Tools) -> Fact[str]:
-    """What the firmware calls the machine: maker and product."""
-    name, vendor = read_fact(host, f"{_DMI}/product_name", _proper), read_fact(host, f"{_DMI}/sys_vendor", _proper)
-    if isinstance(name, Known):
-        maker = vendor.value if isinstance(vendor, Known) else ""
-        whole = name.value if name.value.lower().startswith(maker.lower()) else f"{maker} {name.value}"
-        return Known(whole, name.source)
-    model = read_fact(host, "/sys/firmware/devicetree/base/model", lambda text: word(text.strip("\0")))
-    listed = [stated(topology.infos.get("DMIProductName"), answer) for topology, answer in tools.lstopo]
-    return first_known(name, model, *listed)
-
-
-def _proper(text: str) -> str | None:
-    value = value_of(text)
-    return None if value is None or value.lower() in _FILLERS else value
 
 
 def collect_laptop(host: Host) -> Fact[bool]:

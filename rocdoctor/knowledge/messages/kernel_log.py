@@ -23,7 +23,6 @@ def _signature(entry: Mapping[str, Any]) -> Signature:
         means=entry["means"],
         wordings=tuple(_wording(text) for text in entry["texts"]),
         note=entry.get("note"),
-        code_field=entry.get("code_field"),
         codes={code["code"]: (code["severity"], code["means"]) for code in entry.get("codes", ())},
     )
 

@@ -46,7 +46,6 @@ class Pcie:
     aer_fatal: Fact[int] = NOT_ASKED
     replay_count: Fact[int] = NOT_ASKED
     bar_bytes: Fact[int] = NOT_ASKED  # the largest memory window (the one through which VRAM is reached)
-    atomics_requester: Fact[bool] = NOT_ASKED
     iommu_group_type: Fact[str] = NOT_ASKED  # identity, DMA, DMA-FQ ...
     removable: Fact[str] = NOT_ASKED  # "removable" behind Thunderbolt or USB4
 
@@ -68,7 +67,6 @@ class Power:
     now_w: Fact[float] = NOT_ASKED
     cap_w: Fact[float] = NOT_ASKED
     cap_default_w: Fact[float] = NOT_ASKED
-    cap_min_w: Fact[float] = NOT_ASKED
     cap_max_w: Fact[float] = NOT_ASKED
 
 
@@ -160,7 +158,6 @@ class Gpu:
     revision: Fact[str] = NOT_ASKED  # "c8"
     pci_class: Fact[str] = NOT_ASKED  # "030000"
     driver: Fact[str | None] = NOT_ASKED
-    modules: Fact[tuple[str, ...]] = NOT_ASKED  # kernel modules that could drive it (lspci -k)
     gfx: Fact[str] = NOT_ASKED
     compute_capability: Fact[str] = NOT_ASKED
     integrated: Fact[bool] = NOT_ASKED

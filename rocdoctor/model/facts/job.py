@@ -49,9 +49,7 @@ class Job:
     pid: Fact[int]
     name: Fact[str] = NOT_ASKED
     state: Fact[str] = NOT_ASKED
-    wchan: Fact[str] = NOT_ASKED
     command: Fact[str] = NOT_ASKED  # the name of its program file
-    rss_bytes: Fact[int] = NOT_ASKED
     started_s_ago: Fact[float] = NOT_ASKED
     threads: Fact[tuple[JobThread, ...]] = NOT_ASKED
     processes: Fact[tuple[JobProcess, ...]] = NOT_ASKED

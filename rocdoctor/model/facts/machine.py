@@ -65,7 +65,6 @@ class Machine:
     environment: Environment = field(default_factory=Environment)
     network: tuple[Nic, ...] = ()
     laptop: Fact[bool] = NOT_ASKED
-    product: Fact[str] = NOT_ASKED
     nvidia_failure: Fact[ToolFailure | None] = NOT_ASKED
     failures: tuple[ToolFailure, ...] = ()
     unanswered: tuple[Unanswered, ...] = ()  # what was asked and has an answer, but gave none

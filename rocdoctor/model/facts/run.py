@@ -24,9 +24,7 @@ class FlightOp:
     source_rank: int | None = None
     target_rank: int | None = None
     input_sizes: tuple[tuple[int, ...], ...] = ()
-    output_sizes: tuple[tuple[int, ...], ...] = ()
     dtypes: tuple[str, ...] = ()
-    created_ns: int | None = None
     frame: str | None = None
 
 
@@ -35,11 +33,9 @@ class FlightRecord:
     """The flight recorder's dump of one rank; ``groups`` has the ranks of each process group as far as it tells."""
 
     rank: int | None
-    file: str | None
     line: int
     groups: Mapping[str, tuple[int, ...]]
     ops: tuple[FlightOp, ...]
-    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)

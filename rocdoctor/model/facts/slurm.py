@@ -19,6 +19,5 @@ class SlurmNode:
     silent: bool
     reason: str | None
     set_by: str | None
-    since: str | None
     gres: str | None
     source: Source

@@ -34,11 +34,9 @@ class TorchDevice:
     """A device as torch saw it in a child process."""
 
     index: int
-    name: Fact[str] = NOT_ASKED
     gfx: Fact[str] = NOT_ASKED
     bdf: Fact[str] = NOT_ASKED
     memory_bytes: Fact[int] = NOT_ASKED
-    compute_units: Fact[int] = NOT_ASKED
 
 
 @dataclass(frozen=True, slots=True)

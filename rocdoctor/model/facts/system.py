@@ -16,7 +16,6 @@ class NumaNode:
     cpulist: Fact[str] = NOT_ASKED
     memory_bytes: Fact[int] = NOT_ASKED
     distances: Fact[tuple[int, ...]] = NOT_ASKED
-    gpu: str | None = None  # PCI address of the GPU whose memory it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,6 @@ class Cpus:
     usable: Fact[int] = NOT_ASKED
     quota: Fact[float] = NOT_ASKED  # CPUs' worth of time that the cgroup grants
     governors: Fact[tuple[str, ...]] = NOT_ASKED
-    flags: Fact[frozenset[str]] = NOT_ASKED
     scaling_driver: Fact[str] = NOT_ASKED  # of frequency scaling: acpi-cpufreq, amd-pstate-epp, intel_pstate ...
 
 
@@ -50,7 +48,6 @@ class Memory:
     transparent_hugepage: Fact[str] = NOT_ASKED
     hugepages_total: Fact[int] = NOT_ASKED
     hugepage_size_bytes: Fact[int] = NOT_ASKED
-    swappiness: Fact[int] = NOT_ASKED
     numa_balancing: Fact[bool] = NOT_ASKED
     ttm_pages_limit: Fact[int] = NOT_ASKED
 
@@ -67,7 +64,6 @@ class LogEvent:
     age_s: float | None = None
     before_driver_load: bool = False
     during_resume: bool = False
-    severity: str = "note"  # fatal, degraded, note, benign: the class of the signature
     values: Mapping[str, str | int | float] = field(default_factory=dict)
 
 
@@ -78,7 +74,6 @@ class KernelLog:
     source: str  # the question that gave it
     complete: bool
     events: tuple[LogEvent, ...]
-    counts: Mapping[str, int] = field(default_factory=dict)  # all events by kind, also those beyond the bound
     link_flaps: Mapping[str, int] = field(default_factory=dict)  # network interface -> how often it went down again
 
     def of(self, *kinds: str, bdf: str | None = None) -> tuple[LogEvent, ...]:
@@ -91,7 +86,6 @@ class Kernel:
     """The running kernel and what it was told."""
 
     release: Fact[str] = NOT_ASKED
-    build: Fact[str] = NOT_ASKED
     cmdline: Fact[str] = NOT_ASKED
     parameters: Fact[Mapping[str, str]] = NOT_ASKED  # of the command line; a bare word has the value ""
     modules: Fact[frozenset[str]] = NOT_ASKED  # loaded (built-in ones with parameters count too)
@@ -99,7 +93,6 @@ class Kernel:
     module_parameters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # amdgpu -> name -> value
     blacklisted: Fact[Mapping[str, str]] = NOT_ASKED  # module -> file
     modprobe_options: Fact[Mapping[str, str]] = NOT_ASKED
-    lockdown: Fact[str] = NOT_ASKED
     secure_boot: Fact[bool] = NOT_ASKED
     taint: Fact[int] = NOT_ASKED
     dkms: Fact[tuple[str, ...]] = NOT_ASKED
@@ -107,7 +100,6 @@ class Kernel:
     log: Fact[KernelLog] = NOT_ASKED
     iommu_default: Fact[str] = NOT_ASKED  # passthrough, translated
     iommu_groups: Fact[int] = NOT_ASKED
-    cpu_vulnerable_notes: Mapping[str, str] = field(default_factory=dict)
     modules_complete: bool = False  # what is not in ``modules`` is not loaded
 
 
@@ -176,7 +168,6 @@ class Container:
     kind: Fact[str] = NOT_ASKED  # none, docker, podman, lxc, wsl, kubernetes, apptainer ...
     rootless: Fact[bool] = NOT_ASKED
     virtual_machine: Fact[str | None] = NOT_ASKED  # kvm, vmware, hyperv, ...; None: bare metal
-    cgroup_device_note: Fact[str] = NOT_ASKED
     # Options of the command or file that started it: "device" -> ("/dev/kfd", "/dev/dri"), "shm-size" -> ("16G",).
     options: Fact[Mapping[str, tuple[str, ...]]] = NOT_ASKED
 

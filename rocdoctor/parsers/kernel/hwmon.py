@@ -1,7 +1,7 @@
-"""Sensors of one hwmon folder: temperatures, power, fans, voltages, clocks, energy.
+"""Sensors of one hwmon folder: temperatures, power, fans, clocks.
 
-Units of the files: Documentation/hwmon/sysfs-interface.rst (m°C, uW, RPM, mV, Hz, uJ). Drivers seen: amdgpu, nouveau,
-i915, xe. Alarm and fault files are handed on as numbers (``flags``): some drivers raise them for no reason.
+Units of the files: Documentation/hwmon/sysfs-interface.rst (m°C, uW, RPM, Hz). Drivers seen: amdgpu, nouveau, i915, xe.
+Alarm and fault files are not read: some drivers raise them for no reason.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from rocdoctor.parsers.formats.text import to_int, value_of
 _T = TypeVar("_T")
 
 _MAX_FILES = 2000
-_FILE = regex(r"(temp|power|fan|pwm|in|freq|energy|curr)([0-9]{1,3})(?:_([a-z0-9_]{1,40}))?\Z")
-_FLAG = regex(r"(?:[a-z]{1,8}[0-9]{1,3}_)?(?:[a-z_]{0,20}alarm|fault|beep)\Z")
-# The driver fills thresholds that it does not know with 0 K (amdgpu: temp*_crit_hyst).
+_FILE = regex(r"(temp|power|fan|pwm|freq)([0-9]{1,3})(?:_([a-z0-9_]{1,40}))?\Z")
+# The driver fills thresholds that it does not know with 0 K.
 _ABSOLUTE_ZERO_MC = -273150
 
 
@@ -30,28 +29,23 @@ class Temperature:
     label: str | None
     temp_c: float | None
     crit_c: float | None
-    crit_hyst_c: float | None
     emergency_c: float | None
-    max_c: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
     """A power sensor in W: ``average_w`` over a window and ``input_w`` at once (either may be missing), and its caps.
 
-    ``cap_w`` is the limit in force, ``cap_default_w`` the board's; ``max_w`` and ``crit_w`` are Intel's limits.
+    ``cap_w`` is the limit in force, ``cap_default_w`` the board's.
     """
 
     channel: int
-    label: str | None
     average_w: float | None
     input_w: float | None
     cap_w: float | None
     cap_default_w: float | None
     cap_min_w: float | None
     cap_max_w: float | None
-    max_w: float | None
-    crit_w: float | None
 
     @property
     def power_w(self) -> float | None:
@@ -65,18 +59,14 @@ class Fan:
 
     channel: int
     rpm: int | None
-    min_rpm: int | None
     max_rpm: int | None
-    target_rpm: int | None
-    enable: int | None
     pwm: int | None
-    pwm_max: int | None
     pwm_enable: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A labelled figure: voltage in mV, clock in MHz, energy in J or current in mA, as the field says that holds it."""
+    """A clock in MHz under its label ("sclk", "mclk")."""
 
     channel: int
     label: str | None
@@ -85,25 +75,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Hwmon:
-    """One hwmon folder; ``name`` is the driver's ("amdgpu"), ``flags`` the raw alarm and fault files."""
+    """One hwmon folder."""
 
-    name: str | None
     temperatures: tuple[Temperature, ...]
     powers: tuple[Power, ...]
     fans: tuple[Fan, ...]
-    voltages_mv: tuple[Reading, ...]
     clocks_mhz: tuple[Reading, ...]
-    energies_j: tuple[Reading, ...]
-    currents_ma: tuple[Reading, ...]
-    flags: dict[str, int]
-
-    def temperature(self, label: str) -> Temperature | None:
-        """The first sensor with this label."""
-        return next((one for one in self.temperatures if one.label == label), None)
-
-    def clock_mhz(self, label: str) -> float | None:
-        """The clock with this label ("sclk", "mclk")."""
-        return next((one.value for one in self.clocks_mhz if one.label == label), None)
 
 
 def parse_hwmon(files: Mapping[str, str]) -> Hwmon:
@@ -113,18 +90,12 @@ def parse_hwmon(files: Mapping[str, str]) -> Hwmon:
     for name in texts:
         if match := _FILE.match(name):
             channels.setdefault(match.group(1), set()).add(int(match.group(2)))
-    flags = {name: number for name, text in texts.items() if _FLAG.match(name) and (number := _int(text)) is not None}
     fans = sorted(channels.get("fan", set()) | channels.get("pwm", set()))
     return Hwmon(
-        name=value_of(texts.get("name")),
         temperatures=_present(_temperature(texts, n) for n in _of(channels, "temp")),
         powers=_present(_power(texts, n) for n in _of(channels, "power")),
         fans=_present(_fan(texts, n) for n in fans),
-        voltages_mv=_readings(texts, _of(channels, "in"), "in", 1),
-        clocks_mhz=_readings(texts, _of(channels, "freq"), "freq", 1_000_000),
-        energies_j=_readings(texts, _of(channels, "energy"), "energy", 1_000_000),
-        currents_ma=_readings(texts, _of(channels, "curr"), "curr", 1),
-        flags=flags,
+        clocks_mhz=_clocks(texts, _of(channels, "freq")),
     )
 
 
@@ -164,34 +135,31 @@ def _temperature(texts: Mapping[str, str], channel: int) -> Temperature | None:
         label=value_of(texts.get(f"temp{channel}_label")),
         temp_c=values["input"],
         crit_c=values["crit"],
-        crit_hyst_c=values["crit_hyst"],
         emergency_c=values["emergency"],
-        max_c=values["max"],
     )
 
 
-_TEMP_FILES = ("input", "crit", "crit_hyst", "emergency", "max")
-_POWER_FILES = ("average", "input", "cap", "cap_default", "cap_min", "cap_max", "max", "crit")
+_TEMP_FILES = ("input", "crit", "emergency")
+_POWER_FILES = ("average", "input", "cap", "cap_default", "cap_min", "cap_max")
 
 
 def _power(texts: Mapping[str, str], channel: int) -> Power | None:
     values = {key: _watts(texts.get(f"power{channel}_{key}")) for key in _POWER_FILES}
     if all(value is None for value in values.values()):
         return None
-    label = value_of(texts.get(f"power{channel}_label"))
-    return Power(channel, label, *(values[key] for key in _POWER_FILES))
+    return Power(channel, *(values[key] for key in _POWER_FILES))
 
 
 def _fan(texts: Mapping[str, str], channel: int) -> Fan | None:
-    values = [_int(texts.get(f"fan{channel}_{key}")) for key in ("input", "min", "max", "target", "enable")]
-    values += [_int(texts.get(f"pwm{channel}{key}")) for key in ("", "_max", "_enable")]
+    values = [_int(texts.get(f"fan{channel}_{key}")) for key in ("input", "max")]
+    values += [_int(texts.get(f"pwm{channel}{key}")) for key in ("", "_enable")]
     return Fan(channel, *values) if any(value is not None for value in values) else None
 
 
-def _readings(texts: Mapping[str, str], numbers: list[int], kind: str, divisor: int) -> tuple[Reading, ...]:
+def _clocks(texts: Mapping[str, str], numbers: list[int]) -> tuple[Reading, ...]:
     found = []
     for channel in numbers:
-        value = _scaled(texts.get(f"{kind}{channel}_input"), divisor)
+        value = _scaled(texts.get(f"freq{channel}_input"), 1_000_000)
         if value is not None:
-            found.append(Reading(channel, value_of(texts.get(f"{kind}{channel}_label")), value))
+            found.append(Reading(channel, value_of(texts.get(f"freq{channel}_label")), value))
     return tuple(found)

@@ -9,23 +9,9 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of, to_int
 
 _DKMS = regex(
-    r"([A-Za-z0-9_.+-]{1,80})(?:/|, )([^,:\s]{1,80})(?:, ([^,:\s]{1,120}), ([A-Za-z0-9_]{2,16}))?: ([a-z-]{4,24})(.*)\Z"
+    r"([A-Za-z0-9_.+-]{1,80})(?:/|, )([^,:\s]{1,80})(?:, ([^,:\s]{1,120}), ([A-Za-z0-9_]{2,16}))?: ([a-z-]{4,24})"
 )
-_TAINT = regex(r"\(([A-Z+-]{1,12})\)\Z")
 _NAME = regex(r"[A-Za-z0-9_]{1,64}\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A loaded module; names have "_" for "-". ``state`` and ``taint`` ("OE") are only in /proc/modules."""
-
-    name: str
-    size_bytes: int
-    used: int | None
-    used_by: tuple[str, ...]
-    state: str | None
-    taint: str | None
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +46,6 @@ class DkmsEntry:
     kernel: str | None
     arch: str | None
     state: str
-    note: str | None
-    line: int
 
 
 def module_name(name: str) -> str:
@@ -69,32 +53,19 @@ def module_name(name: str) -> str:
     return re.sub(r"\.ko(?:\.(?:xz|gz|zst))?\Z", "", name.strip()).replace("-", "_")
 
 
-def parse_modules(text: str) -> tuple[Module, ...]:
-    """Reads /proc/modules or `lsmod`."""
-    modules: list[Module] = []
-    for line, raw in enumerate(lines_of(text, 20_000), 1):
+def parse_modules(text: str) -> tuple[str, ...]:
+    """The names in /proc/modules or `lsmod`, with "_" for "-"."""
+    names: list[str] = []
+    for raw in lines_of(text, 20_000):
         words = raw.split()
         size = to_int(words[1]) if len(words) >= 3 else None
         used = to_int(words[2]) if len(words) >= 3 else None
         if size is None or size < 0 or not _NAME.match(words[0]) or (used is None and words[2] != "-"):
             continue
-        users = words[3] if len(words) > 3 and words[3] != "-" else ""
-        is_proc = len(words) >= 6 and words[4] in ("Live", "Loading", "Unloading")
-        if len(words) > 4 and not is_proc:
+        if len(words) > 4 and not (len(words) >= 6 and words[4] in ("Live", "Loading", "Unloading")):
             continue
-        taint = _TAINT.search(words[6]) if is_proc and len(words) > 6 else None
-        modules.append(
-            Module(
-                name=words[0],
-                size_bytes=size,
-                used=used,
-                used_by=tuple(user for user in users.split(",") if user and not user.startswith("["))[:200],
-                state=words[4] if is_proc else None,
-                taint=taint.group(1) if taint else None,
-                line=line,
-            )
-        )
-    return tuple(modules)
+        names.append(words[0])
+    return tuple(names)
 
 
 def parse_modprobe(text: str) -> tuple[ModprobeRule, ...]:
@@ -131,10 +102,9 @@ def parse_modprobe(text: str) -> tuple[ModprobeRule, ...]:
 def parse_dkms_status(text: str) -> tuple[DkmsEntry, ...]:
     """Reads `dkms status`, both as "amdgpu/6.8.5, 6.8.0-45-generic, x86_64: installed" and with ", " for "/"."""
     entries: list[DkmsEntry] = []
-    for line, raw in enumerate(lines_of(text, 5000), 1):
+    for raw in lines_of(text, 5000):
         match = _DKMS.match(raw.strip()[:600])
         if match is None or match.group(5) not in ("added", "built", "installed", "broken", "installed-weak"):
             continue
-        module, version, kernel, arch, state, note = match.groups()
-        entries.append(DkmsEntry(module, version, kernel, arch, state, note.strip(" ()") or None, line))
+        entries.append(DkmsEntry(*match.groups()))
     return tuple(entries)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rocdoctor.parsers.formats.text import format_pci, lines_of, to_int, value_of
+from rocdoctor.parsers.formats.text import format_pci, lines_of, to_int
 
 _U32 = 0xFFFFFFFF
 
@@ -36,42 +36,17 @@ class KfdNode:
     """
 
     gpu_id: int | None = None
-    name: str | None = None
     is_gpu: bool | None = None
     is_cpu: bool | None = None
     gfx: str | None = None
     pci: str | None = None
     partition_id: int | None = None
     compute_units: int | None = None
-    cpu_cores_count: int | None = None
-    simd_count: int | None = None
-    mem_banks_count: int | None = None
-    caches_count: int | None = None
-    io_links_count: int | None = None
-    p2p_links_count: int | None = None
-    max_waves_per_simd: int | None = None
-    lds_size_kib: int | None = None
-    wave_front_size: int | None = None
-    array_count: int | None = None
-    simd_per_cu: int | None = None
-    num_xcc: int | None = None
-    gfx_target_version: int | None = None
     vendor_id: int | None = None
     device_id: int | None = None
-    location_id: int | None = None
-    domain: int | None = None
     drm_render_minor: int | None = None
     hive_id: int | None = None
     unique_id: int | None = None
-    num_sdma_engines: int | None = None
-    num_sdma_xgmi_engines: int | None = None
-    num_gws: int | None = None
-    fw_version: int | None = None
-    sdma_fw_version: int | None = None
-    capability: int | None = None
-    max_engine_clk_gpu_mhz: int | None = None
-    max_engine_clk_cpu_mhz: int | None = None
-    local_mem_bytes: int | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
@@ -82,18 +57,10 @@ class KfdLink:
     ``type_name`` is "pcie" (2), "xgmi" (11) and so on; the other flags tell what this link cannot do.
     """
 
-    type: int | None
     type_name: str | None
     node_from: int | None
     node_to: int | None
     weight: int | None
-    min_bandwidth_mb_s: int | None
-    max_bandwidth_mb_s: int | None
-    recommended_sdma_engine_mask: int | None
-    flags: int | None
-    no_peer_to_peer: bool | None
-    no_atomics: bool | None
-    non_coherent: bool | None
     lines: dict[str, int]
 
 
@@ -102,11 +69,7 @@ class KfdMemBank:
     """A memory bank: ``heap`` is "system", "vram-visible" (all of it reachable by the CPU) or "vram-private"."""
 
     heap_type: int | None
-    heap: str | None
     size_bytes: int | None
-    width_bits: int | None
-    mem_clk_max_mhz: int | None
-    lines: dict[str, int]
 
     @property
     def is_vram(self) -> bool:
@@ -139,44 +102,19 @@ def parse_node(properties: str, gpu_id: str | None = None, name: str | None = No
     is_gpu = _is_gpu(simd_count, number)
     return KfdNode(
         gpu_id=number,
-        name=value_of(name),
         is_gpu=is_gpu,
         is_cpu=None if get("cpu_cores_count") is None else get("cpu_cores_count") != 0,
         gfx=gfx_from_target_version(version),
         pci=pci_from_location(location, get("domain")) if is_gpu else None,
         partition_id=location >> 28 & 0xF if is_gpu and location is not None and location >> 28 else None,
         compute_units=simd_count // simd_per_cu if simd_count and simd_per_cu else None,
-        cpu_cores_count=get("cpu_cores_count"),
-        simd_count=simd_count,
-        mem_banks_count=get("mem_banks_count"),
-        caches_count=get("caches_count"),
-        io_links_count=get("io_links_count"),
-        p2p_links_count=get("p2p_links_count"),
-        max_waves_per_simd=get("max_waves_per_simd"),
-        lds_size_kib=get("lds_size_in_kb"),
-        wave_front_size=get("wave_front_size"),
-        array_count=get("array_count"),
-        simd_per_cu=simd_per_cu,
-        num_xcc=get("num_xcc"),
-        gfx_target_version=version,
         vendor_id=get("vendor_id"),
         device_id=get("device_id"),
-        location_id=location,
-        domain=get("domain"),
         # Render nodes count from 128; 0 stands on CPU nodes.
         drm_render_minor=minor if (minor := get("drm_render_minor")) is not None and 128 <= minor < 1 << 20 else None,
         hive_id=get("hive_id"),
         unique_id=get("unique_id") or None,
-        num_sdma_engines=get("num_sdma_engines"),
-        num_sdma_xgmi_engines=get("num_sdma_xgmi_engines"),
-        num_gws=get("num_gws"),
-        fw_version=get("fw_version"),
-        sdma_fw_version=get("sdma_fw_version"),
-        capability=get("capability"),
-        max_engine_clk_gpu_mhz=get("max_engine_clk_fcompute") or None,
-        max_engine_clk_cpu_mhz=get("max_engine_clk_ccompute") or None,
         # Kernels since 4.20 always print 0 here; the memory banks have the size.
-        local_mem_bytes=get("local_mem_size") or None,
         lines=lines,
     )
 
@@ -240,38 +178,25 @@ def parse_link(text: str) -> KfdLink | None:
     get = values.get
     if get("type") is None and get("node_to") is None:
         return None
-    kind, flags = get("type"), get("flags")
+    kind = get("type")
     return KfdLink(
-        type=kind,
         type_name=LINK_TYPES.get(kind, "other") if kind is not None else None,
         node_from=get("node_from"),
         node_to=get("node_to"),
         weight=get("weight"),
-        min_bandwidth_mb_s=get("min_bandwidth") or None,
-        max_bandwidth_mb_s=get("max_bandwidth") or None,
-        recommended_sdma_engine_mask=get("recommended_sdma_engine_id_mask"),
-        flags=flags,
-        no_peer_to_peer=None if flags is None else bool(flags & _NO_PEER_TO_PEER),
-        no_atomics=None if flags is None else bool(flags & (_NO_ATOMICS_32 | _NO_ATOMICS_64)),
-        non_coherent=None if flags is None else bool(flags & _NON_COHERENT),
         lines=lines,
     )
 
 
 def parse_mem_bank(text: str) -> KfdMemBank | None:
     """The properties of a mem_banks entry; None where neither heap nor size is in it."""
-    values, lines = parse_properties(text)
-    get = values.get
+    get = parse_properties(text)[0].get
     heap = get("heap_type")
     if heap is None and get("size_in_bytes") is None:
         return None
     return KfdMemBank(
         heap_type=heap,
-        heap=_HEAP_TYPES.get(heap) if heap is not None else None,
         size_bytes=get("size_in_bytes"),
-        width_bits=get("width") or None,
-        mem_clk_max_mhz=get("mem_clk_max") or None,
-        lines=lines,
     )
 
 

@@ -1,4 +1,4 @@
-"""Which PCI device this is: addresses, ids, classes, uevent, modalias and the path to the root port.
+"""Which PCI device this is: addresses, ids, classes, uevent and the path to the root port.
 
 Formats: drivers/pci/pci-sysfs.c and Documentation/ABI/testing/sysfs-bus-pci of the kernel.
 """
@@ -20,21 +20,6 @@ _NO_FUNCTION = regex(r"(?:([0-9a-fA-F]{4,8}):)([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\
 _UNDERSCORED = regex(r"([0-9a-fA-F]{4,8})[_-]([0-9a-fA-F]{2})[_-]([0-9a-fA-F]{2})[_.-]([0-7])\Z")
 _ID_PAIR = regex(r"([0-9A-Fa-f]{1,4}):([0-9A-Fa-f]{1,4})\Z")
 
-# Base class and subclass (PCI Code and ID Assignment Specification 1.16, section 1).
-_KINDS = {
-    0x0100: "scsi", 0x0101: "ide", 0x0104: "raid", 0x0106: "sata", 0x0107: "sas", 0x0108: "nvme",
-    0x0200: "ethernet", 0x0207: "infiniband", 0x0208: "host-fabric", 0x0280: "network-other",
-    0x0300: "vga", 0x0301: "xga", 0x0302: "3d", 0x0380: "display-other",
-    0x0401: "audio", 0x0403: "audio",
-    0x0600: "host-bridge", 0x0601: "isa-bridge", 0x0604: "bridge", 0x0609: "bridge", 0x0680: "bridge-other",
-    0x0806: "iommu", 0x0C03: "usb", 0x0C05: "smbus", 0x0C06: "infiniband", 0x1080: "encryption", 0x1180: "signal",
-    0x1200: "processing-accelerator", 0x1300: "instrumentation",
-}  # fmt: skip
-_BASE_KINDS = {
-    0x01: "storage", 0x02: "network-other", 0x03: "display-other", 0x04: "multimedia", 0x05: "memory",
-    0x06: "bridge-other", 0x0C: "serial-bus", 0x0D: "wireless", 0x12: "processing-accelerator",
-}  # fmt: skip
-
 # Vendors whose devices exist only where a hypervisor or a cloud provides them (pci.ids).
 _VIRTUAL_VENDORS = {
     0x1B36: "QEMU", 0x1234: "QEMU", 0x1AF4: "Red Hat virtio", 0x15AD: "VMware", 0x1414: "Microsoft Hyper-V",
@@ -45,12 +30,11 @@ _ALSO_REAL_HARDWARE = frozenset({0x1414, 0x1D0F, 0x1AE0})
 
 @dataclass(frozen=True, slots=True)
 class PciClass:
-    """A PCI class: ``base``, ``subclass``, ``interface`` (None in a 16-bit code) and the ``kind`` in words."""
+    """A PCI class: ``base``, ``subclass``, ``interface`` (None in a 16-bit code)."""
 
     base: int
     subclass: int
     interface: int | None
-    kind: str
 
     @property
     def is_display(self) -> bool:
@@ -74,17 +58,15 @@ class PciUevent:
     subsystem_vendor_id: int | None = None
     subsystem_device_id: int | None = None
     address: str | None = None
-    modalias: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class PciPath:
-    """Where a device hangs: ``root`` is "0000:00", ``bridges`` from the root port down, ``device`` the last one."""
+    """Where a device hangs: ``root`` is "0000:00", ``bridges`` from the root port down."""
 
     root: str | None
     bridges: tuple[str, ...]
-    device: str | None
 
 
 def parse_bdf(text: object) -> str | None:
@@ -139,8 +121,7 @@ def parse_class(text: object) -> PciClass | None:
 
 def _pci_class(code: int, has_interface: bool) -> PciClass:
     base, subclass = code >> 16, (code >> 8) & 0xFF
-    kind = _KINDS.get(code >> 8) or _BASE_KINDS.get(base) or "other"
-    return PciClass(base, subclass, code & 0xFF if has_interface else None, kind)
+    return PciClass(base, subclass, code & 0xFF if has_interface else None)
 
 
 def parse_uevent(text: str) -> PciUevent:
@@ -162,7 +143,6 @@ def parse_uevent(text: str) -> PciUevent:
         subsystem_vendor_id=subsystem_vendor_id,
         subsystem_device_id=subsystem_device_id,
         address=parse_bdf(found["PCI_SLOT_NAME"][0]) if "PCI_SLOT_NAME" in found else None,
-        modalias=found["MODALIAS"][0] if "MODALIAS" in found else None,
         lines={name: found[key][1] for name, key in _UEVENT_FIELDS.items() if key in found},
     )
 
@@ -170,7 +150,6 @@ def parse_uevent(text: str) -> PciUevent:
 _UEVENT_FIELDS = {
     "driver": "DRIVER", "pci_class": "PCI_CLASS", "vendor_id": "PCI_ID", "device_id": "PCI_ID",
     "subsystem_vendor_id": "PCI_SUBSYS_ID", "subsystem_device_id": "PCI_SUBSYS_ID", "address": "PCI_SLOT_NAME",
-    "modalias": "MODALIAS",
 }  # fmt: skip
 
 
@@ -192,7 +171,7 @@ def parse_device_path(path: str) -> PciPath:
             root = match.group(1).lower()
         elif _BDF_COMPONENT.match(component) and (address := pci_address(component)):
             addresses.append(address)
-    return PciPath(root, tuple(addresses[:-1]), addresses[-1] if addresses else None)
+    return PciPath(root, tuple(addresses[:-1]))
 
 
 def is_virtual_bridge(vendor_id: int | None) -> bool | None:

@@ -12,11 +12,9 @@ from rocdoctor.parsers.formats.text import PCIE_GEN_GT_S, hex_int, lines_of, to_
 MIB = 1024 * 1024
 
 # Bits of struct resource's flags (include/linux/ioport.h).
-_FLAG_IO = 0x100
 _FLAG_MEM = 0x200
 _FLAG_PREFETCH = 0x2000
 _FLAG_MEM_64 = 0x100000
-_FLAG_UNSET = 0x20000000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,29 +22,11 @@ class PciRegion:
     """One line of ``resource``: 0-5 are the BARs, 6 the ROM, later ones SR-IOV and bridge windows."""
 
     index: int
-    start: int
     size_bytes: int
-    flags: int
     is_memory: bool
-    is_io: bool
     prefetchable: bool
     is_64bit: bool
-    assigned: bool
     line: int
-
-
-@dataclass(frozen=True, slots=True)
-class AerCounters:
-    """Error counters since boot by the kernel's names; ``total`` is the TOTAL_* line."""
-
-    counts: dict[str, int]
-    total: int | None
-    lines: dict[str, int]
-
-    @property
-    def nonzero(self) -> dict[str, int]:
-        """The counters that are not zero."""
-        return {name: count for name, count in self.counts.items() if count}
 
 
 def parse_link_speed(text: str) -> float | None:
@@ -81,14 +61,10 @@ def parse_resource(text: str) -> tuple[PciRegion, ...]:
         regions.append(
             PciRegion(
                 index=number - 1,
-                start=start,
                 size_bytes=end - start + 1,
-                flags=flags,
                 is_memory=bool(flags & _FLAG_MEM),
-                is_io=bool(flags & _FLAG_IO),
                 prefetchable=bool(flags & _FLAG_PREFETCH),
                 is_64bit=bool(flags & _FLAG_MEM_64),
-                assigned=start != 0 and not flags & _FLAG_UNSET,
                 line=number,
             )
         )
@@ -101,20 +77,11 @@ def largest_memory_bar(regions: tuple[PciRegion, ...]) -> PciRegion | None:
     return max(bars, key=lambda one: one.size_bytes, default=None)
 
 
-def parse_aer(text: str) -> AerCounters | None:
-    """The table of aer_dev_correctable, aer_dev_fatal or aer_dev_nonfatal; None where there is no counter in it."""
-    counts: dict[str, int] = {}
-    lines: dict[str, int] = {}
-    total = None
-    for number, line in enumerate(lines_of(text, 200), start=1):
+def parse_aer(text: str) -> int | None:
+    """The TOTAL_* line of aer_dev_correctable, aer_dev_fatal or aer_dev_nonfatal: errors since boot."""
+    for line in lines_of(text, 200):
         name, _, value = line.strip().rpartition(" ")
         count = to_int(value)
-        if not name or len(name) > 60 or count is None or count < 0:
-            continue
-        if name.startswith("TOTAL_"):
-            total = count
-            lines["total"] = number
-        else:
-            counts[name] = count
-            lines[name] = number
-    return AerCounters(counts, total, lines) if lines else None
+        if name.startswith("TOTAL_") and count is not None and count >= 0:
+            return count
+    return None

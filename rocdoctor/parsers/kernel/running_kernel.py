@@ -24,10 +24,6 @@ class Cmdline:
 
     parameters: tuple[tuple[str, str | None], ...] = ()
 
-    def has(self, name: str) -> bool:
-        """True when the word is there, with or without a value."""
-        return any(_plain(key) == _plain(name) for key, _ in self.parameters)
-
     def get(self, name: str) -> str | None:
         """The value that counts: that of the last mention; None where there is none (see ``has``)."""
         return next((value for key, value in reversed(self.parameters) if _plain(key) == _plain(name)), None)
@@ -40,11 +36,6 @@ class Cmdline:
                 found.extend(option for option in value.split(",") if option)
         return tuple(found)
 
-    def module(self, module: str) -> dict[str, str | None]:
-        """The parameters of one module ("amdgpu.ppfeaturemask=0xff" gives {"ppfeaturemask": "0xff"}), last value."""
-        prefix = _plain(module) + "."
-        return {_plain(key)[len(prefix) :]: value for key, value in self.parameters if _plain(key).startswith(prefix)}
-
     def blacklisted_modules(self) -> tuple[str, ...]:
         """Modules that modprobe.blacklist= or module_blacklist= keep out."""
         return tuple(_plain(name) for key in ("modprobe.blacklist", "module_blacklist") for name in self.options(key))
@@ -52,27 +43,18 @@ class Cmdline:
 
 @dataclass(frozen=True, slots=True)
 class KernelVersion:
-    """Release ("6.8.0-45-generic"), build text ("#45-Ubuntu SMP ...") and, from uname -a, the machine ("x86_64")."""
+    """Release ("6.8.0-45-generic") and, from uname -a, the machine ("x86_64")."""
 
     release: str
-    build: str | None = None
     machine: str | None = None
-    compiler: str | None = None
     line: int = 1
-
-    @property
-    def number(self) -> tuple[int, int, int] | None:
-        """The version number alone, e.g. (6, 8, 0)."""
-        return release_number(self.release)
 
 
 @dataclass(frozen=True, slots=True)
 class SecureBoot:
-    """Secure boot: ``enabled`` None where the text does not tell; ``efi`` is False on a machine without UEFI."""
+    """Secure boot: ``enabled`` None where the text does not tell or the machine has no UEFI."""
 
     enabled: bool | None = None
-    efi: bool | None = None
-    setup_mode: bool = False
     line: int | None = None
 
 
@@ -121,13 +103,7 @@ def parse_version(text: str) -> KernelVersion | None:
         stripped = raw.strip()[:2000]
         proc = _VERSION.search(stripped)
         if proc:
-            rest = proc.group(3)
-            start = rest.find("#")
-            build = _BUILD.search(rest[start:]) if start >= 0 else None
-            compiler = rest[:start].strip() if start >= 0 else rest.strip()
-            return KernelVersion(
-                proc.group(1), build.group().strip() if build else None, None, compiler.strip("() ") or None, line
-            )
+            return KernelVersion(proc.group(1), None, line)
         words = stripped.split()
         if words and release_number(words[0]) and len(words) == 1 and words[0][0].isdigit():
             return KernelVersion(words[0], line=line)
@@ -136,8 +112,7 @@ def parse_version(text: str) -> KernelVersion | None:
         uname = _UNAME.match(stripped)
         if uname:
             machine = next((word for word in reversed(uname.group(2).split()) if word in _MACHINES), None)
-            build_text = uname.group(2).split(f" {machine}")[0] if machine else uname.group(2)
-            return KernelVersion(uname.group(1), build_text, machine, None, line)
+            return KernelVersion(uname.group(1), machine, line)
     return None
 
 
@@ -150,21 +125,18 @@ def release_number(release: str) -> tuple[int, int, int] | None:
 def parse_mokutil(text: str) -> SecureBoot:
     """Reads `mokutil --sb-state`, or the "Secure Boot:" line of `bootctl status`."""
     enabled: bool | None = None
-    efi: bool | None = None
-    setup = False
     where: int | None = None
     for line, raw in enumerate(lines_of(text, 500), 1):
         low = raw.strip().lower()
         if low.startswith(("efi variables are not supported", "not booted with efi")):
-            return SecureBoot(None, False, False, line)
+            return SecureBoot(None, line)
         if low.startswith("this system doesn't support secure boot"):
-            return SecureBoot(False, None, False, line)
+            return SecureBoot(False, line)
         if enabled is None and low.startswith(("secureboot enabled", "secure boot: enabled")):
-            enabled, efi, where = True, True, line
+            enabled, where = True, line
         elif enabled is None and low.startswith(("secureboot disabled", "secure boot: disabled")):
-            enabled, efi, where = False, True, line
-        setup = setup or "setup mode" in low
-    return SecureBoot(enabled, efi, setup, where)
+            enabled, where = False, line
+    return SecureBoot(enabled, where)
 
 
 def secure_boot_variable(data: bytes) -> bool | None:

@@ -17,9 +17,9 @@ _ARCH = regex(r"\((gfx[0-9a-f]{3,5})[^)]{0,60}\)")
 _NAMES = {
     "pytorch version": "torch", "is debug build": "debug", "cuda used to build pytorch": "cuda",
     "rocm used to build pytorch": "rocm",
-    "os": "os", "libc version": "libc", "python version": "python", "python platform": "platform",
+    "os": "os", "python version": "python", "python platform": "platform",
     "is cuda available": "available",
-    "cuda runtime version": "cuda_runtime", "gpu models and configuration": "gpus", "nvidia driver version": "driver",
+    "gpu models and configuration": "gpus", "nvidia driver version": "driver",
     "cudnn version": "cudnn", "hip runtime version": "hip", "miopen runtime version": "miopen",
     "gpu available": "available",
     "gpu driver version": "driver",
@@ -36,12 +36,10 @@ class CollectEnv:
     hip: str | None = None
     without: tuple[str, ...] = ()
     os: str | None = None
-    libc: str | None = None
     python: str | None = None
     kernel: str | None = None
     available: bool | None = None
     driver: str | None = None
-    cuda_runtime: str | None = None
     gpus: tuple[tuple[int, str, str | None, int], ...] = ()  # index, name, gfx, line
     packages: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
@@ -120,12 +118,10 @@ def _result(
         hip=version("hip") or version("rocm"),
         without=tuple(dict.fromkeys(without)),
         os=value_of(values.get("os")),
-        libc=value_of(values.get("libc")),
         python=version("python"),
         kernel=kernel[1] if kernel else None,
         available=told.startswith("true") if told[:4] in ("true", "fals") else None,
         driver=version("driver"),
-        cuda_runtime=version("cuda_runtime"),
         gpus=tuple(gpus),
         packages=packages,
         lines=lines,

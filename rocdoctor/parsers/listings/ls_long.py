@@ -20,7 +20,6 @@ class ListedNode:
 
     path: str
     mode: str
-    owner: str
     group: str
     line: int
 
@@ -36,5 +35,5 @@ def parse_ls_long(text: str) -> tuple[ListedNode, ...]:
                 sum(bit for at, (_, bit) in enumerate(_BITS) if letters[group + at] != "-") for group in (0, 3, 6)
             ]
             mode = "0" + "".join(str(digit) for digit in digits)
-            found.append(ListedNode(match[6], mode, match[3], match[4], number))
+            found.append(ListedNode(match[6], mode, match[4], number))
     return tuple(found)

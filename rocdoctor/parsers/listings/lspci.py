@@ -5,22 +5,13 @@ The tree form is read by ``lspci_tree``, the capability blocks of -vv by ``lspci
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of, pci_address, to_int, value_of
-from rocdoctor.parsers.listings.lspci_caps import (
-    AtomicOps,
-    LinkCapability,
-    LinkStatus,
-    Region,
-    ResizableBar,
-    capability_values,
-    region_of,
-)
+from rocdoctor.parsers.listings.lspci_caps import LinkRate, Region, capability_values, region_of
 from rocdoctor.parsers.listings.lspci_names import (
     machine_line,
     machine_value,
@@ -36,12 +27,11 @@ MAX_PATH = 64
 _HEADER = regex(r"[ \t>]{0,12}((?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7])[ \t]+(\S.*)\Z")
 _CLASS = regex(r"(?:Class )?([0-9A-Fa-f]{4}|[A-Za-z0-9][^:\[\"]{0,80}?)(?: \[([0-9a-fA-F]{4})\])?:[ \t]+(\S.*)\Z")
 _BUS = regex(
-    r"Bus: primary=([0-9a-fA-F]{1,2}), secondary=([0-9a-fA-F]{1,2}), subordinate=([0-9a-fA-F]{1,2})(?![0-9a-fA-F])"
+    r"Bus: primary=[0-9a-fA-F]{1,2}, secondary=([0-9a-fA-F]{1,2}), subordinate=([0-9a-fA-F]{1,2})(?![0-9a-fA-F])"
 )
 _FLAGS_NUMA = regex(r"NUMA node (\d{1,5})")
-_FLAGS_IOMMU = regex(r"IOMMU group (\d{1,7})")
 _LABELLED = regex(r"([A-Z][A-Za-z ]{1,24}):[ \t]*(?![ \t])(.*)\Z")
-_CAPABILITY = regex(r"Capabilities: (?:\[([0-9a-fA-F]{1,3})(?: v\d{1,2})?\] )?(.*)\Z")
+_CAPABILITY = regex(r"Capabilities: (?:\[[0-9a-fA-F]{1,3}(?: v\d{1,2})?\] )?(.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,56 +39,32 @@ class PciDevice:
     """One PCI function as lspci shows it.
 
     ``bdf`` is the full address. Ids and codes are lower-case hexadecimal texts without 0x ("1002", class "0302").
-    ``name`` is the whole text of vendor and device; it is split only where the vendor is known. Tuples of flags
-    (``acs_enabled``, ``aer_uncorrectable``, ``device_errors`` ...) hold the bits that are set; None means that the
-    capability is not in the text. ``access_denied``: the capabilities were hidden from an ordinary user.
-    ``config_unreadable``: the function answered with all ones (rev ff, header type 7f): asleep or fallen off the bus.
-    ``aspm_enabled`` is "Disabled", "L1", "L0s L1". ``lines`` has the 1-based line of each value by field name.
+    ``name`` is the whole text of vendor and device; it is split only where the vendor is known. ``acs_enabled`` holds
+    the bits that are set; None means that the capability is not in the text, or hidden from an ordinary user. ``lines``
+    has the 1-based line of each value by field name.
     """
 
     bdf: str
     line: int
     class_name: str | None = None
     class_code: str | None = None
-    prog_if: str | None = None
     revision: str | None = None
     name: str | None = None
     vendor_name: str | None = None
     device_name: str | None = None
     vendor_id: str | None = None
     device_id: str | None = None
-    subsystem_name: str | None = None
     subsystem_vendor_id: str | None = None
     subsystem_device_id: str | None = None
     driver: str | None = None
     modules: tuple[str, ...] = ()
     numa_node: int | None = None
-    iommu_group: int | None = None
-    physical_slot: str | None = None
-    board_label: str | None = None
-    port_type: str | None = None
-    link_cap: LinkCapability | None = None
-    link_status: LinkStatus | None = None
-    link_speeds_max_gt_s: float | None = None
-    aspm_enabled: str | None = None
-    max_payload_bytes: int | None = None
-    max_payload_supported_bytes: int | None = None
-    max_read_request_bytes: int | None = None
-    atomic_ops: AtomicOps | None = None
-    acs_capable: tuple[str, ...] | None = None
+    link_cap: LinkRate | None = None
+    link_status: LinkRate | None = None
     acs_enabled: tuple[str, ...] | None = None
-    aer_uncorrectable: tuple[str, ...] | None = None
-    aer_correctable: tuple[str, ...] | None = None
-    device_errors: tuple[str, ...] | None = None
-    memory_enabled: bool | None = None
-    bus_master: bool | None = None
     regions: tuple[Region, ...] = ()
-    resizable_bars: tuple[ResizableBar, ...] = ()
-    primary_bus: int | None = None
     secondary_bus: int | None = None
     subordinate_bus: int | None = None
-    access_denied: bool = False
-    config_unreadable: bool = False
     lines: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -145,8 +111,8 @@ def parse_lspci(text: str) -> tuple[PciDevice, ...]:
 def upstream_path(devices: Sequence[PciDevice], bdf: str) -> tuple[PciDevice, ...] | None:
     """The bridges above a function, root port first; () for one on a root bus, None where ``bdf`` is not there.
 
-    In an excerpt bridges may be missing: the path is whole only if its first entry sits on a root bus, which
-    ``port_type == "Root Port"`` confirms. Needs bus numbers (-v and above, or the tree).
+    In an excerpt bridges may be missing: the path is whole only if its first entry sits on a root bus. Needs bus
+    numbers (-v and above, or the tree).
     """
     by_address = {device.bdf: device for device in devices}
     current = by_address.get(pci_address(bdf) or "")
@@ -217,32 +183,20 @@ def _header_of(raw: str, number: int) -> dict[str, Any] | None:
         return None
     set_class(values, parts.group(1), parts.group(2))
     set_name(values, without_trailers(values, parts.group(3)))
-    if values.get("revision") == "ff":
-        values["revision"], values["config_unreadable"] = None, True
+    if values.get("revision") == "ff":  # all ones: asleep or fallen off the bus
+        values["revision"] = None
     return values
 
 
-_VMM = {"Rev": "revision", "ProgIf": "prog_if", "PhySlot": "physical_slot"}
-_NUMBERS = {
-    "NUMA node": "numa_node",
-    "NUMANode": "numa_node",
-    "IOMMU group": "iommu_group",
-    "IOMMUGroup": "iommu_group",
-}
+_TEXTS = {"Rev": "revision", "Kernel driver in use": "driver", "Driver": "driver"}
 _OF_EXPRESS = frozenset({"DevCap", "DevCtl", "DevSta", "LnkCap", "LnkCtl", "LnkSta", "LnkCap2", "LnkCtl2", "LnkSta2"})
-_TEXTS = {
-    "Physical Slot": "physical_slot",
-    "DeviceName": "board_label",
-    "Kernel driver in use": "driver",
-    "Driver": "driver",
-}
 
 
 def _read_body(values: dict[str, Any], body: list[tuple[int, str]]) -> None:
     lines: dict[str, int] = values["lines"]
-    capabilities: list[tuple[int, str, str]] = []  # line, capability, text
+    capabilities: list[tuple[int, str]] = []  # line, text
     regions: list[Region] = []
-    capability: str | None = None
+    in_capability = False
 
     def put(key: str, value: object, line: int) -> None:
         if value is not None and values.get(key) in (None, ()):
@@ -252,55 +206,39 @@ def _read_body(values: dict[str, Any], body: list[tuple[int, str]]) -> None:
     for number, line in body:
         block = _CAPABILITY.match(line[:400])
         if block:
-            capability = str(block.group(2))
-            if "<access denied" in line:
-                values["access_denied"] = True
-                lines["access_denied"] = number
+            in_capability = True
+            capability = str(block.group(1))
             if capability.startswith("Subsystem:"):
                 subsystem(capability[10:].strip(), put, number)
-            capabilities.append((number, capability, ""))
+            capabilities.append((number, ""))
             continue
         labelled = _LABELLED.match(line)
         label, rest = (labelled.group(1), labelled.group(2)) if labelled else ("", "")
         if label in ("Kernel driver in use", "Kernel modules", "Driver", "Module"):
-            capability = None
+            in_capability = False
         if label in ("Kernel modules", "Module"):
             names = tuple(name.strip() for name in rest.split(",") if name.strip())[:50]
             values["modules"] = tuple(values.get("modules", ())) + names
             lines.setdefault("modules", number)
-        elif capability is not None:
-            capabilities.append((number, capability, line))
-        elif label in _OF_EXPRESS:  # of an output that was cut down to such lines
-            capabilities.append((number, "", line))
-        elif label in _NUMBERS:
-            put(_NUMBERS[label], to_int(rest), number)
+        elif in_capability or label in _OF_EXPRESS:  # the latter of an output that was cut down to such lines
+            capabilities.append((number, line))
+        elif label in ("NUMA node", "NUMANode"):
+            put("numa_node", to_int(rest), number)
         elif label in _TEXTS:
             put(_TEXTS[label], value_of(rest), number)
-        elif label in _VMM:
-            put(_VMM[label], value_of(rest), number)
         elif label in ("Class", "Vendor", "Device", "SVendor", "SDevice"):
             machine_value(values, label, rest)
         elif label == "Subsystem":
             subsystem(rest, put, number)
-        elif label == "Control":
-            put("memory_enabled", "Mem+" in rest if re.search(r"\bMem[+-]", rest) else None, number)
-            put("bus_master", "BusMaster+" in rest if re.search(r"\bBusMaster[+-]", rest) else None, number)
         elif label == "Flags":
-            numa, group = _FLAGS_NUMA.search(rest), _FLAGS_IOMMU.search(rest)
+            numa = _FLAGS_NUMA.search(rest)
             put("numa_node", int(numa.group(1)) if numa else None, number)
-            put("iommu_group", int(group.group(1)) if group else None, number)
         elif label == "Bus":
             buses = _BUS.match(line)
-            for key, group_number in (("primary_bus", 1), ("secondary_bus", 2), ("subordinate_bus", 3)):
+            for key, group_number in (("secondary_bus", 1), ("subordinate_bus", 2)):
                 put(key, int(buses.group(group_number), 16) if buses else None, number)
-        elif line.startswith("!!! Unknown header type 7f"):
-            values["config_unreadable"] = True
-            lines["config_unreadable"] = number
         elif len(regions) < 16 and (region := region_of(line, number)) is not None:
             regions.append(region)
-        elif "<access denied" in line:
-            values["access_denied"] = True
-            lines["access_denied"] = number
     if regions:
         values["regions"] = tuple(regions)
         lines["regions"] = regions[0].line

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.text import value_of
 
 # Class names of pci.ids with their codes: lspci prints the name alone unless -n or -nn is given.
 CLASS_CODES = {
@@ -44,11 +43,10 @@ _QUOTED = regex(r'"((?:[^"\\]|\\.)*)(?:"|\\?\Z)|-([rp])([0-9a-fA-F]{2})(?=\s|\Z)
 
 
 def without_trailers(values: dict[str, Any], name: str) -> str:
-    """The name without "(rev a1) (prog-if 00 [VGA controller])", which go into ``values``."""
+    """The name without "(rev a1) (prog-if 00 [VGA controller])"; the revision goes into ``values``."""
     for trailer in _TRAILER.finditer(name):
-        key = {"rev": "revision", "prog-if": "prog_if"}.get(trailer.group(1))
-        if key and len(trailer.group(2)) == 2:
-            values[key] = trailer.group(2).lower()
+        if trailer.group(1) == "rev" and len(trailer.group(2)) == 2:
+            values["revision"] = trailer.group(2).lower()
     return _TRAILER.sub("", name).strip()
 
 
@@ -90,7 +88,8 @@ def machine_line(rest: str, values: dict[str, Any]) -> bool:
     words: list[str] = []
     for match in _QUOTED.finditer(rest):
         if match.group(2):
-            values["revision" if match.group(2) == "r" else "prog_if"] = match.group(3).lower()
+            if match.group(2) == "r":
+                values["revision"] = match.group(3).lower()
         else:
             words.append(match.group(1).replace('\\"', '"').replace("\\\\", "\\"))
     if len(words) < 3:
@@ -123,19 +122,16 @@ def machine_value(values: dict[str, Any], key: str, word: str) -> None:
     elif key == "SDevice":
         nameless = _NAMELESS.match(plain)
         values["subsystem_device_id"] = code or (nameless.group(1).lower() if nameless else None)
-        values["subsystem_name"] = plain or None
 
 
 def subsystem(text: str, put: Callable[[str, object, int], None], number: int) -> None:
-    """Puts the names and ids of a "Subsystem:" line."""
+    """Puts the ids of a "Subsystem:" line."""
     ids = re.search(r"\[?\b([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]?\Z", text)
     if ids:
         put("subsystem_vendor_id", ids.group(1).lower(), number)
         put("subsystem_device_id", ids.group(2).lower(), number)
-        text = text[: ids.start()].strip()
     else:
         nameless = _NAMELESS.match(text)
         put("subsystem_device_id", nameless.group(1).lower() if nameless else None, number)
         vendor = next((VENDOR_IDS[name] for name in VENDOR_IDS if text.startswith(name)), None)
         put("subsystem_vendor_id", vendor, number)
-    put("subsystem_name", value_of(text), number)

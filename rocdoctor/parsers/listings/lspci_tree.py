@@ -100,7 +100,6 @@ def _device(
         name=name or None,
         vendor_id=vendor_id,
         device_id=device_id,
-        primary_bus=bus if secondary is not None else None,
         secondary_bus=secondary,
         subordinate_bus=subordinate,
     )

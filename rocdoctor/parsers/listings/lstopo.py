@@ -6,19 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.cpuset import mask_to_list, mask_to_set, set_to_list
-from rocdoctor.parsers.formats.text import number, pci_address, to_bytes, to_int, value_of
+from rocdoctor.parsers.formats.cpuset import mask_to_list, mask_to_set
+from rocdoctor.parsers.formats.text import pci_address, to_bytes, to_int, value_of
 from rocdoctor.parsers.formats.xml import Element, parse_xml
-from rocdoctor.parsers.listings.lstopo_distances import numa_distances, read_distances
+from rocdoctor.parsers.listings.lstopo_distances import read_distances
 from rocdoctor.parsers.listings.lstopo_records import (
-    HwlocBridge,
     HwlocNumaNode,
     HwlocOsDevice,
     HwlocPciDevice,
     HwlocTopology,
 )
-
-__all__ = ["numa_distances", "parse_lstopo"]
 
 _MAX_DEVICES = 8192
 _PCI_TYPE = regex(
@@ -37,50 +34,40 @@ _VRAM_INFOS = (
     "OpenCLGlobalMemorySize",
 )
 _SIZE = regex(r"\d{1,15}(?: ?[KMGT]?i?B)?\Z")
-_UNIT_INFOS = ("CUDAMultiProcessors", "OpenCLComputeUnits")
 # What names a machine, a person's device or a place in a network.
 _IDENTITY = regex(r"Serial|GUID|^Port\d+GID|^Address$|^HostName$|AssetTag|^LinuxCgroup$|ProductUUID")
 
 
 def parse_lstopo(text: str) -> HwlocTopology:
-    """Reads one export; damaged XML gives what stood before the damage, other text an empty result with ``error``."""
+    """Reads one export; damaged XML gives what stood before the damage, other text an empty result."""
     document = parse_xml(text)
     root = document.root
-    if root is None:
-        return HwlocTopology(truncated=document.truncated, error=document.error)
-    if root.tag not in ("topology", "root"):
-        return HwlocTopology(truncated=document.truncated, error=f"no <topology> but <{root.tag[:40]}>")
+    if root is None or root.tag not in ("topology", "root"):
+        return HwlocTopology(truncated=document.truncated)
     machine = root.child("object", "info")
     if machine is None or machine.tag != "object":
         machine = next(iter(root.find_all("object")), None)
     if machine is None:
-        return HwlocTopology(version=root.get("version"), truncated=document.truncated, error=document.error)
+        return HwlocTopology(truncated=document.truncated)
     nodes = [one for one in root.walk() if one.tag == "object" and one.get("type") == "NUMANode"]
     infos = {**_infos(root), **_infos(machine)}
     counts, models = _count(machine)
-    sets, lines = _process_sets(machine)
+    allowed = mask_to_list(machine.get("allowed_cpuset"))
     nodes_with_cpus = {
         node for one in nodes if (node := _natural(one.get("os_index"))) is not None and mask_to_set(one.get("cpuset"))
     }
     return HwlocTopology(
-        version=root.get("version"),
-        hwloc_version=infos.get("hwlocVersion"),
         packages=counts["Package"],
         cores=counts["Core"],
         pus=counts["PU"],
         cpu_models=models,
-        cpulist=sets.get("cpulist"),
-        allowed_cpulist=sets.get("allowed_cpulist"),
-        complete_cpulist=sets.get("complete_cpulist"),
-        cpus_disallowed=sets.get("cpus_disallowed"),
-        allowed_nodes=sets.get("allowed_nodes"),
+        allowed_cpulist=allowed or None,
         numa_nodes=tuple(_numa_node(one) for one in nodes[:_MAX_DEVICES]),
         distances=read_distances(root),
         pci_devices=tuple(_pci_devices(machine, nodes_with_cpus)),
         infos=infos,
-        lines=lines,
+        lines={"allowed_cpulist": machine.line} if allowed else {},
         truncated=document.truncated,
-        error=document.error,
     )
 
 
@@ -109,24 +96,6 @@ def _count(machine: Element) -> tuple[dict[str, int | None], tuple[str, ...]]:
     return {kind: count or None for kind, count in counts.items()}, tuple(models)
 
 
-def _process_sets(machine: Element) -> tuple[dict[str, str], dict[str, int]]:
-    sets: dict[str, str] = {}
-    for name, attribute in (
-        ("cpulist", "cpuset"),
-        ("allowed_cpulist", "allowed_cpuset"),
-        ("complete_cpulist", "complete_cpuset"),
-        ("allowed_nodes", "allowed_nodeset"),
-    ):
-        text = mask_to_list(machine.get(attribute))
-        if text:
-            sets[name] = text
-    known = mask_to_set(machine.get("complete_cpuset")) or mask_to_set(machine.get("cpuset"))
-    allowed = mask_to_set(machine.get("allowed_cpuset"))
-    if known and allowed:
-        sets["cpus_disallowed"] = set_to_list(known - allowed)
-    return sets, dict.fromkeys(sets, machine.line)
-
-
 def _numa_node(one: Element) -> HwlocNumaNode:
     memory = _natural(one.get("local_memory"))
     if memory is None and (inner := one.child("memory")) is not None:
@@ -134,52 +103,32 @@ def _numa_node(one: Element) -> HwlocNumaNode:
     if memory is None and mask_to_set(one.get("nodeset")) == frozenset():
         # hwloc 1 takes a node without memory out of its own node set, and writes no size of 0.
         memory = 0
-    infos = _infos(one)
     return HwlocNumaNode(
         os_index=_natural(one.get("os_index")),
         cpulist=mask_to_list(one.get("cpuset")),
         memory_bytes=memory,
-        subtype=value_of(one.get("subtype") or infos.get("Type")),
-        gpu_bdf=pci_address(infos.get("PCIBusID")),
         line=one.line,
     )
 
 
 def _pci_devices(machine: Element, nodes_with_cpus: set[int]) -> Iterator[HwlocPciDevice]:
-    stack: list[tuple[Element, tuple[Element, ...], tuple[HwlocBridge, ...]]] = [(machine, (), ())]
+    stack: list[tuple[Element, tuple[Element, ...]]] = [(machine, ())]
     found = 0
     while stack:
-        one, around, bridges = stack.pop()
+        one, around = stack.pop()
         kind = one.get("type")
-        inner_around, inner_bridges = around, bridges
+        inner_around = around
         if kind == "PCIDev":
             found += 1
             if found > _MAX_DEVICES:
                 return
-            yield _pci_device(one, around, bridges, nodes_with_cpus)
-        elif kind == "Bridge":
-            # A bridge without an address of its own is the host bridge, no hop of the link.
-            if one.get("pci_busid"):
-                inner_bridges = (_bridge(one), *bridges)
-        else:
+            yield _pci_device(one, around, nodes_with_cpus)
+        elif kind != "Bridge":
             inner_around = (one, *around)
-        inner = [child for child in one.children if child.tag == "object"]
-        stack.extend((child, inner_around, inner_bridges) for child in reversed(inner))
+        stack.extend((child, inner_around) for child in reversed(one.children) if child.tag == "object")
 
 
-def _bridge(one: Element) -> HwlocBridge:
-    ids = _PCI_TYPE.match((one.get("pci_type") or "").lower())
-    return HwlocBridge(
-        bdf=pci_address(one.get("pci_busid")),
-        pci_id=f"{ids.group(2)}:{ids.group(3)}" if ids else None,
-        link_gb_s=_link(one),
-        line=one.line,
-    )
-
-
-def _pci_device(
-    one: Element, around: tuple[Element, ...], bridges: tuple[HwlocBridge, ...], nodes_with_cpus: set[int]
-) -> HwlocPciDevice:
+def _pci_device(one: Element, around: tuple[Element, ...], nodes_with_cpus: set[int]) -> HwlocPciDevice:
     ids = _PCI_TYPE.match((one.get("pci_type") or "").lower())
     infos = _infos(one)
     subsystem = f"{ids.group(4)}:{ids.group(5)}" if ids and ids.group(4) else None
@@ -191,12 +140,7 @@ def _pci_device(
         subsystem_id=None if subsystem == "0000:0000" else subsystem,
         revision=ids.group(6) if ids else None,
         name=infos.get("PCIDevice") or value_of(one.get("name")),
-        vendor_name=infos.get("PCIVendor"),
-        slot=infos.get("PCISlot"),
-        link_gb_s=_link(one),
         numa_node=_near_node(around, nodes_with_cpus),
-        cpulist=next((text for other in around if (text := mask_to_list(other.get("cpuset")))), None),
-        upstream=bridges,
         os_devices=tuple(_os_device(child) for child in devices[:_MAX_DEVICES]),
         line=one.line,
     )
@@ -222,17 +166,13 @@ def _os_device(one: Element) -> HwlocOsDevice:
     name = (one.get("name") or "")[:200]
     peers = (infos.get("XGMIPeers") or "").split()[:_MAX_DEVICES]
     hive = infos.get("XGMIHiveID")
-    uuid = infos.get("NVIDIAUUID") or infos.get("AMDUUID")
     backend = infos.get("Backend") or _BACKENDS.get(re.sub(r"\d.*", "", name))
     return HwlocOsDevice(
         name=name,
         kind=None if kind is None else _OSDEV_KINDS.get(kind),
         backend=backend,
         model=infos.get("GPUModel") or infos.get("CoProcModel"),
-        vendor=infos.get("GPUVendor"),
-        uuid=uuid if uuid and uuid.strip("0-") else None,
         vram_bytes=_vram(infos),
-        compute_units=next((count for key in _UNIT_INFOS if (count := _natural(infos.get(key)))), None),
         xgmi_hive_id=hive if hive and hive.strip("0") else None,
         xgmi_peers=tuple(peers),
         infos=infos,
@@ -243,11 +183,6 @@ def _os_device(one: Element) -> HwlocOsDevice:
 def _vram(infos: Mapping[str, str]) -> int | None:
     sizes = (to_bytes(infos[name], "KiB") for name in _VRAM_INFOS if _SIZE.match(infos.get(name, "")))
     return next((size for size in sizes if size), None)
-
-
-def _link(one: Element) -> float | None:
-    speed = number(one.get("pci_link_speed"))
-    return speed if speed is not None and speed > 0 else None
 
 
 def _natural(text: str | None) -> int | None:

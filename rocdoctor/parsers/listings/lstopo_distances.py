@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rocdoctor.parsers.formats.text import number, to_int, value_of
 from rocdoctor.parsers.formats.xml import Element
-from rocdoctor.parsers.listings.lstopo_records import HwlocDistances, HwlocTopology
+from rocdoctor.parsers.listings.lstopo_records import HwlocDistances
 
 _MAX_OBJECTS = 1024
 _MAX_MATRICES = 64
@@ -32,20 +32,6 @@ def read_distances(root: Element) -> tuple[HwlocDistances, ...]:
     return tuple(matrix for matrix in found if matrix is not None)
 
 
-def numa_distances(topology: HwlocTopology) -> dict[int, tuple[int, ...]]:
-    """Distances of each NUMA node to all nodes in ascending number, as ACPI's SLIT has them; {} when not given."""
-    for matrix in topology.distances:
-        if matrix.object_type != "NUMANode" or (matrix.name or "NUMALatency") != "NUMALatency":
-            continue
-        numbers = [to_int(label) for label in matrix.labels]
-        known = sorted(one for one in numbers if one is not None)
-        if len(known) != len(numbers) or len(set(known)) != len(known):
-            continue
-        place = {one: at for at, one in enumerate(numbers) if one is not None}
-        return {a: tuple(round(matrix.values[place[a]][place[b]]) for b in known) for a in known}
-    return {}
-
-
 def _new_matrix(one: Element, objects: dict[str, Element]) -> HwlocDistances | None:
     count = to_int(one.get("nbobjs"))
     if count is None or not 0 < count <= _MAX_OBJECTS:
@@ -63,9 +49,7 @@ def _new_matrix(one: Element, objects: dict[str, Element]) -> HwlocDistances | N
         else:
             named = objects.get(plain)
             labels.append(None if named is None else value_of(named.get("name") or named.get("os_index")))
-    return HwlocDistances(
-        value_of(one.get("name")), value_of(one.get("type")), tuple(labels), _square(values, count), one.line
-    )
+    return HwlocDistances(value_of(one.get("name")), value_of(one.get("type")), tuple(labels), _square(values, count))
 
 
 def _old_matrix(around: Element, one: Element) -> HwlocDistances | None:
@@ -80,7 +64,7 @@ def _old_matrix(around: Element, one: Element) -> HwlocDistances | None:
         return None
     labels = tuple(value_of(node.get("os_index")) for node in nodes)
     values = _square([round(value * base, 6) for value in relative], count)
-    return HwlocDistances("NUMALatency", "NUMANode", labels, values, one.line)
+    return HwlocDistances("NUMALatency", "NUMANode", labels, values)
 
 
 def _value(text: str | None) -> float | None:

@@ -10,15 +10,12 @@ from dataclasses import dataclass, field
 class HwlocNumaNode:
     """One NUMA node; ``cpulist`` is "" for a node without CPUs (GPU or other attached memory).
 
-    ``memory_bytes`` is 0 only where hwloc says that the node has no memory. ``subtype`` is hwloc's word for special
-    memory ("GPUMemory", "HBM", "CXL-DRAM"); ``gpu_bdf`` the GPU whose memory it is.
+    ``memory_bytes`` is 0 only where hwloc says that the node has no memory.
     """
 
     os_index: int | None
     cpulist: str | None
     memory_bytes: int | None
-    subtype: str | None
-    gpu_bdf: str | None
     line: int
 
 
@@ -34,17 +31,6 @@ class HwlocDistances:
     object_type: str | None
     labels: tuple[str | None, ...]
     values: tuple[tuple[float, ...], ...]
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class HwlocBridge:
-    """A PCI bridge or switch port above a device; ``link_gb_s`` as for devices."""
-
-    bdf: str | None
-    pci_id: str | None
-    link_gb_s: float | None
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +46,7 @@ class HwlocOsDevice:
     kind: str | None
     backend: str | None
     model: str | None
-    vendor: str | None
-    uuid: str | None
     vram_bytes: int | None
-    compute_units: int | None
     xgmi_hive_id: str | None
     xgmi_peers: tuple[str, ...]
     infos: Mapping[str, str]
@@ -74,8 +57,7 @@ class HwlocOsDevice:
 class HwlocPciDevice:
     """One PCI device (hwloc leaves out most kinds: GPUs, network, storage and accelerators are listed).
 
-    ``link_gb_s`` is the bandwidth of its current link in GB/s, all lanes together, None where hwloc could not tell.
-    ``numa_node`` is None where the device is near more than one. ``upstream`` are the bridges above, the nearest first.
+    ``numa_node`` is None where the device is near more than one.
     """
 
     bdf: str | None
@@ -84,12 +66,7 @@ class HwlocPciDevice:
     subsystem_id: str | None
     revision: str | None
     name: str | None
-    vendor_name: str | None
-    slot: str | None
-    link_gb_s: float | None
     numa_node: int | None
-    cpulist: str | None
-    upstream: tuple[HwlocBridge, ...]
     os_devices: tuple[HwlocOsDevice, ...]
     line: int
 
@@ -98,39 +75,24 @@ class HwlocPciDevice:
         """PCI base class 03 (display) or 12 (processing accelerator)."""
         return (self.pci_class or "")[:2] in ("03", "12")
 
-    @property
-    def partitions(self) -> tuple[str, ...]:
-        """Names of the ROCm SMI devices of this device where there are several: its compute partitions."""
-        names = tuple(one.name for one in self.os_devices if one.backend == "RSMI")
-        return names if len(names) > 1 else ()
-
 
 @dataclass(frozen=True, slots=True)
 class HwlocTopology:
     """One export. CPU sets are list text ("0-15,128-143").
 
-    ``cpulist`` are the CPUs of the machine, ``allowed_cpulist`` those that the exporting process may use,
-    ``complete_cpulist`` also those that are offline or unknown. ``cpus_disallowed`` are known CPUs outside the allowed
-    set ("" when there are none). ``packages``, ``cores`` and ``pus`` count what stands in the file: without disallowed
-    ones unless the export asked for them, and where ``truncated`` only those before the cut. ``infos`` leaves the host
-    name and serial numbers out.
+    ``allowed_cpulist`` are the CPUs that the exporting process may use. ``packages``, ``cores`` and ``pus`` count what
+    stands in the file: without disallowed ones unless the export asked for them, and where ``truncated`` only those
+    before the cut. ``infos`` leaves the host name and serial numbers out.
     """
 
-    version: str | None = None
-    hwloc_version: str | None = None
     packages: int | None = None
     cores: int | None = None
     pus: int | None = None
     cpu_models: tuple[str, ...] = ()
-    cpulist: str | None = None
     allowed_cpulist: str | None = None
-    complete_cpulist: str | None = None
-    cpus_disallowed: str | None = None
-    allowed_nodes: str | None = None
     numa_nodes: tuple[HwlocNumaNode, ...] = ()
     distances: tuple[HwlocDistances, ...] = ()
     pci_devices: tuple[HwlocPciDevice, ...] = ()
     infos: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
     truncated: bool = False
-    error: str | None = None

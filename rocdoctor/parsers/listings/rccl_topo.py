@@ -19,14 +19,12 @@ _MAX_DEVICES = 4096
 
 @dataclass(frozen=True, slots=True)
 class RcclCpu:
-    """One NUMA node with its CPUs; ``family`` and ``model`` are those of CPUID."""
+    """One NUMA node with its CPUs."""
 
     numa_node: int | None
     cpulist: str | None
     arch: str | None
     vendor: str | None
-    family: int | None
-    model: int | None
     line: int
 
 
@@ -50,7 +48,6 @@ class RcclLink:
     kind: str
     target: str | None
     count: int | None
-    target_class: str | None
     line: int
 
 
@@ -58,16 +55,13 @@ class RcclLink:
 class RcclGpu:
     """One GPU of the job (GPUs that no rank uses may be missing from the file).
 
-    ``dev`` is the number that the library's process used, ``compute_units`` stands in AMD's files,
-    ``compute_capability`` in NVIDIA's. ``upstream`` is the path of PCI switches and ports, the nearest first.
+    ``compute_units`` stands in AMD's files, ``compute_capability`` in NVIDIA's.
+    ``upstream`` is the path of PCI switches and ports, the nearest first.
     """
 
-    dev: int | None
-    rank: int | None
     gfx: str | None
     compute_units: int | None
     compute_capability: str | None
-    gdr: bool | None
     numa_node: int | None
     pci: RcclPci | None
     upstream: tuple[RcclPci, ...]
@@ -85,14 +79,9 @@ class RcclNic:
     """One network device as the library's network plugin shows it (one a port)."""
 
     name: str | None
-    dev: int | None
     speed_mbit_s: int | None
-    port: int | None
-    guid: str | None
-    gdr: bool | None
     numa_node: int | None
     pci: RcclPci | None
-    upstream: tuple[RcclPci, ...]
     line: int
 
     @property
@@ -103,24 +92,18 @@ class RcclNic:
 
 @dataclass(frozen=True, slots=True)
 class RcclTopology:
-    """One file; ``truncated`` where it is cut or damaged."""
+    """One file, or what stands before its damage."""
 
-    version: str | None = None
     cpus: tuple[RcclCpu, ...] = ()
     gpus: tuple[RcclGpu, ...] = ()
     nics: tuple[RcclNic, ...] = ()
-    truncated: bool = False
-    error: str | None = None
 
 
 def parse_rccl_topo(text: str) -> RcclTopology:
-    """Reads the file; anything else gives an empty result with ``error``."""
-    document = parse_xml(text)
-    root = document.root
-    if root is None:
-        return RcclTopology(truncated=document.truncated, error=document.error)
-    if root.tag != "system":
-        return RcclTopology(truncated=document.truncated, error=f"no <system> but <{root.tag[:40]}>")
+    """Reads the file; anything else gives an empty result."""
+    root = parse_xml(text).root
+    if root is None or root.tag != "system":
+        return RcclTopology()
     cpus: list[RcclCpu] = []
     gpus: list[RcclGpu] = []
     nics: list[RcclNic] = []
@@ -131,9 +114,7 @@ def parse_rccl_topo(text: str) -> RcclTopology:
             gpus.append(_gpu(element, path))
         elif element.tag == "net" and len(nics) < _MAX_DEVICES:
             nics.append(_nic(element, path))
-    return RcclTopology(
-        value_of(root.get("version")), tuple(cpus), tuple(gpus), tuple(nics), document.truncated, document.error
-    )
+    return RcclTopology(tuple(cpus), tuple(gpus), tuple(nics))
 
 
 def _with_path(root: Element) -> Iterator[tuple[Element, tuple[Element, ...]]]:
@@ -152,8 +133,6 @@ def _cpu(element: Element) -> RcclCpu:
         cpulist=mask_to_list(element.get("affinity")) or None,
         arch=value_of(element.get("arch")),
         vendor=value_of(element.get("vendor")),
-        family=_natural(element.get("familyid")),
-        model=_natural(element.get("modelid")),
         line=element.line,
     )
 
@@ -186,23 +165,14 @@ def _gpu(element: Element, path: tuple[Element, ...]) -> RcclGpu:
     # RCCL writes its number of compute units where NCCL writes ten times the compute capability.
     capability = f"{sm // 10}.{sm % 10}" if sm and not amd and 10 <= sm < 1000 else None
     return RcclGpu(
-        dev=_natural(element.get("dev")),
-        rank=_natural(element.get("rank")),
         gfx=_gfx(gcn),
         compute_units=sm if amd and sm else None,
         compute_capability=capability,
-        gdr=_flag(element.get("gdr")),
         numa_node=node,
         pci=pci,
         upstream=upstream,
         links=tuple(
-            RcclLink(
-                one.tag,
-                pci_address(one.get("target")),
-                _natural(one.get("count")),
-                value_of(one.get("tclass")),
-                one.line,
-            )
+            RcclLink(one.tag, pci_address(one.get("target")), _natural(one.get("count")), one.line)
             for one in element.children[:_MAX_DEVICES]
             if one.tag in ("xgmi", "nvlink", "c2c")
         ),
@@ -211,17 +181,12 @@ def _gpu(element: Element, path: tuple[Element, ...]) -> RcclGpu:
 
 
 def _nic(element: Element, path: tuple[Element, ...]) -> RcclNic:
-    node, pci, upstream = _place(path)
+    node, pci, _ = _place(path)
     return RcclNic(
         name=value_of(element.get("name")),
-        dev=_natural(element.get("dev")),
         speed_mbit_s=_natural(element.get("speed")),
-        port=_natural(element.get("port")),
-        guid=value_of(element.get("guid")),
-        gdr=_flag(element.get("gdr")),
         numa_node=node,
         pci=pci,
-        upstream=upstream,
         line=element.line,
     )
 
@@ -250,7 +215,3 @@ def _speed(text: str | None) -> float | None:
 def _natural(text: str | None) -> int | None:
     found = to_int(text)
     return found if found is not None and found >= 0 else None
-
-
-def _flag(text: str | None) -> bool | None:
-    return {"0": False, "1": True}.get((text or "").strip())

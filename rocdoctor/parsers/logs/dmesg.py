@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.logs import log_frame, log_match
-from rocdoctor.parsers.logs.log_frame import Extent, SuspendRange
+from rocdoctor.parsers.logs.log_frame import Extent
 from rocdoctor.parsers.logs.log_lines import LogLine, bdf_of, split
 from rocdoctor.parsers.logs.log_match import Matcher, Value
 
@@ -46,19 +46,16 @@ _LOAD_LINES = 40
 class KernelEvent:
     """One thing that the kernel said, of a known kind; ``line`` counts from 1, ``age_s`` back from the log's end.
 
-    ``values`` are what the text tells (numbers, addresses, names; units in the key); ``severity`` is the class of the
-    text. ``before_driver_load``: its GPU driver said it before that driver was loaded (again) or the machine restarted.
+    ``values`` are what the text tells (numbers, addresses, names; units in the key). ``before_driver_load``: its GPU
+    driver said it before that driver was loaded (again) or the machine restarted.
     """
 
     kind: str
-    severity: str
     line: int
     text: str
     bdf: str | None = None
     time_s: float | None = None
-    wall: str | None = None
     age_s: float | None = None
-    boot: int = 0
     before_driver_load: bool = False
     during_resume: bool = False
     values: Mapping[str, Value] = field(default_factory=dict)
@@ -70,26 +67,14 @@ class KernelLog:
 
     ``extent``: "boot" reaches back to the start of the (last) boot, "tail" begins later, "excerpt" is a few lines:
     only in the first may something count as absent. ``refused`` is the sentence with which a tool refused to read the
-    log. ``boots`` counts the boots in it; ``dropped`` the messages that the kernel or the journal says it lost.
-    ``last_load_line`` and ``last_load_s`` are of the last load of a GPU driver, ``end_s`` of the last message (since
-    boot). ``counts`` are all events by kind, also those beyond the bound on ``events``.
+    log; ``dropped`` counts the messages that the kernel or the journal says it lost.
     """
 
     lines: tuple[LogLine, ...] = ()
     events: tuple[KernelEvent, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
     extent: Extent = "excerpt"
     refused: str | None = None
-    refused_line: int | None = None
-    boots: int = 0
     dropped: int = 0
-    release: str | None = None
-    loads: Mapping[str, int] = field(default_factory=dict)  # driver -> line where its last load begins
-    last_load_line: int | None = None
-    last_load_s: float | None = None
-    suspends: tuple[SuspendRange, ...] = ()
-    end_s: float | None = None
-    end_wall: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -119,17 +104,14 @@ class KernelLog:
 def parse(text: str, signatures: Matcher) -> KernelLog:
     """The log in ``text``; never raises. Times are seconds since boot, ages seconds."""
     lines, other = split(text)
-    refused = next(((number, line) for number, line in other if _REFUSED.search(line)), None)
-    refused = refused or next(
-        ((one.number, one.text) for one in lines if not one.stamped and _REFUSED.search(one.text)), None
-    )
+    refused = next((line for _, line in other if _REFUSED.search(line)), None)
+    refused = refused or next((one.text for one in lines if not one.stamped and _REFUSED.search(one.text)), None)
     lines = [line for line in lines if line.stamped or not _REFUSED.search(line.text)]
     boots = log_frame.boots(lines, other)
     suspends = log_frame.suspends(lines)
-    events, counts = _events(lines, signatures)
+    events = _events(lines, signatures)
     last_boot = len(boots) - 1 if boots else 0
     loads = _last_loads(events)
-    load = max(loads.values(), key=_line_of, default=None)
     end = next((line for line in reversed(lines) if line.stamped), None)
     finished: list[KernelEvent] = []
     by_number = {line.number: line for line in lines}
@@ -139,34 +121,18 @@ def parse(text: str, signatures: Matcher) -> KernelLog:
         finished.append(
             replace(
                 event,
-                boot=boot,
                 age_s=log_frame.age(line, end, boot == last_boot),
                 before_driver_load=_before(event, line.subsystem, loads, boot < last_boot),
                 during_resume=log_frame.within(suspends, event.line),
             )
         )
-    releases = [event.values.get("release") for event in finished if event.kind == "kernel-version"]
     return KernelLog(
         lines=tuple(lines),
         events=tuple(finished),
-        counts=counts,
         extent=log_frame.extent(lines, boots),
-        refused=refused[1].strip() if refused else None,
-        refused_line=refused[0] if refused else None,
-        boots=len(boots),
+        refused=refused.strip() if refused else None,
         dropped=log_frame.dropped(lines, other),
-        release=str(releases[-1]) if releases else None,
-        loads={driver: event.line for driver, event in loads.items()},
-        last_load_line=load.line if load else None,
-        last_load_s=load.time_s if load else None,
-        suspends=suspends,
-        end_s=end.time_s if end else None,
-        end_wall=end.wall if end else None,
     )
-
-
-def _line_of(event: KernelEvent) -> int:
-    return event.line
 
 
 def _last_loads(events: list[KernelEvent]) -> dict[str, KernelEvent]:
@@ -198,7 +164,7 @@ def _before(event: KernelEvent, subsystem: str | None, loads: Mapping[str, Kerne
     )
 
 
-def _events(lines: list[LogLine], signatures: Matcher) -> tuple[list[KernelEvent], dict[str, int]]:
+def _events(lines: list[LogLine], signatures: Matcher) -> list[KernelEvent]:
     events: list[KernelEvent] = []
     counts: dict[str, int] = {}
     latest: dict[str, list[int]] = {}  # kind -> places of its latest events
@@ -231,13 +197,8 @@ def _events(lines: list[LogLine], signatures: Matcher) -> tuple[list[KernelEvent
         if counts[signature.kind] > MAX_EVENTS_OF_A_KIND:
             continue
         latest.setdefault(signature.kind, []).append(len(events))
-        severity = signature.severity_of(values)
-        events.append(
-            KernelEvent(
-                signature.kind, severity, line.number, line.text.strip(), bdf, line.time_s, line.wall, values=values
-            )
-        )
-    return events, counts
+        events.append(KernelEvent(signature.kind, line.number, line.text.strip(), bdf, line.time_s, values=values))
+    return events
 
 
 def _place(

@@ -21,12 +21,10 @@ Extent = Literal["boot", "tail", "excerpt"]
 
 @dataclass(frozen=True, slots=True)
 class SuspendRange:
-    """Lines and times from "suspend entry" to "suspend exit"; an end of None: the log stops before it."""
+    """Lines from "suspend entry" to "suspend exit"; an end of None: the log stops before it."""
 
     first_line: int
     last_line: int | None
-    start_s: float | None
-    end_s: float | None
 
 
 def boots(lines: list[LogLine], other: list[tuple[int, str]]) -> list[int]:
@@ -65,10 +63,10 @@ def suspends(lines: list[LogLine]) -> tuple[SuspendRange, ...]:
             start = line
         elif "suspend exit" in text or "hibernation exit" in text:
             first = start or lines[0]
-            ranges.append(SuspendRange(first.number, line.number, start.time_s if start else None, line.time_s))
+            ranges.append(SuspendRange(first.number, line.number))
             start = None
     if start is not None:
-        ranges.append(SuspendRange(start.number, None, start.time_s, None))
+        ranges.append(SuspendRange(start.number, None))
     return tuple(ranges)
 
 

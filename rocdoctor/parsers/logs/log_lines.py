@@ -66,11 +66,6 @@ class LogLine:
         found = _BRACKET.match(self.text) or _SUBSYSTEM.match(self.text)
         return found.group(1) if found else None
 
-    @property
-    def bdf(self) -> str | None:
-        """The PCI address of the device that the message is about, "0000:03:00.0"."""
-        return bdf_of(self.text)
-
 
 def bdf_of(text: str) -> str | None:
     """The address that the message begins with ("amdgpu 0000:03:00.0: ..."), else the first one in it."""

@@ -58,13 +58,7 @@ class Signature:
     means: str
     wordings: tuple[Wording, ...]
     note: str | None = None
-    code_field: str | None = None
     codes: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # code -> severity, meaning
-
-    def severity_of(self, values: Mapping[str, Value]) -> str:
-        """The severity class, by the code in the values where the kind has codes."""
-        code = values.get(self.code_field) if self.code_field else None
-        return self.codes[code][0] if isinstance(code, int) and code in self.codes else self.severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,10 +77,6 @@ class NvidiaTopology:
     nics: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[NvidiaFailure, ...] = ()
 
-    def kind(self, a: str, b: str) -> str | None:
-        """The kind of path between two devices ("GPU0", "GPU1")."""
-        return next((row.links.get(b) for row in self.rows if row.name == a), None)
-
 
 def nvlink_count(kind: str | None) -> int | None:
     """4 from NV4, 0 from any other kind of path, None where nothing is known."""

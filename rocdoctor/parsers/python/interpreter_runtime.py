@@ -216,12 +216,10 @@ def _devices(answers: Mapping[str, Any], lines: Mapping[str, int], rocm: bool) -
         devices.append(
             TorchDevice(
                 index=index,
-                name=text(value, "name"),
                 gfx=gfx if gfx.startswith("gfx") else None,
                 gfx_features=features or None,
                 compute_capability=f"{major}.{minor}" if not rocm and major is not None and minor is not None else None,
                 vram_bytes=whole(value, "total_memory"),
-                compute_units=whole(value, "multi_processor_count"),
                 warp_size=whole(value, "warp_size"),
                 integrated=_truth(value.get("is_integrated")),
                 bdf=_bdf(value),

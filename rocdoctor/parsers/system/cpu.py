@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.cpuset import canonical_list
 from rocdoctor.parsers.formats.json_text import Json, JsonText, Path, load_json
-from rocdoctor.parsers.formats.text import lines_of, number, to_int, value_of, whole_number
+from rocdoctor.parsers.formats.text import lines_of, to_int, value_of, whole_number
 
 # The kernel's largest NR_CPUS (arch/x86/Kconfig, MAXSMP); what is above is no CPU number.
 
@@ -28,7 +28,7 @@ class Lscpu:
     """What lscpu says: counts, names and canonical cpulists ("0-15,128-143"); ``lines`` by field name.
 
     ``cpus`` counts all that the kernel knows, ``online_cpulist`` those in use. On machines with two kinds of cores
-    the first kind gives ``model_name``, and ``model_names`` has all.
+    the first kind gives ``model_name``.
     """
 
     architecture: str | None = None
@@ -37,16 +37,10 @@ class Lscpu:
     offline_cpulist: str | None = None
     vendor_id: str | None = None
     model_name: str | None = None
-    model_names: tuple[str, ...] = ()
-    threads_per_core: int | None = None
     cores_per_socket: int | None = None
     sockets: int | None = None
-    max_mhz: float | None = None
-    numa_nodes: int | None = None
     numa_cpulists: dict[int, str] = field(default_factory=dict)
     hypervisor: str | None = None
-    virtualization_type: str | None = None
-    flags: frozenset[str] | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
@@ -64,17 +58,13 @@ class CpuInfo:
     threads: int = 0
     packages: int | None = None
     cores: int | None = None
-    flags: frozenset[str] | None = None
     hypervisor: bool | None = None
-    microcode: str | None = None
-    platform: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
 def parse_lscpu(text: str) -> Lscpu:
     """Reads lscpu's text or, with -J, its JSON (flat before util-linux 2.38, nested since)."""
     values: dict[str, tuple[str, int]] = {}
-    models: list[str] = []
     nodes: dict[int, str] = {}
     flags: frozenset[str] | None = None
     for label, raw, line in _lscpu_pairs(text):
@@ -82,8 +72,6 @@ def parse_lscpu(text: str) -> Lscpu:
         if value is None and label not in ("Flags", "Features"):
             continue
         values.setdefault(label, (value or "", line))
-        if label == "Model name" and value and value not in models and len(models) < 16:
-            models.append(value)
         node = _NODE_CPUS.match(label)
         if node and (cpulist := canonical_list(value or "")) and len(nodes) < 4096:
             nodes.setdefault(int(node.group(1)), cpulist)
@@ -99,9 +87,8 @@ def parse_lscpu(text: str) -> Lscpu:
     sources = {
         "architecture": ("Architecture",), "cpus": ("CPU(s)",), "online_cpulist": ("On-line CPU(s) list",),
         "offline_cpulist": ("Off-line CPU(s) list",), "vendor_id": ("Vendor ID",), "model_name": ("Model name",),
-        "threads_per_core": ("Thread(s) per core",), "cores_per_socket": ("Core(s) per socket",),
-        "sockets": ("Socket(s)",), "max_mhz": ("CPU max MHz",), "numa_nodes": ("NUMA node(s)",),
-        "hypervisor": ("Hypervisor vendor",), "virtualization_type": ("Virtualization type",), "flags": ("Flags",),
+        "cores_per_socket": ("Core(s) per socket",), "sockets": ("Socket(s)",), "hypervisor": ("Hypervisor vendor",),
+        "flags": ("Flags",),
     }  # fmt: skip
     lines = {name: values[labels[0]][1] for name, labels in sources.items() if labels[0] in values}
     return Lscpu(
@@ -110,17 +97,11 @@ def parse_lscpu(text: str) -> Lscpu:
         online_cpulist=list_of("On-line CPU(s) list"),
         offline_cpulist=list_of("Off-line CPU(s) list"),
         vendor_id=text_of("Vendor ID"),
-        model_name=models[0] if models else None,
-        model_names=tuple(models),
-        threads_per_core=to_int(text_of("Thread(s) per core")),
+        model_name=text_of("Model name"),
         cores_per_socket=to_int(text_of("Core(s) per socket")),
         sockets=to_int(text_of("Socket(s)")),
-        max_mhz=number(text_of("CPU max MHz")),
-        numa_nodes=to_int(text_of("NUMA node(s)")),
         numa_cpulists=nodes,
         hypervisor=text_of("Hypervisor vendor"),
-        virtualization_type=text_of("Virtualization type"),
-        flags=flags,
         lines=lines,
     )
 
@@ -194,9 +175,8 @@ def parse_cpuinfo(text: str) -> CpuInfo:
     model_label = next((label for label in ("model name", "cpu", "CPU part", "uarch") if label in first), None)
     model = arm_model(text_of("CPU implementer"), text_of("CPU part"))
     names = {
-        "vendor_id": "vendor_id", "flags": "flags", "hypervisor": "flags", "microcode": "microcode",
-        "platform": "platform", "model_name": model_label or "", "threads": "processor", "packages": "physical id",
-        "cores": "core id",
+        "vendor_id": "vendor_id", "flags": "flags", "hypervisor": "flags", "model_name": model_label or "",
+        "threads": "processor", "packages": "physical id", "cores": "core id",
     }  # fmt: skip
     return CpuInfo(
         architecture=architecture,
@@ -205,10 +185,7 @@ def parse_cpuinfo(text: str) -> CpuInfo:
         threads=threads,
         packages=len(packages) or None,
         cores=len(cores) or None,
-        flags=flags,
         hypervisor="hypervisor" in flags if flags and architecture == "x86_64" else None,
-        microcode=text_of("microcode"),
-        platform=text_of("platform"),
         lines={name: first[label][1] for name, label in names.items() if label in first},
     )
 

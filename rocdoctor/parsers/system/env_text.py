@@ -25,13 +25,11 @@ _SEPARATORS = frozenset({";", "&&", "||", "&", "|"})
 
 @dataclass(frozen=True, slots=True)
 class EnvVar:
-    """One variable; ``value`` is None for `unset NAME`, "" for an empty one. ``exported`` is False for a plain
-    assignment of shell text that no command follows: child processes do not see it."""
+    """One variable; ``value`` is None for `unset NAME`, "" for an empty one."""
 
     name: str
     value: str | None
     line: int
-    exported: bool = True
 
 
 def parse_env(text: str) -> tuple[EnvVar, ...]:
@@ -97,8 +95,7 @@ def _assignments(command: list[str], line: int) -> list[EnvVar]:
         if name is None:
             break
         prefix.append((name, value))
-    followed = len(prefix) < len(command)
-    return [EnvVar(name, value, line, exported=followed) for name, value in prefix]
+    return [EnvVar(name, value, line) for name, value in prefix]
 
 
 def _pair(word: str) -> tuple[str | None, str]:

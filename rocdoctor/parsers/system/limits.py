@@ -35,18 +35,12 @@ class Limit:
     value: int | None
     unlimited: bool = False
 
-    def at_least(self, amount: int) -> bool:
-        """True when the limit allows ``amount``."""
-        return self.unlimited or (self.value is not None and self.value >= amount)
-
 
 @dataclass(frozen=True, slots=True)
 class ResourceLimit:
-    """One resource limit of a process; ``hard`` is None where the text has the soft limit alone (`ulimit -a`)."""
+    """The soft limit of one resource of a process."""
 
-    name: str
     soft: Limit | None
-    hard: Limit | None
     line: int
 
 
@@ -72,7 +66,7 @@ def parse_limits(text: str) -> dict[str, ResourceLimit]:
         proc = _PROC.match(stripped)
         if proc and proc.group(1) in _PROC_NAMES:
             name = _PROC_NAMES[proc.group(1)]
-            entry = ResourceLimit(name, parse_limit(proc.group(2)), parse_limit(proc.group(3)), line)
+            entry = ResourceLimit(parse_limit(proc.group(2)), line)
             found.setdefault(name, entry)
             continue
         shell = _ULIMIT.match(stripped)
@@ -82,5 +76,5 @@ def parse_limits(text: str) -> dict[str, ResourceLimit]:
             factor = _ULIMIT_UNITS.get(shell.group(2).strip(), 1)
             if limit is not None and limit.value is not None:
                 limit = Limit(limit.value * factor)
-            found.setdefault(name, ResourceLimit(name, limit, None, line))
+            found.setdefault(name, ResourceLimit(limit, line))
     return found

@@ -21,32 +21,13 @@ class Meminfo:
     counts: dict[str, int] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def total_bytes(self) -> int | None:
-        """Memory that the kernel manages."""
-        return self.sizes_bytes.get("MemTotal")
-
-    @property
-    def available_bytes(self) -> int | None:
-        """The kernel's estimate of what a new program could take without swapping."""
-        return self.sizes_bytes.get("MemAvailable")
-
-    @property
-    def swap_total_bytes(self) -> int | None:
-        """All swap areas together."""
-        return self.sizes_bytes.get("SwapTotal")
-
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """One swap area; ``kind`` is "partition" or "file"."""
+    """One swap area: its size, and what of it is in use."""
 
-    path: str
-    kind: str
     size_bytes: int
     used_bytes: int
-    priority: int | None
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +40,6 @@ class Cgroups:
     version: int | None = None
     unified_path: str | None = None
     controller_paths: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +47,8 @@ class FileSystemSize:
     """Size of a file system, bytes: ``available_bytes`` is what an ordinary user may still write."""
 
     size_bytes: int | None = None
-    free_bytes: int | None = None
     available_bytes: int | None = None
     mount_point: str | None = None
-    kind: str | None = None
     line: int = 1
 
 
@@ -95,7 +73,7 @@ def parse_swaps(text: str) -> tuple[Swap, ...] | None:
     """Reads /proc/swaps (sizes in KiB); () for its heading alone, None where there is not even that."""
     swaps: list[Swap] = []
     heading = False
-    for line, raw in enumerate(lines_of(text, 1000), 1):
+    for raw in lines_of(text, 1000):
         words = raw.split()
         if words[:3] == ["Filename", "Type", "Size"]:
             heading = True
@@ -104,7 +82,7 @@ def parse_swaps(text: str) -> tuple[Swap, ...] | None:
             continue
         size, used = to_int(words[-3]), to_int(words[-2])
         if size is not None and used is not None:
-            swaps.append(Swap(" ".join(words[:-4]), words[-4], size * 1024, used * 1024, to_int(words[-1]), line))
+            swaps.append(Swap(size * 1024, used * 1024))
     return tuple(swaps) if swaps or heading else None
 
 
@@ -121,21 +99,18 @@ def parse_cgroup(text: str) -> Cgroups:
     """Reads /proc/PID/cgroup, lines "ID:controllers:path" (cgroups(7))."""
     unified: str | None = None
     paths: dict[str, str] = {}
-    lines: dict[str, int] = {}
-    for line, raw in enumerate(lines_of(text, 1000), 1):
+    for raw in lines_of(text, 1000):
         parts = raw.strip().split(":", 2)
         if len(parts) != 3 or whole_number(parts[0]) is None or not parts[2].startswith("/"):
             continue
         if parts[0] == "0" and not parts[1]:
             unified = parts[2]
-            lines.setdefault("unified", line)
         else:
             for controller in parts[1].split(",")[:50]:
                 paths.setdefault(controller, parts[2])
-                lines.setdefault(controller, line)
     controllers = [name for name in paths if not name.startswith("name=")]
     version = 1 if controllers else 2 if unified is not None else 1 if paths else None
-    return Cgroups(version, unified, paths, lines)
+    return Cgroups(version, unified, paths)
 
 
 def parse_df(text: str) -> tuple[FileSystemSize, ...]:
@@ -154,7 +129,7 @@ def parse_df(text: str) -> tuple[FileSystemSize, ...]:
             continue
         size, available = (to_bytes(words[first + index], unit) for index in (0, 2))
         mount_point = " ".join(words[first + 4 :])
-        rows.append(FileSystemSize(size, None, available, mount_point, words[1] if has_type else None, line))
+        rows.append(FileSystemSize(size, available, mount_point, line))
     return tuple(rows)
 
 

@@ -15,7 +15,6 @@ _ESCAPE = regex(r"\\([0-7]{3})")
 class Mount:
     """One mount: ``device`` as the kernel names it, ``options`` of the mount and of the file system, in order."""
 
-    device: str
     mount_point: str
     kind: str
     options: tuple[str, ...]
@@ -57,23 +56,23 @@ def _mountinfo(raw: str, line: int) -> Mount | None:
     if not dash or len(left) < 6 or len(right) < 2 or whole_number(left[0]) is None or ":" not in left[2]:
         return None
     options = left[5].split(",") + (right[2].split(",") if len(right) > 2 else [])
-    return Mount(_plain(right[1]), _plain(left[4]), right[0], tuple(options[:200]), line)
+    return Mount(_plain(left[4]), right[0], tuple(options[:200]), line)
 
 
 def _fstab_like(raw: str, line: int) -> Mount | None:
     words = raw.split()
     if len(words) != 6 or not words[1].startswith("/") or words[4] not in ("0", "1") or whole_number(words[5]) is None:
         return None
-    return Mount(_plain(words[0]), _plain(words[1]), words[2], tuple(words[3].split(",")[:200]), line)
+    return Mount(_plain(words[1]), words[2], tuple(words[3].split(",")[:200]), line)
 
 
 def _command(raw: str, line: int) -> Mount | None:
     head, bracket, options = raw.strip()[:4000].rpartition(" (")
     place, typed, kind = head.rpartition(" type ")
-    device, on, point = place.partition(" on /")
+    _, on, point = place.partition(" on /")
     if not (bracket and typed and on) or not options.endswith(")") or " " in kind.strip():
         return None
-    return Mount(device, "/" + point, kind.strip(), tuple(options[:-1].split(",")[:200]), line)
+    return Mount("/" + point, kind.strip(), tuple(options[:-1].split(",")[:200]), line)
 
 
 def _plain(text: str) -> str:

@@ -13,17 +13,14 @@ MAX_NODES = 4096
 
 _MEMINFO = regex(r"Node[ \t]+(\d{1,5})[ \t]+([A-Za-z_()0-9]{1,40}):[ \t]+(\d{1,20})(?:[ \t]+(kB))?[ \t]*\Z")
 _NUMACTL = regex(r"node (\d{1,5}) (cpus|size|free):[ \t]*(?![ \t])(.*)\Z")
-_AVAILABLE = regex(r"available: (\d{1,5}) nodes?\b")
 _DISTANCE_ROW = regex(r"(\d{1,5}):(.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeMeminfo:
-    """meminfo of one node: sizes in bytes by the kernel's names ("MemTotal"), page counts in ``counts``."""
+    """meminfo of one node: sizes in bytes by the kernel's names ("MemTotal")."""
 
-    node: int | None = None
     sizes_bytes: dict[str, int] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -40,26 +37,12 @@ class NumaNode:
     line: int
     cpulist: str | None = None
     memory_bytes: int | None = None
-    free_bytes: int | None = None
     distances: tuple[int, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NumaHardware:
-    """`numactl --hardware`: ``available`` is how many nodes it announced, None where it said nothing of that.
-
-    ``supported`` is False where numactl says that there is no NUMA on this system.
-    """
-
-    available: int | None = None
-    supported: bool | None = None
-    nodes: tuple[NumaNode, ...] = ()
 
 
 def parse_node_meminfo(text: str) -> NodeMeminfo:
     """Reads /sys/devices/system/node/nodeN/meminfo (kB of 1024 bytes; HugePages_* are counts)."""
     sizes: dict[str, int] = {}
-    counts: dict[str, int] = {}
     lines: dict[str, int] = {}
     node: int | None = None
     for line, raw in enumerate(lines_of(text, 1000), 1):
@@ -71,9 +54,7 @@ def parse_node_meminfo(text: str) -> NodeMeminfo:
         lines.setdefault(name, line)
         if match.group(4):
             sizes.setdefault(name, int(match.group(3)) * 1024)
-        else:
-            counts.setdefault(name, int(match.group(3)))
-    return NodeMeminfo(node, sizes, counts, lines)
+    return NodeMeminfo(sizes, lines)
 
 
 def parse_distances(text: str) -> tuple[int, ...] | None:
@@ -84,22 +65,14 @@ def parse_distances(text: str) -> tuple[int, ...] | None:
     return tuple(int(word) for word in words)
 
 
-def parse_numactl_hardware(text: str) -> NumaHardware:
+def parse_numactl_hardware(text: str) -> tuple[NumaNode, ...]:
     """Reads `numactl --hardware` (or -H); its MB are 1024 * 1024 bytes."""
-    available: int | None = None
-    supported: bool | None = None
     values: dict[int, dict[str, str]] = {}
     starts: dict[int, int] = {}
     distances: dict[int, tuple[int, ...]] = {}
     in_distances = False
     for line, raw in enumerate(lines_of(text, 20_000), 1):
         stripped = raw.strip()
-        if stripped.startswith(("No NUMA available", "No NUMA support")):
-            supported = False
-        announced = _AVAILABLE.match(stripped)
-        if announced:
-            available, supported = int(announced.group(1)), True
-            continue
         if stripped.startswith("node distances"):
             in_distances = True
             continue
@@ -114,18 +87,16 @@ def parse_numactl_hardware(text: str) -> NumaHardware:
             numbers = parse_distances(row.group(2))
             if numbers:
                 distances.setdefault(int(row.group(1)), numbers)
-    nodes = tuple(
+    return tuple(
         NumaNode(
             node=node,
             line=starts[node],
             cpulist=_cpus(found.get("cpus")),
             memory_bytes=_mb(found.get("size")),
-            free_bytes=_mb(found.get("free")),
             distances=distances.get(node),
         )
         for node, found in sorted(values.items())
     )
-    return NumaHardware(available, supported, nodes)
 
 
 def _cpus(text: str | None) -> str | None:

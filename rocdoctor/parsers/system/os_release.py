@@ -10,16 +10,8 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of, value_of
 
 _ASSIGNMENT = regex(r"([A-Z][A-Z0-9_]{0,60})=(.*)\Z")
-_OS_KEYS = {
-    "ID": "id",
-    "ID_LIKE": "id_like",
-    "VERSION_ID": "version_id",
-    "VERSION_CODENAME": "version_codename",
-    "NAME": "name",
-    "PRETTY_NAME": "pretty_name",
-    "VARIANT_ID": "variant_id",
-}
-_RELEASE_LINE = regex(r"(.{2,60}?) release ([0-9][0-9.]{0,12})")
+_OS_KEYS = {"ID": "id", "ID_LIKE": "id_like", "VERSION_ID": "version_id", "PRETTY_NAME": "pretty_name"}
+_RELEASE_LINE = regex(r".{2,60}? release ([0-9][0-9.]{0,12})")
 _CGROUP_KINDS = (
     ("kubernetes", regex(r"/kubepods|kubepods-|/kubelet")),
     ("docker", regex(r"/docker[/-]|docker-[0-9a-f]{12}|/docker\Z")),
@@ -54,10 +46,7 @@ class OsRelease:
     id: str | None = None
     id_like: tuple[str, ...] = ()
     version_id: str | None = None
-    version_codename: str | None = None
-    name: str | None = None
     pretty_name: str | None = None
-    variant_id: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
@@ -83,10 +72,7 @@ def parse_os_release(text: str) -> OsRelease:
         id=(value_of(values.get("ID")) or "").lower() or None,
         id_like=tuple((values.get("ID_LIKE") or "").lower().split()[:10]),
         version_id=value_of(values.get("VERSION_ID")),
-        version_codename=value_of(values.get("VERSION_CODENAME")),
-        name=value_of(values.get("NAME")),
         pretty_name=value_of(values.get("PRETTY_NAME")),
-        variant_id=value_of(values.get("VARIANT_ID")),
         lines={name: found[key][0] for key, name in _OS_KEYS.items() if key in found},
     )
 
@@ -112,8 +98,7 @@ def parse_lsb_release(text: str) -> OsRelease:
     lines: dict[str, int] = {}
     labels = {
         "Distributor ID": "id", "DISTRIB_ID": "id", "Description": "pretty_name", "DISTRIB_DESCRIPTION": "pretty_name",
-        "Release": "version_id", "DISTRIB_RELEASE": "version_id", "Codename": "version_codename",
-        "DISTRIB_CODENAME": "version_codename",
+        "Release": "version_id", "DISTRIB_RELEASE": "version_id",
     }  # fmt: skip
     for line, raw in enumerate(lines_of(text, 200), 1):
         stripped = raw.strip()[:1000]
@@ -125,13 +110,11 @@ def parse_lsb_release(text: str) -> OsRelease:
             if plain:
                 values[name], lines[name] = plain, line
         elif not values and (release := _RELEASE_LINE.match(stripped)):
-            values = {"pretty_name": stripped, "version_id": release.group(2), "name": release.group(1)}
+            values = {"pretty_name": stripped, "version_id": release.group(1)}
             lines = dict.fromkeys(values, line)
     return OsRelease(
         id=values.get("id", "").lower() or None,
         version_id=values.get("version_id"),
-        version_codename=values.get("version_codename"),
-        name=values.get("name"),
         pretty_name=values.get("pretty_name"),
         lines=lines,
     )

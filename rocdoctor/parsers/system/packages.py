@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
@@ -24,35 +23,16 @@ _RPM_BARE = regex(r"([A-Za-z0-9][A-Za-z0-9+._-]{0,120}?)-([0-9][^\s-]{0,100})-([
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package: ``version`` as listed, None where the list has none (a URL or a source tree).
-
-    ``build`` is conda's build string, rpm's release is part of ``version``; ``channel`` conda's channel ("pypi" for
-    what pip installed); ``installed`` is False for a dpkg entry that is removed or only half there
-    (``state`` has its letters: "ii" whole, "iF" configuring it failed, "rc" removed).
-    """
+    """One package: ``version`` as listed (with rpm's release), None where the list has none (a source tree)."""
 
     name: str
     version: str | None
     line: int
-    arch: str | None = None
-    build: str | None = None
-    channel: str | None = None
-    location: str | None = None
-    installed: bool = True
-    state: str | None = None
 
 
 def canonical_name(name: str) -> str:
     """A Python package's name in the form in which names are compared (PEP 503): lower case, "-" between parts."""
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def by_name(packages: Iterable[Package]) -> dict[str, Package]:
-    """Packages by canonical name; the first of two entries counts."""
-    found: dict[str, Package] = {}
-    for package in packages:
-        found.setdefault(canonical_name(package.name), package)
-    return found
 
 
 def parse_pip_list(text: str) -> tuple[Package, ...]:
@@ -76,7 +56,7 @@ def parse_pip_list(text: str) -> tuple[Package, ...]:
             if len(words) < 2 or not _PIP_NAME.match(words[0]) or not _VERSION.match(words[1]):
                 in_columns = False
                 continue
-            found.append(Package(words[0], words[1], line, location=words[2] if len(words) > 2 else None))
+            found.append(Package(words[0], words[1], line))
     return tuple(found)
 
 
@@ -88,10 +68,10 @@ def _frozen(stripped: str, line: int) -> Package | None:
     if url:
         wheel = _WHEEL_VERSION.search(url.group(2))
         version = wheel.group(1).replace("%2B", "+").replace("%2b", "+") if wheel else None
-        return Package(url.group(1), version, line, location=url.group(2))
+        return Package(url.group(1), version, line)
     if stripped.startswith("-e ") and "#egg=" in stripped:
         name = stripped.rsplit("#egg=", 1)[1].split("&")[0]
-        return Package(name, None, line, location=stripped[3:]) if _PIP_NAME.match(name) else None
+        return Package(name, None, line) if _PIP_NAME.match(name) else None
     return None
 
 
@@ -103,17 +83,10 @@ def _json(text: str) -> tuple[Package, ...]:
     for index, item in enumerate(found.value[:50_000]):
         if not isinstance(item, dict):
             continue
-        name, version, channel, build = (item.get(key) for key in ("name", "version", "channel", "build_string"))
+        name, version = item.get("name"), item.get("version")
         if isinstance(name, str) and _PIP_NAME.match(name):
-            packages.append(
-                Package(
-                    name,
-                    version if isinstance(version, str) else None,
-                    found.line_of(index, "name"),
-                    build=build if isinstance(build, str) else None,
-                    channel=channel if isinstance(channel, str) else None,
-                )
-            )
+            listed = version if isinstance(version, str) else None
+            packages.append(Package(name, listed, found.line_of(index, "name")))
     return tuple(packages)
 
 
@@ -127,27 +100,24 @@ def parse_conda_list(text: str) -> tuple[Package, ...]:
         if not 2 <= len(words) <= 4 or words[0].startswith("#") or not _VERSION.match(words[1]):
             continue
         if re.match(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,120}\Z", words[0]):
-            build, channel = (words[2] if len(words) > 2 else None), (words[3] if len(words) > 3 else None)
-            found.append(Package(words[0], words[1], line, build=build, channel=channel))
+            found.append(Package(words[0], words[1], line))
     return tuple(found)
 
 
 def parse_dpkg(text: str) -> tuple[Package, ...]:
-    """Reads `dpkg -l`, or `dpkg-query -W` lines "name<TAB>version"; the ":amd64" of a name goes to ``arch``."""
+    """Reads `dpkg -l` (but not what was removed) or `dpkg-query -W`, "name<TAB>version"; ":amd64" is left out."""
     found: list[Package] = []
     for line, raw in enumerate(lines_of(text), 1):
         match = _DPKG.match(raw[:600])
         if match:
-            state, name, version, arch = match.groups()
-            name, _, foreign = name.partition(":")
-            whole = state[1] == "i" and not state.endswith("R")
-            listed = None if version == "<none>" else version
-            found.append(Package(name, listed, line, arch=foreign or arch, installed=whole, state=state.strip()))
+            state, name, version, _ = match.groups()
+            if state[1] in "nc":  # not there, or removed with its settings kept
+                continue
+            found.append(Package(name.partition(":")[0], None if version == "<none>" else version, line))
             continue
         parts = raw.strip().split("\t")
         if len(parts) == 2 and re.match(r"[a-z0-9][a-z0-9+.:-]{0,120}\Z", parts[0]) and " " not in parts[1].strip():
-            name, _, foreign = parts[0].partition(":")
-            found.append(Package(name, parts[1].strip() or None, line, arch=foreign or None, installed=bool(parts[1])))
+            found.append(Package(parts[0].partition(":")[0], parts[1].strip() or None, line))
     return tuple(found)
 
 
@@ -158,8 +128,8 @@ def parse_rpm(text: str) -> tuple[Package, ...]:
         stripped = raw.strip()[:400]
         match = _RPM.match(stripped)
         if match:
-            name, version, release, arch = match.groups()
-            found.append(Package(name, f"{version}-{release}", line, arch=arch))
+            name, version, release, _ = match.groups()
+            found.append(Package(name, f"{version}-{release}", line))
             continue
         bare = _RPM_BARE.match(stripped)
         if bare:

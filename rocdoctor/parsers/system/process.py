@@ -19,29 +19,18 @@ _STATE = regex(r"([A-Za-z])(?: \(([a-z -]{1,24})\))?")
 class ProcessStatus:
     """/proc/PID/status: ids are effective ones, sizes in bytes, ``state`` the kernel's letter ("D": cannot be killed).
 
-    ``namespace_pids`` has one number a nested PID namespace; ``lines`` by field name.
+    ``lines`` by field name.
     """
 
     name: str | None = None
     state: str | None = None
-    state_name: str | None = None
     pid: int | None = None
-    parent_pid: int | None = None
-    real_uid: int | None = None
     uid: int | None = None
     gid: int | None = None
     groups: tuple[int, ...] | None = None
-    namespace_pids: tuple[int, ...] | None = None
     rss_bytes: int | None = None
-    peak_rss_bytes: int | None = None
-    locked_bytes: int | None = None
-    swap_bytes: int | None = None
-    threads: int | None = None
     effective_capabilities: int | None = None
-    no_new_privileges: bool | None = None
-    seccomp: int | None = None
     cpus_allowed: str | None = None
-    mems_allowed: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
@@ -50,7 +39,6 @@ class Identity:
     """`id`: numbers of the user and of the groups, with the group names that were printed."""
 
     uid: int | None = None
-    gid: int | None = None
     groups: dict[int, str | None] = field(default_factory=dict)
     line: int | None = None
 
@@ -61,15 +49,11 @@ class Group:
 
     name: str
     gid: int
-    line: int
 
 
 _LABELS = {
-    "Name": "name", "State": "state", "Pid": "pid", "PPid": "parent_pid", "Uid": "uid", "Gid": "gid",
-    "Groups": "groups", "NSpid": "namespace_pids", "VmRSS": "rss_bytes", "VmHWM": "peak_rss_bytes",
-    "VmLck": "locked_bytes", "VmSwap": "swap_bytes", "Threads": "threads", "CapEff": "effective_capabilities",
-    "NoNewPrivs": "no_new_privileges", "Seccomp": "seccomp", "Cpus_allowed_list": "cpus_allowed",
-    "Mems_allowed_list": "mems_allowed",
+    "Name": "name", "State": "state", "Pid": "pid", "Uid": "uid", "Gid": "gid",
+    "Groups": "groups", "VmRSS": "rss_bytes", "CapEff": "effective_capabilities", "Cpus_allowed_list": "cpus_allowed",
 }  # fmt: skip
 
 
@@ -84,28 +68,16 @@ def parse_status(text: str) -> ProcessStatus:
             lines[_LABELS[label]] = line
     state = _STATE.match(found.get("State", ""))
     uids, gids = _numbers(found.get("Uid")), _numbers(found.get("Gid"))
-    no_new = to_int(found.get("NoNewPrivs"))
     return ProcessStatus(
         name=found.get("Name") or None,
         state=state.group(1) if state else None,
-        state_name=state.group(2) if state else None,
         pid=to_int(found.get("Pid")),
-        parent_pid=to_int(found.get("PPid")),
-        real_uid=uids[0] if uids else None,
         uid=uids[1] if uids and len(uids) > 1 else None,
         gid=gids[1] if gids and len(gids) > 1 else None,
         groups=_numbers(found.get("Groups")),
-        namespace_pids=_numbers(found.get("NSpid")),
         rss_bytes=to_bytes(found.get("VmRSS")),
-        peak_rss_bytes=to_bytes(found.get("VmHWM")),
-        locked_bytes=to_bytes(found.get("VmLck")),
-        swap_bytes=to_bytes(found.get("VmSwap")),
-        threads=to_int(found.get("Threads")),
         effective_capabilities=hex_int(found.get("CapEff")),
-        no_new_privileges=None if no_new is None else bool(no_new),
-        seccomp=to_int(found.get("Seccomp")),
         cpus_allowed=canonical_list(found.get("Cpus_allowed_list", "")),
-        mems_allowed=canonical_list(found.get("Mems_allowed_list", "")),
         lines=lines,
     )
 
@@ -120,11 +92,11 @@ def _numbers(text: str | None) -> tuple[int, ...] | None:
 def parse_group_file(text: str) -> tuple[Group, ...]:
     """Reads /etc/group or `getent group` lines "name:password:gid:members"; members are not kept."""
     groups: list[Group] = []
-    for line, raw in enumerate(lines_of(text, 20_000), 1):
+    for raw in lines_of(text, 20_000):
         parts = raw.strip().split(":")
         gid = to_int(parts[2]) if len(parts) >= 3 else None
         if gid is not None and 0 <= gid < 2**32 and parts[0] and not parts[0].startswith("#"):
-            groups.append(Group(parts[0], gid, line))
+            groups.append(Group(parts[0], gid))
     return tuple(groups)
 
 
@@ -156,5 +128,5 @@ def parse_id(text: str) -> Identity | None:
         groups = {}
         if listed:
             groups = {int(entry.group(1)): entry.group(2) for entry in _ID_GROUP.finditer(listed.group(1))}
-        return Identity(int(uid.group(1)), int(gid.group(1)), groups, line)
+        return Identity(int(uid.group(1)), groups, line)
     return None

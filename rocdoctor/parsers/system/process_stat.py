@@ -28,7 +28,6 @@ class ProcessStat:
     name: str
     state: str
     parent_pid: int
-    threads: int | None
     started_s: float | None
     exit_signal: int | None
     exit_status: int | None
@@ -54,7 +53,6 @@ class RankVariables:
     pid: int
     values: dict[str, str] = field(default_factory=dict)
     denied: bool = False
-    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +87,12 @@ def parse_stats(text: str) -> tuple[ProcessStat, ...]:
         if match is None:
             continue
         rest = [int(word) for word in match[4].split()]
-        # The fields count from 4 (ppid): 20 is num_threads, 22 starttime, 52 exit_code.
-        threads = rest[16] if len(rest) > 16 and rest[16] > 0 else None
+        # The fields count from 4 (ppid): 22 is starttime, 52 exit_code.
         started = rest[18] / TICKS if len(rest) > 18 and rest[18] >= 0 else None
         code = rest[48] if len(rest) > 48 and match[3] in "ZX" else 0
         signal, status = code & 0x7F, code >> 8 & 0xFF
         found.append(
-            ProcessStat(
-                int(match[1]), match[2], match[3], rest[0], threads, started, signal or None, status or None, line
-            )
+            ProcessStat(int(match[1]), match[2], match[3], rest[0], started, signal or None, status or None, line)
         )
     return tuple(found)
 
@@ -116,10 +111,10 @@ def parse_threads(text: str) -> tuple[ThreadState, ...]:
 def parse_ranks(text: str) -> tuple[RankVariables, ...]:
     """Reads lines ``pid NAME=value ...`` and ``pid denied``."""
     found: list[RankVariables] = []
-    for line, raw in enumerate(lines_of(text, 10_000), 1):
+    for raw in lines_of(text, 10_000):
         match = _RANKS.match(raw[:8000])
         if match:
             words = (word.partition("=") for word in match[2].split() if "=" in word)
             values = {name: value for name, _, value in words}
-            found.append(RankVariables(int(match[1]), values, match[2] == " denied", line))
+            found.append(RankVariables(int(match[1]), values, match[2] == " denied"))
     return tuple(found)

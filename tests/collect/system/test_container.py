@@ -6,7 +6,7 @@ from rocdoctor.collect.system.container import collect_container
 from rocdoctor.collect.system.user import collect_environment
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
-from rocdoctor.model.facts import Container, DeviceNode
+from rocdoctor.model.facts import Container
 from tests.collect.hosts import excerpt, whole
 
 _PLAIN: Fact[str] = Known("6.8.0-45-generic", Source("read /proc/sys/kernel/osrelease"))
@@ -60,12 +60,3 @@ def test_rootless_by_the_map_of_user_ids() -> None:
     for text, expected in (("0 1000 1\n1 100000 65536", True), ("1000 1000 1", True), ("0 0 4294967295", False)):
         rootless = _container(whole(_HOST | {"read /proc/self/uid_map": text})).rootless
         assert isinstance(rootless, Known) and rootless.value is expected, text
-
-
-def test_a_device_rule_is_noted() -> None:
-    node = DeviceNode(
-        "/dev/kfd", NOT_ASKED, Known("not permitted (a device rule of the container)", Source("open /dev/kfd"))
-    )
-    host = whole(_HOST)
-    note = collect_container(host, collect_environment(host), _PLAIN, NOT_ASKED, (node,)).cgroup_device_note
-    assert isinstance(note, Known) and note.value.startswith("/dev/kfd: not permitted")

@@ -56,7 +56,7 @@ def test_ids_count_where_there_are_no_lists_and_minus_one_is_no_id() -> None:
 def test_nothing_is_made_up_without_evidence() -> None:
     host = excerpt({})
     cpus = collect_cpus(host, tools(host))
-    for name in ("model", "vendor", "arch", "packages", "cores", "threads", "usable", "quota", "governors", "flags"):
+    for name in ("model", "vendor", "arch", "packages", "cores", "threads", "usable", "quota", "governors"):
         assert isinstance(getattr(cpus, name), Unknown), name
     assert collect_numa(host, tools(host)) == ()
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from rocdoctor.collect.system.operating_system import (
-    collect_laptop,
-    collect_os,
-    collect_product,
-    collect_virtual_machine,
-)
+from rocdoctor.collect.system.operating_system import collect_laptop, collect_os, collect_virtual_machine
 from rocdoctor.model.evidence import Known, Unknown
-from tests.collect.hosts import excerpt, tools, whole
+from tests.collect.hosts import excerpt, whole
 
 _DMI = "read /sys/class/dmi/id"
 _METAL = {"read /proc/cpuinfo": "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu lm sse2\n"}
@@ -42,14 +37,6 @@ def test_laptops_by_chassis_or_battery() -> None:
         assert isinstance(fact, Known) and fact.value is expected, texts
     for texts in ({}, {f"{_DMI}/chassis_type": "2"}):
         assert isinstance(collect_laptop(whole(texts)), Unknown), texts
-
-
-def test_product_names_that_are_fillers_are_none() -> None:
-    texts = {f"{_DMI}/sys_vendor": "Dell Inc.", f"{_DMI}/product_name": "PowerEdge XE9680"}
-    product = collect_product(excerpt(texts), tools(excerpt({})))
-    assert isinstance(product, Known) and product.value == "Dell Inc. PowerEdge XE9680"
-    filler = {f"{_DMI}/product_name": "To Be Filled By O.E.M."}
-    assert isinstance(collect_product(excerpt(filler), tools(excerpt({}))), Unknown)
 
 
 def test_virtual_machines() -> None:

@@ -35,9 +35,7 @@ def test_a_folder_of_dumps_is_one_text(tmp_path: Path) -> None:
     files(tmp_path)
     host = open_evidence(str(tmp_path))
     assert host.kind == "text"
-    assert [(one.rank, one.file) for one in collect_run(host).records] == [
-        (0, "nccl_trace_rank_0"), (1, "nccl_trace_rank_1"),
-    ]  # fmt: skip
+    assert [one.rank for one in collect_run(host).records] == [0, 1]
 
 
 def test_logs_and_error_files_of_torchrun(tmp_path: Path) -> None:

@@ -75,21 +75,16 @@ def test_a_partition_of_a_new_kernel() -> None:
     assert node.gpu_id == 24248
     assert node.hive_id == 1234567890123456789
     assert node.unique_id == 81985529216486895
-    assert node.num_xcc == 1
     assert node.drm_render_minor == 128
-    assert node.local_mem_bytes is None
     assert node.lines["gfx_target_version"] == 11
 
 
 def test_an_old_kernel_prints_less() -> None:
     node = kfd.parse_node(OLD)
     assert node.gfx is None
-    assert node.num_xcc is None
     assert node.hive_id is None
-    assert node.domain is None
     assert node.pci == "0000:19:00.0"
     assert node.compute_units == 64
-    assert node.local_mem_bytes == 17163091968
     assert node.gpu_id is None
 
 
@@ -99,7 +94,6 @@ def test_a_cpu_node() -> None:
     assert node.is_cpu is True
     assert node.pci is None
     assert node.drm_render_minor is None
-    assert node.name is None
 
 
 def test_a_node_closed_by_a_cgroup_is_not_known() -> None:
@@ -157,10 +151,6 @@ def test_links() -> None:
     link = kfd.parse_link(LINK)
     assert link is not None
     assert (link.type_name, link.node_from, link.node_to, link.weight) == ("xgmi", 2, 5, 13)
-    assert link.max_bandwidth_mb_s == 819200
-    assert link.recommended_sdma_engine_mask == 2
-    assert link.no_peer_to_peer is False
-    assert link.no_atomics is False
     assert link.lines["weight"] == 6
 
 
@@ -168,10 +158,6 @@ def test_a_pcie_link_that_lacks_things() -> None:
     link = kfd.parse_link("type 2\nnode_from 0\nnode_to 1\nweight 20\nmin_bandwidth 0\nmax_bandwidth 0\nflags 29\n")
     assert link is not None
     assert link.type_name == "pcie"
-    assert link.max_bandwidth_mb_s is None
-    assert link.no_atomics is True
-    assert link.no_peer_to_peer is True
-    assert link.non_coherent is False
     assert kfd.parse_link("") is None
 
 
@@ -180,7 +166,6 @@ def test_memory() -> None:
     system = kfd.parse_mem_bank("heap_type 0\nsize_in_bytes 1081864880128\nflags 0\nwidth 64\nmem_clk_max 5600\n")
     assert bank is not None
     assert system is not None
-    assert (bank.heap, bank.width_bits, bank.mem_clk_max_mhz) == ("vram-visible", 8192, 1300)
     assert kfd.vram_bytes([bank, system]) == 51539607552
     assert kfd.vram_bytes([system]) is None
     assert kfd.parse_mem_bank("x 1") is None

@@ -63,7 +63,7 @@ def test_nccl_packs_four_bits_a_digit() -> None:
 def test_uevent() -> None:
     found = pci.parse_uevent(UEVENT)
     assert found.driver == "amdgpu"
-    assert found.pci_class == pci.PciClass(3, 0, 0, "vga")
+    assert found.pci_class == pci.PciClass(3, 0, 0)
     assert (found.vendor_id, found.device_id) == (0x1002, 0x73BF)
     assert (found.subsystem_vendor_id, found.subsystem_device_id) == (0x1DA2, 0x440E)
     assert found.address == "0000:0c:00.0"
@@ -77,27 +77,15 @@ def test_uevent_without_a_driver_or_of_another_bus() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"),
+    ("text", "expected"),
     [
-        ("0x030000", "vga"),
-        ("0x030200", "3d"),
-        ("0x038000", "display-other"),
-        ("0x120000", "processing-accelerator"),
-        ("0x060400", "bridge"),
-        ("30000", "vga"),
-        ("0302", "3d"),
-        ("[1200]", "processing-accelerator"),
-        ("0200", "ethernet"),
-        ("0207", "infiniband"),
-        ("0x010802", "nvme"),
-        ("0x02ff00", "network-other"),
-        ("0xff0000", "other"),
+        ("0x030000", (3, 0, 0)), ("0x038000", (3, 0x80, 0)), ("0x120000", (0x12, 0, 0)), ("0x060400", (6, 4, 0)),
+        ("30000", (3, 0, 0)), ("0302", (3, 2, None)), ("[1200]", (0x12, 0, None)), ("0207", (2, 7, None)),
+        ("0x010802", (1, 8, 2)), ("0xff0000", (0xFF, 0, 0)),
     ],
-)
-def test_classes(text: str, kind: str) -> None:
-    found = pci.parse_class(text)
-    assert found is not None
-    assert found.kind == kind
+)  # fmt: skip
+def test_classes(text: str, expected: tuple[int, int, int | None]) -> None:
+    assert pci.parse_class(text) == pci.PciClass(*expected)
 
 
 def test_class_properties() -> None:
@@ -119,19 +107,17 @@ def test_ids() -> None:
 
 def test_path_to_the_root_port() -> None:
     path = "/sys/devices/pci0000:00/0000:00:01.1/0000:01:00.0/0000:02:00.0/0000:03:00.0/drm/card0"
-    assert pci.parse_device_path(path) == pci.PciPath(
-        "0000:00", ("0000:00:01.1", "0000:01:00.0", "0000:02:00.0"), "0000:03:00.0"
-    )
+    assert pci.parse_device_path(path) == pci.PciPath("0000:00", ("0000:00:01.1", "0000:01:00.0", "0000:02:00.0"))
 
 
 def test_paths_of_other_machines() -> None:
     power9 = pci.parse_device_path("/sys/devices/pci0004:00/0004:00:00.0/0004:04:00.0")
-    assert power9 == pci.PciPath("0004:00", ("0004:00:00.0",), "0004:04:00.0")
+    assert power9 == pci.PciPath("0004:00", ("0004:00:00.0",))
     hyper_v = "/sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/47505500-0001/pcic7f1:00/c7f1:00:00.0"
-    assert pci.parse_device_path(hyper_v) == pci.PciPath("c7f1:00", (), "c7f1:00:00.0")
+    assert pci.parse_device_path(hyper_v) == pci.PciPath("c7f1:00", ())
     vmd = pci.parse_device_path("/sys/devices/pci0000:80/0000:80:05.5/pci10000:00/10000:00:02.0/10000:01:00.0")
-    assert vmd == pci.PciPath("0000:80", ("0000:80:05.5", "10000:00:02.0"), "10000:01:00.0")
-    assert pci.parse_device_path("/sys/class/net/lo") == pci.PciPath(None, (), None)
+    assert vmd == pci.PciPath("0000:80", ("0000:80:05.5", "10000:00:02.0"))
+    assert pci.parse_device_path("/sys/class/net/lo") == pci.PciPath(None, ())
 
 
 def test_virtual_hardware() -> None:
@@ -182,8 +168,6 @@ def test_resource() -> None:
     assert (bar.index, bar.size_bytes, bar.line) == (0, 17179869184, 1)
     assert bar.prefetchable
     assert bar.is_64bit
-    assert bar.assigned
-    assert regions[2].is_io
     assert not regions[3].prefetchable
 
 
@@ -191,9 +175,7 @@ def test_a_bar_that_the_firmware_did_not_place() -> None:
     text = "0x0000000000000000 0x00000003ffffffff 0x000000002014220c\n"
     (region,) = pci_link.parse_resource(text)
     assert region.size_bytes == 16 << 30
-    assert not region.assigned
-    (released,) = pci_link.parse_resource("0x000000f800000000 0x000000fbffffffff 0x000000002014220c\n")
-    assert not released.assigned
+    assert len(pci_link.parse_resource("0x000000f800000000 0x000000fbffffffff 0x000000002014220c\n")) == 1
 
 
 def test_virtual_function_bars_are_not_the_devices_own() -> None:
@@ -202,17 +184,8 @@ def test_virtual_function_bars_are_not_the_devices_own() -> None:
 
 
 def test_aer() -> None:
-    found = pci_link.parse_aer(AER)
-    assert found is not None
-    assert found.nonzero == {"RxErr": 12, "BadDLLP": 3}
-    assert found.total == 15
-    assert found.lines == {
-        "RxErr": 1, "BadTLP": 2, "BadDLLP": 3, "Rollover": 4, "Timeout": 5, "NonFatalErr": 6, "CorrIntErr": 7,
-        "HeaderOF": 8, "total": 9,
-    }  # fmt: skip
-    cut = pci_link.parse_aer(AER[:20])
-    assert cut is not None
-    assert cut.total is None
+    assert pci_link.parse_aer(AER) == 15
+    assert pci_link.parse_aer(AER[:20]) is None
     assert pci_link.parse_aer("") is None
 
 

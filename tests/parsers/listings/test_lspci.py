@@ -90,8 +90,7 @@ def test_identity_of_a_gpu() -> None:
     assert (gpu.subsystem_vendor_id, gpu.subsystem_device_id) == ("1002", "0c34")
     assert gpu.device_name == "Aldebaran/MI200 [Instinct MI210]"
     assert (gpu.driver, gpu.modules) == ("amdgpu", ("amdgpu", "radeon"))
-    assert (gpu.numa_node, gpu.physical_slot, gpu.memory_enabled) == (1, "7-1", True)
-    assert gpu.iommu_group is None
+    assert gpu.numa_node == 1
     assert VERBOSE.split("\n")[gpu.lines["driver"] - 1].strip() == "Kernel driver in use: amdgpu"
     assert VERBOSE.split("\n")[gpu.line - 1].startswith("0000:c3:00.0")
 
@@ -100,44 +99,24 @@ def test_link() -> None:
     gpu, port = device(VERBOSE, "0000:c3:00.0"), device(VERBOSE, "0000:c0:01.1")
     switch = device(VERBOSE, "0000:c1:00.0")
     assert gpu.link_cap is not None and gpu.link_status is not None
-    assert (gpu.link_cap.speed_gt_s, gpu.link_cap.width, gpu.link_cap.aspm) == (16.0, 16, "L0s L1")
-    assert (gpu.link_status.speed_gt_s, gpu.link_status.width_note) == (16.0, "ok")
-    assert (gpu.aspm_enabled, port.aspm_enabled) == ("L0s L1", "Disabled")
-    assert gpu.link_speeds_max_gt_s == 16.0
+    assert (gpu.link_cap.speed_gt_s, gpu.link_cap.width) == (16.0, 16)
+    assert gpu.link_status.speed_gt_s == 16.0
     assert port.link_status is not None and switch.link_status is not None
-    assert (port.link_status.speed_gt_s, port.link_status.width, port.link_status.width_note) == (8.0, 4, None)
-    assert (port.link_status.active, port.link_status.training) == (True, False)
-    assert (switch.link_status.speed_note, switch.link_status.width_note) == ("downgraded", "downgraded")
-    assert (port.max_payload_supported_bytes, port.max_payload_bytes, port.max_read_request_bytes) == (512, 256, 512)
-    assert (port.port_type, gpu.port_type) == ("Root Port", "Endpoint")
+    assert (port.link_status.speed_gt_s, port.link_status.width) == (8.0, 4)
 
 
 def test_atomics_acs_and_errors() -> None:
     gpu, port = device(VERBOSE, "0000:c3:00.0"), device(VERBOSE, "0000:c0:01.1")
-    assert port.atomic_ops is not None
-    assert (port.atomic_ops.routing, port.atomic_ops.completer_64bit) == (True, True)
-    assert (port.atomic_ops.completer_128bit_cas, port.atomic_ops.requester_enabled) == (False, True)
-    assert port.atomic_ops.egress_blocked is False
-    assert gpu.atomic_ops is None
     assert port.acs_enabled == ("SrcValid", "ReqRedir", "CmpltRedir", "UpstreamFwd")
-    assert port.acs_capable is not None and "EgressCtrl" not in port.acs_capable
     assert gpu.acs_enabled is None
-    assert gpu.aer_uncorrectable == ("UnsupReq", "AtomicOpBlocked")
-    assert gpu.aer_correctable == ("RxErr", "BadDLLP", "AdvNonFatalErr")
-    assert (gpu.device_errors, port.device_errors) == (("CorrErr", "UnsupReq"), ())
 
 
 def test_regions_and_resizable_bars() -> None:
     gpu = device(VERBOSE, "0000:c3:00.0")
-    assert [region.index for region in gpu.regions] == [0, 2, 4, 5]
-    first, second, third, fourth = gpu.regions
-    assert (first.size_bytes, first.bits, first.prefetchable, first.address) == (64 << 30, 64, True, "26000000000")
-    assert (second.unassigned, second.disabled, second.size_bytes, second.address) == (True, True, None, None)
-    assert (third.kind, third.size_bytes, third.disabled) == ("io", 256, False)
-    assert (fourth.virtual, fourth.prefetchable) == (True, False)
-    assert len(gpu.resizable_bars) == 1
-    assert gpu.resizable_bars[0].current_bytes == 64 << 30
-    assert gpu.resizable_bars[0].supported_bytes == (256 << 20, 512 << 20, 64 << 30)
+    first, second, third, _ = gpu.regions
+    assert first.size_bytes == 64 << 30
+    assert second.size_bytes is None
+    assert third.size_bytes == 256
 
 
 def test_upstream_path() -> None:
@@ -170,7 +149,7 @@ def test_plain_text_gives_ids_only_where_they_show() -> None:
     assert (bridge.vendor_id, bridge.device_id, bridge.device_name) == ("1002", "1501", None)
     assert (gpu.bdf, gpu.class_code, gpu.vendor_id, gpu.device_id) == ("0000:1b:00.0", "1200", "1002", None)
     assert (gpu.driver, gpu.modules) == (None, ("amdgpu",))
-    assert (other.vendor_id, other.name, other.prog_if) == (None, "PLDA PCI Express Bridge", "00")
+    assert (other.vendor_id, other.name) == (None, "PLDA PCI Express Bridge")
 
 
 def test_numeric_and_machine_forms() -> None:
@@ -185,7 +164,6 @@ def test_numeric_and_machine_forms() -> None:
     )
     assert (quoted.class_code, quoted.vendor_id, quoted.device_id, quoted.revision) == ("0300", "1002", "7300", "ca")
     assert (quoted.subsystem_vendor_id, quoted.subsystem_device_id) == ("174b", "e331")
-    assert quoted.subsystem_name == 'Say "Nitro"'
     assert quoted.device_name == "Fiji [Radeon R9 FURY / NANO Series]"
     (record,) = parse_lspci(
         "Slot:\t0001:03:00.0\nClass:\tDisplay controller\nVendor:\tIntel Corporation\nDevice:\tDevice 56c0\n"
@@ -197,7 +175,7 @@ def test_numeric_and_machine_forms() -> None:
         "8086",
         "56c0",
     )
-    assert (record.driver, record.modules, record.numa_node, record.iommu_group) == ("i915", ("i915", "xe"), 1, 7)
+    assert (record.driver, record.modules, record.numa_node) == ("i915", ("i915", "xe"), 1)
 
 
 def test_access_denied_sleeping_and_old_words() -> None:
@@ -216,14 +194,13 @@ def test_access_denied_sleeping_and_old_words() -> None:
         "\t\tLnkSta:\tSpeed unknown, Width x0, TrErr- Train+ SlotClk+ DLActive- BWMgmt- ABWMgmt-\n"
     )
     denied, asleep, old = parse_lspci(text)
-    assert denied.access_denied and denied.link_status is None
-    assert (denied.numa_node, denied.iommu_group, denied.driver) == (1, 12, "nvidia")
-    assert (denied.regions[0].index, denied.regions[0].size_bytes) == (None, 16 << 20)
-    assert asleep.config_unreadable and asleep.revision is None
-    assert old.device_errors == ("NonFatalErr", "UnsupReq")
-    assert old.link_cap is not None and old.link_cap.aspm == "not"
+    assert denied.link_status is None
+    assert (denied.numa_node, denied.driver) == (1, "nvidia")
+    assert denied.regions[0].size_bytes == 16 << 20
+    assert asleep.revision is None
+    assert old.link_cap is not None
     assert old.link_status is not None
-    assert (old.link_status.speed_gt_s, old.link_status.width, old.link_status.training) == (None, None, True)
+    assert (old.link_status.speed_gt_s, old.link_status.width) == (None, None)
 
 
 def test_two_outputs_of_one_machine_are_joined() -> None:
@@ -290,8 +267,7 @@ def test_upper_case_ids_and_healthy_defaults() -> None:
         "0A:00.0 3D controller [0302]: NVIDIA Corporation Foo [10DE:22FF]\n\tSubsystem: Bar [10DE:16C1]\n"
     )
     assert (gpu.bdf, gpu.vendor_id, gpu.device_id) == ("0000:0a:00.0", "10de", "22ff")
-    assert (gpu.subsystem_name, gpu.subsystem_device_id) == ("Bar", "16c1")
-    assert not gpu.config_unreadable and not gpu.access_denied
+    assert gpu.subsystem_device_id == "16c1"
     assert parse_lspci_tree("-[0000:00]---01.0  Foo [10de:22ff]\n")[0].name == "Foo"
 
 
@@ -313,4 +289,3 @@ def test_lines_of_a_link_count_without_the_heading_of_their_capability() -> None
     assert (device.link_cap.speed_gt_s, device.link_cap.width) == (16.0, 16)
     assert device.link_status is not None
     assert (device.link_status.speed_gt_s, device.link_status.width) == (8.0, 4)  # the first one is that of the device
-    assert device.device_errors is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocdoctor.parsers.listings.lstopo import numa_distances, parse_lstopo
+from rocdoctor.parsers.listings.lstopo import parse_lstopo
 
 # hwloc 2: memory beside the cores, GPU memory as a node without CPUs, matrices behind the objects.
 V2 = """\
@@ -153,11 +153,10 @@ pci_type="0300 [10de:1b81] [19da:1435] a1" pci_link_speed="15.753846">
 
 def test_v2_machine() -> None:
     topo = parse_lstopo(V2)
-    assert (topo.version, topo.hwloc_version, topo.truncated, topo.error) == ("2.0", "2.8.0", False, None)
+    assert topo.truncated is False
     assert (topo.packages, topo.cores, topo.pus) == (2, 2, 4)
     assert topo.cpu_models == ("AMD EPYC 7A53 64-Core Processor",)
-    assert (topo.cpulist, topo.allowed_cpulist, topo.complete_cpulist) == ("2-3", "2", "0-3")
-    assert (topo.cpus_disallowed, topo.allowed_nodes) == ("0-1,3", "0-1,8")
+    assert topo.allowed_cpulist == "2"
     assert topo.infos == {
         "DMIProductName": "HPE_CRAY_EX235A", "OSName": "Linux", "OSRelease": "4.18.0-425", "Architecture": "x86_64",
         "hwlocVersion": "2.8.0",
@@ -166,37 +165,29 @@ def test_v2_machine() -> None:
 
 def test_v2_memory_and_matrices() -> None:
     topo = parse_lstopo(V2)
-    assert [(one.os_index, one.cpulist, one.memory_bytes, one.subtype, one.gpu_bdf) for one in topo.numa_nodes] == [
-        (0, "0-1", 1073741824, None, None),
-        (8, "", 68702699520, "GPUMemory", "0000:d1:00.0"),
-        (1, "2-3", 2147483648, None, None),
-    ]
     latency, bandwidth = topo.distances
     assert (latency.name, latency.labels, latency.values) == ("NUMALatency", ("1", "0"), ((10, 32), (31, 10)))
     assert (bandwidth.name, bandwidth.labels) == ("XGMIBandwidth", ("rsmi0", None))
     assert bandwidth.values == ((1000000, 100000), (100000, 1000000))
-    assert numa_distances(topo) == {0: (10, 31), 1: (32, 10)}
 
 
 def test_v2_devices() -> None:
     gpu, nic = parse_lstopo(V2).pci_devices
     assert (gpu.bdf, gpu.pci_class, gpu.pci_id, gpu.subsystem_id) == ("0000:d1:00.0", "0380", "1002:7408", "1002:0b0c")
-    assert (gpu.revision, gpu.name, gpu.vendor_name, gpu.link_gb_s) == ("01", "Aldebaran", "AMD", 31.507692)
+    assert (gpu.revision, gpu.name) == ("01", "Aldebaran")
     # Node 8 of the same package is GPU memory, without CPUs.
-    assert (gpu.numa_node, gpu.cpulist, gpu.is_display_or_accelerator) == (0, "0-1", True)
-    assert [(one.bdf, one.pci_id, one.link_gb_s) for one in gpu.upstream] == [("0000:d0:07.1", "1022:14bf", 31.507692)]
-    assert gpu.partitions == ("rsmi0", "rsmi1")
+    assert (gpu.numa_node, gpu.is_display_or_accelerator) == (0, True)
     first, second = gpu.os_devices
     assert (first.name, first.kind, first.backend, first.model) == ("rsmi0", "gpu", "RSMI", "AMD INSTINCT MI200")
-    assert (first.vendor, first.uuid, first.vram_bytes) == ("AMD", "e850aef0615db971", 68702699520)
+    assert first.vram_bytes == 68702699520
     assert (first.xgmi_hive_id, first.xgmi_peers) == ("dc4193b3799d5078", ("rsmi1",))
-    assert (second.model, second.uuid, second.xgmi_hive_id, second.vram_bytes) == (None, None, None, None)
-    assert (nic.bdf, nic.numa_node, nic.link_gb_s, nic.slot) == ("0000:01:00.0", None, None, "2")
+    assert (second.model, second.xgmi_hive_id, second.vram_bytes) == (None, None, None)
+    assert (nic.bdf, nic.numa_node) == ("0000:01:00.0", None)
     assert [(one.name, one.kind, dict(one.infos)) for one in nic.os_devices] == [
         ("mlx5_0", "openfabrics", {"Port1State": "4"}),
         ("ib0", "network", {}),
     ]
-    assert (nic.is_display_or_accelerator, nic.partitions, nic.upstream) == (False, (), ())
+    assert nic.is_display_or_accelerator is False
 
 
 def test_lines() -> None:
@@ -216,35 +207,30 @@ def test_identity_is_not_kept() -> None:
 
 def test_v1() -> None:
     topo = parse_lstopo(V1)
-    assert (topo.version, topo.hwloc_version, topo.packages, topo.cores, topo.pus) == (None, "1.11.12", 1, 2, 2)
-    assert topo.cpus_disallowed == ""
+    assert (topo.packages, topo.cores, topo.pus) == (1, 2, 2)
     assert [(one.os_index, one.cpulist, one.memory_bytes) for one in topo.numa_nodes] == [
         (2, "0", 67591958528),
         (1, "1", 0),
     ]
     (latency,) = topo.distances
     assert (latency.labels, latency.values) == (("2", "1"), ((10, 16), (17, 10)))
-    assert numa_distances(topo) == {1: (10, 17), 2: (16, 10)}
     (gpu,) = topo.pci_devices
-    assert (gpu.bdf, gpu.name, gpu.numa_node, gpu.link_gb_s) == (
-        "0000:44:00.0", "GP104 [GeForce GTX 1070]", 2, 15.753846,
-    )  # fmt: skip
-    assert [one.link_gb_s for one in gpu.upstream] == [4.0]
+    assert (gpu.bdf, gpu.name, gpu.numa_node) == ("0000:44:00.0", "GP104 [GeForce GTX 1070]", 2)  # fmt: skip
     card, cuda, nvml = gpu.os_devices
     assert (card.name, card.backend, card.vram_bytes) == ("card0", None, None)
-    assert (cuda.kind, cuda.backend, cuda.vram_bytes, cuda.compute_units) == ("coproc", "CUDA", 8314432 * 1024, 15)
-    assert (nvml.backend, nvml.uuid) == ("NVML", "GPU-4568d7d2-0000-0000-0000-000000000001")
+    assert (cuda.kind, cuda.backend, cuda.vram_bytes) == ("coproc", "CUDA", 8314432 * 1024)
+    assert nvml.backend == "NVML"
 
 
 def test_v3_infos_of_the_topology() -> None:
     text = '<topology version="3.0"><object type="Machine"/><info name="hwlocVersion" value="3.0.0"/></topology>'
     topo = parse_lstopo(text)
-    assert (topo.version, topo.hwloc_version, topo.cores) == ("3.0", "3.0.0", None)
+    assert topo.cores is None
 
 
 def test_cut_file_says_so() -> None:
     topo = parse_lstopo(V2[: V2.index('<object type="OSDev" gp_index="42"')])
-    assert topo.truncated and topo.error
+    assert topo.truncated
     assert topo.packages == 1 and topo.distances == ()
     assert topo.pci_devices[0].os_devices[0].vram_bytes == 68702699520
 
@@ -252,12 +238,10 @@ def test_cut_file_says_so() -> None:
 def test_impossible_distances_are_left_out() -> None:
     text = V1.replace('latency value="1.600000"', 'latency value="1e308"').replace("10.000000", "1e308")
     topo = parse_lstopo(text)
-    assert topo.distances == () and numa_distances(topo) == {}
+    assert topo.distances == ()
 
 
 def test_other_text_is_nothing() -> None:
-    assert parse_lstopo("Machine (15GB total)\n").error == "no XML in this text"
-    assert parse_lstopo("<system/>").error == "no <topology> but <system>"
     assert parse_lstopo("<topology/>").pci_devices == ()
 
 
@@ -269,12 +253,12 @@ def test_any_text_never_raises(text: str) -> None:
 
 @given(st.sampled_from([V1, V2]), st.integers(0, 7000), st.text(max_size=20))
 def test_cut_and_damaged_file_never_raises(text: str, at: int, junk: str) -> None:
-    numa_distances(parse_lstopo(text[:at]))
-    numa_distances(parse_lstopo(text[:at] + junk + text[at + len(junk) :]))
+    parse_lstopo(text[:at])
+    parse_lstopo(text[:at] + junk + text[at + len(junk) :])
 
 
 @example("1e308 PB")
 @given(st.text(alphabet="0123456789abcdefx:.,-[] ", max_size=30))
 def test_any_value_never_raises(value: str) -> None:
     for old in ('"0x00000003"', '"31.507692"', '"67092480"', '"1"', '"2"', "1 0 ", "10 32 "):
-        numa_distances(parse_lstopo(V2.replace(old, f'"{value}"' if old[0] == '"' else value)))
+        parse_lstopo(V2.replace(old, f'"{value}"' if old[0] == '"' else value))

@@ -207,7 +207,7 @@ pcieport 0000:00:01.1:   device [1022:1483] error status/mask=00000001/00006000
 pcieport 0000:00:01.1:    [ 0] RxErr                  (First)"""
     )
     assert report.kind == "pcie-aer-report"
-    assert (error.kind, error.severity) == ("pcie-aer-corrected", "note")
+    assert error.kind == "pcie-aer-corrected"
     assert error.values == {
         "type": "Physical Layer", "agent": "Receiver ID", "pci_id": "1022:1483", "status": "00000001",
         "mask": "00006000", "bit": 0, "error": "RxErr",
@@ -244,20 +244,12 @@ def test_two_line_messages_of_the_nvidia_driver() -> None:
 NVRM: this kernel module has the version 535.261.03.  Please"""
     )
     assert mismatch.values == {"client_version": "550.163.01", "module_version": "535.261.03"}
-    named, unsupported = events(
+    _, unsupported = events(
         """NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:0fc1)
 NVRM: installed in this system is not supported by open"""
     )
     assert (unsupported.kind, unsupported.bdf) == ("nvidia-gpu-not-supported", "0000:01:00.0")
     assert unsupported.values == {"pci_id": "10de:0fc1", "flavour": "open"}
-    assert named.severity == "benign"
-
-
-def test_the_severity_of_an_xid_is_that_of_its_number() -> None:
-    assert [event.severity for event in events(
-        "NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\nNVRM: Xid (PCI:0000:3b:00): 45, x\n"
-        "NVRM: Xid (PCI:0000:3b:00): 9999, x"
-    )] == ["fatal", "note", "degraded"]  # fmt: skip
 
 
 def test_every_entry_of_the_table_is_usable() -> None:

@@ -30,14 +30,12 @@ def test_pip() -> None:
     assert [(p.name, p.version, p.line) for p in columns] == [
         ("torch", "2.6.0+rocm6.2.4", 3), ("pytorch-triton-rocm", "3.2.0", 4), ("my_pkg", "0.1", 5),
     ]  # fmt: skip
-    assert columns[2].location == "/home/user/x"
     frozen = packages.parse_pip_list(FREEZE)
     assert [(p.name, p.version) for p in frozen] == [
         ("torch", "2.6.0+rocm6.2.4"), ("triton", "3.2.0+git0d4682f"), ("uvicorn", "0.30.1"), ("x_y", None),
     ]  # fmt: skip
     listed = packages.parse_pip_list('[{"name": "torch", "version": "2.6.0"},\n {"name": "numpy", "version": "1.26"}]')
     assert [(p.name, p.version, p.line) for p in listed] == [("torch", "2.6.0", 1), ("numpy", "1.26", 2)]
-    assert packages.by_name(columns)["my-pkg"].version == "0.1"
     assert packages.canonical_name("Flash_Attn.x") == "flash-attn-x"
     assert packages.parse_pip_list("no packages here 1.0\n") == ()
 
@@ -48,10 +46,9 @@ def test_conda() -> None:
         "_libgcc_mutex  0.1  conda_forge  conda-forge\npytorch  2.1.0  py3.11_cuda12.1_cudnn8_0  pytorch\n"
         "torchvision  0.16.0  pypi_0  pypi\n"
     )
-    assert [(p.name, p.version, p.channel) for p in found] == [
-        ("_libgcc_mutex", "0.1", "conda-forge"), ("pytorch", "2.1.0", "pytorch"), ("torchvision", "0.16.0", "pypi"),
+    assert [(p.name, p.version, p.line) for p in found] == [
+        ("_libgcc_mutex", "0.1", 4), ("pytorch", "2.1.0", 5), ("torchvision", "0.16.0", 6),
     ]  # fmt: skip
-    assert (found[1].build, found[1].line) == ("py3.11_cuda12.1_cudnn8_0", 5)
 
 
 def test_distribution_packages() -> None:
@@ -64,18 +61,15 @@ def test_distribution_packages() -> None:
         "ii  libdrm2:amd64  2.4.113-2                 amd64        lib\n"
         "it  was broken\n"
     )
-    assert [(p.name, p.version, p.arch, p.installed, p.state) for p in dpkg] == [
-        ("rocm-core", "6.2.0.60200-66~22.04", "amd64", True, "ii"),
-        ("amdgpu-dkms", "1:6.8.5.60200-2009582", "all", False, "iF"),
-        ("hip-runtime-amd", "6.1.0", "amd64", False, "rc"),
-        ("libdrm2", "2.4.113-2", "amd64", True, "ii"),
-    ]
-    assert dpkg[0].line == 4
+    assert [(p.name, p.version, p.line) for p in dpkg] == [
+        ("rocm-core", "6.2.0.60200-66~22.04", 4), ("amdgpu-dkms", "1:6.8.5.60200-2009582", 5),
+        ("libdrm2", "2.4.113-2", 7),
+    ]  # fmt: skip
     query = packages.parse_dpkg("rocm-core\t6.2.0\nlibdrm2:i386\t2.4\nold\t\n")
-    assert [(p.name, p.version, p.installed) for p in query] == [("rocm-core", "6.2.0", True), ("libdrm2", "2.4", True)]
+    assert [(p.name, p.version) for p in query] == [("rocm-core", "6.2.0"), ("libdrm2", "2.4")]
     rpm = packages.parse_rpm("rocm-core-6.2.0.60200-66.el8.x86_64\nhip-devel-6.2.41133.60200-66.el9\nnot a package\n")
-    assert [(p.name, p.version, p.arch) for p in rpm] == [
-        ("rocm-core", "6.2.0.60200-66.el8", "x86_64"), ("hip-devel", "6.2.41133.60200-66.el9", None),
+    assert [(p.name, p.version) for p in rpm] == [
+        ("rocm-core", "6.2.0.60200-66.el8"), ("hip-devel", "6.2.41133.60200-66.el9"),
     ]  # fmt: skip
     pacman = packages.parse_pacman("rocm-core 6.2.4-1\nlinux-firmware 1:20250101.abc-1\nhello world\n")
     assert [(p.name, p.version) for p in pacman] == [
@@ -90,7 +84,7 @@ def test_any_text_never_raises(text: str) -> None:
         packages.parse_pip_list, packages.parse_conda_list, packages.parse_dpkg, packages.parse_rpm,
         packages.parse_pacman,
     ):  # fmt: skip
-        packages.by_name(parse(text))
+        parse(text)
     packages.parse_pip_list("Package Version\n" + text)
     packages.parse_pip_list('[{"name": ' + text)
 

@@ -27,7 +27,7 @@ FIXTURES = sorted(path.stem for path in Path(ROOT / "fixtures").glob("*.capture"
 def card(**changes: Any) -> Gpu:
     facts: dict[str, Any] = {
         "temps": (Temperature("edge", k(61.0), k(100.0), k(105.0)), Temperature("junction", k(95.0), k(110.0), u())),
-        "power": Power(k(250.0), k(300.0), k(355.0), u(), k(400.0)), "throttle": (), "busy_percent": 97,
+        "power": Power(k(250.0), k(300.0), k(355.0), k(400.0)), "throttle": (), "busy_percent": 97,
         "clocks_mhz": {"sclk": k(2300.0), "mclk": k(1200.0)}, "max_clocks_mhz": {"sclk": k(2500.0)},
         "vram_used_bytes": 48 << 30, "performance_level": "auto", "fan": Fan(k(1500), k(3000), k(128), k("automatic")),
     }  # fmt: skip
