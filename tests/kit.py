@@ -81,9 +81,7 @@ def log(*events: LogEvent, complete: bool = True) -> Known[KernelLog]:
 def event(kind: str, text: str = "", bdf: str | None = None, **values: Any) -> LogEvent:
     """One event of the kernel log; fields of LogEvent by name, everything else becomes one of its values."""
     named = {
-        key: values.pop(key)
-        for key in ("age_s", "time_s", "before_driver_load", "during_resume", "severity")
-        if key in values
+        key: values.pop(key) for key in ("age_s", "time_s", "before_driver_load", "during_resume") if key in values
     }
     return LogEvent(kind, 1, text or kind, bdf, values=values, **named)
 

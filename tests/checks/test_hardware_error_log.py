@@ -17,7 +17,7 @@ def of(*events: LogEvent, complete: bool = True) -> Machine:
     [
         event("edac-corrected", count=1, time_s=500.0),
         event("machine-check-corrected", time_s=500.0),
-        event("firmware-hardware-error", severity="degraded", time_s=500.0),
+        event("firmware-hardware-error", time_s=500.0),
         # Bit 61 of the status says "uncorrected"; here it is clear.
         event("machine-check", status="9c2040000000011b", time_s=500.0),
     ],

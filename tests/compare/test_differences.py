@@ -60,7 +60,6 @@ def test_what_moves_or_names_one_machine_is_no_drift() -> None:
             )
             for n in range(2)
         ),
-        product=k("another"),
     )  # fmt: skip
     assert _said(_two(whole(), other)) == []
 

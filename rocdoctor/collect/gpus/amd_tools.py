@@ -192,7 +192,7 @@ def amd_smi_records(smi: AmdSmi, question: str) -> list[GpuRecord]:
         if gpu.node is not None or len(members) > 1:
             record.nodes = [_smi_node(member.node, member.kfd_id, question, member.line) for member in members]
         processes = tuple(
-            GpuProcess(one.pid, _fact(one.name, question, one.line), _fact(one.vram_bytes, question, one.line))
+            GpuProcess(_fact(one.vram_bytes, question, one.line))
             for one in smi.processes
             if one.gpu in {member.index for member in members}
         )

@@ -27,10 +27,9 @@ TOPOLOGY = "/sys/class/kfd/kfd/topology"
 
 @dataclass(frozen=True, slots=True)
 class NodeLink:
-    """A link between two KFD nodes; ``peer`` when it stands under p2p_links."""
+    """A link between two KFD nodes, and the question that gave it."""
 
     link: KfdLink
-    peer: bool
     question: str
 
 
@@ -172,5 +171,5 @@ def _links(host: Host, number: int) -> tuple[list[NodeLink], bool]:
             link = parse_link(answer.text) if answer.ok and re.search(r"/\d+$", path) else None
             whole = whole and answer.ok and answer.complete
             if link is not None:
-                found.append(NodeLink(link, kind == "p2p_links", answer.question))
+                found.append(NodeLink(link, answer.question))
     return found, whole

@@ -144,10 +144,7 @@ def _record(gpu: NvidiaGpu, question: str, source: str, position: int) -> GpuRec
     if counts:
         put("ras", tuple(counts), "ecc_volatile_uncorrected")
     if gpu.processes is not None:
-        processes = tuple(
-            GpuProcess(one.pid, _named(one.name, question, one.line), _named(one.used_bytes, question, one.line))
-            for one in gpu.processes
-        )
+        processes = tuple(GpuProcess(_named(one.used_bytes, question, one.line)) for one in gpu.processes)
         put("processes", processes, "processes")
     return record
 

@@ -121,8 +121,6 @@ class NvLink:
 class GpuProcess:
     """A process that holds memory of a GPU."""
 
-    pid: int
-    name: Fact[str] = NOT_ASKED
     vram_bytes: Fact[int] = NOT_ASKED
 
 

@@ -11,7 +11,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FlightOp:
-    """An operation that a rank recorded; ``state`` is scheduled, started or completed (gloo: always scheduled)."""
+    """An operation that a rank recorded; ``state`` is scheduled, started or completed (gloo: always scheduled).
+
+    ``sequence`` counts within its kind and group, ``source_rank`` and ``target_rank`` of a send or receive within the
+    group; ``frame`` is the line of the user's code that called it, "train.py:31 in step".
+    """
 
     group: str
     group_desc: str | None
@@ -48,18 +52,16 @@ class WatchdogTimeout:
     sequence: int
     operation: str
     numel_in: int | None
-    timeout_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkStatus:
-    """The last work that a rank enqueued and the last that it completed."""
+    """The last work that a rank enqueued."""
 
     line: int
     rank: int
     group: str | None
     enqueued: int
-    completed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +77,16 @@ class NamedRanks:
 
 @dataclass(frozen=True, slots=True)
 class PeerWait:
-    """gloo waited in vain for another rank (``what``: recv, send) or lost it (gone)."""
+    """gloo waited in vain for another rank, or lost it (then ``waited_ms`` is None)."""
 
     line: int
     rank: int | None
-    what: str
     waited_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """Two ranks that ran unlike collectives at the same time."""
+    """Two ranks that ran unlike collectives at the same time; the values are those that differ."""
 
     line: int
     ranks: tuple[int, int]
@@ -97,7 +98,10 @@ class Fingerprints:
 
 @dataclass(frozen=True, slots=True)
 class RankError:
-    """An exception that a process ended with; ``victim``: it waited for another rank or lost it."""
+    """An exception that a process ended with; ``victim``: it waited for another rank or lost it.
+
+    ``frame`` is the innermost one (file, line, function), None where its line was not whole.
+    """
 
     line: int
     rank: int | None
@@ -106,7 +110,6 @@ class RankError:
     message: str | None
     frame: tuple[str, int, str] | None
     victim: bool
-    time_s: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +124,8 @@ class WorkerEnd:
     local_rank: int
     exit_code: int
     pid: int
-    time_s: int | None
     rank: int | None = None
     host: str | None = None
-    error_file: str | None = None
     root: bool = False
     final: bool = False
 

@@ -63,7 +63,6 @@ class CudaToolkit:
 
     root: str
     version: str | None
-    aliases: tuple[str, ...] = ()
     source: str | None = None
     line: int | None = None
 
@@ -137,28 +136,26 @@ def cuda_toolkits(
     """The CUDA toolkits that paths, version.json and version.txt files, and links give, by root."""
     targets = {_tidy(path): target for path, target in (links or {}).items()}
     told: dict[str, _Told] = {}
-    roots: dict[str, set[str]] = {}
+    roots: set[str] = set()
     for path in _known_paths(paths, texts):
         file, plain = _CUDA_FILE.fullmatch(path), _CUDA_ROOT.fullmatch(path)
         root = file.group(1) if file else path if plain else None
         if root is None:
             continue
         real = _resolve(root, targets)
-        names = roots.setdefault(real, set())
-        if real != root:
-            names.add(root)
+        roots.add(real)
         version = cuda_version(texts[path]) if file and path in texts else None
         if version and real not in told:
             told[real] = _Told(version[0], None, path, version[1])
     found = []
-    for root, names in sorted(roots.items()):
+    for root in sorted(roots):
         named = _CUDA_ROOT.fullmatch(root)
         fallback = named.group(2) if named else None
         entry = told.get(root) or (_Told(fallback, None, root, None) if fallback else None)
         if entry is None and named is None:
             continue
         values = (entry.version, entry.source, entry.line) if entry else (None, None, None)
-        found.append(CudaToolkit(root, values[0], tuple(sorted(names)), values[1], values[2]))
+        found.append(CudaToolkit(root, values[0], values[1], values[2]))
     return tuple(found)
 
 

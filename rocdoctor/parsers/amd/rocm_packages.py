@@ -45,22 +45,17 @@ class RocmPackage:
     stream: Stream
     release: str | None
     side_by_side: bool = False
-    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RocmPackages:
     """The packages of ROCm on a machine.
 
-    ``releases`` are those of AMD's packages, oldest first. ``mixed``: packages that replace each other come from more
-    than one release; None when there are none. ``streams`` must not be mixed either (wheels apart: they keep to
-    themselves).
+    ``mixed``: packages that replace each other come from more than one release; None when there are none.
     """
 
     packages: tuple[RocmPackage, ...]
-    releases: tuple[str, ...]
     mixed: bool | None
-    streams: tuple[Stream, ...]
     outsiders: tuple[RocmPackage, ...] = ()  # when mixed: those that are not of the release that most are of
 
 
@@ -71,49 +66,45 @@ def rocm_packages(pairs: Iterable[tuple[str, str]], wheels: bool = False) -> Roc
 
 
 def summarise(packages: Iterable[RocmPackage]) -> RocmPackages:
-    """The releases and streams of packages; those of several package managers can be put together here."""
+    """Whether packages are of one release; those of several package managers can be put together here."""
     kept = tuple(packages)
     vendor = [item for item in kept if item.stream in ("classic", "core") and item.release]
-    releases = sorted({item.release for item in vendor if item.release}, key=release_key)
     # Two releases of the new stream install side by side: their folders differ.
     shared = [item for item in vendor if not item.side_by_side and item.stream == "classic"]
     counts: dict[str, int] = {}
     for item in shared:
         counts[item.release or ""] = counts.get(item.release or "", 0) + 1
     most = max(counts, key=lambda release: (counts[release], release_key(release)), default=None)
-    order: tuple[Stream, ...] = ("classic", "core", "distribution", "wheel")
     return RocmPackages(
         packages=kept,
-        releases=tuple(releases),
         mixed=len(counts) > 1 if shared else None,
-        streams=tuple(stream for stream in order if any(item.stream == stream for item in kept)),
         outsiders=tuple(item for item in shared if item.release != most) if len(counts) > 1 else (),
     )
 
 
-def classify(name: str, version: str, wheels: bool = False, line: int | None = None) -> RocmPackage | None:
+def classify(name: str, version: str, wheels: bool = False) -> RocmPackage | None:
     """What a package is, or None when it is not one of ROCm."""
     name, version = name[:200].lower(), version[:200]
     if wheels:
         if name.replace("_", "-") != "rocm" and not name.replace("_", "-").startswith("rocm-sdk"):
             return None
-        return RocmPackage(name, version, "wheel", _number(version), line=line)
+        return RocmPackage(name, version, "wheel", _number(version))
     if not _ROCM_NAME.match(name):
         return None
     named = _NAMED_RELEASE.match(name)
     number = _number(version)
     if name.startswith("amdrocm"):
         release = number if number and release_key(number) >= (7, 9) else named.group(1) if named else None
-        return RocmPackage(name, version, "core", release, named is not None, line)
+        return RocmPackage(name, version, "core", release, named is not None)
     vendor = _VENDOR_VERSION.fullmatch(version)
     release = decode_release(vendor.group(1)) if vendor else None
     if release:
-        return RocmPackage(name, version, "classic", release, named is not None, line)
+        return RocmPackage(name, version, "classic", release, named is not None)
     if name in _AMD_META:
-        return RocmPackage(name, version, "classic", number, False, line)
+        return RocmPackage(name, version, "classic", number)
     if "rocm-rel-" in version:  # AMD's before 4.0: the number is the component's own
-        return RocmPackage(name, version, "classic", None, False, line)
-    return RocmPackage(name, version, "distribution", number, False, line)
+        return RocmPackage(name, version, "classic", None)
+    return RocmPackage(name, version, "distribution", number)
 
 
 def _number(version: str) -> str | None:

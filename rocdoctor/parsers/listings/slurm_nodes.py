@@ -41,7 +41,6 @@ class SlurmNode:
     silent: bool = False
     reason: str | None = None
     set_by: str | None = None
-    since: str | None = None
     gres: str | None = None
 
 
@@ -103,7 +102,7 @@ def _of_block(block: dict[str, str], line: int) -> SlurmNode | None:
         reason = reason[: by.start()]
     gres = block.get("Gres", "(null)")
     return SlurmNode(
-        names, line, told[0], told[1], _words(reason), by[1] if by else None, by[2] if by else None,
+        names, line, told[0], told[1], _words(reason), by[1] if by else None,
         None if gres in ("(null)", "") else gres,
     )  # fmt: skip
 
@@ -124,10 +123,9 @@ def _of_row(header: list[str], line: str, number: int) -> SlurmNode | None:
     if not _NAME.match(names):
         return None
     told = _states(row["STATE"]) if "STATE" in row else ((), False)
-    since = row.get("TIMESTAMP")
-    if told is None or (since is not None and not _STAMP.fullmatch(since)):
+    if told is None or ("TIMESTAMP" in row and not _STAMP.fullmatch(row["TIMESTAMP"])):
         return None
-    return SlurmNode(names, number, told[0], told[1], _words(row.get("REASON")), row.get("USER"), since)
+    return SlurmNode(names, number, told[0], told[1], _words(row.get("REASON")), row.get("USER"))
 
 
 def _states(text: str) -> tuple[tuple[str, ...], bool] | None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from rocdoctor.model.facts.run import Fingerprints, NamedRanks, PeerWait, RankError, WatchdogTimeout, WorkStatus
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.logs.job_lines import JobLine, Joined
@@ -65,7 +66,6 @@ _PRINT = regex(r"(SequenceNumber|OpType|TensorShape|TensorDtypes)=(\[[^\]]{0,120
 _RECEIVED = regex(
     r"op\.preamble\.length <= op\.nbytes\. (?P<got>\d{1,18}) vs (?P<wanted>\d{1,18})\. Received data size doesn't"
 )
-_STUCK = regex(_WHO + r".{0,40}?ProcessGroupNCCL's watchdog got stuck for (?P<s>\d{1,9})")
 _TRACEBACK_LINE = regex(r'\s{0,12}File "(?P<file>[^"]{1,600})", line (?P<line>\d{1,7}), in (?P<name>\S{1,160})\s*\Z')
 _RAISED = regex(
     r"(?P<type>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception|Exit|Interrupt|Failure|Timeout|Iteration))"
@@ -84,87 +84,10 @@ _VICTIM_TYPES = ("DistNetworkError", "DistStoreError", "DistBackendError", "Rend
 
 
 @dataclass(frozen=True, slots=True)
-class CollectiveTimeout:
-    """The watchdog of a rank gave a collective up; ``rank`` counts within the process group."""
-
-    line: int
-    rank: int | None
-    group: str | None
-    sequence: int
-    operation: str
-    numel_in: int | None
-    numel_out: int | None
-    timeout_ms: int | None
-    ran_ms: int | None
-    time_s: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class WorkStatus:
-    """How far a rank's process group was: the last work that it enqueued and the last that it completed."""
-
-    line: int
-    rank: int
-    group: str | None
-    enqueued: int
-    completed: int
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRanks:
-    """Ranks that torch itself names as missing: by a monitored barrier or by the desync report (``how``)."""
-
-    line: int
-    ranks: tuple[int, ...]
-    how: str  # monitored-barrier, never-joined, not-joined, not-finished
-    sequence: int | None = None
-    operation: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PeerWait:
-    """gloo waited in vain for another rank, or lost it (``what``: recv, send, gone)."""
-
-    line: int
-    rank: int | None
-    what: str
-    waited_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Fingerprints:
-    """Two ranks that ran unlike collectives at one time; the values are those that differ."""
-
-    line: int
-    ranks: tuple[int, int]
-    sequence: int | None
-    operations: tuple[str | None, str | None]
-    shapes: tuple[str | None, str | None]
-    dtypes: tuple[str | None, str | None]
-
-
-@dataclass(frozen=True, slots=True)
-class RankError:
-    """The exception that a process ended with. ``victim``: its words say that it waited for another or lost it.
-
-    ``frame`` is the innermost one, None where its line was not whole.
-    """
-
-    line: int
-    rank: int | None
-    local_rank: int | None
-    exception: str
-    message: str | None
-    frame: tuple[str, int, str] | None
-    victim: bool
-    time_s: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class CollectiveLog:
     """All of it, each in the order of the text. ``clients`` are (line, joined, world) of a store that waited."""
 
-    timeouts: tuple[CollectiveTimeout, ...] = ()
+    timeouts: tuple[WatchdogTimeout, ...] = ()
     statuses: tuple[WorkStatus, ...] = ()
     named: tuple[NamedRanks, ...] = ()
     waits: tuple[PeerWait, ...] = ()
@@ -172,7 +95,6 @@ class CollectiveLog:
     errors: tuple[RankError, ...] = ()
     clients: tuple[tuple[int, int, int], ...] = ()
     received_sizes: tuple[tuple[int, int, int], ...] = ()  # (line, bytes received, bytes expected)
-    stuck: tuple[tuple[int, int], ...] = ()  # (line, rank) whose watchdog itself hung
     ranks: tuple[int, ...] = ()  # every rank that some line is prefixed with
 
 
@@ -194,7 +116,6 @@ def collective_log(lines: list[JobLine], flat: Joined) -> CollectiveLog:
             (flat.line_at(one.start()).number, int(one["got"]), int(one["wanted"]))
             for one in _found(_RECEIVED, text)
         ),
-        tuple((flat.line_at(one.start()).number, int(one["rank"])) for one in _found(_STUCK, text)),
         tuple(sorted({line.rank for line in lines if line.rank is not None})),
     )  # fmt: skip
 
@@ -214,7 +135,7 @@ def _ranks(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(one) for one in re.findall(r"\d{1,7}", text)}))
 
 
-def _timeouts(flat: Joined) -> Iterator[CollectiveTimeout]:
+def _timeouts(flat: Joined) -> Iterator[WatchdogTimeout]:
     seen: set[tuple[int | None, str | None, int]] = set()  # the same words come again as an exception
     for one in _found(_TIMEOUT, flat.text):
         at = flat.line_at(one.start())
@@ -224,9 +145,8 @@ def _timeouts(flat: Joined) -> Iterator[CollectiveTimeout]:
         if key in seen:
             continue
         seen.add(key)
-        yield CollectiveTimeout(
-            at.number, rank, group, int(one["seq"]), one["op"], _whole(one["numel_in"]), _whole(one["numel_out"]),
-            _whole(one["limit"]), _whole(one["ran"]), at.time_s,
+        yield WatchdogTimeout(
+            at.number, rank, group, int(one["seq"]), one["op"], _whole(one["numel_in"])
         )  # fmt: skip
 
 
@@ -237,7 +157,7 @@ def _statuses(flat: Joined) -> Iterator[WorkStatus]:
         rank = int(named[-1]["rank"]) if named else at.rank
         if rank is not None:
             group = (named[-1]["desc"] or named[-1]["pg"]) if named else None
-            yield WorkStatus(at.number, rank, group, int(one["enqueued"]), int(one["completed"]))
+            yield WorkStatus(at.number, rank, group, int(one["enqueued"]))
 
 
 def _barriers(flat: Joined) -> Iterator[NamedRanks]:
@@ -259,10 +179,10 @@ def _lagging(flat: Joined) -> Iterator[NamedRanks]:
 def _waits(flat: Joined) -> Iterator[PeerWait]:
     for one in _found(_GLOO_WAIT, flat.text):
         at = flat.line_at(one.start())
-        yield PeerWait(at.number, at.rank, one["what"], int(one["ms"]))
+        yield PeerWait(at.number, at.rank, int(one["ms"]))
     for one in _found(_PEER_GONE, flat.text):
         at = flat.line_at(one.start())
-        yield PeerWait(at.number, at.rank, "gone", None)
+        yield PeerWait(at.number, at.rank, None)
 
 
 def _mismatches(flat: Joined) -> Iterator[Fingerprints]:
@@ -311,4 +231,4 @@ def _errors(lines: list[JobLine]) -> Iterator[RankError]:
                 continue
             rest = _continuation(lines, index)
             victim = is_victim(name, message + rest) or is_victim(name, f"{message} {rest}")
-            yield RankError(at.number, at.rank, at.local_rank, name, message[:400] or None, frame, victim, at.time_s)
+            yield RankError(at.number, at.rank, at.local_rank, name, message[:400] or None, frame, victim)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from rocdoctor.model.facts.run import FlightOp, FlightRecord
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import strip_ansi
 
@@ -31,47 +31,6 @@ _HEADING = regex(r"[ \t]{0,8}(?:==> |#{1,6} |//|File:? |\*{1,2}|-{3,} )?[ \t]{0,
 _RANK_OF_NAME = regex(r"(?:rank|trace)[_ =:.-]{0,3}(\d{1,7})(?!\d)(?!.*(?:rank|trace)[_ =:.-]{0,3}\d)", re.I)
 _LAST_NUMBER = regex(r"(?:^|[_/.-])(\d{1,7})(?:\.(?:json|txt|log|pkl|pickle)){0,2}\Z", re.I)
 _PEERS = regex(r"(send|recv) (\d{1,7})(?:->|<-)(\d{1,7})\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class FlightEntry:
-    """One operation: ``state`` is scheduled, started or completed; ``sequence`` counts within its kind and group.
-
-    gloo never says more than scheduled. Times are nanoseconds since 1970; None where it had not come to that.
-    """
-
-    group: str
-    group_desc: str | None
-    backend: str
-    operation: str
-    sequence: int | None
-    p2p: bool
-    state: str | None
-    retired: bool | None
-    record: int | None = None
-    source_rank: int | None = None  # of a send or receive, counted within the group
-    target_rank: int | None = None
-    input_sizes: tuple[tuple[int, ...], ...] = ()
-    output_sizes: tuple[tuple[int, ...], ...] = ()
-    dtypes: tuple[str, ...] = ()
-    created_ns: int | None = None
-    started_ns: int | None = None
-    completed_ns: int | None = None
-    timeout_ms: int | None = None
-    frame: str | None = None  # the line of the user's code that called it, "train.py:31 in step"
-
-
-@dataclass(frozen=True, slots=True)
-class FlightDump:
-    """The dump of one rank. ``groups`` gives the ranks of each process group by its name, where the dump has them."""
-
-    line: int
-    rank: int | None
-    file: str | None
-    version: str | None
-    groups: tuple[tuple[str, str | None, tuple[int, ...]], ...]
-    entries: tuple[FlightEntry, ...]
-    cut: bool = False  # the text broke off, or had more entries than are read
 
 
 def rank_of_name(name: str) -> int | None:
@@ -109,14 +68,14 @@ def dump_spans(text: str) -> Iterator[tuple[int, int, dict[str, Any], bool]]:
             at = found.end() if not whole or not isinstance(value, dict) else max(end, found.end())
 
 
-def parse_flight_dumps(text: str) -> tuple[FlightDump, ...]:
+def parse_flight_dumps(text: str) -> tuple[FlightRecord, ...]:
     """Every dump in a text, in its order; () where there is none."""
     text = strip_ansi(text)
-    found: list[FlightDump] = []
+    found: list[FlightRecord] = []
     line, counted = 1, 0
-    for start, _, value, whole in dump_spans(text):
+    for start, _, value, _ in dump_spans(text):
         line, counted = line + text.count("\n", counted, start), start
-        found.append(_dump(value, line, _name_before(text, start), not whole))
+        found.append(_dump(value, line, _name_before(text, start)))
     return tuple(found)
 
 
@@ -170,11 +129,6 @@ def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and abs(value) < 1 << 63 else None
 
 
-def _time(value: Any) -> int | None:
-    number = _whole(value)
-    return number if number and number > 0 else None  # JSON dumps write 0 where it had not come to that
-
-
 def _sizes(value: Any) -> tuple[tuple[int, ...], ...]:
     if not isinstance(value, list):
         return ()
@@ -196,26 +150,24 @@ def _ranks(value: Any) -> tuple[int, ...]:
     return tuple(sorted({one for one in numbers if 0 <= one < _MAX_RANK}))
 
 
-def _dump(value: dict[str, Any], line: int, name: str | None, cut: bool) -> FlightDump:
+def _dump(value: dict[str, Any], line: int, name: str | None) -> FlightRecord:
     file = _text(value.get("file")) or name
     rank = _whole(value.get("rank"))
     if rank is None and file is not None:
         rank = rank_of_name(file)
     config = value.get("pg_config")
-    groups = []
+    groups: dict[str, tuple[int, ...]] = {}
     for key, one in list(config.items())[:4096] if isinstance(config, dict) else ():
-        if isinstance(one, dict):
-            groups.append((_text(one.get("name")) or str(key)[:400], _text(one.get("desc")), _ranks(one.get("ranks"))))
+        if isinstance(one, dict) and (ranks := _ranks(one.get("ranks"))):
+            groups[_text(one.get("name")) or str(key)[:400]] = ranks
     raw = value.get("entries")
     listed = raw if isinstance(raw, list) else []
     entries = tuple(found for one in listed[-MAX_ENTRIES:] if (found := _entry(one)) is not None)
     known_rank = rank if rank is not None and 0 <= rank < _MAX_RANK else None
-    return FlightDump(
-        line, known_rank, file, _text(value.get("version")), tuple(groups), entries, cut or len(listed) > MAX_ENTRIES
-    )
+    return FlightRecord(known_rank, line, groups, entries)
 
 
-def _entry(value: Any) -> FlightEntry | None:
+def _entry(value: Any) -> FlightOp | None:
     if not isinstance(value, dict):
         return None
     name = _text(value.get("profiling_name"))
@@ -232,7 +184,7 @@ def _entry(value: Any) -> FlightEntry | None:
     p2p = value.get("is_p2p") is True or peers is not None
     dtypes = value.get("input_dtypes")
     retired = value.get("retired")
-    return FlightEntry(
+    return FlightOp(
         _text(pair[0]) or "" if pair else "",
         _text(pair[1]) if len(pair) > 1 else None,
         backend,
@@ -241,16 +193,10 @@ def _entry(value: Any) -> FlightEntry | None:
         p2p,
         _text(value.get("state")),
         retired if isinstance(retired, bool) else None,
-        _whole(value.get("record_id")),
         source,
         target,
         _sizes(value.get("input_sizes")),
-        _sizes(value.get("output_sizes")),
         tuple(one for one in dtypes[:64] if isinstance(one, str)) if isinstance(dtypes, list) else (),
-        _time(value.get("time_created_ns")),
-        _time(value.get("time_discovered_started_ns")),
-        _time(value.get("time_discovered_completed_ns")),
-        _whole(value.get("timeout_ms")),
         _frame(value.get("frames")),
     )
 

@@ -23,34 +23,22 @@ _FRAME = regex(
     r"\(\w[\w.-]{0,60} pid=\d{1,9}(?:, ip=[\w.:-]{1,60})?\)\s|"  # ray
     r"\d{1,6}:[ \t](?=\S|[ \t])|"  # srun --label
     r"[\w./-]{1,80}[ \t]{1,12}\|[ \t]|"  # docker compose, stern
-    r"(?P<iso>\[?\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d)[\d.,Z+:]{0,20}\]?[ \t]{1,3}(?:(?:std(?:err|out)) [FP] )?|"
+    r"\[?\d{4}-\d\d-\d\d[T _]\d\d:\d\d:\d\d[\d.,Z+:]{0,20}\]?[ \t]{1,3}(?:(?:std(?:err|out)) [FP] )?|"
     r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,64} [\w./-]{1,64}(?:\[\d{1,9}\])?:[ \t]|"  # syslog
-    r"\[?[EWIF](?P<glog>\d{4} \d\d:\d\d:\d\d)(?:\.\d{3,9})? (?:\d{1,9} )?[\w./-]{1,160}:\d{1,6}\]\s"
+    r"\[?[EWIF]\d{4} \d\d:\d\d:\d\d(?:\.\d{3,9})? (?:\d{1,9} )?[\w./-]{1,160}:\d{1,6}\]\s"
     r")"
 )
-_GLOG = regex(r"(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
-_ISO = regex(r"\d{4}-(\d\d)-(\d\d)[T _](\d\d):(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class JobLine:
-    """A line: its number (from 1), the rank and time that its frame names, and what stands behind the frame."""
+    """A line: its number (from 1), the rank that its frame names, and what stands behind the frame."""
 
     number: int
     text: str
     rank: int | None = None
     local_rank: int | None = None
-    time_s: int | None = None  # seconds since the year began, as far as all months had 31 days
     width: int = 0  # columns of the whole line, frame included
-
-
-def seconds_of(stamp: str) -> int | None:
-    """A time stamp of torchrun ("2026-11-21_13:31:06") or of the log ("1121 13:31:06") as seconds of its year."""
-    found = _ISO.search(stamp) or _GLOG.search(stamp)
-    if found is None:
-        return None
-    month, day, hour, minute, second = (int(one) for one in found.groups())
-    return (((month * 31 + day) * 24 + hour) * 60 + minute) * 60 + second
 
 
 def job_lines(text: str) -> list[JobLine]:
@@ -74,7 +62,7 @@ def job_lines(text: str) -> list[JobLine]:
 
 def _unframed(number: int, line: str) -> JobLine:
     width = len(line)
-    rank = local = time_s = None
+    rank = local = None
     for _ in range(6):
         found = _FRAME.match(line)
         if found is None:
@@ -83,10 +71,8 @@ def _unframed(number: int, line: str) -> JobLine:
             rank = int(found["rank"])
         elif found["local"]:
             local = int(found["local"])
-        elif found["iso"] or found["glog"]:
-            time_s = seconds_of(found["iso"] or found["glog"])
         line = line[found.end() :]
-    return JobLine(number, line, rank, local, time_s, width)
+    return JobLine(number, line, rank, local, width)
 
 
 @dataclass(frozen=True, slots=True)

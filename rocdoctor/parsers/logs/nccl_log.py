@@ -17,9 +17,6 @@ _MAX_GPUS = 1024
 _VERSION = regex(
     r"\b(NCCL|RCCL) version[ :]{1,3}(\d{1,3}\.\d{1,3}[\w.]{0,20})(?:[+-](cuda|hip)([\d.]{1,12}))?", re.IGNORECASE
 )
-_USING = regex(r"Bootstrap ?: Using (?:\[\d\])?([\w.-]{1,40}):")
-_SOCKETS = regex(r"NET/(?:Socket|IB|OFI) ?: Using (.{1,400})")
-_INTERFACE = regex(r"\[\d{1,2}\]([\w.-]{1,40}):")
 _COMM = regex(r"\brank (\d{1,6}) nranks (\d{1,6}) cudaDev (\d{1,4})(?: nvmlDev \d{1,4})? busId ([0-9a-fA-F]{1,12})")
 
 
@@ -27,7 +24,6 @@ _COMM = regex(r"\brank (\d{1,6}) nranks (\d{1,6}) cudaDev (\d{1,4})(?: nvmlDev \
 class NcclGpu:
     """A GPU of a communicator."""
 
-    rank: int
     device: int
     bdf: str
     line: int
@@ -35,40 +31,28 @@ class NcclGpu:
 
 @dataclass(frozen=True, slots=True)
 class NcclLog:
-    """``library`` is "nccl" or "rccl" where the text tells; ``hip`` and ``cuda`` are what it was built with."""
+    """``hip`` and ``cuda`` are what the library was built with, where the text tells."""
 
-    library: str | None = None
-    version: str | None = None
-    version_line: int | None = None
     hip: str | None = None
     cuda: str | None = None
-    interfaces: tuple[str, ...] = ()
     world: int | None = None
     gpus: tuple[NcclGpu, ...] = ()
 
 
 def parse_nccl_log(text: str) -> NcclLog:
     """Reads every line that is known; nothing recognised gives an empty result."""
-    library = version = hip = cuda = None
-    version_line: int | None = None
+    version = hip = cuda = None
     world: int | None = None
-    interfaces: dict[str, None] = {}
     gpus: dict[str, NcclGpu] = {}
     for number, raw in enumerate(lines_of(text, _MAX_LINES), 1):
         line = raw[:2000]
         if version is None and (found := _VERSION.search(line)):
-            library, version, version_line = found[1].lower(), found[2], number
+            version = found[2]
             hip = found[4] if (found[3] or "").lower() == "hip" else None
             cuda = found[4] if (found[3] or "").lower() == "cuda" else None
-            library = "rccl" if hip else library
-        if used := _USING.search(line):
-            interfaces.setdefault(used[1])
-        elif sockets := _SOCKETS.search(line):
-            for name in _INTERFACE.findall(sockets[1])[:64]:
-                interfaces.setdefault(name)
         comm = _COMM.search(line)
         bdf = parse_nccl_busid(comm[4]) if comm else None
         if comm and bdf and len(gpus) < _MAX_GPUS:
             world = max(world or 0, int(comm[2]))
-            gpus.setdefault(bdf, NcclGpu(int(comm[1]), int(comm[3]), bdf, number))
-    return NcclLog(library, version, version_line, hip, cuda, tuple(interfaces), world, tuple(gpus.values()))
+            gpus.setdefault(bdf, NcclGpu(int(comm[3]), bdf, number))
+    return NcclLog(hip, cuda, world, tuple(gpus.values()))

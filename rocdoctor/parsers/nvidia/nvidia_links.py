@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.cpuset import list_to_set, set_to_list
-from rocdoctor.parsers.formats.text import lines_of, to_int, value_of, whole_number
+from rocdoctor.parsers.formats.text import lines_of, value_of, whole_number
 from rocdoctor.parsers.nvidia.nvidia_records import NvidiaFailure, parse_failures
 
 _MAX_LINE = 4000
@@ -17,7 +16,6 @@ _GPU = regex(r"GPU (\d{1,4}): (.{1,200}?) \(UUID: ([^)\s]{1,80})\)")
 _LINK = regex(r"\s{0,20}Link (\d{1,3}): {0,8}(.{0,80})")
 _SPEED = regex(r"(\d{1,5}(?:\.\d{1,6})?) {0,4}GB/s")
 _LINK_KIND = regex(r"(?:X|PIX|PXB|PHB|NODE|SYS|SOC|PSB|NV\d{1,3}|NVB|C2C\d{0,3}|N/A|-)\Z")
-_NIC_NAME = regex(r"(NIC\d{1,4}): (\S{1,60})\Z")
 _COLUMNS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 
 
@@ -33,14 +31,13 @@ class NvLink:
 
 @dataclass(frozen=True, slots=True)
 class NvLinkGpu:
-    """One GPU's links; ``all_inactive`` where the tool says that every link is down, ``message`` its words then."""
+    """One GPU's links; ``all_inactive`` where the tool says that every link is down."""
 
     index: int
     name: str | None
     uuid: str | None
     links: tuple[NvLink, ...]
     all_inactive: bool
-    message: str | None
     line: int
 
 
@@ -58,23 +55,19 @@ class TopoRow:
 
     ``links`` maps the other devices to the kind of path: NV4 (bonded NVLinks and their number), PIX (one PCIe bridge),
     PXB (several bridges), PHB (the CPU's host bridge), NODE (between host bridges of one NUMA node), SYS (between NUMA
-    nodes; SOC in old drivers). ``cpu_affinity`` is a CPU list ("0-15,128-143"), the others node numbers.
+    nodes; SOC in old drivers).
     """
 
     name: str
     links: Mapping[str, str]
-    cpu_affinity: str | None
-    numa_affinity: str | None
-    gpu_numa_id: int | None
     line: int
 
 
 @dataclass(frozen=True, slots=True)
 class NvidiaTopology:
-    """The matrix of ``topo -m``; ``nics`` are the names behind NIC0, NIC1, ... of newer drivers."""
+    """The matrix of ``topo -m``."""
 
     rows: tuple[TopoRow, ...] = ()
-    nics: Mapping[str, str] = field(default_factory=dict)
     failures: tuple[NvidiaFailure, ...] = ()
 
 
@@ -115,7 +108,6 @@ def parse_nvlink_status(text: str) -> NvLinkStatus:
             uuid=uuid,
             links=tuple(links[at]),
             all_inactive=_all_inactive(links[at], messages[at]),
-            message=messages[at],
             line=line_number,
         )
         for at, (line_number, index, name, uuid) in enumerate(heads)
@@ -132,32 +124,27 @@ def _all_inactive(links: list[NvLink], message: str | None) -> bool:
 def parse_topo(text: str) -> NvidiaTopology:
     """``nvidia-smi topo -m``, with tabs or with the blanks of a pasted copy; a row cut at its end has fewer links."""
     devices: list[str] | None = None
-    columns: list[str] = []
     rows: list[TopoRow] = []
-    nics: dict[str, str] = {}
     for at, raw in enumerate(lines_of(text), 1):
         line = raw[:_MAX_LINE].strip().lstrip("> ")
         words = line.split()
         if not words:
             continue
         if re.match(r"GPU\d{1,4}\Z", words[0]) and not (len(words) > 1 and _LINK_KIND.match(words[1])):
-            devices, columns = _header(line)
-        elif match := _NIC_NAME.match(line):
-            nics[match.group(1)] = match.group(2)
+            devices = _header(line)
         elif devices and words[0] in devices and len(rows) < _MAX_DEVICES:
-            row = _row(at, words, devices, columns)
+            row = _row(at, words, devices)
             if row is not None:
                 rows.append(row)
-    return NvidiaTopology(tuple(rows), nics, parse_failures(text))
+    return NvidiaTopology(tuple(rows), parse_failures(text))
 
 
-def _header(line: str) -> tuple[list[str], list[str]]:
+def _header(line: str) -> list[str]:
     first = min((at for name in _COLUMNS if (at := line.find(name)) >= 0), default=len(line))
-    columns = [name for name in _COLUMNS if name in line[first:]]
-    return line[:first].split()[:_MAX_DEVICES], columns
+    return line[:first].split()[:_MAX_DEVICES]
 
 
-def _row(at: int, words: list[str], devices: list[str], columns: list[str]) -> TopoRow | None:
+def _row(at: int, words: list[str], devices: list[str]) -> TopoRow | None:
     kinds: list[str] = []
     for word in words[1 : len(devices) + 1]:
         if not _LINK_KIND.match(word):
@@ -165,20 +152,9 @@ def _row(at: int, words: list[str], devices: list[str], columns: list[str]) -> T
         kinds.append(word)
     if not kinds:
         return None
-    whole = len(kinds) == len(devices)
-    rest = dict(zip(columns, words[len(devices) + 1 :], strict=False)) if whole else {}
-    name = words[0]
     links = {
         other: kind
         for other, kind in zip(devices, kinds, strict=False)
-        if kind not in ("X", "N/A", "-") and other != name
+        if kind not in ("X", "N/A", "-") and other != words[0]
     }
-    cpus = list_to_set(value_of(rest.get("CPU Affinity")))
-    return TopoRow(
-        name=name,
-        links=links,
-        cpu_affinity=set_to_list(cpus) if cpus else None,
-        numa_affinity=value_of(rest.get("NUMA Affinity")),
-        gpu_numa_id=to_int(value_of(rest.get("GPU NUMA ID"))),
-        line=at,
-    )
+    return TopoRow(words[0], links, at)

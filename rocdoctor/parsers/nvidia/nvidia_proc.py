@@ -13,10 +13,9 @@ _PARAMETER = regex(r"([A-Za-z][A-Za-z0-9_]{1,80}):[ \t]*(?![ \t])(.*)\Z")
 
 @dataclass(frozen=True, slots=True)
 class NvidiaModule:
-    """The loaded module: ``open_source`` is True for the open kernel modules, False for the closed ones."""
+    """The loaded module."""
 
     version: str
-    open_source: bool
     line: int
 
 
@@ -27,7 +26,7 @@ def parse_nvidia_version(text: str) -> NvidiaModule | None:
         if not stripped.startswith("NVRM version:"):
             continue
         match = _VERSION.search(stripped)
-        return NvidiaModule(match.group(1), "Open Kernel Module" in stripped, line) if match else None
+        return NvidiaModule(match.group(1), line) if match else None
     return None
 
 

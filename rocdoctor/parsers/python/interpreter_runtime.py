@@ -51,12 +51,10 @@ class TorchDevice:
     """A GPU as torch lists it. ``bdf`` has function 0: torch does not tell it."""
 
     index: int
-    name: str | None = None
     gfx: str | None = None  # "gfx90a"
     gfx_features: str | None = None  # "sramecc+:xnack-"
     compute_capability: str | None = None  # NVIDIA only: on ROCm the numbers mean something else
     vram_bytes: int | None = None
-    compute_units: int | None = None  # or streaming multiprocessors
     warp_size: int | None = None
     integrated: bool | None = None
     bdf: str | None = None

@@ -478,7 +478,7 @@ def test_a_failing_question_loses_no_other(site: Path) -> None:
     assert (runtime.available, runtime.device_count, runtime.arch_list) == (True, 2, ("gfx90a", "gfx942"))
     (device,) = runtime.devices
     assert (device.index, device.gfx, device.gfx_features) == (0, "gfx942", "sramecc+:xnack-")
-    assert (device.compute_capability, device.vram_bytes, device.compute_units) == (None, 205_822_885_888, 304)
+    assert (device.compute_capability, device.vram_bytes) == (None, 205_822_885_888)
     assert (device.bdf, device.integrated, device.warp_size) == ("0000:05:00.0", False, 64)
     assert (runtime.nccl_version, runtime.cudnn_version, runtime.allocator) == ("2.22.3", 3_004_000, "native")
     assert (runtime.bf16, runtime.rocm_home, runtime.cuda_home) == (True, "/opt/rocm", None)

@@ -46,7 +46,7 @@ def test_long_table() -> None:
 def test_table_of_reasons() -> None:
     first, second = parse_slurm_nodes(REASONS)
     assert first == SlurmNode(
-        "gpu[05-06]", 2, (), False, "Kill task failed", set_by="root", since="2026-11-20T03:11:09"
+        "gpu[05-06]", 2, (), False, "Kill task failed", set_by="root"
     )  # fmt: skip
     assert second.reason == "gres/gpu count repor"
 
@@ -61,7 +61,7 @@ def test_blocks_of_scontrol() -> None:
     first, second = parse_slurm_nodes(NODE)
     assert first == SlurmNode(
         "gpu02", 1, ("down", "drain", "not_responding"), True,
-        "gres/gpu count reported lower than configured (7 < 8)", "slurm", "2026-11-20T03:11:09", "gpu:mi300x:8(S:0-1)",
+        "gres/gpu count reported lower than configured (7 < 8)", "slurm", "gpu:mi300x:8(S:0-1)",
     )  # fmt: skip
     assert second == SlurmNode("gpu04", 9, ("idle",))
 

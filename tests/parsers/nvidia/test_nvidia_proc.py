@@ -13,8 +13,8 @@ _OPEN = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Rel
 
 def test_versions_of_closed_and_open_modules() -> None:
     closed, opened = parse_nvidia_version(_CLOSED), parse_nvidia_version("\n" + _OPEN)
-    assert closed is not None and (closed.version, closed.open_source, closed.line) == ("535.54.03", False, 1)
-    assert opened is not None and (opened.version, opened.open_source, opened.line) == ("580.65.06", True, 2)
+    assert closed is not None and (closed.version, closed.line) == ("535.54.03", 1)
+    assert opened is not None and (opened.version, opened.line) == ("580.65.06", 2)
     assert parse_nvidia_version("GCC version:  gcc version 12.2.0\n") is None
 
 

@@ -78,7 +78,6 @@ def test_nothing_that_names_people_or_places_is_in_it() -> None:
     named = whole(
         amd_gpu(0, unique_id="0xsecret", hive_id="0xsecret"),
         environment=environment(private),
-        product=k("secret-board-serial"),
         torch=replace(whole().torch, interpreter=k("/home/ada-secret/venv/bin/python")),
         kernel=replace(whole().kernel, cmdline=k("root=UUID=secret"), parameters=k({"root": "UUID=secret"})),
     )
