@@ -48,7 +48,7 @@ def smi_records(smi: NvidiaSmi, question: str, source: str) -> list[GpuRecord]:
     for gpu, record in zip(smi.gpus, records, strict=True):
         # That a GPU in MIG mode has no device on it, only a whole XML listing tells.
         if gpu.mig_enabled and (gpu.mig_instances or (source == "nvidia-smi-xml" and not smi.truncated)):
-            record.put("mig_devices", len(gpu.mig_instances), question, gpu.lines.get("mig_enabled", gpu.line))
+            record.put("mig_devices", gpu.mig_instances, question, gpu.lines.get("mig_enabled", gpu.line))
     return records
 
 

@@ -13,15 +13,18 @@ _BDF = r"(?:[0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 _BDF_HEADER = regex(rf"\s+{_BDF}(?:\s+{_BDF})*\s*\Z")
 _BDF_ROW = regex(rf"\s*({_BDF})\s+(\S.*)\Z")
 _TITLE = regex(r"\s*([A-Z][A-Z_ -]{2,40}?)(?: TABLE)?:\s*\Z")
+# Titles of link tables, and what of a link they tell where it is read.
 _LINK_TITLES = {
-    "ACCESS": "accessible",
+    "ACCESS": "",
+    "NUMA BW": "",
     "WEIGHT": "weight",
     "HOPS": "hops",
     "LINK TYPE": "type",
-    "NUMA BW": "bandwidth",
 }
-_XGMI_RATE = regex(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+(\d{{1,5}}) Gb/s\s+(\d{{1,6}}) Gb/s")
-_XGMI_STATE = regex(rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+((?:(?:U|D|X|R|SELF|N/A)\s*){{1,64}})\Z")
+_XGMI = regex(
+    rf"\s*GPU(\d{{1,4}})\s+({_BDF})\s+"
+    r"(?:\d{1,5} Gb/s\s+\d{1,6} Gb/s|(?:(?:U|D|X|R|SELF|N/A)\s*){1,64}\Z)"
+)
 _TOP_FIRST = regex(rf"\|\s*({_BDF})\s{{1,60}}([^|]{{1,60}}?)\s{{0,60}}\|([^|]{{1,80}})\|")
 _TOP_SECOND = regex(
     r"\|\s*(\d{1,4})\s+(\d{1,4}|N/A)\s+(\d{1,4}|N/A)\s+(?:N/A|([A-Z]{2,4}[0-9]{0,2})(?:/(\w{2,6}|N/A))?)\s*"
@@ -68,24 +71,11 @@ def read_tables(lines: list[str]) -> Iterator[Entry]:
         if title in _LINK_TITLES and columns and (match := _BDF_ROW.match(line)):
             row = order.get(pci_address(match.group(1)) or "")
             for address, cell in zip(columns, match.group(2).split(), strict=False):
-                if row is not None:
+                if row is not None and _LINK_TITLES[title]:
                     yield "link", (row, order[address]), {_LINK_TITLES[title]: cell}, number_
             continue
-        yield from _xgmi_row(line, number_)
-
-
-def _xgmi_row(line: str, number_: int) -> Iterator[Entry]:
-    if match := _XGMI_RATE.match(line):
-        fields = {"xgmi_speed_gbit_s": float(match.group(3)), "xgmi_max_bandwidth_gbit_s": float(match.group(4))}
-        yield "gpu", int(match.group(1)), {"pci_address": pci_address(match.group(2)), **fields}, number_
-    elif match := _XGMI_STATE.match(line):
-        states = tuple(match.group(3).split())
-        yield (
-            "gpu",
-            int(match.group(1)),
-            {"pci_address": pci_address(match.group(2)), "xgmi_link_states": states},
-            number_,
-        )
+        if match := _XGMI.match(line):
+            yield "gpu", int(match.group(1)), {"pci_address": pci_address(match.group(2))}, number_
 
 
 def _partition_row(line: str, columns: list[str], number_: int) -> Iterator[Entry]:
@@ -99,10 +89,7 @@ def _partition_row(line: str, columns: list[str], number_: int) -> Iterator[Entr
         "current_memory_partition": "memory_partition",
         "accelerator_type": "compute_partition",
     }
-    fields: dict[str, Any] = {name: value_of(row[column]) for column, name in names.items() if column in row}
-    if "accelerator_profile_index" in row and "current_memory_partition" not in row:
-        fields["partition_id"] = to_int(row.get("partition_id"))
-    yield "gpu", index, fields, number_
+    yield "gpu", index, {name: value_of(row[column]) for column, name in names.items() if column in row}, number_
 
 
 def _overview_first(match: re.Match[str]) -> dict[str, Any]:
@@ -112,8 +99,6 @@ def _overview_first(match: re.Match[str]) -> dict[str, Any]:
     # The sensor behind "Temp" differs with the GPU (edge, else hotspot), so it has no sensor's name here.
     if degrees := re.search(r"([0-9.]{1,8}) ?°?C\b", right):
         fields["temps_c"] = {"shown": number(degrees.group(1))}
-    if busy := re.match(r"\s*([0-9.]{1,8}) ?%", right):
-        fields["memory_busy_percent"] = number(busy.group(1))
     if power := re.search(r"([0-9.]{1,8}|N/A)/([0-9.]{1,8}|N/A) ?W\b", right):
         fields["power_w"] = None if power.group(1) == "N/A" else number(power.group(1))
         fields["power_cap_w"] = None if power.group(2) == "N/A" else number(power.group(2))
@@ -125,12 +110,9 @@ def _overview_second(match: re.Match[str]) -> dict[str, Any]:
     right = match.group(6)
     fields: dict[str, Any] = {
         "hip_index": to_int(match.group(2)),
-        "oam_id": to_int(match.group(3)),
         "compute_partition": value_of(match.group(4)),
         "memory_partition": value_of(match.group(5)),
     }
-    if busy := re.match(r"\s*([0-9.]{1,8}) ?%", right):
-        fields["gfx_busy_percent"] = number(busy.group(1))
     if memory := re.search(r"([0-9]{1,9})/([0-9]{1,9}) ?MB\b", right):
         fields["vram_used_bytes"] = int(memory.group(1)) << 20
         fields["vram_bytes"] = int(memory.group(2)) << 20
@@ -140,5 +122,5 @@ def _overview_second(match: re.Match[str]) -> dict[str, Any]:
 def _overview_process(line: str, number_: int) -> Iterator[Entry]:
     match = _TOP_PROCESS.match(line.strip())
     if match and gfx_name(match.group(3)) is None:
-        fields = {"pid": int(match.group(2)), "name": match.group(3), "gtt": match.group(4), "vram": match.group(5)}
+        fields = {"vram": match.group(5)}
         yield "process", int(match.group(1)), fields, number_

@@ -63,52 +63,33 @@ def _count(text: str) -> int | None:
 _FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "gpu id": ("device_id", _id4),
     "device id": ("device_id", _id4),
-    "device rev": ("revision", hex_int),
-    "subsystem id": ("subsystem_id", _id4),
     "device name": ("name", value_of),
     "card series": ("name", value_of),
-    "card model": ("card_model", value_of),
-    "card vendor": ("card_vendor", value_of),
-    "card sku": ("card_sku", value_of),
     "guid": ("guid", to_int),
     "node id": ("node", _node),
     "gfx version": ("gfx", gfx_name),
     "unique id": ("unique_id", _unique),
-    "serial number": ("serial", value_of),
     "vbios version": ("vbios", value_of),
     "pci bus": ("pci_address", pci_address),
     "average graphics package power (w)": ("power_w", to_watts),
     "current socket graphics package power (w)": ("power_w", to_watts),
     "max graphics package power (w)": ("power_cap_w", to_watts),
     "performance level": ("perf_level", _level_word),
-    "gpu overdrive value (%)": ("clock_overdrive_percent", _percent),
-    "gpu memory overdrive value (%)": ("memory_overdrive_percent", _percent),
-    "fan speed (%)": ("fan_percent", _percent),
-    "fan rpm": ("fan_rpm", number),
-    "voltage (mv)": ("voltage_mv", number),
     "pcie replay count": ("pcie_replay_count", _count),
     "gpu use (%)": ("gpu_busy_percent", _percent),
-    "gpu memory use (%)": ("memory_busy_percent", _percent),
-    "gpu memory read/write activity (%)": ("memory_busy_percent", _percent),
     "gpu memory allocated (vram%)": ("vram_used_percent", _percent),
     "vram total memory (b)": ("vram_total_bytes", to_bytes),
     "vram total used memory (b)": ("vram_used_bytes", to_bytes),
     "vis_vram total memory (b)": ("visible_vram_total_bytes", to_bytes),
-    "vis_vram total used memory (b)": ("visible_vram_used_bytes", to_bytes),
     "gtt total memory (b)": ("gtt_total_bytes", to_bytes),
-    "gtt total used memory (b)": ("gtt_used_bytes", to_bytes),
-    "gpu memory vendor": ("memory_vendor", value_of),
     "(topology) numa node": ("numa_node", _affinity),
     "(topology) numa affinity": ("numa_affinity", _affinity),
     "compute partition": ("compute_partition", value_of),
     "memory partition": ("memory_partition", value_of),
-    "partition id": ("partition_id", to_int),
-    "xgmi error count": ("xgmi_error_count", _count),
 }
 
 _TEMPERATURE = regex(r"temperature \(sensor (.{1,40})\) \(c\)\Z")
 _CLOCK = regex(r"([a-z0-9]{1,12}) clock (level|speed)\Z")
-_FIRMWARE = regex(r"(.{1,40}) firmware version\Z", re.IGNORECASE)
 _IN_BRACKETS = regex(r"\(\s{0,3}([0-9.]{1,12}\s{0,2}[A-Za-z/]{0,6})[^)]{0,20}\)")
 
 
@@ -124,17 +105,11 @@ def read_key(key: str, value: str) -> dict[str, Any]:
         parsed = read(value)
         if parsed is None:
             return {}
-        if name == "power_w":
-            return {name: parsed, "power_kind": word.split()[0]}
         return {name: parsed}
     temperature = _TEMPERATURE.match(word)
     if temperature:
         degrees = to_celsius(value)
         return {} if degrees is None else {"temps_c": {temperature.group(1): degrees}}
-    firmware = _FIRMWARE.match(" ".join(key.split()))
-    if firmware:
-        version = value_of(value)
-        return {} if version is None else {"firmware": {firmware.group(1): version}}
     clock = _CLOCK.match(word.split(": ")[0].rstrip(":"))
     if clock:
         return _clock(clock.group(1), value)

@@ -9,9 +9,8 @@ from rocdoctor.parsers.amd.smi_links import SmiLink
 
 @dataclass(frozen=True, slots=True)
 class RasBlock:
-    """Error correction of one block: its state ("ENABLED", ...) and counts since the driver was loaded."""
+    """Error counts of one block since the driver was loaded."""
 
-    state: str
     line: int
     correctable: int | None = None
     uncorrectable: int | None = None
@@ -21,10 +20,9 @@ class RasBlock:
 class RocmSmiGpu:
     """One device of rocm-smi; ``index`` is its own number (cardN, GPU[N]), ordered by PCI address.
 
-    ``device_id`` and ``subsystem_id`` are 4 hex digits as lspci prints them; ``unique_id`` 16 hex digits as in sysfs.
-    ``numa_node`` and ``numa_affinity`` are -1 where the tool says that the device has no NUMA node. ``power_kind`` is
-    "average" or "current". ``temps_c`` has a value per sensor name (edge, junction, memory, hbm 0, ...). ``lines``
-    gives the 1-based line of each field.
+    ``device_id`` is 4 hex digits as lspci prints it; ``unique_id`` 16 hex digits as in sysfs. ``numa_node`` and
+    ``numa_affinity`` are -1 where the tool says that the device has no NUMA node. ``temps_c`` has a value per sensor
+    name (edge, junction, memory, hbm 0, ...). ``lines`` gives the 1-based line of each field.
     """
 
     index: int
@@ -33,81 +31,40 @@ class RocmSmiGpu:
     guid: int | None = None
     name: str | None = None
     device_id: str | None = None
-    revision: int | None = None
-    subsystem_id: str | None = None
-    card_model: str | None = None
-    card_vendor: str | None = None
-    card_sku: str | None = None
     gfx: str | None = None
     unique_id: str | None = None
-    serial: str | None = None
     vbios: str | None = None
     pci_address: str | None = None
     temps_c: dict[str, float] = field(default_factory=dict)
     power_w: float | None = None
-    power_kind: str | None = None
     power_cap_w: float | None = None
     perf_level: str | None = None
     clocks_mhz: dict[str, float] = field(default_factory=dict)
-    clock_overdrive_percent: float | None = None
-    memory_overdrive_percent: float | None = None
-    fan_percent: float | None = None
-    fan_rpm: float | None = None
-    voltage_mv: float | None = None
     pcie_speed_gt_s: float | None = None
     pcie_width: int | None = None
-    pcie_levels: tuple[tuple[float, int], ...] = ()
     pcie_replay_count: int | None = None
     gpu_busy_percent: float | None = None
-    memory_busy_percent: float | None = None
     vram_used_percent: float | None = None
     vram_total_bytes: int | None = None
     vram_used_bytes: int | None = None
     visible_vram_total_bytes: int | None = None
-    visible_vram_used_bytes: int | None = None
     gtt_total_bytes: int | None = None
-    gtt_used_bytes: int | None = None
-    memory_vendor: str | None = None
     numa_node: int | None = None
     numa_affinity: int | None = None
     compute_partition: str | None = None
     memory_partition: str | None = None
-    partition_id: int | None = None
-    xgmi_error_count: int | None = None
-    firmware: dict[str, str] = field(default_factory=dict)
     ras: dict[str, RasBlock] = field(default_factory=dict)
     retired_pages: int | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class SmiProcess:
-    """A process with a compute context, as --showpids lists it."""
-
-    pid: int
-    line: int
-    name: str | None = None
-    gpu_count: int | None = None
-    vram_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RocmSmi:
-    """What one run of rocm-smi said.
-
-    ``driver_loaded`` is False where it found no initialised amdgpu, True where it printed devices, else None.
-    ``low_power`` is True where it warned that devices sleep: sensor values of that run mean little then.
-    """
+    """What one run of rocm-smi said."""
 
     form: str  # "table", "sections", "json" or "none"
     gpus: tuple[RocmSmiGpu, ...] = ()
     links: tuple[SmiLink, ...] = ()
-    processes: tuple[SmiProcess, ...] = ()
-    no_processes: bool = False
     driver_version: str | None = None
-    driver_loaded: bool | None = None
-    low_power: bool = False
-    warnings: tuple[str, ...] = ()
-    errors: tuple[str, ...] = ()
     complete: bool = False
     lines: dict[str, int] = field(default_factory=dict)

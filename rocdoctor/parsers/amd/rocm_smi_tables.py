@@ -16,7 +16,7 @@ _HEADER_WORD = regex(
 _ROW_CELL = regex(r"\[[^\]\n]{1,40}\]|[^\s,]{1,80}(?:,\s{0,12}[^\s,]{1,80}){0,3}")
 _MATRIX_ROW = regex(r"\s*GPU(\d{1,4})\s+(?!GPU)(\S.*)\Z")
 _RAS_ROW = regex(
-    r"\s*([A-Z][A-Z0-9_]{1,24})\s+(ENABLED|DISABLED|NONE|PARITY|SINGLE_C|MULTI_UC|POISON|UNKNOWN ERROR)\b"
+    r"\s*([A-Z][A-Z0-9_]{1,24})\s+(?:ENABLED|DISABLED|NONE|PARITY|SINGLE_C|MULTI_UC|POISON|UNKNOWN ERROR)\b"
     r"(?:\s+(\d{1,18}))?(?:\s+(\d{1,18}))?\s*\Z"
 )
 
@@ -41,10 +41,6 @@ def refine_header(line: str, columns: list[str]) -> None:
             sensor = re.search(r"\((junction|edge|memory|hotspot)\)", lower)
             if sensor:
                 columns[place] = f"temp ({sensor.group(1)})"
-        elif column == "power":
-            kind = re.search(r"\((socket|avg|average|current)\)", lower)
-            if kind:
-                columns[place] = f"power ({kind.group(1)})"
 
 
 def row_of(line: str, columns: list[str]) -> tuple[int, dict[str, Any]] | None:
@@ -78,8 +74,7 @@ def _cell(column: str, cell: str) -> dict[str, Any]:
         return {} if degrees is None else {"temps_c": {sensor: degrees}}
     if name in ("avgpwr", "power"):
         watts = number(cell) if value_of(cell) else None
-        kind = "current" if detail in ("(socket)", "(current)") else "average"
-        return {} if watts is None else {"power_w": watts, "power_kind": kind}
+        return {} if watts is None else {"power_w": watts}
     if name in ("sclk", "mclk") and not detail:
         clock = quantity(cell)
         return {"clocks_mhz": {name: clock[0]}} if clock and clock[1].lower() == "mhz" else {}
@@ -87,15 +82,13 @@ def _cell(column: str, cell: str) -> dict[str, Any]:
         return {"pcie_speed_gt_s": to_gt_s(parts[0]), "pcie_width": to_width(parts[1]) if len(parts) > 1 else None}
     if name in ("ids", "[model"):
         found = read_key("device id", parts[0])
-        if len(parts) > 1:
-            found.update(read_key("guid" if name == "ids" else "device rev", parts[1]))
+        if len(parts) > 1 and name == "ids":
+            found.update(read_key("guid", parts[1]))
         return found
     if name == "partitions":
         found = read_key("memory partition", parts[0])
         if len(parts) > 1:
             found.update(read_key("compute partition", parts[1]))
-        if len(parts) > 2:
-            found.update(read_key("partition id", parts[2]))
         return found
     if name == "bus":
         return {"pci_address": pci_address(cell)}
@@ -107,14 +100,12 @@ _CELL_KEYS = {
     "node": "node id",
     "did": "device id",
     "guid": "guid",
-    "fan": "fan speed (%)",
     "perf": "performance level",
     "pwrcap": "max graphics package power (w)",
     "vram%": "gpu memory allocated (vram%)",
     "gpu%": "gpu use (%)",
     "vbios": "vbios version",
     "gfx ver": "gfx version",
-    "partition id": "partition id",
 }
 
 
@@ -124,8 +115,8 @@ def matrix_row(line: str) -> tuple[int, list[str]] | None:
     return (int(match.group(1)), match.group(2).split()) if match else None
 
 
-def ras_row(line: str) -> tuple[str, str, int | None, int | None] | None:
-    """Block, state, correctable and uncorrectable count of one row of the RAS table.
+def ras_row(line: str) -> tuple[str, int | None, int | None] | None:
+    """Block, correctable and uncorrectable count of one row of the RAS table.
 
     The counts are printed correctable first in every release, also where the header of early ones says the opposite
     (rocm_smi.py 5.2.3, showRasInfo).
@@ -133,5 +124,5 @@ def ras_row(line: str) -> tuple[str, str, int | None, int | None] | None:
     match = _RAS_ROW.match(line) if len(line) < 300 else None
     if match is None:
         return None
-    correctable, uncorrectable = (int(count) if count else None for count in match.groups()[2:])
-    return match.group(1), match.group(2), correctable, uncorrectable
+    correctable, uncorrectable = (int(count) if count else None for count in match.groups()[1:])
+    return match.group(1), correctable, uncorrectable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ MAX_LINKS = 100_000
 class SmiLink:
     """The link of GPUs ``a`` < ``b`` (the tool's own numbers); ``type`` is "xgmi" or "pcie".
 
-    ``weight`` is KFD's io_link weight, 15 for one xGMI hop; bandwidths are the tool's limits in MB/s.
+    ``weight`` is KFD's io_link weight, 15 for one xGMI hop.
     """
 
     a: int
@@ -25,9 +24,6 @@ class SmiLink:
     type: str | None = None
     weight: int | None = None
     hops: int | None = None
-    accessible: bool | None = None
-    min_mb_s: int | None = None
-    max_mb_s: int | None = None
 
 
 class LinkTable:
@@ -64,15 +60,6 @@ class LinkTable:
 def _link_fields(field: str, raw: object) -> dict[str, Any]:
     text = str(raw) if isinstance(raw, (str, int)) and not isinstance(raw, bool) else ""
     word = value_of(text)
-    if field == "bandwidth":
-        match = re.match(r"(\d{1,12})\s?-\s?(\d{1,12})", word or "")
-        # 0-0 stands for "not connected directly", not for a bandwidth.
-        if match and int(match.group(2)):
-            return {"min_mb_s": int(match.group(1)), "max_mb_s": int(match.group(2))}
-        return {}
-    if field == "accessible":
-        state = {"true": True, "enabled": True, "false": False, "disabled": False}.get((word or "").lower())
-        return {} if state is None else {"accessible": state}
     if field == "type":
         kind = (word or "").lower()
         return {"type": kind} if kind in ("xgmi", "pcie") else {}

@@ -44,7 +44,6 @@ class Power:
     input_w: float | None
     cap_w: float | None
     cap_default_w: float | None
-    cap_min_w: float | None
     cap_max_w: float | None
 
     @property
@@ -140,7 +139,7 @@ def _temperature(texts: Mapping[str, str], channel: int) -> Temperature | None:
 
 
 _TEMP_FILES = ("input", "crit", "emergency")
-_POWER_FILES = ("average", "input", "cap", "cap_default", "cap_min", "cap_max")
+_POWER_FILES = ("average", "input", "cap", "cap_default", "cap_max")
 
 
 def _power(texts: Mapping[str, str], channel: int) -> Power | None:

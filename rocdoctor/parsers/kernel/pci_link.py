@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from rocdoctor.parsers.formats.text import PCIE_GEN_GT_S, hex_int, lines_of, to_gt_s, to_int
 
-MIB = 1024 * 1024
-
 # Bits of struct resource's flags (include/linux/ioport.h).
 _FLAG_MEM = 0x200
 _FLAG_PREFETCH = 0x2000

@@ -49,7 +49,7 @@ def _new_matrix(one: Element, objects: dict[str, Element]) -> HwlocDistances | N
         else:
             named = objects.get(plain)
             labels.append(None if named is None else value_of(named.get("name") or named.get("os_index")))
-    return HwlocDistances(value_of(one.get("name")), value_of(one.get("type")), tuple(labels), _square(values, count))
+    return HwlocDistances(value_of(one.get("name")), tuple(labels), _square(values, count))
 
 
 def _old_matrix(around: Element, one: Element) -> HwlocDistances | None:
@@ -64,7 +64,7 @@ def _old_matrix(around: Element, one: Element) -> HwlocDistances | None:
         return None
     labels = tuple(value_of(node.get("os_index")) for node in nodes)
     values = _square([round(value * base, 6) for value in relative], count)
-    return HwlocDistances("NUMALatency", "NUMANode", labels, values)
+    return HwlocDistances("NUMALatency", labels, values)
 
 
 def _value(text: str | None) -> float | None:

@@ -28,7 +28,6 @@ class HwlocDistances:
     """
 
     name: str | None
-    object_type: str | None
     labels: tuple[str | None, ...]
     values: tuple[tuple[float, ...], ...]
 

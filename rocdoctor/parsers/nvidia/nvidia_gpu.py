@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from rocdoctor.parsers.formats.text import is_no_value, pci_address
 from rocdoctor.parsers.formats.xml import Element
-from rocdoctor.parsers.nvidia.nvidia_fields import FIELDS, read_count, read_mib, read_name, yes_no
-from rocdoctor.parsers.nvidia.nvidia_records import MigInstance, NvidiaGpu, NvidiaProcess
+from rocdoctor.parsers.nvidia.nvidia_fields import FIELDS, read_count, read_mib, yes_no
+from rocdoctor.parsers.nvidia.nvidia_records import NvidiaGpu, NvidiaProcess
 
-_ERROR_WORDS = ("unknown error", "err!", "gpu is lost", "gpu requires reset", "error")
 _MAX_PROCESSES = 4096
 _MAX_MIG = 256
 
@@ -19,7 +18,6 @@ def read_gpu(gpu: Element, index: int | None) -> NvidiaGpu:
     """One GPU from its element; ``index`` is given by the caller, who knows whether all GPUs are listed."""
     values: dict[str, object] = {}
     lines: dict[str, int] = {}
-    errors: dict[str, str] = {}
     address = pci_address(gpu.get("id"))
     if address is not None:
         values["bdf"], lines["bdf"] = address, gpu.line
@@ -33,8 +31,6 @@ def read_gpu(gpu: Element, index: int | None) -> NvidiaGpu:
             value = reader(element.text)
             if value is not None:
                 values[name], lines[name] = value, element.line
-            elif element.text.strip("[]").lower() in _ERROR_WORDS:
-                errors[name] = element.text.strip("[]")
     for name, when, kind in (
         ("ecc_volatile_corrected", "volatile", "corrected"),
         ("ecc_volatile_uncorrected", "volatile", "uncorrected"),
@@ -52,9 +48,8 @@ def read_gpu(gpu: Element, index: int | None) -> NvidiaGpu:
     processes = gpu.child("processes", "compute_processes")
     if processes is not None:
         values["processes"], lines["processes"] = _processes(processes), processes.line
-    instances = [*gpu.find_all("mig_devices/mig_device"), *gpu.find_all("mig_device")][:_MAX_MIG]
-    mig = tuple(_mig_instance(one) for one in instances)
-    return NvidiaGpu(line=gpu.line, index=index, mig_instances=mig, errors=errors, lines=lines, **values)  # type: ignore[arg-type]
+    mig = min(len([*gpu.find_all("mig_devices/mig_device"), *gpu.find_all("mig_device")]), _MAX_MIG)
+    return NvidiaGpu(line=gpu.line, index=index, mig_instances=mig, lines=lines, **values)  # type: ignore[arg-type]
 
 
 def _ecc_counts(gpu: Element, when: str, kind: str) -> Iterator[Element]:
@@ -101,39 +96,5 @@ def _processes(section: Element) -> tuple[NvidiaProcess, ...] | None:
         if pid is None or len(found) >= _MAX_PROCESSES:
             continue
         used = one.child("used_memory", "used_gpu_memory")
-        found.append(
-            NvidiaProcess(
-                pid=pid,
-                type=_text(one.child("type")),
-                used_bytes=None if used is None else read_mib(used.text),
-                name=base_name(_text(one.child("process_name", "name"))),
-                line=one.line,
-            )
-        )
+        found.append(NvidiaProcess(None if used is None else read_mib(used.text), one.line))
     return tuple(found)
-
-
-def base_name(text: str | None) -> str | None:
-    """The last part of a program's path, without its arguments."""
-    words = (text or "").split()
-    return words[0].rsplit("/", 1)[-1] or None if words else None
-
-
-def _text(element: Element | None) -> str | None:
-    return None if element is None else read_name(element.text)
-
-
-def _mig_instance(one: Element) -> MigInstance:
-    def at(path: str) -> str:
-        element = one.find(path)
-        return "" if element is None else element.text
-
-    return MigInstance(
-        index=read_count(at("index")),
-        gpu_instance_id=read_count(at("gpu_instance_id")),
-        compute_instance_id=read_count(at("compute_instance_id")),
-        multiprocessors=read_count(at("device_attributes/shared/multiprocessor_count")),
-        memory_total_bytes=read_mib(at("fb_memory_usage/total")),
-        memory_used_bytes=read_mib(at("fb_memory_usage/used")),
-        line=one.line,
-    )

@@ -58,40 +58,21 @@ class NvidiaFailure:
 
 @dataclass(frozen=True, slots=True)
 class NvidiaProcess:
-    """A process on a GPU; ``type`` is C (compute), G (graphics), C+G or M; ``name`` is the last part of its path."""
+    """A process on a GPU and the memory that it holds there."""
 
-    pid: int
-    type: str | None
     used_bytes: int | None
-    name: str | None
     line: int
-
-
-@dataclass(frozen=True, slots=True)
-class MigInstance:
-    """A MIG device: one compute instance of one GPU instance."""
-
-    index: int | None
-    gpu_instance_id: int | None
-    compute_instance_id: int | None
-    multiprocessors: int | None
-    memory_total_bytes: int | None
-    memory_used_bytes: int | None
-    line: int
-    name: str | None = None
-    uuid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NvidiaGpu:
     """One GPU as the tool shows it; every field that does not stand there, or stands as N/A, is None.
 
-    ``index`` is the tool's own number where the output shows it or lists every GPU. Temperatures are in Celsius; the
-    ``temp_tlimit`` fields (Hopper and later) are distances from the limit, not temperatures. ``pcie_gen_max`` and
-    ``pcie_width_max`` are those of device and slot together, ``pcie_gen_device_max`` is that of the device alone; the
-    current generation falls when the GPU idles. ``power_limit_w`` is the limit in force. ECC counts are sums over
-    memories. ``clocks_event_reasons`` are the active ones ("hw_slowdown"), () when none is. ``errors`` holds the fields
-    that the tool could not read, with its words ("Unknown Error", "ERR!"). ``lines`` has the line of each value.
+    ``index`` is the tool's own number where the output shows it or lists every GPU. Temperatures are in Celsius.
+    ``pcie_gen_max`` and ``pcie_width_max`` are those of device and slot together; the current generation falls when the
+    GPU idles. ``power_limit_w`` is the limit in force. ECC counts are sums over memories. ``clocks_event_reasons`` are
+    the active ones ("hw_slowdown"), () when none is. ``mig_instances`` counts the MIG devices. ``lines`` has the line
+    of each value.
     """
 
     line: int
@@ -99,96 +80,53 @@ class NvidiaGpu:
     bdf: str | None = None
     name: str | None = None
     name_cut: bool = False
-    brand: str | None = None
-    architecture: str | None = None
     uuid: str | None = None
     pci_id: str | None = None
     subsystem_id: str | None = None
     vbios: str | None = None
-    gsp_firmware: str | None = None
-    minor_number: int | None = None
-    module_id: int | None = None
     numa_node: int | None = None
-    display_active: bool | None = None
     persistence_mode: bool | None = None
     compute_mode: str | None = None
-    addressing_mode: str | None = None
-    virtualization_mode: str | None = None
     performance_state: str | None = None
     memory_total_bytes: int | None = None
     memory_used_bytes: int | None = None
-    memory_reserved_bytes: int | None = None
-    memory_free_bytes: int | None = None
-    bar1_total_bytes: int | None = None
     gpu_util_percent: float | None = None
-    memory_util_percent: float | None = None
-    fan_percent: float | None = None
     temp_c: float | None = None
     temp_shutdown_c: float | None = None
     temp_slowdown_c: float | None = None
-    temp_max_operating_c: float | None = None
-    temp_target_c: float | None = None
     temp_memory_c: float | None = None
     temp_memory_max_operating_c: float | None = None
-    temp_tlimit_c: float | None = None
-    temp_shutdown_tlimit_c: float | None = None
-    temp_slowdown_tlimit_c: float | None = None
-    temp_max_operating_tlimit_c: float | None = None
-    temp_memory_max_operating_tlimit_c: float | None = None
     power_w: float | None = None
-    power_average_w: float | None = None
-    power_instant_w: float | None = None
     power_limit_w: float | None = None
-    power_limit_requested_w: float | None = None
     power_limit_default_w: float | None = None
-    power_limit_min_w: float | None = None
     power_limit_max_w: float | None = None
     clock_graphics_mhz: float | None = None
-    clock_sm_mhz: float | None = None
-    clock_memory_mhz: float | None = None
-    clock_video_mhz: float | None = None
     clock_graphics_max_mhz: float | None = None
-    clock_sm_max_mhz: float | None = None
-    clock_memory_max_mhz: float | None = None
-    clock_graphics_application_mhz: float | None = None
-    clock_memory_application_mhz: float | None = None
     clocks_event_reasons: tuple[str, ...] | None = None
     pcie_gen: int | None = None
     pcie_gen_max: int | None = None
-    pcie_gen_device: int | None = None
-    pcie_gen_device_max: int | None = None
-    pcie_gen_host_max: int | None = None
     pcie_width: int | None = None
     pcie_width_max: int | None = None
     pcie_replays: int | None = None
-    pcie_replay_rollovers: int | None = None
     ecc_enabled: bool | None = None
     ecc_pending: bool | None = None
     ecc_volatile_corrected: int | None = None
     ecc_volatile_uncorrected: int | None = None
     ecc_aggregate_corrected: int | None = None
     ecc_aggregate_uncorrected: int | None = None
-    ecc_sram_threshold_exceeded: bool | None = None
-    channel_repair_pending: bool | None = None
-    tpc_repair_pending: bool | None = None
     retired_pages_single_bit: int | None = None
     retired_pages_double_bit: int | None = None
     retired_pages_pending: bool | None = None
-    remapped_rows_correctable: int | None = None
-    remapped_rows_uncorrectable: int | None = None
     remapped_rows_pending: bool | None = None
     remapped_rows_failure: bool | None = None
     reset_required: bool | None = None
     drain_and_reset_recommended: bool | None = None
     recovery_action: str | None = None
     mig_enabled: bool | None = None
-    mig_pending: bool | None = None
-    mig_instances: tuple[MigInstance, ...] = ()
+    mig_instances: int = 0
     fabric_state: str | None = None
     fabric_status: str | None = None
-    fabric_health: str | None = None
     processes: tuple[NvidiaProcess, ...] | None = None
-    errors: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
 
     @property

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of, pci_address, to_bytes, value_of, whole_number
 from rocdoctor.parsers.nvidia.nvidia_fields import yes_no
-from rocdoctor.parsers.nvidia.nvidia_gpu import base_name
-from rocdoctor.parsers.nvidia.nvidia_records import MigInstance, NvidiaGpu, NvidiaProcess, NvidiaSmi, parse_failures
+from rocdoctor.parsers.nvidia.nvidia_records import NvidiaGpu, NvidiaProcess, NvidiaSmi, parse_failures
 
 _MAX_GPUS = 512
 _MAX_ROWS = 4096
@@ -39,9 +38,8 @@ class _Gpu:
     line: int
     values: dict[str, object] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
     row: int = 0
-    mig: list[MigInstance] = field(default_factory=list)
+    mig: int = 0
     processes: list[NvidiaProcess] = field(default_factory=list)
 
     def put(self, name: str, value: object, line: int) -> None:
@@ -72,9 +70,8 @@ def parse_list(text: str) -> NvidiaSmi:
             gpu.put("name", value_of(match.group(2)), at)
             gpu.put("uuid", match.group(3), at)
             gpus.append(gpu)
-        elif gpus and len(gpus[-1].mig) < _MAX_ROWS and (match := _LIST_MIG.search(line)):
-            name, index, uuid = match.groups()
-            gpus[-1].mig.append(MigInstance(int(index), None, None, None, None, None, at, name=name, uuid=uuid))
+        elif gpus and gpus[-1].mig < _MAX_ROWS and _LIST_MIG.search(line):
+            gpus[-1].mig += 1
     return NvidiaSmi(gpus=tuple(_finish(gpu) for gpu in gpus), failures=parse_failures(text))
 
 
@@ -102,7 +99,7 @@ def parse_table(text: str) -> NvidiaSmi:
         elif section == "processes":
             complete = _process_row(at, cells[0], gpus) or complete
         elif section == "mig":
-            _mig_row(at, cells, gpus)
+            _mig_row(cells, gpus)
         else:
             _gpu_row(at, cells, gpus)
     found = tuple(_finish(gpu, section == "processes" and complete) for gpu in gpus)
@@ -113,7 +110,7 @@ def parse_table(text: str) -> NvidiaSmi:
 def _finish(gpu: _Gpu, processes_known: bool = False) -> NvidiaGpu:
     if processes_known:
         gpu.values["processes"] = tuple(gpu.processes)
-    return NvidiaGpu(gpu.line, mig_instances=tuple(gpu.mig), errors=gpu.errors, lines=gpu.lines, **gpu.values)  # type: ignore[arg-type]
+    return NvidiaGpu(gpu.line, mig_instances=gpu.mig, lines=gpu.lines, **gpu.values)  # type: ignore[arg-type]
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -170,14 +167,11 @@ def _name_row(at: int, cells: list[str]) -> _Gpu:
         if name.endswith(("...", "..")):
             name = name.rstrip(". ")
             gpu.values["name_cut"] = True
-        if name.upper() == "ERR!":
-            gpu.errors["name"] = name
-        else:
+        if name.upper() != "ERR!":
             gpu.put("name", value_of(name), at)
     address = _BUS.search(cells[1])
     if address is not None:
         gpu.put("bdf", pci_address(address.group()), at)
-        gpu.put("display_active", yes_no(cells[1][address.end() :]), at)
     if len(cells) >= 4:
         count = cells[2].strip()
         if count.isascii() and count.isdigit() and len(count) <= 18:
@@ -189,10 +183,6 @@ def _name_row(at: int, cells: list[str]) -> _Gpu:
 
 def _state_row(at: int, cells: list[str], gpu: _Gpu) -> None:
     left = cells[0]
-    if fan := _PERCENT.search(left):
-        gpu.put("fan_percent", float(fan.group(1)), at)
-    elif left.split()[:1] == ["ERR!"]:
-        gpu.errors["fan_percent"] = "ERR!"
     if temp := _TEMP.search(left):
         gpu.put("temp_c", float(temp.group(1)), at)
     if state := _STATE.search(left):
@@ -201,8 +191,6 @@ def _state_row(at: int, cells: list[str], gpu: _Gpu) -> None:
         for name, word in (("power_w", power.group(1)), ("power_limit_w", power.group(2))):
             if (watts := whole_number(word)) is not None:
                 gpu.put(name, float(watts), at)
-            elif word in ("ERR!", "Unknown Error"):
-                gpu.errors[name] = word
     if len(cells) >= 2 and (memory := _MEMORY.search(cells[1])):
         gpu.put("memory_used_bytes", to_bytes(memory.group(1) + " " + memory.group(2)), at)
         gpu.put("memory_total_bytes", to_bytes(memory.group(3) + " " + memory.group(4)), at)
@@ -214,24 +202,11 @@ def _state_row(at: int, cells: list[str], gpu: _Gpu) -> None:
             gpu.put("compute_mode", value_of(words[-1]), at)
 
 
-def _mig_row(at: int, cells: list[str], gpus: list[_Gpu]) -> None:
+def _mig_row(cells: list[str], gpus: list[_Gpu]) -> None:
     match = _MIG_ROW.match(cells[0])
     gpu = None if match is None else _by_index(gpus, int(match.group(1)))
-    if match is None or gpu is None or len(gpu.mig) >= _MAX_ROWS:
-        return
-    memory = _MEMORY.search(cells[1]) if len(cells) >= 2 else None
-    units = cells[2].split()[:1] if len(cells) >= 3 else []
-    gpu.mig.append(
-        MigInstance(
-            index=int(match.group(4)),
-            gpu_instance_id=int(match.group(2)),
-            compute_instance_id=int(match.group(3)),
-            multiprocessors=int(units[0]) if units and re.match(r"\d{1,5}\Z", units[0]) else None,
-            memory_total_bytes=to_bytes(memory.group(3) + " " + memory.group(4)) if memory else None,
-            memory_used_bytes=to_bytes(memory.group(1) + " " + memory.group(2)) if memory else None,
-            line=at,
-        )
-    )
+    if gpu is not None and gpu.mig < _MAX_ROWS:
+        gpu.mig += 1
 
 
 def _process_row(at: int, row: str, gpus: list[_Gpu]) -> bool:
@@ -248,10 +223,7 @@ def _process_row(at: int, row: str, gpus: list[_Gpu]) -> bool:
     gpu = _by_index(gpus, int(words[0]))
     if gpu is not None and len(gpu.processes) < _MAX_ROWS:
         memory = re.match(r"(\d{1,9}Mi?B)\Z", words[-1])
-        kind = words[at_pid + 1]
-        name = base_name(" ".join(words[at_pid + 2 : -1])) if len(words) > at_pid + 3 else None
-        used = to_bytes(memory.group(1)) if memory else None
-        gpu.processes.append(NvidiaProcess(int(words[at_pid]), kind, used, name, at))
+        gpu.processes.append(NvidiaProcess(to_bytes(memory.group(1)) if memory else None, at))
     return True
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.cpuset import canonical_list
-from rocdoctor.parsers.formats.text import hex_int, lines_of, to_bytes, to_int
+from rocdoctor.parsers.formats.text import lines_of, to_int
 
 _ID_UID = regex(r"\buid=(\d{1,10})")
 _ID_GID = regex(r"\bgid=(\d{1,10})")
@@ -28,8 +28,6 @@ class ProcessStatus:
     uid: int | None = None
     gid: int | None = None
     groups: tuple[int, ...] | None = None
-    rss_bytes: int | None = None
-    effective_capabilities: int | None = None
     cpus_allowed: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
@@ -75,8 +73,6 @@ def parse_status(text: str) -> ProcessStatus:
         uid=uids[1] if uids and len(uids) > 1 else None,
         gid=gids[1] if gids and len(gids) > 1 else None,
         groups=_numbers(found.get("Groups")),
-        rss_bytes=to_bytes(found.get("VmRSS")),
-        effective_capabilities=hex_int(found.get("CapEff")),
         cpus_allowed=canonical_list(found.get("Cpus_allowed_list", "")),
         lines=lines,
     )

@@ -138,13 +138,13 @@ Format: min-max; Units: mps
 
 def test_concise_table_of_release_5() -> None:
     smi = parse_rocm_smi(TABLE_5)
-    assert (smi.form, smi.complete, smi.driver_loaded) == ("table", True, True)
+    assert (smi.form, smi.complete) == ("table", True)
     first, second = smi.gpus
     assert (first.index, first.line) == (0, 4)
     assert first.temps_c == {"edge": 37.0}
-    assert (first.power_w, first.power_kind, first.power_cap_w) == (38.0, "average", 290.0)
+    assert (first.power_w, first.power_cap_w) == (38.0, 290.0)
     assert first.clocks_mhz == {"sclk": 300.0, "mclk": 1200.0}
-    assert (first.fan_percent, first.perf_level, first.vram_used_percent) == (14.9, "auto", 0.0)
+    assert (first.perf_level, first.vram_used_percent) == ("auto", 0.0)
     assert (second.temps_c, second.power_w, second.power_cap_w, second.clocks_mhz) == ({}, None, None, {})
     assert (second.vram_used_percent, second.gpu_busy_percent) == (12.0, 99.0)
 
@@ -157,20 +157,20 @@ def test_concise_table_of_release_5_7_pasted_without_its_frame() -> None:
 
 def test_concise_table_of_release_6_0() -> None:
     first, second = parse_rocm_smi(TABLE_60).gpus
-    assert (first.device_id, first.revision, first.name) == ("74a1", 0, "AMD Instinct MI300X")
+    assert (first.device_id, first.name) == ("74a1", "AMD Instinct MI300X")
     assert first.temps_c == {"junction": 35.0}
-    assert (first.power_w, first.power_kind) == (133.0, "current")
+    assert first.power_w == 133.0
     assert (second.memory_partition, second.compute_partition, second.vram_used_percent) == ("NPS4", "CPX", 5.0)
     assert second.lines["name"] == 8
 
 
 def test_concise_table_of_release_6_1_and_later() -> None:
     smi = parse_rocm_smi(TABLE_6)
-    assert smi.low_power and len(smi.warnings) == 1 and smi.complete
+    assert smi.complete
     first, second = smi.gpus
     assert (first.node, first.device_id, first.guid) == (1, "744c", 24697)
-    assert (first.temps_c, first.power_kind, first.power_cap_w) == ({"edge": 35.0}, "average", 339.0)
-    assert (first.memory_partition, first.compute_partition, first.partition_id) == (None, None, 0)
+    assert (first.temps_c, first.power_cap_w) == ({"edge": 35.0}, 339.0)
+    assert (first.memory_partition, first.compute_partition) == (None, None)
     assert (second.node, second.device_id, second.power_w, second.vram_used_percent) == (3, "164e", None, 4.0)
 
 
@@ -192,32 +192,23 @@ def test_sections() -> None:
     smi = parse_rocm_smi(SECTIONS)
     assert (smi.form, smi.complete, smi.driver_version) == ("sections", True, "6.7.0")
     gpu, other = smi.gpus
-    assert (gpu.device_id, gpu.revision, gpu.unique_id) == ("740f", 2, "071fb8ea0b5d23c6")
+    assert (gpu.device_id, gpu.unique_id) == ("740f", "071fb8ea0b5d23c6")
     assert gpu.temps_c == {"edge": 41.0, "hbm 0": 45.0}
     assert gpu.clocks_mhz == {"sclk": 137.0, "mclk": 1600.0}
     assert (gpu.pcie_speed_gt_s, gpu.pcie_width) == (8.0, 4)
-    assert gpu.pcie_levels == ((2.5, 16), (16.0, 16))
-    assert (gpu.perf_level, gpu.clock_overdrive_percent) == ("auto", None)
-    assert (gpu.power_w, gpu.power_kind, gpu.power_cap_w) == (39.0, "current", 300.0)
+    assert gpu.perf_level == "auto"
+    assert (gpu.power_w, gpu.power_cap_w) == (39.0, 300.0)
     assert (gpu.vram_total_bytes, gpu.vram_used_bytes) == (68702699520, 10850304)
-    assert (gpu.pci_address, gpu.name, gpu.card_sku) == ("0000:c5:00.0", "AMD Instinct MI210", "D67301")
-    assert gpu.firmware == {"MEC": "78"} and gpu.compute_partition == "SPX"
+    assert (gpu.pci_address, gpu.name) == ("0000:c5:00.0", "AMD Instinct MI210")
+    assert gpu.compute_partition == "SPX"
     assert other.unique_id is None
     assert SECTIONS.splitlines()[gpu.lines["pci_address"] - 1].endswith("0000:C5:00.0")
-    assert smi.errors == ("ERROR: GPU[1] : sclk clock is unsupported",)
 
 
 def test_ras_counts_are_correctable_first_whatever_the_header_says() -> None:
     ras = parse_rocm_smi(SECTIONS).gpus[0].ras
-    assert (ras["UMC"].state, ras["UMC"].correctable, ras["UMC"].uncorrectable) == ("ENABLED", 3, 1)
-    assert (ras["SDMA"].state, ras["SDMA"].correctable) == ("DISABLED", None)
-
-
-def test_processes() -> None:
-    first, second = parse_rocm_smi(SECTIONS).processes
-    assert (first.pid, first.name, first.gpu_count, first.vram_bytes) == (4711, "python3", 1, 10 << 30)
-    assert (second.pid, second.name, second.vram_bytes) == (4712, None, None)
-    assert parse_rocm_smi("==== KFD Processes ====\nNo KFD PIDs currently running\n").no_processes
+    assert (ras["UMC"].correctable, ras["UMC"].uncorrectable) == (3, 1)
+    assert ras["SDMA"].correctable is None
 
 
 def test_topology_tables() -> None:
@@ -227,7 +218,6 @@ def test_topology_tables() -> None:
         (0, 2, "pcie", 72, 3),
         (1, 2, None, 72, 3),
     ]
-    assert (smi.links[0].min_mb_s, smi.links[0].max_mb_s, smi.links[1].max_mb_s) == (50000, 100000, None)
     assert (smi.gpus[0].numa_node, smi.gpus[0].numa_affinity) == (0, 0)
     assert (smi.gpus[1].numa_node, smi.gpus[1].numa_affinity) == (None, -1)
 
@@ -267,7 +257,7 @@ def test_json() -> None:
     assert (smi.form, smi.complete, smi.driver_version) == ("json", True, "6.3.6")
     assert (gpu.name, gpu.device_id, gpu.gfx, gpu.node) == ("Navi 22 [Radeon RX 6700 XT]", "73df", "gfx1031", 1)
     assert (gpu.unique_id, gpu.numa_affinity) == (None, -1)
-    assert (gpu.pcie_speed_gt_s, gpu.pcie_width, gpu.pcie_levels) == (16.0, 16, ((2.5, 1), (16.0, 16)))
+    assert (gpu.pcie_speed_gt_s, gpu.pcie_width) == (16.0, 16)
     assert (gpu.power_w, gpu.power_cap_w, gpu.temps_c, gpu.clocks_mhz) == (
         6.0,
         211.0,
@@ -278,7 +268,6 @@ def test_json() -> None:
     assert gpu.lines["device_id"] == 4
     link = smi.links[0]
     assert (link.a, link.b, link.weight, link.hops, link.type) == (0, 1, 40, 2, "pcie")
-    assert (smi.processes[0].pid, smi.processes[0].vram_bytes) == (4711, 1048576)
 
 
 @pytest.mark.parametrize(
@@ -287,8 +276,6 @@ def test_json() -> None:
         ("GPU ID", "0x66a1", "device_id", "66a1"),
         ("Card series", "AMD Instinct MI210", "name", "AMD Instinct MI210"),
         ("Card Series", "AMD Instinct MI210", "name", "AMD Instinct MI210"),
-        ("Card SKU", "D67301", "card_sku", "D67301"),
-        ("GPU memory use (%)", "7", "memory_busy_percent", 7.0),
         ("Current Socket Graphics Package Power (W)", "140.0", "power_w", 140.0),
         ("Average Graphics Package Power (W)", "N/A (Secondary die)", "power_w", None),
         ("(Topology) Numa Affinity", "4294967295", "numa_affinity", -1),
@@ -305,7 +292,7 @@ def test_key_spellings(key: str, value: str, name: str, expected: object) -> Non
 def test_json_after_warnings_and_broken_off() -> None:
     text = "WARNING: AMD GPU device(s) is/are in a low-power state.\n\n" + json.dumps({"card0": CARD})
     whole = parse_rocm_smi(text)
-    assert whole.low_power and whole.gpus[0].pci_address == "0000:07:00.0"
+    assert whole.gpus[0].pci_address == "0000:07:00.0"
     half = parse_rocm_smi(text[: text.index('"PCI Bus"') + 15])
     assert not half.complete and half.gpus[0].device_id == "73df" and half.gpus[0].pci_address is None
 
@@ -315,12 +302,12 @@ def test_driver_missing() -> None:
         "cat: /sys/module/amdgpu/initstate: No such file or directory\n"
         "ERROR:root:Driver not initialized (amdgpu not found in modules)\n"
     )
-    assert smi.driver_loaded is False and smi.form == "none" and smi.gpus == () and len(smi.errors) == 2
+    assert smi.form == "none" and smi.gpus == ()
 
 
 def test_nothing_said_is_nothing_known() -> None:
     smi = parse_rocm_smi("")
-    assert smi.driver_loaded is None and smi.gpus == () and smi.links == () and not smi.low_power
+    assert smi.gpus == () and smi.links == ()
 
 
 def test_halves_never_raise() -> None:

