@@ -15,6 +15,8 @@ from typing import Any
 
 from rocdoctor.model.facts.run import FlightOp, FlightRecord
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.json_values import flag, texts, whole
+from rocdoctor.parsers.formats.json_values import text as text_of
 from rocdoctor.parsers.formats.text import strip_ansi
 
 MAX_DUMPS = 4096
@@ -122,21 +124,14 @@ def _name_before(text: str, start: int) -> str | None:
 
 
 def _whole(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,20}", value):
-        return int(value)
-    return value if isinstance(value, int) and abs(value) < 1 << 63 else None
+    is_text = isinstance(value, str) and re.fullmatch(r"-?\d{1,20}", value)
+    return int(value) if is_text else whole(value)
 
 
 def _sizes(value: Any) -> tuple[tuple[int, ...], ...]:
     if not isinstance(value, list):
         return ()
     return tuple(tuple(n for n in one[:16] if isinstance(n, int)) for one in value[:256] if isinstance(one, list))
-
-
-def _text(value: Any) -> str | None:
-    return value[:400] if isinstance(value, str) and value else None
 
 
 def _ranks(value: Any) -> tuple[int, ...]:
@@ -151,7 +146,7 @@ def _ranks(value: Any) -> tuple[int, ...]:
 
 
 def _dump(value: dict[str, Any], line: int, name: str | None) -> FlightRecord:
-    file = _text(value.get("file")) or name
+    file = text_of(value.get("file")) or name
     rank = _whole(value.get("rank"))
     if rank is None and file is not None:
         rank = rank_of_name(file)
@@ -159,7 +154,7 @@ def _dump(value: dict[str, Any], line: int, name: str | None) -> FlightRecord:
     groups: dict[str, tuple[int, ...]] = {}
     for key, one in list(config.items())[:4096] if isinstance(config, dict) else ():
         if isinstance(one, dict) and (ranks := _ranks(one.get("ranks"))):
-            groups[_text(one.get("name")) or str(key)[:400]] = ranks
+            groups[text_of(one.get("name")) or str(key)[:400]] = ranks
     raw = value.get("entries")
     listed = raw if isinstance(raw, list) else []
     entries = tuple(found for one in listed[-MAX_ENTRIES:] if (found := _entry(one)) is not None)
@@ -170,7 +165,7 @@ def _dump(value: dict[str, Any], line: int, name: str | None) -> FlightRecord:
 def _entry(value: Any) -> FlightOp | None:
     if not isinstance(value, dict):
         return None
-    name = _text(value.get("profiling_name"))
+    name = text_of(value.get("profiling_name"))
     if name is None:
         return None
     backend, _, operation = name.rpartition(":")
@@ -182,21 +177,19 @@ def _entry(value: Any) -> FlightOp | None:
         first, second = int(peers[2]), int(peers[3])
         source, target = (first, second) if peers[1] == "send" else (second, first)
     p2p = value.get("is_p2p") is True or peers is not None
-    dtypes = value.get("input_dtypes")
-    retired = value.get("retired")
     return FlightOp(
-        _text(pair[0]) or "" if pair else "",
-        _text(pair[1]) if len(pair) > 1 else None,
+        text_of(pair[0]) or "" if pair else "",
+        text_of(pair[1]) if len(pair) > 1 else None,
         backend,
         peers[1] if peers else operation,
         _whole(value.get("p2p_seq_id") if p2p else value.get("collective_seq_id")),
         p2p,
-        _text(value.get("state")),
-        retired if isinstance(retired, bool) else None,
+        text_of(value.get("state")),
+        flag(value.get("retired")),
         source,
         target,
         _sizes(value.get("input_sizes")),
-        tuple(one for one in dtypes[:64] if isinstance(one, str)) if isinstance(dtypes, list) else (),
+        texts(value.get("input_dtypes"), 64),
         _frame(value.get("frames")),
     )
 

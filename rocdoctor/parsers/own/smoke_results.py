@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any, cast, get_args
 
 from rocdoctor.model.facts.smoke import Layer, ModeResult, RankResult, SmokeRun, SmokeState
+from rocdoctor.parsers.formats.json_values import number, objects, text, texts, whole
 
 _MAX_FIGURES, _MAX_ENTRIES, _MAX_FIELDS, _MAX_TEXT = 100, 8192, 30, 300
 
@@ -47,78 +47,53 @@ def _mode(one: ModeResult) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def from_text(text: str) -> tuple[SmokeRun, ...]:
+def from_text(recorded: str) -> tuple[SmokeRun, ...]:
     """The runs of a recorded answer; empty when it is none. Never raises: it may be anybody's file."""
     try:
-        data = json.loads(text)
+        data = json.loads(recorded)
     except (ValueError, RecursionError):
         return ()
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         return ()
-    return tuple(_read_run(one) for one in [data, *_objects(data.get("more"))[: _MAX_RUNS - 1]])
+    return tuple(_read_run(one) for one in [data, *objects(data.get("more"))[: _MAX_RUNS - 1]])
 
 
 def _read_run(data: dict[str, Any]) -> SmokeRun:
     return SmokeRun(
-        _whole(data.get("world")), _text(data.get("backend")), _text(data.get("device")),
-        _text(data.get("torch")) or None, _number(data.get("wall_s")),
-        tuple(_read_mode(one) for one in _objects(data.get("modes"))[:_MAX_MODES]),
-        _texts(data.get("untested")), _texts(data.get("notes")), _whole(data.get("memory_bytes")) or None,
-        read_figures(data.get("figures")),
+        whole(data.get("world")) or 0, _said(data, "backend"), _said(data, "device"), _said(data, "torch") or None,
+        number(data.get("wall_s")) or 0.0, tuple(_read_mode(one) for one in objects(data.get("modes"))[:_MAX_MODES]),
+        texts(data.get("untested"), 20, _MAX_TEXT), texts(data.get("notes"), 20, _MAX_TEXT),
+        whole(data.get("memory_bytes")) or None, read_figures(data.get("figures")),
     )  # fmt: skip
 
 
 def _read_mode(data: dict[str, Any]) -> ModeResult:
-    named = {one for one in data.get("named") or () if isinstance(one, int)} if _is_list(data.get("named")) else set()
+    told = data.get("named")
+    named = {one for one in told if isinstance(one, int)} if isinstance(told, list) else set()
     ranks = tuple(
         RankResult(
-            _whole(one.get("rank")), _state(one.get("state")), _text(one.get("message")),
-            _text(one.get("gpu")) or None, one.get("rank") in named,
+            whole(one.get("rank")) or 0, _state(one.get("state")), _said(one, "message"), _said(one, "gpu") or None,
+            one.get("rank") in named,
         )
-        for one in _objects(data.get("ranks"))[:_MAX_RANKS]
+        for one in objects(data.get("ranks"))[:_MAX_RANKS]
     )  # fmt: skip
     step = data.get("step")
     return ModeResult(
-        _text(data.get("mode")), _state(data.get("state")), _number(data.get("wall_s")), _text(data.get("message")),
+        _said(data, "mode"), _state(data.get("state")), number(data.get("wall_s")) or 0.0, _said(data, "message"),
         _numbers(data.get("max_error")), _numbers(data.get("tolerance")),
         _layer(data.get("layer")), step if isinstance(step, int) else None, ranks,
         data["facts"] if isinstance(data.get("facts"), dict) else {},
     )  # fmt: skip
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str:
-    return value[:_MAX_TEXT] if isinstance(value, str) else ""
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(one) for one in value[:20] if isinstance(one, str)) if isinstance(value, list) else ()
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
-    try:
-        return float(value) if math.isfinite(value) else 0.0
-    except OverflowError:
-        return 0.0
+def _said(data: dict[str, Any], key: str) -> str:
+    return text(data.get(key), _MAX_TEXT) or ""
 
 
 def _numbers(value: Any) -> dict[str, float]:
     if not isinstance(value, dict):
         return {}
-    return {str(name)[:80]: _number(one) for name, one in list(value.items())[:20]}
+    return {str(name)[:80]: number(one) or 0.0 for name, one in list(value.items())[:20]}
 
 
 def _layer(value: Any) -> Layer:
@@ -150,10 +125,5 @@ def _read_value(value: Any) -> Any:
     if isinstance(value, str):
         return value[:_MAX_TEXT]
     if isinstance(value, int | float):
-        try:
-            return value if math.isfinite(value) else None
-        except OverflowError:
-            return None
-    if isinstance(value, list):
-        return [one[:_MAX_TEXT] for one in value[:20] if isinstance(one, str)]
-    return None
+        return value if number(value) is not None else None
+    return list(texts(value, 20, _MAX_TEXT)) if isinstance(value, list) else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from rocdoctor.parsers.formats.json_values import rows
 
 Voice = Literal["program", "words", "reply", "advice"]
 
@@ -27,13 +28,7 @@ class Passage:
 def parse_voices(text: str) -> tuple[Passage, ...]:
     """Every row that makes sense, in the given order."""
     found: list[Passage] = []
-    for raw in text.split("\n", _MAX_ROWS)[:_MAX_ROWS]:
-        try:
-            row = json.loads(raw[:4000]) if raw.startswith("{") else None
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(row, dict):
-            continue
+    for row in rows(text, _MAX_ROWS):
         question, first, last = row.get("question"), row.get("first"), row.get("last")
         voice = _VOICES.get(row["voice"]) if isinstance(row.get("voice"), str) else None
         if isinstance(question, str) and type(first) is int and type(last) is int and voice is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from rocdoctor.parsers.formats import json_values
+from rocdoctor.parsers.formats.json_values import flag, whole
 
 _MAX_ROWS = 5000
 
@@ -26,34 +28,23 @@ class Statement:
 def parse_stated(text: str) -> tuple[Statement, ...]:
     """Every row that makes sense, in the given order."""
     found: list[Statement] = []
-    for raw in text.split("\n", _MAX_ROWS)[:_MAX_ROWS]:
-        try:
-            row = json.loads(raw[:4000]) if raw.startswith("{") else None
-        except (ValueError, RecursionError):
+    for row in json_values.rows(text, _MAX_ROWS):
+        field, line, count = row.get("field"), whole(row.get("line")), whole(row.get("count"))
+        if not isinstance(field, str) or line is None:
             continue
-        if not isinstance(row, dict):
-            continue
-        field, line, count = row.get("field"), row.get("line"), row.get("count")
-        if not isinstance(field, str) or not isinstance(line, int) or isinstance(line, bool):
-            continue
-        integrated = row.get("integrated")
         found.append(
             Statement(
                 field,
-                _word(row.get("value")),
+                json_values.text(row.get("value")),
                 line,
-                _word(row.get("vendor")),
-                _word(row.get("gfx")),
-                _word(row.get("compute_capability")),
-                count if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= 16 else 1,
-                integrated if isinstance(integrated, bool) else None,
+                json_values.text(row.get("vendor")),
+                json_values.text(row.get("gfx")),
+                json_values.text(row.get("compute_capability")),
+                count if count is not None and 1 <= count <= 16 else 1,
+                flag(row.get("integrated")),
             )
         )
     return tuple(found)
-
-
-def _word(value: object) -> str | None:
-    return value[:400] if isinstance(value, str) and value else None
 
 
 def of_field(found: Iterable[Statement], field: str) -> Statement | None:

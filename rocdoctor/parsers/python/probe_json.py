@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from rocdoctor.parsers.formats import json_values
+
 SCHEMA = "rocdoctor.probe/1"
 _START = '{"schema": "rocdoctor.probe/'
 MAX_LINES = 100_000
@@ -51,28 +53,25 @@ def text(values: Mapping[str, Any], key: str) -> str | None:
 
 def flag(values: Mapping[str, Any], key: str) -> bool | None:
     """True or False as the text has it."""
-    value = values.get(key)
-    return value if isinstance(value, bool) else None
+    return json_values.flag(values.get(key))
 
 
 def whole(values: Mapping[str, Any], key: str) -> int | None:
     """A whole number that is not negative."""
-    value = values.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    value = json_values.whole(values.get(key))
+    return value if value is not None and value >= 0 else None
 
 
 def seconds(values: Mapping[str, Any], key: str) -> float | None:
     """A number that is not negative."""
-    value = values.get(key)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < 1e9:
-        return None
-    return float(value)
+    value = json_values.number(values.get(key))
+    return value if value is not None and 0 <= value < 1e9 else None
 
 
 def dicts(value: object) -> Iterator[dict[str, Any]]:
     """The objects in a list."""
     if isinstance(value, list):
-        yield from (item for item in value[:MAX_ITEMS] if isinstance(item, dict))
+        yield from json_values.objects(value[:MAX_ITEMS])
 
 
 def strings(values: Mapping[str, Any], key: str) -> tuple[str, ...]:
