@@ -89,7 +89,7 @@ def shell_of_table(template: str, /, **words: Word) -> ShellCommand:
     A word that is not given becomes its name in capitals.
     """
     literal: Any = template  # ours, though types cannot see it
-    return shell(literal, **{name: words.get(name, "") for name, _ in words_of(literal)})
+    return shell(literal, **{name: words.get(name, "") for _, name, _, _ in _parsed(template) if name})
 
 
 def reworded(command: str, text: str) -> ShellCommand:

@@ -23,11 +23,10 @@ def collect_udev(host: Host, path: str) -> UdevRecord:
         return UdevRecord(
             tags=Known(device.tags, answer.source(device.tags_line)),
             seat=stated(device.seat, answer, device.lines.get("ID_SEAT", device.tags_line)),
-            id_path=_property(has, "ID_PATH", answer),
             driver=_property(has, "DRIVER", answer),
         )
     gap = own.unknown()
-    return UdevRecord(gap, gap, gap, gap)
+    return UdevRecord(gap, gap, gap)
 
 
 def _property(devices: Sequence[UdevDevice], name: str, answer: Answer) -> Fact[str]:

@@ -131,7 +131,6 @@ class UdevRecord:
 
     tags: Fact[tuple[str, ...]] = NOT_ASKED
     seat: Fact[str] = NOT_ASKED  # seat0 where none is named
-    id_path: Fact[str] = NOT_ASKED  # of the device or its PCI device: pci-0000:03:00.0
     driver: Fact[str] = NOT_ASKED
 
 
