@@ -1,4 +1,8 @@
-"""Options of the tests, and the rule that no test asks this machine unless it is marked ``live``."""
+"""Options of the tests, and the rule that no test asks this machine unless it is marked ``live``.
+
+How many examples a property is tried on is decided here alone. ``HYPOTHESIS_PROFILE`` or ``--hypothesis-profile`` names
+``dev``, ``ci`` or ``heavy``; without a word it is ``ci`` where the environment has ``CI``, and else ``dev``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rocdoctor.host.live import live_host
 from rocdoctor.host.supervised import child_process
@@ -13,6 +18,16 @@ from rocdoctor.host.supervised import child_process
 # The screens look the same whatever the person who runs the tests prefers; Textual reads some of these when imported.
 for _name in [name for name in os.environ if name == "NO_COLOR" or name.startswith("TEXTUAL_")]:
     del os.environ[_name]
+
+# A busy machine is no fault of the code: no example has a deadline, and slow ones are no failed health check.
+_EVERYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Other examples at each run, and those that failed before.
+settings.register_profile("dev", _EVERYWHERE, max_examples=30)
+# The same examples at each run, so that a build fails for what was changed.
+settings.register_profile("ci", _EVERYWHERE, max_examples=100, derandomize=True, database=None, print_blob=True)
+# Looks for what nobody has seen yet.
+settings.register_profile("heavy", _EVERYWHERE, max_examples=2000, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.paste import open_text
@@ -88,7 +88,6 @@ MARKS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(max_size=400), st.lists(MARKS, max_size=60).map("".join)))
 def test_any_text_never_raises_and_keeps_its_lines(text: str) -> None:
     found = clean(text)

@@ -11,7 +11,7 @@ from functools import cache
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.collect import collect
@@ -26,6 +26,7 @@ from rocdoctor.judging.loading import check_files, checks_folder, load_check
 from rocdoctor.report.diagnosis import json_report, junit, markdown, text
 from rocdoctor.report.machine import json_facts
 from rocdoctor.report.machine.summary import machine_lines
+from tests.examples import examples
 from tests.kit import ROOT
 
 FIXTURES = sorted((ROOT / "fixtures").glob("*.capture"))
@@ -104,11 +105,8 @@ def _edited(answer: Answer, others: Sequence[Answer], source: random.Random) -> 
     return replace(answer, status="ok", data=_mutated(answer.data, source), complete=source.random() < 0.8)
 
 
-_ALL_CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-
-
 @pytest.mark.parametrize("number", range(len(FIXTURES)), ids=[path.stem for path in FIXTURES])
-@settings(max_examples=2, deadline=None, database=None, suppress_health_check=_ALL_CHECKS)
+@examples(0.02)
 @given(seed=st.integers(0, 2**32), share=st.sampled_from([0.02, 0.2, 1.0]))
 def test_no_answer_breaks_anything(number: int, seed: int, share: float) -> None:
     host, answers = _asked(number)
@@ -119,7 +117,7 @@ def test_no_answer_breaks_anything(number: int, seed: int, share: float) -> None
     _goes_through(broken)
 
 
-@settings(max_examples=8, deadline=None, database=None, suppress_health_check=_ALL_CHECKS)
+@examples(0.08)
 @given(seed=st.integers(0, 2**32), number=st.integers(0, len(FIXTURES) - 1))
 def test_what_was_broken_is_recorded_masked_and_read_again(seed: int, number: int) -> None:
     host, answers = _asked(number)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.host.masking.masker import Masker
+from tests.examples import examples
 
 KEPT = (
     "0000:03:00.0 VGA compatible controller [0300]: AMD [1002:744c] (rev c8)",
@@ -167,7 +168,7 @@ FRAGMENTS = st.sampled_from(
 NOISE = st.sampled_from(["alice", "10.0.0.5/24", "HF_TOKEN=abcd1", "serial: AB1234"])
 
 
-@settings(max_examples=400, deadline=None)
+@examples(4)
 @given(st.lists(st.one_of(FRAGMENTS, st.text(max_size=12)), max_size=14))
 def test_any_text_is_masked_once_and_for_all(parts: list[str]) -> None:
     masker = learned()
@@ -176,7 +177,7 @@ def test_any_text_is_masked_once_and_for_all(parts: list[str]) -> None:
     assert learned().mask_text("".join(parts)) == once, "deterministic"
 
 
-@settings(max_examples=200, deadline=None)
+@examples(2)
 @given(st.text(max_size=400), st.text(max_size=60))
 def test_no_text_raises(text: str, name: str) -> None:
     masker = Masker()
@@ -186,7 +187,7 @@ def test_no_text_raises(text: str, name: str) -> None:
     masker.mask_question(text)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(2)
 @given(
     st.sampled_from(KEPT[:9]),
     st.lists(st.sampled_from(["alice", "10.0.0.5/24", "HF_TOKEN=abcd1", "serial: AB1234"]), max_size=4),

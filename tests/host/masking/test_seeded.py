@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.collect import collect
@@ -218,7 +218,6 @@ _PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.lists(st.one_of(_PIECES, st.text(max_size=20)), max_size=12), st.text(max_size=30))
 def test_no_text_raises_and_lines_stay_lines(parts: list[str], question: str) -> None:
     text = "".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.knowledge.messages.advice import advice_for
@@ -75,13 +75,11 @@ def test_endless_nesting_is_refused(text: str) -> None:
     assert hits("a.json", text) == []
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.sampled_from(NAMES), st.text(max_size=400))
 def test_any_text_never_raises(name: str, text: str) -> None:
     hits(name, text)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.sampled_from(NAMES), st.sampled_from(ROWS), st.data())
 def test_halves_of_real_texts_never_raise(
     name: str, row: tuple[str, str, str, int, str, str], data: st.DataObject

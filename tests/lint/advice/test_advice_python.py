@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.knowledge.load import TableError, load_table
@@ -219,7 +219,6 @@ def test_a_notebook_of_another_form_raises_nothing(text: str) -> None:
 _ALL = "\n".join(code for _, code in _BAD)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(_ALL)), st.integers(0, len(_ALL)), st.text(max_size=30))
 def test_pieces_of_code_raise_nothing(start: int, end: int, put: str) -> None:
     text = f"import torch\n{_ALL[min(start, end) : max(start, end)]}{put}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.formats.yaml_text import MOST_SIGNS, parse_json, parse_yaml
+from tests.examples import examples
 
 _LEVELS = range(1, 12)
 _LISTS = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in _LEVELS)
@@ -81,7 +82,7 @@ def test_json_is_refused_in_one_line_too(text: str, words: str) -> None:
     assert len(read.problem) < 300
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@examples(3)
 @given(st.one_of(st.text(max_size=60), st.text(alphabet="ab:&*!|>-?[]{},<\n '\"#%@1.", max_size=60)))
 def test_no_text_raises(text: str) -> None:
     read = parse_yaml(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.knowledge.lookup import cause
@@ -67,13 +67,11 @@ def test_the_table_holds_together() -> None:
                 assert any(literal == entry[3] for entries in message_signatures().index.values() for entry in entries)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_never_raises(text: str) -> None:
     find_messages(message_signatures(), text)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, len(LONG)), st.integers(1, 90))
 def test_any_half_never_raises(end: int, width: int) -> None:
     cut = LONG[:end]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.cli.commands import fix
@@ -26,6 +26,7 @@ from rocdoctor.repair.fixes.known_changes import is_startup
 from rocdoctor.repair.fixes.target_machine import Outcome
 from rocdoctor.repair.fixes.user_files import Refused, look
 from rocdoctor.repair.fixes.user_files import replace as put
+from tests.examples import examples
 from tests.repair.fixes.fix_kit import Scratch, done, tree, undone, work
 
 _UNSET = (Unset("HSA_OVERRIDE_GFX_VERSION"),)
@@ -311,7 +312,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, Path, di
     return scratch, journal.folder, json.loads((journal.folder / "list.json").read_text())
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(st.data())
 def test_a_damaged_list_ends_in_one_sentence(
     machine: tuple[Scratch, Path, dict[str, object]], data: st.DataObject

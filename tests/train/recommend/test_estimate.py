@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.cli.main import run
 from rocdoctor.train.recommend.estimate import SpecError, efficiency, estimate, solve
+from tests.examples import examples
 from tests.train.recommend.spec_kit import LLAMA_7B, changed
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "does_not_fit.yaml").read_text())["cases"]
@@ -127,7 +128,6 @@ PLANS: st.SearchStrategy[dict[str, int]] = st.sampled_from(
 KINDS = st.sampled_from(["none", "selective", "selective-op", "full"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(MODELS, PLANS, KINDS, st.sampled_from(["bf16", "fp8", "fp32"]), st.booleans(), st.integers(1, 64))
 def test_more_never_takes_less(
     model: str, parallel: dict[str, int], recompute: str, precision: str, compiled: bool, batch: int
@@ -183,7 +183,7 @@ SIZES = (
 NUMBERS = st.integers(-2, 300) | JUNK
 
 
-@settings(max_examples=300, deadline=None)
+@examples(3)
 @given(
     st.dictionaries(st.sampled_from(FIELDS), JUNK | NUMBERS, max_size=8)
     | st.builds(

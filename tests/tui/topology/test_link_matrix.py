@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.model.evidence import Known, value_or
@@ -90,7 +90,6 @@ def test_many_unequal_gpus_have_blocks_of_columns() -> None:
         assert columns == list(range(32))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(2, 9), st.randoms(use_true_random=False))
 def test_one_row_for_several_gpus_says_what_their_own_rows_would(count: int, random: object) -> None:
     pick = random.choice  # type: ignore[attr-defined]

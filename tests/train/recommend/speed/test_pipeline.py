@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.train.recommend.speed.pipeline import orders, schedule, schedule_name
@@ -60,7 +60,6 @@ def test_an_unknown_schedule_is_none() -> None:
     assert schedule_name("sideways", 1) is None
 
 
-@settings(deadline=None)
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(1, 40))
 def test_every_rank_does_every_piece_of_work_once(stages: int, chunks: int, micro: int) -> None:
     for name in ("gpipe", "interleaved" if chunks > 1 else "1f1b"):
@@ -69,7 +68,6 @@ def test_every_rank_does_every_piece_of_work_once(stages: int, chunks: int, micr
             assert len(work) == len(wanted) and set(work) == wanted
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["1f1b", "gpipe", "interleaved", "zb1p", "zbv", "v-half", "v-min"]),
     st.integers(1, 2000),

@@ -9,7 +9,7 @@ import sys
 import threading
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun, from_text, read_figures, to_json, to_text
@@ -201,7 +201,6 @@ _JSON = st.recursive(
 _NAMES = st.sampled_from(["soak_tflops", "soak_log", "slowed", "matmul_bf16_tflops", "train_mfu", "x"])
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(_NAMES, _JSON, max_size=4))
 @example({"slowed": [{"value": ""}]})
 @example({"slowed": [{"value": True}, {"value": 0}]})
