@@ -395,14 +395,6 @@ def test_halves_never_raise_and_keep_what_was_there() -> None:
             parse_amd_smi(whole[end:])
 
 
-LINES = (STATIC_TEXT + TOPOLOGY_TEXT + OVERVIEW).splitlines()
-
-
-@given(st.text() | st.lists(st.sampled_from(LINES) | st.text(max_size=20)).map("\n".join))
-def test_any_text_never_raises(anything: str) -> None:
-    parse_amd_smi(anything)
-
-
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.just("N/A")
 WORDS = (
     "gpu asic bus bdf limit clock clk ecc ecc_blocks UMC throttle links retired ras ecc_block_state fw_list "

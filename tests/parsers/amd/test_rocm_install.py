@@ -178,21 +178,3 @@ paths = st.lists(
 def test_any_input_never_raises(found: list[str], texts: dict[str, str], links: dict[str, str]) -> None:
     rocm_installs(found, texts, links)
     cuda_toolkits(found, texts, links)
-
-
-@given(st.text())
-def test_any_text_never_raises(text: str) -> None:
-    rocm_version(text)
-    hip_version(text)
-    cuda_version(text)
-    cuda_version("{" + text)
-    decode_release(text)
-    plausible(text)
-
-
-def test_truncated_texts_never_raise() -> None:
-    for text in (HIP_TEXT, HEADER, '{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}}'):
-        for end in range(len(text)):
-            rocm_version(text[:end])
-            hip_version(text[end:])
-            cuda_version(text[:end])

@@ -67,11 +67,6 @@ def test_firmware() -> None:
     assert ras.parse_fw_version(files) == {"mec": 0x68}
 
 
-@given(st.text() | st.integers(0, 25).map(lambda end: "0: 500Mhz \n1: 1302Mhz *\n"[:end]))
-def test_any_text_never_raises(text: str) -> None:
-    for function in (
-        drm.parse_dpm, drm.parse_word, drm.parse_partition, drm.parse_count, drm.parse_unique_id, ras.parse_err_count,
-        ras.parse_bad_pages,
-    ):  # fmt: skip
-        function(text)
+@given(st.text())
+def test_any_firmware_files_never_raise(text: str) -> None:
     ras.parse_fw_version({text: text, "mec_fw_version": text})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocdoctor.parsers.kernel import kernel_modules
 from rocdoctor.parsers.kernel import running_kernel as kernel
@@ -115,22 +113,6 @@ def test_dkms_status(line: str, expected: tuple[str | None, ...]) -> None:
 
 def test_module_names() -> None:
     assert kernel_modules.module_name("snd-hda-intel.ko.zst") == "snd_hda_intel"
-
-
-@given(st.text())
-def test_any_text_never_raises(text: str) -> None:
-    for parse in (
-        kernel.parse_cmdline, kernel.parse_version, kernel.parse_mokutil, kernel.parse_sysctl,
-        kernel_modules.parse_modules, kernel_modules.parse_modprobe, kernel_modules.parse_dkms_status,
-    ):  # fmt: skip
-        parse(text)
-    kernel.parse_version("Linux version " + text)
-
-
-def test_cut_text_never_raises() -> None:
-    for end in range(len(PROC_MODULES)):
-        kernel_modules.parse_modules(PROC_MODULES[end:])
-        kernel.parse_cmdline(CMDLINE[end:])
 
 
 def test_short_uname_and_plain_secure_boot() -> None:

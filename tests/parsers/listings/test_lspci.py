@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocdoctor.parsers.listings.lspci import PciDevice, parse_lspci, upstream_path
 from rocdoctor.parsers.listings.lspci_tree import parse_lspci_tree
@@ -244,22 +242,6 @@ def test_tree_with_lost_columns_says_nothing_wrong() -> None:
 @pytest.mark.parametrize("line", ["12:30:01.5 amdgpu: ring timeout", "00:01 hello", "| 00000000:18:00.0 Off |", "x"])
 def test_other_text_is_no_device(line: str) -> None:
     assert parse_lspci(line) == ()
-
-
-@given(st.text())
-def test_any_text_never_raises(text: str) -> None:
-    parse_lspci(text)
-    parse_lspci("03:00.0 VGA compatible controller: " + text)
-    parse_lspci_tree(text)
-    parse_lspci_tree("-[0000:00]-+-" + text)
-
-
-def test_cut_text_never_raises() -> None:
-    for end in range(0, len(VERBOSE), 7):
-        parse_lspci(VERBOSE[:end])
-        parse_lspci(VERBOSE[end:])
-    for end in range(len(TREE)):
-        parse_lspci_tree(TREE[end:])
 
 
 def test_upper_case_ids_and_healthy_defaults() -> None:

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rocdoctor.parsers.listings.slurm_nodes import SlurmNode, parse_slurm_nodes
 
 # Transcribed in the form of Slurm 22.05 and 24.11, values constructed.
@@ -81,9 +78,3 @@ def test_what_is_no_state_is_no_node() -> None:
     assert parse_slurm_nodes("NodeName=n1\n   State=FINE\n") == ()
     assert parse_slurm_nodes("NodeName=$(rm) x\n   State=DOWN\n") == ()
     assert parse_slurm_nodes("NODELIST STATE\nn1 $(reboot)\n") == ()
-
-
-@given(st.text())
-def test_never_raises(text: str) -> None:
-    for before in ("", "NodeName=", PLAIN, REASONS + "a", NODE[: len(text) * 7]):
-        parse_slurm_nodes(before + text)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rocdoctor.knowledge.gpus.cards_without_profile import older_card
 from rocdoctor.parsers.listings.collect_env import parse_collect_env
 from rocdoctor.parsers.listings.ls_long import parse_ls_long
@@ -91,10 +88,3 @@ def test_cards_without_a_profile() -> None:
     assert polaris is not None
     assert polaris.gfx == "gfx803"
     assert older_card("RX 99999") is None
-
-
-@given(st.text(max_size=300))
-def test_any_text_never_raises(text: str) -> None:
-    for parse in (parse_collect_env, parse_ls_long, parse_os_name, parse_stated):
-        parse(text)
-        parse(NVIDIA[: len(text)] + text)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
 from rocdoctor.parsers.logs import dmesg
@@ -152,17 +150,6 @@ def test_a_storm_is_counted_but_not_kept() -> None:
 def test_control_characters_never_reach_the_text() -> None:
     (event,) = parse("[ 1.000000] amdgpu 0000:03:00.0: GPU \x08reset be\x1b]0;evil\x07gin!\x9b31m\n").events
     assert event.text == "amdgpu 0000:03:00.0: GPU reset begin!31m"
-
-
-@given(st.text(max_size=400))
-def test_any_text_never_raises(text: str) -> None:
-    parse(text)
-
-
-@given(st.integers(0, len(LOADS)), st.text(max_size=20))
-def test_cut_and_spoilt_logs_never_raise(at: int, noise: str) -> None:
-    parse(LOADS[:at] + noise + LOADS[at:])
-    parse("Nov 20 10:00:00 node7 kernel: " + noise + LOADS[at:])
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocdoctor.parsers.nvidia.nvidia_packages import DriverLibraries, parse_driver_libraries
 
@@ -48,8 +46,3 @@ def test_installed_version(text: str, version: str, line: int) -> None:
 )  # fmt: skip
 def test_what_names_no_library_of_the_driver(text: str) -> None:
     assert parse_driver_libraries(text) is None
-
-
-@given(st.text() | st.text(alphabet="libnvidia-compute(),:0123456789. \n"))
-def test_any_text_never_raises(text: str) -> None:
-    parse_driver_libraries(text)

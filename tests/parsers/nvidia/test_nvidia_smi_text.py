@@ -6,7 +6,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rocdoctor.parsers.nvidia.nvidia_records import parse_failures
 from rocdoctor.parsers.nvidia.nvidia_smi import parse_nvidia_smi, parse_query_text
 
 MIB = 1024 * 1024
@@ -223,19 +222,6 @@ def test_failure_between_good_gpus() -> None:
 def test_output_of_other_programs_is_nothing() -> None:
     smi = parse_nvidia_smi("device: gpu found\nGPU memory : fine\n[    1.0] no devices found by the scanner\n")
     assert smi.gpus == () and smi.failures == () and smi.driver_version is None
-
-
-@given(st.text())
-def test_any_text_never_raises(text: str) -> None:
-    parse_nvidia_smi(text)
-    parse_query_text("GPU 00000000:18:00.0\n    " + text)
-    parse_failures(text)
-
-
-@given(st.integers(0, 6000), st.text(max_size=20))
-def test_cut_and_damaged_output_never_raises(at: int, junk: str) -> None:
-    parse_nvidia_smi(TEXT[:at])
-    parse_nvidia_smi(TEXT[:at] + junk + TEXT[at + len(junk) :])
 
 
 @example("1e308 PB")

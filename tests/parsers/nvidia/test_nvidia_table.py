@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rocdoctor.parsers.nvidia.nvidia_smi import parse_nvidia_smi
-from rocdoctor.parsers.nvidia.nvidia_table import parse_list, parse_table
+from rocdoctor.parsers.nvidia.nvidia_table import parse_table
 
 MIB = 1024 * 1024
 
@@ -178,18 +175,3 @@ def test_list() -> None:
     assert (first.mig_instances, second.mig_instances) == (1, 0)
     assert (second.index, second.name, second.lines["uuid"]) == (1, "NVIDIA GeForce GTX 1070", 3)
     assert second.bdf is None and second.processes is None
-
-
-@given(st.text())
-def test_any_text_never_raises(text: str) -> None:
-    parse_table(text)
-    parse_list(text)
-    parse_table("|   0  X  On | 00000000:18:00.0 Off | 3 |\n|" + text)
-
-
-@given(
-    st.sampled_from([WIDE, OLD, OLDEST]), st.integers(0, 4000), st.text(alphabet="|0123456789 MiBC%P/\n", max_size=40)
-)
-def test_cut_and_damaged_table_never_raises(text: str, at: int, junk: str) -> None:
-    parse_nvidia_smi(text[:at])
-    parse_nvidia_smi(text[:at] + junk + text[at + len(junk) :])

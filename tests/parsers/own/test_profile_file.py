@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocdoctor.parsers.own.profile_file import MOST_BYTES, parse_profile, under
 
@@ -51,9 +49,3 @@ def test_what_is_no_profile_is_told_with_its_line(text: str, why: str) -> None:
     found = parse_profile(text)
     assert why in found.problem
     assert not found.values
-
-
-@given(st.text(st.sampled_from("abc:-[]{}&*!?|>'\"%@`#, \n\t\\\u2028\ud800é0.")) | st.text())
-def test_any_text_is_read_or_refused(text: str) -> None:
-    parse_profile(text)
-    parse_profile(HEAD + text)

@@ -37,11 +37,6 @@ def test_json_holds_the_contract_and_reads_back_the_same() -> None:
     assert from_text(to_text(RUNS)) == RUNS
 
 
-@given(st.text(max_size=200))
-def test_no_text_raises(text: str) -> None:
-    from_text(text)
-
-
 _JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(

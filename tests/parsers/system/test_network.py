@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rocdoctor.parsers.system import infiniband, network
 
 
@@ -117,27 +114,6 @@ def test_rdma_tools() -> None:
         "rxe0", 1, "ACTIVE", "LinkUp", "dummy0",
     )  # fmt: skip
     assert infiniband.parse_rdma_link("Failed to open NETLINK_RDMA socket\n") == ()
-
-
-@given(st.text())
-def test_any_text_never_raises(text: str) -> None:
-    for parse in (
-        network.operstate, network.speed_mbit_s, network.mtu_bytes, network.link_type, network.bdf_of_link,
-        network.address_kind, network.parse_ip_addr, network.parse_ethtool, infiniband.port_state,
-        infiniband.physical_state, infiniband.port_rate, infiniband.link_layer, infiniband.counter,
-        infiniband.parse_ibstat, infiniband.parse_rdma_link,
-    ):  # fmt: skip
-        parse(text)
-    network.parse_ip_addr('[{"ifname": "x", "flags": ' + text)
-    infiniband.parse_ibstat("CA 'a'\nPort 1:\nRate: " + text)
-    infiniband.parse_rdma_link("link a/1 state " + text)
-
-
-def test_cut_text_never_raises() -> None:
-    for end in range(len(IP)):
-        network.parse_ip_addr(IP[end:])
-        network.parse_ip_addr(IP_JSON[:end])
-        infiniband.parse_ibstat(IBSTAT[end:])
 
 
 def test_rates_of_zero_and_prose() -> None:

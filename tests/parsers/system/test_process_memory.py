@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from rocdoctor.parsers.system import env_text, limits, memory, mounts, process
 from rocdoctor.parsers.system.env_text import EnvVar
 from rocdoctor.parsers.system.limits import Limit
@@ -187,28 +184,6 @@ def test_file_systems() -> None:
     human = memory.parse_df("Filesystem  Size  Used Avail Use% Mounted on\ntmpfs  64M  0  64M  0% /dev/shm\n")
     assert human[0].available_bytes == 64 << 20
     assert memory.parse_df("Filesystem Inodes IUsed IFree IUse% Mounted on\ntmpfs 100 1 99 1% /dev/shm\n") == ()
-
-
-@given(st.text())
-def test_any_text_never_raises(text: str) -> None:
-    for parse in (
-        process.parse_status, process.parse_group_file, process.group_names, process.parse_id, limits.parse_limit,
-        limits.parse_limits, mounts.parse_mounts, env_text.parse_env, env_text.parse_shell,
-        memory.parse_meminfo, memory.parse_swaps, memory.selected_choice, memory.parse_cgroup, memory.parse_df,
-    ):  # fmt: skip
-        parse(text)
-    process.groups_with_member(text, "a")
-    env_text.parse_shell("export A=" + text)
-
-
-def test_cut_text_never_raises() -> None:
-    for end in range(len(STATUS)):
-        process.parse_status(STATUS[:end])
-        mounts.parse_mounts(MOUNTINFO[end:])
-        mounts.parse_mounts(MOUNTS[:end])
-        env_text.parse_shell(SHELL[end:])
-        limits.parse_limits(ULIMIT[:end])
-        memory.parse_meminfo(MEMINFO[:end])
 
 
 def test_less_common_forms() -> None:
