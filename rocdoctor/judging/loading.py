@@ -87,7 +87,19 @@ def _byte_code_is_ours(folder: Path) -> bool:
 
 
 def load_check(path: Path) -> Check:
-    """The check in one file; raises CheckLoadError when there is none of the file's name."""
+    """The check in one file; raises CheckLoadError when there is none of the file's name.
+
+    Our own are read in once a process, as modules are: the screens ask for them at each look.
+    """
+    return _own(path) if _byte_code_is_ours(path.parent) else _read_in(path)
+
+
+@cache
+def _own(path: Path) -> Check:
+    return _read_in(path)
+
+
+def _read_in(path: Path) -> Check:
     module = _module(path)
     function = getattr(module, path.stem, None)
     marked = getattr(function, "__rocdoctor__", None)
