@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import examples
 from tests.fuzz.mutate import Case, broken, case
 
 FOUND = sorted(path for path in (Path(__file__).parent / "found").iterdir() if path.suffix in (".yaml", ".txt"))
@@ -21,8 +22,9 @@ def _broken(folder: Path, seeds: range) -> list[str]:
     return problems
 
 
-def test_damaged_machines_break_no_command(tmp_path: Path) -> None:
-    assert _broken(tmp_path, range(40)) == []
+@pytest.mark.parametrize("seed", range(examples(0.4).max_examples))
+def test_damaged_machines_break_no_command(seed: int, tmp_path: Path) -> None:
+    assert _broken(tmp_path, range(seed, seed + 1)) == []
 
 
 @pytest.mark.heavy
