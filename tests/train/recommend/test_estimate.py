@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocdoctor.cli.main import run
@@ -128,11 +128,15 @@ PLANS: st.SearchStrategy[dict[str, int]] = st.sampled_from(
 KINDS = st.sampled_from(["none", "selective", "selective-op", "full"])
 
 
+@example("gpt-oss-20b", {"fsdp": 8}, "none", "bf16", False, 1)  # the peak comes when all gradients are there
 @given(MODELS, PLANS, KINDS, st.sampled_from(["bf16", "fp8", "fp32"]), st.booleans(), st.integers(1, 64))
 def test_more_never_takes_less(
     model: str, parallel: dict[str, int], recompute: str, precision: str, compiled: bool, batch: int
 ) -> None:
+    kept = 0.0
+
     def peak(**fields: Any) -> float:
+        nonlocal kept
         base = {
             "model": model,
             "parallel": parallel,
@@ -142,12 +146,14 @@ def test_more_never_takes_less(
         }
         told = solve(changed(**{**base, "micro_batch": batch, **fields}))
         assert told.memory.low <= told.memory.live_peak <= told.memory.reserved <= told.memory.high
+        kept = 4.0 * told.work.tokens * told.work.model.hidden
         return told.memory.live_peak
 
     base = peak()
     assert peak(micro_batch=batch + 1) >= base
     assert peak(seq=4096) >= base
-    assert peak(recompute="full") <= base * 1.0001 or recompute == "full"
+    # What a layer keeps to begin anew counts twice while it is computed anew: as kept, and as part of its forward.
+    assert peak(recompute="full") <= base * 1.0001 + kept or recompute == "full"
     assert peak(attention="eager") >= base
     assert peak(gpus=16, parallel={key: value for key, value in parallel.items() if key != "fsdp"} | (
         {"fsdp": parallel["fsdp"] * 2} if "fsdp" in parallel else {}
