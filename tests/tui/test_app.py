@@ -8,11 +8,17 @@ import pytest
 from textual.pilot import Pilot
 
 from rocdoctor.tui.app import RocdoctorApp
-from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown
+from tests.tui.kit import NARROW, WIDE, driven, fixture_host, same_picture, shown
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", ["rx6700xt-override", "mi300x-8gpu", "recorded-cpu-vm"])
+def test_a_screen_looks_as_it_should_with_its_bars(request: pytest.FixtureRequest) -> None:
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        await same_picture(request, app, pilot, "whole", whole=True)
+
+    driven(fixture_host("rx6700xt-override"), look, NARROW)
+
+
+@pytest.mark.parametrize(("name", "size"), [("mi300x-8gpu", WIDE), ("recorded-cpu-vm", NARROW)])
 def test_the_overview_looks_as_it_should(request: pytest.FixtureRequest, name: str, size: tuple[int, int]) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await same_picture(request, app, pilot, f"overview-{name}")

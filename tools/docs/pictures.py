@@ -49,7 +49,12 @@ PICTURES = (
 
 def svg(app: App[Any]) -> str:
     """The screen as SVG, the same for the same screen."""
-    first, *rest = app.export_screenshot().split(_FONT_FACE)
+    return cleaned(app.export_screenshot())
+
+
+def cleaned(exported: str) -> str:
+    """SVG that loads no fonts and has no spaces at the ends of its lines."""
+    first, *rest = exported.split(_FONT_FACE)
     text = first + "".join(part.partition("}")[2].lstrip() for part in rest)
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 

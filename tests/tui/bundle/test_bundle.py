@@ -32,7 +32,7 @@ from rocdoctor.tui.text_report import report_text
 from rocdoctor.tui.widgets.ask import Ask
 from rocdoctor.tui.widgets.rows import Rows
 from tests.kit import ROOT
-from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown, until
+from tests.tui.kit import NARROW, driven, fixture_host, same_picture, shown, until
 
 
 async def _open(app: RocdoctorApp, pilot: Pilot[Any]) -> BundlePage:
@@ -70,17 +70,14 @@ def _contents() -> bundling.Contents:
     return replace(bundling.contents_of(made), packed_bytes=5400)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_the_bundle_screen_looks_as_it_should(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
-) -> None:
+def test_the_bundle_screen_looks_as_it_should(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundling, "gather", lambda host, machine: _contents())
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await _open(app, pilot)
         await same_picture(request, app, pilot, "bundle")
 
-    driven(fixture_host("recorded-cpu-vm"), look, size)
+    driven(fixture_host("recorded-cpu-vm"), look, NARROW)
 
 
 def test_a_written_bundle_gives_the_same_report_when_it_is_opened(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from rocdoctor.tui.paste import diagnosis
 from rocdoctor.tui.paste.screen import PastePage
 from rocdoctor.tui.widgets.ask import Ask
 from tests.kit import ROOT
-from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown, until
+from tests.tui.kit import NARROW, SIZES, WIDE, driven, fixture_host, same_picture, shown, until
 
 REPORT = (ROOT / "tests" / "texts" / "faulty" / "cpu-wheel.txt").read_text(encoding="utf-8")
 HOST = "recorded-cpu-vm"
@@ -45,15 +45,18 @@ def _says(page: PastePage, words: str) -> bool:
     return words in str(page.query_one("#state", Static).render())
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_the_paste_screen_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
+def test_the_paste_screen_looks_as_it_should(request: pytest.FixtureRequest) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        page = await _open(app, pilot)
+        await _open(app, pilot)
         await same_picture(request, app, pilot, "paste-empty")
+
+    async def wide(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
+        page = await _open(app, pilot)
         await _diagnosed(page, pilot, REPORT)
         await same_picture(request, app, pilot, "paste-cpu-wheel")
 
-    driven(fixture_host(HOST), look, size)
+    driven(fixture_host(HOST), look, NARROW)
+    driven(fixture_host(HOST), wide, WIDE)
 
 
 @pytest.mark.parametrize("key", ["f5", "ctrl+d"])

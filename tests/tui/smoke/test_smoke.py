@@ -14,7 +14,7 @@ from rocdoctor.train.smoke.worker.mode import all_modes
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.smoke import screen
 from rocdoctor.tui.smoke.screen import SmokePage
-from tests.tui.kit import SIZES, driven, fixture_host, same_picture, shown, until
+from tests.tui.kit import NARROW, WIDE, driven, fixture_host, same_picture, shown, until
 from tests.tui.smoke.smoke_kit import (
     ScriptedRunner,
     cpu_run,
@@ -48,10 +48,11 @@ SHARED = (
 # -- recorded
 
 
-PICTURES: tuple[tuple[str, str, tuple[SmokeRun, ...]], ...] = (
-    ("none-h100-8gpu", "h100-8gpu", ()), ("right-recorded-cpu-vm", "recorded-cpu-vm", RIGHT),
-    ("wrong-mi300x-8gpu", "mi300x-8gpu", WRONG), ("shared-strix-halo", "strix-halo", SHARED),
-)  # fmt: skip
+PICTURES: tuple[tuple[str, str, tuple[SmokeRun, ...], tuple[int, int]], ...] = (
+    ("none-h100-8gpu", "h100-8gpu", (), NARROW),
+    ("wrong-mi300x-8gpu", "mi300x-8gpu", WRONG, NARROW),
+    ("wrong-mi300x-8gpu", "mi300x-8gpu", WRONG, WIDE),
+)
 
 
 @pytest.fixture
@@ -62,8 +63,7 @@ def some_modes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("some_modes")
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(("name", "fixture", "runs"), PICTURES, ids=[one[0] for one in PICTURES])
+@pytest.mark.parametrize(("name", "fixture", "runs", "size"), PICTURES)
 def test_recorded_results_look_as_they_should(
     request: pytest.FixtureRequest, name: str, fixture: str, runs: tuple[SmokeRun, ...], size: tuple[int, int]
 ) -> None:

@@ -1,4 +1,4 @@
-"""What the topology screen looks like at both sizes."""
+"""What the topology screen looks like."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from textual.pilot import Pilot
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.look import Look
-from tests.tui.kit import SIZES, fixture_host, same_picture
+from tests.tui.kit import NARROW, WIDE, fixture_host, same_picture
 from tests.tui.topology.topology_kit import big
 from tests.tui.topology.topology_screen_kit import narrow_link, on_topology
 
 
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
-    ("name", "keys"),
+    ("name", "keys", "size"),
     [
-        ("rx6700xt-override", ()), ("strix-halo", ()), ("mi300x-8gpu", ("down", "down")), ("mi300x-8gpu-cpx", ()),
-        ("mi250-4module", ("m",)), ("h100-8gpu", ("m",)), ("recorded-cpu-vm", ()),
+        ("strix-halo", (), NARROW),
+        ("mi300x-8gpu", ("down", "down"), NARROW),
+        ("mi300x-8gpu", ("down", "down"), WIDE),
+        ("mi250-4module", ("m",), WIDE),
     ],
-    ids=lambda value: value if isinstance(value, str) else None,
-)  # fmt: skip
+)
 def test_the_topology_looks_as_it_should(
     request: pytest.FixtureRequest, name: str, keys: tuple[str, ...], size: tuple[int, int]
 ) -> None:
@@ -33,16 +33,14 @@ def test_the_topology_looks_as_it_should(
     on_topology(fixture_host(name), look, size, keys)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_narrow_link_looks_as_it_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
+def test_a_narrow_link_looks_as_it_should(request: pytest.FixtureRequest) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         await same_picture(request, app, pilot, "topology-narrow-link")
 
-    on_topology(narrow_link(), look, size, ("down", "down", "down"))
+    on_topology(narrow_link(), look, WIDE, ("down", "down", "down"))
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_32_gpus_look_as_they_should(request: pytest.FixtureRequest, size: tuple[int, int]) -> None:
+def test_32_gpus_look_as_they_should(request: pytest.FixtureRequest) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         app.look = Look("done", Diagnosis(big(), (), ()))
         await pilot.pause()
@@ -51,4 +49,4 @@ def test_32_gpus_look_as_they_should(request: pytest.FixtureRequest, size: tuple
         await pilot.pause()
         await same_picture(request, app, pilot, "topology-32gpu")
 
-    on_topology(fixture_host("mi300x-8gpu"), look, size)
+    on_topology(fixture_host("mi300x-8gpu"), look, NARROW)
