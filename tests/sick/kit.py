@@ -26,6 +26,7 @@ import pytest
 from tests.kit import ROOT
 from tests.machines import catalogue
 from tests.sick.ill import CANNOT
+from tests.waiting import until
 
 MARK = "ROCDOCTOR_SICK_TEST"
 ILL = Path(__file__).with_name("ill.py")
@@ -161,10 +162,8 @@ class Running:
         words = (err or b"").decode(errors="replace")
         if self.process.returncode == CANNOT and "cannot be ill" in words:
             pytest.skip(words.strip())
-        until = time.monotonic() + wait_for_left_s
-        while (left := marked(self.mark)) and time.monotonic() < until:
-            time.sleep(0.05)
-        names = tuple(filter(None, (_command_line(pid) for pid in left)))
+        until(lambda: not marked(self.mark), wait_for_left_s)
+        names = tuple(filter(None, (_command_line(pid) for pid in marked(self.mark))))
         return Result(self.process.returncode, (out or b"").decode(errors="replace"), words, seconds, names)
 
 
@@ -197,12 +196,9 @@ def _command_line(pid: int) -> str:
 
 def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes] | None = None) -> None:
     """Wait for something that a run does; fails where the run ends before."""
-    until = time.monotonic() + GIVE_UP_S
-    while not ready():
-        assert time.monotonic() < until, "it never came"
-        if process is not None and process.poll() is not None and not ready():
-            pytest.fail(f"the run ended first, with status {process.returncode}")
-        time.sleep(0.01)
+    assert until(lambda: ready() or (process is not None and process.poll() is not None), GIVE_UP_S), "it never came"
+    if process is not None and not ready():
+        pytest.fail(f"the run ended first, with status {process.returncode}")
 
 
 def place(folder: Path, machine: str = "") -> Place:

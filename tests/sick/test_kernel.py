@@ -13,6 +13,7 @@ from rocdoctor.host.base import Answer
 from rocdoctor.host.live import live_host
 from rocdoctor.host.live.live_host import LiveHost
 from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, gpus_of, marked, place
+from tests.waiting import until
 
 pytestmark = pytest.mark.live
 
@@ -33,10 +34,7 @@ def test_a_read_that_no_signal_ends_does_not_keep_the_command_from_ending(radeon
         assert gpus_of(result.out) == 2, result.out
         assert "Found: " in result.out
         run.heal()
-        until = time.monotonic() + GIVE_UP_S
-        while marked(run.mark) and time.monotonic() < until:
-            time.sleep(0.05)
-        assert not marked(run.mark)
+        assert until(lambda: not marked(run.mark), GIVE_UP_S)
 
 
 def test_what_was_not_answered_is_said_and_a_replay_says_the_same(radeons: Place) -> None:

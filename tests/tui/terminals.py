@@ -20,6 +20,7 @@ import pytest
 
 from tests.sick.ill import CANNOT
 from tests.sick.kit import Place, Running, as_in_the_foreground, wait_until
+from tests.waiting import until
 
 ALTERNATE, NORMAL = b"\x1b[?1049h", b"\x1b[?1049l"
 CURSOR, NO_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
@@ -107,9 +108,11 @@ class Screen:
         def last(one: bytes, other: bytes) -> bool:
             return self.drawn.rfind(one) > self.drawn.rfind(other)
 
-        time.sleep(0.1)  # the reader is a thread
-        pairs = ((NORMAL, ALTERNATE), (CURSOR, NO_CURSOR), (NO_MOUSE, MOUSE)) if self.shown() else ()
-        return self.attributes() == self.before and all(last(*pair) for pair in pairs)
+        def all_last() -> bool:
+            pairs = ((NORMAL, ALTERNATE), (CURSOR, NO_CURSOR), (NO_MOUSE, MOUSE)) if self.shown() else ()
+            return all(last(*pair) for pair in pairs)
+
+        return self.attributes() == self.before and until(all_last, 10)  # the reader is a thread
 
     def shown(self) -> bool:
         """Whether there were ever screens on it."""

@@ -16,6 +16,7 @@ from rocdoctor.host.base import Answer
 from rocdoctor.host.live import interpreter, live_host, programs, run_program
 from rocdoctor.host.live.live_host import LiveHost
 from rocdoctor.host.live.run_program import run_bounded
+from tests.waiting import until
 
 pytestmark = pytest.mark.live
 
@@ -73,10 +74,11 @@ def test_a_read_that_hangs_in_the_kernel_costs_one_deadline(monkeypatch: pytest.
     (tmp_path / "good").write_text("fine")
     original = live_host._QUICK["read"]
     stuck = {"read /sick/1", "read /sick/2", "read /sick/3"}
+    healed = threading.Event()
 
     def read(question: str) -> Answer:
         if question in stuck:
-            time.sleep(30)
+            healed.wait(30)
         return original(question)
 
     monkeypatch.setitem(live_host._QUICK, "read", read)
@@ -86,14 +88,11 @@ def test_a_read_that_hangs_in_the_kernel_costs_one_deadline(monkeypatch: pytest.
     assert [host.ask(question).status for question in sorted(stuck)] == ["timeout"] * 3
     assert host.ask(f"read {tmp_path}/good").text == "fine"
     assert time.monotonic() - began < 10  # not the sum of three thirty-second reads
+    healed.set()
 
 
 def _is_gone(pid: int) -> bool:
-    for _ in range(60):
-        if _state(pid) in ("Z", ""):
-            return True
-        time.sleep(0.05)
-    return False
+    return until(lambda: _state(pid) in ("Z", ""))
 
 
 def _state(pid: int) -> str:
@@ -111,9 +110,11 @@ def test_what_a_program_leaves_behind_is_ended_although_it_closed_its_pipes(tmp_
 
 
 def _until_begun(asking: subprocess.Popen[bytes], tmp_path: Path) -> int:
-    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
-        assert asking.poll() is None
-        time.sleep(0.02)
+    def begun() -> bool:
+        return (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text().strip())
+
+    assert until(lambda: begun() or asking.poll() is not None)
+    assert begun(), asking.poll()
     return int((tmp_path / "pid").read_text())
 
 
@@ -150,8 +151,7 @@ def test_a_signal_that_does_not_break_a_wait_is_seen_soon(tmp_path: Path) -> Non
     )
     asking = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
     begun = _until_begun(asking, tmp_path)
-    while _state(asking.pid) != "S":  # it waits for the answer
-        time.sleep(0.02)
+    assert until(lambda: _state(asking.pid) == "S")  # it waits for the answer
     asking.send_signal(signal.SIGINT)
     assert asking.wait(20) != 0
     assert _is_gone(begun)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.report.diagnosis.text import render
 from rocdoctor.service.errors import InputError
 from rocdoctor.service.live_machine import open_live
+from tests.waiting import until
 
 pytestmark = pytest.mark.live
 
@@ -174,10 +174,7 @@ def test_what_cannot_be_judged_is_named_in_one_line(start: Start, capsys: pytest
     with pytest.raises(InputError, match=f"no process {gone.pid} here"):
         open_live(5.0, None, pid=gone.pid)
     dead = subprocess.Popen([sys.executable, "-c", ""])
-    until = time.monotonic() + 10
-    while Path(f"/proc/{dead.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    assert until(lambda: Path(f"/proc/{dead.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z")
     with pytest.raises(JobError, match="has ended"):
         find_job(dead.pid)
     dead.wait()

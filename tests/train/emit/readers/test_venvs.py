@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.train.emit.readers import venvs
+from tests.waiting import until
 
 _CHILD = "import time; time.sleep(600)"
 _PARENT = f"""
@@ -27,11 +27,14 @@ def test_a_program_past_its_deadline_is_ended_with_what_it_started_in_other_sess
         if note.exists():
             break
     child = int(note.read_text())
-    for _ in range(200):
-        if not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE:
-            return
-        time.sleep(0.05)
-    pytest.fail(f"process {child} is still there")
+    assert until(lambda: _has_ended(child)), f"process {child} is still there"
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_a_program_gives_its_output_and_status_and_sees_no_ranks_of_another_run(

@@ -38,6 +38,14 @@ def _sent() -> int:
     return int(line.split(":")[1].split()[8])
 
 
+def _at_rest() -> int:
+    """The counter once it stands still: a barrier leaves something behind."""
+    before = -1
+    while before != (before := _sent()):
+        time.sleep(0.02)
+    return before
+
+
 def _operations(rank: int, world: int) -> dict[str, Callable[[], Any]]:
     whole, part = torch.ones(PAYLOAD // 4), torch.ones(PAYLOAD // 4 // world)
     given = torch.ones(PAYLOAD // 4)
@@ -66,13 +74,11 @@ def _rank(folder: Path, rank: int, world: int) -> dict[str, tuple[int, int]]:
         carried = []
         for _ in range(_TIMES):
             dist.barrier()
-            time.sleep(0.02)  # what the barrier leaves behind
-            before = _sent()
+            before = _at_rest()
             dist.barrier()
             run()
             dist.barrier()
-            time.sleep(0.02)
-            carried.append(_sent() - before)
+            carried.append(_at_rest() - before)
         found[name] = (PAYLOAD, min(carried))  # busy processors cut streams into smaller segments, with more headers
         dist.barrier()
     return found

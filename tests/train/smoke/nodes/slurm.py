@@ -10,11 +10,11 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.train.smoke.nodes.network import Network, network
+from tests.waiting import until
 
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "scontrol")
 _CONF = """\
@@ -141,13 +141,8 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _until(holds: object, limit_s: float = 40.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while time.monotonic() < deadline:
-        if callable(holds) and holds():
-            return
-        time.sleep(0.2)
-    raise AssertionError("Slurm did not start")
+def _until(holds: Callable[[], object]) -> None:
+    assert until(holds), "Slurm did not start"
 
 
 @contextlib.contextmanager

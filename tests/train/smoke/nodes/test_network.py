@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.train.smoke.nodes.network import Network, Ran, both, command, finish, missing, network
+from tests.waiting import until
 
 pytest.importorskip("torch")
 _WHY = missing()
@@ -218,23 +219,19 @@ def test_nothing_is_left_of_a_node_that_is_killed(tmp_path: Path) -> None:
         _until_ranks_run(made)
         runs[1].kill()
         first, second = both(*runs)
-        deadline = time.monotonic() + 10
-        while made.left() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert made.left() == []
+        assert until(lambda: not made.left()), made.left()
     assert (first.code, second.code) == (1, -9)
     assert "Node 1 at 198.51.100.2 closed its connection" in first.text
 
 
 def _until_ranks_run(made: Network) -> None:
     """Wait until the ranks of both nodes have formed their group, which their first collectives show soon after."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+
+    def run() -> bool:
         boards = [_board(pid) for pid in made.left()]
-        if sum("planted" in one or "ddp" in one for one in boards) >= 2:
-            return
-        time.sleep(0.2)
-    raise AssertionError("the ranks did not begin")
+        return sum("planted" in one or "ddp" in one for one in boards) >= 2
+
+    assert until(run), "the ranks did not begin"
 
 
 def _board(pid: str) -> str:

@@ -22,6 +22,7 @@ from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
 from rocdoctor.train.smoke.nodes.node_place import Place
 from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
+from tests.waiting import until
 
 KEY = "the-key-of-this-test-alone"
 TOKEN = "0123456789abcdef01234567"
@@ -402,10 +403,7 @@ def test_the_responder_keeps_few_strangers(monkeypatch: pytest.MonkeyPatch) -> N
         with contextlib.ExitStack() as stack:
             for _ in range(200):
                 stack.enter_context(socket.create_connection(("127.0.0.1", responder.port), 20))
-            deadline = time.monotonic() + 20
-            while threading.active_count() > before + MOST_STRANGERS + 1 and time.monotonic() < deadline:
-                time.sleep(0.01)
-            assert threading.active_count() <= before + MOST_STRANGERS + 1
+            assert until(lambda: threading.active_count() <= before + MOST_STRANGERS + 1)
             assert path_probes.connect(0, 1, "127.0.0.1", responder.port, TOKEN).error == ""
     finally:
         responder.close()

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from rocdoctor.train.smoke.run.processes import MARK, marked
+from tests.waiting import until
 
 pytest.importorskip("torch")
 # Ranks that never end by themselves, so that there is always something to end.
@@ -42,10 +42,7 @@ def test_nothing_is_left_when_the_runner_is_ended(number: int) -> None:
     folders = {os.readlink(f"/proc/{pid}/cwd") for pid in found}
     runner.send_signal(number)
     runner.communicate(timeout=20)
-    until = time.monotonic() + 20
-    while marked(mark) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert marked(mark) == []
+    assert until(lambda: not marked(mark)), marked(mark)
     assert not any(Path(folder).exists() for folder in folders)
 
 
