@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -118,10 +119,10 @@ def _expressions(value: Any, key: str = "") -> Iterator[str]:
             yield from _expressions(one, key)
 
 
-def _trees() -> Iterator[tuple[Path, ast.Module]]:
-    for folder in ("rocdoctor", "checks"):
-        for path in sorted((ROOT / folder).glob("**/*.py")):
-            yield path, ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def _trees() -> tuple[tuple[Path, ast.Module], ...]:
+    paths = [path for folder in ("rocdoctor", "checks") for path in sorted((ROOT / folder).glob("**/*.py"))]
+    return tuple((path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths)
 
 
 @dataclass(slots=True)
