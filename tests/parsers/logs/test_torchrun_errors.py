@@ -54,4 +54,4 @@ def test_a_launcher_that_was_stopped() -> None:
 
 def test_a_sound_job_has_none() -> None:
     found = parse_torchrun_errors("[rank0] step 10 loss 2.1\ndestroy_process_group() was not called\n")
-    assert not found.failures and not found.exits and not found.files
+    assert not found.ends and not found.files

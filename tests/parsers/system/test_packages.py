@@ -73,7 +73,3 @@ def test_distribution_packages() -> None:
         ("rocm-core", "6.2.4-1"), ("linux-firmware", "1:20250101.abc-1"),
     ]  # fmt: skip
     assert pacman[1].line == 2
-    apk = packages.parse_apk("musl-1.2.4-r2 x86_64 {musl} (MIT) [installed]\npy3-pip-23.1-r1\nWARNING: x\n")
-    assert [(p.name, p.version, p.arch) for p in apk] == [
-        ("musl", "1.2.4-r2", "x86_64"), ("py3-pip", "23.1-r1", None),
-    ]  # fmt: skip
