@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Words beside which secrets and identities stand, in lower case; asked one by one, which costs no compiling.
 _SAID = (
+    "storepass|keypass|7z |7za |rar |runuser|sig=|honeycomb|"
     "rootpw|bindpw|userpw|adminpw|kennwort|mot de passe|senha|wachtwoord|passord|adgangskode|heslo|salasana|"
     "parola|useradd |usermod |userdel |kinit|setfacl|-addr|full name|real name|project_id|hwaddr|physical addr|"
     "/dev/nvme|mysql|mariadb|ipmitool|redis-cli|openssl|smbclient|ldap|mongo|sqlcmd|unzip|net use|snmp|passw|"
@@ -92,6 +93,9 @@ def _knows_nothing() -> Masker:
     return Masker()
 
 
+_MOST_HEARD = 4 * 1024 * 1024  # characters of a text whose lines may tell of each other
+
+
 @dataclass(slots=True)
 class Discretion:
     """Masks what a report says; the masker is made when the first text needs it."""
@@ -105,15 +109,11 @@ class Discretion:
     _known: dict[str, str] = field(default_factory=dict)
 
     def _hear(self) -> None:
-        """Makes the masker listen to the whole text, if that may tell anything."""
+        """Makes the masker listen to the text; whatever the report then quotes is looked at closely."""
         told, self.told = self.told, ""
-        if not notable.__wrapped__(told):
-            return
         masker = self.make()
-        before = masker.learned()
-        masker.hear(told)
-        if masker.learned() != before:
-            self._masker, self._learned, self._all = masker, masker.learned(), True
+        masker.hear(told[:_MOST_HEARD])
+        self._masker, self._learned, self._all = masker, masker.learned(), True
 
     def __call__(self, text: str) -> str:
         if self.told and text:

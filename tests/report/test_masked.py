@@ -81,6 +81,19 @@ def test_what_any_line_of_a_text_tells_is_masked_in_the_lines_that_are_quoted(
     assert [one for one in (PASSWORD, "zeusbox17", "dora_k") if one in said] == []
 
 
+@pytest.mark.parametrize(
+    "told", ["7z x -psunflower a.7z", "keytool -list -storepass sunflower -keystore k", "runuser -u sunflower -- x"]
+)
+def test_a_quoted_line_of_a_pasted_text_is_masked_whatever_stands_in_it(
+    told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pasted = f"RuntimeError: HIP error: invalid device function {told}\n"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pasted.encode())))
+    said = _printed(["read", "-"], capsys)
+    assert "invalid device function" in said
+    assert "sunflower" not in said
+
+
 def test_a_linted_file_is_quoted_without_what_another_of_its_lines_tells(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

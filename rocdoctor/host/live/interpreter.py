@@ -131,6 +131,14 @@ def _run_at_start(folder: str) -> list[str]:
     return found
 
 
+# Folders of the standard library that neither the start nor the probe imports; packages of others are judged apart.
+_NOT_AT_START = frozenset((
+    "site-packages", "dist-packages", "test", "idlelib", "lib2to3", "turtledemo", "tkinter", "ensurepip", "config-3",
+    "pydoc_data", "distutils", "unittest", "sqlite3", "wsgiref", "xmlrpc",
+))  # fmt: skip
+_CUSTOMIZE = ("sitecustomize", "usercustomize")
+
+
 def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterator[str]:
     """What is imported from some folders and, by a first look, may not be root's alone.
 
@@ -142,11 +150,14 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterat
         if use != "start":
             yield from _doubtful_below(folder, use, seen)
             continue
+        library = os.path.isfile(os.path.join(folder, "os.py"))  # of which the start and the probe import packages
         for one in _entries(folder):
             if _looks_weak(one):
                 yield one.path
             elif one.name == "__pycache__":  # byte code is preferred to its source
                 yield from (inner.path for inner in _entries(one.path) if _looks_weak(inner))
+            elif (library and one.name not in _NOT_AT_START) or one.name in _CUSTOMIZE:
+                yield from _doubtful_below(one.path, use, seen) if one.is_dir() else ()
     for place in dict.fromkeys(whole):
         if os.path.lexists(place):
             yield place

@@ -25,6 +25,8 @@ _PART = regex(r"\"([^\"\n]*)\"|'([^'\n]*)'|([A-Za-z0-9_\-]+)")
 _TOKEN = regex(
     r'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\']|\'(?!\'\'))*\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*', re.S
 )
+_BARE = regex(r"[\s\[]{0,60}[\"']?[A-Za-z0-9_\- ]{1,200}[\"']?\s{0,60}\Z")
+_MOST_PARTS = 100
 # How far behind an item of a list the next one is looked for.
 _WINDOW = 4_000
 
@@ -36,13 +38,26 @@ def toml_tree(text: str) -> Tree:
 
     A value whose place is not found has the line of what it stands in.
     """
-    if len(text) > MAX_TEXT:
+    if len(text) > MAX_TEXT or _too_deep(text):
         return Tree(1)
     try:
         read = tomllib.loads(text, parse_float=str)
         return _Places(text, read).table(read, (), 1)
     except (ValueError, RecursionError):
         return Tree(1)
+
+
+def _too_deep(text: str) -> bool:
+    """Whether a line holds a name of very many parts: the parser takes memory by the square of their number."""
+    for line in text.split("\n"):
+        if line.count(".") <= _MOST_PARTS:
+            continue
+        deep = 0
+        for part in line.split("."):
+            deep = deep + 1 if len(part) < 300 and _BARE.match(part) else 0
+            if deep > _MOST_PARTS:
+                return True
+    return False
 
 
 class _Places:

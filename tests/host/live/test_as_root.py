@@ -185,6 +185,31 @@ def test_of_torch_what_is_used_is_judged(shared: Path, file: str, uses: list[str
 
 
 @pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("json/__init__.py", True), ("encodings/__pycache__/utf_8.pyc", True), ("importlib/metadata/_meta.py", True),
+        ("lib-dynload/_struct.so", True), ("site-packages/sitecustomize/__init__.py", True),
+        ("site-packages/usercustomize/more.py", True), ("test/support/__init__.py", False),
+        ("site-packages/numpy/__init__.py", False),
+    ],
+)  # fmt: skip
+def test_packages_that_the_start_imports_are_judged_to_the_last_file(shared: Path, file: str, counts: bool) -> None:
+    from rocdoctor.host.live.interpreter import weak_interpreter
+
+    prefix = shared / "own"
+    library = prefix / "lib" / "python3.11"
+    (library / file).parent.mkdir(parents=True)
+    (library / "os.py").write_text("")
+    (prefix / "bin").mkdir()
+    (prefix / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    (library / file).write_text("")
+    assert weak_interpreter(str(prefix / "bin" / "python"), "start") == []
+    os.chown(library / file, NOBODY, NOBODY)
+    weak = [one.path for one in weak_interpreter(str(prefix / "bin" / "python"), "start")]
+    assert weak == ([str(library / file)] if counts else [])
+
+
+@pytest.mark.parametrize(
     ("place", "uses"),
     [
         ("other-package", ["import", "build"]),

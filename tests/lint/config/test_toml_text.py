@@ -81,6 +81,18 @@ def test_what_is_no_toml_is_an_empty_tree(text: str) -> None:
     assert toml_tree(text) == Tree(1)
 
 
+@pytest.mark.parametrize("head", ["{} = 1\n", "[{}]\n", "[[ {} ]]\n", "x = {{ {} = 1 }}\n"])
+@pytest.mark.parametrize("part", ["a", "'a'", '"a b"', " a-1 "])
+def test_a_name_of_very_many_parts_is_not_read(head: str, part: str) -> None:
+    """The parser takes 600 MB for one of 12,000 parts."""
+    assert toml_tree(head.format(".".join([part] * 12_000))) == Tree(1)
+
+
+def test_many_dots_in_one_line_are_read() -> None:
+    versions = ", ".join(f'"{number}.0.1"' for number in range(200))
+    assert len(toml_tree(f"versions = [{versions}]\n").get("versions").items) == 200
+
+
 @given(st.text(st.sampled_from("a1.\"'[]{}=,#\n \\"), max_size=60))
 def test_no_text_breaks_it_and_every_line_is_one_of_the_text(text: str) -> None:
     last = text.count("\n") + 1
