@@ -80,4 +80,5 @@ def _fix(groups: list[str]) -> Fix:
         effective="new-login",
         verify=verify,
         changes=(joining(groups),),
+        joins=tuple(groups),
     )

@@ -151,7 +151,7 @@ def test_show_prints_all_of_it_and_writes_nothing(
     said = capsys.readouterr()
     assert list(tmp_path.iterdir()) == []
     assert parse(said.out.encode()).answers
-    assert said.err.startswith("Masked: 1 host name")
+    assert said.err.startswith("Masked: 1 user name")
     assert "nothing was written" in said.err
 
 
