@@ -66,12 +66,14 @@ def abi_mismatch_message(machine: Machine) -> Outcome:
         f"The C++ library ({path}) that is loaded{here} is older than {wanted}{for_whom}.",
         evidence=shown(messages),
         fix=Fix(
-            ("An old libstdc++ of conda comes first: install a newer libstdcxx-ng in the environment (conda install -c "
-             "conda-forge libstdcxx-ng), or unset LD_LIBRARY_PATH"
-             if conda
-             else "Install a newer libstdc++ (newer distribution or gcc toolset), use a container, or build "
-             "from source; inside conda: conda install -c conda-forge libstdcxx-ng"),
-            command=shell("strings {path:path} | grep {symbols:name}_", path=path, symbols=versions[0].split('_')[0]),
+            (
+                "An old libstdc++ of conda comes first: install a newer libstdcxx-ng in the environment (conda install "
+                "-c conda-forge libstdcxx-ng), or unset LD_LIBRARY_PATH"
+                if conda
+                else "Install a newer libstdc++ (newer distribution or gcc toolset), use a container, or build "
+                "from source; inside conda: conda install -c conda-forge libstdcxx-ng"
+            ),
+            command=shell("strings {path:path} | grep {symbols:name}_", path=path, symbols=versions[0].split("_")[0]),
         ),
         explains=("missing-shared-library",),
-    )  # fmt: skip
+    )

@@ -27,9 +27,11 @@ def compute_mode_exclusive(machine: Machine, gpu: Gpu) -> Outcome:
     number = value_or(gpu.smi_index, None)
     only = ShellCommand("") if number is None else shell(" -i {gpu}", gpu=number)
     fix = Fix(
-        "Set the default compute mode", command=shell("sudo nvidia-smi{only} -c 0", only=only), safety="manual",
+        "Set the default compute mode",
+        command=shell("sudo nvidia-smi{only} -c 0", only=only),
+        safety="manual",
         verify="nvidia-smi -q -d COMPUTE",
-    )  # fmt: skip
+    )
     if mode == "prohibited":
         # The card that shows the desktop is often closed to programs on purpose, so that they take the others.
         others = any(

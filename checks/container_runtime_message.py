@@ -69,7 +69,8 @@ def container_runtime_message(machine: Machine) -> Outcome:
         fix=Fix(
             "Install nvidia-container-toolkit on the host, configure the engine and restart it"
             + ("; generate the CDI file again after each driver update" if cdi else ""),
-            command="sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml" if cdi
+            command="sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
+            if cdi
             else "sudo apt install nvidia-container-toolkit; sudo nvidia-ctk runtime configure --runtime=docker; "
             "sudo systemctl restart docker",
             safety="safe" if cdi else "risky",
@@ -77,7 +78,7 @@ def container_runtime_message(machine: Machine) -> Outcome:
         ),
         confidence="likely",
         explains=("missing-shared-library",),
-    )  # fmt: skip
+    )
 
 
 def _plugin(messages: tuple[Message, ...]) -> Finding:

@@ -30,10 +30,13 @@ def cooling_message(machine: Machine) -> Outcome:
         return warning(
             "A GPU is said to become too hot or to throttle.",
             evidence=shown(hot),
-            fix=Fix("Watch temperature, fan speed, power and clocks under load and compare them with the limits; "
-                    "clean fans and filters and improve the airflow", tool),
+            fix=Fix(
+                "Watch temperature, fan speed, power and clocks under load and compare them with the limits; "
+                "clean fans and filters and improve the airflow",
+                tool,
+            ),
             confidence="possible",
-        )  # fmt: skip
+        )
     level = int(str(fans[-1].values.get("level", 0)))
     percent = level if "percent" in fans[-1].values else round(level * 100 / 255)
     if percent >= 70 and not hot:

@@ -58,7 +58,9 @@ def cuda_toolkit_mismatch(machine: Machine) -> Outcome:
     )
     if any(name in value_or(torch.packages, {}) for name in _COMPILES):
         return warning(
-            f"{message} DeepSpeed is installed and compiles its operators at run time.", evidence=evidence, fix=fix,
+            f"{message} DeepSpeed is installed and compiles its operators at run time.",
+            evidence=evidence,
+            fix=fix,
             confidence="likely",
-        )  # fmt: skip
+        )
     return info(message, evidence=evidence, fix=fix)

@@ -31,18 +31,24 @@ def device_ordinal_message(machine: Machine) -> Outcome:
             f"HIP_VISIBLE_DEVICES={hip} and CUDA_VISIBLE_DEVICES={cuda} choose different GPUs, and the program refuses "
             "to guess which one is meant.",
             evidence=shown(differ),
-            fix=Fix("Keep one of the two variables and unset the other", "unset CUDA_VISIBLE_DEVICES", "safe",
-                    unsets=("CUDA_VISIBLE_DEVICES",),
-                    verify="env | grep VISIBLE_DEVICES"),
+            fix=Fix(
+                "Keep one of the two variables and unset the other",
+                "unset CUDA_VISIBLE_DEVICES",
+                "safe",
+                unsets=("CUDA_VISIBLE_DEVICES",),
+                verify="env | grep VISIBLE_DEVICES",
+            ),
             confidence="certain",
-        )  # fmt: skip
+        )
     messages = said(machine, "invalid-ordinal")
     variables = [machine.environment.variables[name] for name in _NAMES if name in machine.environment.variables]
     shown_values = ", ".join(f"{one.name}={one.value}" for one in variables)
     text = "The program asks for a GPU number that it cannot see (invalid device ordinal)"
-    text += f": {shown_values} leaves it fewer GPUs, renumbered from 0." if variables else (
-        ": it counts with more GPUs than are visible to it."
-    )  # fmt: skip
+    text += (
+        f": {shown_values} leaves it fewer GPUs, renumbered from 0."
+        if variables
+        else (": it counts with more GPUs than are visible to it.")
+    )
     return (error if variables else warning)(
         text,
         evidence=shown(messages),

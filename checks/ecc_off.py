@@ -48,7 +48,9 @@ def ecc_off(machine: Machine, gpu: Gpu) -> Outcome:
         evidence=[cite(gpu.ecc_enabled, "ECC off")],
         fix=Fix(
             "Turn ECC on unless somebody decided against it",
-            command=shell("sudo nvidia-smi{only} -e 1", only=only), safety="reboots", effective="reboot",
+            command=shell("sudo nvidia-smi{only} -e 1", only=only),
+            safety="reboots",
+            effective="reboot",
             verify="nvidia-smi -q -d ECC",
         ),
-    )  # fmt: skip
+    )

@@ -33,21 +33,26 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
         return warning(
             f"The installed onnxruntime was built without {provider}.",
             evidence=shown(messages),
-            fix=Fix(f"Uninstall onnxruntime and install the build with that provider ({package})",
-                    shell("pip uninstall -y onnxruntime onnxruntime-gpu; pip install {package}", package=package),
-                    "safe"),
+            fix=Fix(
+                f"Uninstall onnxruntime and install the build with that provider ({package})",
+                shell("pip uninstall -y onnxruntime onnxruntime-gpu; pip install {package}", package=package),
+                "safe",
+            ),
             confidence="likely",
-        )  # fmt: skip
+        )
     if (plain := said(machine, _CPU_BUILD)) and len(plain) == len(messages):
         library = first_value(plain, "library") or "library"
         package = ShellCommand('"jax[cuda12]"') if library == "jaxlib" else library
         return warning(
             f"The installed {library} was built without GPU support.",
             evidence=shown(plain),
-            fix=Fix(f"Install the build of {library} for this GPU and for the installed release of its framework",
-                    shell("pip install -U {package}", package=package), "safe"),
+            fix=Fix(
+                f"Install the build of {library} for this GPU and for the installed release of its framework",
+                shell("pip install -U {package}", package=package),
+                "safe",
+            ),
             confidence="likely",
-        )  # fmt: skip
+        )
     kind = "ROCm" if here == {"amd"} else "CUDA" if here == {"nvidia"} else "GPU"
     return (error if here else warning)(
         f"The installed bitsandbytes has no {kind} library that fits: it is a build for another back end or version.",

@@ -57,20 +57,26 @@ def fabric_manager_down(machine: Machine, gpu: Gpu) -> Outcome:
         return warning(
             f'This GPU is not registered at the NVLink fabric (state "{state}"); unless the machine has just been '
             "started, the fabric manager does not run and CUDA does not start (error 802).",
-            evidence=evidence, fix=fix, confidence="likely",
-        )  # fmt: skip
+            evidence=evidence,
+            fix=fix,
+            confidence="likely",
+        )
     evidence.append(cite(machine.kernel.uptime_s, f"up for {uptime / 60:.0f} min"))
     if uptime < _SETTLED_S:
         return info(
             f'This GPU is still registering at the NVLink fabric (state "{state}", {uptime / 60:.0f} min after boot).',
-            evidence=evidence, fix=Fix("Wait a minute and check again"), cause="",
-        )  # fmt: skip
+            evidence=evidence,
+            fix=Fix("Wait a minute and check again"),
+            cause="",
+        )
     if state == "not started":
         return warning(
             f"This GPU has not begun to register at the NVLink fabric, {uptime / 60:.0f} min after boot: the fabric "
             "manager probably does not run.",
-            evidence=evidence, fix=fix, confidence="likely",
-        )  # fmt: skip
+            evidence=evidence,
+            fix=fix,
+            confidence="likely",
+        )
     return error(
         f"This GPU waits for the NVLink fabric since boot ({uptime / 60:.0f} min): the fabric manager does not run, "
         "and CUDA does not start on it (error 802, system not yet initialized).",

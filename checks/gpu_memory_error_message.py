@@ -34,19 +34,22 @@ def gpu_memory_error_message(machine: Machine) -> Outcome:
     else:
         text = f"{card} no longer answers the driver ({what}): its hardware, power or PCIe connection failed."
     amd = vendors(machine) == {"amd"}
-    node = " On a cluster drain the node (sbatch --exclude=NODE until then) and tell the administrators." if (
-        in_slurm(machine) or memory
-    ) else " Check its power cables, seat and riser."  # fmt: skip
+    node = (
+        " On a cluster drain the node (sbatch --exclude=NODE until then) and tell the administrators."
+        if (in_slurm(machine) or memory)
+        else " Check its power cables, seat and riser."
+    )
     return error(
         text,
         evidence=shown(messages),
         fix=Fix(
             "Reset the GPU or reboot once and read its ECC error counters; if the error returns, take the GPU out of "
             f"service and have it replaced.{node}",
-            command="rocm-smi --showrasinfo all; sudo dmesg | grep -i ras" if amd
+            command="rocm-smi --showrasinfo all; sudo dmesg | grep -i ras"
+            if amd
             else "nvidia-smi -q -d ECC,ROW_REMAPPER; sudo dmesg | grep -i xid",
             verify="# run the same job on another GPU",
         ),
         confidence="certain" if memory else "likely",
         explains=("thermal-or-power-limit",),
-    )  # fmt: skip
+    )

@@ -29,10 +29,12 @@ def job_zombie_children(machine: Machine, job: Job) -> Outcome:
     parent = next((one.parent_pid for one in every if one.relation == "self"), None)
     is_rank = place(job.ranks) is not None
     dead = [
-        one for one in every
-        if not is_alive(one) and one.lasting
+        one
+        for one in every
+        if not is_alive(one)
+        and one.lasting
         and (one.parent_pid in alive or (is_rank and one.parent_pid == parent and one.name == own))
-    ]  # fmt: skip
+    ]
     ours = [one for one in dead if runs_python(one.name) or one.name == own]
     if not dead:
         return None

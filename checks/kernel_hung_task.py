@@ -19,9 +19,17 @@ from rocdoctor.judging.check import Fix, Outcome, check, info, warning, whole_ma
 from rocdoctor.model.facts import LogEvent, Machine
 
 _GPU_EVENTS = (
-    "gpu-ring-timeout", "gpu-reset-begin", "gpu-reset-failed", "smu-no-response", "mes-no-response", "gpu-lost",
-    "kfd-queue-preemption-failed", "kfd-evict-restore-failed", "ras-uncorrectable", "nvidia-fallen-off-bus",
-)  # fmt: skip
+    "gpu-ring-timeout",
+    "gpu-reset-begin",
+    "gpu-reset-failed",
+    "smu-no-response",
+    "mes-no-response",
+    "gpu-lost",
+    "kfd-queue-preemption-failed",
+    "kfd-evict-restore-failed",
+    "ras-uncorrectable",
+    "nvidia-fallen-off-bus",
+)
 _FATAL_XIDS = frozenset({61, 62, 79, 119, 120})
 _GPU_WORDS = ("amdgpu", "kfd", "nvidia", "nv_queue", "xe_", "i915")
 _NEAR_S = 600.0
@@ -35,9 +43,10 @@ def kernel_hung_task(machine: Machine) -> Outcome:
     words = f"Processes hung in the kernel (blocked for minutes) {times(len(events))}, last {age(machine, events)}"
     evidence = quotes(machine, events)
     trouble = [
-        event for event in other_events(machine, *_GPU_EVENTS, "nvidia-xid")
+        event
+        for event in other_events(machine, *_GPU_EVENTS, "nvidia-xid")
         if is_current(event) and (event.kind != "nvidia-xid" or event.values.get("xid") in _FATAL_XIDS)
-    ]  # fmt: skip
+    ]
     of_gpu = [event for event in events if _named(event) or any(_near(event, one) for one in trouble)]
     if not of_gpu or not any(is_recent(event) for event in of_gpu):
         return info(

@@ -33,8 +33,11 @@ from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
 
 _SAID = (
-    "flash-attention-unsupported", "attention-operator-missing", "dtype-needs-newer-gpu", "supported-archs-of-amd",
-)  # fmt: skip
+    "flash-attention-unsupported",
+    "attention-operator-missing",
+    "dtype-needs-newer-gpu",
+    "supported-archs-of-amd",
+)
 # Generations without the matrix instructions that flash attention for ROCm is written for (its list of targets).
 _NO_FLASH = ("gfx8", "gfx900", "gfx902", "gfx904", "gfx906", "gfx90c", "gfx101", "gfx103")
 _MENTIONED = "mentions-flash-attention"
@@ -109,5 +112,9 @@ def _judge(machine: Machine, messages: tuple[Message, ...], targets: tuple[str, 
             safety="safe",
         )
     return finding(
-        "info" if harmless else "error", text, evidence=shown(messages), fix=fix, confidence="likely",
-    )  # fmt: skip
+        "info" if harmless else "error",
+        text,
+        evidence=shown(messages),
+        fix=fix,
+        confidence="likely",
+    )

@@ -51,7 +51,10 @@ def kernel_too_old_for_gpu(machine: Machine, gpu: Gpu) -> Outcome:
     if no_compute and for_training(gpu) and not _BACKPORTS.search(release):
         what = "no driver is bound to it" if driver is None else "the driver offers no compute node for it"
         return error(
-            f"{message}, and {what}.", evidence=evidence, fix=fix, confidence="likely",
+            f"{message}, and {what}.",
+            evidence=evidence,
+            fix=fix,
+            confidence="likely",
             explains=("gpu-without-driver", "gpu-without-compute-node", "kernel-module-not-loaded"),
-        )  # fmt: skip
+        )
     return info(f"{message}.", evidence=evidence, fix=fix)

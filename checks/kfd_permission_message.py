@@ -38,11 +38,15 @@ def kfd_permission_message(machine: Machine) -> Outcome:
     group = group or ("the owner's" if nvidia else "render")
     denied = next((word for one in messages if (word := str(one.values.get("why", "")))), "Permission denied")
     if denied == "Operation not permitted" or in_container(machine):
-        own = "the device cgroup of the container refuses it" if denied == "Operation not permitted" else (
-            f"the user inside the container is not in the host's {group} group, which owns it (the name inside "
-            f"the image "
-            "may have another number)"
-        )  # fmt: skip
+        own = (
+            "the device cgroup of the container refuses it"
+            if denied == "Operation not permitted"
+            else (
+                f"the user inside the container is not in the host's {group} group, which owns it (the name inside "
+                f"the image "
+                "may have another number)"
+            )
+        )
         how = (
             "Pass the NVIDIA devices with --gpus all (nvidia-container-toolkit)"
             if nvidia
@@ -52,13 +56,19 @@ def kfd_permission_message(machine: Machine) -> Outcome:
         return error(
             f"The process in the container may not open {node}: {own}.",
             evidence=shown(messages),
-            fix=Fix(how, "" if nvidia else "docker run --device=/dev/kfd --device=/dev/dri --group-add "
-                    "$(getent group render | cut -d: -f3) ...", "safe",
-                    verify=shell("ls -ln {node:path}; id", node=node)),
+            fix=Fix(
+                how,
+                ""
+                if nvidia
+                else "docker run --device=/dev/kfd --device=/dev/dri --group-add "
+                "$(getent group render | cut -d: -f3) ...",
+                "safe",
+                verify=shell("ls -ln {node:path}; id", node=node),
+            ),
             cause="container-device-access",
             confidence="likely",
             explains=("device-permission", "device-node-denied", "hip-sees-no-gpu"),
-        )  # fmt: skip
+        )
     return error(
         f"This user may not open {node}: it is not in the {group} group (older systems: video) that owns the node.",
         evidence=shown(messages),

@@ -50,10 +50,12 @@ def mig_enabled(machine: Machine, gpu: Gpu) -> Outcome:
             evidence=[*evidence, cite(whole[0].mig, "MIG disabled on an equal GPU")],
             fix=Fix(
                 "Give jobs the whole GPUs only (CUDA_VISIBLE_DEVICES), or turn MIG off on this one",
-                command=off, safety="manual", verify="nvidia-smi -L",
+                command=off,
+                safety="manual",
+                verify="nvidia-smi -L",
             ),
             confidence="possible",
-        )  # fmt: skip
+        )
     return info(
         f"This GPU is split into {parts} (MIG mode): a process can use one of them, and training on the whole GPU is "
         "not possible.",

@@ -26,9 +26,10 @@ def mixed_gpu_architectures(machine: Machine) -> Outcome:
     found: list[Finding] = []
     for vendor in MODULES:
         gpus = [
-            gpu for gpu in of_vendor(machine, vendor)
+            gpu
+            for gpu in of_vendor(machine, vendor)
             if not is_integrated(gpu) and is_driven(gpu) is not False and kfd_path(gpu) is not False
-        ]  # fmt: skip
+        ]
         if len(gpus) < 2:
             continue
         kinds: dict[str, list[Gpu]] = {}

@@ -38,10 +38,12 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
             f"{first_value(packages, 'needs')}, which "
             f"{first_value(packages, 'package')} needs, does not exist here.",
             evidence=shown(packages),
-            fix=Fix("Use AMD's repository for exactly this distribution release (its code name in the sources list)",
-                    "cat /etc/os-release; grep -rh radeon /etc/apt/sources.list.d"),
+            fix=Fix(
+                "Use AMD's repository for exactly this distribution release (its code name in the sources list)",
+                "cat /etc/os-release; grep -rh radeon /etc/apt/sources.list.d",
+            ),
             confidence="likely",
-        )  # fmt: skip
+        )
     if packages:
         one, other = first_value(packages, "package", "other"), first_value(packages, "found", "version")
         needs = first_value(packages, "needs")
@@ -50,11 +52,15 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
         return error(
             f"ROCm packages of two sources (AMD's repository and the distribution) are mixed: {how}.",
             evidence=shown(packages),
-            fix=Fix(f"Use one source only: {_PIN}", "apt-cache policy rocminfo rocm-core hip-runtime-amd", "manual",
-                    verify="apt-cache policy rocminfo"),
+            fix=Fix(
+                f"Use one source only: {_PIN}",
+                "apt-cache policy rocminfo rocm-core hip-runtime-amd",
+                "manual",
+                verify="apt-cache policy rocminfo",
+            ),
             confidence="likely",
             explains=("missing-shared-library",),
-        )  # fmt: skip
+        )
     messages = said(machine, *_LOADER)
     library = first_value(messages, "library") or f"a ROCm library ({first_value(messages, 'what') or 'ROCm'})"
     symbol = first_value(messages, "version", "symbol")

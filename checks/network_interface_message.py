@@ -24,9 +24,12 @@ _KINDS = ("interface-not-found", "collective-connection-failed")
 # Other libraries than NCCL, RCCL and gloo, and the variable with which each is told its interfaces.
 _VARIABLES = {"Open MPI": "OMPI_MCA_btl_tcp_if_include", "UCX": "UCX_NET_DEVICES"}
 _VIRTUAL = (
-    ("127.", "the loopback interface (lo)"), ("172.17.", "docker0"), ("::1", "the loopback interface (lo)"),
-    ("169.254.", "a link-local interface"), ("192.168.122.", "virbr0"),
-)  # fmt: skip
+    ("127.", "the loopback interface (lo)"),
+    ("172.17.", "docker0"),
+    ("::1", "the loopback interface (lo)"),
+    ("169.254.", "a link-local interface"),
+    ("192.168.122.", "virbr0"),
+)
 
 
 @check(when_said(*_KINDS), cause="network-interface-wrong")

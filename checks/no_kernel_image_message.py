@@ -39,9 +39,17 @@ from rocdoctor.model.shell_command import CommandText, shell
 _KINDS = ("arch-not-in-torch", "no-kernel-image", "tensile-library-missing")
 # The first CUDA toolkit that compiles for an architecture (CUDA release notes).
 _FIRST_CUDA = {
-    "70": "9.0", "75": "10.0", "80": "11.0", "86": "11.1", "89": "11.8", "90": "11.8", "100": "12.8", "103": "12.9",
-    "120": "12.8", "121": "12.9",
-}  # fmt: skip
+    "70": "9.0",
+    "75": "10.0",
+    "80": "11.0",
+    "86": "11.1",
+    "89": "11.8",
+    "90": "11.8",
+    "100": "12.8",
+    "103": "12.9",
+    "120": "12.8",
+    "121": "12.9",
+}
 _EXPLAINS = ("kernel-lib-arch-unsupported", "torch-wheel-lacks-gfx", "torch-wheel-lacks-sm")
 
 
@@ -179,7 +187,7 @@ def _nvidia(machine: Machine, messages: tuple[Message, ...], level: str) -> Find
         fix=Fix(way, command=_with_cuda(first), verify='python3 -c "import torch; print(torch.cuda.get_arch_list())"'),
         confidence="certain" if any(one.kind == "arch-not-in-torch" for one in messages) else "likely",
         explains=_EXPLAINS,
-    )  # fmt: skip
+    )
 
 
 def _with_cuda(release: str | None) -> CommandText:

@@ -81,7 +81,7 @@ _CODE = {
         "fit.",
         "Compare the call in the traceback with the documentation of the installed release of that package",
     ),
-}  # fmt: skip
+}
 _ISA = "wrong-isa-kernel"
 
 

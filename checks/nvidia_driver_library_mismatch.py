@@ -25,9 +25,13 @@ from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.model.facts import LogEvent, Machine
 
 _EXPLAINS = (
-    "nvidia-smi-failed", "torch-sees-no-gpu", "torch-gpu-count-mismatch", "gpu-without-driver", "fabric-manager-down",
+    "nvidia-smi-failed",
+    "torch-sees-no-gpu",
+    "torch-gpu-count-mismatch",
+    "gpu-without-driver",
+    "fabric-manager-down",
     "nvidia-gpu-count-mismatch",
-)  # fmt: skip
+)
 
 
 @check(machine_of_nvidia_tool, cause="driver-library-mismatch")
@@ -58,13 +62,18 @@ def nvidia_driver_library_mismatch(machine: Machine) -> Outcome:
         fix = Fix(
             "Restart the container so that it gets the libraries of the host's loaded driver; if the host was updated, "
             "reboot the host first",
-            safety="reboots", effective="reboot", verify="nvidia-smi",
-        )  # fmt: skip
+            safety="reboots",
+            effective="reboot",
+            verify="nvidia-smi",
+        )
     else:
         fix = Fix(
             "Reboot, so that the kernel module of the installed driver is loaded",
-            command="sudo reboot", safety="reboots", effective="reboot", verify="nvidia-smi",
-        )  # fmt: skip
+            command="sudo reboot",
+            safety="reboots",
+            effective="reboot",
+            verify="nvidia-smi",
+        )
     return error(
         "The loaded NVIDIA kernel module and the driver's libraries are of different versions"
         f"{_versions(machine, event)}, so no CUDA program can start (driver/library version mismatch).",

@@ -26,10 +26,17 @@ from rocdoctor.model.subject import Subject
 _CAUSE = "gpu-hardware-fault"
 _PROGRAM = frozenset({13, 31, 32, 43, 45, 69})
 _HARDWARE = {
-    48: "gpu-hardware-fault", 61: "gpu-hardware-fault", 62: "gpu-hardware-fault", 64: "gpu-hardware-fault",
-    74: "gpu-hardware-fault", 79: "gpu-hardware-fault", 95: "gpu-hardware-fault", 140: "gpu-hardware-fault",
-    119: "gpu-firmware", 120: "gpu-firmware",
-}  # fmt: skip
+    48: "gpu-hardware-fault",
+    61: "gpu-hardware-fault",
+    62: "gpu-hardware-fault",
+    64: "gpu-hardware-fault",
+    74: "gpu-hardware-fault",
+    79: "gpu-hardware-fault",
+    95: "gpu-hardware-fault",
+    140: "gpu-hardware-fault",
+    119: "gpu-firmware",
+    120: "gpu-firmware",
+}
 _AT_RISK = frozenset({63, 92, 94, 121, 136, 143})
 _LIKELY = frozenset({61, 62, 74, 79, 119, 120})  # power, cables, switches or driver releases cause these as well
 _FIX = Fix(

@@ -51,10 +51,12 @@ def out_of_memory_message(machine: Machine) -> Outcome:
     mine, reserved = first_value(messages, "mine"), first_value(messages, "reserved")
     backend = "HIP" if first_value(messages, "backend") == "HIP" or vendors(machine) == {"amd"} else "CUDA"
     figures = [
-        f"{tried} more were asked for" if tried else "", f"{total} in all" if total else "",
-        f"{free} free" if free else "", f"{mine} held by this process" if mine else "",
+        f"{tried} more were asked for" if tried else "",
+        f"{total} in all" if total else "",
+        f"{free} free" if free else "",
+        f"{mine} held by this process" if mine else "",
         f"{other} by another" if other else "",
-    ]  # fmt: skip
+    ]
     shape = "; ".join(one for one in figures if one)
     text = f"The GPU memory is exhausted (out of memory){f': {shape}' if shape else ''}."
     conf = "PYTORCH_HIP_ALLOC_CONF" if backend == "HIP" else "PYTORCH_CUDA_ALLOC_CONF"
@@ -75,9 +77,10 @@ def out_of_memory_message(machine: Machine) -> Outcome:
         text += " The free memory is in pieces (fragmentation)."
         way = f"Set {conf}=expandable_segments:True (or max_split_size_mb) against fragmentation. {way}"
     full = [
-        (used, all_of) for gpu in machine.gpus
+        (used, all_of)
+        for gpu in machine.gpus
         if (used := value_or(gpu.vram_used_bytes, 0)) > 0.5 * (all_of := value_or(gpu.vram_bytes, 0)) > 0
-    ]  # fmt: skip
+    ]
     if full and other is None:
         used, all_of = full[0]
         text += f" {binary_size(used)} of {binary_size(all_of)} are in use, by another or a left-over process."

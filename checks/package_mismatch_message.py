@@ -24,9 +24,12 @@ from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.shell_command import shell
 
 _CERTAIN = (
-    "companion-built-for-other-cuda", "torchvision-operator-missing", "cudnn-version-mismatch", "numpy-abi",
+    "companion-built-for-other-cuda",
+    "torchvision-operator-missing",
+    "cudnn-version-mismatch",
+    "numpy-abi",
     "nccl-version-differs",
-)  # fmt: skip
+)
 _LIKELY = ("extension-for-other-torch", "pip-conflict", "torch-api-missing")
 
 
@@ -81,8 +84,11 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         text = f"The loader gives the program another cuDNN{which} than the one that it was built with."
         together = Fix(
             "Remove the foreign cuDNN from LD_LIBRARY_PATH (wheels bring their own), or install the nvidia-cudnn "
-            "version that torch requires", "unset LD_LIBRARY_PATH", "safe", unsets=("LD_LIBRARY_PATH",),
-        )  # fmt: skip
+            "version that torch requires",
+            "unset LD_LIBRARY_PATH",
+            "safe",
+            unsets=("LD_LIBRARY_PATH",),
+        )
     elif main.kind == "nccl-version-differs":
         text = (
             f"The ranks of this job loaded different releases of NCCL ({main.values.get('version')} and "
@@ -121,5 +127,11 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
             "pip install --force-reinstall --no-cache-dir --no-build-isolation PACKAGE",
             "safe",
         )
-    return finding(severity, text, evidence=shown(messages), fix=together, confidence=confidence,
-                   explains=("missing-shared-library",))  # fmt: skip
+    return finding(
+        severity,
+        text,
+        evidence=shown(messages),
+        fix=together,
+        confidence=confidence,
+        explains=("missing-shared-library",),
+    )

@@ -141,11 +141,15 @@ def _killed(machine: Machine, run: JobRun, first: Origin, follows: tuple[str, ..
             explains=(*_FOLLOWS, "oom-killer-log"),
         )
     ways: dict[int, tuple[str, CommandText]] = {
-        9: ("Ask the kernel log of that machine for the OOM killer, and the scheduler for its limits",
-            "sudo dmesg -T | grep -iE 'oom|killed process'"),
-        7: ("Look how full /dev/shm is on that machine, then for hardware errors in its kernel log",
-            "df -h /dev/shm; sudo dmesg -T | tail -50"),
-    }  # fmt: skip
+        9: (
+            "Ask the kernel log of that machine for the OOM killer, and the scheduler for its limits",
+            "sudo dmesg -T | grep -iE 'oom|killed process'",
+        ),
+        7: (
+            "Look how full /dev/shm is on that machine, then for hardware errors in its kernel log",
+            "df -h /dev/shm; sudo dmesg -T | tail -50",
+        ),
+    }
     way, command = ways.get(
         number,
         ("Run that rank with PYTHONFAULTHANDLER=1 to have the stack of the crash", "export PYTHONFAULTHANDLER=1"),

@@ -27,17 +27,18 @@ from rocdoctor.model.facts import Machine, ModeResult, SmokeRun
 def smoke_numbers_wrong(machine: Machine) -> list[Finding]:
     return [
         error(
-            f"The smoke test {one.mode} on {run.world} ranks ({run.backend}) failed: {one.message}."
-            f"{layer_words(one)}",
+            f"The smoke test {one.mode} on {run.world} ranks ({run.backend}) failed: {one.message}.{layer_words(one)}",
             evidence=evidence(machine, one),
             fix=Fix(
                 "Do not trust this mode yet: run it again, and alone, to see whether the same rank is named.",
-                again(run, [one.mode]), verify=again(run, [one.mode]),
+                again(run, [one.mode]),
+                verify=again(run, [one.mode]),
             ),
-            cause=_cause(machine, run, one), confidence="possible" if run.device == "cuda" else "certain",
+            cause=_cause(machine, run, one),
+            confidence="possible" if run.device == "cuda" else "certain",
         )
         for run, one in modes_in(machine, "fail")
-    ]  # fmt: skip
+    ]
 
 
 def _cause(machine: Machine, run: SmokeRun, one: ModeResult) -> str:

@@ -30,8 +30,9 @@ def smoke_rank_lost(machine: Machine) -> list[Finding]:
             evidence=evidence(machine, one),
             fix=Fix(
                 "Run this mode again by itself; when it fails again, the message tells where to look.",
-                again(run, [one.mode]), verify=again(run, [one.mode]),
+                again(run, [one.mode]),
+                verify=again(run, [one.mode]),
             ),
         )
         for run, one in modes_in(machine, "crashed")
-    ]  # fmt: skip
+    ]

@@ -49,9 +49,10 @@ def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> F
     evidence = quotes(machine, events)
     live = [event for event in events if is_current(event)]
     back = [
-        event for event in other_events(machine, "gpu-reset-succeeded")
+        event
+        for event in other_events(machine, "gpu-reset-succeeded")
         if live and event.line > live[-1].line and (event.bdf is None or event.bdf == live[-1].bdf)
-    ]  # fmt: skip
+    ]
     if not live or back:
         since = "a reset brought the GPU back" if back else "the driver was loaded again or the machine resumed since"
         return info(f"{words}; {since}.", evidence=evidence, subject=device, fix=_WATCH)

@@ -50,10 +50,13 @@ def thread_affinity_message(machine: Machine) -> Outcome:
             "warning",
             f"The data loader starts {count} worker processes, but this process may use {cpus} CPUs only.",
             evidence=shown(workers),
-            fix=Fix(f"Set num_workers to {cpus} at most, or give the job more CPUs (affinity, cgroup, container).{ask}",
-                    "nproc; taskset -cp $$", "safe"),
+            fix=Fix(
+                f"Set num_workers to {cpus} at most, or give the job more CPUs (affinity, cgroup, container).{ask}",
+                "nproc; taskset -cp $$",
+                "safe",
+            ),
             confidence="likely",
-        )  # fmt: skip
+        )
     library = first_value(threads, "library") or "A library"
     count = first_value(threads, "threads")
     few = f" ({usable} here)" if usable is not None else ""

@@ -64,28 +64,36 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
         return error(
             f"The host compiler is newer than the CUDA toolkit allows (gcc {gcc} at most).",
             evidence=shown(compiler),
-            fix=Fix(f"Compile with gcc {gcc} (CC and CXX), or install a newer toolkit of torch's major version",
-                    shell("export CC=gcc-{gcc:number} CXX=g++-{gcc:number}", gcc=gcc or "")),
+            fix=Fix(
+                f"Compile with gcc {gcc} (CC and CXX), or install a newer toolkit of torch's major version",
+                shell("export CC=gcc-{gcc:number} CXX=g++-{gcc:number}", gcc=gcc or ""),
+            ),
             confidence="likely",
-        )  # fmt: skip
+        )
     if none := said(machine, _NO_COMPILER):
         return error(
             "Triton finds no C compiler, which it needs at run time to build its launchers: torch.compile and Triton "
             "kernels cannot run.",
             evidence=shown(none),
-            fix=Fix("Install gcc (with the Python headers) in this environment or image, or point CC to a compiler",
-                    "sudo apt install gcc python3-dev", "safe", verify="cc --version"),
+            fix=Fix(
+                "Install gcc (with the Python headers) in this environment or image, or point CC to a compiler",
+                "sudo apt install gcc python3-dev",
+                "safe",
+                verify="cc --version",
+            ),
             confidence="certain",
-        )  # fmt: skip
+        )
     return _missing(machine, built)
 
 
 def _missing(machine: Machine, built: str | None) -> Outcome:
     messages = said(machine, _MISSING)
     path = first_value(messages, "path", "path2") or ""
-    rocm = first_value(messages, "variable") == "ROCM_HOME" or "hipcc" in path or (
-        vendors(machine) == {"amd"} and "nvcc" not in path
-    )  # fmt: skip
+    rocm = (
+        first_value(messages, "variable") == "ROCM_HOME"
+        or "hipcc" in path
+        or (vendors(machine) == {"amd"} and "nvcc" not in path)
+    )
     if not rocm and vendors(machine) == {"amd"}:
         return error(
             "An extension wants to compile with nvcc (CUDA), but this machine has an AMD GPU.",

@@ -62,11 +62,13 @@ def _cuda_build_on_amd(machine: Machine, messages: tuple[Message, ...]) -> Findi
         fix=Fix(
             "Uninstall this torch and install the ROCm build if the GPU is supported by ROCm, else the CPU build "
             "(--index-url https://download.pytorch.org/whl/cpu); a plain pip install takes the CUDA build",
-            fix.command, "safe", verify=fix.verify,
+            fix.command,
+            "safe",
+            verify=fix.verify,
         ),
         confidence="certain",
         explains=_EXPLAINS,
-    )  # fmt: skip
+    )
 
 
 def _no_gpu_support(machine: Machine, messages: tuple[Message, ...]) -> Finding:
@@ -87,11 +89,13 @@ def _no_gpu_support(machine: Machine, messages: tuple[Message, ...]) -> Finding:
         fix=Fix(
             f"Install the {wanted} build of torch from its own wheel index in this environment, with torchvision and "
             "torchaudio from the same index; a later pip install without the index can bring the CPU build back",
-            fix.command, "safe", verify=fix.verify,
+            fix.command,
+            "safe",
+            verify=fix.verify,
         ),
         confidence="certain" if sure and here else "likely",
         explains=_EXPLAINS,
-    )  # fmt: skip
+    )
 
 
 def _old_driver(machine: Machine, messages: tuple[Message, ...]) -> Finding:

@@ -49,12 +49,15 @@ def torch_import_fails(machine: Machine) -> Outcome:
         return error(
             f"torch {version} cannot be imported: it needs {found.group(1)}, a newer glibc or C++ library than this "
             "system has.",
-            evidence=evidence, cause="libc-or-abi-mismatch", explains=explains,
+            evidence=evidence,
+            cause="libc-or-abi-mismatch",
+            explains=explains,
             fix=Fix(
                 "Use a newer distribution or a container; in conda update libstdcxx-ng. Never replace libc by hand",
-                safety="manual", verify=_FRESH,
+                safety="manual",
+                verify=_FRESH,
             ),
-        )  # fmt: skip
+        )
     if found := _MISSING.search(problem):
         library = found.group(1)
         where = "Install the package that holds it, or make the loader find it"
@@ -62,13 +65,16 @@ def torch_import_fails(machine: Machine) -> Outcome:
             where = "It belongs to the NVIDIA driver: install that, or give the container the host's"
         return error(
             f"torch {version} cannot be imported: the shared library {library} is missing.",
-            evidence=evidence, cause="missing-shared-library", explains=explains,
+            evidence=evidence,
+            cause="missing-shared-library",
+            explains=explains,
             fix=Fix(
                 f"{where} (ldconfig, LD_LIBRARY_PATH); a wheel that brings its own libraries needs reinstalling",
                 command=shell("ldconfig -p | grep {library:library}", library=library.split(".so")[0]),
-                safety="safe", verify=_FRESH,
+                safety="safe",
+                verify=_FRESH,
             ),
-        )  # fmt: skip
+        )
     if found := _SYMBOL.search(problem):
         library_found = _LIBRARY.search(problem)
         where = f" in {library_found.group(1)}" if library_found else ""
@@ -76,13 +82,18 @@ def torch_import_fails(machine: Machine) -> Outcome:
         if loader is not None and loader.value:
             fix = Fix(
                 "Unset LD_LIBRARY_PATH: libraries of another release stand in front of the wheel's own",
-                command="unset LD_LIBRARY_PATH", unsets=("LD_LIBRARY_PATH",), safety="safe", verify=_FRESH,
-            )  # fmt: skip
+                command="unset LD_LIBRARY_PATH",
+                unsets=("LD_LIBRARY_PATH",),
+                safety="safe",
+                verify=_FRESH,
+            )
         return error(
             f"torch {version} cannot be imported: the symbol {found.group(1)[:80]} is undefined{where}, so libraries "
             "of unlike releases are mixed.",
-            evidence=evidence, explains=explains, fix=fix,
-        )  # fmt: skip
+            evidence=evidence,
+            explains=explains,
+            fix=fix,
+        )
     if found := _MODULE.search(problem):
         return error(
             f"torch {version} cannot be imported: the Python module {found.group(1)} is missing.",
@@ -93,9 +104,11 @@ def torch_import_fails(machine: Machine) -> Outcome:
     if "Illegal instruction" in problem or "SIGILL" in problem:
         return error(
             f"torch {version} ends with an illegal instruction: it was built for a newer processor.",
-            evidence=evidence, cause="libc-or-abi-mismatch", explains=explains,
+            evidence=evidence,
+            cause="libc-or-abi-mismatch",
+            explains=explains,
             fix=Fix("Install a build for this processor, or build torch from source", safety="manual", verify=_FRESH),
-        )  # fmt: skip
+        )
     return error(
         f"torch {version} could not be loaded in the interpreter under test.",
         evidence=evidence,

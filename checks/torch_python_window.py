@@ -40,9 +40,10 @@ def torch_python_window(machine: Machine) -> Outcome:
     message = f"torch {version} was published for Python {ends}, and this interpreter is {python}."
     evidence = [cite(machine.torch.python), cite(machine.torch.version)]
     fix = Fix(
-        f"Make an environment with one of the Python versions {ends} and install torch there", safety="safe",
+        f"Make an environment with one of the Python versions {ends} and install torch there",
+        safety="safe",
         verify='python3 -c "import torch"',
-    )  # fmt: skip
+    )
     if isinstance(imported, Known):
         return warning(message, evidence=[*evidence, cite(imported)], fix=fix, confidence="likely")
     return info(message, evidence=evidence, fix=fix)

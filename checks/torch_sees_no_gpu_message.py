@@ -41,9 +41,11 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
     python = machine.torch.python.value if isinstance(machine.torch.python, Known) else None
     if option == "--index-url" and index and "rocm" in index:
         return None
-    how = "with --extra-index-url, which only adds an index to PyPI" if option == "--extra-index-url" else (
-        "without the index of the ROCm builds"
-    )  # fmt: skip
+    how = (
+        "with --extra-index-url, which only adds an index to PyPI"
+        if option == "--extra-index-url"
+        else ("without the index of the ROCm builds")
+    )
     fit = next((found for gpu in machine.gpus if gpu.vendor == "amd" and (found := wheel_index(gpu))), None)
     wheel = f"Python {python}" if python else "the Python version in use"
     return warning(

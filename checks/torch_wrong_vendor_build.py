@@ -91,8 +91,12 @@ def _in_a_list(machine: Machine, vendor: str) -> list[Gpu]:
     if machine.gpus_complete or vendor in machine.drivers or any(isinstance(gpu.driver, Known) for gpu in machine.gpus):
         return []
     return [
-        gpu for gpu in machine.gpus
-        if gpu.vendor in ("amd", "nvidia") and gpu.vendor != vendor and isinstance(gpu.bdf, Known)
-        and value_or(gpu.integrated, True) is False and wheels_have(gpu) is not False
+        gpu
+        for gpu in machine.gpus
+        if gpu.vendor in ("amd", "nvidia")
+        and gpu.vendor != vendor
+        and isinstance(gpu.bdf, Known)
+        and value_or(gpu.integrated, True) is False
+        and wheels_have(gpu) is not False
         and not kept_out(machine, gpu.vendor)
-    ]  # fmt: skip
+    ]

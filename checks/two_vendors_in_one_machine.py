@@ -21,9 +21,10 @@ from rocdoctor.model.facts import Gpu, Machine
 
 def _usable(machine: Machine, vendor: str) -> list[Gpu]:
     return [
-        gpu for gpu in of_vendor(machine, vendor)
+        gpu
+        for gpu in of_vendor(machine, vendor)
         if not is_integrated(gpu) and not is_reserved(gpu) and kfd_path(gpu) is not False
-    ]  # fmt: skip
+    ]
 
 
 @check(machine_with_several_gpus)

@@ -97,8 +97,12 @@ def _judge(machine: Machine, device: Subject, events: tuple[LogEvent, ...]) -> F
             confidence="likely",
             cause=_CAUSE,
         )
-    return info(f"{words}, last {when}; corrected errors leave results right.", evidence=quotes(machine, events),
-                fix=_FIX, subject=device)  # fmt: skip
+    return info(
+        f"{words}, last {when}; corrected errors leave results right.",
+        evidence=quotes(machine, events),
+        fix=_FIX,
+        subject=device,
+    )
 
 
 def _harm(machine: Machine, events: tuple[LogEvent, ...]) -> bool:

@@ -12,9 +12,15 @@ from rocdoctor.model.facts.system import OperatingSystem
 # Those for which driver, ROCm and torch must be complete.
 WHOLE = ("ubuntu 22.04", "ubuntu 24.04", "rhel 9", "rhel 10", "debian 12", "debian 13")
 TARGETS = sorted({one.gfx for one in lookup.all_profiles() if one.gfx} | {"gfx803"})
-KERNELS = {"ubuntu 22.04": "5.15.0-119-generic", "ubuntu 24.04": "6.8.0-45-generic", "ubuntu 26.04": "7.0.0-10-generic",
-           "debian 12": "6.1.0-40-amd64", "debian 13": "6.12.43-amd64", "rhel 9": "5.14.0-570.el9.x86_64",
-           "rhel 10": "6.12.0-124.el10.x86_64"}  # fmt: skip
+KERNELS = {
+    "ubuntu 22.04": "5.15.0-119-generic",
+    "ubuntu 24.04": "6.8.0-45-generic",
+    "ubuntu 26.04": "7.0.0-10-generic",
+    "debian 12": "6.1.0-40-amd64",
+    "debian 13": "6.12.43-amd64",
+    "rhel 9": "5.14.0-570.el9.x86_64",
+    "rhel 10": "6.12.0-124.el10.x86_64",
+}
 
 
 def system(name: str, version: str) -> OperatingSystem:
@@ -36,9 +42,12 @@ def whole(key: str) -> install.Distribution:
 def gpu(index: int, vendor: str, gfx: str = "", integrated: bool = False, capability: str = "") -> Gpu:
     here = Source("a test")
     return Gpu(
-        index, vendor, gfx=Known(gfx, here) if gfx else Unknown("no topology"), integrated=Known(integrated, here),
+        index,
+        vendor,
+        gfx=Known(gfx, here) if gfx else Unknown("no topology"),
+        integrated=Known(integrated, here),
         compute_capability=Known(capability, here) if capability else Unknown("no tool"),
-    )  # fmt: skip
+    )
 
 
 def every_route() -> Iterator[tuple[install.Distribution, tuple[install.Step, ...]]]:

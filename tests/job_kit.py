@@ -16,8 +16,14 @@ def thread(tid: int, state: str = "S", wchan: str | None = None, stuck: bool = F
 def process(pid: int, relation: str = "descendant", parent: int = 100, **changes: Any) -> JobProcess:
     """A living Python process of the job's family, started ten minutes ago; ``changes`` are fields."""
     facts: dict[str, Any] = {
-        "name": "python3", "state": "S", "line": 1, "age_s": 600.0, "variables": {}, "gpu_devices": k(()), **changes,
-    }  # fmt: skip
+        "name": "python3",
+        "state": "S",
+        "line": 1,
+        "age_s": 600.0,
+        "variables": {},
+        "gpu_devices": k(()),
+        **changes,
+    }
     return JobProcess(pid, parent, relation=relation, **facts)
 
 
@@ -37,10 +43,17 @@ def job(*family: JobProcess, **changes: Any) -> Job:
     own = next((one for one in family if one.relation == "self"), None)
     every = family if own is not None else (process(100, "self", 90), *family)
     facts: dict[str, Any] = {
-        "pid": 100, "name": "python3", "state": "S", "command": "python3.12", "started_s_ago": 600.0,
-        "threads": (thread(100),), "processes": tuple(every), "gpu_devices": ("/dev/kfd", "/dev/dri/renderD128"),
-        "libraries": frozenset({"libtorch_cpu.so", "libamdhip64.so.7"}), **changes,
-    }  # fmt: skip
+        "pid": 100,
+        "name": "python3",
+        "state": "S",
+        "command": "python3.12",
+        "started_s_ago": 600.0,
+        "threads": (thread(100),),
+        "processes": tuple(every),
+        "gpu_devices": ("/dev/kfd", "/dev/dri/renderD128"),
+        "libraries": frozenset({"libtorch_cpu.so", "libamdhip64.so.7"}),
+        **changes,
+    }
     plain = {"ranks": facts.pop("ranks", (own.variables or {}) if own else {})}
     if "shell" in facts:
         plain["shell"] = facts.pop("shell")

@@ -35,10 +35,16 @@ def u(why: str = "denied in this test") -> Unknown:
 def amd_gpu(index: int = 0, **changes: Any) -> Gpu:
     """A healthy Instinct MI210 on its own bus; ``changes`` are Gpu fields (plain values become known facts)."""
     facts: dict[str, Any] = {
-        "bdf": k(f"0000:{0x23 + 0x20 * index:02x}:00.0"), "name": k("AMD Instinct MI210"), "pci_id": k("1002:740f"),
-        "driver": k("amdgpu"), "gfx": k("gfx90a"), "integrated": k(False), "compute_units": k(104),
-        "vram_bytes": k(64 << 30), "kfd_node": k(index + 2),
-    }  # fmt: skip
+        "bdf": k(f"0000:{0x23 + 0x20 * index:02x}:00.0"),
+        "name": k("AMD Instinct MI210"),
+        "pci_id": k("1002:740f"),
+        "driver": k("amdgpu"),
+        "gfx": k("gfx90a"),
+        "integrated": k(False),
+        "compute_units": k(104),
+        "vram_bytes": k(64 << 30),
+        "kfd_node": k(index + 2),
+    }
     facts |= {name: _fact(name, value) for name, value in changes.items()}
     return Gpu(index, "amd", **facts)
 
@@ -46,16 +52,32 @@ def amd_gpu(index: int = 0, **changes: Any) -> Gpu:
 def nvidia_gpu(index: int = 0, **changes: Any) -> Gpu:
     """A healthy H100; ``changes`` as for ``amd_gpu``."""
     facts: dict[str, Any] = {
-        "bdf": k(f"0000:{0x18 + 0x10 * index:02x}:00.0"), "name": k("NVIDIA H100 80GB HBM3"), "pci_id": k("10de:2330"),
-        "driver": k("nvidia"), "compute_capability": k("9.0"), "integrated": k(False), "vram_bytes": k(80 << 30),
-    }  # fmt: skip
+        "bdf": k(f"0000:{0x18 + 0x10 * index:02x}:00.0"),
+        "name": k("NVIDIA H100 80GB HBM3"),
+        "pci_id": k("10de:2330"),
+        "driver": k("nvidia"),
+        "compute_capability": k("9.0"),
+        "integrated": k(False),
+        "vram_bytes": k(80 << 30),
+    }
     facts |= {name: _fact(name, value) for name, value in changes.items()}
     return Gpu(index, "nvidia", **facts)
 
 
-_PLAIN = frozenset((
-    "compute_nodes", "pcie", "temps", "power", "fan", "clocks_mhz", "max_clocks_mhz", "partition", "ras", "firmware",
-))  # fmt: skip
+_PLAIN = frozenset(
+    (
+        "compute_nodes",
+        "pcie",
+        "temps",
+        "power",
+        "fan",
+        "clocks_mhz",
+        "max_clocks_mhz",
+        "partition",
+        "ras",
+        "firmware",
+    )
+)
 
 
 def _fact(name: str, value: Any) -> Any:

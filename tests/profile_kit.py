@@ -25,19 +25,27 @@ from tests.kit import amd_gpu, environment, judge, k, machine
 from tests.pcie_kit import board, link
 
 CHECKS = (
-    "profile-gpus-differ", "profile-host-differs", "profile-links-differ", "profile-settings-differ",
-    "profile-unreadable-or-foreign", "profile-versions-differ",
-)  # fmt: skip
+    "profile-gpus-differ",
+    "profile-host-differs",
+    "profile-links-differ",
+    "profile-settings-differ",
+    "profile-unreadable-or-foreign",
+    "profile-versions-differ",
+)
 
 
 def gpu(index: int = 0, lanes: int = 16, speed: float = 16.0, **changes: Any) -> Gpu:
     """An MI210 whose whole path to the CPU is known."""
     slot: LinkState = link(lanes, lanes, speed, speed)
     facts: dict[str, Any] = {
-        "pcie": board(slot), "numa_node": index // 2, "vbios": "113-D67301-063",
-        "partition": Partition(k("SPX"), k("NPS1")), "power": Power(cap_w=k(300.0)), "performance_level": "auto",
+        "pcie": board(slot),
+        "numa_node": index // 2,
+        "vbios": "113-D67301-063",
+        "partition": Partition(k("SPX"), k("NPS1")),
+        "power": Power(cap_w=k(300.0)),
+        "performance_level": "auto",
         "firmware": {"smc": "0x00443700"},
-    }  # fmt: skip
+    }
     return amd_gpu(index, **(facts | changes))
 
 
@@ -46,21 +54,37 @@ def whole(*gpus: Gpu, **changes: Any) -> Machine:
     cards = gpus or (gpu(0), gpu(1))
     pairs = [(a.index, b.index) for n, a in enumerate(cards) for b in cards[n + 1 :]]
     facts: dict[str, Any] = {
-        "links": tuple(GpuLink(a, b, "xgmi", weight=k(15)) for a, b in pairs), "links_complete": True,
-        "cpus": Cpus(model=k("AMD EPYC 7763"), arch=k("x86_64"), packages=k(2), cores=k(128), threads=k(256),
-                     governors=k(("performance",))),
-        "memory": Memory(total_bytes=k(512 << 30), numa_balancing=k(False), transparent_hugepage=k("madvise"),
-                         hugepages_total=k(0)),
+        "links": tuple(GpuLink(a, b, "xgmi", weight=k(15)) for a, b in pairs),
+        "links_complete": True,
+        "cpus": Cpus(
+            model=k("AMD EPYC 7763"),
+            arch=k("x86_64"),
+            packages=k(2),
+            cores=k(128),
+            threads=k(256),
+            governors=k(("performance",)),
+        ),
+        "memory": Memory(
+            total_bytes=k(512 << 30), numa_balancing=k(False), transparent_hugepage=k("madvise"), hugepages_total=k(0)
+        ),
         "numa_nodes": (NumaNode(0, k("0-63")), NumaNode(1, k("64-127"))),
-        "kernel": Kernel(release=k("6.8.0-71-generic"), parameters=k({"iommu": "pt", "root": "UUID=1"}),
-                         iommu_default=k("passthrough"), modprobe_options=k({})),
+        "kernel": Kernel(
+            release=k("6.8.0-71-generic"),
+            parameters=k({"iommu": "pt", "root": "UUID=1"}),
+            iommu_default=k("passthrough"),
+            modprobe_options=k({}),
+        ),
         "drivers": {"amdgpu": {"version": k("6.14.14")}},
-        "torch": TorchBuild(python=k("3.12.3"), version=k("2.9.1+rocm6.4"), hip=k("6.4.43482"), cuda=k(None),
-                            packages=k({"torch": "2.9.1+rocm6.4", "pip": "25.2", "deepspeed": "0.18.2"},
-                                       "python default")),
+        "torch": TorchBuild(
+            python=k("3.12.3"),
+            version=k("2.9.1+rocm6.4"),
+            hip=k("6.4.43482"),
+            cuda=k(None),
+            packages=k({"torch": "2.9.1+rocm6.4", "pip": "25.2", "deepspeed": "0.18.2"}, "python default"),
+        ),
         "environment": environment({"HOME": "/root", "NCCL_DEBUG": "INFO"}),
         "network_complete": True,
-    }  # fmt: skip
+    }
     return machine(*cards, **(facts | changes))
 
 

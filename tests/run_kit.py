@@ -19,13 +19,25 @@ def entry(sequence: int, name: str = "nccl:all_reduce", state: str = "completed"
     group = more.pop("group", ["0", "default_pg"])
     frames = more.pop("frames", False)
     made: dict[str, Any] = {
-        "collective_seq_id": sequence, "input_dtypes": ["Float"], "input_sizes": [[4, 8]], "is_p2p": False,
-        "op_id": sequence, "output_dtypes": ["Float"], "output_sizes": [[4, 8]], "p2p_seq_id": 0, "pg_id": 0,
-        "process_group": group, "profiling_name": name, "record_id": sequence, "retired": state == "completed",
-        "state": state, "time_created_ns": 1_700_000_000_000_000_000 + sequence,
+        "collective_seq_id": sequence,
+        "input_dtypes": ["Float"],
+        "input_sizes": [[4, 8]],
+        "is_p2p": False,
+        "op_id": sequence,
+        "output_dtypes": ["Float"],
+        "output_sizes": [[4, 8]],
+        "p2p_seq_id": 0,
+        "pg_id": 0,
+        "process_group": group,
+        "profiling_name": name,
+        "record_id": sequence,
+        "retired": state == "completed",
+        "state": state,
+        "time_created_ns": 1_700_000_000_000_000_000 + sequence,
         "time_discovered_completed_ns": 1 if state == "completed" else 0,
-        "time_discovered_started_ns": 0 if state == "scheduled" else 1, "timeout_ms": 600000,
-    }  # fmt: skip
+        "time_discovered_started_ns": 0 if state == "scheduled" else 1,
+        "timeout_ms": 600000,
+    }
     if frames:
         made["frames"] = [
             {"name": "all_reduce", "filename": "/v/lib/python3.11/site-packages/torch/distributed/x.py", "line": 9},

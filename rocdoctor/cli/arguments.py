@@ -54,9 +54,13 @@ def format_arguments(parser: argparse.ArgumentParser, formats: Sequence[Format])
     """How the command prints; a command of one form names no choice, and refuses others as any command does."""
     one = len(formats) == 1
     parser.add_argument(
-        "--json", action=_Json, dest="format", nargs=0, choices=formats,
+        "--json",
+        action=_Json,
+        dest="format",
+        nargs=0,
+        choices=formats,
         help=argparse.SUPPRESS if one else "short for --format json",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--format", choices=formats, help=argparse.SUPPRESS if one else f"how results are printed ({formats[0]})"
     )

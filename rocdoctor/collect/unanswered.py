@@ -14,10 +14,19 @@ from rocdoctor.model.facts import Unanswered
 _SICK = frozenset(
     os.strerror(number)
     for number in (
-        errno.EIO, errno.ENXIO, errno.ENODEV, errno.ETIMEDOUT, errno.ESTALE, errno.ENOTCONN, errno.EMFILE, errno.ENFILE,
-        errno.ENOMEM, getattr(errno, "EREMOTEIO", errno.EIO), getattr(errno, "EUCLEAN", errno.EIO),
+        errno.EIO,
+        errno.ENXIO,
+        errno.ENODEV,
+        errno.ETIMEDOUT,
+        errno.ESTALE,
+        errno.ENOTCONN,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        getattr(errno, "EREMOTEIO", errno.EIO),
+        getattr(errno, "EUCLEAN", errno.EIO),
     )
-)  # fmt: skip
+)
 
 
 def unanswered(answer: Answer) -> Unanswered | None:

@@ -172,9 +172,13 @@ def _tables(notes: _Notes, machines: Sequence[Snapshot]) -> None:
             values = [_entry(table, name) for table in tables]
             # Of a list that may be an excerpt it says nothing that a name is not in it.
             notes.look(
-                MACHINE, f"{title} {name}", "setting" if title == "module parameter" else "version", values,
-                str.__eq__, there=[False] * len(machines),
-            )  # fmt: skip
+                MACHINE,
+                f"{title} {name}",
+                "setting" if title == "module parameter" else "version",
+                values,
+                str.__eq__,
+                there=[False] * len(machines),
+            )
 
 
 def _entry(table: Table | None, name: str) -> str | None:

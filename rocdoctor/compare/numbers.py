@@ -19,10 +19,32 @@ _OWN = regex(
 # A number by itself, with the word behind it; digits of versions and names are text.
 _NUMBER = regex(r"(?<![\w.:+-])(\d{1,15}(?:\.\d{1,6})?)(?![\w:+-]|\.\w)( ?(?:°C|%|[A-Za-z]+(?:/s)?))?")
 # Units of what goes up and down by itself.
-_MOVES = frozenset((
-    "°c", "c", "mhz", "ghz", "w", "%", "rpm", "gb/s", "mb/s", "gib/s", "tflop/s", "s", "ms", "min", "h", "seconds",
-    "minutes", "hours", "days", "gib", "mib", "kib",
-))  # fmt: skip
+_MOVES = frozenset(
+    (
+        "°c",
+        "c",
+        "mhz",
+        "ghz",
+        "w",
+        "%",
+        "rpm",
+        "gb/s",
+        "mb/s",
+        "gib/s",
+        "tflop/s",
+        "s",
+        "ms",
+        "min",
+        "h",
+        "seconds",
+        "minutes",
+        "hours",
+        "days",
+        "gib",
+        "mib",
+        "kib",
+    )
+)
 _LITTLE = 0.1  # our choice: clocks, temperatures and rates of equal machines differ by a few percent
 
 

@@ -10,9 +10,11 @@ _FORMATS = (
     (b"BZh", "compressed with bzip2; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it and name the folder"),
-    (b"\x89PNG", "a picture; text is needed"), (b"\xff\xd8\xff", "a picture; text is needed"),
-    (b"%PDF-", "a PDF document; text is needed"), (b"\x7fELF", "a program, not text"),
-)  # fmt: skip
+    (b"\x89PNG", "a picture; text is needed"),
+    (b"\xff\xd8\xff", "a picture; text is needed"),
+    (b"%PDF-", "a PDF document; text is needed"),
+    (b"\x7fELF", "a program, not text"),
+)
 # Byte order marks of the forms in which PowerShell and editors on Windows write text.
 _WIDE = (
     (b"\xff\xfe\x00\x00", "utf-32"),

@@ -73,9 +73,16 @@ def _cause(name: str, members: list[Verdict], explains: set[str]) -> Cause:
     else:
         remedy = entry.remedy if entry is not None else ""
     return Cause(
-        name, main.finding.confidence, main.finding.severity, main.finding.message, remedy, main.check, subjects,
-        tuple(sorted(explains)), main.finding,
-    )  # fmt: skip
+        name,
+        main.finding.confidence,
+        main.finding.severity,
+        main.finding.message,
+        remedy,
+        main.check,
+        subjects,
+        tuple(sorted(explains)),
+        main.finding,
+    )
 
 
 def _unexplained(members: list[Verdict]) -> list[Verdict]:

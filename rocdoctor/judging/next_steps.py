@@ -78,10 +78,19 @@ _OF_CAUSE: dict[str, tuple[NextStep, ...]] = {
     "dkms-kernel-mismatch": (NextStep("dkms status; uname -r", "which modules were built for which kernel"),),
 }
 # Of these causes neither the list of devices nor the kernel log tells anything.
-_ABOVE_THE_DRIVER = frozenset({
-    "network-interface-wrong", "rendezvous-name-resolution", "python-package-mismatch", "libc-or-abi-mismatch",
-    "missing-shared-library", "cuda-toolkit-mismatch", "shm-too-small", "memlock-limit", "not-environment",
-})  # fmt: skip
+_ABOVE_THE_DRIVER = frozenset(
+    {
+        "network-interface-wrong",
+        "rendezvous-name-resolution",
+        "python-package-mismatch",
+        "libc-or-abi-mismatch",
+        "missing-shared-library",
+        "cuda-toolkit-mismatch",
+        "shm-too-small",
+        "memlock-limit",
+        "not-environment",
+    }
+)
 
 
 _MOST_OF_MESSAGES = 3

@@ -72,9 +72,10 @@ def machine_with_nvidia(machine: Machine) -> Subjects[None]:
 def machine_with_several_gpus(machine: Machine) -> Subjects[None]:
     """The machine, when two or more discrete GPUs of AMD or NVIDIA could train together."""
     usable = [
-        gpu for gpu in machine.gpus
+        gpu
+        for gpu in machine.gpus
         if gpu.vendor in ("amd", "nvidia") and not (isinstance(gpu.integrated, Known) and gpu.integrated.value)
-    ]  # fmt: skip
+    ]
     return (
         [Selected(MACHINE, None)] if len(usable) > 1 else NotApplicable("fewer than two GPUs that could train together")
     )

@@ -172,11 +172,17 @@ def causes() -> Mapping[str, CauseEntry]:
     """Every root cause by id."""
     return {
         raw["id"]: CauseEntry(
-            raw["id"], raw["title"], raw["meaning"], raw["first_step"], raw["remedy"], raw["safety"], raw["rank"],
+            raw["id"],
+            raw["title"],
+            raw["meaning"],
+            raw["first_step"],
+            raw["remedy"],
+            raw["safety"],
+            raw["rank"],
             tuple(raw["explains"]),
         )
         for raw in load_table("causes")["causes"]
-    }  # fmt: skip
+    }
 
 
 def cause(cause_id: str) -> CauseEntry | None:

@@ -178,5 +178,10 @@ def instructions(text: str) -> list[tuple[int, str]]:
 
 
 _READERS: dict[str, Callable[[Sheet, str], None]] = {
-    "shell": read_shell, "slurm": _slurm, "dockerfile": _dockerfile, "env": _env, "unit": _unit, "yaml": read_yaml,
-}  # fmt: skip
+    "shell": read_shell,
+    "slurm": _slurm,
+    "dockerfile": _dockerfile,
+    "env": _env,
+    "unit": _unit,
+    "yaml": read_yaml,
+}

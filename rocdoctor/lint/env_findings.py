@@ -19,10 +19,19 @@ from rocdoctor.model.subject import Subject
 from rocdoctor.parsers.shell.settings import Sheet, View, views
 
 CHECKS = (
-    "debug-variables-on", "env-old-name", "env-unknown-name", "env-wrong-value", "gfx-override-mismatch",
-    "gfx-override-no-effect", "ld-library-path-conflict", "network-interface-missing", "omp-threads",
-    "rocm-path-missing", "visible-devices-conflict", "visible-devices-hides-all",
-)  # fmt: skip
+    "debug-variables-on",
+    "env-old-name",
+    "env-unknown-name",
+    "env-wrong-value",
+    "gfx-override-mismatch",
+    "gfx-override-no-effect",
+    "ld-library-path-conflict",
+    "network-interface-missing",
+    "omp-threads",
+    "rocm-path-missing",
+    "visible-devices-conflict",
+    "visible-devices-hides-all",
+)
 # What depends on more of the machine than its GPUs.
 _OF_MACHINE = frozenset(("network-interface-missing", "rocm-path-missing", "omp-threads"))
 _MAX_VIEWS = 400

@@ -20,9 +20,20 @@ _REPLACEMENT = "\ufffd"
 # Default_Ignorable_Code_Point of DerivedCoreProperties.txt (Unicode 14.0 to 16.0) as far as the categories above do not
 # cover it: letters and marks that are drawn as nothing. https://www.unicode.org/Public/UCD/latest/ucd/
 _IGNORABLE = frozenset(
-    (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2065, 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
-     *range(0xFFF0, 0xFFF9))
-)  # fmt: skip
+    (
+        0x34F,
+        0x115F,
+        0x1160,
+        0x17B4,
+        0x17B5,
+        *range(0x180B, 0x1810),
+        0x2065,
+        0x3164,
+        *range(0xFE00, 0xFE10),
+        0xFFA0,
+        *range(0xFFF0, 0xFFF9),
+    )
+)
 _IGNORABLE_PLANE = range(0xE0000, 0xE1000)  # tags, more variation selectors, and what is reserved for the like
 # Prepended_Concatenation_Mark of PropList.txt: format marks by category, though drawn (Arabic and Syriac numbers).
 _DRAWN = frozenset((*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD))

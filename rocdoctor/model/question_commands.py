@@ -11,9 +11,13 @@ if TYPE_CHECKING:
     from typing_extensions import LiteralString
 
 _COMMANDS: dict[str, LiteralString] = {
-    "read": "cat {path:path}", "list": "ls -d {path:glob}", "stat": "ls -l {path:path}", "space": "df {path:path}",
-    "link": "readlink -f {path:path}", "open": "ls -l {path:path}",
-}  # fmt: skip
+    "read": "cat {path:path}",
+    "list": "ls -d {path:glob}",
+    "stat": "ls -l {path:path}",
+    "space": "df {path:path}",
+    "link": "readlink -f {path:path}",
+    "open": "ls -l {path:path}",
+}
 # Programs that tell something and change nothing, without the options that do (nvidia-smi -r, dmesg --clear).
 _PROGRAMS: dict[str, LiteralString] = {
     one: one

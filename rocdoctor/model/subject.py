@@ -53,7 +53,12 @@ class Subject:
 
 # What stands before the address, name or number; cards and files are named by themselves.
 _FRONT: dict[SubjectKind, str] = {
-    "machine": "machine", "device": "device", "pci-device": "PCI device", "node": "node", "job": "job",
-    "process": "process", "files": "files",
-}  # fmt: skip
+    "machine": "machine",
+    "device": "device",
+    "pci-device": "PCI device",
+    "node": "node",
+    "job": "job",
+    "process": "process",
+    "files": "files",
+}
 MACHINE = Subject()

@@ -41,9 +41,10 @@ def settled(clean: Clean, found: Sequence[Card], targets: Collection[str]) -> li
             replace(one, role="other") if one.role == "now" and left and is_sentence(clean, one.line) else one
         )
     named = {
-        one.gfx for one in result
+        one.gfx
+        for one in result
         if one.role == "now" and one.vendor == "amd" and one.name is not None and one.gfx and not one.integrated
-    }  # fmt: skip
+    }
     if named and not named & set(targets):
         result = [one for one in result if one.name is not None or one.gfx not in targets]
     return result

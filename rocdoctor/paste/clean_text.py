@@ -45,10 +45,23 @@ NO_DIGITS = str.maketrans("123456789", "000000000")
 _HEADS = ("#", "**", "__", " #", "  #")
 _HEADING = regex(r"\s{0,3}(?:#{1,6}\s|\*\*|__)")
 # Characters that web pages and word processors put in the place of plain ones.
-_PLAIN = str.maketrans({
-    "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u200b": None, "\u200c": None, "\u200d": None, "\ufeff": None,
-    "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\x0b": " ", "\x0c": " ",
-})  # fmt: skip
+_PLAIN = str.maketrans(
+    {
+        "\u00a0": " ",
+        "\u2007": " ",
+        "\u202f": " ",
+        "\u200b": None,
+        "\u200c": None,
+        "\u200d": None,
+        "\ufeff": None,
+        "\u2018": "'",
+        "\u2019": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\x0b": " ",
+        "\x0c": " ",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +133,10 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
     """
     result = list(lines)
     long = [
-        at for at, line in enumerate(lines[:-1])
+        at
+        for at, line in enumerate(lines[:-1])
         if len(line) >= 60 and ("[" in line[:13] or "|" in line or ":" in line[:26])
-    ]  # fmt: skip
+    ]
     for at in long:
         line, following = result[at], lines[at + 1]
         if len(line) < 60 or not following or blocks[at] != blocks[at + 1]:

@@ -81,14 +81,59 @@ _MOST_LINES = 20_000  # longer texts are logs, whose first lines tell what they 
 
 # What a text must hold, in lower case, to be looked at closely: few logs do.
 _HINTS = (
-    "faq", "frequently asked", "questions and answers", "bug fixes", "bugfixes", "fixed issues", "resolved issues",
-    "known issues", "known errors", "known problems", "known limitations", "common issues", "common errors",
-    "common problems", "common pitfalls", "changelog", "change log", "what's new", "what is new", "deprecat",
-    "troubleshooting", "release notes", "possible errors", "error messages", "\ndebugging", "solution",
-    "workaround", "work-around", "resolution:", "remedy:", "how to fix", "fix:", "you will", "you may", "you might",
-    "you could", "you would", "you can", "this error", "this message", "this warning", "if you", "when you",
-    "| what to do", "|meaning", "| meaning", "| fix", "| cause", "| action", "> ", "if someone", "a user",
-)  # fmt: skip
+    "faq",
+    "frequently asked",
+    "questions and answers",
+    "bug fixes",
+    "bugfixes",
+    "fixed issues",
+    "resolved issues",
+    "known issues",
+    "known errors",
+    "known problems",
+    "known limitations",
+    "common issues",
+    "common errors",
+    "common problems",
+    "common pitfalls",
+    "changelog",
+    "change log",
+    "what's new",
+    "what is new",
+    "deprecat",
+    "troubleshooting",
+    "release notes",
+    "possible errors",
+    "error messages",
+    "\ndebugging",
+    "solution",
+    "workaround",
+    "work-around",
+    "resolution:",
+    "remedy:",
+    "how to fix",
+    "fix:",
+    "you will",
+    "you may",
+    "you might",
+    "you could",
+    "you would",
+    "you can",
+    "this error",
+    "this message",
+    "this warning",
+    "if you",
+    "when you",
+    "| what to do",
+    "|meaning",
+    "| meaning",
+    "| fix",
+    "| cause",
+    "| action",
+    "> ",
+    "if someone",
+    "a user",
+)
 _HINTS_OF_TESTS = ("test session starts", "running 0", "test project /", "0 passed")
 _ANY_ASKED = regex(r"^[\s*_#>-]{0,8}q(?:uestion)?\s?\d{0,3}\s?[*_]{0,2}[.:)]", re.MULTILINE)
 
@@ -162,9 +207,10 @@ def _sections(
         if not always and not _NOTES.match(words):
             continue
         following = (
-            one for one, deep, said in headings[place + 1 :]
+            one
+            for one, deep, said in headings[place + 1 :]
             if deep < level or (deep == level and not (level == 7 and always and said.endswith("?")))
-        )  # fmt: skip
+        )
         end = next(following, len(lines))
         prose = [lines[step] for step in range(at, end) if not blocks[step]]
         told = not _MAYBE.match(words) or any(_TOLD.search(line) for line in prose)

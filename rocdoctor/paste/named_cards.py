@@ -53,11 +53,49 @@ _GFX = regex(
 )
 # What a line must hold to be looked at closely: words (in lower case), or letters and digits of a part's number.
 _WORDS_OF_CARDS = (
-    "gfx", "radeon", "rx ", "rx-", "rx4", "rx5", "rx6", "rx7", "rx9", "vega", "instinct", "tesla", "quadro", "titan",
-    "gtx", "rtx", "geforce", "nvidia", "amd ", "mi1", "mi2", "mi3", "mi5", "mi6", "mi8", "mi-", "arc ", "strix",
+    "gfx",
+    "radeon",
+    "rx ",
+    "rx-",
+    "rx4",
+    "rx5",
+    "rx6",
+    "rx7",
+    "rx9",
+    "vega",
+    "instinct",
+    "tesla",
+    "quadro",
+    "titan",
+    "gtx",
+    "rtx",
+    "geforce",
+    "nvidia",
+    "amd ",
+    "mi1",
+    "mi2",
+    "mi3",
+    "mi5",
+    "mi6",
+    "mi8",
+    "mi-",
+    "arc ",
+    "strix",
     "firepro",
-    "r9 ", "r7 ", "r5 ", "r9-", "0 xt", "0 ti", "0ti", "0 gre", "0xt", "0 super", "gpu ", "gpu:", "my ",
-)  # fmt: skip
+    "r9 ",
+    "r7 ",
+    "r5 ",
+    "r9-",
+    "0 xt",
+    "0 ti",
+    "0ti",
+    "0 gre",
+    "0xt",
+    "0 super",
+    "gpu ",
+    "gpu:",
+    "my ",
+)
 # One set of letters in front: the search steps over everything else.
 _NUMBERS = regex(
     r"[ABGHKLMPRTVW](?:(?<=[ABHPV])[1-8]00|(?<=G)[BH]\d00|(?<=L)40|(?<=[KMPT])\d{1,2}(?![\d:])|(?<=W)[5-7]\d00"
@@ -259,11 +297,16 @@ def merged(found: list[Card]) -> list[Card]:
         best = card if held is None else held
         if held is not None:
             best = Card(
-                held.line, held.vendor, held.name or card.name, held.gfx or card.gfx,
+                held.line,
+                held.vendor,
+                held.name or card.name,
+                held.gfx or card.gfx,
                 held.capability or card.capability,
                 max(held.count, card.count),
-                "now", held.integrated if held.integrated is not None else card.integrated, held.key,
-            )  # fmt: skip
+                "now",
+                held.integrated if held.integrated is not None else card.integrated,
+                held.key,
+            )
         by_key[key] = best
     result = [card for card in by_key.values() if card.name is not None]
     for card in by_key.values():

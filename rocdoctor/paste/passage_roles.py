@@ -142,12 +142,15 @@ def _goes_on(clean: Clean, upper: int, lower: int) -> bool:
     """Whether two lines are of one paragraph."""
     one, two = clean.lines[upper], clean.lines[lower]
     return bool(
-        one.strip() and two.strip() and clean.blocks[upper] == clean.blocks[lower] == 0
+        one.strip()
+        and two.strip()
+        and clean.blocks[upper] == clean.blocks[lower] == 0
         and clean.quotes[upper] == clean.quotes[lower]
-        and not two.startswith(("    ", "\t", "- ", "* ", "#", "$", "|")) and not one.startswith(("    ", "\t", "#",
-        "$", "|"))
-        and ":" not in two[:24] and len(one) > 45
-    )  # fmt: skip
+        and not two.startswith(("    ", "\t", "- ", "* ", "#", "$", "|"))
+        and not one.startswith(("    ", "\t", "#", "$", "|"))
+        and ":" not in two[:24]
+        and len(one) > 45
+    )
 
 
 def role_of_name(before: str, after: str) -> Role:

@@ -41,9 +41,22 @@ _LOG = regex(r"(?i)\.(?:log|out|err|stdout|stderr)(?:\.gz)?\Z")
 _OLDER = regex(r"(?i)[.-]\d{1,8}(?:\.log)?(?:\.gz)?\Z|\.old(?:\.gz)?\Z")
 # Programs by which people name the files of their outputs; longer names first.
 _PROGRAMS = (
-    "journalctl", "nvidia-smi", "rocm-smi", "amd-smi", "pip list", "pip freeze", "rocminfo", "ibstat", "numactl",
-    "lspci", "lscpu", "lsmod", "dmesg", "uname", "env",
-)  # fmt: skip
+    "journalctl",
+    "nvidia-smi",
+    "rocm-smi",
+    "amd-smi",
+    "pip list",
+    "pip freeze",
+    "rocminfo",
+    "ibstat",
+    "numactl",
+    "lspci",
+    "lscpu",
+    "lsmod",
+    "dmesg",
+    "uname",
+    "env",
+)
 _PROSE = frozenset(("stated", "voices"))
 
 
@@ -189,9 +202,11 @@ def _command(name: str) -> str:
     words = _stem(name).lower()
     plain = words.replace("_", " ")
     for program in _PROGRAMS:
-        if plain == program or plain.startswith((f"{program} ", f"{program}-", f"{program}.")) or (
-            " " in program and words == program.replace(" ", "-")
-        ):  # fmt: skip
+        if (
+            plain == program
+            or plain.startswith((f"{program} ", f"{program}-", f"{program}."))
+            or (" " in program and words == program.replace(" ", "-"))
+        ):
             rest = [word for word in plain[len(program) :].split() if re.fullmatch(r"--?[a-z][a-z-]{0,20}", word)]
             command = " ".join([program, *rest])
             return command if question_of(command) is not None else ""

@@ -5,13 +5,19 @@ from __future__ import annotations
 from rocdoctor.knowledge.messages.advice import Advice
 
 VERDICT_WORDS = {
-    "false": "False", "stale": "Out of date", "harmful": "Harmful", "context-dependent": "Right in some places only",
+    "false": "False",
+    "stale": "Out of date",
+    "harmful": "Harmful",
+    "context-dependent": "Right in some places only",
     "true-but": "True, but not for that",
-}  # fmt: skip
+}
 BASIS_WORDS = {
-    "tested": "tried out", "source-read": "read in the source", "derived": "follows from the code or by arithmetic",
-    "general-knowledge": "general knowledge", "not-verified": "not verified",
-}  # fmt: skip
+    "tested": "tried out",
+    "source-read": "read in the source",
+    "derived": "follows from the code or by arithmetic",
+    "general-knowledge": "general knowledge",
+    "not-verified": "not verified",
+}
 
 
 def seen_in(one: Advice) -> str:

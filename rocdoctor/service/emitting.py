@@ -29,8 +29,10 @@ def checked(targets: Sequence[str]) -> list[str]:
         if name not in TARGETS:
             raise UsageError(f"no target '{name}'{suggestion(name, list(TARGETS))}; there are: {', '.join(TARGETS)}")
     if "accelerate" in named and "deepspeed" in named:
-        raise UsageError("accelerate brings the ds_config.json that goes with it (its script makes the optimizer); "
-                         "leave deepspeed out, and --framework deepspeed asks for it")  # fmt: skip
+        raise UsageError(
+            "accelerate brings the ds_config.json that goes with it (its script makes the optimizer); "
+            "leave deepspeed out, and --framework deepspeed asks for it"
+        )
     return named
 
 
@@ -38,9 +40,10 @@ def limits_of(named: Sequence[str]) -> Limits:
     """The limits of these targets; UsageError where no framework serves all of them."""
     modules = [target(name) for name in named]
     return Limits(
-        tuple(one.refuses for one in modules), _common(modules, named),
+        tuple(one.refuses for one in modules),
+        _common(modules, named),
         any(getattr(one, "TRANSFORMERS", False) for one in modules),
-    )  # fmt: skip
+    )
 
 
 def files_of(named: Sequence[str], plan: Plan, order: Order) -> list[File]:

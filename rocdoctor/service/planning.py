@@ -105,9 +105,14 @@ def workload_of(options: PlanOptions, model: str) -> Workload:
         raise UsageError("--lora-rank is the rank of adapters; it goes with --method lora or qlora")
     try:
         return read_workload(
-            model_field(model), options.method, options.seq, options.global_batch, options.goal,
-            options.framework, options.lora_rank,
-        )  # fmt: skip
+            model_field(model),
+            options.method,
+            options.seq,
+            options.global_batch,
+            options.goal,
+            options.framework,
+            options.lora_rank,
+        )
     except SpecError as error:
         raise UsageError(str(error)) from None
 

@@ -66,11 +66,13 @@ def recognised(host: Host) -> list[dict[str, object]]:
 def named_parts(parts: list[dict[str, object]]) -> list[Recognised]:
     return [
         Recognised(
-            _words(part), int(str(part["first_line"])), int(str(part["last_line"])),
+            _words(part),
+            int(str(part["first_line"])),
+            int(str(part["last_line"])),
             "" if part["role"] == "now" else _ROLES[str(part["role"])],
         )
         for part in parts
-    ]  # fmt: skip
+    ]
 
 
 def _words(part: dict[str, object]) -> str:

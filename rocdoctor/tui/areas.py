@@ -38,10 +38,17 @@ KEYS = "1234567890"
 
 # What the screens import when they draw, since they must not wait for it to be seen.
 _DRAWING = (
-    "tui.topology.gpu_details", "tui.topology.drawing", "tui.bundle.drawing", "tui.bundle.contents",
-    "tui.draw.verification", "tui.help.screen", "tui.palette", "report.setup.setup_text", "report.plan.recommend_text",
+    "tui.topology.gpu_details",
+    "tui.topology.drawing",
+    "tui.bundle.drawing",
+    "tui.bundle.contents",
+    "tui.draw.verification",
+    "tui.help.screen",
+    "tui.palette",
+    "report.setup.setup_text",
+    "report.plan.recommend_text",
     "train.recommend.plan",
-)  # fmt: skip
+)
 
 
 def read_in(stopped: Callable[[], bool]) -> None:

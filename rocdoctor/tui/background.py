@@ -36,9 +36,12 @@ class Background(Generic[T]):
     """
 
     def __init__(
-        self, app: App[Any], work: Callable[[Background[T]], T],
-        done: Callable[[T], object] | None = None, failed: Callable[[Exception], object] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        app: App[Any],
+        work: Callable[[Background[T]], T],
+        done: Callable[[T], object] | None = None,
+        failed: Callable[[Exception], object] | None = None,
+    ) -> None:
         self.app = app
         self.cancelled = False
         self.running = True

@@ -78,8 +78,9 @@ def _actions(app: Session, page: Page) -> Iterator[Command]:
 def _everywhere(app: Session) -> Iterator[Command]:
     from rocdoctor.tui.open_evidence import open_in_all_screens
 
-    yield Command("Open evidence...", "a bundle, a folder, an archive or a log, on all screens",
-                  partial(open_in_all_screens, app))  # fmt: skip
+    yield Command(
+        "Open evidence...", "a bundle, a folder, an archive or a log, on all screens", partial(open_in_all_screens, app)
+    )
     yield Command("Back to the evidence before (key b)", "after other evidence was opened", app.action_earlier)
     yield Command("Copy the first command", "the one thing to do first, to the clipboard", partial(copy_first, app))
     yield Command("Report as text (key t)", "for screen readers, copying and small terminals", app.action_text_report)

@@ -6,9 +6,16 @@ import os
 
 SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 STATE_STYLE = {
-    "pass": "green", "fail": "bold red", "unknown": "magenta", "not-applicable": "dim", "crashed": "bold red",
-    "done": "green", "todo": "bold yellow", "waiting": "dim", "impossible": "bold red",
-}  # fmt: skip
+    "pass": "green",
+    "fail": "bold red",
+    "unknown": "magenta",
+    "not-applicable": "dim",
+    "crashed": "bold red",
+    "done": "green",
+    "todo": "bold yellow",
+    "waiting": "dim",
+    "impossible": "bold red",
+}
 if os.environ.get("NO_COLOR"):  # colours would become greys, and red one that is as dark as the screen
     SEVERITY_STYLE = {name: "bold" if "bold" in style else "" for name, style in SEVERITY_STYLE.items()}
     STATE_STYLE = {name: "bold" if "bold" in style else "" for name, style in STATE_STYLE.items()}

@@ -33,8 +33,24 @@ _PYTHON = regex(r"(?:[\w./-]*/)?python3?(?:\.\d+)?")
 _ANY, _NONE = r"[^\n]*", r"(?!)"
 _LOOKING: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
-        ("rocminfo", "lspci", "lsmod", "ls", "cat", "free", "df", "id", "nproc", "uname", "printenv", "lscpu", "grep",
-         "ibstat", "sinfo"), (_ANY, _ANY),
+        (
+            "rocminfo",
+            "lspci",
+            "lsmod",
+            "ls",
+            "cat",
+            "free",
+            "df",
+            "id",
+            "nproc",
+            "uname",
+            "printenv",
+            "lscpu",
+            "grep",
+            "ibstat",
+            "sinfo",
+        ),
+        (_ANY, _ANY),
     ),
     **dict.fromkeys(("nvcc", "hipcc", "cc", "gcc", "c++", "g++", "clang"), ("--version", _NONE)),
     "nvidia-smi": (r"-q|-L|nvlink|topo|--query-[a-z-]+=\S+", r"-d|-x|-s|-m|-i|\d+|[A-Z_,]+|--status|--format=\S+"),
@@ -44,7 +60,7 @@ _LOOKING: dict[str, tuple[str, str]] = {
     "ip": (r"-br", r"addr|link"),
     "dkms": (r"status", _NONE),
     "apt-cache": (r"policy", r"[a-z0-9.+-]+"),
-}  # fmt: skip
+}
 _LATER = {
     "new-login": "The fix takes effect at the next login: log out and in, and start rocdoctor anew; before that this "
     "still sees the old state.",
@@ -175,9 +191,7 @@ class WatchedHost:
         return self.inner.available()
 
 
-def verify(
-    plan: Plan, before: Sequence[Verdict], fresh: Callable[[], Host | None], progress: Progress
-) -> Result:  # fmt: skip
+def verify(plan: Plan, before: Sequence[Verdict], fresh: Callable[[], Host | None], progress: Progress) -> Result:
     """Do it, in a thread: the command if there is one to run here, then the check on a fresh look."""
     from rocdoctor.collect import collect
     from rocdoctor.judging.diagnose import diagnose

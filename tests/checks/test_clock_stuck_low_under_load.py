@@ -8,9 +8,11 @@ NAME = "clock-stuck-low-under-load"
 
 def card(busy: int, clock: float, power: float) -> Gpu:
     return amd_gpu(
-        busy_percent=busy, clocks_mhz={"sclk": k(clock)}, max_clocks_mhz={"sclk": k(1700.0)},
+        busy_percent=busy,
+        clocks_mhz={"sclk": k(clock)},
+        max_clocks_mhz={"sclk": k(1700.0)},
         power=Power(now_w=k(power), cap_w=k(300.0)),
-    )  # fmt: skip
+    )
 
 
 def test_an_idle_card_a_busy_card_and_a_waiting_card_pass() -> None:
@@ -28,9 +30,11 @@ def test_busy_at_a_low_clock_and_little_power_warns_as_a_possibility() -> None:
 
 def test_the_graphics_clock_of_nvidia_is_the_one_that_counts() -> None:
     gpu = nvidia_gpu(
-        busy_percent=100, clocks_mhz={"graphics": k(210.0)}, max_clocks_mhz={"graphics": k(1980.0)},
+        busy_percent=100,
+        clocks_mhz={"graphics": k(210.0)},
+        max_clocks_mhz={"graphics": k(1980.0)},
         power=Power(now_w=k(60.0), cap_w=k(700.0)),
-    )  # fmt: skip
+    )
     assert states(judge(NAME, machine(gpu))) == ["fail"]
 
 

@@ -18,11 +18,16 @@ def verdicts(**values: str) -> list[Verdict]:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("AMD_SERIALIZE_KERNEL", "3"), ("AMD_SERIALIZE_COPY", "1"), ("HIP_LAUNCH_BLOCKING", "1"),
-        ("TORCH_NCCL_BLOCKING_WAIT", "1"), ("TORCH_DISTRIBUTED_DEBUG", "DETAIL"), ("AMD_LOG_LEVEL", "4"),
-        ("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"), ("TRITON_INTERPRET", "1"),
+        ("AMD_SERIALIZE_KERNEL", "3"),
+        ("AMD_SERIALIZE_COPY", "1"),
+        ("HIP_LAUNCH_BLOCKING", "1"),
+        ("TORCH_NCCL_BLOCKING_WAIT", "1"),
+        ("TORCH_DISTRIBUTED_DEBUG", "DETAIL"),
+        ("AMD_LOG_LEVEL", "4"),
+        ("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"),
+        ("TRITON_INTERPRET", "1"),
     ],
-)  # fmt: skip
+)
 def test_what_costs_speed_is_a_warning(name: str, value: str) -> None:
     (verdict,) = verdicts(**{name: value})
     assert verdict.finding is not None and verdict.finding.fix is not None
@@ -48,11 +53,17 @@ def test_loud_logging_is_worth_knowing() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("NCCL_DEBUG", "INFO"), ("NCCL_DEBUG", "WARN"), ("AMD_LOG_LEVEL", "0"), ("HIP_LAUNCH_BLOCKING", "0"),
-        ("TORCH_DISTRIBUTED_DEBUG", "OFF"), ("NCCL_DEBUG_SUBSYS", "INIT"), ("OMP_NUM_THREADS", "8"),
-        ("TORCH_SHOW_CPP_STACKTRACES", "1"), ("AMD_SERIALIZE_KERNEL", "0"),
+        ("NCCL_DEBUG", "INFO"),
+        ("NCCL_DEBUG", "WARN"),
+        ("AMD_LOG_LEVEL", "0"),
+        ("HIP_LAUNCH_BLOCKING", "0"),
+        ("TORCH_DISTRIBUTED_DEBUG", "OFF"),
+        ("NCCL_DEBUG_SUBSYS", "INIT"),
+        ("OMP_NUM_THREADS", "8"),
+        ("TORCH_SHOW_CPP_STACKTRACES", "1"),
+        ("AMD_SERIALIZE_KERNEL", "0"),
     ],
-)  # fmt: skip
+)
 def test_ordinary_settings_are_silent(name: str, value: str) -> None:
     assert states(verdicts(**{name: value})) == ["pass"]
 

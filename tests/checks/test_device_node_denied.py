@@ -22,8 +22,10 @@ def node(path: str = "/dev/kfd", access: str = "denied", mode: str = "0660", gro
 def closed(**changes: Any) -> Machine:
     """A desktop or server with one AMD GPU whose nodes this user may not open."""
     facts: dict[str, Any] = {
-        "nodes": (node(), node("/dev/dri/renderD128")), "user": STRANGER, "container": BARE,
-    }  # fmt: skip
+        "nodes": (node(), node("/dev/dri/renderD128")),
+        "user": STRANGER,
+        "container": BARE,
+    }
     return machine(amd_gpu(render_minor=128), **(facts | changes))
 
 

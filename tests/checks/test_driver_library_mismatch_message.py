@@ -53,8 +53,10 @@ def test_versions_in_a_pasted_text() -> None:
     )
     (cause, *_) = diagnosed(text).causes
     assert (cause.cause, "550.120" in cause.message, "550.90.07" in cause.message) == (
-        "driver-library-mismatch", True, True,
-    )  # fmt: skip
+        "driver-library-mismatch",
+        True,
+        True,
+    )
 
 
 def test_a_healthy_header_is_silent() -> None:

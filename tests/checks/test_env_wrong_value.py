@@ -58,11 +58,16 @@ def test_allocator_options_that_torch_does_not_take(value: str, words: str) -> N
 @pytest.mark.parametrize(
     "value",
     [
-        "expandable_segments:True", "max_split_size_mb:512,garbage_collection_threshold:0.8",
-        "backend:cudaMallocAsync", "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", "option_of_the_future:7",
-        "garbage_collection_threshold: 0.6, max_split_size_mb: 128", "$CONF", "per_process_memory_fraction:1.0",
+        "expandable_segments:True",
+        "max_split_size_mb:512,garbage_collection_threshold:0.8",
+        "backend:cudaMallocAsync",
+        "roundup_power2_divisions:[256:1,512:2,1024:4,>:8]",
+        "option_of_the_future:7",
+        "garbage_collection_threshold: 0.6, max_split_size_mb: 128",
+        "$CONF",
+        "per_process_memory_fraction:1.0",
     ],
-)  # fmt: skip
+)
 def test_allocator_options_that_torch_takes(value: str) -> None:
     assert states(judge(NAME, machine(environment=environment({"PYTORCH_ALLOC_CONF": value})))) == ["pass"]
 

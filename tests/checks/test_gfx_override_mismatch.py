@@ -59,9 +59,7 @@ def test_a_pair_with_faults_on_record_says_so() -> None:
 
 
 def test_on_unlike_gpus_the_fix_names_the_form_with_the_node_number() -> None:
-    of = machine(
-        gpu("gfx1031", kfd_node=1), gpu("gfx1100", 1, kfd_node=2), environment=environment({GLOBAL: "11.0.0"})
-    )  # fmt: skip
+    of = machine(gpu("gfx1031", kfd_node=1), gpu("gfx1100", 1, kfd_node=2), environment=environment({GLOBAL: "11.0.0"}))
     first, second = judge(NAME, of)
     assert second.state == "pass"
     assert first.finding is not None and first.finding.fix is not None
@@ -103,9 +101,7 @@ def test_of_unlike_gpus_only_the_broken_one_is_accused() -> None:
 
 
 def test_an_integrated_gpu_beside_a_discrete_one_is_no_fault_unless_it_is_used() -> None:
-    of = machine(
-        gpu("gfx1100"), gpu("gfx1036", 1, integrated=True), environment=environment({GLOBAL: "11.0.0"})
-    )  # fmt: skip
+    of = machine(gpu("gfx1100"), gpu("gfx1036", 1, integrated=True), environment=environment({GLOBAL: "11.0.0"}))
     assert states(judge(NAME, of)) == ["pass", "fail"]
     assert severities(judge(NAME, of)) == ["info"]
     first = gpu("gfx1036", 1, integrated=True, hip_index=k(0))
@@ -115,9 +111,7 @@ def test_an_integrated_gpu_beside_a_discrete_one_is_no_fault_unless_it_is_used()
 
 
 def test_a_global_value_for_unlike_cards_is_named_so() -> None:
-    of = machine(
-        gpu("gfx1031", kfd_node=1), gpu("gfx1100", 1, kfd_node=2), environment=environment({GLOBAL: "10.3.0"})
-    )  # fmt: skip
+    of = machine(gpu("gfx1031", kfd_node=1), gpu("gfx1100", 1, kfd_node=2), environment=environment({GLOBAL: "10.3.0"}))
     second = judge(NAME, of)[1]
     assert second.finding is not None and second.finding.fix is not None
     assert second.finding.cause == "mixed-gpu-archs"

@@ -35,13 +35,21 @@ def _causes(machine: Machine) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("when", "holds"),
     [
-        (When(), True), (When(vendor="amd"), True), (When(vendor="nvidia"), False), (When(gfx=("gfx103*",)), True),
-        (When(gfx=("gfx1100",)), False), (When(inside=("container",)), False), (When(outside=("container",)), True),
-        (When(variables=("NCCL_DEBUG",)), False), (When(values={"wanted": ("ens*",)}), True),
-        (When(values={"wanted": ("eth0",)}), False), (When(together=(_KIND,)), True), (When(without=(_KIND,)), False),
+        (When(), True),
+        (When(vendor="amd"), True),
+        (When(vendor="nvidia"), False),
+        (When(gfx=("gfx103*",)), True),
+        (When(gfx=("gfx1100",)), False),
+        (When(inside=("container",)), False),
+        (When(outside=("container",)), True),
+        (When(variables=("NCCL_DEBUG",)), False),
+        (When(values={"wanted": ("ens*",)}), True),
+        (When(values={"wanted": ("eth0",)}), False),
+        (When(together=(_KIND,)), True),
+        (When(without=(_KIND,)), False),
         (When(together=("gpu-lost",)), False),
     ],
-)  # fmt: skip
+)
 def test_a_condition_decides(when: When, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {_KIND: (MessageAnswer("memlock-limit", "It.", "Do", when=when),)}
     monkeypatch.setattr(answers, "message_answers", lambda: rows)

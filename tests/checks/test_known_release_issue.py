@@ -20,9 +20,7 @@ def test_an_open_issue_is_a_note_with_its_date_as_nothing_here_shows_harm() -> N
 
 
 def test_a_workaround_that_is_in_place_silences_it() -> None:
-    of = machine(
-        amd_gpu(gfx="gfx1200"), rocm=ROCM_10, environment=environment({"TORCH_BLAS_PREFER_HIPBLASLT": "0"})
-    )  # fmt: skip
+    of = machine(amd_gpu(gfx="gfx1200"), rocm=ROCM_10, environment=environment({"TORCH_BLAS_PREFER_HIPBLASLT": "0"}))
     assert states(judge(NAME, of)) == ["pass"]
 
 

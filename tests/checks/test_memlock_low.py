@@ -9,13 +9,20 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 def host(
-    limit: Fact[int | None], *, kind: str = "infiniband", state: str = "active", inside: str = "none", uid: int = 1000,
+    limit: Fact[int | None],
+    *,
+    kind: str = "infiniband",
+    state: str = "active",
+    inside: str = "none",
+    uid: int = 1000,
     nodes: str = "2",
-) -> Machine:  # fmt: skip
+) -> Machine:
     return machine(
-        network=(Nic("mlx5_0", kind, state=k(state)),), user=User(uid=k(uid), memlock_bytes=limit),
-        container=Container(kind=k(inside)), environment=environment({"SLURM_NNODES": nodes}),
-    )  # fmt: skip
+        network=(Nic("mlx5_0", kind, state=k(state)),),
+        user=User(uid=k(uid), memlock_bytes=limit),
+        container=Container(kind=k(inside)),
+        environment=environment({"SLURM_NNODES": nodes}),
+    )
 
 
 def test_unlimited_or_large_passes() -> None:

@@ -11,9 +11,11 @@ FAILED = ToolFailure(
     "run nvidia-smi", "failed", "Failed to initialize NVML: Driver/library version mismatch", 1, "version-mismatch"
 )
 REFUSED = event(
-    "nvidia-api-mismatch", "NVRM: API mismatch: the client has the version 550.90.07, but",
-    client_version="550.90.07", module_version="535.183.01",
-)  # fmt: skip
+    "nvidia-api-mismatch",
+    "NVRM: API mismatch: the client has the version 550.90.07, but",
+    client_version="550.90.07",
+    module_version="535.183.01",
+)
 
 
 def broken(**changes: Any) -> Machine:

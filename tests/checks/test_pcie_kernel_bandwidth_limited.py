@@ -12,9 +12,16 @@ def _on(of: Machine) -> list[Verdict]:
 
 def _line(bdf: str = "0000:23:00.0", width: int = 1, capable: int = 16, speed: float = 5.0) -> LogEvent:
     return event(
-        "pcie-bandwidth-limited", "4.000 Gb/s available PCIe bandwidth, limited by ...", bdf, width=width,
-        capable_width=capable, available_gbit_s=4.0, capable_gbit_s=252.048, speed_gt_s=speed, limit_bdf="0000:00:00.0",
-    )  # fmt: skip
+        "pcie-bandwidth-limited",
+        "4.000 Gb/s available PCIe bandwidth, limited by ...",
+        bdf,
+        width=width,
+        capable_width=capable,
+        available_gbit_s=4.0,
+        capable_gbit_s=252.048,
+        speed_gt_s=speed,
+        limit_bdf="0000:00:00.0",
+    )
 
 
 def _said(*events: LogEvent, complete: bool = True) -> Kernel:

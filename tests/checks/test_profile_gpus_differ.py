@@ -24,9 +24,13 @@ def test_a_missing_gpu_is_an_error_that_names_it() -> None:
     found = findings(against(whole(gpu(0)), whole(gpu(0), gpu(1))))
     gone = [one for one in found if one[0] == NAME]
     assert gone == [
-        (NAME, "machine", "error",
-         "GPUs: 2 when the profile was made, 1 now: AMD Instinct MI210 at 0000:43:00.0 is missing."),
-    ]  # fmt: skip
+        (
+            NAME,
+            "machine",
+            "error",
+            "GPUs: 2 when the profile was made, 1 now: AMD Instinct MI210 at 0000:43:00.0 is missing.",
+        ),
+    ]
 
 
 def test_of_an_excerpt_a_missing_gpu_is_unknown() -> None:

@@ -35,9 +35,12 @@ def test_what_another_kernel_keeps_for_itself_is_no_lost_module(lost_mib: int, c
 def test_another_layout_of_numa_nodes() -> None:
     now = replace(whole(), numa_nodes=tuple(NumaNode(n, k(f"{n * 32}-{n * 32 + 31}")) for n in range(4)))
     assert [one[2:] for one in findings(against(now, whole()))] == [
-        ("warning", "NUMA nodes with their CPUs: 0: 0-63; 1: 64-127 when the profile was made, "
-                    "0: 0-31; 1: 32-63; 2: 64-95; 3: 96-127 now."),
-    ]  # fmt: skip
+        (
+            "warning",
+            "NUMA nodes with their CPUs: 0: 0-63; 1: 64-127 when the profile was made, "
+            "0: 0-31; 1: 32-63; 2: 64-95; 3: 96-127 now.",
+        ),
+    ]
     gap = replace(whole(), numa_nodes=(NumaNode(0, k("0-63")), NumaNode(1, u())))
     assert states(verdicts(NAME, gap, whole())) == ["unknown"]
 

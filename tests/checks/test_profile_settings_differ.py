@@ -59,8 +59,9 @@ def test_nvidia_modes() -> None:
     then, now = card(False, True), card(True, False)
     found = findings(against(now, then))  # type: ignore[arg-type]
     assert [one[3] for one in found] == [
-        "MIG mode: off when the profile was made, on now.", "ECC: on when the profile was made, off now.",
-    ]  # fmt: skip
+        "MIG mode: off when the profile was made, on now.",
+        "ECC: on when the profile was made, off now.",
+    ]
 
 
 def test_variables_are_a_note_and_unknown_in_an_excerpt() -> None:

@@ -17,10 +17,12 @@ def verdicts(version: str, packages: Mapping[str, str], **demands: str) -> list[
 def test_a_matching_set_passes() -> None:
     assert states(
         verdicts(
-            "2.5.1+rocm6.2", {"torchvision": "0.20.1+rocm6.2", "accelerate": "1.0"},
-            torchvision="torch==2.5.1", accelerate="torch (>=1.10.0)",
+            "2.5.1+rocm6.2",
+            {"torchvision": "0.20.1+rocm6.2", "accelerate": "1.0"},
+            torchvision="torch==2.5.1",
+            accelerate="torch (>=1.10.0)",
         )
-    ) == ["pass"]  # fmt: skip
+    ) == ["pass"]
 
 
 def test_a_violated_pin_of_torchvision_is_an_error() -> None:
@@ -39,9 +41,9 @@ def test_other_violated_pins_nightlies_and_mere_build_labels_are_warnings() -> N
     assert severities(
         verdicts("2.10.0.dev20251101", {"torchvision": "0.25.0"}, torchvision="torch==2.10.0.dev20251030")
     ) == ["warning"]
-    assert severities(
-        verdicts("2.6.0+gitabc", {"torchvision": "0.21.0"}, torchvision="torch==2.6.0+gitdef")
-    ) == ["warning"]  # fmt: skip
+    assert severities(verdicts("2.6.0+gitabc", {"torchvision": "0.21.0"}, torchvision="torch==2.6.0+gitdef")) == [
+        "warning"
+    ]
 
 
 def test_builds_for_unlike_back_ends() -> None:
@@ -71,8 +73,10 @@ def test_unknown_and_not_applicable() -> None:
 
 def test_another_library_than_torch_demands_is_a_note_where_torch_works() -> None:
     torch = TorchBuild(
-        version=k("2.9.1"), packages=k({"nvidia-nccl-cu12": "2.28.3", "triton": "3.6.0"}),
+        version=k("2.9.1"),
+        packages=k({"nvidia-nccl-cu12": "2.28.3", "triton": "3.6.0"}),
         torch_requires={"nvidia-nccl-cu12": "==2.27.5", "triton": "==3.5.1"},
-        import_error=k(None), device_count=k(1),
-    )  # fmt: skip
+        import_error=k(None),
+        device_count=k(1),
+    )
     assert severities(judge(NAME, machine(torch=torch))) == ["info", "warning"]

@@ -49,7 +49,9 @@ def test_unread_packages_are_unknown() -> None:
 
 def test_an_environment_over_a_systems_torch_that_works_is_a_note() -> None:
     torch = TorchBuild(
-        packages=k({"torch": "2.9.0"}), shadowed=("torch is installed more than once", "/src/torch hides torch"),
-        import_error=k(None), device_count=k(1),
-    )  # fmt: skip
+        packages=k({"torch": "2.9.0"}),
+        shadowed=("torch is installed more than once", "/src/torch hides torch"),
+        import_error=k(None),
+        device_count=k(1),
+    )
     assert severities(judge(NAME, machine(torch=torch))) == ["info", "warning"]

@@ -15,9 +15,11 @@ def _torch(count: int, hip: str | None = "7.0.0", cuda: str | None = None) -> To
 def _machine(count: int, *gpus: Gpu, env: Environment | None = None, **changes: Any) -> Machine:
     listed = gpus or (amd_gpu(), amd_gpu(1))
     facts: dict[str, Any] = {
-        "torch": _torch(count), "kfd_complete": True, "environment": environment({}) if env is None else env,
+        "torch": _torch(count),
+        "kfd_complete": True,
+        "environment": environment({}) if env is None else env,
         "container": Container(kind=k("none")),
-    }  # fmt: skip
+    }
     return machine(*listed, **(facts | changes))
 
 

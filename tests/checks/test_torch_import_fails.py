@@ -17,23 +17,26 @@ def failing(problem: str) -> TorchBuild:
     [
         (
             "ImportError: librccl.so.1: cannot open shared object file: No such file or directory",
-            "missing-shared-library", "librccl.so.1 is missing",
+            "missing-shared-library",
+            "librccl.so.1 is missing",
         ),
         ("ImportError: libcuda.so.1: cannot open shared object file", "missing-shared-library", "libcuda.so.1"),
         (
             "OSError: /lib64/libc.so.6: version `GLIBC_2.14' not found (required by libshm.so)",
-            "libc-or-abi-mismatch", "GLIBC_2.14",
+            "libc-or-abi-mismatch",
+            "GLIBC_2.14",
         ),
         ("ImportError: libstdc++.so.6: version `GLIBCXX_3.4.30' not found", "libc-or-abi-mismatch", "GLIBCXX_3.4.30"),
         (
             "ImportError: libtorch_hip.so: undefined symbol: ncclMemAlloc",
-            "python-package-mismatch", "ncclMemAlloc is undefined in libtorch_hip.so",
+            "python-package-mismatch",
+            "ncclMemAlloc is undefined in libtorch_hip.so",
         ),
         ("ModuleNotFoundError: No module named 'sympy'", "python-package-mismatch", "module sympy is missing"),
         ("the interpreter ended: Illegal instruction", "libc-or-abi-mismatch", "newer processor"),
         ("RuntimeError: odd", "python-package-mismatch", "could not be loaded"),
     ],
-)  # fmt: skip
+)
 def test_each_kind_of_failure_is_an_error_with_its_cause(problem: str, cause: str, words: str) -> None:
     (verdict,) = judge(NAME, machine(torch=failing(problem)))
     assert verdict.finding is not None

@@ -14,12 +14,15 @@ TWO = (amd_gpu(), amd_gpu(1))
 @pytest.mark.parametrize(
     ("name", "value", "severity"),
     [
-        ("ROCR_VISIBLE_DEVICES", "2", "error"), ("HIP_VISIBLE_DEVICES", "4,0", "error"),
+        ("ROCR_VISIBLE_DEVICES", "2", "error"),
+        ("HIP_VISIBLE_DEVICES", "4,0", "error"),
         # what people write to hide GPUs on purpose
-        ("HIP_VISIBLE_DEVICES", "-1", "warning"), ("ROCR_VISIBLE_DEVICES", "", "warning"),
-        ("HIP_VISIBLE_DEVICES", "", "warning"), ("CUDA_VISIBLE_DEVICES", "none", "warning"),
+        ("HIP_VISIBLE_DEVICES", "-1", "warning"),
+        ("ROCR_VISIBLE_DEVICES", "", "warning"),
+        ("HIP_VISIBLE_DEVICES", "", "warning"),
+        ("CUDA_VISIBLE_DEVICES", "none", "warning"),
     ],
-)  # fmt: skip
+)
 def test_a_list_that_leaves_nothing_is_told(name: str, value: str, severity: str) -> None:
     (verdict,) = judge(NAME, machine(*TWO, environment=environment({name: value})))
     assert verdict.finding is not None and verdict.finding.fix is not None

@@ -18,9 +18,12 @@ TEXT = (
 def test_the_pairing_is_named() -> None:
     version: Known[str] = k("6.1.3")
     found = finding_of(
-        CHECK, TEXT, amd_gpu(), rocm=(RocmInstall(version, "/opt/rocm", "classic"),),
+        CHECK,
+        TEXT,
+        amd_gpu(),
+        rocm=(RocmInstall(version, "/opt/rocm", "classic"),),
         os=replace(OperatingSystem(), id=k("ubuntu"), version_id=k("20.04")),
-    )  # fmt: skip
+    )
     assert found is not None and found.severity == "error"
     assert "Ubuntu 20.04 with ROCm 6.1.3" in found.message and "supported" in words_of(found)
 

@@ -35,8 +35,11 @@ def _shell(command: str, *arguments: str, **environment: str) -> subprocess.Comp
     program = f'"$0" -m rocdoctor {command}'
     return subprocess.run(
         ["/bin/bash", "-o", "pipefail", "-c", program, sys.executable, *arguments],
-        capture_output=True, check=False, cwd=ROOT, env={**os.environ, **environment},
-    )  # fmt: skip
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+    )
 
 
 @pytest.fixture(scope="module")

@@ -55,12 +55,18 @@ def test_what_moves_or_names_one_machine_is_no_drift() -> None:
     other = whole(
         *(
             gpu(
-                n, bdf=f"0000:{0x99 + n:02x}:00.0", unique_id=f"0x{n}", hive_id="0x9", vram_used_bytes=1 << 30,
-                busy_percent=99, clocks_mhz={"sclk": k(1700.0)}, name="Aldebaran/MI200 [Instinct MI210]",
+                n,
+                bdf=f"0000:{0x99 + n:02x}:00.0",
+                unique_id=f"0x{n}",
+                hive_id="0x9",
+                vram_used_bytes=1 << 30,
+                busy_percent=99,
+                clocks_mhz={"sclk": k(1700.0)},
+                name="Aldebaran/MI200 [Instinct MI210]",
             )
             for n in range(2)
         ),
-    )  # fmt: skip
+    )
     assert _said(_two(whole(), other)) == []
 
 
@@ -73,9 +79,7 @@ def test_equal_sets_stand_for_each_other_in_order_also_where_addresses_overlap()
 def test_values_of_both_sides_stand_in_a_difference() -> None:
     faster = replace(whole(), kernel=replace(whole().kernel, release=k("6.8.0-90-generic")))
     (one,) = _two(whole(), faster).differences
-    assert one == Difference(
-        MACHINE, "kernel", "version", ("6.8.0-71-generic", "6.8.0-90-generic"), None, (), True
-    )  # fmt: skip
+    assert one == Difference(MACHINE, "kernel", "version", ("6.8.0-71-generic", "6.8.0-90-generic"), None, (), True)
 
 
 def test_unknown_on_one_side_is_a_gap_and_no_drift() -> None:
@@ -114,8 +118,9 @@ def test_packages_count_where_the_interpreter_was_asked() -> None:
         return whole(torch=replace(whole().torch, packages=k(packages, question)))
 
     assert _said(_two(held(trl="1.0", peft="2.0"), held(trl="1.1"))) == [
-        ("machine", "package peft", ("2.0", "not installed")), ("machine", "package trl", ("1.0", "1.1")),
-    ]  # fmt: skip
+        ("machine", "package peft", ("2.0", "not installed")),
+        ("machine", "package trl", ("1.0", "1.1")),
+    ]
     assert _said(_two(held(trl="1.0", peft="2.0"), held("run pip list", trl="1.0"))) == []
 
 
@@ -142,8 +147,11 @@ def test_the_same_finding_at_other_addresses_is_no_difference() -> None:
 def test_a_check_that_could_not_judge_there_is_a_gap(state: str) -> None:
     label = gpu(1).label
     a = [_fail("fan-manual", "Manual.", label), _fail("nofile-low", "Low.")]
-    b = [Verdict("fan-manual", gpu(0).subject, "pass"), Verdict("fan-manual", named(label), state, why="x"),  # type: ignore[arg-type]
-         Verdict("nofile-low", MACHINE, state, why="x")]  # type: ignore[arg-type]  # fmt: skip
+    b = [
+        Verdict("fan-manual", gpu(0).subject, "pass"),
+        Verdict("fan-manual", named(label), state, why="x"),  # type: ignore[arg-type]
+        Verdict("nofile-low", MACHINE, state, why="x"),  # type: ignore[arg-type]
+    ]
     found = compare([_look(whole(), "a", a), _look(whole(), "b", b)])
     assert not found.drift
     assert set(found.unknown[1]) == {"fan-manual", "nofile-low"}

@@ -35,12 +35,34 @@ _CONTROLS = re.compile(
 )
 # What reaches for a terminal, the end of a number type, another folder, or the markup of a report.
 ODD = (
-    b"\x1b[2J\x1b]0;title\x07", b"\x9b31m", b"\xc2\x9b2J", b"\xff\xfe\xfd", b"\0", b"99999999999999999999", b"-1",
-    b"1e999", b"nan", "\u202e\u2028\ufeff".encode(), b"](http://x) <script> ``` | *", b"../../../../etc/passwd",
-    b"<!ENTITY a SYSTEM 'file:///etc/passwd'>&a;", b"{" * 300, b"[" * 5000, b"-- env --", b"\\-- env --", b"&a *a",
-    "٣".encode(), b"%s{0}", b"9" * 5000, "\u00b2".encode(), "\u061c\u200c\U000e0041\u3164".encode(),
-    b"\n::error file=a.py,line=1::b", b"##[error]c", b"##vso[task.setvariable variable=PATH]d", b"@somebody #1",
-)  # fmt: skip
+    b"\x1b[2J\x1b]0;title\x07",
+    b"\x9b31m",
+    b"\xc2\x9b2J",
+    b"\xff\xfe\xfd",
+    b"\0",
+    b"99999999999999999999",
+    b"-1",
+    b"1e999",
+    b"nan",
+    "\u202e\u2028\ufeff".encode(),
+    b"](http://x) <script> ``` | *",
+    b"../../../../etc/passwd",
+    b"<!ENTITY a SYSTEM 'file:///etc/passwd'>&a;",
+    b"{" * 300,
+    b"[" * 5000,
+    b"-- env --",
+    b"\\-- env --",
+    b"&a *a",
+    "٣".encode(),
+    b"%s{0}",
+    b"9" * 5000,
+    "\u00b2".encode(),
+    "\u061c\u200c\U000e0041\u3164".encode(),
+    b"\n::error file=a.py,line=1::b",
+    b"##[error]c",
+    b"##vso[task.setvariable variable=PATH]d",
+    b"@somebody #1",
+)
 
 Change = Callable[[bytes, random.Random], bytes]
 
@@ -69,10 +91,19 @@ def _header(data: bytes, source: random.Random) -> bytes:
     for _ in range(1 + len(heads) // 20):
         at = source.choice(heads)
         lines[at] = source.choice(
-            (lines[at] + b" base64", lines[at] + b" timeout", b"--", b"-- read ../../etc/passwd --",
-             b"-- env -- exit 9" * 9, lines[at][:-3], b"-- list /* --", lines[at].replace(b"/", b"//"),
-             b"rocdoctor capture 1", lines[at] + b" denied")
-        )  # fmt: skip
+            (
+                lines[at] + b" base64",
+                lines[at] + b" timeout",
+                b"--",
+                b"-- read ../../etc/passwd --",
+                b"-- env -- exit 9" * 9,
+                lines[at][:-3],
+                b"-- list /* --",
+                lines[at].replace(b"/", b"//"),
+                b"rocdoctor capture 1",
+                lines[at] + b" denied",
+            )
+        )
     return b"\n".join(lines)
 
 
@@ -257,9 +288,14 @@ def broken(one: Case) -> str:
     )
     try:
         done = subprocess.run(
-            [sys.executable, "-c", program, *one.arguments], capture_output=True, timeout=LIMIT_S * 3,
-            stdin=subprocess.DEVNULL, preexec_fn=_limits, cwd=ROOT, check=False,
-        )  # fmt: skip
+            [sys.executable, "-c", program, *one.arguments],
+            capture_output=True,
+            timeout=LIMIT_S * 3,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=_limits,
+            cwd=ROOT,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return f"took more than {LIMIT_S * 3} s"
     said = done.stderr.decode("utf-8", errors="replace")

@@ -138,15 +138,14 @@ CASES: tuple[Case, ...] = (
     ("XGMI link missing", _xgmi_pair, "xgmi-links-missing", "warning", ""),
     ("override of another family", _override, "gfx-override-mismatch", "error", "hsa-override-wrong"),
     ("CPU-only torch", lambda: _torch(CPU_TORCH), "torch-cpu-only-build", "error", "wrong-backend-build"),
-    ("CUDA torch on AMD", lambda: _torch(CUDA_TORCH), "torch-wrong-vendor-build", "error",
-     "wrong-backend-build"),
+    ("CUDA torch on AMD", lambda: _torch(CUDA_TORCH), "torch-wrong-vendor-build", "error", "wrong-backend-build"),
     ("all GPUs hidden", _all_hidden, "visible-devices-hides-all", "warning", "visible-devices-conflict"),
     ("over the critical limit", lambda: _hot(101), "gpu-over-temperature", "warning", "thermal-or-power-limit"),
     ("over the emergency limit", _hot, "gpu-over-temperature", "error", "thermal-or-power-limit"),
     ("library mismatch", _library_mismatch, "nvidia-driver-library-mismatch", "error", "driver-library-mismatch"),
     ("64 MiB of shared memory", _small_shm, "shm-too-small", "warning", "shm-too-small"),
     ("GPU fell off the bus", _gpu_fell_off, "gpu-fell-off-bus", "error", "gpu-hardware-fault"),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])

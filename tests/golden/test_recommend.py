@@ -20,13 +20,17 @@ from tests.golden.replay import NAMES, judged_fixture
 
 _FOLDER = Path(__file__).parent / "recommend"
 _WORKLOADS: tuple[tuple[str, Method, int | None], ...] = (
-    ("llama-3.2-1b", "full", None), ("llama-3.1-8b", "lora", None), ("llama-3.1-8b", "pretrain", 64),
+    ("llama-3.2-1b", "full", None),
+    ("llama-3.1-8b", "lora", None),
+    ("llama-3.1-8b", "pretrain", 64),
     ("mixtral-8x7b", "qlora", None),
-)  # fmt: skip
+)
 _RADEON = {
-    "one 20 GB": ("RX 7900 XT", 1), "one 24 GB": ("RX 7900 XTX", 1), "two 20 GB": ("2xRX 7900 XT", 1),
+    "one 20 GB": ("RX 7900 XT", 1),
+    "one 24 GB": ("RX 7900 XTX", 1),
+    "two 20 GB": ("2xRX 7900 XT", 1),
     "two 24 GB": ("2xRX 7900 XTX", 1),
-}  # fmt: skip
+}
 _SIZES = ("llama-3.2-3b", "qwen2.5-7b", "llama-2-13b")
 _METHODS: tuple[Method, ...] = ("full", "lora", "qlora")
 

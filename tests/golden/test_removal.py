@@ -34,8 +34,11 @@ def _cut(answer: Answer, chance: random.Random) -> Answer:
     lines = answer.data.split(b"\n")
     first, last = sorted((chance.randint(0, len(lines)), chance.randint(0, len(lines))))
     kept: Iterable[bytes] = (
-        lines[:first], lines[first:], lines[:first] + lines[last:], [line for line in lines if chance.random() < 0.6]
-    )[chance.randrange(4)]  # fmt: skip
+        lines[:first],
+        lines[first:],
+        lines[:first] + lines[last:],
+        [line for line in lines if chance.random() < 0.6],
+    )[chance.randrange(4)]
     return replace(answer, data=b"\n".join(kept), complete=False, truncated=True)
 
 
@@ -73,8 +76,13 @@ def _excerpts(answers: Answers, chance: random.Random) -> Answers:
 
 
 _EDITS: tuple[Callable[[Answers, random.Random], Answers], ...] = (
-    _drop_some, _drop_kind, _drop_folder, _keep_few, _cut_some, _excerpts,
-)  # fmt: skip
+    _drop_some,
+    _drop_kind,
+    _drop_folder,
+    _keep_few,
+    _cut_some,
+    _excerpts,
+)
 
 
 def _judged(name: str, seed: int) -> tuple[list[str], Diagnosis]:

@@ -91,9 +91,22 @@ def test_the_same_plan_follows(name: str) -> None:
 
 def _step(one: Step) -> tuple[Any, ...]:
     return (
-        one.id, one.state, one.layer, one.needs, one.waits_for, one.handed_to, one.optional, one.actions, one.undo,
-        one.changes, one.risk, one.effective, one.verify, one.evidence, len(one.notes),
-    )  # fmt: skip
+        one.id,
+        one.state,
+        one.layer,
+        one.needs,
+        one.waits_for,
+        one.handed_to,
+        one.optional,
+        one.actions,
+        one.undo,
+        one.changes,
+        one.risk,
+        one.effective,
+        one.verify,
+        one.evidence,
+        len(one.notes),
+    )
 
 
 def _offer(check: str, fix: Fix, refusal: str) -> tuple[Any, ...]:

@@ -17,9 +17,14 @@ from rocdoctor.host.evidence.capture import parse
 from tests.report.made import HOSTILE
 
 ORDERS = (
-    "::error file=app.py,line=1::you lost", "  \t::stop-commands::token", "\u2003\u3000::add-mask::1",
-    "text ##[error]you lost", "##vso[task.setvariable variable=PATH]/tmp", "###[warning]x", "##teamcity[testFailed]",
-)  # fmt: skip
+    "::error file=app.py,line=1::you lost",
+    "  \t::stop-commands::token",
+    "\u2003\u3000::add-mask::1",
+    "text ##[error]you lost",
+    "##vso[task.setvariable variable=PATH]/tmp",
+    "###[warning]x",
+    "##teamcity[testFailed]",
+)
 _ORDER = re.compile(r"(?m)^\s*::[^\n]*::|##\w*\[")
 
 

@@ -15,13 +15,18 @@ from tests.kit import amd_gpu, k, u
 
 
 def test_implausible_readings_and_limits_do_not_count() -> None:
-    gpu = amd_gpu(temps=(
-        Temperature("edge", k(50.0), k(100.0), k(105.0)), Temperature("mem", k(511.0), k(105.0)),
-        Temperature("pkg", k(40.0), k(0.0)), Temperature("hbm", u()),
-    ))  # fmt: skip
+    gpu = amd_gpu(
+        temps=(
+            Temperature("edge", k(50.0), k(100.0), k(105.0)),
+            Temperature("mem", k(511.0), k(105.0)),
+            Temperature("pkg", k(40.0), k(0.0)),
+            Temperature("hbm", u()),
+        )
+    )
     assert [(one.sensor.label, one.crit_c, one.emergency_c) for one in readings(gpu)] == [
-        ("edge", 100.0, 105.0), ("pkg", None, None),
-    ]  # fmt: skip
+        ("edge", 100.0, 105.0),
+        ("pkg", None, None),
+    ]
     assert [one.sensor.label for one in limited_readings(gpu)] == ["edge"]
 
 

@@ -27,9 +27,17 @@ def of(*events: LogEvent, complete: bool = True, uptime_s: float | None = None) 
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.0, "less than a minute"), (59.0, "less than a minute"), (60.0, "1 min"), (5399.0, "90 min"), (5400.0, "2 h"),
-     (90_000.0, "25 h"), (172_800.0, "2 days"), (6e6, "69 days")],
-)  # fmt: skip
+    [
+        (0.0, "less than a minute"),
+        (59.0, "less than a minute"),
+        (60.0, "1 min"),
+        (5399.0, "90 min"),
+        (5400.0, "2 h"),
+        (90_000.0, "25 h"),
+        (172_800.0, "2 days"),
+        (6e6, "69 days"),
+    ],
+)
 def test_spans_are_told_in_coarse_words(seconds: float, words: str) -> None:
     assert duration(seconds) == words
 

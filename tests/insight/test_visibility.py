@@ -21,9 +21,15 @@ def test_the_first_bad_entry_ends_a_list() -> None:
 
 
 def test_the_second_list_counts_what_the_first_left() -> None:
-    of = machine(*(amd_gpu(i) for i in range(4)), environment=environment({
-        "ROCR_VISIBLE_DEVICES": "2,3", "HIP_VISIBLE_DEVICES": "1,2",
-    }))  # fmt: skip
+    of = machine(
+        *(amd_gpu(i) for i in range(4)),
+        environment=environment(
+            {
+                "ROCR_VISIBLE_DEVICES": "2,3",
+                "HIP_VISIBLE_DEVICES": "1,2",
+            }
+        ),
+    )
     first, second = visible(of, "amd").steps
     assert first.kept == ("2", "3")
     assert (second.kept, second.rest) == (("1",), ("2",))

@@ -77,7 +77,7 @@ $ export HSA_OVERRIDE_GFX_VERSION=11.0.0
         ("The NVIDIA driver on your system is too old (found version 11040).\n", "certain"),
         ("It stops, and I get CUDA out of memory. Tried to allocate 2.00 GiB\n", "possible"),
     ],
-)  # fmt: skip
+)
 def test_whole_texts(text: str, confidence: str) -> None:
     causes = diagnosed(text).causes
     assert causes[0].confidence == confidence

@@ -114,10 +114,19 @@ def test_names_in_text(text: str, wanted: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "port 7600 is open", "Ryzen 5 7600X", "i7-6700", "RTX 4070 Laptop GPU", "RX 6800M", "AMD A10-7850K",
-        "Phoenix, Arizona", "commit 9070abc", "L4 cache", "", "RX 7900 XTXX",
+        "port 7600 is open",
+        "Ryzen 5 7600X",
+        "i7-6700",
+        "RTX 4070 Laptop GPU",
+        "RX 6800M",
+        "AMD A10-7850K",
+        "Phoenix, Arizona",
+        "commit 9070abc",
+        "L4 cache",
+        "",
+        "RX 7900 XTXX",
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_a_card_names_none(text: str) -> None:
     assert lookup.profiles_by_name(text) == ()
 
@@ -155,10 +164,16 @@ def test_an_arch_list_covers_by_name_or_group() -> None:
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        ("9.0.10", "gfx90a"), ("11.0.0", "gfx1100"), ("9.0.a", None), ("11.0", None), ("64.0.0", None),
-        ("10.3.0 ", None), ("", None), ("1.2.3.4", None),
+        ("9.0.10", "gfx90a"),
+        ("11.0.0", "gfx1100"),
+        ("9.0.a", None),
+        ("11.0", None),
+        ("64.0.0", None),
+        ("10.3.0 ", None),
+        ("", None),
+        ("1.2.3.4", None),
     ],
-)  # fmt: skip
+)
 def test_override_values(value: str, name: str | None) -> None:
     assert lookup.override_gfx_name(value) == name
 
@@ -166,11 +181,16 @@ def test_override_values(value: str, name: str | None) -> None:
 @pytest.mark.parametrize(
     ("physical", "value", "safety"),
     [
-        ("gfx1031", "10.3.0", "same-group"), ("gfx1102", "11.0.0", "risky"), ("gfx1010", "10.3.0", "unsafe"),
-        ("gfx90a", "11.0.0", "unsafe"), ("gfx1100", "11.0.0", "no-op"), ("gfx1030", "10.3.0", "no-op"),
-        ("gfx1100", "eleven", "unknown"), ("gfx1036", "10.3.1", "same-group"),
+        ("gfx1031", "10.3.0", "same-group"),
+        ("gfx1102", "11.0.0", "risky"),
+        ("gfx1010", "10.3.0", "unsafe"),
+        ("gfx90a", "11.0.0", "unsafe"),
+        ("gfx1100", "11.0.0", "no-op"),
+        ("gfx1030", "10.3.0", "no-op"),
+        ("gfx1100", "eleven", "unknown"),
+        ("gfx1036", "10.3.1", "same-group"),
     ],
-)  # fmt: skip
+)
 def test_overrides(physical: str, value: str, safety: str) -> None:
     assert lookup.override_row(physical, value).safety == safety
 
@@ -198,11 +218,19 @@ def test_rocm_releases() -> None:
 @pytest.mark.parametrize(
     ("driver", "rocm", "wanted"),
     [
-        ("6.3", "6.4.1", True), ("30.10.2", "7.2.1", True), ("30.20.1", "7.2.1", True), ("31.50", "10.0.0", True),
-        ("6.1", "7.0.0", False), ("6.4", "7.14.0", False), ("30.30", "5.7.1", False),
-        ("6.7.0", "6.1.0", None), ("31.20", "7.2.1", None), ("99", "7.0", None), ("6.4", "8.0", None),
+        ("6.3", "6.4.1", True),
+        ("30.10.2", "7.2.1", True),
+        ("30.20.1", "7.2.1", True),
+        ("31.50", "10.0.0", True),
+        ("6.1", "7.0.0", False),
+        ("6.4", "7.14.0", False),
+        ("30.30", "5.7.1", False),
+        ("6.7.0", "6.1.0", None),
+        ("31.20", "7.2.1", None),
+        ("99", "7.0", None),
+        ("6.4", "8.0", None),
     ],
-)  # fmt: skip
+)
 def test_drivers_and_user_space(driver: str, rocm: str, wanted: bool | None) -> None:
     assert lookup.driver_supports(driver, rocm) is wanted
 
@@ -254,10 +282,16 @@ def test_an_unknown_version_leaves_an_issue_open() -> None:
 @pytest.mark.parametrize(
     ("version", "condition", "wanted"),
     [
-        ("7.13.0", ">=7.13", True), ("7.2.1", ">=7.13", False), ("10.0.2", "=10.0", True), ("10.0.2", "=10.0.0", False),
-        ("10.0", "=10.0.0", True), ("6.3.4", "<6.4", True), ("7.14.0", "<=7.14", True), ("unknown", ">=7.13", None),
+        ("7.13.0", ">=7.13", True),
+        ("7.2.1", ">=7.13", False),
+        ("10.0.2", "=10.0", True),
+        ("10.0.2", "=10.0.0", False),
+        ("10.0", "=10.0.0", True),
+        ("6.3.4", "<6.4", True),
+        ("7.14.0", "<=7.14", True),
+        ("unknown", ">=7.13", None),
     ],
-)  # fmt: skip
+)
 def test_version_conditions(version: str, condition: str, wanted: bool | None) -> None:
     assert meets(version, condition) is wanted
 

@@ -19,16 +19,30 @@ from rocdoctor.model.facts.system import OperatingSystem
 from tests.install_kit import KERNELS, TARGETS, WHOLE, every_route, found, system, whole
 
 NAMES = (
-    "install", "install_rocm", "install_torch", "install_nvidia", "install_cluster", "install_packages",
-    "install_kernel", "install_wsl",
-)  # fmt: skip
+    "install",
+    "install_rocm",
+    "install_torch",
+    "install_nvidia",
+    "install_cluster",
+    "install_packages",
+    "install_kernel",
+    "install_wsl",
+)
 WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.
 OFFICIAL = {
-    "repo.radeon.com", "repo.amd.com", "rocm.docs.amd.com", "download.pytorch.org", "pytorch.org",
-    "dl.fedoraproject.org", "docs.fedoraproject.org", "developer.download.nvidia.com", "docs.nvidia.com",
-    "nvidia.github.io", "deb.debian.org",
-}  # fmt: skip
+    "repo.radeon.com",
+    "repo.amd.com",
+    "rocm.docs.amd.com",
+    "download.pytorch.org",
+    "pytorch.org",
+    "dl.fedoraproject.org",
+    "docs.fedoraproject.org",
+    "developer.download.nvidia.com",
+    "docs.nvidia.com",
+    "nvidia.github.io",
+    "deb.debian.org",
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -114,8 +128,20 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "kernel",
         "user",
     }
-    known |= {"drv", "cert", "install", "firmware", "mm", "ver", "dir", "rocm_packages", "nvdir",
-              "word", "slug", "pattern"}  # fmt: skip
+    known |= {
+        "drv",
+        "cert",
+        "install",
+        "firmware",
+        "mm",
+        "ver",
+        "dir",
+        "rocm_packages",
+        "nvdir",
+        "word",
+        "slug",
+        "pattern",
+    }
     for table in WITH_STEPS:
         for step in table_steps(table).values():
             assert set(step.missing) <= known, step.id
@@ -214,8 +240,10 @@ def test_distributions_are_found_by_id_and_release(name: str, version: str, key:
 def test_a_distribution_that_nobody_names_is_an_unknown_and_not_a_guess() -> None:
     assert install.distribution(OperatingSystem()) is None
     for answer in (
-        install.rocm_route(None, "gfx1100"), install.driver_route(None, "gfx1100"), install.nvidia_driver(None, "8.6"),
-    ):  # fmt: skip
+        install.rocm_route(None, "gfx1100"),
+        install.driver_route(None, "gfx1100"),
+        install.nvidia_driver(None, "8.6"),
+    ):
         assert isinstance(answer, Unknown) and "distribution" in answer.why
 
 

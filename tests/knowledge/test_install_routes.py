@@ -103,8 +103,10 @@ def test_radeon_keeps_the_kernels_own_driver_where_that_knows_it() -> None:
     built = install.driver_route(here, "gfx1201", kernel="6.8.0-45-generic")
     newer = install.driver_route(here, "gfx1201", kernel="6.11.0-26-generic")
     assert [one.kind for one in (own, built, newer) if isinstance(one, install.DriverRoute)] == [
-        "in-tree", "dkms", "in-tree",
-    ]  # fmt: skip
+        "in-tree",
+        "dkms",
+        "in-tree",
+    ]
 
 
 def test_firmware_that_is_too_old_takes_the_driver_that_brings_its_own() -> None:

@@ -17,8 +17,16 @@ from rocdoctor.knowledge.software.rules import FIRM
 KNOWLEDGE = load.knowledge_folder()
 FILES = sorted([*KNOWLEDGE.glob("*.yaml"), *load.profiles_folder().glob("*.yaml")])
 OURS = {
-    "causes", "gfx", "compat", "env_vars", "env_rules", "module_parameters", "rules", "figures", "training_libraries",
-}  # fmt: skip
+    "causes",
+    "gfx",
+    "compat",
+    "env_vars",
+    "env_rules",
+    "module_parameters",
+    "rules",
+    "figures",
+    "training_libraries",
+}
 WITH_SOURCES = [path for path in FILES if path.stem in OURS or path.parent == load.profiles_folder()]
 
 TAXONOMY_TEXT = """

@@ -44,8 +44,10 @@ def test_json_is_a_report(script: str, capsys: pytest.CaptureFixture[str]) -> No
     failed = [one for one in data["verdicts"] if one["state"] == "fail"]
     assert [one["subject"] for one in failed] == ["my run.sh:2", "my run.sh:3"]
     assert failed[0]["evidence"][0] == {
-        "source": "read my run.sh", "line": 2, "value": "AMD_SERIALIZE_KERNEL=3",
-    }  # fmt: skip
+        "source": "read my run.sh",
+        "line": 2,
+        "value": "AMD_SERIALIZE_KERNEL=3",
+    }
     assert data["causes"][0]["cause"] == "debug-env-left-on"
 
 

@@ -54,8 +54,12 @@ def test_a_dockerfile_sets_what_its_last_stage_and_the_stages_below_it_set() -> 
     )
     (view,) = _settings("Dockerfile", text)
     assert view == {
-        "A": ("1", 2), "B": ("2", 2), "C": ("3", 7), "D": ("15", 9), "E": ("some words", 10),
-    }  # fmt: skip
+        "A": ("1", 2),
+        "B": ("2", 2),
+        "C": ("3", 7),
+        "D": ("15", 9),
+        "E": ("some words", 10),
+    }
 
 
 def test_services_and_containers_of_yaml_stand_apart() -> None:

@@ -58,9 +58,7 @@ def behind_switch(bus: int, root: str, card: Card, now: Link | None = None, port
     return Slot(f"0000:{bus + 2:02x}:00.0", ports)
 
 
-def put_gpus(
-    files: Files, gpus: list[Gpu], first_card: int = 0, release: str = "", first_minor: int = 128
-) -> None:  # fmt: skip
+def put_gpus(files: Files, gpus: list[Gpu], first_card: int = 0, release: str = "", first_minor: int = 128) -> None:
     """All GPUs of a machine with the driver's parameters. ``release`` is the version of an AMD driver package."""
     minor = first_minor
     for number, gpu in enumerate(gpus):
@@ -72,10 +70,21 @@ def put_gpus(
         minor += gpu.partitions
     if any(gpu.card.driver == "amdgpu" for gpu in gpus):
         modules(files, "amdgpu", "ttm", "drm_buddy")
-        files.put_all("/sys/module/amdgpu/parameters", {
-            "gttsize": -1, "lockup_timeout": "", "noretry": -1, "ppfeaturemask": "0xfff7bfff", "vm_fragment_size": -1,
-            "cwsr_enable": 1, "hws_gws_support": "N", "no_system_mem_limit": "N", "runpm": -1, "bad_page_threshold": -1,
-        })  # fmt: skip
+        files.put_all(
+            "/sys/module/amdgpu/parameters",
+            {
+                "gttsize": -1,
+                "lockup_timeout": "",
+                "noretry": -1,
+                "ppfeaturemask": "0xfff7bfff",
+                "vm_fragment_size": -1,
+                "cwsr_enable": 1,
+                "hws_gws_support": "N",
+                "no_system_mem_limit": "N",
+                "runpm": -1,
+                "bad_page_threshold": -1,
+            },
+        )
         memory = int(files.texts[("proc", "meminfo")].split()[1])
         files.put("/sys/module/ttm/parameters/pages_limit", str(memory // 8))
         if release:
@@ -118,21 +127,33 @@ def put_gpu(files: Files, gpu: Gpu, card_number: int, minor: int, index: int) ->
 def _driver_files(files: Files, gpu: Gpu, folder: str) -> None:
     card = gpu.card
     gtt = int((card.gtt_gib or 62.7) * 2**30) // 4096 * 4096
-    files.put_all(folder, {
-        "power_dpm_force_performance_level": "auto", "mem_info_vram_total": card.vram_bytes,
-        "mem_info_vram_used": gpu.used_mib << 20, "mem_info_gtt_total": gtt, "mem_info_gtt_used": 21_078_016,
-        "mem_info_vis_vram_total": card.vram_bytes if card.large_bar else 256 << 20, "vbios_version": card.vbios,
-        "gpu_busy_percent": 0, "pcie_replay_count": 0,
-    })  # fmt: skip
+    files.put_all(
+        folder,
+        {
+            "power_dpm_force_performance_level": "auto",
+            "mem_info_vram_total": card.vram_bytes,
+            "mem_info_vram_used": gpu.used_mib << 20,
+            "mem_info_gtt_total": gtt,
+            "mem_info_gtt_used": 21_078_016,
+            "mem_info_vis_vram_total": card.vram_bytes if card.large_bar else 256 << 20,
+            "vbios_version": card.vbios,
+            "gpu_busy_percent": 0,
+            "pcie_replay_count": 0,
+        },
+    )
     for clock, rates in (("sclk", card.sclk_mhz), ("mclk", card.mclk_mhz)):
         rows = [f"{at}: {rate}Mhz{' *' if at == (1 if len(rates) > 2 else 0) else ''}" for at, rate in enumerate(rates)]
         files.put(f"{folder}/pp_dpm_{clock}", "\n".join(rows))
     if card.unique:
         files.put(f"{folder}/unique_id", f"{gpu.unique_id:016x}")
     if gpu.compute_mode:
-        files.put_all(folder, {
-            "current_compute_partition": gpu.compute_mode, "current_memory_partition": gpu.memory_mode,
-        })  # fmt: skip
+        files.put_all(
+            folder,
+            {
+                "current_compute_partition": gpu.compute_mode,
+                "current_memory_partition": gpu.memory_mode,
+            },
+        )
     if gpu.hive:
         files.put(f"{folder}/xgmi_hive_info/xgmi_hive_id", str(gpu.hive))
     if card.ras:
@@ -152,28 +173,50 @@ def _sensors(files: Files, gpu: Gpu, folder: str, index: int) -> None:
         if label != "temp1":
             files.put(f"{folder}/temp{channel}_label", label)
         if critical:
-            files.put_all(folder, {
-                f"temp{channel}_crit": critical * 1000, f"temp{channel}_crit_hyst": -273150,
-                f"temp{channel}_emergency": emergency * 1000,
-            })  # fmt: skip
+            files.put_all(
+                folder,
+                {
+                    f"temp{channel}_crit": critical * 1000,
+                    f"temp{channel}_crit_hyst": -273150,
+                    f"temp{channel}_emergency": emergency * 1000,
+                },
+            )
     now_w, cap_w = card.power_w
     if now_w:
         kind = "input" if card.xccs > 1 else "average"
         files.put_all(folder, {f"power1_{kind}": (now_w + index % 4) * 1_000_000, "power1_label": "PPT"})
     if cap_w:
-        files.put_all(folder, {
-            "power1_cap": cap_w * 1_000_000, "power1_cap_default": cap_w * 1_000_000, "power1_cap_min": 0,
-            "power1_cap_max": cap_w * 1_000_000 * (115 if card.fan_max_rpm else 100) // 100,
-        })  # fmt: skip
+        files.put_all(
+            folder,
+            {
+                "power1_cap": cap_w * 1_000_000,
+                "power1_cap_default": cap_w * 1_000_000,
+                "power1_cap_min": 0,
+                "power1_cap_max": cap_w * 1_000_000 * (115 if card.fan_max_rpm else 100) // 100,
+            },
+        )
     if card.fan_max_rpm:
-        files.put_all(folder, {
-            "fan1_input": card.fan_rpm, "fan1_max": card.fan_max_rpm, "fan1_min": 0, "fan1_enable": 0,
-            "pwm1": card.fan_rpm * 255 // card.fan_max_rpm, "pwm1_enable": 2, "pwm1_max": 255, "pwm1_min": 0,
-        })  # fmt: skip
+        files.put_all(
+            folder,
+            {
+                "fan1_input": card.fan_rpm,
+                "fan1_max": card.fan_max_rpm,
+                "fan1_min": 0,
+                "fan1_enable": 0,
+                "pwm1": card.fan_rpm * 255 // card.fan_max_rpm,
+                "pwm1_enable": 2,
+                "pwm1_max": 255,
+                "pwm1_min": 0,
+            },
+        )
     if card.driver == "amdgpu":
-        files.put_all(folder, {
-            "freq1_label": "sclk", "freq1_input": card.sclk_mhz[1 if len(card.sclk_mhz) > 2 else 0] * 1_000_000,
-        })  # fmt: skip
+        files.put_all(
+            folder,
+            {
+                "freq1_label": "sclk",
+                "freq1_input": card.sclk_mhz[1 if len(card.sclk_mhz) > 2 else 0] * 1_000_000,
+            },
+        )
 
 
 def _partition_card(files: Files, minor: int, number: int) -> None:

@@ -91,21 +91,36 @@ def slurm_2_of_8() -> Files:
     job = "/system.slice/slurmstepd.scope/job_48213/step_0/user/task_0"
     files.put("/proc/self/cgroup", f"0::{job}")
     files.put(f"/sys/fs/cgroup{job}/memory.max", str(256 << 30))
-    files.put("/proc/self/status", files.texts[("proc", "self", "status")].decode().replace(
-        "Cpus_allowed_list:\t0-127", "Cpus_allowed_list:\t16-31,80-95"
-    ))  # fmt: skip
+    files.put(
+        "/proc/self/status",
+        files.texts[("proc", "self", "status")]
+        .decode()
+        .replace("Cpus_allowed_list:\t0-127", "Cpus_allowed_list:\t16-31,80-95"),
+    )
     files.env |= {
-        "ROCR_VISIBLE_DEVICES": "0,1", "SLURM_JOB_ID": "48213", "SLURM_JOB_NODELIST": "gpu-17", "SLURM_NTASKS": "2",
-        "SLURM_GPUS_ON_NODE": "2", "SLURM_JOB_GPUS": "2,3", "SLURM_STEP_GPUS": "2,3", "SLURM_PROCID": "0",
-        "SLURM_LOCALID": "0", "SLURM_CPUS_PER_TASK": "16",
-    }  # fmt: skip
+        "ROCR_VISIBLE_DEVICES": "0,1",
+        "SLURM_JOB_ID": "48213",
+        "SLURM_JOB_NODELIST": "gpu-17",
+        "SLURM_NTASKS": "2",
+        "SLURM_GPUS_ON_NODE": "2",
+        "SLURM_JOB_GPUS": "2,3",
+        "SLURM_STEP_GPUS": "2,3",
+        "SLURM_PROCID": "0",
+        "SLURM_LOCALID": "0",
+        "SLURM_CPUS_PER_TASK": "16",
+    }
     return files
 
 
 WSL = Distribution(
-    "ubuntu", "24.04", "Ubuntu 24.04.3 LTS", "debian", "6.6.87.2-microsoft-standard-WSL2",
-    "#1 SMP PREEMPT_DYNAMIC Thu Jun  5 18:30:46 UTC 2025", dmesg_closed=False,
-)  # fmt: skip
+    "ubuntu",
+    "24.04",
+    "Ubuntu 24.04.3 LTS",
+    "debian",
+    "6.6.87.2-microsoft-standard-WSL2",
+    "#1 SMP PREEMPT_DYNAMIC Thu Jun  5 18:30:46 UTC 2025",
+    dmesg_closed=False,
+)
 
 
 def wsl2() -> Files:

@@ -39,8 +39,10 @@ def h100_8() -> Files:
     gpus = []
     for number, bus in enumerate(buses):
         root = Bridge(f"0000:{bus - 6:02x}:01.0", "8086:352A", link, link)
-        switch = (Bridge(f"0000:{bus - 2:02x}:00.0", "1000:C030", link, link),
-                  Bridge(f"0000:{bus - 1:02x}:01.0", "1000:C030", link, link))  # fmt: skip
+        switch = (
+            Bridge(f"0000:{bus - 2:02x}:00.0", "1000:C030", link, link),
+            Bridge(f"0000:{bus - 1:02x}:01.0", "1000:C030", link, link),
+        )
         slot = Slot(f"0000:{bus:02x}:00.0", (root, *switch), number // 4)
         gpus.append(Gpu(nvidia.H100, slot, 5))
         if number % 2 == 0:
@@ -61,11 +63,20 @@ def rtx4090_2() -> Files:
     user(files, _GROUPS, memlock="8388608")
     pcie.ethernet(files)
     gpus = [
-        Gpu(nvidia.RTX_4090, Slot("0000:01:00.0", (Bridge("0000:00:01.1", "1022:14AB", ("2.5", 16), ("32.0", 16)),)), 1,
-            persistence=False, display=True),
-        Gpu(nvidia.RTX_4090, Slot("0000:41:00.0", (Bridge("0000:40:01.1", "1022:14AB", ("2.5", 16), ("32.0", 16)),)), 1,
-            persistence=False),
-    ]  # fmt: skip
+        Gpu(
+            nvidia.RTX_4090,
+            Slot("0000:01:00.0", (Bridge("0000:00:01.1", "1022:14AB", ("2.5", 16), ("32.0", 16)),)),
+            1,
+            persistence=False,
+            display=True,
+        ),
+        Gpu(
+            nvidia.RTX_4090,
+            Slot("0000:41:00.0", (Bridge("0000:40:01.1", "1022:14AB", ("2.5", 16), ("32.0", 16)),)),
+            1,
+            persistence=False,
+        ),
+    ]
     nvidia.put_gpus(files, gpus, "580.82.07", "13.0")
     python(files, CUDA_TORCH, nvidia.devices(gpus))
     return files
@@ -87,9 +98,12 @@ def gtx_laptop() -> Files:
 
 
 CUDA_TORCH_OLD = Torch(
-    "2.6.0+cu124", None, "12.4", ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"),
+    "2.6.0+cu124",
+    None,
+    "12.4",
+    ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"),
     (("torchvision", "0.21.0+cu124"), ("triton", "3.2.0"), ("nvidia-nccl-cu12", "2.21.5")),
-)  # fmt: skip
+)
 
 
 def a10g_8() -> Files:
@@ -132,9 +146,10 @@ def arc_b580() -> Files:
     pcie.ethernet(files)
     link = ("16.0", 8)
     ports = (
-        Bridge("0000:00:06.0", "8086:AE4D", link, ("32.0", 16)), Bridge("0000:03:00.0", "8086:E2FF", link, link),
+        Bridge("0000:00:06.0", "8086:AE4D", link, ("32.0", 16)),
+        Bridge("0000:03:00.0", "8086:E2FF", link, link),
         Bridge("0000:04:01.0", "8086:E2F0", ("2.5", 1), ("2.5", 1)),
-    )  # fmt: skip
+    )
     slot = Slot("0000:05:00.0", ports)
     _intel(files, slot, "E20B", "xe", boot=True)
     pcie.links(files, slot.path, ("2.5", 1), ("2.5", 1))
@@ -181,5 +196,12 @@ def arm_server() -> Files:
 
 
 MACHINES: tuple[Callable[[], Files], ...] = (
-    h100_8, rtx4090_2, gtx_laptop, a10g_8, arc_b580, epyc_cpu_only, cpu_laptop, arm_server,
-)  # fmt: skip
+    h100_8,
+    rtx4090_2,
+    gtx_laptop,
+    a10g_8,
+    arc_b580,
+    epyc_cpu_only,
+    cpu_laptop,
+    arm_server,
+)

@@ -16,8 +16,16 @@ MILAN = Cpu("AMD EPYC 7543 32-Core Processor", 2, 32)
 _WIDE = ("32.0", 16)
 _IOMMU = "iommu=pt pci=realloc=off"
 # Root ports of the eight slots of a server with two processors: four below each.
-_ROOTS = ("0000:00:01.1", "0000:20:01.1", "0000:40:01.1", "0000:60:01.1",
-          "0000:80:01.1", "0000:a0:01.1", "0000:c0:01.1", "0000:e0:01.1")  # fmt: skip
+_ROOTS = (
+    "0000:00:01.1",
+    "0000:20:01.1",
+    "0000:40:01.1",
+    "0000:60:01.1",
+    "0000:80:01.1",
+    "0000:a0:01.1",
+    "0000:c0:01.1",
+    "0000:e0:01.1",
+)
 
 
 def _server(files: Files, cpu: Cpu = GENOA, gib: int = 1536, os: Distribution = UBUNTU_2404, log: str = "") -> None:
@@ -35,9 +43,10 @@ def _below_switch(number: int, bus: int, speed: str = "32.0") -> Slot:
     base = bus - 3
     link = (speed, 16)
     bridges = (
-        Bridge(root, "1022:14AB", link, link), Bridge(f"0000:{base:02x}:00.0", "1000:C030", link, link),
+        Bridge(root, "1022:14AB", link, link),
+        Bridge(f"0000:{base:02x}:00.0", "1000:C030", link, link),
         Bridge(f"0000:{base + 1:02x}:00.0", "1000:C030", link, link),
-    )  # fmt: skip
+    )
     return Slot(f"0000:{bus:02x}:00.0", bridges, number // 4)
 
 
@@ -45,9 +54,16 @@ def mi300x_gpus(compute: str = "SPX", memory: str = "NPS1", partitions: int = 1)
     """Eight MI300X, each below a switch of its own."""
     buses = (0x0A, 0x2A, 0x4A, 0x6A, 0x8A, 0xAA, 0xCA, 0xEA)
     return [
-        Gpu(cards.MI300X, _below_switch(number, bus), hive=0x6E31F0A4C7D25B18, partitions=partitions,
-            compute_mode=compute, memory_mode=memory) for number, bus in enumerate(buses)
-    ]  # fmt: skip
+        Gpu(
+            cards.MI300X,
+            _below_switch(number, bus),
+            hive=0x6E31F0A4C7D25B18,
+            partitions=partitions,
+            compute_mode=compute,
+            memory_mode=memory,
+        )
+        for number, bus in enumerate(buses)
+    ]
 
 
 def _network(files: Files, gpus: list[Gpu]) -> None:
@@ -108,10 +124,16 @@ def mi300a_4() -> Files:
     firmware(files, "HPE", "HPE Cray Supercomputing EX255a", 23)
     user(files, {amd.VIDEO_GID: "video", amd.RENDER_GID: "render"})
     gpus = [
-        Gpu(cards.MI300A,
+        Gpu(
+            cards.MI300A,
             Slot(f"000{number}:01:00.0", (Bridge(f"000{number}:00:01.1", "1022:14AB", _WIDE, _WIDE),), number),
-            hive=0x51C09A7E33D41F02, compute_mode="SPX", memory_mode="NPS1", used_mib=4) for number in range(4)
-    ]  # fmt: skip
+            hive=0x51C09A7E33D41F02,
+            compute_mode="SPX",
+            memory_mode="NPS1",
+            used_mib=4,
+        )
+        for number in range(4)
+    ]
     amd.put_gpus(files, gpus, release="6.12.12")
     kfd.put_topology(files, gpus, 4, 96, lambda a, b: 2 * int(a != b))
     tools.rocm(files, "6.4.2", "-120")
@@ -123,13 +145,25 @@ def mi300a_4() -> Files:
 def mi210_gpus() -> list[Gpu]:
     """Eight MI210 on root ports of their own."""
     buses = (0x23, 0x26, 0x43, 0x46, 0x83, 0x86, 0xC3, 0xC6)
-    roots = ("0000:20:01.1", "0000:20:03.1", "0000:40:01.1", "0000:40:03.1",
-             "0000:80:01.1", "0000:80:03.1", "0000:c0:01.1", "0000:c0:03.1")  # fmt: skip
+    roots = (
+        "0000:20:01.1",
+        "0000:20:03.1",
+        "0000:40:01.1",
+        "0000:40:03.1",
+        "0000:80:01.1",
+        "0000:80:03.1",
+        "0000:c0:01.1",
+        "0000:c0:03.1",
+    )
     hives = (0x7A3F51E20D94C6B1, 0x15D8E6034B72AF9C)
     return [
-        Gpu(cards.MI210, Slot(f"0000:{bus:02x}:00.0", (Bridge(roots[number], "1022:1483"),), number // 4),
-            hive=hives[number // 4]) for number, bus in enumerate(buses)
-    ]  # fmt: skip
+        Gpu(
+            cards.MI210,
+            Slot(f"0000:{bus:02x}:00.0", (Bridge(roots[number], "1022:1483"),), number // 4),
+            hive=hives[number // 4],
+        )
+        for number, bus in enumerate(buses)
+    ]
 
 
 def mi210_8() -> Files:
@@ -179,8 +213,15 @@ def mi300x_vf() -> Files:
     linux(files, UBUNTU_2404, "console=ttyS0 iommu=pt", 7204.6)
     firmware(files, "QEMU", "Standard PC (Q35 + ICH9, 2009)", 1, "SeaBIOS")
     user(files, {amd.VIDEO_GID: "video", amd.RENDER_GID: "render"}, uid=0)
-    gpus = [Gpu(cards.MI300X_VF, Slot("0000:83:00.0", numa=-1, root="pci0000:80"), compute_mode="SPX",
-                memory_mode="NPS1", used_mib=291)]  # fmt: skip
+    gpus = [
+        Gpu(
+            cards.MI300X_VF,
+            Slot("0000:83:00.0", numa=-1, root="pci0000:80"),
+            compute_mode="SPX",
+            memory_mode="NPS1",
+            used_mib=291,
+        )
+    ]
     amd.put_gpus(files, gpus, release="6.14.14")
     kfd.put_topology(files, gpus, 1, 20)
     tools.rocm(files, "7.2.0", "-56")
@@ -193,5 +234,11 @@ def mi300x_vf() -> Files:
 
 
 MACHINES: tuple[Callable[[], Files], ...] = (
-    mi300x_8, mi300x_8_cpx, mi350x_8, mi300a_4, mi210_8, mi250_4, mi300x_vf,
-)  # fmt: skip
+    mi300x_8,
+    mi300x_8_cpx,
+    mi350x_8,
+    mi300a_4,
+    mi210_8,
+    mi250_4,
+    mi300x_vf,
+)

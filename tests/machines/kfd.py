@@ -21,9 +21,14 @@ def one_link(a: int, b: int) -> int:
 
 
 def put_topology(
-    files: Files, gpus: list[Gpu], cpu_nodes: int, cores: int, width: Width = one_link, hidden: tuple[int, ...] = (),
+    files: Files,
+    gpus: list[Gpu],
+    cpu_nodes: int,
+    cores: int,
+    width: Width = one_link,
+    hidden: tuple[int, ...] = (),
     first_minor: int = 128,
-) -> None:  # fmt: skip
+) -> None:
     """All nodes and links. ``hidden`` GPUs are those that a device cgroup closes: it refuses to read them."""
     files.link("/sys/class/kfd/kfd", "/sys/devices/virtual/kfd/kfd")
     for node in range(cpu_nodes):
@@ -70,19 +75,45 @@ def _put_gpu(files: Files, node: int, gpu: Gpu, part: int, minor: int) -> None:
     location = int(bus, 16) << 8 | int(rest.split(".")[0], 16) << 3 | (part if gpu.partitions > 1 else 0)
     major = card.gfx_version // 10000
     values = {
-        "cpu_cores_count": 0, "simd_count": units * card.simd_per_cu, "mem_banks_count": 1, "caches_count": units * 3,
-        "io_links_count": 1, "p2p_links_count": 0, "cpu_core_id_base": 0, "simd_id_base": 2147487744,
-        "max_waves_per_simd": 16 if major >= 11 else 8, "lds_size_in_kb": 64, "gds_size_in_kb": 0, "num_gws": 64,
-        "wave_front_size": 32 if major >= 10 else 64, "array_count": 8, "simd_arrays_per_engine": 1,
-        "cu_per_simd_array": max(units // 8, 1), "simd_per_cu": card.simd_per_cu, "max_slots_scratch_cu": 32,
-        "gfx_target_version": card.gfx_version, "vendor_id": 4098, "device_id": int(card.device, 16),
-        "location_id": location, "domain": int(gpu.bdf[:4], 16), "drm_render_minor": minor, "hive_id": gpu.hive,
-        "num_sdma_engines": 2, "num_sdma_xgmi_engines": 6 if gpu.hive else 0, "num_sdma_queues_per_engine": 8,
-        "num_cp_queues": 24, "max_engine_clk_fcompute": card.sclk_mhz[-1], "local_mem_size": 0, "fw_version": 182,
-        "capability": 746037888, "debug_prop": 1511, "sdma_fw_version": 24,
-        "unique_id": gpu.unique_id if card.unique else 0, "num_xcc": card.xccs // gpu.partitions or 1,
+        "cpu_cores_count": 0,
+        "simd_count": units * card.simd_per_cu,
+        "mem_banks_count": 1,
+        "caches_count": units * 3,
+        "io_links_count": 1,
+        "p2p_links_count": 0,
+        "cpu_core_id_base": 0,
+        "simd_id_base": 2147487744,
+        "max_waves_per_simd": 16 if major >= 11 else 8,
+        "lds_size_in_kb": 64,
+        "gds_size_in_kb": 0,
+        "num_gws": 64,
+        "wave_front_size": 32 if major >= 10 else 64,
+        "array_count": 8,
+        "simd_arrays_per_engine": 1,
+        "cu_per_simd_array": max(units // 8, 1),
+        "simd_per_cu": card.simd_per_cu,
+        "max_slots_scratch_cu": 32,
+        "gfx_target_version": card.gfx_version,
+        "vendor_id": 4098,
+        "device_id": int(card.device, 16),
+        "location_id": location,
+        "domain": int(gpu.bdf[:4], 16),
+        "drm_render_minor": minor,
+        "hive_id": gpu.hive,
+        "num_sdma_engines": 2,
+        "num_sdma_xgmi_engines": 6 if gpu.hive else 0,
+        "num_sdma_queues_per_engine": 8,
+        "num_cp_queues": 24,
+        "max_engine_clk_fcompute": card.sclk_mhz[-1],
+        "local_mem_size": 0,
+        "fw_version": 182,
+        "capability": 746037888,
+        "debug_prop": 1511,
+        "sdma_fw_version": 24,
+        "unique_id": gpu.unique_id if card.unique else 0,
+        "num_xcc": card.xccs // gpu.partitions or 1,
         "max_engine_clk_ccompute": 3700,
-    }  # fmt: skip
+    }
     folder = f"{ROOT}/nodes/{node}"
     files.put(f"{folder}/properties", _lines(values))
     files.put_all(folder, {"gpu_id": gpu_id(gpu, part), "name": "ip discovery"})
@@ -94,9 +125,15 @@ def _put_gpu(files: Files, node: int, gpu: Gpu, part: int, minor: int) -> None:
 
 
 def _put_links(
-    files: Files, node: int, gpus: list[Gpu], places: list[tuple[int, int]], number: int, part: int, cpu_nodes: int,
+    files: Files,
+    node: int,
+    gpus: list[Gpu],
+    places: list[tuple[int, int]],
+    number: int,
+    part: int,
+    cpu_nodes: int,
     width: Width,
-) -> None:  # fmt: skip
+) -> None:
     gpu = gpus[number]
     home = gpu.slot.numa if 0 <= gpu.slot.numa < cpu_nodes else 0
     lanes = gpu.card.link[1]
@@ -121,10 +158,20 @@ def _put_links(
 
 def _link(kind: int, start: int, end: int, weight: int, low: int, high: int) -> dict[str, int]:
     return {
-        "type": kind, "version_major": 0, "version_minor": 0, "node_from": start, "node_to": end, "weight": weight,
-        "min_latency": 0, "max_latency": 0, "min_bandwidth": low, "max_bandwidth": high,
-        "recommended_transfer_size": 0, "recommended_sdma_engine_id_mask": 3 if kind == 2 else 28, "flags": 1,
-    }  # fmt: skip
+        "type": kind,
+        "version_major": 0,
+        "version_minor": 0,
+        "node_from": start,
+        "node_to": end,
+        "weight": weight,
+        "min_latency": 0,
+        "max_latency": 0,
+        "min_bandwidth": low,
+        "max_bandwidth": high,
+        "recommended_transfer_size": 0,
+        "recommended_sdma_engine_id_mask": 3 if kind == 2 else 28,
+        "flags": 1,
+    }
 
 
 def _lines(values: dict[str, int]) -> str:

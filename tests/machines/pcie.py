@@ -41,10 +41,15 @@ class Slot:
 
 def links(files: Files, folder: str, now: Link, top: Link) -> None:
     """The four files of a link."""
-    files.put_all(folder, {
-        "current_link_speed": f"{now[0]} GT/s PCIe", "current_link_width": now[1],
-        "max_link_speed": f"{top[0]} GT/s PCIe", "max_link_width": top[1],
-    })  # fmt: skip
+    files.put_all(
+        folder,
+        {
+            "current_link_speed": f"{now[0]} GT/s PCIe",
+            "current_link_width": now[1],
+            "max_link_speed": f"{top[0]} GT/s PCIe",
+            "max_link_width": top[1],
+        },
+    )
 
 
 def aer(files: Files, folder: str) -> None:
@@ -52,8 +57,10 @@ def aer(files: Files, folder: str) -> None:
     correctable = "RxErr BadTLP BadDLLP Rollover Timeout NonFatalErr CorrIntErr HeaderOF".split()
     fatal = "Undefined DLP SDES TLP FCP CmpltTO CmpltAbrt UnxCmplt RxOF MalfTLP ECRC UnsupReq ACSViol".split()
     for name, counters, total in (
-        ("correctable", correctable, "COR"), ("nonfatal", fatal, "NONFATAL"), ("fatal", fatal, "FATAL"),
-    ):  # fmt: skip
+        ("correctable", correctable, "COR"),
+        ("nonfatal", fatal, "NONFATAL"),
+        ("fatal", fatal, "FATAL"),
+    ):
         rows = [*(f"{counter} 0" for counter in counters), f"TOTAL_ERR_{total} 0"]
         files.put(f"{folder}/aer_dev_{name}", "\n".join(rows))
 
@@ -73,20 +80,34 @@ def device(
 
 
 def _device(
-    files: Files, folder: str, bdf: str, pci_class: str, ids: str, subsystem: str, driver: str | None, revision: str,
+    files: Files,
+    folder: str,
+    bdf: str,
+    pci_class: str,
+    ids: str,
+    subsystem: str,
+    driver: str | None,
+    revision: str,
     numa: int,
-) -> None:  # fmt: skip
+) -> None:
     vendor, number = ids.split(":")
     maker, board = subsystem.split(":")
     code = pci_class.rjust(6, "0")
     alias = f"pci:v0000{vendor}d0000{number}sv0000{maker}sd0000{board}bc{code[:2]}sc{code[2:4]}i{code[4:]}"
     lines = [f"DRIVER={driver}"] if driver else []
     lines += [f"PCI_CLASS={pci_class}", f"PCI_ID={ids}", f"PCI_SUBSYS_ID={subsystem}", f"PCI_SLOT_NAME={bdf}"]
-    files.put_all(folder, {
-        "uevent": "\n".join([*lines, f"MODALIAS={alias}"]), "vendor": f"0x{vendor.lower()}",
-        "device": f"0x{number.lower()}", "class": f"0x{code}", "revision": f"0x{revision.lower()}",
-        "numa_node": numa, "power/runtime_status": "active",
-    })  # fmt: skip
+    files.put_all(
+        folder,
+        {
+            "uevent": "\n".join([*lines, f"MODALIAS={alias}"]),
+            "vendor": f"0x{vendor.lower()}",
+            "device": f"0x{number.lower()}",
+            "class": f"0x{code}",
+            "revision": f"0x{revision.lower()}",
+            "numa_node": numa,
+            "power/runtime_status": "active",
+        },
+    )
     files.link(f"/sys/bus/pci/devices/{bdf}", folder)
 
 
@@ -122,10 +143,15 @@ def nic(files: Files, number: int, slot: Slot, gbit: int = 400, infiniband: bool
     bus = int(slot.bdf[5:7], 16)
     name = f"ibp{bus}s0" if infiniband else f"enp{bus}s0np0"
     port = f"{folder}/infiniband/mlx5_{number}/ports/1"
-    files.put_all(port, {
-        "rate": f"{gbit} Gb/sec (4X NDR)", "state": "4: ACTIVE", "phys_state": "5: LinkUp",
-        "link_layer": "InfiniBand" if infiniband else "Ethernet",
-    })  # fmt: skip
+    files.put_all(
+        port,
+        {
+            "rate": f"{gbit} Gb/sec (4X NDR)",
+            "state": "4: ACTIVE",
+            "phys_state": "5: LinkUp",
+            "link_layer": "InfiniBand" if infiniband else "Ethernet",
+        },
+    )
     for counter in ("symbol_error", "link_downed", "port_rcv_errors", "port_xmit_discards", "link_error_recovery"):
         files.put(f"{port}/counters/{counter}", "0")
     for counter in ("out_of_sequence", "packet_seq_err", "local_ack_timeout_err"):

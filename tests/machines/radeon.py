@@ -31,9 +31,14 @@ _GROUPS = {27: "sudo", amd.VIDEO_GID: "video", amd.RENDER_GID: "render"}
 
 
 def _desktop(
-    files: Files, cpu: Cpu, gib: int, os: Distribution, board: tuple[str, str] = ("ASUS", "ROG STRIX X670E-E"),
-    chassis: int = 3, cmdline: str = "",
-) -> None:  # fmt: skip
+    files: Files,
+    cpu: Cpu,
+    gib: int,
+    os: Distribution,
+    board: tuple[str, str] = ("ASUS", "ROG STRIX X670E-E"),
+    chassis: int = 3,
+    cmdline: str = "",
+) -> None:
     cpus(files, cpu, 1, gib)
     linux(files, os, cmdline)
     firmware(files, *board, chassis)
@@ -42,9 +47,16 @@ def _desktop(
 
 
 def _stack(
-    files: Files, cpu: Cpu, gib: int, gpus: list[Gpu], rocm: str, torch: Torch | None, seen: list[Gpu] | None = None,
-    first: int = 0, python_version: str = "3.12.3",
-) -> None:  # fmt: skip
+    files: Files,
+    cpu: Cpu,
+    gib: int,
+    gpus: list[Gpu],
+    rocm: str,
+    torch: Torch | None,
+    seen: list[Gpu] | None = None,
+    first: int = 0,
+    python_version: str = "3.12.3",
+) -> None:
     """GPUs with their topology, a ROCm installation (none with an empty version) and torch, which sees ``seen``.
 
     ``first`` is the number of the first DRM card.
@@ -125,9 +137,24 @@ def rx7600s_laptop() -> Files:
 
 
 REMBRANDT = Card(
-    "AMD Radeon 680M", "1681", "C8", "1043:1C72", 100305, 12, 2, 0.5, ("16.0", 16), (("edge", 44, 0, 0),), (8, 0),
-    "113-REMBRANDT-X37", sclk_mhz=(200, 400, 2200), mclk_mhz=(400, 2400), apu=True, gtt_gib=15.1, unique=False,
-)  # fmt: skip
+    "AMD Radeon 680M",
+    "1681",
+    "C8",
+    "1043:1C72",
+    100305,
+    12,
+    2,
+    0.5,
+    ("16.0", 16),
+    (("edge", 44, 0, 0),),
+    (8, 0),
+    "113-REMBRANDT-X37",
+    sclk_mhz=(200, 400, 2200),
+    mclk_mhz=(400, 2400),
+    apu=True,
+    gtt_gib=15.1,
+    unique=False,
+)
 
 
 def phoenix_laptop() -> Files:
@@ -155,9 +182,10 @@ def radeon_vii() -> Files:
     _desktop(files, cpu, 32, UBUNTU_2204, ("MSI", "Z170A GAMING M5 (MS-7977)"))
     link = ("8.0", 16)
     ports = (
-        Bridge("0000:00:01.0", "8086:1901", link, link), Bridge("0000:01:00.0", "1002:14A0", link, link),
+        Bridge("0000:00:01.0", "8086:1901", link, link),
+        Bridge("0000:01:00.0", "1002:14A0", link, link),
         Bridge("0000:02:00.0", "1002:14A1", link, link),
-    )  # fmt: skip
+    )
     gpu = Gpu(cards.RADEON_VII, Slot("0000:03:00.0", ports), boot_vga=True, used_mib=318)
     _stack(files, cpu, 32, [gpu], "5.7.1", ROCM57_TORCH, python_version="3.10.12")
     return files
@@ -202,17 +230,28 @@ def thunderbolt() -> Files:
     tunnel = ("2.5", 4)
     card = cards.RX_7900_XTX
     ports = (
-        Bridge("0000:00:07.0", "8086:A76E", tunnel, tunnel), Bridge("0000:03:00.0", "8086:15EF", tunnel, tunnel),
+        Bridge("0000:00:07.0", "8086:A76E", tunnel, tunnel),
+        Bridge("0000:03:00.0", "8086:15EF", tunnel, tunnel),
         Bridge("0000:04:01.0", "8086:15EF", tunnel, tunnel),
         Bridge("0000:05:00.0", "1002:1478", tunnel, ("16.0", 16)),
         Bridge("0000:06:00.0", "1002:1479", ("16.0", 16), ("16.0", 16)),
-    )  # fmt: skip
+    )
     gpu = Gpu(card, Slot("0000:07:00.0", ports), removable="removable", used_mib=41)
     _stack(files, cpu, 32, [gpu], "7.2.0", ROCM7_TORCH, first=1)
     return files
 
 
 MACHINES: tuple[Callable[[], Files], ...] = (
-    rx7900xtx_2, rx9070xt, rx7900xtx_raphael, rx6700xt, rx6600, rx7600s_laptop, phoenix_laptop, strix_halo, radeon_vii,
-    rx580, r7_240, thunderbolt,
-)  # fmt: skip
+    rx7900xtx_2,
+    rx9070xt,
+    rx7900xtx_raphael,
+    rx6700xt,
+    rx6600,
+    rx7600s_laptop,
+    phoenix_laptop,
+    strix_halo,
+    radeon_vii,
+    rx580,
+    r7_240,
+    thunderbolt,
+)

@@ -49,29 +49,55 @@ class Distribution:
 
 
 UBUNTU_2404 = Distribution(
-    "ubuntu", "24.04", "Ubuntu 24.04.3 LTS", "debian", "6.8.0-71-generic",
+    "ubuntu",
+    "24.04",
+    "Ubuntu 24.04.3 LTS",
+    "debian",
+    "6.8.0-71-generic",
     "#71-Ubuntu SMP PREEMPT_DYNAMIC Tue Jul 22 16:52:38 UTC 2025",
-)  # fmt: skip
+)
 UBUNTU_2404_HWE = Distribution(
-    "ubuntu", "24.04", "Ubuntu 24.04.3 LTS", "debian", "6.14.0-29-generic",
+    "ubuntu",
+    "24.04",
+    "Ubuntu 24.04.3 LTS",
+    "debian",
+    "6.14.0-29-generic",
     "#29~24.04.1-Ubuntu SMP PREEMPT_DYNAMIC Thu Aug 14 16:52:50 UTC 2",
-)  # fmt: skip
+)
 UBUNTU_2204 = Distribution(
-    "ubuntu", "22.04", "Ubuntu 22.04.5 LTS", "debian", "5.15.0-151-generic",
+    "ubuntu",
+    "22.04",
+    "Ubuntu 22.04.5 LTS",
+    "debian",
+    "5.15.0-151-generic",
     "#161-Ubuntu SMP Tue Jul 22 14:25:40 UTC 2025",
-)  # fmt: skip
+)
 FEDORA_42 = Distribution(
-    "fedora", "42", "Fedora Linux 42 (Workstation Edition)", "", "6.15.9-201.fc42.x86_64",
-    "#1 SMP PREEMPT_DYNAMIC Sat Aug  2 11:37:34 UTC 2025", dmesg_closed=False,
-)  # fmt: skip
+    "fedora",
+    "42",
+    "Fedora Linux 42 (Workstation Edition)",
+    "",
+    "6.15.9-201.fc42.x86_64",
+    "#1 SMP PREEMPT_DYNAMIC Sat Aug  2 11:37:34 UTC 2025",
+    dmesg_closed=False,
+)
 DEBIAN_13 = Distribution(
-    "debian", "13", "Debian GNU/Linux 13 (trixie)", "", "6.12.41+deb13-amd64",
+    "debian",
+    "13",
+    "Debian GNU/Linux 13 (trixie)",
+    "",
+    "6.12.41+deb13-amd64",
     "#1 SMP PREEMPT_DYNAMIC Debian 6.12.41-1 (2025-08-12)",
-)  # fmt: skip
+)
 ROCKY_9 = Distribution(
-    "rocky", "9.6", "Rocky Linux 9.6 (Blue Onyx)", "rhel centos fedora", "5.14.0-570.32.1.el9_6.x86_64",
-    "#1 SMP PREEMPT_DYNAMIC Wed Aug 6 11:30:41 EDT 2025", dmesg_closed=False,
-)  # fmt: skip
+    "rocky",
+    "9.6",
+    "Rocky Linux 9.6 (Blue Onyx)",
+    "rhel centos fedora",
+    "5.14.0-570.32.1.el9_6.x86_64",
+    "#1 SMP PREEMPT_DYNAMIC Wed Aug 6 11:30:41 EDT 2025",
+    dmesg_closed=False,
+)
 
 
 def cpus(files: Files, cpu: Cpu, numa: int, memory_gib: int, distances: tuple[int, ...] = (10, 32)) -> None:
@@ -85,11 +111,16 @@ def cpus(files: Files, cpu: Cpu, numa: int, memory_gib: int, distances: tuple[in
         core = number % cores
         siblings = ",".join(str(core + cores * thread) for thread in range(cpu.threads))
         package = core // cpu.cores
-        files.put_all(f"{root}/cpu{number}/topology", {
-            "core_cpus_list": siblings, "thread_siblings_list": siblings, "physical_package_id": package,
-            "package_cpus_list": _spread(package * cpu.cores, cpu.cores, cores, cpu.threads),
-            "core_id": core % cpu.cores,
-        })  # fmt: skip
+        files.put_all(
+            f"{root}/cpu{number}/topology",
+            {
+                "core_cpus_list": siblings,
+                "thread_siblings_list": siblings,
+                "physical_package_id": package,
+                "package_cpus_list": _spread(package * cpu.cores, cpu.cores, cores, cpu.threads),
+                "core_id": core % cpu.cores,
+            },
+        )
         if cpu.governor and not cpu.hypervisor:
             files.put(f"{root}/cpufreq/policy{number}/scaling_governor", cpu.governor)
     nodes = "/sys/devices/system/node"
@@ -107,11 +138,15 @@ def cpus(files: Files, cpu: Cpu, numa: int, memory_gib: int, distances: tuple[in
                 else distances[2]
                 for other in range(numa)
             ]
-        files.put_all(f"{nodes}/node{node}", {
-            "cpulist": _spread(node * each, each, cores, cpu.threads), "distance": " ".join(map(str, row)),
-            "meminfo": f"Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:        {kib * 7 // 10} kB\n"
-            f"Node {node} MemUsed:        {kib * 3 // 10} kB",
-        })  # fmt: skip
+        files.put_all(
+            f"{nodes}/node{node}",
+            {
+                "cpulist": _spread(node * each, each, cores, cpu.threads),
+                "distance": " ".join(map(str, row)),
+                "meminfo": f"Node {node} MemTotal:       {kib} kB\nNode {node} MemFree:        {kib * 7 // 10} kB\n"
+                f"Node {node} MemUsed:        {kib * 3 // 10} kB",
+            },
+        )
     memory(files, memory_gib)
 
 
@@ -119,11 +154,22 @@ def memory(files: Files, gib: int, swap_gib: int = 8) -> None:
     """/proc/meminfo, swap, /dev/shm and the settings of memory."""
     kib = gib * 2**20 - 74_000
     rows = {
-        "MemTotal": kib, "MemFree": kib * 6 // 10, "MemAvailable": kib * 9 // 10, "Buffers": kib // 90,
-        "Cached": kib // 5, "SwapCached": 0, "Active": kib // 7, "Inactive": kib // 8,
-        "SwapTotal": swap_gib * 2**20 - 4, "SwapFree": swap_gib * 2**20 - 4, "Dirty": 312, "AnonPages": kib // 20,
-        "Shmem": 18432, "Slab": kib // 60, "CommitLimit": kib // 2 + swap_gib * 2**20,
-    }  # fmt: skip
+        "MemTotal": kib,
+        "MemFree": kib * 6 // 10,
+        "MemAvailable": kib * 9 // 10,
+        "Buffers": kib // 90,
+        "Cached": kib // 5,
+        "SwapCached": 0,
+        "Active": kib // 7,
+        "Inactive": kib // 8,
+        "SwapTotal": swap_gib * 2**20 - 4,
+        "SwapFree": swap_gib * 2**20 - 4,
+        "Dirty": 312,
+        "AnonPages": kib // 20,
+        "Shmem": 18432,
+        "Slab": kib // 60,
+        "CommitLimit": kib // 2 + swap_gib * 2**20,
+    }
     text = "\n".join(f"{name + ':':<16}{value:>8} kB" for name, value in rows.items())
     text += "\nHugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB"
     files.put("/proc/meminfo", text)
@@ -201,17 +247,28 @@ def user(files: Files, groups: dict[int, str], uid: int = 1000, memlock: str = "
     files.put("/etc/group", f"root:x:0:\ndaemon:x:1:\ntty:x:5:\n{members}{own}")
     files.put("/proc/self/limits", _limits(memlock))
     files.env |= {
-        "HOME": home or ("/root" if uid == 0 else "/home/user"), "USER": name, "LOGNAME": name, "SHELL": "/bin/bash",
-        "LANG": "en_US.UTF-8", "TERM": "xterm-256color", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/bin:/bin",
-    }  # fmt: skip
+        "HOME": home or ("/root" if uid == 0 else "/home/user"),
+        "USER": name,
+        "LOGNAME": name,
+        "SHELL": "/bin/bash",
+        "LANG": "en_US.UTF-8",
+        "TERM": "xterm-256color",
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/bin:/bin",
+    }
 
 
 def firmware(files: Files, vendor: str, product: str, chassis: int, bios: str = "American Megatrends Inc.") -> None:
     """What SMBIOS says of the machine; chassis 3 is a desktop, 10 a notebook, 23 a rack server."""
-    files.put_all("/sys/class/dmi/id", {
-        "sys_vendor": vendor, "product_name": product, "board_vendor": vendor, "bios_vendor": bios,
-        "chassis_type": chassis,
-    })  # fmt: skip
+    files.put_all(
+        "/sys/class/dmi/id",
+        {
+            "sys_vendor": vendor,
+            "product_name": product,
+            "board_vendor": vendor,
+            "bios_vendor": bios,
+            "chassis_type": chassis,
+        },
+    )
     if chassis in (9, 10, 31):
         files.put("/sys/class/power_supply/BAT0/status", "Discharging")
         files.put("/sys/class/power_supply/AC/online", "0")
@@ -221,11 +278,15 @@ def _limits(memlock: str) -> str:
     def row(name: str, soft: str, hard: str, unit: str) -> str:
         return f"{name:<25} {soft:<20} {hard:<20} {unit:<10}"
 
-    return "\n".join((
-        row("Limit", "Soft Limit", "Hard Limit", "Units"), row("Max stack size", "8388608", "unlimited", "bytes"),
-        row("Max processes", "514217", "514217", "processes"), row("Max open files", "65536", "1048576", "files"),
-        row("Max locked memory", memlock, memlock, "bytes"),
-    ))  # fmt: skip
+    return "\n".join(
+        (
+            row("Limit", "Soft Limit", "Hard Limit", "Units"),
+            row("Max stack size", "8388608", "unlimited", "bytes"),
+            row("Max processes", "514217", "514217", "processes"),
+            row("Max open files", "65536", "1048576", "files"),
+            row("Max locked memory", memlock, memlock, "bytes"),
+        )
+    )
 
 
 def _cpuinfo(cpu: Cpu, number: int, cores: int) -> str:

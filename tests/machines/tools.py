@@ -25,22 +25,45 @@ def rocminfo(files: Files, cpu_model: str, cpu_nodes: int, gpus: list[Gpu], cpu_
     """rocminfo with the agents that this process may use."""
     driver = f"ROCk module version {kernel_driver} is loaded" if kernel_driver else "ROCk module is loaded"
     text = [
-        driver, "=====================    ", "HSA System Attributes    ", "=====================    ",
-        "Runtime Version:         1.15", "Runtime Ext Version:     1.7", "System Timestamp Freq.:  1000.000000MHz",
+        driver,
+        "=====================    ",
+        "HSA System Attributes    ",
+        "=====================    ",
+        "Runtime Version:         1.15",
+        "Runtime Ext Version:     1.7",
+        "System Timestamp Freq.:  1000.000000MHz",
         "Sig. Max Wait Duration:  18446744073709551615 (0xFFFFFFFFFFFFFFFF) (timestamp count)",
         "Machine Model:           LARGE                              ",
-        "System Endianness:       LITTLE                             ", "Mwaitx:                  DISABLED",
-        "XNACK enabled:           NO", "DMAbuf Support:          YES", "VMM Support:             YES", "",
-        "==========               ", "HSA Agents               ", "==========               ",
-    ]  # fmt: skip
+        "System Endianness:       LITTLE                             ",
+        "Mwaitx:                  DISABLED",
+        "XNACK enabled:           NO",
+        "DMAbuf Support:          YES",
+        "VMM Support:             YES",
+        "",
+        "==========               ",
+        "HSA Agents               ",
+        "==========               ",
+    ]
     agent = 0
     for node in range(cpu_nodes):
         agent += 1
-        text += _agent(agent, {
-            "Name": cpu_model, "Uuid": "CPU-XX", "Marketing Name": cpu_model, "Vendor Name": "CPU",
-            "Feature": "None specified", "Profile": "FULL_PROFILE", "Node": str(node), "Device Type": "CPU",
-            "Chip ID": "0(0x0)", "BDFID": "0", "Internal Node ID": str(node), "Compute Unit": "64",
-        })  # fmt: skip
+        text += _agent(
+            agent,
+            {
+                "Name": cpu_model,
+                "Uuid": "CPU-XX",
+                "Marketing Name": cpu_model,
+                "Vendor Name": "CPU",
+                "Feature": "None specified",
+                "Profile": "FULL_PROFILE",
+                "Node": str(node),
+                "Device Type": "CPU",
+                "Chip ID": "0(0x0)",
+                "BDFID": "0",
+                "Internal Node ID": str(node),
+                "Compute Unit": "64",
+            },
+        )
         text += _pool(cpu_gib * 2**20 // cpu_nodes - 70_000, "KERNARG, FINE GRAINED")
     node = cpu_nodes
     for gpu in gpus:
@@ -49,15 +72,25 @@ def rocminfo(files: Files, cpu_model: str, cpu_nodes: int, gpus: list[Gpu], cpu_
         for part in range(gpu.partitions):
             agent += 1
             location = int(bus, 16) << 8 | int(rest.split(".")[0], 16) << 3 | part
-            text += _agent(agent, {
-                "Name": card.gfx, "Uuid": f"GPU-{gpu.unique_id:016x}" if card.unique else "GPU-XX",
-                "Marketing Name": card.name, "Vendor Name": "AMD", "Feature": "KERNEL_DISPATCH",
-                "Profile": "BASE_PROFILE", "Node": str(node), "Device Type": "GPU",
-                "Chip ID": f"{int(card.device, 16)}(0x{card.device.lower()})", "Max Clock Freq. (MHz)":
-                str(card.sclk_mhz[-1]), "BDFID": str(location), "Internal Node ID": str(node),
-                "Compute Unit": str(card.compute_units // gpu.partitions),
-                "Memory Properties": "APU" if card.apu else "",
-            })  # fmt: skip
+            text += _agent(
+                agent,
+                {
+                    "Name": card.gfx,
+                    "Uuid": f"GPU-{gpu.unique_id:016x}" if card.unique else "GPU-XX",
+                    "Marketing Name": card.name,
+                    "Vendor Name": "AMD",
+                    "Feature": "KERNEL_DISPATCH",
+                    "Profile": "BASE_PROFILE",
+                    "Node": str(node),
+                    "Device Type": "GPU",
+                    "Chip ID": f"{int(card.device, 16)}(0x{card.device.lower()})",
+                    "Max Clock Freq. (MHz)": str(card.sclk_mhz[-1]),
+                    "BDFID": str(location),
+                    "Internal Node ID": str(node),
+                    "Compute Unit": str(card.compute_units // gpu.partitions),
+                    "Memory Properties": "APU" if card.apu else "",
+                },
+            )
             size = card.compute_bytes // gpu.partitions // 1024
             text += _pool(size, "COARSE GRAINED")
             features = f":{card.features}" if card.features else ""
@@ -74,10 +107,12 @@ def _agent(number: int, rows: dict[str, str]) -> list[str]:
 
 def _pool(kib: int, flags: str) -> list[str]:
     return [
-        "  Pool Info:               ", "    Pool 1                   ",
-        f"      {'Segment:':<25}GLOBAL; FLAGS: {flags}", f"      {'Size:':<25}{kib}(0x{kib:x}) KB",
+        "  Pool Info:               ",
+        "    Pool 1                   ",
+        f"      {'Segment:':<25}GLOBAL; FLAGS: {flags}",
+        f"      {'Size:':<25}{kib}(0x{kib:x}) KB",
         f"      {'Allocatable:':<25}TRUE",
-    ]  # fmt: skip
+    ]
 
 
 def amd_smi(files: Files, gpus: list[Gpu], kernel_driver: str) -> None:
@@ -99,16 +134,23 @@ def _static(gpu: Gpu, number: int, part: int, driver: str) -> dict[str, object]:
     return {
         "gpu": number,
         "asic": {
-            "market_name": card.name, "vendor_id": "0x1002",
-            "vendor_name": "Advanced Micro Devices Inc. [AMD/ATI]", "subvendor_id": f"0x{maker.lower()}",
-            "device_id": f"0x{card.device.lower()}", "subsystem_id": f"0x{board.lower()}",
-            "rev_id": f"0x{card.revision.lower()}", "asic_serial": f"0x{gpu.unique_id:016X}",
-            "oam_id": number, "num_compute_units": card.compute_units // gpu.partitions,
+            "market_name": card.name,
+            "vendor_id": "0x1002",
+            "vendor_name": "Advanced Micro Devices Inc. [AMD/ATI]",
+            "subvendor_id": f"0x{maker.lower()}",
+            "device_id": f"0x{card.device.lower()}",
+            "subsystem_id": f"0x{board.lower()}",
+            "rev_id": f"0x{card.revision.lower()}",
+            "asic_serial": f"0x{gpu.unique_id:016X}",
+            "oam_id": number,
+            "num_compute_units": card.compute_units // gpu.partitions,
             "target_graphics_version": card.gfx,
         },
         "bus": {
-            "bdf": gpu.bdf[:-1] + str(part), "max_pcie_width": card.link[1],
-            "max_pcie_speed": {"value": int(float(card.link[0])), "unit": "GT/s"}, "pcie_interface_version": "Gen 5",
+            "bdf": gpu.bdf[:-1] + str(part),
+            "max_pcie_width": card.link[1],
+            "max_pcie_speed": {"value": int(float(card.link[0])), "unit": "GT/s"},
+            "pcie_interface_version": "Gen 5",
             "slot_type": "OAM",
         },
         "vbios": {"name": card.name.upper(), "part_number": card.vbios, "version": "022.040.003.043.000001"},
@@ -117,7 +159,7 @@ def _static(gpu: Gpu, number: int, part: int, driver: str) -> dict[str, object]:
         "numa": {"node": gpu.slot.numa, "affinity": gpu.slot.numa},
         "vram": {"type": "HBM", "size": {"value": card.vram_bytes // gpu.partitions >> 20, "unit": "MB"}},
         "partition": {"compute_partition": gpu.compute_mode, "memory_partition": gpu.memory_mode},
-    }  # fmt: skip
+    }
 
 
 def _metric(gpu: Gpu, number: int) -> dict[str, object]:
@@ -129,11 +171,13 @@ def _metric(gpu: Gpu, number: int) -> dict[str, object]:
         "power": {"socket_power": {"value": card.power_w[0], "unit": "W"}, "throttle_status": "N/A"},
         "temperature": {"edge": "N/A", "hotspot": heat.get("junction", "N/A"), "mem": heat.get("mem", "N/A")},
         "pcie": {
-            "width": card.link[1], "speed": {"value": int(float(card.link[0])), "unit": "GT/s"}, "replay_count": 0,
+            "width": card.link[1],
+            "speed": {"value": int(float(card.link[0])), "unit": "GT/s"},
+            "replay_count": 0,
         },
         "ecc": {"total_correctable_count": 0, "total_uncorrectable_count": 0, "total_deferred_count": 0},
         "mem_usage": {"total_vram": {"value": card.vram_bytes // gpu.partitions >> 20, "unit": "MB"}},
-    }  # fmt: skip
+    }
 
 
 def rocm_smi_topology(files: Files, gpus: list[Gpu], width: Width = one_link) -> None:
@@ -144,8 +188,10 @@ def rocm_smi_topology(files: Files, gpus: list[Gpu], width: Width = one_link) ->
         return bool(gpus[a].hive and gpus[a].hive == gpus[b].hive and width(a, b))
 
     tables: tuple[tuple[str, dict[tuple[int, int], str]], ...] = (
-        ("Weight between two GPUs", {}), ("Hops between two GPUs", {}), ("Link Type between two GPUs", {}),
-    )  # fmt: skip
+        ("Weight between two GPUs", {}),
+        ("Hops between two GPUs", {}),
+        ("Link Type between two GPUs", {}),
+    )
     for a in range(count):
         for b in range(count):
             far = "52" if gpus[a].slot.numa != gpus[b].slot.numa else "40"

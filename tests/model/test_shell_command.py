@@ -16,12 +16,24 @@ from tests.shell_box import HOSTILE, MARK, ShellBox, needs_bash
 from tests.templates import templates, words_of
 
 _WORDS = {
-    "": "render", "name": "NCCL_DEBUG", "module": "nvidia-uvm", "number": "2.13", "numbers": "1,2",
-    "pci": "0000:03:00.0", "address": "fe80::1",
-    "interface": "enp5s0f0np0", "interfaces": "lo,docker0", "host": "gpu-07.cluster",
-    "group": "render", "groups": "render,video", "package": "linux-headers-6.8",
-    "library": "libcudart", "path": "/home/zoë x/a.so", "glob": "/dev/dri/*", "option": "--json",
-}  # fmt: skip
+    "": "render",
+    "name": "NCCL_DEBUG",
+    "module": "nvidia-uvm",
+    "number": "2.13",
+    "numbers": "1,2",
+    "pci": "0000:03:00.0",
+    "address": "fe80::1",
+    "interface": "enp5s0f0np0",
+    "interfaces": "lo,docker0",
+    "host": "gpu-07.cluster",
+    "group": "render",
+    "groups": "render,video",
+    "package": "linux-headers-6.8",
+    "library": "libcudart",
+    "path": "/home/zoë x/a.so",
+    "glob": "/dev/dri/*",
+    "option": "--json",
+}
 
 
 def test_a_word_is_quoted() -> None:

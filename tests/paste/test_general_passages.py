@@ -46,8 +46,11 @@ def test_settings_of_a_remedy_are_advice() -> None:
 def test_a_section_ends_at_the_next_heading() -> None:
     cleaned = clean("# A\n\n## FAQ\n\none\n\n### Why?\n\ntwo\n\n## Other\n\nthree\n")
     assert [cleaned.lines[at] for at in sorted(cleaned.guides) if cleaned.lines[at]] == [
-        "## FAQ", "one", "### Why?", "two",
-    ]  # fmt: skip
+        "## FAQ",
+        "one",
+        "### Why?",
+        "two",
+    ]
 
 
 def test_others_of_a_chat_advise() -> None:

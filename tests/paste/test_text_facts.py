@@ -53,7 +53,7 @@ def variables(text: str) -> dict[str, str]:
         ("CPU: AMD Ryzen 9 7900X", []),
         ("no GPU is named here, GPU 0 of 8, 4090 steps done", []),
     ],
-)  # fmt: skip
+)
 def test_cards_in_sentences(text: str, expected: list[tuple[str, str | None]]) -> None:
     assert cards(text) == expected
 
@@ -83,7 +83,7 @@ def test_a_card_in_words_fills_gaps_of_the_one_that_the_log_shows_and_adds_none(
         ("    user@box:~$ NCCL_DEBUG=INFO python train.py", {"NCCL_DEBUG": "INFO"}),
         ('os.environ["CUDA_LAUNCH_BLOCKING"] = "1"', {"CUDA_LAUNCH_BLOCKING": "1"}),
         ("docker run -e HSA_OVERRIDE_GFX_VERSION=11.0.0 image", {"HSA_OVERRIDE_GFX_VERSION": "11.0.0"}),
-        ("env:\n- name: NCCL_SOCKET_IFNAME\n  value: \"eth0\"\n", {"NCCL_SOCKET_IFNAME": "eth0"}),
+        ('env:\n- name: NCCL_SOCKET_IFNAME\n  value: "eth0"\n', {"NCCL_SOCKET_IFNAME": "eth0"}),
         ("  environment:\n    - ROCR_VISIBLE_DEVICES=1\n", {"ROCR_VISIBLE_DEVICES": "1"}),
         ("h:1:2 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to eth0", {"NCCL_SOCKET_IFNAME": "eth0"}),
         ("$ export HIP_VISIBLE_DEVICES=1\n$ unset HIP_VISIBLE_DEVICES", {}),
@@ -98,7 +98,7 @@ def test_a_card_in_words_fills_gaps_of_the_one_that_the_log_shows_and_adds_none(
         ("HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed", {}),
         ("set HSA_OVERRIDE_GFX_VERSION=<your version>", {}),
     ],
-)  # fmt: skip
+)
 def test_variables_that_are_set_now(text: str, expected: dict[str, str]) -> None:
     assert variables(text) == expected
 

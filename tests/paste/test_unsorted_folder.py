@@ -61,12 +61,16 @@ def test_files_are_known_by_name_and_by_content(tmp_path: Path) -> None:
             folder(
                 tmp_path,
                 {
-                    "dmesg.log": _DMESG, "gpu/rocm-smi.out": _SMI, "job-123.err": _CRASH, "topo.dat": _TOPOLOGY,
-                    "core": os.urandom(5000), "notes.txt": "Nothing to see here.\n",
+                    "dmesg.log": _DMESG,
+                    "gpu/rocm-smi.out": _SMI,
+                    "job-123.err": _CRASH,
+                    "topo.dat": _TOPOLOGY,
+                    "core": os.urandom(5000),
+                    "notes.txt": "Nothing to see here.\n",
                 },
             )
         )
-    )  # fmt: skip
+    )
     machine = collect(host)
     assert isinstance(machine.kernel.log, Known)
     assert [event.kind for event in machine.kernel.log.value.events if "reset" in event.kind] == ["gpu-reset-begin"]
@@ -108,9 +112,10 @@ def test_a_dump_of_sys_below_another_folder_is_found_with_the_logs_beside_it(tmp
         tmp_path,
         {
             f"{device}/uevent": "DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_ID=1002:740F\nPCI_SLOT_NAME=0000:c3:00.0\n",
-            "logs/dmesg.log": _DMESG, "version.txt": "collector 3\n",
+            "logs/dmesg.log": _DMESG,
+            "version.txt": "collector 3\n",
         },
-    )  # fmt: skip
+    )
     host = open_evidence(str(place))
     machine = collect(host)
     assert len(machine.gpus) == 1 and isinstance(machine.gpus[0].driver, Known)

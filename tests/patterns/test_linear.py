@@ -23,11 +23,16 @@ from tests.patterns.speed import slowness
 @pytest.mark.parametrize(
     ("text", "slow"),
     [
-        (r"(a+)+b", True), (r"\d+[.\d]*:", True),
-        (r"a(?: -{1,2}[\w-]+)*\Z", True), (r"\Aa(?: --?\w[\w-]*)*\Z", False),
-        (r"[a-z]{1,40}:", False), (r"[^=]*=", True), (r"\A[^=]*=", False), (r"(?:a|b)c", False),
+        (r"(a+)+b", True),
+        (r"\d+[.\d]*:", True),
+        (r"a(?: -{1,2}[\w-]+)*\Z", True),
+        (r"\Aa(?: --?\w[\w-]*)*\Z", False),
+        (r"[a-z]{1,40}:", False),
+        (r"[^=]*=", True),
+        (r"\A[^=]*=", False),
+        (r"(?:a|b)c", False),
     ],
-)  # fmt: skip
+)
 def test_slow_expressions_are_told_from_fast_ones(text: str, slow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "_MOST_S", 1.0)  # a slow one takes all that it may; a fast one 0.01
     assert (slowness(Pattern(text, 0, False, False, "here:1")) != "") == slow

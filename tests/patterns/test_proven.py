@@ -55,10 +55,21 @@ def _judged(text: str, anchored: bool = False, flags: int = 0) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        "(a+)+b", "(a|a)*b", "(a|aa)+b", r"(\w+\s?)*x", "(?:a*)*b", "(?:a?b?)*c", "(?:(?:a|b?)+c)*d", "([a-z]+)*1",
-        "(?:[a-z]{1,40} ?)*1", "(?:a|[ab]c?)*d", r"a(?: -{1,2}[\w-]+)*\Z", "(?i:(?:kx|KX)*)y", "(?:ab|a|b)*c",
+        "(a+)+b",
+        "(a|a)*b",
+        "(a|aa)+b",
+        r"(\w+\s?)*x",
+        "(?:a*)*b",
+        "(?:a?b?)*c",
+        "(?:(?:a|b?)+c)*d",
+        "([a-z]+)*1",
+        "(?:[a-z]{1,40} ?)*1",
+        "(?:a|[ab]c?)*d",
+        r"a(?: -{1,2}[\w-]+)*\Z",
+        "(?i:(?:kx|KX)*)y",
+        "(?:ab|a|b)*c",
     ],
-)  # fmt: skip
+)
 def test_a_loop_with_two_ways_is_exponential(text: str) -> None:
     assert _judged(text, anchored=True) == "exponential"
 
@@ -66,10 +77,19 @@ def test_a_loop_with_two_ways_is_exponential(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a*a*b", r"\d+\d+x", r"\d+[.\d]*:", "a*b?a*c", r"(.*)(?:x)?\s*:", "(?:ab)*(?:ab)*c", r"(a*)\1b", r"\s*,?\s*;",
-        "(?:a(?!.*b))*c", "(?=a*a*b)a", "[^a]*(?:[^b]*c)",
+        "a*a*b",
+        r"\d+\d+x",
+        r"\d+[.\d]*:",
+        "a*b?a*c",
+        r"(.*)(?:x)?\s*:",
+        "(?:ab)*(?:ab)*c",
+        r"(a*)\1b",
+        r"\s*,?\s*;",
+        "(?:a(?!.*b))*c",
+        "(?=a*a*b)a",
+        "[^a]*(?:[^b]*c)",
     ],
-)  # fmt: skip
+)
 def test_two_loops_that_take_the_same_are_polynomial(text: str) -> None:
     assert _judged(text, anchored=True) == "polynomial"
 
@@ -85,11 +105,22 @@ def test_a_search_that_is_tried_again_inside_its_loop_is_told(text: str) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "(?:a|b)c", r"\A[^=]*=", r"\Aa(?: --?\w[\w-]*)*\Z", "foo.*", "[a-z]{1,40}:", r"\b\w+x", r"(?<!\w)\w+x", "a+",
-        r"\w+\b", "foo[^f]*bar", r"\A[ \t]*(?![ \t])(.*)\Z", r"\A\w+(?:,\w+)*\Z", r"(?m)^[^\n]*x",
+        "(?:a|b)c",
+        r"\A[^=]*=",
+        r"\Aa(?: --?\w[\w-]*)*\Z",
+        "foo.*",
+        "[a-z]{1,40}:",
+        r"\b\w+x",
+        r"(?<!\w)\w+x",
+        "a+",
+        r"\w+\b",
+        "foo[^f]*bar",
+        r"\A[ \t]*(?![ \t])(.*)\Z",
+        r"\A\w+(?:,\w+)*\Z",
+        r"(?m)^[^\n]*x",
         r"\A(?:[0-9a-f]{2}:)*x",
     ],
-)  # fmt: skip
+)
 def test_linear_expressions_are_proven(text: str) -> None:
     assert _judged(text) == ""
 

@@ -196,3 +196,10 @@ def test_an_unguarded_fact_fails_type_checking(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert "truthy-bool" in done.stdout
     assert done.returncode == 1
+
+
+def test_no_line_is_exempt_from_the_formatter() -> None:
+    mark = re.compile(r"#\s*(?:fmt|yapf):|#\s*(?:ruff|isort):\s*(?:skip|off)")
+    files = [path for place in ("rocdoctor", "checks", "tests", "tools") for path in (ROOT / place).glob("**/*.py")]
+    assert len(files) > 1_000
+    assert [str(path) for path in files if mark.search(path.read_text(encoding="utf-8"))] == []

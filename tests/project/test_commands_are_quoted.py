@@ -19,9 +19,12 @@ from tests.shell_box import ShellBox, needs_bash
 
 # Where the command, and where the verification, stands among the arguments of each record.
 _FIELDS = {
-    "Fix": {1: "command", 4: "verify"}, "NextStep": {0: "command"}, "NodeFinding": {6: "command"},
-    "Verify": {1: "command"}, "replace": {},
-}  # fmt: skip
+    "Fix": {1: "command", 4: "verify"},
+    "NextStep": {0: "command"},
+    "NodeFinding": {6: "command"},
+    "Verify": {1: "command"},
+    "replace": {},
+}
 _GATE = ("shell", "shell_of_table", "reworded", "ShellCommand")
 _TYPES = ("CommandText", "ShellCommand", "LiteralString")
 _MAKERS = re.compile(rf"\b(?:{'|'.join((*_FIELDS, *_GATE))})\(")
@@ -159,12 +162,25 @@ def test_most_commands_are_seen() -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        'f"newgrp {group}"', '"newgrp " + group', '"newgrp {}".format(group)', '"newgrp %s" % group', "group",
-        '"; ".join(groups)', "str(group)", "made(group)", "cast(ShellCommand, group)", "ShellCommand(group)",
-        'shell(f"newgrp {group}")', "shell(group)", "names[0]", "'a' if group else group", "text",
-        "str.__new__(ShellCommand, group)", "group.name",
+        'f"newgrp {group}"',
+        '"newgrp " + group',
+        '"newgrp {}".format(group)',
+        '"newgrp %s" % group',
+        "group",
+        '"; ".join(groups)',
+        "str(group)",
+        "made(group)",
+        "cast(ShellCommand, group)",
+        "ShellCommand(group)",
+        'shell(f"newgrp {group}")',
+        "shell(group)",
+        "names[0]",
+        "'a' if group else group",
+        "text",
+        "str.__new__(ShellCommand, group)",
+        "group.name",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     "call", ["Fix('x', {})", "Fix('x', verify={})", "NextStep({}, 'why')", "replace(a, command={})"]
 )

@@ -22,10 +22,28 @@ _SENTENCES = frozenset(("message", "why", "label"))
 _OF_FIX = frozenset(("text", "command", "verify"))
 _FIXES = frozenset(("fix", "step", "offer"))
 # Printing makes words of words; these look what a text says.
-_LOOKS = frozenset((
-    "startswith", "endswith", "split", "rsplit", "partition", "rpartition", "splitlines", "find", "rfind", "index",
-    "rindex", "count", "removeprefix", "removesuffix", "replace", "translate", "isdigit", "isdecimal",
-))  # fmt: skip
+_LOOKS = frozenset(
+    (
+        "startswith",
+        "endswith",
+        "split",
+        "rsplit",
+        "partition",
+        "rpartition",
+        "splitlines",
+        "find",
+        "rfind",
+        "index",
+        "rindex",
+        "count",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "translate",
+        "isdigit",
+        "isdecimal",
+    )
+)
 _SAME_WORDS = frozenset(
     ("lower", "upper", "casefold", "strip", "rstrip", "lstrip", "one_line", "clean", "str", "sentence")
 )

@@ -14,13 +14,17 @@ from tests.kit import ROOT
 
 # Who reads what no code of ours reads, by the end of a name or a part of its file's path.
 ALLOWED = {
-    "checks/": "loaded by the names of their files", "Page": "loaded by the name of its area",
-    "DEFAULT_CSS": "Textual", "render_line": "Textual", "find_class": "pickle",
-    "knowledge/gpus/": "records of tables say what the table says", "install/amd_drivers.py": "the same",
+    "checks/": "loaded by the names of their files",
+    "Page": "loaded by the name of its area",
+    "DEFAULT_CSS": "Textual",
+    "render_line": "Textual",
+    "find_class": "pickle",
+    "knowledge/gpus/": "records of tables say what the table says",
+    "install/amd_drivers.py": "the same",
     "parsers/python/": "tests of the probe read its answers through these records",
     "system/infiniband.py": "kept for the network of several machines (parse_ibstat, parse_rdma_link)",
     "system/network.py": "the same (parse_ip_addr, parse_ethtool)",
-}  # fmt: skip
+}
 
 
 def _reads(tree: ast.AST, texts: bool) -> Iterator[str]:

@@ -37,10 +37,20 @@ _OPTIONAL = {
     "estimate": {"trace"},
     "recommend": {"margin"},
     "smoke": {
-        "more", "findings", "probes", "world", "backend", "device", "torch", "wall_s", "memory_bytes", "untested",
-        "notes", "figures",
+        "more",
+        "findings",
+        "probes",
+        "world",
+        "backend",
+        "device",
+        "torch",
+        "wall_s",
+        "memory_bytes",
+        "untested",
+        "notes",
+        "figures",
     },
-}  # fmt: skip
+}
 
 # Objects whose keys are names of the user's or of the modes: any key may stand there.
 _OPEN = {"spec", "facts", "figures", "max_error", "tolerance"}
@@ -129,8 +139,16 @@ def test_stored_smoke_results_keep_their_schema() -> None:
     found = NodeFinding("reach", "error", "firewall", (0, 1), "Node 1 is not reached.", "Open the port.")
     link = Link(0, 1, "10.0.0.2", connect_ms=0.4, frame_bytes=1500, out=Stream(1 << 20, 0.1, False))
     probes = json.loads(json.dumps(nodes_as_json(Outcome(1, (found,), links=(link,)))))
-    low = {"severity": "warning", "gpu": 0, "pci": None, "figures": ["copy"], "message": "Slow.", "reason": "",
-           "cause": "", "peer": None}  # fmt: skip
+    low = {
+        "severity": "warning",
+        "gpu": 0,
+        "pci": None,
+        "figures": ["copy"],
+        "message": "Slow.",
+        "reason": "",
+        "cause": "",
+        "peer": None,
+    }
     again = {key: value for key, value in stored.items() if key != "schema"}
     assert _problems(stored) == []
     assert _problems({**stored, "more": [again], "findings": [low], **probes}) == []

@@ -22,9 +22,12 @@ OVERRIDE = Finding(
     cause="hsa-override-wrong",
 )
 NARROW = Finding(
-    "warning", "The PCIe link of this GPU has x4 of x16.", (Evidence("x4", "read /sys/x", 1),),
-    Fix("Reseat the card", safety="manual"), cause="pcie-link-degraded",
-)  # fmt: skip
+    "warning",
+    "The PCIe link of this GPU has x4 of x16.",
+    (Evidence("x4", "read /sys/x", 1),),
+    Fix("Reseat the card", safety="manual"),
+    cause="pcie-link-degraded",
+)
 NOTE = Finding("info", "Persistence mode is off.", (Evidence("off", "run nvidia-smi -q", 9),))
 
 

@@ -32,9 +32,12 @@ _CONTROLS = re.compile(
 def _diagnosis(words: str) -> Diagnosis:
     command = str.__new__(ShellCommand, words)  # one that did not come through the gate
     found = Finding(
-        "error", words, (Evidence(words, f"read /x/{words}", 3), Evidence(words, "run dmesg", 1)),
-        Fix(words, command, verify=command), cause="gpu-reset",
-    )  # fmt: skip
+        "error",
+        words,
+        (Evidence(words, f"read /x/{words}", 3), Evidence(words, "run dmesg", 1)),
+        Fix(words, command, verify=command),
+        cause="gpu-reset",
+    )
     verdicts = [
         Verdict("some-check", named(words), "fail", found),
         Verdict("other-check", named(words), "crashed", why=words),
@@ -47,9 +50,12 @@ def _forms(words: str) -> dict[str, str]:
     found = _diagnosis(words)
     told: Any = json_report.report(found, {"kind": "text", "origin": words}, {}, {})
     return {
-        "text": text.render(found, verbose=True), "markdown": markdown.render(found), "junit": junit.render(found),
-        "json": json.dumps(told), "sarif": sarif.render(found.verdicts, {"some-check": words}),
-    }  # fmt: skip
+        "text": text.render(found, verbose=True),
+        "markdown": markdown.render(found),
+        "junit": junit.render(found),
+        "json": json.dumps(told),
+        "sarif": sarif.render(found.verdicts, {"some-check": words}),
+    }
 
 
 @pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "hidden", "links", "fences", "tags", "tables"])

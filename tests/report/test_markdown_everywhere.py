@@ -72,10 +72,19 @@ def _setup(words: str) -> str:
     echo = Action(("echo", words))
     written = Action(file="/etc/x", lines=(words, "```"))
     step = Step(
-        "a", words, "todo", words, (Evidence(words, words, 2),), (echo, written), (words,),
-        verify=Verify(command=raw(f"echo {words}"), shows=words), undo=(echo,), support=words, notes=(words,),
+        "a",
+        words,
+        "todo",
+        words,
+        (Evidence(words, words, 2),),
+        (echo, written),
+        (words,),
+        verify=Verify(command=raw(f"echo {words}"), shows=words),
+        undo=(echo,),
+        support=words,
+        notes=(words,),
         sources=(words,),
-    )  # fmt: skip
+    )
     return setup_markdown.render(SetupPlan("rocm", (step, replace(step, id="b", state="waiting")), (words,)), [words])
 
 

@@ -33,16 +33,45 @@ _MOUNTING = ("bind", "fixed", "small", "full", "fuse")
 # Numbers of arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (arm64).
 SYSCALLS = {
     "x86_64": {
-        "clone3": 435, "close_range": 436, "openat2": 437, "faccessat2": 439, "statx": 332, "prctl": 157, "socket": 41,
-        "sched_setaffinity": 203, "sched_getaffinity": 204, "pidfd_open": 434, "vfork": 58, "setpgid": 109,
-        "getrandom": 318, "rseq": 334, "membarrier": 324, "rt_sigtimedwait": 128, "statfs": 137, "mlock": 149,
+        "clone3": 435,
+        "close_range": 436,
+        "openat2": 437,
+        "faccessat2": 439,
+        "statx": 332,
+        "prctl": 157,
+        "socket": 41,
+        "sched_setaffinity": 203,
+        "sched_getaffinity": 204,
+        "pidfd_open": 434,
+        "vfork": 58,
+        "setpgid": 109,
+        "getrandom": 318,
+        "rseq": 334,
+        "membarrier": 324,
+        "rt_sigtimedwait": 128,
+        "statfs": 137,
+        "mlock": 149,
     },
     "aarch64": {
-        "clone3": 435, "close_range": 436, "openat2": 437, "faccessat2": 439, "statx": 291, "prctl": 167, "socket": 198,
-        "sched_setaffinity": 122, "sched_getaffinity": 123, "pidfd_open": 434, "setpgid": 154, "getrandom": 278,
-        "rseq": 293, "membarrier": 283, "rt_sigtimedwait": 137, "statfs": 43, "mlock": 228,
+        "clone3": 435,
+        "close_range": 436,
+        "openat2": 437,
+        "faccessat2": 439,
+        "statx": 291,
+        "prctl": 167,
+        "socket": 198,
+        "sched_setaffinity": 122,
+        "sched_getaffinity": 123,
+        "pidfd_open": 434,
+        "setpgid": 154,
+        "getrandom": 278,
+        "rseq": 293,
+        "membarrier": 283,
+        "rt_sigtimedwait": 137,
+        "statfs": 43,
+        "mlock": 228,
     },
-}  # fmt: skip
+}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

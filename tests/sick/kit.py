@@ -85,9 +85,13 @@ class Place:
             if name in os.environ
         }
         return {
-            **kept, "PATH": f"{self.tools}:{_SYSTEM_PATH}", "HOME": str(self.folder / "home"), "LANG": "C.UTF-8",
-            "PYTHONPATH": str(ROOT), **more,
-        }  # fmt: skip
+            **kept,
+            "PATH": f"{self.tools}:{_SYSTEM_PATH}",
+            "HOME": str(self.folder / "home"),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": str(ROOT),
+            **more,
+        }
 
     def command(self, arguments: Sequence[str], words: Sequence[str] = ()) -> list[str]:
         words = [*words[:1], *self.words, *words[1:]]

@@ -23,13 +23,22 @@ _CLOCKS = {"running away": "+0 x7200", "far behind": "@1971-01-01 00:00:00", "fa
 
 def _run(clock: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {
-        **os.environ, "LD_PRELOAD": str(_LIBRARY), "FAKETIME": clock, "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        **os.environ,
+        "LD_PRELOAD": str(_LIBRARY),
+        "FAKETIME": clock,
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "NO_COLOR": "1",
-    }  # fmt: skip
+    }
     return subprocess.run(
-        [sys.executable, "-m", "rocdoctor", *arguments], capture_output=True, text=True, cwd=folder, env=environment,
-        timeout=240, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-m", "rocdoctor", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=environment,
+        timeout=240,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 @pytest.mark.parametrize("clock", _CLOCKS)
@@ -50,8 +59,12 @@ def test_a_bundle_is_written_whatever_the_clock_does(clock: str, tmp_path: Path)
     (path,) = tmp_path.iterdir()
     again = subprocess.run(
         [sys.executable, "-m", "rocdoctor", "check", "--from", str(path), "--fail-on", "never"],
-        capture_output=True, text=True, cwd=ROOT, timeout=240, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=240,
+        check=False,
+    )
     assert again.returncode == 0, again.stderr
 
 

@@ -77,8 +77,16 @@ def without_counts(drawn: str) -> str:
 def body(app: RocdoctorApp) -> str:
     """What stands between the bars as SVG; the bars are those of every screen."""
     region = app.screen.query_one("#body").region
-    console = Console(width=region.width, height=region.height, file=StringIO(), force_terminal=True,
-                      color_system="truecolor", record=True, legacy_windows=False, safe_box=False)  # fmt: skip
+    console = Console(
+        width=region.width,
+        height=region.height,
+        file=StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        record=True,
+        legacy_windows=False,
+        safe_box=False,
+    )
     for row in app.screen._compositor.render_strips()[region.y : region.bottom]:
         console.print(Segments([*row, Segment.line()]))
     return cleaned(console.export_svg(title=app.title))

@@ -57,11 +57,14 @@ def test_the_key_bar_is_closer_in_narrow_terminals() -> None:
     driven(fixture_host("recorded-cpu-vm"), look)
 
 
-@pytest.mark.parametrize(("name", "offered"), [
-    ("recorded-cpu-vm", {"↑↓": "Scroll"}),
-    ("rx6700xt-override", {"↑↓": "the next GPU or the one before; then scroll"}),
-    ("mi300x-8gpu", {"m": "to the links between GPUs"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        ("recorded-cpu-vm", {"↑↓": "Scroll"}),
+        ("rx6700xt-override", {"↑↓": "the next GPU or the one before; then scroll"}),
+        ("mi300x-8gpu", {"m": "to the links between GPUs"}),
+    ],
+)
 def test_keys_of_gpus_are_offered_where_there_are_some(name: str, offered: dict[str, str]) -> None:
     from rocdoctor.tui.help.screen import page_keys
     from rocdoctor.tui.topology.screen import TopologyPage
@@ -92,10 +95,14 @@ def test_hidden_details_of_a_gpu_stay_hidden_when_the_machine_is_asked_again() -
     assert driven(fixture_host("rx6700xt-override"), hide) == (True, False)
 
 
-@pytest.mark.parametrize(("name", "title", "copies"), [
-    ("faulty/mi300x-8gpu-tired", "do first", False), ("recorded-cpu-vm", "in short", False),
-    ("faulty/rx7900xtx-2gpu-old-guide", "do first", True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "title", "copies"),
+    [
+        ("faulty/mi300x-8gpu-tired", "do first", False),
+        ("recorded-cpu-vm", "in short", False),
+        ("faulty/rx7900xtx-2gpu-old-guide", "do first", True),
+    ],
+)
 def test_the_overview_says_do_first_once_and_offers_to_copy_what_is_there(name: str, title: str, copies: bool) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
         return shown(app)

@@ -80,10 +80,15 @@ def test_the_palette_offers_every_screen_every_action_and_every_manual_page() ->
         assert words in first
     assert not [one for one in first if one.startswith("Explain")]
     paste = [one for one in of_paste if one.startswith("Paste: ")]
-    assert sorted(paste) == sorted([
-        "Paste: Diagnose (key f5)", "Paste: File (key ^o)", "Paste: Open (key o)", "Paste: Clear (key f8)",
-        "Paste: Back (key escape)",
-    ])  # fmt: skip
+    assert sorted(paste) == sorted(
+        [
+            "Paste: Diagnose (key f5)",
+            "Paste: File (key ^o)",
+            "Paste: Open (key o)",
+            "Paste: Clear (key f8)",
+            "Paste: Back (key escape)",
+        ]
+    )
     assert {one.removeprefix("Explain ") for one in pages if one.startswith("Explain ")} == {
         name_of(path) for path in check_files(checks_folder())
     }

@@ -164,9 +164,10 @@ _PAGER = "import subprocess\nwith self.suspend():\n    subprocess.run(['sh', '-c
 
 
 @pytest.mark.parametrize(
-    "action", ["time.sleep(3600)", "while True: pass", "threading.Event().wait()", _PAGER],
+    "action",
+    ["time.sleep(3600)", "while True: pass", "threading.Event().wait()", _PAGER],
     ids=["sleep", "loop", "wait", "pager"],
-)  # fmt: skip
+)
 def test_screens_that_hear_nothing_are_ended(made: Place, action: str) -> None:
     with Screen(broken(made, f"open({str(made.folder / 'there')!r}, 'w')\n{action}")) as screen:
         screen.wait_for(b"rocdoctor")

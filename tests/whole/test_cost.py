@@ -24,10 +24,18 @@ from tests.text_kit import all_checks
 MOST = 2.5
 # One source each of those whose output grows with the machine, and of those that grow without a bound.
 GROWING = (
-    "run nvidia-smi -q -x", "run nvidia-smi nvlink", "run rocminfo", "run dmesg",
-    "run amd-smi static", "run amd-smi metric", "env", "read /proc/cpuinfo",
-    "read /proc/modules", "read /proc/self/mountinfo", "python default --import",
-)  # fmt: skip
+    "run nvidia-smi -q -x",
+    "run nvidia-smi nvlink",
+    "run rocminfo",
+    "run dmesg",
+    "run amd-smi static",
+    "run amd-smi metric",
+    "env",
+    "read /proc/cpuinfo",
+    "read /proc/modules",
+    "read /proc/self/mountinfo",
+    "python default --import",
+)
 
 
 def _calls(answers: dict[str, Answer]) -> tuple[int, Diagnosis]:
@@ -116,8 +124,11 @@ def test_records_find_their_device_without_a_look_at_all_others(monkeypatch: pyt
         return real(device, record)
 
     monkeypatch.setattr(records, "_same_device", counted)
-    made = [GpuRecord(source, "amd", bdf=f"0000:{number:02x}:00.0", kfd_node=number)
-            for source in ("sysfs", "kfd", "rocminfo") for number in range(200)]  # fmt: skip
+    made = [
+        GpuRecord(source, "amd", bdf=f"0000:{number:02x}:00.0", kfd_node=number)
+        for source in ("sysfs", "kfd", "rocminfo")
+        for number in range(200)
+    ]
     made += [GpuRecord("rocm-smi", "amd", kfd_node=number) for number in range(200)]
     devices = join(made)
     assert [len(one.records) for one in devices] == [4] * 200

@@ -35,10 +35,23 @@ def test_nothing_in_a_healthy_text_blames_the_machine(path: Path) -> None:
 
 
 ADVISING = (
-    "chat-advice", "chat-answer", "docs-distributed", "faq-bold", "faq-slurm", "faq-training", "github-template",
-    "readme-gpu-section", "readme-troubleshooting", "release-notes-driver", "release-notes-library", "slurm-healthy",
-    "stackoverflow-answer", "troubleshooting-sections", "wiki-arch", "wiki-nodes",
-)  # fmt: skip
+    "chat-advice",
+    "chat-answer",
+    "docs-distributed",
+    "faq-bold",
+    "faq-slurm",
+    "faq-training",
+    "github-template",
+    "readme-gpu-section",
+    "readme-troubleshooting",
+    "release-notes-driver",
+    "release-notes-library",
+    "slurm-healthy",
+    "stackoverflow-answer",
+    "troubleshooting-sections",
+    "wiki-arch",
+    "wiki-nodes",
+)
 
 
 def wrapped(text: str, width: int) -> str:

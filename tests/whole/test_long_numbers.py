@@ -27,11 +27,23 @@ ODD = (b"9" * 5000, "\u00b2".encode(), b"9" * 400, b"+007")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("0", 0), (" 12 ", 12), ("0" * 5000 + "7", 7), (str(2**63 - 1), 2**63 - 1), (str(2**63), None),
-        ("9" * 5000, None), ("-1", None), ("+1", None), ("1_0", None), ("\u00b2", None), ("\u0663", None), ("", None),
-        (None, None), ("0x10", None), ("1.0", None),
+        ("0", 0),
+        (" 12 ", 12),
+        ("0" * 5000 + "7", 7),
+        (str(2**63 - 1), 2**63 - 1),
+        (str(2**63), None),
+        ("9" * 5000, None),
+        ("-1", None),
+        ("+1", None),
+        ("1_0", None),
+        ("\u00b2", None),
+        ("\u0663", None),
+        ("", None),
+        (None, None),
+        ("0x10", None),
+        ("1.0", None),
     ],
-)  # fmt: skip
+)
 def test_a_whole_number_has_decimal_digits_and_a_limit(text: str | None, value: int | None) -> None:
     assert whole_number(text) == value
 

@@ -32,10 +32,36 @@ from tests.kit import ROOT
 FIXTURES = sorted((ROOT / "fixtures").glob("*.capture"))
 # What breaks readers: limits of number types, other digits, no end, too deep, bytes that are no text.
 ODD = (
-    b"", b"\0", b"-1", b"0", b"N/A", b"99999999999999999999999999", b"1e999", b"nan", b"0x", b"\xff\xfe\x00", b"[[[[[[",
-    b"{", b"null", b"[]", b"{}", b'{"gpu": 1}', b"[1, [2]]", "٣²½".encode(), b":::", b"=", b"\n\n", b" ", b"a" * 300,
-    b"../../../etc/passwd", b"%s%n{0}", b"\x1b]0;x\x07", "\u2028\ud7ff\ufffe".encode(), b"1-0", b"0-99999999999",
-)  # fmt: skip
+    b"",
+    b"\0",
+    b"-1",
+    b"0",
+    b"N/A",
+    b"99999999999999999999999999",
+    b"1e999",
+    b"nan",
+    b"0x",
+    b"\xff\xfe\x00",
+    b"[[[[[[",
+    b"{",
+    b"null",
+    b"[]",
+    b"{}",
+    b'{"gpu": 1}',
+    b"[1, [2]]",
+    "٣²½".encode(),
+    b":::",
+    b"=",
+    b"\n\n",
+    b" ",
+    b"a" * 300,
+    b"../../../etc/passwd",
+    b"%s%n{0}",
+    b"\x1b]0;x\x07",
+    "\u2028\ud7ff\ufffe".encode(),
+    b"1-0",
+    b"0-99999999999",
+)
 
 
 @cache

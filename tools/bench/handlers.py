@@ -41,13 +41,16 @@ _TOOLS = ("run rocminfo", "run rocm-smi", "run amd-smi", "run lspci")
 
 # What differs between the copies: (pattern, what a copy's number adds to the number in it). Card 0 is no GPU.
 _NUMBERS = (
-    (regex(r"(?<=/card)\d{1,3}\b"), _GPUS + 1), (regex(r"(?<=/renderD)\d{1,4}\b"), _GPUS),
-    (regex(r"(?<=mlx5_)\d{1,3}\b"), _GPUS), (regex(r"(?<=/node/node)\d{1,3}\b"), _NODES),
-    (regex(r"(?<=drm_render_minor )\d{1,4}\b"), _GPUS), (regex(r"(?<=^domain )\d{1,4}\b", re.MULTILINE), 1),
+    (regex(r"(?<=/card)\d{1,3}\b"), _GPUS + 1),
+    (regex(r"(?<=/renderD)\d{1,4}\b"), _GPUS),
+    (regex(r"(?<=mlx5_)\d{1,3}\b"), _GPUS),
+    (regex(r"(?<=/node/node)\d{1,3}\b"), _NODES),
+    (regex(r"(?<=drm_render_minor )\d{1,4}\b"), _GPUS),
+    (regex(r"(?<=^domain )\d{1,4}\b", re.MULTILINE), 1),
     (regex(r"(?<=hive_id )\d{1,30}\b"), 1),
     (regex(r"(?<=topology/nodes/)(?![01]\b)\d{1,3}\b"), _GPUS),
     (regex(r"(?:(?<=node_from )|(?<=node_to ))(?![01]\b)\d{1,3}\b"), _GPUS),
-)  # fmt: skip
+)
 _DOMAIN = regex(r"(?<![0-9a-f])0000:(?=[0-9a-f]{2}[:/])")
 _INTERFACE = regex(r"\benp(?=\d)")
 

@@ -105,10 +105,13 @@ def page() -> str:
         _BEGIN.format(
             most=f"{MOST_TOLD:,}",
             names=len(set(env["names"]) | {one for family in env["families"] for one in family["names"]}),
-            numbered=_codes([f"{one}N" for one in env["numbered"]]), dropped=_codes(env["dropped"]),
-            strong=_codes(names["strong"]), medium=_codes(names["medium"]), name_examples="".join(shown),
+            numbered=_codes([f"{one}N" for one in env["numbered"]]),
+            dropped=_codes(env["dropped"]),
+            strong=_codes(names["strong"]),
+            medium=_codes(names["medium"]),
+            name_examples="".join(shown),
         )
-    ]  # fmt: skip
+    ]
     examples: dict[str, list[str]] = {}
     for rule in tables.secrets:
         examples.setdefault(rule.token, []).extend(rule.examples)

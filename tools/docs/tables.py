@@ -90,11 +90,15 @@ def environment() -> str:
         )
         parts += [
             _row(
-                _code(one.name), _takes(one), _cell(one.default or ""), _status(one), _cell(one.effect),
+                _code(one.name),
+                _takes(one),
+                _cell(one.default or ""),
+                _status(one),
+                _cell(one.effect),
                 cited.cite(one.sources),
             )
             for one in entries
-        ]  # fmt: skip
+        ]
     parts.append("\n" + cited.listing())
     parts.append(
         "\n## Options of PYTORCH_ALLOC_CONF\n\n"
@@ -102,8 +106,13 @@ def environment() -> str:
         + _head("Option", "Takes", "At least", "Source")
     )
     for option in allocator_options():
-        kind = {"bool": "True or False", "int": "a whole number", "fraction": "a number from 0 to 1",
-                "powers": "powers of two", "word": " or ".join(option.values)}[option.kind]  # fmt: skip
+        kind = {
+            "bool": "True or False",
+            "int": "a whole number",
+            "fraction": "a number from 0 to 1",
+            "powers": "powers of two",
+            "word": " or ".join(option.values),
+        }[option.kind]
         told = [source("env_rules", one) for one in option.sources]
         minimum = "" if option.minimum is None else str(option.minimum)
         parts.append(_row(_code(option.name), kind, minimum, "; ".join(_cell(one.what) for one in told if one)))
@@ -138,9 +147,8 @@ def signatures() -> str:
         "# Texts that are recognised\n\n"
         "Made from `rocdoctor/knowledge/tables/log_signatures.yaml` and `messages*.yaml` by "
         "`python -m tools.docs`.\n\n"
-        f"## Kernel log ({len(kernel)} kinds)\n\n"
-        + _head("Kind", "Class", "Text", "Means", "Source")
-    ]  # fmt: skip
+        f"## Kernel log ({len(kernel)} kinds)\n\n" + _head("Kind", "Class", "Text", "Means", "Source")
+    ]
     parts += [
         _row(_code(one["kind"]), one["severity"], _texts(one), _cell(one["means"]), _read_in(one)) for one in kernel
     ]
@@ -163,9 +171,8 @@ def advice() -> str:
         f"`rocdoctor lint FILE...` reports places that follow one of these {len(table)} pieces of advice, under the "
         "name `advice-<id>`: `--skip advice-<id>` leaves one out, `--skip advice` all of them, and `rocdoctor explain "
         "advice-<id>` prints its page. Where something decides that the file does not show, the finding is a possible "
-        "one of severity info.\n\nBasis: "
-        + "; ".join(f"{name}: {BASIS_WORDS[name]}" for name in BASES) + ".\n"
-    ]  # fmt: skip
+        "one of severity info.\n\nBasis: " + "; ".join(f"{name}: {BASIS_WORDS[name]}" for name in BASES) + ".\n"
+    ]
     for verdict in VERDICTS:
         rows = sorted((one for one in table.values() if one.verdict == verdict), key=lambda one: one.id)
         if rows:
@@ -175,9 +182,15 @@ def advice() -> str:
             )
         parts += [
             _row(
-                _code(one.id), _cell(one.claim), _cell(one.truth), _cell(one.remedy), one.severity, seen_in(one),
-                one.basis, _cell("; ".join(one.cited)),
+                _code(one.id),
+                _cell(one.claim),
+                _cell(one.truth),
+                _cell(one.remedy),
+                one.severity,
+                seen_in(one),
+                one.basis,
+                _cell("; ".join(one.cited)),
             )
             for one in rows
-        ]  # fmt: skip
+        ]
     return "".join(parts)

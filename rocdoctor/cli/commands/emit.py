@@ -74,9 +74,13 @@ def run(options: Options) -> int:
 
 def _order(options: Options, machine: Machine | None) -> Order:
     return Order(
-        script=options.script, image=options.image, job=options.job, partition=options.partition, time=options.time,
+        script=options.script,
+        image=options.image,
+        job=options.job,
+        partition=options.partition,
+        time=options.time,
         machine=machine,
-    )  # fmt: skip
+    )
 
 
 def _bare(options: Options) -> int:

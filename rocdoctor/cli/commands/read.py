@@ -59,10 +59,14 @@ def run(options: Options) -> int:
 
         output.show(
             render_text(
-                shown, width=width(), colour=colour_wanted(options), quiet=options.quiet, verbose=options.verbose,
+                shown,
+                width=width(),
+                colour=colour_wanted(options),
+                quiet=options.quiet,
+                verbose=options.verbose,
                 pasted=True,
             )
-        )  # fmt: skip
+        )
         if not options.quiet:
             output.show(listing(parts))
     else:

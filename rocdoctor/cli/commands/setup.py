@@ -85,10 +85,15 @@ def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, plan: Setup
 
         output.show(
             render(
-                plan, machine_lines(diagnosis.machine), width=width(), sudo=sudo, colour=colour_wanted(options),
-                quiet=options.quiet, verbose=options.verbose,
+                plan,
+                machine_lines(diagnosis.machine),
+                width=width(),
+                sudo=sudo,
+                colour=colour_wanted(options),
+                quiet=options.quiet,
+                verbose=options.verbose,
             )
-        )  # fmt: skip
+        )
 
 
 def made_for_root(diagnosis: Diagnosis) -> bool:

@@ -123,9 +123,16 @@ def _perform(host: Host, options: Options, count: int) -> tuple[SmokeRun, ...]:
     if options.trace is not None and os.path.lexists(options.trace):
         raise UsageError(f"{options.trace}: there is such a file; --trace writes a new one")
     request = Request(
-        options.full, options.modes, options.world, options.backend, options.device, options.deadline,
-        figures, options.soak or 0.0, no_modes,
-    )  # fmt: skip
+        options.full,
+        options.modes,
+        options.world,
+        options.backend,
+        options.device,
+        options.deadline,
+        figures,
+        options.soak or 0.0,
+        no_modes,
+    )
     aside = Aside(os.path.abspath(options.trace) if options.trace is not None else "")
     progress = Progress(options.quiet)
     progress.say("importing torch")

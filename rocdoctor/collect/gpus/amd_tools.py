@@ -47,11 +47,13 @@ def _temps(
 
     return tuple(
         Temperature(
-            names.get(label, label), Known(value, Source(question, line)), limit("slowdown", label),
+            names.get(label, label),
+            Known(value, Source(question, line)),
+            limit("slowdown", label),
             limit("shutdown", label),
         )
         for label, value in temps.items()
-    )  # fmt: skip
+    )
 
 
 def _groups(items: list[tuple[str | None, str | None, T]]) -> list[list[T]]:
@@ -78,9 +80,14 @@ def rocminfo_records(info: RocmInfo, question: str) -> list[GpuRecord]:
         if first.domain is None and sum(agent.pci_address == first.pci_address for agent in info.gpus) > len(agents):
             address = None  # without its domain the address names several GPUs
         record = GpuRecord(
-            "rocminfo", "amd", bdf=address, unique_id=_number(first.unique_id), kfd_node=first.node,
-            position=order[id(first)], partition_of_address=len(agents) > 1,
-        )  # fmt: skip
+            "rocminfo",
+            "amd",
+            bdf=address,
+            unique_id=_number(first.unique_id),
+            kfd_node=first.node,
+            position=order[id(first)],
+            partition_of_address=len(agents) > 1,
+        )
         put = _putter(record, question, first.lines, first.line)
         put("bdf", address, "bdfid")
         put("name", first.marketing_name, "marketing_name")
@@ -116,9 +123,15 @@ def rocm_smi_records(smi: RocmSmi, question: str) -> list[GpuRecord]:
     for members in _groups([(gpu.pci_address, gpu.unique_id, gpu) for gpu in smi.gpus]):
         gpu = members[0]
         record = GpuRecord(
-            "rocm-smi", "amd", bdf=gpu.pci_address, unique_id=_number(gpu.unique_id), kfd_node=gpu.node,
-            gpu_id=gpu.guid, position=gpu.index, partition_of_address=len(members) > 1,
-        )  # fmt: skip
+            "rocm-smi",
+            "amd",
+            bdf=gpu.pci_address,
+            unique_id=_number(gpu.unique_id),
+            kfd_node=gpu.node,
+            gpu_id=gpu.guid,
+            position=gpu.index,
+            partition_of_address=len(members) > 1,
+        )
         _fill_rocm_smi(record, gpu, question)
         if len(members) > 1:
             record.nodes = [_smi_node(member.node, member.guid, question, member.line) for member in members]
@@ -185,9 +198,15 @@ def amd_smi_records(smi: AmdSmi, question: str) -> list[GpuRecord]:
     for members in _groups([(gpu.pci_address, gpu.unique_id, gpu) for gpu in smi.gpus]):
         gpu = members[0]
         record = GpuRecord(
-            "amd-smi", "amd", bdf=gpu.pci_address, unique_id=_number(gpu.unique_id), kfd_node=gpu.node,
-            gpu_id=gpu.kfd_id, position=gpu.index, partition_of_address=len(members) > 1,
-        )  # fmt: skip
+            "amd-smi",
+            "amd",
+            bdf=gpu.pci_address,
+            unique_id=_number(gpu.unique_id),
+            kfd_node=gpu.node,
+            gpu_id=gpu.kfd_id,
+            position=gpu.index,
+            partition_of_address=len(members) > 1,
+        )
         _fill_amd_smi(record, gpu, question)
         if gpu.node is not None or len(members) > 1:
             record.nodes = [_smi_node(member.node, member.kfd_id, question, member.line) for member in members]

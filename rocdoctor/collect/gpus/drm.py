@@ -21,11 +21,28 @@ from rocdoctor.parsers.kernel.ras import parse_bad_pages, parse_err_count, parse
 
 T = TypeVar("T")
 
-_SENSOR_FILES = frozenset((
-    "name", "temp_label", "temp_input", "temp_crit", "temp_emergency", "power_label", "power_average", "power_input",
-    "power_cap", "power_cap_default", "power_cap_max", "fan_input", "fan_max", "fan_enable", "pwm",
-    "pwm_enable", "freq_label", "freq_input",
-))  # fmt: skip
+_SENSOR_FILES = frozenset(
+    (
+        "name",
+        "temp_label",
+        "temp_input",
+        "temp_crit",
+        "temp_emergency",
+        "power_label",
+        "power_average",
+        "power_input",
+        "power_cap",
+        "power_cap_default",
+        "power_cap_max",
+        "fan_input",
+        "fan_max",
+        "fan_enable",
+        "pwm",
+        "pwm_enable",
+        "freq_label",
+        "freq_input",
+    )
+)
 
 # Values that the driver reads from the device: reading them would wake a sleeping GPU.
 _SIMPLE: tuple[tuple[str, str, Callable[[str], object]], ...] = (

@@ -103,9 +103,15 @@ def _record(host: Host, members: list[tuple[int, KfdNode]]) -> GpuRecord:
     ask = f"read {TOPOLOGY}/nodes/{number}/properties"
     bdf = device_pci([node for _, node in members])
     record = GpuRecord(
-        "kfd", "amd", bdf=bdf, unique_id=first.unique_id or None, kfd_node=number, gpu_id=first.gpu_id,
-        render_minor=first.drm_render_minor or None, partition_of_address=len(members) > 1,
-    )  # fmt: skip
+        "kfd",
+        "amd",
+        bdf=bdf,
+        unique_id=first.unique_id or None,
+        kfd_node=number,
+        gpu_id=first.gpu_id,
+        render_minor=first.drm_render_minor or None,
+        partition_of_address=len(members) > 1,
+    )
     line = first.lines.get
     record.put("bdf", bdf, ask, line("location_id"))
     record.put("gfx", first.gfx, ask, line("gfx_target_version"))
@@ -142,9 +148,12 @@ def _node(number: int, node: KfdNode, vram: Fact[int]) -> ComputeNode:
         return Known(value, Source(ask, node.lines.get(name)))
 
     return ComputeNode(
-        Known(number, Source(ask)), fact(node.gpu_id, "gpu_id"), fact(node.compute_units, "simd_count"), vram,
+        Known(number, Source(ask)),
+        fact(node.gpu_id, "gpu_id"),
+        fact(node.compute_units, "simd_count"),
+        vram,
         fact(node.drm_render_minor or None, "drm_render_minor"),
-    )  # fmt: skip
+    )
 
 
 def _vram(host: Host, number: int) -> Fact[int]:

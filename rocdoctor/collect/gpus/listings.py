@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from rocdoctor.parsers.listings.rccl_topo import RcclPci, RcclTopology
 
 _CLASS_BY_NAME = {
-    "vga compatible controller": "0300", "3d controller": "0302", "display controller": "0380",
-    "processing accelerators": "1200", "xga compatible controller": "0301",
-}  # fmt: skip
+    "vga compatible controller": "0300",
+    "3d controller": "0302",
+    "display controller": "0380",
+    "processing accelerators": "1200",
+    "xga compatible controller": "0301",
+}
 _VENDOR_WORDS = (
-    ("advanced micro devices", 0x1002), ("[amd/ati]", 0x1002), ("nvidia", 0x10DE), ("intel corporation", 0x8086),
-)  # fmt: skip
+    ("advanced micro devices", 0x1002),
+    ("[amd/ati]", 0x1002),
+    ("nvidia", 0x10DE),
+    ("intel corporation", 0x8086),
+)
 
 
 def _class_of(device: PciDevice) -> PciClass | None:

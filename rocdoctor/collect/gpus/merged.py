@@ -37,14 +37,53 @@ MAX_GPUS = 1024
 # What lspci prints for a device that its table of names does not have.
 _NUMBER_FOR_NAME = regex(r"\bDevice [0-9a-f]{4}$")
 _SIMPLE = (
-    "bdf", "name", "pci_id", "subsystem_id", "revision", "pci_class", "driver", "gfx",
-    "compute_capability", "integrated", "boot_display", "compute_units", "vram_bytes", "vram_used_bytes",
-    "vram_used_percent", "visible_vram_bytes", "gtt_bytes", "gtt_used_bytes", "numa_node", "vbios", "unique_id",
-    "hive_id", "mig", "kfd_node", "hip_index", "smi_index", "torch_index", "drm_card", "render_minor",
-    "runtime_status", "busy_percent", "performance_level", "throttle", "bad_pages", "bad_pages_pending",
-    "remap_failure", "ecc_enabled", "nvlinks", "fabric_state", "persistence", "compute_mode", "processes",
-    "ecc_pending", "fabric_status", "mig_devices", "recovery_action",
-)  # fmt: skip
+    "bdf",
+    "name",
+    "pci_id",
+    "subsystem_id",
+    "revision",
+    "pci_class",
+    "driver",
+    "gfx",
+    "compute_capability",
+    "integrated",
+    "boot_display",
+    "compute_units",
+    "vram_bytes",
+    "vram_used_bytes",
+    "vram_used_percent",
+    "visible_vram_bytes",
+    "gtt_bytes",
+    "gtt_used_bytes",
+    "numa_node",
+    "vbios",
+    "unique_id",
+    "hive_id",
+    "mig",
+    "kfd_node",
+    "hip_index",
+    "smi_index",
+    "torch_index",
+    "drm_card",
+    "render_minor",
+    "runtime_status",
+    "busy_percent",
+    "performance_level",
+    "throttle",
+    "bad_pages",
+    "bad_pages_pending",
+    "remap_failure",
+    "ecc_enabled",
+    "nvlinks",
+    "fabric_state",
+    "persistence",
+    "compute_mode",
+    "processes",
+    "ecc_pending",
+    "fabric_status",
+    "mig_devices",
+    "recovery_action",
+)
 
 
 class GpuView:
@@ -227,10 +266,17 @@ def _pcie(device: Device) -> Pcie:
         value_or(fact("path_complete"), False),
         **{
             key: fact(key)
-            for key in ("aer_correctable", "aer_nonfatal", "aer_fatal", "replay_count", "bar_bytes",
-                        "iommu_group_type", "removable")
+            for key in (
+                "aer_correctable",
+                "aer_nonfatal",
+                "aer_fatal",
+                "replay_count",
+                "bar_bytes",
+                "iommu_group_type",
+                "removable",
+            )
         },
-    )  # fmt: skip
+    )
 
 
 def _hops(device: Device) -> tuple[PcieHop, ...]:

@@ -125,13 +125,16 @@ def _record(gpu: NvidiaGpu, question: str, source: str, position: int) -> GpuRec
     put("recovery_action", *_recovery(gpu))
     if gpu.temp_c is not None:
         core = Temperature(
-            "gpu", fact(gpu.temp_c, "temp_c"), fact(gpu.temp_slowdown_c, "temp_slowdown_c"),
+            "gpu",
+            fact(gpu.temp_c, "temp_c"),
+            fact(gpu.temp_slowdown_c, "temp_slowdown_c"),
             fact(gpu.temp_shutdown_c, "temp_shutdown_c"),
-        )  # fmt: skip
+        )
         memory = Temperature(
-            "mem", fact(gpu.temp_memory_c, "temp_memory_c"),
+            "mem",
+            fact(gpu.temp_memory_c, "temp_memory_c"),
             fact(gpu.temp_memory_max_operating_c, "temp_memory_max_operating_c"),
-        )  # fmt: skip
+        )
         put("temps", (core, memory) if gpu.temp_memory_c is not None else (core,), "temp_c")
     counts = [
         RasBlock(name, fact(uncorrectable, f"ecc_{name}_uncorrected"), fact(corrected, f"ecc_{name}_corrected"))

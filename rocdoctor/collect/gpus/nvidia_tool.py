@@ -15,9 +15,16 @@ if TYPE_CHECKING:
 
 # The failure that says most about the machine first; the last ones leave other GPUs, or all, in working order.
 _ORDER = (
-    "version-mismatch", "driver-not-running", "blocked", "library-missing", "no-devices", "nvml-failed", "gpu-lost",
-    "gpu-unreachable", "inforom-corrupted",
-)  # fmt: skip
+    "version-mismatch",
+    "driver-not-running",
+    "blocked",
+    "library-missing",
+    "no-devices",
+    "nvml-failed",
+    "gpu-lost",
+    "gpu-unreachable",
+    "inforom-corrupted",
+)
 _MAX_TEXT = 400
 
 

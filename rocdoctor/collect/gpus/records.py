@@ -16,16 +16,50 @@ from rocdoctor.model.subject import Subject
 
 # Best source first: the kernel's own files, then tools that ask the driver, then texts about the machine, then tables.
 RANKS = (
-    "sysfs", "drm", "kfd", "nvidia-smi-xml", "nvidia-smi-q", "nvidia-smi", "rocminfo", "amd-smi", "rocm-smi", "lspci",
-    "lstopo", "rccl", "torch", "dmesg", "profile", "prose",
-)  # fmt: skip
+    "sysfs",
+    "drm",
+    "kfd",
+    "nvidia-smi-xml",
+    "nvidia-smi-q",
+    "nvidia-smi",
+    "rocminfo",
+    "amd-smi",
+    "rocm-smi",
+    "lspci",
+    "lstopo",
+    "rccl",
+    "torch",
+    "dmesg",
+    "profile",
+    "prose",
+)
 
 # Facts whose values legitimately differ between sources and moments: no disagreement is reported for them.
 _VOLATILE = (
-    "temps", "power", "ras", "firmware", "nvlinks", "bad_pages", "busy", "vram", "gtt_used", "clocks", "name", "fan",
-    "smi_index", "hip_index", "torch_index", "pcie.device", "pcie.hops", "processes", "numa_node",
-    "pci_class", "throttle", "compute_units", "kfd_node",
-)  # fmt: skip
+    "temps",
+    "power",
+    "ras",
+    "firmware",
+    "nvlinks",
+    "bad_pages",
+    "busy",
+    "vram",
+    "gtt_used",
+    "clocks",
+    "name",
+    "fan",
+    "smi_index",
+    "hip_index",
+    "torch_index",
+    "pcie.device",
+    "pcie.hops",
+    "processes",
+    "numa_node",
+    "pci_class",
+    "throttle",
+    "compute_units",
+    "kfd_node",
+)
 
 
 @dataclass(slots=True)

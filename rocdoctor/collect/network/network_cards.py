@@ -30,13 +30,26 @@ _PORT_FILES = ("rate", "state", "link_layer")
 _NET_FILES = ("speed", "operstate", "mtu", "type")
 # Counters that stay at zero on a healthy link, or that tell of loss and congestion.
 _COUNTERS = (
-    "symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_xmit_discards",
-    "local_link_integrity_errors", "excessive_buffer_overrun_errors", "VL15_dropped",
-)  # fmt: skip
+    "symbol_error",
+    "link_error_recovery",
+    "link_downed",
+    "port_rcv_errors",
+    "port_xmit_discards",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+    "VL15_dropped",
+)
 _HW_COUNTERS = (
-    "out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rnr_nak_retry_err", "roce_adp_retrans",
-    "roce_slow_restart", "np_cnp_sent", "rp_cnp_handled", "rx_icrc_encapsulated",
-)  # fmt: skip
+    "out_of_sequence",
+    "packet_seq_err",
+    "local_ack_timeout_err",
+    "rnr_nak_retry_err",
+    "roce_adp_retrans",
+    "roce_slow_restart",
+    "np_cnp_sent",
+    "rp_cnp_handled",
+    "rx_icrc_encapsulated",
+)
 _MAX_CARDS = 1024
 
 

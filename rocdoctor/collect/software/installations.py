@@ -19,11 +19,20 @@ T = TypeVar("T")
 
 # Version files of every layout (classic, side by side, core, distribution packages).
 _ROCM_PATTERNS = (
-    "/opt/rocm*", "/opt/rocm*/.info/version*", "/opt/rocm*/core*", "/opt/rocm*/core*/.info/version*",
-    "/opt/rocm*/share/rocm/version", "/usr/share/rocm/.info/version", "/usr/lib/x86_64-linux-gnu/libamdhip64.so*",
-    "/usr/lib64/libamdhip64.so*", "/usr/lib/libamdhip64.so*", "/usr/lib/x86_64-linux-gnu/libhsa-runtime64.so*",
-    "/usr/lib64/libhsa-runtime64.so*", "/usr/share/hip/version", "/opt/rocm*/share/hip/version",
-)  # fmt: skip
+    "/opt/rocm*",
+    "/opt/rocm*/.info/version*",
+    "/opt/rocm*/core*",
+    "/opt/rocm*/core*/.info/version*",
+    "/opt/rocm*/share/rocm/version",
+    "/usr/share/rocm/.info/version",
+    "/usr/lib/x86_64-linux-gnu/libamdhip64.so*",
+    "/usr/lib64/libamdhip64.so*",
+    "/usr/lib/libamdhip64.so*",
+    "/usr/lib/x86_64-linux-gnu/libhsa-runtime64.so*",
+    "/usr/lib64/libhsa-runtime64.so*",
+    "/usr/share/hip/version",
+    "/opt/rocm*/share/hip/version",
+)
 _CUDA_PATTERNS = ("/usr/local/cuda*", "/usr/local/cuda*/version.json", "/usr/local/cuda*/version.txt")
 
 

@@ -53,7 +53,7 @@ def listed_torch(host: Host) -> TorchBuild | None:
         )
         if env.available
         else (),
-    )  # fmt: skip
+    )
 
 
 def _or_gap(fact: Fact[str | None]) -> Fact[str]:

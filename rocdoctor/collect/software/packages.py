@@ -12,9 +12,26 @@ from rocdoctor.parsers.system.packages import parse_dpkg, parse_pacman, parse_rp
 
 # Names of ROCm's and the driver's packages on Debian and Ubuntu; RPM and pacman are asked for all packages.
 _DPKG_NAMES = (
-    "rocm*", "amdrocm*", "hip*", "hsa*", "libhsa*", "libamdhip*", "libamd-comgr*", "comgr*", "rccl*", "librccl*",
-    "roc*", "libroc*", "libhip*", "miopen*", "migraphx*", "amdgpu*", "amd-smi*", "half", "rpp*",
-)  # fmt: skip
+    "rocm*",
+    "amdrocm*",
+    "hip*",
+    "hsa*",
+    "libhsa*",
+    "libamdhip*",
+    "libamd-comgr*",
+    "comgr*",
+    "rccl*",
+    "librccl*",
+    "roc*",
+    "libroc*",
+    "libhip*",
+    "miopen*",
+    "migraphx*",
+    "amdgpu*",
+    "amd-smi*",
+    "half",
+    "rpp*",
+)
 _DPKG = run("dpkg-query", "-W", *_DPKG_NAMES)
 _RPM = run("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
 _PACMAN = run("pacman", "-Q")

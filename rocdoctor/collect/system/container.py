@@ -17,14 +17,21 @@ from rocdoctor.parsers.system.os_release import (
 )
 
 _FILES = (
-    "read /.dockerenv", "read /run/.containerenv", "read /run/systemd/container", "read /proc/1/cgroup",
-    "read /proc/self/mountinfo", "read /proc/self/uid_map",
-)  # fmt: skip
+    "read /.dockerenv",
+    "read /run/.containerenv",
+    "read /run/systemd/container",
+    "read /proc/1/cgroup",
+    "read /proc/self/mountinfo",
+    "read /proc/self/uid_map",
+)
 # Where container managers keep the layers of a root file system.
 _LAYERS = (
-    ("/var/lib/docker", "docker"), ("/docker/overlay2", "docker"), ("containers/storage", "podman"),
-    ("containerd", "containerd"), ("/kubelet", "kubernetes"),
-)  # fmt: skip
+    ("/var/lib/docker", "docker"),
+    ("/docker/overlay2", "docker"),
+    ("containers/storage", "podman"),
+    ("containerd", "containerd"),
+    ("/kubelet", "kubernetes"),
+)
 _ALL_IDS = 4_294_967_295
 
 

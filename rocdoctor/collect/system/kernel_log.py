@@ -11,10 +11,15 @@ from rocdoctor.parsers.logs.dmesg import parse
 
 # The same log, best first: the ring buffer, then what the journal or syslog kept of this boot.
 QUESTIONS = (
-    "run dmesg", "run journalctl -k -b --no-pager -o short-monotonic", "run journalctl -k -b --no-pager",
-    "run journalctl --dmesg --no-pager", "read /var/log/dmesg", "read /var/log/kern.log",
-    "read /var/log/messages", "read /var/log/syslog",
-)  # fmt: skip
+    "run dmesg",
+    "run journalctl -k -b --no-pager -o short-monotonic",
+    "run journalctl -k -b --no-pager",
+    "run journalctl --dmesg --no-pager",
+    "read /var/log/dmesg",
+    "read /var/log/kern.log",
+    "read /var/log/messages",
+    "read /var/log/syslog",
+)
 _LIVE = QUESTIONS[:2]
 
 
@@ -60,10 +65,16 @@ def _facts(log: ParsedLog, answer: Answer, uptime_s: Fact[float]) -> KernelLog:
     now = uptime_s.value if isinstance(uptime_s, Known) else None
     events = tuple(
         LogEvent(
-            event.kind, event.line, event.text, event.bdf, event.time_s,
+            event.kind,
+            event.line,
+            event.text,
+            event.bdf,
+            event.time_s,
             now - event.time_s if now is not None and event.time_s is not None and now >= event.time_s else event.age_s,
-            event.before_driver_load, event.during_resume, dict(event.values),
+            event.before_driver_load,
+            event.during_resume,
+            dict(event.values),
         )
         for event in log.events
-    )  # fmt: skip
+    )
     return KernelLog(answer.question, log.complete and answer.complete, events, log.link_flaps())

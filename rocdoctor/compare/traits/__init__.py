@@ -16,9 +16,20 @@ from rocdoctor.model.evidence import Fact, Known, Unknown, convert
 from rocdoctor.model.facts import Gpu, Machine
 
 __all__ = [
-    "OF_GPU", "OF_MACHINE", "PACKAGE", "Group", "Trait", "number", "of_gpu", "of_machine", "packages",
-    "packages_complete", "same", "shown", "text",
-]  # fmt: skip
+    "OF_GPU",
+    "OF_MACHINE",
+    "PACKAGE",
+    "Group",
+    "Trait",
+    "number",
+    "of_gpu",
+    "of_machine",
+    "packages",
+    "packages_complete",
+    "same",
+    "shown",
+    "text",
+]
 
 
 def _worded(trait: Trait, fact: Fact[Any]) -> Fact[str]:

@@ -12,7 +12,7 @@ _FORMS = (
     ("run rccl_topo_dump.xml", regex(r"\A\s*(?:<!--[\s\S]{0,2000}?-->\s*)?<system\b[^>]{0,200}>\s*<cpu\b")),
     ("run nvidia-smi -q -x", regex(_XML + r"<nvidia_smi_log\b")),
     ("run rocm-smi -a --json", regex(r'\A\s*\{\s*"(?:card\d{1,3}|system)"\s*:\s*\{')),
-)  # fmt: skip
+)
 
 
 def whole_output(text: str) -> Answer | None:

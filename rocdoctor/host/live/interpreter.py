@@ -132,10 +132,25 @@ def _run_at_start(folder: str) -> list[str]:
 
 
 # Folders of the standard library that neither the start nor the probe imports; packages of others are judged apart.
-_NOT_AT_START = frozenset((
-    "site-packages", "dist-packages", "test", "idlelib", "lib2to3", "turtledemo", "tkinter", "ensurepip", "config-3",
-    "pydoc_data", "distutils", "unittest", "sqlite3", "wsgiref", "xmlrpc",
-))  # fmt: skip
+_NOT_AT_START = frozenset(
+    (
+        "site-packages",
+        "dist-packages",
+        "test",
+        "idlelib",
+        "lib2to3",
+        "turtledemo",
+        "tkinter",
+        "ensurepip",
+        "config-3",
+        "pydoc_data",
+        "distutils",
+        "unittest",
+        "sqlite3",
+        "wsgiref",
+        "xmlrpc",
+    )
+)
 _CUSTOMIZE = ("sitecustomize", "usercustomize")
 
 

@@ -433,8 +433,14 @@ def _no_such_verb(question: str) -> Answer:
 
 
 _QUICK: dict[str, Callable[[str], Answer]] = {
-    "read": _read, "list": _list, "link": _link, "stat": _stat, "open": _open, "space": _space, "env": _env,
+    "read": _read,
+    "list": _list,
+    "link": _link,
+    "stat": _stat,
+    "open": _open,
+    "space": _space,
+    "env": _env,
     "udev": _udev,
     "holders": _holders,
     **processes.QUICK,
-}  # fmt: skip
+}

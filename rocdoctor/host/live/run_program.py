@@ -151,11 +151,19 @@ def _start(
         _starting += 1
     try:  # the lock is not held: a program on a sick file system may never start
         child = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-            start_new_session=True, env=child_environment() if environment is None else dict(environment), cwd="/",
-            user=None if who is None else who.uid, group=None if who is None else who.gid,
-            extra_groups=None if who is None else who.groups, pass_fds=handed,
-        )  # fmt: skip
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            env=child_environment() if environment is None else dict(environment),
+            cwd="/",
+            user=None if who is None else who.uid,
+            group=None if who is None else who.gid,
+            extra_groups=None if who is None else who.groups,
+            pass_fds=handed,
+        )
     except BaseException:
         _begun(None)
         raise

@@ -160,11 +160,15 @@ def load_tables() -> MaskingTables:
     kinds.update(dict.fromkeys(_names(env["dropped"]), "dropped"))
     rules = tuple(
         SecretRule(
-            str(rule["id"]), tuple(_names(rule["literals"])), str(rule["pattern"]),
-            bool(rule.get("span")), bool(rule.get("random")), tuple(_names(rule["examples"])),
+            str(rule["id"]),
+            tuple(_names(rule["literals"])),
+            str(rule["pattern"]),
+            bool(rule.get("span")),
+            bool(rule.get("random")),
+            tuple(_names(rule["examples"])),
         )
         for rule in data["secrets"]
-    )  # fmt: skip
+    )
     places = tuple(
         PlaceRule(str(one["kind"]), tuple(_names(one["words"])), str(one["pattern"])) for one in data["places"]
     )
@@ -180,24 +184,37 @@ def load_tables() -> MaskingTables:
     groups = "|".join(f"(?P<{kind}>{'|'.join(names[kind])})" for kind in ("strong", "medium", "weak"))
     inert = {rule.token for rule in rules} | {VALUE_TOKEN, PRIVATE_KEY_TOKEN, USERINFO_TOKEN, CODED_TOKEN, DROPPED}
     return MaskingTables(
-        kinds, tuple(_names(env["numbered"])), frozenset(_names(data["common_words"])),
-        frozenset(_names(data["folders"])), frozenset(_names(data["public_domains"])),
+        kinds,
+        tuple(_names(env["numbered"])),
+        frozenset(_names(data["common_words"])),
+        frozenset(_names(data["folders"])),
+        frozenset(_names(data["public_domains"])),
         frozenset(_names(data["public_accounts"])),
         {str(name): kind for kind in ("user", "hosts", "job") for name in data["columns"][kind]},
-        frozenset(_names(data["columns"]["beside"])), places, places_of, rules, literals,
-        span_literals, tuple(dict.fromkeys(word for word, _ in span_literals)),
+        frozenset(_names(data["columns"]["beside"])),
+        places,
+        places_of,
+        rules,
+        literals,
+        span_literals,
+        tuple(dict.fromkeys(word for word, _ in span_literals)),
         tuple(number for number, rule in enumerate(rules) if not rule.literals),
         _by_start([*(word for word, _ in literals), *(word for place in places for word in place.words)]),
-        re.compile(groups, re.IGNORECASE | re.ASCII), tuple(_names(names["stems"])),
-        re.compile("|".join(map(re.escape, _names(names["stems"])))), tuple(_names(names["examples"])),
+        re.compile(groups, re.IGNORECASE | re.ASCII),
+        tuple(_names(names["stems"])),
+        re.compile("|".join(map(re.escape, _names(names["stems"])))),
+        tuple(_names(names["examples"])),
         frozenset(inert),
-    )  # fmt: skip
+    )
 
 
 _FILL = {
-    "alnum": "a7Bq3XcV9mKe2TzR5pLw8YdN4sJh6GfU1o", "hex": "3fa91c7e5b08d264", "upper": "Q7WZ3KXJ9VB2MTR5",
-    "digits": "7301946258", "b64": "aGVs7bG8gd2+9ybGQhIFRoa/XMgaXMg",
-}  # fmt: skip
+    "alnum": "a7Bq3XcV9mKe2TzR5pLw8YdN4sJh6GfU1o",
+    "hex": "3fa91c7e5b08d264",
+    "upper": "Q7WZ3KXJ9VB2MTR5",
+    "digits": "7301946258",
+    "b64": "aGVs7bG8gd2+9ybGQhIFRoa/XMgaXMg",
+}
 _SLOT = regex(r"<(alnum|hex|upper|digits|b64):(\d{1,4})>")
 
 

@@ -159,9 +159,16 @@ def _is_dull(text: str, match: re.Match[str], line_end: int) -> bool:
 
 
 def _single_span(
-    text: str, key_start: int, key: str, at: int, separator: str, kind: str, argument: bool, line_end: int,
+    text: str,
+    key_start: int,
+    key: str,
+    at: int,
+    separator: str,
+    kind: str,
+    argument: bool,
+    line_end: int,
     inert: Collection[str],
-) -> list[tuple[int, int]]:  # fmt: skip
+) -> list[tuple[int, int]]:
     """Where the one value of a name stands that begins at ``at``, if it is a secret."""
     whole_line = kind == "strong" and at_line_start(text, key_start)
     begin = unwrapped(text, at, min(line_end, at + _JUDGED), kind == "strong")

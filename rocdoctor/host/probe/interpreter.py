@@ -49,9 +49,23 @@ RELEVANT_NAMES = frozenset(
     trl unsloth vllm wheel xformers""".split()
 )
 RELEVANT_PREFIXES = (
-    "torch", "triton", "rocm", "amd-", "amdsmi", "hip-", "jax", "tensorflow", "onnxruntime", "cupy", "nvidia-", "cuda-",
-    "flash-attn", "intel-extension-for", "oneccl", "transformer-engine-",
-)  # fmt: skip
+    "torch",
+    "triton",
+    "rocm",
+    "amd-",
+    "amdsmi",
+    "hip-",
+    "jax",
+    "tensorflow",
+    "onnxruntime",
+    "cupy",
+    "nvidia-",
+    "cuda-",
+    "flash-attn",
+    "intel-extension-for",
+    "oneccl",
+    "transformer-engine-",
+)
 REQUIREMENT_PREFIXES = ("torch", "triton", "pytorch-triton", "rocm", "amd-", "nvidia-", "cuda-", "jax", "numpy")
 # Folders of training code are often called like these, and then hide the installed package.
 OFTEN_SHADOWED = frozenset(

@@ -165,11 +165,12 @@ def every_second_product() -> Any:
     kept = {
         getattr(torch.ops.aten, name).default
         for name in (
-            "_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention",
+            "_scaled_dot_product_flash_attention",
+            "_scaled_dot_product_efficient_attention",
             "_scaled_dot_product_flash_attention_for_cpu",
         )
         if hasattr(torch.ops.aten, name)
-    }  # fmt: skip
+    }
     products = (torch.ops.aten.mm.default, torch.ops.aten.addmm.default)
     seen = {True: 0, False: 0}
 

@@ -46,9 +46,14 @@ class Link:
         argv = [sys.executable, *options, "-c", _PROGRAM, "\n".join(path), json.dumps(asdict(settings))]
         try:
             self.process = subprocess.Popen(
-                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
-                start_new_session=True, env=os.environ,
-            )  # fmt: skip
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                start_new_session=True,
+                env=os.environ,
+            )
         except OSError as error:
             raise LinkError(f"cannot start the process that asks this machine: {error.strerror}") from None
         assert self.process.stdin is not None and self.process.stdout is not None

@@ -92,8 +92,14 @@ class Outlet:
 def answer_header(number: int, answer: Answer) -> list[Any]:
     """What is said of an answer beside its bytes."""
     return [
-        number, answer.status, answer.exit_code, answer.seconds, answer.note, answer.truncated, answer.complete,
-    ]  # fmt: skip
+        number,
+        answer.status,
+        answer.exit_code,
+        answer.seconds,
+        answer.note,
+        answer.truncated,
+        answer.complete,
+    ]
 
 
 def answer_of(question: str, header: list[Any], data: bytes) -> Answer:

@@ -129,9 +129,10 @@ def render_nodes(machine: Machine, vendor: str) -> list[DeviceNode]:
     minors = {minor for gpu in own for minor in render_minors(gpu)}
     addresses = {gpu.bdf.value for gpu in own if isinstance(gpu.bdf, Known)}
     mapped = [
-        node for node in found
+        node
+        for node in found
         if value_or(node.bdf, None) in addresses or any(node.path == f"{RENDER}{minor}" for minor in minors)
-    ]  # fmt: skip
+    ]
     if mapped:
         return mapped
     return found if all(gpu.vendor == vendor for gpu in machine.gpus) else []

@@ -73,14 +73,16 @@ def is_laptop(laptop: object) -> bool:
 def heat_reasons(names: Iterable[str]) -> tuple[str, ...]:
     """Of the reasons for low clocks those that name heat (amdgpu: temp_*, vrhot*; amd-smi, nvidia-smi: *thermal*)."""
     return tuple(
-        name for name in names
+        name
+        for name in names
         if name.lower().startswith(("temp_", "vrhot")) or "therm" in name.lower() or "thrm" in name.lower()
-    )  # fmt: skip
+    )
 
 
 def external_reasons(names: Iterable[str]) -> tuple[str, ...]:
     """Of the reasons for low clocks those that a signal from outside the GPU asks for (supply, regulator, board)."""
     return tuple(
-        name for name in names
+        name
+        for name in names
         if name.lower().startswith("prochot") or name.lower() in ("hw_power_brake_slowdown", "hw_slowdown")
-    )  # fmt: skip
+    )

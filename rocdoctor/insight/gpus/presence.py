@@ -94,9 +94,10 @@ def events_of(machine: Machine, gpu: Gpu, *kinds: str) -> tuple[LogEvent, ...]:
     alone = len(of_vendor(machine, gpu.vendor)) == 1
     bdf = value_or(gpu.bdf, None)
     return tuple(
-        event for event in log.of(*kinds)
+        event
+        for event in log.of(*kinds)
         if not event.before_driver_load and (alone if event.bdf is None else event.bdf == bdf)
-    )  # fmt: skip
+    )
 
 
 def probe_failure(machine: Machine, gpu: Gpu) -> LogEvent | None:
@@ -105,10 +106,11 @@ def probe_failure(machine: Machine, gpu: Gpu) -> LogEvent | None:
         return None
     module = MODULES.get(gpu.vendor)
     found = [
-        event for event in events_of(machine, gpu, *PROBE_KINDS)
+        event
+        for event in events_of(machine, gpu, *PROBE_KINDS)
         if gpu.vendor == "amd" or event.kind == "gpu-probe-failed"
         if event.values.get("driver", module) == module
-    ]  # fmt: skip
+    ]
     # The line with the error number says most.
     return next((event for event in found if event.kind == "gpu-probe-failed"), found[0] if found else None)
 
@@ -117,10 +119,11 @@ def missing_firmware(machine: Machine, gpu: Gpu) -> tuple[LogEvent, ...]:
     """Firmware files that were not found for this GPU, those left out that the driver can do without."""
     found = events_of(machine, gpu, "gpu-firmware-missing")
     return tuple(
-        event for event in found
+        event
+        for event in found
         if event.values.get("driver", MODULES.get(gpu.vendor)) == MODULES.get(gpu.vendor)
         and not _OPTIONAL_FIRMWARE.search(str(event.values.get("firmware", "")))
-    )  # fmt: skip
+    )
 
 
 def module_loaded(machine: Machine, module: str) -> bool | None:
@@ -139,10 +142,11 @@ def module_refusals(machine: Machine, module: str) -> tuple[LogEvent, ...]:
     if log is None:
         return ()
     return tuple(
-        event for event in log.of("module-rejected")
+        event
+        for event in log.of("module-rejected")
         if not event.before_driver_load
         and str(event.values.get("module", module)).replace("_", "-").removesuffix("-modeset") == module
-    )  # fmt: skip
+    )
 
 
 def command_line_block(machine: Machine, module: str) -> str | None:
@@ -196,10 +200,13 @@ def others_work(machine: Machine, gpu: Gpu) -> bool:
     """Another kind of discrete GPU that training could use has its driver."""
     own = value_or(gpu.pci_id, None)
     return any(
-        other is not gpu and value_or(other.pci_id, None) != own
-        and is_driven(other) and not is_integrated(other) and kfd_path(other) is not False
+        other is not gpu
+        and value_or(other.pci_id, None) != own
+        and is_driven(other)
+        and not is_integrated(other)
+        and kfd_path(other) is not False
         for other in machine.gpus
-    )  # fmt: skip
+    )
 
 
 def harm(machine: Machine, gpu: Gpu) -> Severity:

@@ -18,9 +18,17 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.question import Question
 
 SCHEDULERS = (
-    "SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "COBALT_JOBID", "SGE_TASK_ID",
-    "RAY_JOB_ID", "HTCONDOR_JOBID",
-)  # fmt: skip
+    "SLURM_JOB_ID",
+    "SLURM_JOBID",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "FLUX_JOB_ID",
+    "OAR_JOB_ID",
+    "COBALT_JOBID",
+    "SGE_TASK_ID",
+    "RAY_JOB_ID",
+    "HTCONDOR_JOBID",
+)
 _UUID = regex(r"(?:gpu|mig)-[0-9a-z/-]{4,80}", re.IGNORECASE)
 
 

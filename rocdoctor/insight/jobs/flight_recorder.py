@@ -14,11 +14,27 @@ from rocdoctor.model.facts import FlightOp, FlightRecord
 from rocdoctor.model.shell_command import ShellCommand, shell
 
 # Collectives that end on no rank before every rank takes part.
-_NEED_ALL = ("all_reduce", "allreduce", "barrier", "all_gather", "reduce_scatter", "all_to_all", "alltoall",
-             "allgather")  # fmt: skip
+_NEED_ALL = (
+    "all_reduce",
+    "allreduce",
+    "barrier",
+    "all_gather",
+    "reduce_scatter",
+    "all_to_all",
+    "alltoall",
+    "allgather",
+)
 # Collectives whose sizes are the same on all ranks; others differ by design (scatter, gather, all-to-all).
-_SAME_SIZES = ("all_reduce", "allreduce", "reduce", "broadcast", "_all_gather_base", "_reduce_scatter_base",
-               "all_gather_single", "reduce_scatter_single")  # fmt: skip
+_SAME_SIZES = (
+    "all_reduce",
+    "allreduce",
+    "reduce",
+    "broadcast",
+    "_all_gather_base",
+    "_reduce_scatter_base",
+    "all_gather_single",
+    "reduce_scatter_single",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +164,14 @@ def _groups(ranks: Mapping[int, FlightRecord]) -> list[_Group]:
             descs.setdefault(key, op.group_desc)
             found.setdefault(key, {}).setdefault(rank, {}).setdefault(op.sequence, []).append(op)
     return [
-        _Group(name, descs[name, members], members,
-               {rank: {number: tuple(ops) for number, ops in of.items()} for rank, of in by.items()})
+        _Group(
+            name,
+            descs[name, members],
+            members,
+            {rank: {number: tuple(ops) for number, ops in of.items()} for rank, of in by.items()},
+        )
         for (name, members), by in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def _is_done(ops: Sequence[FlightOp]) -> bool:
@@ -168,8 +188,10 @@ def _stall(group: _Group, ranks: Mapping[int, FlightRecord]) -> Stall | None:
     last = {rank: max(group.ops.get(rank, {0: ()})) for rank in there}
     tells = any(op.state in ("started", "completed") for of in group.ops.values() for ops in of.values() for op in ops)
     if tells:
-        heads = {rank: min((n for n, ops in group.ops.get(rank, {}).items() if not _is_done(ops)), default=None)
-                 for rank in there}  # fmt: skip
+        heads = {
+            rank: min((n for n, ops in group.ops.get(rank, {}).items() if not _is_done(ops)), default=None)
+            for rank in there
+        }
         open_ones = [head for head in heads.values() if head is not None]
         if not open_ones:
             return None
@@ -177,8 +199,9 @@ def _stall(group: _Group, ranks: Mapping[int, FlightRecord]) -> Stall | None:
     else:
         newest = max(last.values())
         at = min(min(last.values()) + 1, newest)
-        if min(last.values()) == newest and (not unknown or all(op.retired for of in group.ops.values()
-                                                               for op in of.get(newest, ()))):  # fmt: skip
+        if min(last.values()) == newest and (
+            not unknown or all(op.retired for of in group.ops.values() for op in of.get(newest, ()))
+        ):
             return None  # all are as far, and whether they are done gloo does not say
     inside = {rank: ops for rank in there if (ops := group.ops.get(rank, {}).get(at))}
     waiting = tuple(sorted(rank for rank, ops in inside.items() if not _is_done(ops)))
@@ -191,11 +214,19 @@ def _stall(group: _Group, ranks: Mapping[int, FlightRecord]) -> Stall | None:
     begun = {rank for rank in waiting if any(op.state == "started" for op in inside[rank])}
     frames = {rank: ops[-1].frame or "" for rank, ops in inside.items() if ops[-1].frame}
     return Stall(
-        group.name, group.desc, at, main.operation, main.backend, waiting, missing,
-        tuple(sorted(rank for rank in inside if rank not in waiting)), unknown,
+        group.name,
+        group.desc,
+        at,
+        main.operation,
+        main.backend,
+        waiting,
+        missing,
+        tuple(sorted(rank for rank in inside if rank not in waiting)),
+        unknown,
         {rank: last[rank] for rank in missing},
-        tuple(rank for rank in waiting if rank not in begun) if begun else (), frames,
-    )  # fmt: skip
+        tuple(rank for rank in waiting if rank not in begun) if begun else (),
+        frames,
+    )
 
 
 def _belongs(rank: int, record: FlightRecord, group: _Group) -> bool:
@@ -228,11 +259,23 @@ def _receives(ranks: Mapping[int, FlightRecord]) -> list[Stall]:
                 opened.append((rank, peer, op))
     pairs = {(rank, peer) for rank, peer, _ in opened}
     return [
-        Stall(op.group, op.group_desc, op.sequence or 0, op.operation, op.backend, (rank,), (peer,), (), (), {},
-              frames={rank: op.frame} if op.frame else {}, p2p=True)
+        Stall(
+            op.group,
+            op.group_desc,
+            op.sequence or 0,
+            op.operation,
+            op.backend,
+            (rank,),
+            (peer,),
+            (),
+            (),
+            {},
+            frames={rank: op.frame} if op.frame else {},
+            p2p=True,
+        )
         for rank, peer, op in opened
         if peer in ranks and (peer, rank) not in pairs
-    ]  # fmt: skip
+    ]
 
 
 def _unlike(group: _Group) -> Unlike | None:

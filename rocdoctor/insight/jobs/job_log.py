@@ -18,11 +18,30 @@ from rocdoctor.model.subject import Subject
 
 # The launcher ends the other workers by SIGTERM; SIGINT is the user's; SIGABRT is how a watchdog ends its process.
 _NO_CAUSE_SIGNALS = (2, 6, 15)
-SIGNALS = {1: "SIGHUP", 2: "SIGINT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV",
-           15: "SIGTERM", 24: "SIGXCPU"}  # fmt: skip
+SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+}
 # Exceptions that, raised in a line of the program itself, are a matter of that program or its data.
-_PROGRAM_ERRORS = ("ValueError", "KeyError", "IndexError", "NameError", "UnboundLocalError", "ZeroDivisionError",
-                   "AssertionError", "NotImplementedError", "StopIteration")  # fmt: skip
+_PROGRAM_ERRORS = (
+    "ValueError",
+    "KeyError",
+    "IndexError",
+    "NameError",
+    "UnboundLocalError",
+    "ZeroDivisionError",
+    "AssertionError",
+    "NotImplementedError",
+    "StopIteration",
+)
 # The process group of all ranks, as the watchdog names it; in others the ranks count anew.
 WHOLE_JOB = ("default_pg", "0")
 _INSTALLED = ("site-packages/", "dist-packages/", "/lib/python3", "<frozen", "<string>")

@@ -14,8 +14,24 @@ from rocdoctor.model.subject import Subject
 # Beginnings of kernel functions by what they belong to: those of Linux drivers/gpu/drm and of the open NVIDIA kernel
 # modules; file systems and the network layers below them name their functions after themselves.
 _OWNERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("gpu", "amdgpu", ("amdgpu_", "amdkfd_", "kfd_", "kgd2kfd_", "svm_range_", "svm_migrate_", "gfx_v", "sdma_v",
-                       "gmc_v", "psp_v", "smu_v", "mes_v")),
+    (
+        "gpu",
+        "amdgpu",
+        (
+            "amdgpu_",
+            "amdkfd_",
+            "kfd_",
+            "kgd2kfd_",
+            "svm_range_",
+            "svm_migrate_",
+            "gfx_v",
+            "sdma_v",
+            "gmc_v",
+            "psp_v",
+            "smu_v",
+            "mes_v",
+        ),
+    ),
     ("gpu", "nvidia", ("nvidia_", "nv_", "nvkms_", "uvm_", "os_acquire_", "rm_", "_nv0")),
     ("gpu", "xe", ("xe_",)),
     ("gpu", "the GPU driver (DRM)", ("dma_fence_", "dma_resv_", "drm_", "ttm_")),
@@ -23,11 +39,29 @@ _OWNERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("network", "Lustre", ("ptlrpc_", "ldlm_", "osc_", "lov_", "cl_sync_", "ll_")),
     ("network", "CephFS", ("ceph_",)),
     ("network", "a FUSE file system", ("fuse_", "request_wait_answer")),
-    ("disk", "a disk", ("folio_wait_", "wait_on_page_", "io_schedule", "blk_", "bio_", "submit_bio", "jbd2_", "ext4_",
-                        "xfs_", "btrfs_", "zfs_", "cv_wait_", "rq_qos_", "filemap_")),
+    (
+        "disk",
+        "a disk",
+        (
+            "folio_wait_",
+            "wait_on_page_",
+            "io_schedule",
+            "blk_",
+            "bio_",
+            "submit_bio",
+            "jbd2_",
+            "ext4_",
+            "xfs_",
+            "btrfs_",
+            "zfs_",
+            "cv_wait_",
+            "rq_qos_",
+            "filemap_",
+        ),
+    ),
     # vfork(2): the parent waits until its child has become another program.
     ("child", "a process that it starts", ("kernel_clone", "wait_for_vfork", "_do_fork")),
-)  # fmt: skip
+)
 _LOCAL = (
     ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
     ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),

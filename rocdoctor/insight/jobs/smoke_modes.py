@@ -11,9 +11,12 @@ from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.model.subject import MACHINE
 
 LAYERS = {
-    "device": "arithmetic on one device", "link": "the link between two GPUs", "collectives": "the collective library",
-    "framework": "the framework or the program", "configuration": "the configuration of this machine",
-}  # fmt: skip
+    "device": "arithmetic on one device",
+    "link": "the link between two GPUs",
+    "collectives": "the collective library",
+    "framework": "the framework or the program",
+    "configuration": "the configuration of this machine",
+}
 
 
 def with_smoke(machine: Machine) -> Subjects[None]:
@@ -41,5 +44,8 @@ def again(run: SmokeRun, modes: Sequence[str]) -> ShellCommand:
     device = ShellCommand(" --device cpu" if run.device == "cpu" else "")
     return shell(
         "rocdoctor smoke --world {world} --backend {backend}{device} {modes}",
-        world=run.world, backend=run.backend, device=device, modes=modes,
-    )  # fmt: skip
+        world=run.world,
+        backend=run.backend,
+        device=device,
+        modes=modes,
+    )

@@ -22,10 +22,13 @@ def training_gpus(machine: Machine, *vendors: str) -> list[Gpu]:
     """
     wanted = vendors or ("amd", "nvidia")
     return [
-        gpu for gpu in machine.gpus
-        if gpu.vendor in wanted and not is_integrated(gpu)
-        and is_driven(gpu) is not False and kfd_path(gpu) is not False
-    ]  # fmt: skip
+        gpu
+        for gpu in machine.gpus
+        if gpu.vendor in wanted
+        and not is_integrated(gpu)
+        and is_driven(gpu) is not False
+        and kfd_path(gpu) is not False
+    ]
 
 
 def models(gpus: Sequence[Gpu]) -> list[list[Gpu]]:

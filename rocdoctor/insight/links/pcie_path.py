@@ -48,9 +48,11 @@ class PathLink:
     @property
     def both_ends(self) -> bool:
         """Whether it is known how wide each end could go."""
-        return self.upper is not None and isinstance(self.upper.link.max_width, Known) and isinstance(
-            self.lower.max_width, Known
-        )  # fmt: skip
+        return (
+            self.upper is not None
+            and isinstance(self.upper.link.max_width, Known)
+            and isinstance(self.lower.max_width, Known)
+        )
 
     @property
     def capable_width(self) -> Fact[int]:

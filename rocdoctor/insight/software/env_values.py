@@ -20,9 +20,19 @@ _NOT_PLAIN = regex(r"[$`{}<>*?|;&()]|\.\.\.|masked-")
 _INTEGER = regex(r"[+-]?(?:[0-9]{1,20}|0[xX][0-9a-fA-F]{1,16})")
 # Families whose names are known well enough that a neighbour is a misspelling.
 _FAMILIES = (
-    "NCCL_", "RCCL_", "TORCH_NCCL_", "HSA_", "HIP_", "ROCR_", "CUDA_VISIBLE", "PYTORCH_", "GLOO_", "MIOPEN_", "OMP_",
+    "NCCL_",
+    "RCCL_",
+    "TORCH_NCCL_",
+    "HSA_",
+    "HIP_",
+    "ROCR_",
+    "CUDA_VISIBLE",
+    "PYTORCH_",
+    "GLOO_",
+    "MIOPEN_",
+    "OMP_",
     "AMD_",
-)  # fmt: skip
+)
 _SHORTEST = 9
 
 

@@ -67,10 +67,18 @@ def gfx_targets() -> Mapping[str, GfxTarget]:
 def _target(raw: Any) -> GfxTarget:
     kernel = raw["kernel"] or {}
     return GfxTarget(
-        raw["gfx"], raw["gfx_target_version"], raw["generic"], raw["family"], raw["integrated"], raw.get("chip"),
-        kernel.get("known_present"), kernel.get("known_absent"),
-        raw["wheel"]["native"], raw["wheel"].get("first_torch"), words(raw["s"]),
-    )  # fmt: skip
+        raw["gfx"],
+        raw["gfx_target_version"],
+        raw["generic"],
+        raw["family"],
+        raw["integrated"],
+        raw.get("chip"),
+        kernel.get("known_present"),
+        kernel.get("known_absent"),
+        raw["wheel"]["native"],
+        raw["wheel"].get("first_torch"),
+        words(raw["s"]),
+    )
 
 
 def _plain(name: str) -> str:
@@ -160,11 +168,16 @@ def override_row(physical: str, value: str) -> OverrideRow:
 def _chips() -> Mapping[str, Chip]:
     rows = (
         Chip(
-            raw["chip"], raw["family"], raw["gfx"], raw["kfd"], raw.get("kfd_note"), words(raw["devices"]),
+            raw["chip"],
+            raw["family"],
+            raw["gfx"],
+            raw["kfd"],
+            raw.get("kfd_note"),
+            words(raw["devices"]),
             words(raw["s"]),
         )
         for raw in load_table("gfx")["chips"]
-    )  # fmt: skip
+    )
     return {device: row for row in rows for device in row.devices}
 
 

@@ -145,9 +145,15 @@ def firmware_package(found: Distribution) -> Firmware | None:
 
 
 def driver_route(
-    found: Distribution | None, gfx: str, *, kernel: str = "", container: str = "none", stream: str = "newgen_714",
-    secure_boot: bool | None = None, arch: str = "x86_64",
-) -> DriverRoute | Unknown:  # fmt: skip
+    found: Distribution | None,
+    gfx: str,
+    *,
+    kernel: str = "",
+    container: str = "none",
+    stream: str = "newgen_714",
+    secure_boot: bool | None = None,
+    arch: str = "x86_64",
+) -> DriverRoute | Unknown:
     """The kernel driver for an AMD target; "" as target is a machine without a GPU, which needs none.
 
     ``kernel`` is the release of the running kernel, ``stream`` the ROCm generation that decides the driver's release.
@@ -176,10 +182,15 @@ def driver_route(
             if row["distribution"] == found.key and found.derived_from is None:
                 names = [row["step"]] if row["step"] and "-oem" not in kernel else []
                 return DriverRoute(
-                    "oem-kernel" if row["step"] else "in-tree", "official", row["why"],
-                    steps=steps_of("install", names, {}), verify=_verify(), kernel_at_least=target.kernel_present,
-                    risk=table["apu_notes"].get(gfx, {}).get("text"), sources=words(row["s"]),
-                )  # fmt: skip
+                    "oem-kernel" if row["step"] else "in-tree",
+                    "official",
+                    row["why"],
+                    steps=steps_of("install", names, {}),
+                    verify=_verify(),
+                    kernel_at_least=target.kernel_present,
+                    risk=table["apu_notes"].get(gfx, {}).get("text"),
+                    sources=words(row["s"]),
+                )
     elif gfx in current_targets() and found.dkms in ("vendor", "works-unsupported"):
         release = table["releases"].get(stream)
         if release is not None and (gfx in table["prefer_dkms"] or knows is not True):
@@ -198,10 +209,16 @@ def driver_route(
     risk = " ".join(risks) or None
     support: Support = "distribution" if risk is None else "works-unsupported"
     return DriverRoute(
-        "in-tree", support, f"The kernel's own driver {'knows' if knows else 'is the only one for'} {gfx}.",
-        steps=steps, verify=_verify(), kernel_at_least=target.kernel_present, risk=risk, sources=target.sources,
+        "in-tree",
+        support,
+        f"The kernel's own driver {'knows' if knows else 'is the only one for'} {gfx}.",
+        steps=steps,
+        verify=_verify(),
+        kernel_at_least=target.kernel_present,
+        risk=risk,
+        sources=target.sources,
         table="gfx",
-    )  # fmt: skip
+    )
 
 
 def driver_elsewhere(table: str, rows: Any, container: str) -> DriverRoute | None:
@@ -231,12 +248,18 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     boot = secure_boot_steps(found) if secure_boot is not False else ()
     risk = distribution_risk(found, found.dkms or "")
     return DriverRoute(
-        "dkms", "official" if risk is None else "works-unsupported",
-        f"The vendor's driver {release} is the one that its pages name for {gfx}.", release,
-        steps_of("install", route["steps"], values), steps_of("install", route["undo"], values), boot,
-        (("dkms", "status"), *_verify()), risk=risk, notes=(*words(route.get("note")), *boot_notes(boot)),
+        "dkms",
+        "official" if risk is None else "works-unsupported",
+        f"The vendor's driver {release} is the one that its pages name for {gfx}.",
+        release,
+        steps_of("install", route["steps"], values),
+        steps_of("install", route["undo"], values),
+        boot,
+        (("dkms", "status"), *_verify()),
+        risk=risk,
+        notes=(*words(route.get("note")), *boot_notes(boot)),
         sources=(*words(route["s"]), *words(table["driver"]["releases_s"])),
-    )  # fmt: skip
+    )
 
 
 def secure_boot_steps(found: Distribution) -> tuple[Step, ...]:

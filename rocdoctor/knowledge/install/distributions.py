@@ -48,11 +48,24 @@ def _distribution(raw: Any, version: str, own_id: str) -> Distribution:
         values["elver"] = version
     key = raw["id"] if raw["release"] is None else f"{raw['id']} {raw['release']}"
     return Distribution(
-        key, own_id, version, raw["manager"], raw["interpreter"],
-        raw.get("python_package", raw["interpreter"]), raw["python"], raw["dkms"], raw["streams"],
-        words(raw.get("listed")), raw.get("own_rocm", False), raw.get("repos"), raw.get("uek", False),
-        None if own_id == raw["id"] else key, raw.get("note"), values, words(raw["s"]),
-    )  # fmt: skip
+        key,
+        own_id,
+        version,
+        raw["manager"],
+        raw["interpreter"],
+        raw.get("python_package", raw["interpreter"]),
+        raw["python"],
+        raw["dkms"],
+        raw["streams"],
+        words(raw.get("listed")),
+        raw.get("own_rocm", False),
+        raw.get("repos"),
+        raw.get("uek", False),
+        None if own_id == raw["id"] else key,
+        raw.get("note"),
+        values,
+        words(raw["s"]),
+    )
 
 
 def distributions() -> tuple[Distribution, ...]:

@@ -84,9 +84,14 @@ def _integrated(gpu: Gpu) -> bool:
 
 
 def nvidia_driver(
-    found: Distribution | None, capability: str | None = None, *, kernel: str = "", container: str = "none",
-    secure_boot: bool | None = None, arch: str = "x86_64",
-) -> DriverRoute | Unknown:  # fmt: skip
+    found: Distribution | None,
+    capability: str | None = None,
+    *,
+    kernel: str = "",
+    container: str = "none",
+    secure_boot: bool | None = None,
+    arch: str = "x86_64",
+) -> DriverRoute | Unknown:
     """The NVIDIA driver: packages of the distribution where they are new enough for the GPU, else NVIDIA's own."""
     table = load_table("install_nvidia")
     elsewhere = driver_elsewhere("install_nvidia", table["elsewhere"], container)
@@ -125,12 +130,20 @@ def _nvidia(
         boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
     branch = row.get("branch")
     return DriverRoute(
-        kind, "distribution" if kind == "packaged" else "official", why,
-        str(branch) if branch else None, steps_of("install_nvidia", row["steps"], values),
-        steps_of("install_nvidia", row["undo"], values), boot,
-        tuple(words(one) for one in load_table("install_nvidia")["verify"]), None, risk, boot_notes(boot),
-        words(row["s"]), "install_nvidia",
-    )  # fmt: skip
+        kind,
+        "distribution" if kind == "packaged" else "official",
+        why,
+        str(branch) if branch else None,
+        steps_of("install_nvidia", row["steps"], values),
+        steps_of("install_nvidia", row["undo"], values),
+        boot,
+        tuple(words(one) for one in load_table("install_nvidia")["verify"]),
+        None,
+        risk,
+        boot_notes(boot),
+        words(row["s"]),
+        "install_nvidia",
+    )
 
 
 def container_runtime(vendor: str, engine: str, values: dict[str, str] | None = None) -> Runtime | None:
@@ -156,10 +169,20 @@ def node_needs(found: Distribution) -> NodeNeeds:
     raw = load_table("install_cluster")["nodes"]
     packages, limits = raw["packages"].get(found.manager), raw["memlock"]
     step = Step(
-        "memlock", limits["text"], root=True, file=limits["file"], lines=words(limits["lines"]), after=limits["after"],
-        sources=words(limits["s"]), table="install_cluster",
-    )  # fmt: skip
+        "memlock",
+        limits["text"],
+        root=True,
+        file=limits["file"],
+        lines=words(limits["lines"]),
+        after=limits["after"],
+        sources=words(limits["s"]),
+        table="install_cluster",
+    )
     return NodeNeeds(
-        words(packages["names"]) if packages else (), step, words(raw["container"]["args"]),
-        tuple(words(one) for one in raw["verify"]), raw["same"], words(packages["s"]) if packages else (),
-    )  # fmt: skip
+        words(packages["names"]) if packages else (),
+        step,
+        words(raw["container"]["args"]),
+        tuple(words(one) for one in raw["verify"]),
+        raw["same"],
+        words(packages["s"]) if packages else (),
+    )

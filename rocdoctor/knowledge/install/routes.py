@@ -73,10 +73,16 @@ def _own(found: Distribution) -> Route | None:
     raw = next(one for one in load_table("install_rocm")["own"] if one["id"] == found.key)
     verify = load_table("install_rocm")["verify"]["own"]
     return Route(
-        "distribution", raw["rocm"].get(found.version), "works-unsupported", words(raw["packages"]),
-        steps_of("install_rocm", raw["steps"], {}), steps_of("install_rocm", raw["undo"], {}),
-        tuple(words(one) for one in verify), risk=raw["risk"], sources=words(raw["s"]),
-    )  # fmt: skip
+        "distribution",
+        raw["rocm"].get(found.version),
+        "works-unsupported",
+        words(raw["packages"]),
+        steps_of("install_rocm", raw["steps"], {}),
+        steps_of("install_rocm", raw["undo"], {}),
+        tuple(words(one) for one in verify),
+        risk=raw["risk"],
+        sources=words(raw["s"]),
+    )
 
 
 def _route(found: Distribution, raw: Any, targets: Words, listed: bool | None) -> Route | None:
@@ -119,13 +125,21 @@ def _route(found: Distribution, raw: Any, targets: Words, listed: bool | None) -
     lists = {"rocm_packages": packages}
     verify = (tuple(fill_text(word, {"prefix": raw["prefix"]}) for word in one) for one in table["verify"]["vendor"])
     return Route(
-        raw["id"], raw["rocm"], support, packages,
+        raw["id"],
+        raw["rocm"],
+        support,
+        packages,
         steps_of("install_rocm", _names(found, way["steps"]), values, lists),
         steps_of("install_rocm", way["undo"], values, lists),
-        tuple(verify), raw["prefix"], environment or None,
-        " ".join(risks) or None, tuple(one["text"] for one in table["notes"] if found.manager in one["managers"]),
-        words(raw["not_with"]), raw["disk_gb"], words(raw["s"]),
-    )  # fmt: skip
+        tuple(verify),
+        raw["prefix"],
+        environment or None,
+        " ".join(risks) or None,
+        tuple(one["text"] for one in table["notes"] if found.manager in one["managers"]),
+        words(raw["not_with"]),
+        raw["disk_gb"],
+        words(raw["s"]),
+    )
 
 
 def _names(found: Distribution, names: Sequence[str]) -> list[str]:

@@ -120,9 +120,17 @@ def table_steps(table: str) -> Mapping[str, Step]:
 def _step(table: str, name: str, raw: Any) -> Step:
     sources = words(raw["s"])
     return Step(
-        name, raw["do"], tuple(tuple(shlex.split(one)) for one in raw.get("run", ())), raw["root"], raw.get("file"),
-        tuple(raw.get("lines", ())), raw.get("after", ""), sources, weakest(table, sources), table,
-    )  # fmt: skip
+        name,
+        raw["do"],
+        tuple(tuple(shlex.split(one)) for one in raw.get("run", ())),
+        raw["root"],
+        raw.get("file"),
+        tuple(raw.get("lines", ())),
+        raw.get("after", ""),
+        sources,
+        weakest(table, sources),
+        table,
+    )
 
 
 def steps_of(

@@ -74,9 +74,14 @@ def _vision(torch: str) -> str:
 
 
 def _pytorch_org(
-    release: TorchRelease, flavour: str, support: Support, *, newer: Words = (), risk: str | None = None,
+    release: TorchRelease,
+    flavour: str,
+    support: Support,
+    *,
+    newer: Words = (),
+    risk: str | None = None,
     environment: Mapping[str, str] | None = None,
-) -> WheelIndex:  # fmt: skip
+) -> WheelIndex:
     table = load_table("install_torch")["pytorch_org"]
     values = {**host_values(), "flavour": flavour, "torch": release.version, "vision": _vision(release.version)}
     rocm = flavour.startswith("rocm")
@@ -85,9 +90,19 @@ def _pytorch_org(
     if rocm:
         notes.append(table["note_driver"] if contained else table["note_714"])
     return WheelIndex(
-        "pytorch.org", fill_text(table["url"], values), tuple(fill_text(one, values) for one in table["args"]),
-        flavour, release.version, support, contained, tuple(notes), newer, environment, risk, words(table["s"]),
-    )  # fmt: skip
+        "pytorch.org",
+        fill_text(table["url"], values),
+        tuple(fill_text(one, values) for one in table["args"]),
+        flavour,
+        release.version,
+        support,
+        contained,
+        tuple(notes),
+        newer,
+        environment,
+        risk,
+        words(table["s"]),
+    )
 
 
 def _newest(targets: Words, python: str, rocm: str | None) -> tuple[TorchRelease, str, Words] | None:
@@ -160,13 +175,20 @@ def _amd(gfx: Words, python: str) -> list[WheelIndex]:
     values = {**host_values(), "gfx": ",device-".join(gfx)}
     return [
         WheelIndex(
-            "amd", fill_text(raw["url"], values), tuple(fill_text(one, values) for one in raw["args"]),
-            f"rocm{raw['rocm']}", raw["torch"], "official" if risk is None else "works-unsupported", True,
-            (table["pytorch_org"]["note_index"],), risk=risk, sources=words(raw["s"]),
+            "amd",
+            fill_text(raw["url"], values),
+            tuple(fill_text(one, values) for one in raw["args"]),
+            f"rocm{raw['rocm']}",
+            raw["torch"],
+            "official" if risk is None else "works-unsupported",
+            True,
+            (table["pytorch_org"]["note_index"],),
+            risk=risk,
+            sources=words(raw["s"]),
         )
         for raw in table["amd"]
         if _minor(python) in raw["python"]
-    ]  # fmt: skip
+    ]
 
 
 def cuda_wheel(capability: str, python: str, driver: str = "") -> WheelIndex | None:
@@ -242,6 +264,11 @@ def _companion(raw: Any, gfx: str, rocm: str | None) -> Companion:
             state, risk = row["value"], row.get("risk")
             break
     return Companion(
-        raw["name"], state, raw["text"], tuple(fill_text(one, host_values()) for one in raw["args"]),
-        raw.get("environment", {}), risk, words(raw["s"]),
-    )  # fmt: skip
+        raw["name"],
+        state,
+        raw["text"],
+        tuple(fill_text(one, host_values()) for one in raw["args"]),
+        raw.get("environment", {}),
+        risk,
+        words(raw["s"]),
+    )

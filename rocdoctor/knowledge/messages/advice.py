@@ -107,9 +107,18 @@ def _row(raw: Mapping[str, Any], name: str, known: Mapping[str, Any]) -> Advice:
     if not isinstance(match, dict) or not match or set(match) - set(SIDES):
         raise TableError(f"{where}: match has the keys {', '.join(SIDES)}, at least one of them")
     return Advice(
-        raw["id"], raw["claim"], raw["verdict"], raw["message"], raw["truth"], raw["remedy"], raw["severity"],
-        raw["basis"], sources, match, name,
-    )  # fmt: skip
+        raw["id"],
+        raw["claim"],
+        raw["verdict"],
+        raw["message"],
+        raw["truth"],
+        raw["remedy"],
+        raw["severity"],
+        raw["basis"],
+        sources,
+        match,
+        name,
+    )
 
 
 @cache

@@ -118,11 +118,18 @@ def rocm_releases() -> tuple[RocmRelease, ...]:
 def _release(raw: Any) -> RocmRelease:
     driver, sources = raw["driver"], words(raw["s"])
     return RocmRelease(
-        words(raw["series"]), words(raw["versions"]), raw["stream"], raw.get("released"),
+        words(raw["series"]),
+        words(raw["versions"]),
+        raw["stream"],
+        raw.get("released"),
         DriverWindow(driver.get("min"), driver.get("max"), words(driver.get("listed")), sources),
-        words(raw["gfx"]) if raw["gfx"] is not None else None, words(raw.get("gfx_deprecated")), raw["complete"],
-        words(raw.get("os")), words(raw.get("notes")), sources,
-    )  # fmt: skip
+        words(raw["gfx"]) if raw["gfx"] is not None else None,
+        words(raw.get("gfx_deprecated")),
+        raw["complete"],
+        words(raw.get("os")),
+        words(raw.get("notes")),
+        sources,
+    )
 
 
 def rocm_release(version: str) -> RocmRelease | None:
@@ -209,10 +216,16 @@ def _torch(raw: Any, wanted: str | None) -> TorchRelease:
             for f in raw["rocm"]
         )
     return TorchRelease(
-        raw["version"], raw["date"], words(raw["python"]), words(raw["cuda"]) if "cuda" in raw else None,
-        raw.get("pypi_cuda"), rocm, next((one for one in rocm or () if one.flavour == wanted), None), raw.get("note"),
+        raw["version"],
+        raw["date"],
+        words(raw["python"]),
+        words(raw["cuda"]) if "cuda" in raw else None,
+        raw.get("pypi_cuda"),
+        rocm,
+        next((one for one in rocm or () if one.flavour == wanted), None),
+        raw.get("note"),
         words(raw["s"]),
-    )  # fmt: skip
+    )
 
 
 def cuda_min_driver(cuda: str) -> CudaDriver | None:
@@ -274,17 +287,30 @@ def known_issues(
             continue
         found.append(
             KnownIssue(
-                raw["id"], raw["seen"], raw["status"], raw["weight"], raw["workload"], raw["symptom"],
-                raw["workaround"], unknown, words(raw["s"]),
+                raw["id"],
+                raw["seen"],
+                raw["status"],
+                raw["weight"],
+                raw["workload"],
+                raw["symptom"],
+                raw["workaround"],
+                unknown,
+                words(raw["s"]),
             )
-        )  # fmt: skip
+        )
     return tuple(found)
 
 
 def _applies(
-    key: str, wanted: Any, versions: dict[str, str | None], targets: set[str], names: set[str],
-    gpus: int | None, nodes: int | None, torch: str | None,
-) -> bool | None:  # fmt: skip
+    key: str,
+    wanted: Any,
+    versions: dict[str, str | None],
+    targets: set[str],
+    names: set[str],
+    gpus: int | None,
+    nodes: int | None,
+    torch: str | None,
+) -> bool | None:
     if key in versions:
         have = versions[key]
         if have is None:

@@ -153,11 +153,16 @@ def bool_spellings() -> tuple[BoolSpelling, ...]:
     """The spellings of switches, most specific family first."""
     return tuple(
         BoolSpelling(
-            raw["pattern"], words(raw["true"]), raw.get("true_nonzero", False), words(raw["false"]),
-            raw["case"] == "any", raw["otherwise"], words(raw["s"]),
+            raw["pattern"],
+            words(raw["true"]),
+            raw.get("true_nonzero", False),
+            words(raw["false"]),
+            raw["case"] == "any",
+            raw["otherwise"],
+            words(raw["s"]),
         )
         for raw in load_table("env_rules")["bool_spellings"]
-    )  # fmt: skip
+    )
 
 
 def bool_spelling(name: str) -> BoolSpelling | None:
@@ -181,11 +186,17 @@ def family_rules() -> tuple[FamilyRule, ...]:
     """Rules over families of names."""
     return tuple(
         FamilyRule(
-            raw["id"], raw["pattern"], raw["severity"], raw["text"], words(raw.get("not_when")),
-            words(raw.get("not_prefixes")), raw.get("severity_for", {}), words(raw["s"]),
+            raw["id"],
+            raw["pattern"],
+            raw["severity"],
+            raw["text"],
+            words(raw.get("not_when")),
+            words(raw.get("not_prefixes")),
+            raw.get("severity_for", {}),
+            words(raw["s"]),
         )
         for raw in load_table("env_rules")["family_rules"]
-    )  # fmt: skip
+    )
 
 
 def rules_for(name: str) -> tuple[FamilyRule, ...]:

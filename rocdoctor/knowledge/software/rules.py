@@ -53,11 +53,17 @@ def rules() -> Mapping[str, Rule]:
     """Every rule by id."""
     return {
         raw["id"]: Rule(
-            raw["id"], raw["subject"], raw["severity"], raw["basis"], raw.get("threshold", {}),
-            words(raw.get("healthy_when")), raw["text"], words(raw["s"]),
+            raw["id"],
+            raw["subject"],
+            raw["severity"],
+            raw["basis"],
+            raw.get("threshold", {}),
+            words(raw.get("healthy_when")),
+            raw["text"],
+            words(raw["s"]),
         )
         for raw in load_table("rules")["rules"]
-    }  # fmt: skip
+    }
 
 
 def rule(rule_id: str) -> Rule | None:
@@ -89,11 +95,19 @@ def module_parameters() -> Mapping[tuple[str, str], ModuleParameter]:
     """Parameters with a judgement, by module and name."""
     return {
         (raw["module"], raw["name"]): ModuleParameter(
-            raw["module"], raw["name"], raw["default"], raw["effect"], raw["severity"], words(raw.get("values")),
-            raw["basis"], raw.get("gone_in"), raw["text"], words(raw["s"]),
+            raw["module"],
+            raw["name"],
+            raw["default"],
+            raw["effect"],
+            raw["severity"],
+            words(raw.get("values")),
+            raw["basis"],
+            raw.get("gone_in"),
+            raw["text"],
+            words(raw["s"]),
         )
         for raw in load_table("module_parameters")["parameters"]
-    }  # fmt: skip
+    }
 
 
 def module_parameter(module: str, name: str) -> ModuleParameter | None:

@@ -204,6 +204,15 @@ def _rule(parts: Parts, pattern: Mapping[str, Any]) -> Iterable[Place]:
 
 
 _SEEN: Mapping[str, Callable[[Parts, Mapping[str, Any]], Iterable[Place]]] = {
-    "option": _option, "key": _key, "setting": _setting, "package": _package, "system_package": _system_package,
-    "image": _image, "parameter": _parameter, "module": _module, "write": _write, "clone": _clone, "rule": _rule,
-}  # fmt: skip
+    "option": _option,
+    "key": _key,
+    "setting": _setting,
+    "package": _package,
+    "system_package": _system_package,
+    "image": _image,
+    "parameter": _parameter,
+    "module": _module,
+    "write": _write,
+    "clone": _clone,
+    "rule": _rule,
+}

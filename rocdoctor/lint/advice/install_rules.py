@@ -164,6 +164,11 @@ def apt_key(parts: Parts) -> Iterator[Place]:
 
 
 RULES: Mapping[str, Callable[[Parts], Iterator[Place]]] = {
-    "flavour-never": flavour_never, "flavour-missing": flavour_missing, "flavour-old": flavour_old,
-    "plain-torch": plain_torch, "two-releases": two_releases, "other-suite": other_suite, "apt-key": apt_key,
-}  # fmt: skip
+    "flavour-never": flavour_never,
+    "flavour-missing": flavour_missing,
+    "flavour-old": flavour_old,
+    "plain-torch": plain_torch,
+    "two-releases": two_releases,
+    "other-suite": other_suite,
+    "apt-key": apt_key,
+}

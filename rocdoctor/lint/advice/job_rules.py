@@ -242,9 +242,17 @@ def compiled_without_original(parts: Parts) -> Iterator[Place]:
 
 
 RULES: Mapping[str, Callable[[Parts], Iterator[Place]]] = {
-    "torchrun-per-task": torchrun_per_task, "node-rank-of-batch": node_rank_of_batch,
-    "master-localhost": master_localhost, "shared-memory": shared_memory, "visible-beyond": visible_beyond,
-    "cuda-image-for-amd": cuda_image_for_amd, "rocm-image-on-nvidia": rocm_image_on_nvidia,
-    "completion-index": completion_index, "pod-name": pod_name, "batch-product": batch_product,
-    "pipeline-zero": pipeline_zero, "small-units": small_units, "compiled-without-original": compiled_without_original,
-}  # fmt: skip
+    "torchrun-per-task": torchrun_per_task,
+    "node-rank-of-batch": node_rank_of_batch,
+    "master-localhost": master_localhost,
+    "shared-memory": shared_memory,
+    "visible-beyond": visible_beyond,
+    "cuda-image-for-amd": cuda_image_for_amd,
+    "rocm-image-on-nvidia": rocm_image_on_nvidia,
+    "completion-index": completion_index,
+    "pod-name": pod_name,
+    "batch-product": batch_product,
+    "pipeline-zero": pipeline_zero,
+    "small-units": small_units,
+    "compiled-without-original": compiled_without_original,
+}

@@ -13,11 +13,53 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.lexer import Command, Token
 
 # Commands whose words are text, patterns or names of files.
-_TEXT = frozenset((
-    "echo", "printf", "cat", "grep", "egrep", "fgrep", "rg", "sed", "awk", "find", "logger", "test", "[", "[[", ":",
-    "true", "false", "read", "man", "help", "alias", "git", "ls", "rm", "cp", "mv", "mkdir", "touch", "die", "warn",
-    "log", "info", "error", "fail", "usage", "which", "command", "type", "pgrep", "pkill", "history", "say", "note",
-))  # fmt: skip
+_TEXT = frozenset(
+    (
+        "echo",
+        "printf",
+        "cat",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "sed",
+        "awk",
+        "find",
+        "logger",
+        "test",
+        "[",
+        "[[",
+        ":",
+        "true",
+        "false",
+        "read",
+        "man",
+        "help",
+        "alias",
+        "git",
+        "ls",
+        "rm",
+        "cp",
+        "mv",
+        "mkdir",
+        "touch",
+        "die",
+        "warn",
+        "log",
+        "info",
+        "error",
+        "fail",
+        "usage",
+        "which",
+        "command",
+        "type",
+        "pgrep",
+        "pkill",
+        "history",
+        "say",
+        "note",
+    )
+)
 _VARIABLES = (
     (
         "amd",
@@ -106,8 +148,13 @@ def _of_image(repository: str, tag: str) -> str:
 
 def rocm_of(parts: Parts) -> tuple[int, ...] | None:
     """The ROCm release (major, minor) that a file names, where it names one only."""
-    found = {match[1] for image in parts.images if image.repository.startswith("rocm/")
-             for match in [_OF_TAG.search(image.tag)] if match is not None}  # fmt: skip
+    found = {
+        match[1]
+        for image in parts.images
+        if image.repository.startswith("rocm/")
+        for match in [_OF_TAG.search(image.tag)]
+        if match is not None
+    }
     for install in parts.installs:
         told = [_FLAVOUR.search(url) for url, _ in install.indexes]
         found |= {".".join(one[2].split(".")[:2]) for one in told if one is not None and one[1] == "rocm"}

@@ -15,11 +15,38 @@ from rocdoctor.parsers.shell.settings import Sheet
 
 _PROGRAMS = frozenset(("docker", "podman", "nerdctl"))
 # Options of "docker run" that stand alone; every other takes a value.
-_ALONE = frozenset((
-    "-d", "--detach", "-i", "--interactive", "-t", "--tty", "-it", "-ti", "-itd", "-dit", "-td", "-id", "--rm",
-    "--init", "--privileged", "-P", "--publish-all", "--read-only", "--no-healthcheck", "--oom-kill-disable",
-    "--sig-proxy", "--disable-content-trust", "-q", "--quiet", "--replace", "-tid", "-idt", "-dti",
-))  # fmt: skip
+_ALONE = frozenset(
+    (
+        "-d",
+        "--detach",
+        "-i",
+        "--interactive",
+        "-t",
+        "--tty",
+        "-it",
+        "-ti",
+        "-itd",
+        "-dit",
+        "-td",
+        "-id",
+        "--rm",
+        "--init",
+        "--privileged",
+        "-P",
+        "--publish-all",
+        "--read-only",
+        "--no-healthcheck",
+        "--oom-kill-disable",
+        "--sig-proxy",
+        "--disable-content-trust",
+        "-q",
+        "--quiet",
+        "--replace",
+        "-tid",
+        "-idt",
+        "-dti",
+    )
+)
 _GPU = regex(r"(?:(amd|nvidia)\.com/(?:gpu|mig)|gpu\.intel\.com/)")
 
 

@@ -16,9 +16,16 @@ from rocdoctor.paste.env_settings import is_known
 
 _ENVIRON = "os.environ"
 _STARTERS = {
-    "os.system", "os.popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
-    "subprocess.Popen", "subprocess.getoutput", "subprocess.getstatusoutput",
-}  # fmt: skip
+    "os.system",
+    "os.popen",
+    "subprocess.run",
+    "subprocess.call",
+    "subprocess.check_call",
+    "subprocess.check_output",
+    "subprocess.Popen",
+    "subprocess.getoutput",
+    "subprocess.getstatusoutput",
+}
 _MAX_SETTINGS = 5000
 
 

@@ -17,9 +17,25 @@ Found = Iterator[tuple[Place, str]]
 
 # Whoever starts processes may set variables for them at any time.
 _STARTERS = frozenset(
-    ("subprocess", "multiprocessing", "mp", "Popen", "spawn", "Process", "execv", "execve", "execvp", "execvpe", "fork",
-     "system", "ray", "start_processes", "ProcessPoolExecutor", "reload")
-)  # fmt: skip
+    (
+        "subprocess",
+        "multiprocessing",
+        "mp",
+        "Popen",
+        "spawn",
+        "Process",
+        "execv",
+        "execve",
+        "execvp",
+        "execvpe",
+        "fork",
+        "system",
+        "ray",
+        "start_processes",
+        "ProcessPoolExecutor",
+        "reload",
+    )
+)
 _LAUNCHED = frozenset(
     ("spawn", "Process", "multiprocessing", "mp", "start_processes", "subprocess", "ray", "MultiProcessTestCase")
 )
@@ -38,11 +54,10 @@ def after_device_use(index: Index, rule: Rule) -> Found:
             continue
         place = setting.place
         before = [
-            one for one in starts
-            if one.order < place.order
-            and one.block.function is place.block.function
-            and place.block.within(one.block)
-        ]  # fmt: skip
+            one
+            for one in starts
+            if one.order < place.order and one.block.function is place.block.function and place.block.within(one.block)
+        ]
         if before:
             yield place, f"{setting.name} is set after {shown(_called(before[0]))}() in line {before[0].line}"
 

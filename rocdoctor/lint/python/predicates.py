@@ -265,9 +265,26 @@ def _deepspeed(index: Index) -> Iterator[tuple[Place, dict[str, ast.expr]]]:
 PREDICATES: Mapping[str, Callable[[Index, Rule], Found]] = {
     one.__name__: one
     for one in (
-        accumulation_every_step, after_device_use, attribute_of, batch_not_whole, call_each_step, clip_of_shards,
-        device_count_as_setting, endless_sampler, fixed_rank, forward_gathers, hook_of_tensors, in_test_of, own_master,
-        patched_forward, rank_as_device, row_gathers, save_of_shards, stage_with_pipeline, summed_to_compare,
-        written_to, zero_grad_each_micro_step,
+        accumulation_every_step,
+        after_device_use,
+        attribute_of,
+        batch_not_whole,
+        call_each_step,
+        clip_of_shards,
+        device_count_as_setting,
+        endless_sampler,
+        fixed_rank,
+        forward_gathers,
+        hook_of_tensors,
+        in_test_of,
+        own_master,
+        patched_forward,
+        rank_as_device,
+        row_gathers,
+        save_of_shards,
+        stage_with_pipeline,
+        summed_to_compare,
+        written_to,
+        zero_grad_each_micro_step,
     )
-}  # fmt: skip
+}

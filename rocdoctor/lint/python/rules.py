@@ -38,8 +38,11 @@ from rocdoctor.lint.python.values import UNTOLD, argument, constant, known, show
 
 Rule = Mapping[str, Any]
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    "dict": (ast.Dict,), "text": (ast.Constant, ast.JoinedStr), "lambda": (ast.Lambda,), "call": (ast.Call,),
-}  # fmt: skip
+    "dict": (ast.Dict,),
+    "text": (ast.Constant, ast.JoinedStr),
+    "lambda": (ast.Lambda,),
+    "call": (ast.Call,),
+}
 _MAX_HITS = 20
 
 

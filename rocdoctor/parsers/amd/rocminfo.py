@@ -89,8 +89,12 @@ _GROUP_FAILED = regex(r"Failed to (?:get|find) .{0,200}", re.IGNORECASE)
 _BREAKS_IN = regex(r"/dev/kfd|hsa api call|Call returned|ROCk module")
 _AGENT_TEXT = {"Name": "name", "Uuid": "uuid", "Marketing Name": "marketing_name", "Device Type": "device_type"}
 _AGENT_INT = {
-    "Node": "node", "Chip ID": "chip_id", "BDFID": "bdfid", "Domain": "domain", "Compute Unit": "compute_units",
-}  # fmt: skip
+    "Node": "node",
+    "Chip ID": "chip_id",
+    "BDFID": "bdfid",
+    "Domain": "domain",
+    "Compute Unit": "compute_units",
+}
 
 
 def parse_rocminfo(text: str) -> RocmInfo:

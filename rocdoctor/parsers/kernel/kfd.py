@@ -15,9 +15,21 @@ _U32 = 0xFFFFFFFF
 
 # CRAT_IOLINK_TYPE_* (kfd_crat.h).
 LINK_TYPES = {
-    0: "undefined", 1: "hypertransport", 2: "pcie", 3: "amba", 4: "mipi", 5: "qpi", 8: "rapidio", 9: "infiniband",
-    11: "xgmi", 12: "xgop", 13: "gz", 14: "ethernet-rdma", 15: "rdma", 16: "other",
-}  # fmt: skip
+    0: "undefined",
+    1: "hypertransport",
+    2: "pcie",
+    3: "amba",
+    4: "mipi",
+    5: "qpi",
+    8: "rapidio",
+    9: "infiniband",
+    11: "xgmi",
+    12: "xgop",
+    13: "gz",
+    14: "ethernet-rdma",
+    15: "rdma",
+    16: "other",
+}
 # HSA_MEM_HEAP_TYPE_* (kfd_topology.h).
 _HEAP_TYPES = {0: "system", 1: "vram-visible", 2: "vram-private", 3: "gds", 4: "lds", 5: "scratch"}
 

@@ -22,9 +22,17 @@ _ID_PAIR = regex(r"([0-9A-Fa-f]{1,4}):([0-9A-Fa-f]{1,4})\Z")
 
 # Vendors whose devices exist only where a hypervisor or a cloud provides them (pci.ids).
 _VIRTUAL_VENDORS = {
-    0x1B36: "QEMU", 0x1234: "QEMU", 0x1AF4: "Red Hat virtio", 0x15AD: "VMware", 0x1414: "Microsoft Hyper-V",
-    0x1D0F: "Amazon", 0x1AE0: "Google", 0x80EE: "VirtualBox", 0x5853: "Xen", 0x1AB8: "Parallels",
-}  # fmt: skip
+    0x1B36: "QEMU",
+    0x1234: "QEMU",
+    0x1AF4: "Red Hat virtio",
+    0x15AD: "VMware",
+    0x1414: "Microsoft Hyper-V",
+    0x1D0F: "Amazon",
+    0x1AE0: "Google",
+    0x80EE: "VirtualBox",
+    0x5853: "Xen",
+    0x1AB8: "Parallels",
+}
 _ALSO_REAL_HARDWARE = frozenset({0x1414, 0x1D0F, 0x1AE0})
 
 
@@ -148,9 +156,14 @@ def parse_uevent(text: str) -> PciUevent:
 
 
 _UEVENT_FIELDS = {
-    "driver": "DRIVER", "pci_class": "PCI_CLASS", "vendor_id": "PCI_ID", "device_id": "PCI_ID",
-    "subsystem_vendor_id": "PCI_SUBSYS_ID", "subsystem_device_id": "PCI_SUBSYS_ID", "address": "PCI_SLOT_NAME",
-}  # fmt: skip
+    "driver": "DRIVER",
+    "pci_class": "PCI_CLASS",
+    "vendor_id": "PCI_ID",
+    "device_id": "PCI_ID",
+    "subsystem_vendor_id": "PCI_SUBSYS_ID",
+    "subsystem_device_id": "PCI_SUBSYS_ID",
+    "address": "PCI_SLOT_NAME",
+}
 
 
 def _id_pair(found: dict[str, tuple[str, int]], key: str) -> tuple[int | None, int | None]:

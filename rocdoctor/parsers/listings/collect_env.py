@@ -15,15 +15,22 @@ _PIP = regex(r"\s{0,12}\[(?:pip3?|conda)\] ([A-Za-z0-9][\w.-]{0,80})(?:==|\s{1,4
 _VERSION = regex(r"\d{1,3}(?:\.\d{1,5}){1,4}[\w.+!-]{0,60}")
 _ARCH = regex(r"\((gfx[0-9a-f]{3,5})[^)]{0,60}\)")
 _NAMES = {
-    "pytorch version": "torch", "is debug build": "debug", "cuda used to build pytorch": "cuda",
+    "pytorch version": "torch",
+    "is debug build": "debug",
+    "cuda used to build pytorch": "cuda",
     "rocm used to build pytorch": "rocm",
-    "os": "os", "python version": "python", "python platform": "platform",
+    "os": "os",
+    "python version": "python",
+    "python platform": "platform",
     "is cuda available": "available",
-    "gpu models and configuration": "gpus", "nvidia driver version": "driver",
-    "cudnn version": "cudnn", "hip runtime version": "hip", "miopen runtime version": "miopen",
+    "gpu models and configuration": "gpus",
+    "nvidia driver version": "driver",
+    "cudnn version": "cudnn",
+    "hip runtime version": "hip",
+    "miopen runtime version": "miopen",
     "gpu available": "available",
     "gpu driver version": "driver",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)

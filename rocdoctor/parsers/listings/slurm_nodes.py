@@ -102,9 +102,14 @@ def _of_block(block: dict[str, str], line: int) -> SlurmNode | None:
         reason = reason[: by.start()]
     gres = block.get("Gres", "(null)")
     return SlurmNode(
-        names, line, told[0], told[1], _words(reason), by[1] if by else None,
+        names,
+        line,
+        told[0],
+        told[1],
+        _words(reason),
+        by[1] if by else None,
         None if gres in ("(null)", "") else gres,
-    )  # fmt: skip
+    )
 
 
 def _of_row(header: list[str], line: str, number: int) -> SlurmNode | None:

@@ -78,9 +78,20 @@ _VICTIM = regex(
     r"|[Ww]ait timeout after|[Ss]ocket [Tt]imeout|barrier timeout|ncclRemoteError|clients joined|Connect timeout"
     r"|Some NCCL operations have failed|store->get|[Ff]ailed to (?:recv|send), (?:got|sent) 0 bytes"
 )
-_VICTIM_TYPES = ("DistNetworkError", "DistStoreError", "DistBackendError", "RendezvousTimeoutError", "SignalException",
-                 "RendezvousConnectionError", "BrokenPipeError", "ConnectionResetError", "KeyboardInterrupt",
-                 "SystemExit", "EOFError", "TimeoutError")  # fmt: skip
+_VICTIM_TYPES = (
+    "DistNetworkError",
+    "DistStoreError",
+    "DistBackendError",
+    "RendezvousTimeoutError",
+    "SignalException",
+    "RendezvousConnectionError",
+    "BrokenPipeError",
+    "ConnectionResetError",
+    "KeyboardInterrupt",
+    "SystemExit",
+    "EOFError",
+    "TimeoutError",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +120,13 @@ def collective_log(lines: list[JobLine], flat: Joined) -> CollectiveLog:
         tuple(_mismatches(flat)) if "Detected mismatch between" in text else (),
         tuple(_errors(lines)),
         tuple(
-            (flat.line_at(one.start()).number, int(one["joined"]), int(one["world"]))
-            for one in _found(_CLIENTS, text)
+            (flat.line_at(one.start()).number, int(one["joined"]), int(one["world"])) for one in _found(_CLIENTS, text)
         ),
         tuple(
-            (flat.line_at(one.start()).number, int(one["got"]), int(one["wanted"]))
-            for one in _found(_RECEIVED, text)
+            (flat.line_at(one.start()).number, int(one["got"]), int(one["wanted"])) for one in _found(_RECEIVED, text)
         ),
         tuple(sorted({line.rank for line in lines if line.rank is not None})),
-    )  # fmt: skip
+    )
 
 
 def _found(expression: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
@@ -145,9 +154,7 @@ def _timeouts(flat: Joined) -> Iterator[WatchdogTimeout]:
         if key in seen:
             continue
         seen.add(key)
-        yield WatchdogTimeout(
-            at.number, rank, group, int(one["seq"]), one["op"], _whole(one["numel_in"])
-        )  # fmt: skip
+        yield WatchdogTimeout(at.number, rank, group, int(one["seq"]), one["op"], _whole(one["numel_in"]))
 
 
 def _statuses(flat: Joined) -> Iterator[WorkStatus]:

@@ -26,10 +26,14 @@ _MAX_RANK = 10_000_000
 _MAX_BROKEN = 64  # dumps that break off; each costs a look at all that follows
 
 # A dump begins with one of its own keys, or with one that the conversion puts in front.
-_START = regex(r'\{\s{0,400}"(?:comm_lib_version|entries|file|host_name|nccl_comm_state|pg_config|pg_status|'
-                    r'nccl_version|rank|version|record_id)"\s{0,8}:')  # fmt: skip
-_HEADING = regex(r"[ \t]{0,8}(?:==> |#{1,6} |//|File:? |\*{1,2}|-{3,} )?[ \t]{0,4}(\S{1,400}?)"
-                      r"(?: <==|:|\*{1,2}| -{3,})?[ \t]{0,8}\Z")  # fmt: skip
+_START = regex(
+    r'\{\s{0,400}"(?:comm_lib_version|entries|file|host_name|nccl_comm_state|pg_config|pg_status|'
+    r'nccl_version|rank|version|record_id)"\s{0,8}:'
+)
+_HEADING = regex(
+    r"[ \t]{0,8}(?:==> |#{1,6} |//|File:? |\*{1,2}|-{3,} )?[ \t]{0,4}(\S{1,400}?)"
+    r"(?: <==|:|\*{1,2}| -{3,})?[ \t]{0,8}\Z"
+)
 _RANK_OF_NAME = regex(r"(?:rank|trace)[_ =:.-]{0,3}(\d{1,7})(?!\d)(?!.*(?:rank|trace)[_ =:.-]{0,3}\d)", re.I)
 _LAST_NUMBER = regex(r"(?:^|[_/.-])(\d{1,7})(?:\.(?:json|txt|log|pkl|pickle)){0,2}\Z", re.I)
 _PEERS = regex(r"(send|recv) (\d{1,7})(?:->|<-)(\d{1,7})\Z")

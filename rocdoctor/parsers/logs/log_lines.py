@@ -18,8 +18,13 @@ from rocdoctor.parsers.formats.text import MAX_LINES, lines_of, pci_address, str
 MAX_LINE = 2048
 
 _MONTHS = {"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6} | {
-    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
-}  # fmt: skip
+    "jul": 7,
+    "aug": 8,
+    "sep": 9,
+    "oct": 10,
+    "nov": 11,
+    "dec": 12,
+}
 _CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)])
 _HAS_CONTROL = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _QUOTE = regex(r"\s{0,40}(?:>\s?){0,20}(?:\d{1,6}[:-](?=[\[<]))?(?:[|│] )?")

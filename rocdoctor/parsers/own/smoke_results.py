@@ -30,21 +30,35 @@ def to_text(runs: Sequence[SmokeRun]) -> str:
 
 def _run(run: SmokeRun) -> dict[str, Any]:
     return {
-        "world": run.world, "backend": run.backend, "device": run.device, "torch": run.torch,
-        "wall_s": round(run.wall_s, 3), "memory_bytes": run.memory_bytes, "modes": [_mode(one) for one in run.modes],
-        "untested": list(run.untested), "notes": list(run.notes), "figures": dict(run.figures),
-    }  # fmt: skip
+        "world": run.world,
+        "backend": run.backend,
+        "device": run.device,
+        "torch": run.torch,
+        "wall_s": round(run.wall_s, 3),
+        "memory_bytes": run.memory_bytes,
+        "modes": [_mode(one) for one in run.modes],
+        "untested": list(run.untested),
+        "notes": list(run.notes),
+        "figures": dict(run.figures),
+    }
 
 
 def _mode(one: ModeResult) -> dict[str, Any]:
     return {
-        "mode": one.mode, "state": one.state, "wall_s": round(one.wall_s, 3), "message": one.message,
-        "max_error": dict(one.max_error), "tolerance": dict(one.tolerance), "layer": one.layer or None,
-        "step": one.step, "named": list(one.named), "facts": dict(one.facts),
+        "mode": one.mode,
+        "state": one.state,
+        "wall_s": round(one.wall_s, 3),
+        "message": one.message,
+        "max_error": dict(one.max_error),
+        "tolerance": dict(one.tolerance),
+        "layer": one.layer or None,
+        "step": one.step,
+        "named": list(one.named),
+        "facts": dict(one.facts),
         "ranks": [
             {"rank": rank.rank, "state": rank.state, "gpu": rank.gpu, "message": rank.message} for rank in one.ranks
         ],
-    }  # fmt: skip
+    }
 
 
 def from_text(recorded: str) -> tuple[SmokeRun, ...]:
@@ -60,11 +74,17 @@ def from_text(recorded: str) -> tuple[SmokeRun, ...]:
 
 def _read_run(data: dict[str, Any]) -> SmokeRun:
     return SmokeRun(
-        whole(data.get("world")) or 0, _said(data, "backend"), _said(data, "device"), _said(data, "torch") or None,
-        number(data.get("wall_s")) or 0.0, tuple(_read_mode(one) for one in objects(data.get("modes"))[:_MAX_MODES]),
-        texts(data.get("untested"), 20, _MAX_TEXT), texts(data.get("notes"), 20, _MAX_TEXT),
-        whole(data.get("memory_bytes")) or None, read_figures(data.get("figures")),
-    )  # fmt: skip
+        whole(data.get("world")) or 0,
+        _said(data, "backend"),
+        _said(data, "device"),
+        _said(data, "torch") or None,
+        number(data.get("wall_s")) or 0.0,
+        tuple(_read_mode(one) for one in objects(data.get("modes"))[:_MAX_MODES]),
+        texts(data.get("untested"), 20, _MAX_TEXT),
+        texts(data.get("notes"), 20, _MAX_TEXT),
+        whole(data.get("memory_bytes")) or None,
+        read_figures(data.get("figures")),
+    )
 
 
 def _read_mode(data: dict[str, Any]) -> ModeResult:
@@ -72,18 +92,27 @@ def _read_mode(data: dict[str, Any]) -> ModeResult:
     named = {one for one in told if isinstance(one, int)} if isinstance(told, list) else set()
     ranks = tuple(
         RankResult(
-            whole(one.get("rank")) or 0, _state(one.get("state")), _said(one, "message"), _said(one, "gpu") or None,
+            whole(one.get("rank")) or 0,
+            _state(one.get("state")),
+            _said(one, "message"),
+            _said(one, "gpu") or None,
             one.get("rank") in named,
         )
         for one in objects(data.get("ranks"))[:_MAX_RANKS]
-    )  # fmt: skip
+    )
     step = data.get("step")
     return ModeResult(
-        _said(data, "mode"), _state(data.get("state")), number(data.get("wall_s")) or 0.0, _said(data, "message"),
-        _numbers(data.get("max_error")), _numbers(data.get("tolerance")),
-        _layer(data.get("layer")), step if isinstance(step, int) else None, ranks,
+        _said(data, "mode"),
+        _state(data.get("state")),
+        number(data.get("wall_s")) or 0.0,
+        _said(data, "message"),
+        _numbers(data.get("max_error")),
+        _numbers(data.get("tolerance")),
+        _layer(data.get("layer")),
+        step if isinstance(step, int) else None,
+        ranks,
         data["facts"] if isinstance(data.get("facts"), dict) else {},
-    )  # fmt: skip
+    )
 
 
 def _said(data: dict[str, Any], key: str) -> str:

@@ -17,10 +17,29 @@ _PROFILE = regex(r"(?:bashrc|zshrc|profile|/environment|\.env|profile\.d/.{0,200
 _REDIRECTS = frozenset(("<", ">", ">>", "<<<", ">&", "<&", "&>", "&>>", ">|"))
 _MAX_DEPTH, _MAX_COMMANDS = 200, 50_000
 # Commands after which "&&" is a list of steps rather than a condition.
-_STEPS = frozenset((
-    "export", "declare", "typeset", "unset", "setenv", "set", "cd", "source", ".", "echo", "printf", "module", "mkdir",
-    "true", ":", "eval", "ulimit", "pip", "apt-get",
-))  # fmt: skip
+_STEPS = frozenset(
+    (
+        "export",
+        "declare",
+        "typeset",
+        "unset",
+        "setenv",
+        "set",
+        "cd",
+        "source",
+        ".",
+        "echo",
+        "printf",
+        "module",
+        "mkdir",
+        "true",
+        ":",
+        "eval",
+        "ulimit",
+        "pip",
+        "apt-get",
+    )
+)
 _WRAPPERS = frozenset(("sudo", "nohup", "time", "exec", "command", "builtin", "nice", "stdbuf", "env", "doas"))
 
 

@@ -15,12 +15,21 @@ _NODE_CPUS = regex(r"NUMA node(\d{1,5}) CPU\(s\)\Z")
 
 # Names of CPU cores by MIDR_EL1 implementer and part number (Linux arch/arm64/include/asm/cputype.h).
 ARM_PARTS = {
-    (0x41, 0xD03): "Cortex-A53", (0x41, 0xD07): "Cortex-A57", (0x41, 0xD08): "Cortex-A72",
-    (0x41, 0xD0B): "Cortex-A76", (0x41, 0xD0C): "Neoverse-N1", (0x41, 0xD40): "Neoverse-V1",
-    (0x41, 0xD49): "Neoverse-N2", (0x41, 0xD4F): "Neoverse-V2", (0x41, 0xD84): "Neoverse-V3",
-    (0x41, 0xD8E): "Neoverse-N3", (0x48, 0xD01): "TaiShan-v110", (0x43, 0x0AF): "ThunderX2",
-    (0xC0, 0xAC3): "Ampere-1", (0xC0, 0xAC4): "Ampere-1A",
-}  # fmt: skip
+    (0x41, 0xD03): "Cortex-A53",
+    (0x41, 0xD07): "Cortex-A57",
+    (0x41, 0xD08): "Cortex-A72",
+    (0x41, 0xD0B): "Cortex-A76",
+    (0x41, 0xD0C): "Neoverse-N1",
+    (0x41, 0xD40): "Neoverse-V1",
+    (0x41, 0xD49): "Neoverse-N2",
+    (0x41, 0xD4F): "Neoverse-V2",
+    (0x41, 0xD84): "Neoverse-V3",
+    (0x41, 0xD8E): "Neoverse-N3",
+    (0x48, 0xD01): "TaiShan-v110",
+    (0x43, 0x0AF): "ThunderX2",
+    (0xC0, 0xAC3): "Ampere-1",
+    (0xC0, 0xAC4): "Ampere-1A",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +94,17 @@ def parse_lscpu(text: str) -> Lscpu:
         return canonical_list(text_of(label) or "")
 
     sources = {
-        "architecture": ("Architecture",), "cpus": ("CPU(s)",), "online_cpulist": ("On-line CPU(s) list",),
-        "offline_cpulist": ("Off-line CPU(s) list",), "vendor_id": ("Vendor ID",), "model_name": ("Model name",),
-        "cores_per_socket": ("Core(s) per socket",), "sockets": ("Socket(s)",), "hypervisor": ("Hypervisor vendor",),
+        "architecture": ("Architecture",),
+        "cpus": ("CPU(s)",),
+        "online_cpulist": ("On-line CPU(s) list",),
+        "offline_cpulist": ("Off-line CPU(s) list",),
+        "vendor_id": ("Vendor ID",),
+        "model_name": ("Model name",),
+        "cores_per_socket": ("Core(s) per socket",),
+        "sockets": ("Socket(s)",),
+        "hypervisor": ("Hypervisor vendor",),
         "flags": ("Flags",),
-    }  # fmt: skip
+    }
     lines = {name: values[labels[0]][1] for name, labels in sources.items() if labels[0] in values}
     return Lscpu(
         architecture=text_of("Architecture"),
@@ -175,9 +190,14 @@ def parse_cpuinfo(text: str) -> CpuInfo:
     model_label = next((label for label in ("model name", "cpu", "CPU part", "uarch") if label in first), None)
     model = arm_model(text_of("CPU implementer"), text_of("CPU part"))
     names = {
-        "vendor_id": "vendor_id", "flags": "flags", "hypervisor": "flags", "model_name": model_label or "",
-        "threads": "processor", "packages": "physical id", "cores": "core id",
-    }  # fmt: skip
+        "vendor_id": "vendor_id",
+        "flags": "flags",
+        "hypervisor": "flags",
+        "model_name": model_label or "",
+        "threads": "processor",
+        "packages": "physical id",
+        "cores": "core id",
+    }
     return CpuInfo(
         architecture=architecture,
         model_name=text_of("model name") or text_of("cpu") or model or text_of("uarch"),

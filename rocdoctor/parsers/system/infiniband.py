@@ -65,9 +65,13 @@ def physical_state(text: str) -> str | None:
     if word is None:
         return None
     known = {
-        "linkup": "LinkUp", "polling": "Polling", "disabled": "Disabled", "sleep": "Sleep",
-        "portconfigurationtraining": "PortConfigurationTraining", "linkerrorrecovery": "LinkErrorRecovery",
-    }  # fmt: skip
+        "linkup": "LinkUp",
+        "polling": "Polling",
+        "disabled": "Disabled",
+        "sleep": "Sleep",
+        "portconfigurationtraining": "PortConfigurationTraining",
+        "linkerrorrecovery": "LinkErrorRecovery",
+    }
     return known.get(word.replace("_", "").replace(" ", "").lower(), word)
 
 
@@ -156,9 +160,12 @@ def _port(values: dict[str, object]) -> IbPort:
 
 
 _IBSTAT_DEVICE: _Fields = {
-    "CA type": ("device_type", value_of), "Firmware version": ("firmware_version", value_of),
-}  # fmt: skip
+    "CA type": ("device_type", value_of),
+    "Firmware version": ("firmware_version", value_of),
+}
 _IBSTAT_PORT: _Fields = {
-    "State": ("state", port_state), "Physical state": ("physical_state", physical_state),
-    "Rate": ("rate_gbit_s", _positive), "Link layer": ("link_layer", link_layer),
-}  # fmt: skip
+    "State": ("state", port_state),
+    "Physical state": ("physical_state", physical_state),
+    "Rate": ("rate_gbit_s", _positive),
+    "Link layer": ("link_layer", link_layer),
+}

@@ -15,16 +15,40 @@ _ULIMIT = regex(r"([a-z][a-z -]{2,40}?)[ \t]*\(([^()]{0,24}?),? ?-([a-zA-Z])\)[ 
 
 # `ulimit -a` option letters and the names of /proc/PID/limits that they stand for.
 _ULIMIT_NAMES = {
-    "l": "memlock", "n": "nofile", "u": "nproc", "s": "stack", "v": "as", "m": "rss", "c": "core", "d": "data",
-    "f": "fsize", "t": "cpu", "x": "locks", "i": "sigpending", "q": "msgqueue", "e": "nice", "r": "rtprio",
-}  # fmt: skip
+    "l": "memlock",
+    "n": "nofile",
+    "u": "nproc",
+    "s": "stack",
+    "v": "as",
+    "m": "rss",
+    "c": "core",
+    "d": "data",
+    "f": "fsize",
+    "t": "cpu",
+    "x": "locks",
+    "i": "sigpending",
+    "q": "msgqueue",
+    "e": "nice",
+    "r": "rtprio",
+}
 _PROC_NAMES = {
-    "Max locked memory": "memlock", "Max open files": "nofile", "Max processes": "nproc", "Max stack size": "stack",
-    "Max address space": "as", "Max resident set": "rss", "Max core file size": "core", "Max data size": "data",
-    "Max file size": "fsize", "Max cpu time": "cpu", "Max file locks": "locks", "Max pending signals": "sigpending",
-    "Max msgqueue size": "msgqueue", "Max nice priority": "nice", "Max realtime priority": "rtprio",
+    "Max locked memory": "memlock",
+    "Max open files": "nofile",
+    "Max processes": "nproc",
+    "Max stack size": "stack",
+    "Max address space": "as",
+    "Max resident set": "rss",
+    "Max core file size": "core",
+    "Max data size": "data",
+    "Max file size": "fsize",
+    "Max cpu time": "cpu",
+    "Max file locks": "locks",
+    "Max pending signals": "sigpending",
+    "Max msgqueue size": "msgqueue",
+    "Max nice priority": "nice",
+    "Max realtime priority": "rtprio",
     "Max realtime timeout": "rttime",
-}  # fmt: skip
+}
 _ULIMIT_UNITS = {"kbytes": 1024, "512 bytes": 512, "blocks": 512, "bytes": 1}
 
 

@@ -87,11 +87,28 @@ def bdf_of_link(target: str) -> str | None:
 def interface_kind(name: str, link: str | None = None) -> str | None:
     """What an interface is, by its name where the link type ("ethernet") hides it: bridges, containers, bonds."""
     for prefix, kind in (
-        ("docker", "bridge"), ("br-", "bridge"), ("virbr", "bridge"), ("cni", "bridge"), ("lxcbr", "bridge"),
-        ("podman", "bridge"), ("veth", "veth"), ("cali", "veth"), ("lxc", "veth"), ("bond", "bond"), ("team", "bond"),
-        ("tun", "tunnel"), ("tap", "virtual"), ("wg", "tunnel"), ("tailscale", "tunnel"), ("flannel", "tunnel"),
-        ("vxlan", "tunnel"), ("dummy", "virtual"), ("ifb", "virtual"), ("hsn", "slingshot"), ("wl", "wireless"),
-    ):  # fmt: skip
+        ("docker", "bridge"),
+        ("br-", "bridge"),
+        ("virbr", "bridge"),
+        ("cni", "bridge"),
+        ("lxcbr", "bridge"),
+        ("podman", "bridge"),
+        ("veth", "veth"),
+        ("cali", "veth"),
+        ("lxc", "veth"),
+        ("bond", "bond"),
+        ("team", "bond"),
+        ("tun", "tunnel"),
+        ("tap", "virtual"),
+        ("wg", "tunnel"),
+        ("tailscale", "tunnel"),
+        ("flannel", "tunnel"),
+        ("vxlan", "tunnel"),
+        ("dummy", "virtual"),
+        ("ifb", "virtual"),
+        ("hsn", "slingshot"),
+        ("wl", "wireless"),
+    ):
         if name.startswith(prefix):
             return kind
     if name == "lo":

@@ -22,21 +22,58 @@ _CGROUP_KINDS = (
 
 # What makers write into the DMI tables of their virtual machines (systemd src/basic/virt.c has the same words).
 _DMI_KINDS = (
-    ("amazon", ("Amazon EC2",)), ("google", ("Google Compute Engine",)), ("kvm", ("KVM", "OpenStack", "RHEV")),
-    ("qemu", ("QEMU", "Standard PC (", "Bochs")), ("vmware", ("VMware", "VMW")),
-    ("oracle", ("innotek GmbH", "VirtualBox")), ("xen", ("Xen", "HVM domU")),
-    ("microsoft", ("Virtual Machine",)), ("parallels", ("Parallels",)), ("bhyve", ("BHYVE",)),
-    ("apple", ("Apple Virtualization",)), ("nutanix", ("AHV",)),
-)  # fmt: skip
+    ("amazon", ("Amazon EC2",)),
+    ("google", ("Google Compute Engine",)),
+    ("kvm", ("KVM", "OpenStack", "RHEV")),
+    ("qemu", ("QEMU", "Standard PC (", "Bochs")),
+    ("vmware", ("VMware", "VMW")),
+    ("oracle", ("innotek GmbH", "VirtualBox")),
+    ("xen", ("Xen", "HVM domU")),
+    ("microsoft", ("Virtual Machine",)),
+    ("parallels", ("Parallels",)),
+    ("bhyve", ("BHYVE",)),
+    ("apple", ("Apple Virtualization",)),
+    ("nutanix", ("AHV",)),
+)
 # Words of systemd-detect-virt, by what they are.
 DETECT_VIRT_CONTAINERS = frozenset(
-    {"openvz", "lxc", "lxc-libvirt", "systemd-nspawn", "docker", "podman", "rkt", "wsl", "proot", "pouch",
-     "container-other"}
-)  # fmt: skip
+    {
+        "openvz",
+        "lxc",
+        "lxc-libvirt",
+        "systemd-nspawn",
+        "docker",
+        "podman",
+        "rkt",
+        "wsl",
+        "proot",
+        "pouch",
+        "container-other",
+    }
+)
 DETECT_VIRT_MACHINES = frozenset(
-    {"qemu", "kvm", "amazon", "zvm", "vmware", "microsoft", "oracle", "powervm", "xen", "bochs", "uml", "parallels",
-     "bhyve", "qnx", "acrn", "apple", "sre", "google", "vm-other"}
-)  # fmt: skip
+    {
+        "qemu",
+        "kvm",
+        "amazon",
+        "zvm",
+        "vmware",
+        "microsoft",
+        "oracle",
+        "powervm",
+        "xen",
+        "bochs",
+        "uml",
+        "parallels",
+        "bhyve",
+        "qnx",
+        "acrn",
+        "apple",
+        "sre",
+        "google",
+        "vm-other",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +134,13 @@ def parse_lsb_release(text: str) -> OsRelease:
     values: dict[str, str] = {}
     lines: dict[str, int] = {}
     labels = {
-        "Distributor ID": "id", "DISTRIB_ID": "id", "Description": "pretty_name", "DISTRIB_DESCRIPTION": "pretty_name",
-        "Release": "version_id", "DISTRIB_RELEASE": "version_id",
-    }  # fmt: skip
+        "Distributor ID": "id",
+        "DISTRIB_ID": "id",
+        "Description": "pretty_name",
+        "DISTRIB_DESCRIPTION": "pretty_name",
+        "Release": "version_id",
+        "DISTRIB_RELEASE": "version_id",
+    }
     for line, raw in enumerate(lines_of(text, 200), 1):
         stripped = raw.strip()[:1000]
         mark = ":" if ":" in stripped.split("=")[0] else "="

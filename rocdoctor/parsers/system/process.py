@@ -50,9 +50,16 @@ class Group:
 
 
 _LABELS = {
-    "Name": "name", "State": "state", "Pid": "pid", "Uid": "uid", "Gid": "gid",
-    "Groups": "groups", "VmRSS": "rss_bytes", "CapEff": "effective_capabilities", "Cpus_allowed_list": "cpus_allowed",
-}  # fmt: skip
+    "Name": "name",
+    "State": "state",
+    "Pid": "pid",
+    "Uid": "uid",
+    "Gid": "gid",
+    "Groups": "groups",
+    "VmRSS": "rss_bytes",
+    "CapEff": "effective_capabilities",
+    "Cpus_allowed_list": "cpus_allowed",
+}
 
 
 def parse_status(text: str) -> ProcessStatus:

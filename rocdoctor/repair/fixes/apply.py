@@ -177,8 +177,9 @@ def _undo_run(entry: Entry, place: Place, journal: Journal) -> str:
         if copy not in differ and copy.copy:
             _same_time(copy, place)
     if differ:
-        names = ", ".join(f"{copy.path} (before: {journal.folder / copy.copy})" if copy.copy else copy.path
-                          for copy in differ)  # fmt: skip
+        names = ", ".join(
+            f"{copy.path} (before: {journal.folder / copy.copy})" if copy.copy else copy.path for copy in differ
+        )
         return f"{said}; not byte for byte as before: {names}"
     return said
 

@@ -157,8 +157,11 @@ class Journal:
 
     def _write(self) -> None:
         data = {
-            "schema": SCHEMA, "tool": __version__, "root": self.root, "entries": [asdict(one) for one in self.entries]
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "tool": __version__,
+            "root": self.root,
+            "entries": [asdict(one) for one in self.entries],
+        }
         self.kept.put(_LIST, json.dumps(data, indent=1).encode())
 
 

@@ -41,10 +41,12 @@ def places(text: str, kind: Kind, name: str, value: str) -> Places:
     read_shell(sheet, text, commands=commands)
     found = list(dict.fromkeys(one.line for one in sheet.settings if one.name == name and one.value == value))
     alone = {
-        command.words[0].line for command in commands
+        command.words[0].line
+        for command in commands
         if _words(name, value) == [word.text for word in command.words if word.text != "export"]
-        and len({word.line for word in command.words}) == 1 and not command.targets
-    }  # fmt: skip
+        and len({word.line for word in command.words}) == 1
+        and not command.targets
+    }
     plain = tuple(number for number in found if number in alone and _is_alone(lines, number, name, value))
     return Places(plain, tuple(number for number in found if number not in plain))
 

@@ -85,8 +85,12 @@ def work_of(fix: Fix, changes: Iterable[Change], check: str, place: Place) -> Wo
                 left.append(str(refused))
                 typed.append(fix.command)
     if left and steps:
-        typed += [_typed(place, step.path, number, step.kind)
-                  for step in steps if isinstance(step, Edit) for number in step.lines]  # fmt: skip
+        typed += [
+            _typed(place, step.path, number, step.kind)
+            for step in steps
+            if isinstance(step, Edit)
+            for number in step.lines
+        ]
         steps = []
     return Work(tuple(steps), tuple(dict.fromkeys(left)), tuple(dict.fromkeys(typed)), effective)
 
@@ -103,8 +107,10 @@ def _unset(change: Unset, check: str, place: Place) -> tuple[list[Step], list[st
     for path, kind in place.startup_files():
         text = _text(place.real(path))
         if text is None and _too_large(place.real(path)):
-            left.append(f"{place.shown(path)} is larger than {MOST_BYTES >> 20} MiB and was not read: look whether it "
-                        f"sets {change.name}")  # fmt: skip
+            left.append(
+                f"{place.shown(path)} is larger than {MOST_BYTES >> 20} MiB and was not read: look whether it "
+                f"sets {change.name}"
+            )
         if text is None or change.name not in text:
             continue
         where = places(text, kind, change.name, value)

@@ -12,16 +12,28 @@ from rocdoctor.repair.fixes.startup_lines import Kind
 
 USER_NAME = regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?\Z")
 _IN_HOME: tuple[tuple[str, Kind], ...] = (
-    (".bashrc", "shell"), (".bash_profile", "shell"), (".bash_login", "shell"), (".profile", "shell"),
-    (".zshenv", "shell"), (".zprofile", "shell"), (".zshrc", "shell"), (".zlogin", "shell"),
+    (".bashrc", "shell"),
+    (".bash_profile", "shell"),
+    (".bash_login", "shell"),
+    (".profile", "shell"),
+    (".zshenv", "shell"),
+    (".zprofile", "shell"),
+    (".zshrc", "shell"),
+    (".zlogin", "shell"),
     (".config/environment.d/*.conf", "env"),
-)  # fmt: skip
+)
 _OF_SYSTEM: tuple[tuple[str, Kind], ...] = (
-    ("/etc/environment", "env"), ("/etc/environment.d/*.conf", "env"), ("/etc/profile", "shell"),
-    ("/etc/profile.d/*.sh", "shell"), ("/etc/bash.bashrc", "shell"), ("/etc/bashrc", "shell"),
-    ("/etc/zsh/zshenv", "shell"), ("/etc/zshenv", "shell"), ("/etc/zsh/zprofile", "shell"),
+    ("/etc/environment", "env"),
+    ("/etc/environment.d/*.conf", "env"),
+    ("/etc/profile", "shell"),
+    ("/etc/profile.d/*.sh", "shell"),
+    ("/etc/bash.bashrc", "shell"),
+    ("/etc/bashrc", "shell"),
+    ("/etc/zsh/zshenv", "shell"),
+    ("/etc/zshenv", "shell"),
+    ("/etc/zsh/zprofile", "shell"),
     ("/etc/zsh/zshrc", "shell"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,10 +53,26 @@ def commands(action: Action, sudo: bool) -> list[Tokens]:
     if not action.append:
         return [(*told, "|", *front, "tee", file, ">/dev/null")]
     return [
-        (*front, "grep", "-qsxF", "--", quoted(line), file, "||",
-         "printf", "'%s\\n'", quoted(line), "|", *front, "tee", "-a", file, ">/dev/null")
+        (
+            *front,
+            "grep",
+            "-qsxF",
+            "--",
+            quoted(line),
+            file,
+            "||",
+            "printf",
+            "'%s\\n'",
+            quoted(line),
+            "|",
+            *front,
+            "tee",
+            "-a",
+            file,
+            ">/dev/null",
+        )
         for line in action.lines
-    ]  # fmt: skip
+    ]
 
 
 def typed(actions: Iterable[Action], sudo: bool) -> list[str]:

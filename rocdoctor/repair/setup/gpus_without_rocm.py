@@ -17,8 +17,13 @@ from rocdoctor.repair.setup.step_parts import sentence
 
 # Steps that only serve computing on the GPU, and causes of findings that only matter for it.
 _FOR_COMPUTE = ("gpu-firmware", "kernel", "driver-unblock", "driver-amd", "secure-boot-key", "device-access")
-OF_COMPUTE = ("device-permission", "container-device-access", "gpu-not-supported", "kernel-module-not-loaded",
-              "wrong-backend-build")  # fmt: skip
+OF_COMPUTE = (
+    "device-permission",
+    "container-device-access",
+    "gpu-not-supported",
+    "kernel-module-not-loaded",
+    "wrong-backend-build",
+)
 _NOTE = "It changes nothing for training: no ROCm computes on this GPU."
 
 
@@ -62,9 +67,10 @@ def needless_marked(situation: Situation, found: Iterable[Step]) -> list[Step]:
         return list(found)
     return [
         replace(step, optional=True, notes=(_NOTE, *step.notes))
-        if step.id in _FOR_COMPUTE and step.state != "done" else step
+        if step.id in _FOR_COMPUTE and step.state != "done"
+        else step
         for step in found
-    ]  # fmt: skip
+    ]
 
 
 def _by_chip(situation: Situation) -> tuple[str, ...]:

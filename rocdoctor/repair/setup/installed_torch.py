@@ -20,9 +20,13 @@ Judged = Literal["good", "wrong", "absent", "unknown"]
 _LACKS_GFX, _LACKS_SM = "torch-wheel-lacks-gfx", "torch-wheel-lacks-sm"
 # What makes a torch the wrong one for a GPU, in the order in which it is asked; and for the CPU.
 _FOR_GPU = (
-    "torch-import-fails", "torch-wrong-vendor-build", "torch-cpu-only-build", "cuda-driver-too-old-for-wheel",
-    _LACKS_GFX, _LACKS_SM,
-)  # fmt: skip
+    "torch-import-fails",
+    "torch-wrong-vendor-build",
+    "torch-cpu-only-build",
+    "cuda-driver-too-old-for-wheel",
+    _LACKS_GFX,
+    _LACKS_SM,
+)
 # Which check speaks of a build of the wrong kind.
 _BUILD_CHECK = {"cpu": "torch-cpu-only-build"} | dict.fromkeys(("rocm", "cuda", "xpu"), "torch-wrong-vendor-build")
 _FOR_CPU = ("torch-import-fails", "torch-wrong-vendor-build")

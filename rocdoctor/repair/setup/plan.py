@@ -20,13 +20,35 @@ State = Literal["done", "todo", "waiting", "unknown", "impossible"]
 
 # What stands on what, from the bottom up. Steps of one layer are ordered by their names.
 Layer = Literal[
-    "clean", "firmware", "kernel", "driver", "access", "rocm", "limits", "python", "torch", "companions", "container",
-    "cluster", "prove",
-]  # fmt: skip
+    "clean",
+    "firmware",
+    "kernel",
+    "driver",
+    "access",
+    "rocm",
+    "limits",
+    "python",
+    "torch",
+    "companions",
+    "container",
+    "cluster",
+    "prove",
+]
 LAYERS: tuple[Layer, ...] = (
-    "clean", "firmware", "kernel", "driver", "access", "rocm", "limits", "python", "torch", "companions", "container",
-    "cluster", "prove",
-)  # fmt: skip
+    "clean",
+    "firmware",
+    "kernel",
+    "driver",
+    "access",
+    "rocm",
+    "limits",
+    "python",
+    "torch",
+    "companions",
+    "container",
+    "cluster",
+    "prove",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,21 +58,29 @@ def _with_restart(found: list[Step]) -> list[Step]:
     """The steps with one restart behind the last layer that can ask for one, where a step before it does."""
     last = LAYERS.index(_RESTART_AFTER)
     asking = [
-        step for step in found
-        if step.effective == "reboot" and step.state in ("todo", "waiting") and LAYERS.index(step.layer) <= last
+        step
+        for step in found
+        if step.effective == "reboot"
+        and step.state in ("todo", "waiting")
+        and LAYERS.index(step.layer) <= last
         and (not step.optional or step.state == "waiting")  # advice that was followed
-    ]  # fmt: skip
+    ]
     if not asking:
         return found
     pending = [step for step in asking if step.state == "todo"]
     reasons = ", ".join(step.title[0].lower() + step.title[1:] for step in asking)
     restart = Step(
-        "restart", "Restart the machine", "waiting" if pending else "todo",
+        "restart",
+        "Restart the machine",
+        "waiting" if pending else "todo",
         f"What was changed takes effect at the next start: {reasons}.",
-        actions=(Action(words=("systemctl", "reboot"), root=True),), risk="reboots", effective="reboot",
-        verify=Verify(command="uname -r", shows="the kernel that was started"), layer=_RESTART_AFTER,
+        actions=(Action(words=("systemctl", "reboot"), root=True),),
+        risk="reboots",
+        effective="reboot",
+        verify=Verify(command="uname -r", shows="the kernel that was started"),
+        layer=_RESTART_AFTER,
         optional=all(step.optional for step in asking),
-    )  # fmt: skip
+    )
     at = next((number for number, step in enumerate(found) if LAYERS.index(step.layer) > last), len(found))
     return [*found[:at], restart, *found[at:]]
 

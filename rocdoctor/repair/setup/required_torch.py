@@ -76,9 +76,10 @@ def wanted(situation: Situation) -> Wanted | Unknown:
     other = machine.gpus[0]
     maker = {"intel": "Intel"}.get(other.vendor, "another vendor")
     return Wanted(
-        "cpu", f"The GPU here is of {maker}, and the tables have no wheel for it: torch computes on the CPU.",
+        "cpu",
+        f"The GPU here is of {maker}, and the tables have no wheel for it: torch computes on the CPU.",
         evidence=(cite(other.pci_id),),
-    )  # fmt: skip
+    )
 
 
 def _under_windows(situation: Situation) -> Wanted | Unknown:
@@ -106,9 +107,10 @@ def _amd(situation: Situation) -> Wanted | Unknown | None:
             return Wanted("cpu", "The AMD GPUs are kept for virtual machines, so torch computes on the CPU.")
         name = value_or(gpus[0].name, value_or(gpus[0].pci_id, "this AMD GPU"))
         return Wanted(
-            "cpu", f"The compute driver has no path for {name}, so torch computes on the CPU.",
+            "cpu",
+            f"The compute driver has no path for {name}, so torch computes on the CPU.",
             evidence=(cite(gpus[0].pci_id),),
-        )  # fmt: skip
+        )
     targets: dict[str, Gpu] = {}
     for gpu in able:
         fact = physical_gfx(machine, gpu)
@@ -118,17 +120,21 @@ def _amd(situation: Situation) -> Wanted | Unknown | None:
     if all(is_integrated(gpu) for gpu in able) and not _for_compute(targets):
         names = ", ".join(targets)
         return Wanted(
-            "cpu", f"The integrated GPU ({names}) is on no list of AMD, and the CPU trains as well: torch for the CPU.",
-            evidence=tuple(cite(gpu.gfx) for gpu in able[:1]), notes=_tried(tuple(targets)),
-        )  # fmt: skip
+            "cpu",
+            f"The integrated GPU ({names}) is on no list of AMD, and the CPU trains as well: torch for the CPU.",
+            evidence=tuple(cite(gpu.gfx) for gpu in able[:1]),
+            notes=_tried(tuple(targets)),
+        )
     evidence = tuple(cite(gpu.gfx, gfx) for gfx, gpu in targets.items())
     if not _any_wheel(tuple(targets)):
         names = ", ".join(targets)
         return Wanted(
-            "cpu", f"No wheel that the tables know has code for {names}, so torch computes on the CPU.",
-            tuple(able), evidence=evidence,
+            "cpu",
+            f"No wheel that the tables know has code for {names}, so torch computes on the CPU.",
+            tuple(able),
+            evidence=evidence,
             notes=("A build of torch from source for that target is the only other way, and nobody supports it.",),
-        )  # fmt: skip
+        )
     return Wanted("rocm", f"torch needs code for {', '.join(targets)}.", tuple(able), tuple(targets), evidence=evidence)
 
 
@@ -156,9 +162,11 @@ def _nvidia(situation: Situation) -> Wanted | Unknown | None:
     new = [gpu for gpu in gpus if numbers(value_or(gpu.compute_capability, "5.0")) >= _OLDEST_CUDA]
     if not new:
         return Wanted(
-            "cpu", f"Official wheels have no code for compute capability {target.capability}, so torch computes on "
-            "the CPU.", tuple(gpus), evidence=evidence,
-        )  # fmt: skip
+            "cpu",
+            f"Official wheels have no code for compute capability {target.capability}, so torch computes on the CPU.",
+            tuple(gpus),
+            evidence=evidence,
+        )
     told = [one.compute_capability.value for one in new if isinstance(one.compute_capability, Known)]
     lowest = min(told, key=numbers, default=None)
     needs = f"compute capability {lowest}" if lowest else "the NVIDIA GPU here"

@@ -25,8 +25,22 @@ _PACKAGE = regex(r"[a-z0-9][A-Za-z0-9.+_-]*\Z")
 _PINNED = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!_-]+\Z")
 _LABELLED = ("torch", "torchvision", "torchaudio")
 _LABEL = regex(r"/((?:rocm|cu|xpu|cpu)[0-9.]*)/?\Z")
-_CHANGING = frozenset(("install", "remove", "purge", "autoremove", "upgrade", "full-upgrade", "dist-upgrade",
-                       "downgrade", "reinstall", "groupinstall", "swap", "distro-sync"))  # fmt: skip
+_CHANGING = frozenset(
+    (
+        "install",
+        "remove",
+        "purge",
+        "autoremove",
+        "upgrade",
+        "full-upgrade",
+        "dist-upgrade",
+        "downgrade",
+        "reinstall",
+        "groupinstall",
+        "swap",
+        "distro-sync",
+    )
+)
 _APT, _DNF = ("apt", "apt-get"), ("dnf", "yum")
 
 

@@ -178,11 +178,16 @@ class Situation:
             return Unknown("the target of this GPU is not known")
         routes = [
             install.driver_route(
-                self.distribution, gfx, kernel=self.kernel, container=self.place, stream=self.stream,
-                secure_boot=self.secure_boot, arch=self.arch,
+                self.distribution,
+                gfx,
+                kernel=self.kernel,
+                container=self.place,
+                stream=self.stream,
+                secure_boot=self.secure_boot,
+                arch=self.arch,
             )
             for gfx in self.gfx
-        ]  # fmt: skip
+        ]
         order = ("oem-kernel", "dkms")
         ready = [one for one in routes if isinstance(one, install.DriverRoute)]
         gap = next((one for one in routes if isinstance(one, Unknown)), None)

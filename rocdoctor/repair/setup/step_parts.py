@@ -97,9 +97,12 @@ def at_least(findings: Iterable[tuple[Verdict, Finding]], severity: Severity) ->
 def set_for_next_start(step: Step, shown: Evidence) -> Step:
     """A step whose commands were given: its settings are there, and the next start takes them."""
     return replace(
-        step, state="waiting", actions=(), evidence=(*step.evidence, shown),
+        step,
+        state="waiting",
+        actions=(),
+        evidence=(*step.evidence, shown),
         notes=("It is set, and takes effect at the next start.", *step.notes),
-    )  # fmt: skip
+    )
 
 
 def for_caretaker(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -115,7 +118,13 @@ def for_caretaker(situation: Situation, steps: Sequence[Step]) -> tuple[Step, ..
 
 def _handed_over(step: Step, who: str) -> Step:
     return replace(
-        step, actions=(), changes=(), undo=(), risk="manual", effective="now", handed_to=who,
+        step,
+        actions=(),
+        changes=(),
+        undo=(),
+        risk="manual",
+        effective="now",
+        handed_to=who,
         notes=(handed_over(who), *step.notes),
         state="waiting" if step.state == "todo" else step.state,
-    )  # fmt: skip
+    )

@@ -15,9 +15,13 @@ from rocdoctor.repair.setup.situation import Situation
 # Where a new virtual environment is proposed. Not in the current folder: a plan does not know where it is read.
 NEW = "~/torch-venv"
 _KINDS = {
-    "venv": "a virtual environment", "conda": "a conda environment", "system": "the system's interpreter",
-    "uv": "an interpreter of uv", "pyenv": "an interpreter of pyenv", "nix": "an interpreter of Nix",
-}  # fmt: skip
+    "venv": "a virtual environment",
+    "conda": "a conda environment",
+    "system": "the system's interpreter",
+    "uv": "an interpreter of uv",
+    "pyenv": "an interpreter of pyenv",
+    "nix": "an interpreter of Nix",
+}
 # What a path of the evidence may hold to stand in a command (home folders may have any letters).
 _PATH = regex(r"(?:/|~/)[\w./+@~ -]{1,400}")
 _SYSTEMS = ("lxc", "systemd-nspawn")

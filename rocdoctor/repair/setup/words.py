@@ -10,13 +10,18 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step, handed_over
 
 GOAL_WORDS: dict[Goal, str] = {
-    "pytorch": "training with PyTorch", "rocm": "ROCm", "container": "training in containers",
+    "pytorch": "training with PyTorch",
+    "rocm": "ROCm",
+    "container": "training in containers",
     "cluster-node": "a node of a cluster",
-}  # fmt: skip
+}
 STATE_WORDS = {"done": "done", "todo": "to do", "waiting": "waiting", "unknown": "unknown", "impossible": "no way"}
 RISK_WORDS = {
-    "safe": "safe", "reboots": "needs a restart", "risky": "risky: read it first", "manual": "to be done by hand"
-}  # fmt: skip
+    "safe": "safe",
+    "reboots": "needs a restart",
+    "risky": "risky: read it first",
+    "manual": "to be done by hand",
+}
 EFFECT_WORDS: dict[Effective, str] = {"now": "", "new-login": "at the next login", "reboot": "after a restart"}
 _LEFT = ("todo", "waiting")
 

@@ -36,17 +36,25 @@ def _fix(found: Finding | None, name: str) -> dict[str, Any] | None:
         return None
     fix = found.fix
     return {
-        "text": clean(fix.text), "command": clean(fix.command), "safety": fix.safety, "effective": fix.effective,
+        "text": clean(fix.text),
+        "command": clean(fix.command),
+        "safety": fix.safety,
+        "effective": fix.effective,
         "verify": clean(fix.verify) or f"rocdoctor check {name}",
-    }  # fmt: skip
+    }
 
 
 def _cause(one: Cause) -> dict[str, Any]:
     return {
-        "cause": one.cause, "confidence": one.confidence, "severity": one.severity, "message": clean(one.message),
-        "remedy": clean(one.remedy), "check": one.check, "subjects": [clean(each.label) for each in one.subjects],
+        "cause": one.cause,
+        "confidence": one.confidence,
+        "severity": one.severity,
+        "message": clean(one.message),
+        "remedy": clean(one.remedy),
+        "check": one.check,
+        "subjects": [clean(each.label) for each in one.subjects],
         "explains": list(one.explains),
-    }  # fmt: skip
+    }
 
 
 def report(

@@ -40,7 +40,9 @@ def render(diagnosis: Diagnosis, fail_on: str = "warning") -> str:
             errors += 1
             SubElement(case, "error", message=safe(verdict.why))
     suite.attrib |= {
-        "tests": str(len(diagnosis.verdicts)), "failures": str(failures), "errors": str(errors),
+        "tests": str(len(diagnosis.verdicts)),
+        "failures": str(failures),
+        "errors": str(errors),
         "skipped": str(skipped),
-    }  # fmt: skip
+    }
     return '<?xml version="1.0" encoding="utf-8"?>\n' + tostring(suite, encoding="unicode") + "\n"

@@ -36,9 +36,13 @@ def wrap(text: str, width: int, indent: str, hang: str | None = None) -> list[st
     lines: list[str] = []
     for part in clean(text).split("\n"):
         lines += textwrap.wrap(
-            part, width, initial_indent=indent if not lines else rest, subsequent_indent=rest,
-            break_long_words=False, break_on_hyphens=False,
-        ) or [""]  # fmt: skip
+            part,
+            width,
+            initial_indent=indent if not lines else rest,
+            subsequent_indent=rest,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
     return lines
 
 
@@ -216,15 +220,19 @@ def _number(count: int, noun: str) -> str:
 
 _NAMES = {"error": "error", "warning": "warning", "info": "note"}
 _STATES = (
-    ("pass", "passed"), ("unknown", "unknown (not enough evidence; --verbose lists them)"),
-    ("not-applicable", "not applicable"), ("crashed", "crashed"),
-)  # fmt: skip
+    ("pass", "passed"),
+    ("unknown", "unknown (not enough evidence; --verbose lists them)"),
+    ("not-applicable", "not applicable"),
+    ("crashed", "crashed"),
+)
 
 
 _STATES_OF_TEXT = (
-    ("pass", "passed"), ("unknown", "cannot tell from this text (--verbose lists them)"),
-    ("not-applicable", "do not apply"), ("crashed", "crashed"),
-)  # fmt: skip
+    ("pass", "passed"),
+    ("unknown", "cannot tell from this text (--verbose lists them)"),
+    ("not-applicable", "do not apply"),
+    ("crashed", "crashed"),
+)
 
 
 def _silent_lines(diagnosis: Diagnosis, width: int) -> list[str]:

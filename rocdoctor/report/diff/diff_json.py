@@ -14,11 +14,14 @@ SCHEMA = "rocdoctor.diff/1"
 
 def _difference(one: Difference, names: list[str]) -> dict[str, Any]:
     return {
-        "subject": clean(one.subject.label), "what": clean(one.what), "kind": one.kind, "drift": one.drift,
+        "subject": clean(one.subject.label),
+        "what": clean(one.what),
+        "kind": one.kind,
+        "drift": one.drift,
         "values": [None if value is None else clean(value) for value in one.values],
         "majority": None if one.majority is None else clean(one.majority),
         "differs": [names[number] for number in one.odd],
-    }  # fmt: skip
+    }
 
 
 def report(found: Comparison) -> dict[str, Any]:

@@ -85,9 +85,11 @@ def headline(found: Comparison) -> str:
     """The answer in one sentence."""
     count = len(found.names)
     if not found.drift:
-        return f"No drift between {count} machines, as far as both are known." if count == 2 else (
-            f"No drift among {count} machines, as far as they are known."
-        )  # fmt: skip
+        return (
+            f"No drift between {count} machines, as far as both are known."
+            if count == 2
+            else (f"No drift among {count} machines, as far as they are known.")
+        )
     if count == 2:
         number = len(rows(one for one in found.differences if one.drift))
         return f"{number} difference{'s' if number != 1 else ''} between {one_line(found.names[0])} and " + (

@@ -17,8 +17,10 @@ _LABEL = 9
 _COMMANDS = ("run", "verify", "type")  # a long one goes on after a backslash, so that it can be copied
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 EFFECT: dict[Effective, str] = {
-    "now": "takes effect at once", "new-login": "takes effect at the next login", "reboot": "takes effect at a restart"
-}  # fmt: skip
+    "now": "takes effect at once",
+    "new-login": "takes effect at the next login",
+    "reboot": "takes effect at a restart",
+}
 
 
 def render(
@@ -43,7 +45,7 @@ def headline(found: Sequence[Offer], works: Sequence[Work | None]) -> str:
 
 def offer_lines(
     offer: Offer, work: Work | None, place: Place | None, *, width: int, style: Style, number: int
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """One fix: the finding, what to do, how safe that is, and what rocdoctor would do."""
     severity = offer.finding.severity
     head = f"{number}  {severity}  {offer.check}  {subject_parts(offer.subjects)[0]}"

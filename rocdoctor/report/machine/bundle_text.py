@@ -35,7 +35,7 @@ _MARKS = (
     ("serial number", "serial numbers", "serial-", r"serial-(?<![\w-]serial-)\d+\b"),
     ("serial number", "serial numbers", "wwn-", r"wwn-(?<![\w-]wwn-)\d+\b"),
     ("wireless network", "wireless networks", "ssid-", r"ssid-(?<![\w-]ssid-)\d+\b"),
-)  # fmt: skip
+)
 _PATTERNS = tuple((one, several, sign, regex(pattern, re.MULTILINE)) for one, several, sign, pattern in _MARKS)
 
 

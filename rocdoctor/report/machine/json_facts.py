@@ -73,10 +73,29 @@ def _pcie(write: _Writer, path: str, gpu: Gpu) -> dict[str, Any]:
 def _gpu(write: _Writer, gpu: Gpu) -> dict[str, Any]:
     at = f"gpus[{gpu.index}]"
     simple = (
-        "name", "bdf", "pci_id", "subsystem_id", "driver", "gfx", "compute_capability", "integrated", "compute_units",
-        "vram_bytes", "vram_used_bytes", "numa_node", "vbios", "unique_id", "hive_id", "mig", "kfd_node", "hip_index",
-        "smi_index", "torch_index", "performance_level", "runtime_status",
-    )  # fmt: skip
+        "name",
+        "bdf",
+        "pci_id",
+        "subsystem_id",
+        "driver",
+        "gfx",
+        "compute_capability",
+        "integrated",
+        "compute_units",
+        "vram_bytes",
+        "vram_used_bytes",
+        "numa_node",
+        "vbios",
+        "unique_id",
+        "hive_id",
+        "mig",
+        "kfd_node",
+        "hip_index",
+        "smi_index",
+        "torch_index",
+        "performance_level",
+        "runtime_status",
+    )
     entry: dict[str, Any] = {"index": gpu.index, "vendor": gpu.vendor}
     entry |= {key: write(f"{at}.{key}", getattr(gpu, key)) for key in simple}
     entry["compute_nodes"] = [
@@ -116,11 +135,14 @@ def facts(machine: Machine) -> dict[str, Any]:
         write.unknown["gpus"] = "this evidence may not show every GPU"
     data["links"] = [
         {
-            "a": link.a, "b": link.b, "type": link.type,
-            "weight": write(f"links[{number}].weight", link.weight), "hops": write(f"links[{number}].hops", link.hops),
+            "a": link.a,
+            "b": link.b,
+            "type": link.type,
+            "weight": write(f"links[{number}].weight", link.weight),
+            "hops": write(f"links[{number}].hops", link.hops),
         }
         for number, link in enumerate(machine.links)
-    ]  # fmt: skip
+    ]
     data["numa_nodes"] = [
         {
             "node": node.node,
@@ -143,11 +165,13 @@ def facts(machine: Machine) -> dict[str, Any]:
     data["os"] = {key: write(f"os.{key}", getattr(machine.os, key)) for key in ("id", "version_id", "pretty_name")}
     data["rocm"] = [
         {
-            "version": write(f"rocm[{number}].version", one.version), "root": one.root, "kind": one.kind,
+            "version": write(f"rocm[{number}].version", one.version),
+            "root": one.root,
+            "kind": one.kind,
             "packages": write(f"rocm[{number}].packages", one.packages),
         }
         for number, one in enumerate(machine.rocm)
-    ]  # fmt: skip
+    ]
     torch = machine.torch
     data["torch"] = {
         key: write(f"torch.{key}", getattr(torch, key))
@@ -165,13 +189,16 @@ def facts(machine: Machine) -> dict[str, Any]:
     ]
     data["network"] = [
         {
-            "name": nic.name, "kind": nic.kind, "bdf": write(f"network[{number}].bdf", nic.bdf),
+            "name": nic.name,
+            "kind": nic.kind,
+            "bdf": write(f"network[{number}].bdf", nic.bdf),
             "numa_node": write(f"network[{number}].numa_node", nic.numa_node),
             "speed_gbit_s": write(f"network[{number}].speed_gbit_s", nic.speed_gbit_s),
-            "state": write(f"network[{number}].state", nic.state), "interfaces": list(nic.interfaces),
+            "state": write(f"network[{number}].state", nic.state),
+            "interfaces": list(nic.interfaces),
         }
         for number, nic in enumerate(machine.network)
-    ]  # fmt: skip
+    ]
     data["disagreements"] = [
         {"subject": one.subject.label, "fact": one.fact, "values": [{"value": v, "source": s} for v, s in one.values]}
         for one in machine.disagreements

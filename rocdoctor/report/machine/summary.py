@@ -105,8 +105,12 @@ def _job(machine: Machine) -> list[str]:
 
 
 _STATES = {
-    "R": "running", "S": "sleeping", "D": "waiting in the kernel", "T": "stopped", "t": "traced by a debugger",
-}  # fmt: skip
+    "R": "running",
+    "S": "sleeping",
+    "D": "waiting in the kernel",
+    "T": "stopped",
+    "t": "traced by a debugger",
+}
 _LINKS = {"xgmi": "XGMI", "nvlink": "NVLink", "pcie": "PCIe"}
 
 

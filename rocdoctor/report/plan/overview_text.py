@@ -82,10 +82,12 @@ def as_json(found: Overview) -> dict[str, Any]:
         "plan_limit_gib": round(found.limit / GIB, 2),
         "models": [
             {
-                "model": name, "parameters": count,
+                "model": name,
+                "parameters": count,
                 "methods": {
                     method: {
-                        "fits": cell.fits, "plan": cell.words or None,
+                        "fits": cell.fits,
+                        "plan": cell.words or None,
                         "tokens_per_s_per_gpu": cell.tokens_per_s_per_gpu,
                         "high_gib": round(cell.high_bytes / GIB, 2) if cell.high_bytes is not None else None,
                     }
@@ -94,4 +96,4 @@ def as_json(found: Overview) -> dict[str, Any]:
             }
             for name, count, cells in found.rows
         ],
-    }  # fmt: skip
+    }

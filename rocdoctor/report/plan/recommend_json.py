@@ -26,22 +26,31 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "global_batch": plan.global_batch,
         "choices": [
             {
-                "key": one.key, "value": one.value, "reason": one.reason, "figure": one.figure,
-                "instead": one.instead, "source": one.source,
+                "key": one.key,
+                "value": one.value,
+                "reason": one.reason,
+                "figure": one.figure,
+                "instead": one.instead,
+                "source": one.source,
             }
             for one in plan.choices
         ],
         "ranks": [
             {
-                "rank": one.rank, "group": one.group, "local_rank": one.seat.local_rank, "gpu": one.seat.bdf,
-                "torch_index": one.seat.torch_index, "numa_node": one.seat.numa_node, "cpus": one.seat.cpus,
+                "rank": one.rank,
+                "group": one.group,
+                "local_rank": one.seat.local_rank,
+                "gpu": one.seat.bdf,
+                "torch_index": one.seat.torch_index,
+                "numa_node": one.seat.numa_node,
+                "cpus": one.seat.cpus,
                 "nic": one.seat.nic,
             }
             for one in plan.ranks
         ],
         "environment": [{"name": one.name, "value": one.value, "reason": one.reason} for one in plan.environment],
         "notes": list(plan.notes),
-    }  # fmt: skip
+    }
 
 
 def as_json(answer: Recommendation) -> dict[str, Any]:
@@ -51,19 +60,30 @@ def as_json(answer: Recommendation) -> dict[str, Any]:
         "schema": "rocdoctor.recommend/1",
         "headline": headline(answer),
         "fleet": {
-            "name": fleet.name, "origin": fleet.origin, "vendor": fleet.vendor, "nodes": fleet.nodes,
-            "per_node": fleet.per_node, "gfx": fleet.gfx, "fabric": fleet.fabric,
+            "name": fleet.name,
+            "origin": fleet.origin,
+            "vendor": fleet.vendor,
+            "nodes": fleet.nodes,
+            "per_node": fleet.per_node,
+            "gfx": fleet.gfx,
+            "fabric": fleet.fabric,
             "islands": [list(one) for one in fleet.islands],
-            "memory_gib": _gib(fleet.gpu.memory_bytes), "host_memory_gib": _gib(fleet.host_memory_bytes),
-            "left_out": list(fleet.left_out), "sources": dict(fleet.sources),
+            "memory_gib": _gib(fleet.gpu.memory_bytes),
+            "host_memory_gib": _gib(fleet.host_memory_bytes),
+            "left_out": list(fleet.left_out),
+            "sources": dict(fleet.sources),
         },
         "workload": {
-            "model": work.model.name, "method": work.method, "seq": work.seq, "global_batch": work.global_batch,
-            "goal": work.goal, "derived": list(work.derived),
+            "model": work.model.name,
+            "method": work.method,
+            "seq": work.seq,
+            "global_batch": work.global_batch,
+            "goal": work.goal,
+            "derived": list(work.derived),
         },
         "plan": _plan(answer.plan) if answer.plan is not None else None,
         "runner_up": {**_plan(answer.runner_up), "margin": answer.margin} if answer.runner_up is not None else None,
         "needed": [one.text for one in answer.needed],
         "notes": list(answer.notes),
         "considered": answer.considered,
-    }  # fmt: skip
+    }

@@ -10,18 +10,34 @@ from rocdoctor.train.recommend.explain.value_reasons import FRAMEWORK_WORDS, gib
 from rocdoctor.train.recommend.plan import Plan, Recommendation, Workload
 
 _TITLES = {
-    "method": "method", "framework": "framework", "data_parallel": "data parallel", "shard": "sharding",
-    "replicate": "copies", "tensor_parallel": "tensor parallel", "sequence_parallel": "sequence parallel",
-    "pipeline_parallel": "pipeline stages", "schedule": "schedule", "context_parallel": "context parallel",
-    "expert_parallel": "expert parallel", "micro_batch": "micro-batch", "grad_accum": "accumulation",
-    "precision": "precision", "attention": "attention", "recompute": "recompute", "optimizer": "optimizer",
-    "loss": "loss", "offload": "offload",
-}  # fmt: skip
+    "method": "method",
+    "framework": "framework",
+    "data_parallel": "data parallel",
+    "shard": "sharding",
+    "replicate": "copies",
+    "tensor_parallel": "tensor parallel",
+    "sequence_parallel": "sequence parallel",
+    "pipeline_parallel": "pipeline stages",
+    "schedule": "schedule",
+    "context_parallel": "context parallel",
+    "expert_parallel": "expert parallel",
+    "micro_batch": "micro-batch",
+    "grad_accum": "accumulation",
+    "precision": "precision",
+    "attention": "attention",
+    "recompute": "recompute",
+    "optimizer": "optimizer",
+    "loss": "loss",
+    "offload": "offload",
+}
 _FITS = {"yes": "fits", "tight": "may just fit", "no": "does not fit"}
 _TERMS = (
-    ("states", "weights, gradients, optimizer"), ("gathered", "whole weights in flight"),
-    ("activations", "activations"), ("logits", "logits and loss"), ("buffers", "reduction buffers"),
-)  # fmt: skip
+    ("states", "weights, gradients, optimizer"),
+    ("gathered", "whole weights in flight"),
+    ("activations", "activations"),
+    ("logits", "logits and loss"),
+    ("buffers", "reduction buffers"),
+)
 
 
 def title(key: str) -> str:
@@ -118,9 +134,11 @@ def _memory(plan: Plan, columns: int) -> Iterator[str]:
             yield f"  {gib(value):>12}  {words}"
     yield f"  {gib(found.live_peak):>12}  live at the peak (not all of these at once)"
     yield from _wrapped(
-        f"the device must have {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime", columns,
-        f"  {'':>12}  ", " " * 16,
-    )  # fmt: skip
+        f"the device must have {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime",
+        columns,
+        f"  {'':>12}  ",
+        " " * 16,
+    )
 
 
 def _places(plan: Plan, columns: int) -> Iterator[str]:
@@ -158,9 +176,12 @@ def _list(words: str, lines: tuple[str, ...], columns: int) -> Iterator[str]:
 def _sources(answer: Recommendation, columns: int) -> Iterator[str]:
     unit = "process" if answer.fleet.vendor == "cpu" else "GPU"
     names = {
-        "memory": f"memory of a {unit}", "peak": "compute rate", "bandwidth": "memory bandwidth",
-        "link": "links between GPUs", "host_memory": "main memory",
-    }  # fmt: skip
+        "memory": f"memory of a {unit}",
+        "peak": "compute rate",
+        "bandwidth": "memory bandwidth",
+        "link": "links between GPUs",
+        "host_memory": "main memory",
+    }
     found = [(name, answer.fleet.sources[key]) for key, name in names.items() if answer.fleet.sources.get(key)]
     if found:
         yield "Figures"

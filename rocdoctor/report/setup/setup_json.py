@@ -51,17 +51,17 @@ def _step(plan: SetupPlan, step: Step, sudo: bool) -> dict[str, Any]:
         "verify": None
         if step.verify is None
         else {
-            "check": step.verify.check or None, "command": clean(step.verify.line), "shows": clean(step.verify.shows)
+            "check": step.verify.check or None,
+            "command": clean(step.verify.line),
+            "shows": clean(step.verify.shows),
         },
         "undo": [_action(one, sudo) for one in step.undo],
         "support": clean(step.support) or None,
         "notes": [clean(note) for note in all_notes(plan, step)],
-        "sources": [
-            {"id": name, "what": what} for name, what in zip(step.sources, source_words(step), strict=True)
-        ],
+        "sources": [{"id": name, "what": what} for name, what in zip(step.sources, source_words(step), strict=True)],
         "table": step.table or None,
         "kind": step.kind,
-    }  # fmt: skip
+    }
 
 
 def _action(action: Action, sudo: bool) -> dict[str, Any]:

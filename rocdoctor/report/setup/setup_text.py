@@ -94,9 +94,7 @@ def step_lines(plan: SetupPlan, step: Step, width: int, sudo: bool) -> list[str]
     return lines
 
 
-def _step(
-    plan: SetupPlan, step: Step, figures: int, width: int, sudo: bool, verbose: bool, style: Style
-) -> list[str]:  # fmt: skip
+def _step(plan: SetupPlan, step: Step, figures: int, width: int, sudo: bool, verbose: bool, style: Style) -> list[str]:
     state = state_words(plan, step)
     front = f"{number(plan, step):>{figures}}  {state:<7}  "
     indent = " " * (figures + 2)
@@ -158,9 +156,8 @@ def _details(plan: SetupPlan, step: Step, verbose: bool) -> list[tuple[str, str]
 def _evidence(step: Step, most: int = _MAX_EVIDENCE) -> list[str]:
     """Values with their places, the first few."""
     return [
-        one_line(one.value) + (f" ({place})" if (place := evidence_place(one)) else "")
-        for one in step.evidence[:most]
-    ]  # fmt: skip
+        one_line(one.value) + (f" ({place})" if (place := evidence_place(one)) else "") for one in step.evidence[:most]
+    ]
 
 
 def _marked(line: str, state: str, style: Style) -> str:

@@ -40,11 +40,17 @@ def _nodes(outcome: Outcome) -> list[str]:
         face = face_of(one)
         ahead = (outcome.clocks or {}).get(one.node)
         clock = "-" if one.node == 0 else ("unknown" if ahead is None else f"{ahead[0]:+.3f} s")
-        rows.append((
-            str(one.node), one.data_address or "unknown", face.name if face else "unknown",
-            str(face.mtu) if face and face.mtu else "unknown", one.versions.get("torch") or "none",
-            one.versions.get("python") or "unknown", clock,
-        ))  # fmt: skip
+        rows.append(
+            (
+                str(one.node),
+                one.data_address or "unknown",
+                face.name if face else "unknown",
+                str(face.mtu) if face and face.mtu else "unknown",
+                one.versions.get("torch") or "none",
+                one.versions.get("python") or "unknown",
+                clock,
+            )
+        )
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     return [
         "  ".join(one_line(cell).ljust(wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -91,16 +97,20 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
             "wall_s": round(outcome.probes_s, 3),
             "nodes": [
                 {
-                    "node": one.node, "address": one.data_address, "interface": face.name if face else None,
-                    "mtu_bytes": face.mtu if face else None, "versions": dict(one.versions),
+                    "node": one.node,
+                    "address": one.data_address,
+                    "interface": face.name if face else None,
+                    "mtu_bytes": face.mtu if face else None,
+                    "versions": dict(one.versions),
                     "clock_ahead_s": clocks[one.node][0] if one.node in clocks else None,
                 }
-                for one in outcome.nodes for face in (face_of(one),)
+                for one in outcome.nodes
+                for face in (face_of(one),)
             ],
             "links": [asdict(one) for one in outcome.links],
             "findings": [asdict(one) for one in outcome.findings],
         }
-    }  # fmt: skip
+    }
 
 
 _ADDRESS = regex(r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w)|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))")

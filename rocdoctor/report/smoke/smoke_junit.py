@@ -15,10 +15,15 @@ def render(runs: Sequence[SmokeRun]) -> str:
     for run in runs:
         states = [one.state for one in run.modes]
         suite = SubElement(
-            top, "testsuite", name=safe(f"{run.world} ranks, {run.backend}, {run.device}"), tests=str(len(states)),
-            failures=str(states.count("fail")), errors=str(states.count("crashed")),
-            skipped=str(states.count("not-applicable") + states.count("unknown")), time=f"{run.wall_s:.3f}",
-        )  # fmt: skip
+            top,
+            "testsuite",
+            name=safe(f"{run.world} ranks, {run.backend}, {run.device}"),
+            tests=str(len(states)),
+            failures=str(states.count("fail")),
+            errors=str(states.count("crashed")),
+            skipped=str(states.count("not-applicable") + states.count("unknown")),
+            time=f"{run.wall_s:.3f}",
+        )
         for one in run.modes:
             case = SubElement(suite, "testcase", classname="smoke", name=safe(one.mode), time=f"{one.wall_s:.3f}")
             if one.state == "fail":

@@ -16,9 +16,12 @@ _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-"
 # A rank that is only hit by another one's fault.
 _HIT = {"fail": "off", "crashed": "lost"}
 LEGEND = {
-    "FAIL": "FAIL wrong numbers, or far too late", "DEAD": "DEAD died, hung or raised an error",
-    "off": "off: got wrong numbers from others", "lost": "lost another rank", "-": "- not tested",
-}  # fmt: skip
+    "FAIL": "FAIL wrong numbers, or far too late",
+    "DEAD": "DEAD died, hung or raised an error",
+    "off": "off: got wrong numbers from others",
+    "lost": "lost another rank",
+    "-": "- not tested",
+}
 
 
 def render(runs: Sequence[SmokeRun], width: int, low: Sequence[LowFigure] = ()) -> str:

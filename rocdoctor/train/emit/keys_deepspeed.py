@@ -10,15 +10,33 @@ from collections.abc import Mapping
 from typing import Any
 
 KEYS: Mapping[str, frozenset[str]] = {
-    "": frozenset({
-        "bf16", "checkpoint", "communication_data_type", "compile", "data_types", "dataloader_drop_last", "fp16",
-        "gradient_accumulation_steps", "gradient_clipping", "gradient_predivide_factor", "optimizer",
-        "prescale_gradients", "scheduler", "steps_per_print", "train_batch_size", "train_micro_batch_size_per_gpu",
-        "wall_clock_breakdown", "zero_allow_untested_optimizer", "zero_force_ds_cpu_optimizer", "zero_optimization",
-    }),
+    "": frozenset(
+        {
+            "bf16",
+            "checkpoint",
+            "communication_data_type",
+            "compile",
+            "data_types",
+            "dataloader_drop_last",
+            "fp16",
+            "gradient_accumulation_steps",
+            "gradient_clipping",
+            "gradient_predivide_factor",
+            "optimizer",
+            "prescale_gradients",
+            "scheduler",
+            "steps_per_print",
+            "train_batch_size",
+            "train_micro_batch_size_per_gpu",
+            "wall_clock_breakdown",
+            "zero_allow_untested_optimizer",
+            "zero_force_ds_cpu_optimizer",
+            "zero_optimization",
+        }
+    ),
     "data_types": frozenset({"buffer_dtype", "grad_accum_dtype", "keep_in_fp32_modules", "param_dtype"}),
     "optimizer": frozenset({"legacy_fusion", "params", "type"}),
-}  # fmt: skip
+}
 
 
 def unknown(config: Mapping[str, Any]) -> list[str]:

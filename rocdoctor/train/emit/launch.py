@@ -81,8 +81,12 @@ _PRECISION = {
     "fp8-rowwise": "compute matrix products in float8 with one scale a row (torchao.float8), the rest in bf16",
 }
 _OPTIMIZER = {
-    "adam": "AdamW", "adam8bit": "8-bit AdamW", "sgd": "SGD", "momentum": "SGD with momentum", "adafactor": "Adafactor",
-}  # fmt: skip
+    "adam": "AdamW",
+    "adam8bit": "8-bit AdamW",
+    "sgd": "SGD",
+    "momentum": "SGD with momentum",
+    "adafactor": "Adafactor",
+}
 _SHARDED = ("", "optimizer states", "optimizer states and gradients", "optimizer states, gradients and weights")
 
 
@@ -114,7 +118,9 @@ def _division(plan: Plan) -> Iterator[tuple[str, str]]:
 
 
 _TOOL = {
-    "fsdp2": "fully_shard (FSDP2)", "fsdp1": "FullyShardedDataParallel", "megatron": "Megatron's distributed optimizer",
+    "fsdp2": "fully_shard (FSDP2)",
+    "fsdp1": "FullyShardedDataParallel",
+    "megatron": "Megatron's distributed optimizer",
     "deepspeed": "deepspeed.initialize (rocdoctor emit deepspeed writes its file)",
     "ddp": "ZeroRedundancyOptimizer",
-}  # fmt: skip
+}

@@ -43,9 +43,12 @@ def launcher(
         if rendezvous is not None:
             # The static kind needs no guess by name which node is the first, and numbers the nodes as the user does.
             words.append(
-                Argument(("--rdzv-backend", "static", "--rdzv-endpoint", rendezvous), "the first node, where all meet",
-                         "$" in rendezvous)
-            )  # fmt: skip
+                Argument(
+                    ("--rdzv-backend", "static", "--rdzv-endpoint", rendezvous),
+                    "the first node, where all meet",
+                    "$" in rendezvous,
+                )
+            )
         if node_rank is not None:
             words.append(Argument(("--node-rank", node_rank), "this node's number, from 0", "$" in node_rank))
         if run_id is not None:

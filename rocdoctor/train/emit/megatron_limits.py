@@ -19,9 +19,11 @@ VERSION = "0.19.2"
 
 # Families whose layers differ from Megatron's GPT in more than sizes.
 _OTHER_CODE = (
-    ("gemma", "gates its feed-forward part with GELU"), ("pythia", "runs attention and feed-forward side by side"),
-    ("gpt-oss", "attends to a sliding window in every second layer"), ("mpt", "adds ALiBi biases to attention scores"),
-)  # fmt: skip
+    ("gemma", "gates its feed-forward part with GELU"),
+    ("pythia", "runs attention and feed-forward side by side"),
+    ("gpt-oss", "attends to a sliding window in every second layer"),
+    ("mpt", "adds ALiBi biases to attention scores"),
+)
 
 
 def refuses(work: Work) -> str | None:

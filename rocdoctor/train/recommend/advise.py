@@ -18,9 +18,15 @@ from rocdoctor.train.recommend.software import four_bit
 from rocdoctor.train.recommend.speed.placement import placement
 
 _NAMES: dict[str, tuple[Framework, ...]] = {
-    "ddp": ("ddp",), "fsdp": ("fsdp2",), "fsdp2": ("fsdp2",), "fsdp1": ("fsdp1",), "torchtitan": ("fsdp2",),
-    "deepspeed": ("deepspeed",), "megatron": ("megatron",), "megatron-lm": ("megatron",),
-}  # fmt: skip
+    "ddp": ("ddp",),
+    "fsdp": ("fsdp2",),
+    "fsdp2": ("fsdp2",),
+    "fsdp1": ("fsdp1",),
+    "torchtitan": ("fsdp2",),
+    "deepspeed": ("deepspeed",),
+    "megatron": ("megatron",),
+    "megatron-lm": ("megatron",),
+}
 
 _NO_ADAPTERS = ("megatron", "megatron-lm", "torchtitan")
 
@@ -83,9 +89,15 @@ def made(search: Search, chosen: Candidate) -> Plan:
     spec = spec_of(fleet, workload, chosen.work)
     plan = Plan(fleet, workload, spec, solve(spec))
     return Plan(
-        fleet, workload, spec, plan.result, choices(search, chosen, plan), placement(fleet, chosen.work.parallel),
-        settings(plan), notes(plan),
-    )  # fmt: skip
+        fleet,
+        workload,
+        spec,
+        plan.result,
+        choices(search, chosen, plan),
+        placement(fleet, chosen.work.parallel),
+        settings(plan),
+        notes(plan),
+    )
 
 
 def unsupported(fleet: Fleet, workload: Workload) -> str | None:
@@ -102,9 +114,13 @@ def unsupported(fleet: Fleet, workload: Workload) -> str | None:
 
 
 def recommend(
-    fleet: Fleet, workload: Workload, refuses: Sequence[Refuses] = (), only: Sequence[Framework] = (),
-    transformers: bool = False, seen: Callable[[], None] | None = None,
-) -> Recommendation:  # fmt: skip
+    fleet: Fleet,
+    workload: Workload,
+    refuses: Sequence[Refuses] = (),
+    only: Sequence[Framework] = (),
+    transformers: bool = False,
+    seen: Callable[[], None] | None = None,
+) -> Recommendation:
     """The plan for a workload on a fleet, or what would be needed.
 
     ``refuses`` are the limits of the formats that the plan is to be written in, ``only`` the frameworks that these can
@@ -125,8 +141,9 @@ def recommend(
     if not ranked:
         refused = refusal(search)
         wanted = () if refused else needed(search, frameworks)
-        return Recommendation(fleet, workload, None, needed=wanted, notes=fleet.notes, considered=search.considered,
-                              refused=refused)  # fmt: skip
+        return Recommendation(
+            fleet, workload, None, needed=wanted, notes=fleet.notes, considered=search.considered, refused=refused
+        )
     second = _runner_up(ranked)
     plan = made(search, ranked[0])
     runner = None
@@ -134,7 +151,12 @@ def recommend(
         spec = spec_of(fleet, workload, second.work)
         runner = Plan(fleet, workload, spec, solve(spec))
     return Recommendation(
-        fleet, workload, plan, runner, margin(ranked[0], second) if second is not None else "",
-        needed=needed(search, frameworks) if plan.result.fits != "yes" else (), notes=fleet.notes,
+        fleet,
+        workload,
+        plan,
+        runner,
+        margin(ranked[0], second) if second is not None else "",
+        needed=needed(search, frameworks) if plan.result.fits != "yes" else (),
+        notes=fleet.notes,
         considered=search.considered,
-    )  # fmt: skip
+    )

@@ -20,10 +20,17 @@ from rocdoctor.train.recommend.plan import Fleet, Plan, Setting
 
 # What the table calls settings that a program may write; the others (debug_only, leave_unset, set_by_launcher,
 # never_set_automatically, set_only_to_detected_interface ...) need a person.
-POLICIES = frozenset((
-    "set_computed", "set_when_rule_matches", "set_at_most_one_visibility_variable", "set_by_framework_profile",
-    "set_WARN", "set_for_pcie_multi_gpu", "rename_if_torch_ge_2.9",
-))  # fmt: skip
+POLICIES = frozenset(
+    (
+        "set_computed",
+        "set_when_rule_matches",
+        "set_at_most_one_visibility_variable",
+        "set_by_framework_profile",
+        "set_WARN",
+        "set_for_pcie_multi_gpu",
+        "rename_if_torch_ge_2.9",
+    )
+)
 VISIBILITY = ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 # Attention kernels that torch has for these and calls experimental (knowledge: gfx1151 was seen to fail with them).
 _EXPERIMENTAL_FLASH = ("gfx1100", "gfx1101", "gfx1201")
@@ -134,26 +141,40 @@ def _megatron(plan: Plan) -> Iterator[Setting]:
     old_nvidia = fleet.vendor == "nvidia" and plan.work.gpu.generation in ("volta", "ampere", "ada", "hopper")
     if old_nvidia or (fleet.gfx or "").startswith("gfx9"):
         what = f"tensor parallelism over {sizes.tp}" if sizes.tp > 1 else f"context parallelism over {sizes.cp}"
-        yield Setting("CUDA_DEVICE_MAX_CONNECTIONS", "1", f"{what}: Megatron-LM needs its transfers queued before the "
-                      "computation that they overlap with")  # fmt: skip
+        yield Setting(
+            "CUDA_DEVICE_MAX_CONNECTIONS",
+            "1",
+            f"{what}: Megatron-LM needs its transfers queued before the computation that they overlap with",
+        )
 
 
 def _rocm(fleet: Fleet) -> Iterator[Setting]:
     hip, gfx = version(fleet.software.hip), fleet.gfx or ""
     known, several = hip > (0, 0), fleet.gpus > 1
     if several and fleet.per_node > 1 and fleet.fabric == "pcie" and not fleet.integrated:
-        yield Setting("HSA_FORCE_FINE_GRAIN_PCIE", "1", "these GPUs reach each other over PCIe, where RCCL's "
-                      "documentation asks for it")  # fmt: skip
+        yield Setting(
+            "HSA_FORCE_FINE_GRAIN_PCIE",
+            "1",
+            "these GPUs reach each other over PCIe, where RCCL's documentation asks for it",
+        )
     if several and gfx in ("gfx90a", "gfx942") and known and hip < (6, 4):
         yield _scratch(f"ROCm {hip[0]}.{hip[1]}: RCCL's changelog asks for it before ROCm 6.4")
     elif several and gfx == "gfx90a" and hip >= (7, 13):
         yield _scratch(f"gfx90a with ROCm {hip[0]}.{hip[1]}: a known issue of RCCL from 7.13 on")
     if gfx in ("gfx90a", "gfx942") and known and hip < (6, 2):
-        yield Setting("HIP_FORCE_DEV_KERNARG", "1", f"ROCm {hip[0]}.{hip[1]}: kernel arguments in device memory save 2 "
-                      "to 3 us for some kernels, and are the default from 6.2 on")  # fmt: skip
+        yield Setting(
+            "HIP_FORCE_DEV_KERNARG",
+            "1",
+            f"ROCm {hip[0]}.{hip[1]}: kernel arguments in device memory save 2 "
+            "to 3 us for some kernels, and are the default from 6.2 on",
+        )
     if _is_mi300x(fleet) and fleet.per_node == 8 and fleet.nodes == 1 and (6, 0) <= hip < (7, 0):
-        yield Setting("NCCL_MIN_NCHANNELS", "112", f"8 x MI300X with ROCm {hip[0]}.{hip[1]}: AMD's workload guide; "
-                      "from 7.0 on RCCL tunes its channels by itself")  # fmt: skip
+        yield Setting(
+            "NCCL_MIN_NCHANNELS",
+            "112",
+            f"8 x MI300X with ROCm {hip[0]}.{hip[1]}: AMD's workload guide; "
+            "from 7.0 on RCCL tunes its channels by itself",
+        )
 
 
 def _is_mi300x(fleet: Fleet) -> bool:
@@ -185,15 +206,23 @@ def after_a_test(plan: Plan) -> tuple[Setting, ...]:
     gfx = fleet.gfx or ""
     if fleet.vendor == "amd" and plan.work.flash and gfx in _EXPERIMENTAL_FLASH:
         found.append(
-            Setting("TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "1", "the memory of this plan counts on flash attention"
-                    f", which torch may hold back on {gfx} as experimental: let `rocdoctor smoke` pass with it first")
-        )  # fmt: skip
+            Setting(
+                "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL",
+                "1",
+                "the memory of this plan counts on flash attention"
+                f", which torch may hold back on {gfx} as experimental: let `rocdoctor smoke` pass with it first",
+            )
+        )
     value = best_value(gfx) if fleet.vendor == "amd" else None
     if value is not None:
         found.append(
-            Setting(OVERRIDE, value, f"torch's builds have no code for {gfx}, so this GPU is not supported. People run "
-                    "the code of its nearest relative by this variable; nobody vouches for the results")
-        )  # fmt: skip
+            Setting(
+                OVERRIDE,
+                value,
+                f"torch's builds have no code for {gfx}, so this GPU is not supported. People run "
+                "the code of its nearest relative by this variable; nobody vouches for the results",
+            )
+        )
     return tuple(found)
 
 
@@ -203,8 +232,10 @@ def by_node(plan: Plan) -> tuple[str, ...]:
     if fleet.nodes == 1:
         return ()
     if fleet.vendor == "cpu":
-        return ("GLOO_SOCKET_IFNAME: the interface between the nodes, by its exact name on each node, where a node has "
-                "several.",)  # fmt: skip
+        return (
+            "GLOO_SOCKET_IFNAME: the interface between the nodes, by its exact name on each node, where a node has "
+            "several.",
+        )
     return (
         "NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME: the interface between the nodes, by its name on each node, where a "
         "node has several (NCCL_SOCKET_IFNAME takes =eth0 for the exact name, GLOO_SOCKET_IFNAME the name alone). A "

@@ -89,10 +89,17 @@ def answer_of(one: Result) -> dict[str, Any]:
     """The answer of an estimate that was solved."""
     found, told = one.memory, one.speed
     figures = {
-        "states": found.states, "gathered": found.gathered, "activations": found.activations, "logits": found.logits,
-        "buffers": found.buffers, "live_peak": found.live_peak, "reserved": found.reserved, "low": found.low,
-        "high": found.high, "usable": one.work.gpu.usable_bytes,
-    }  # fmt: skip
+        "states": found.states,
+        "gathered": found.gathered,
+        "activations": found.activations,
+        "logits": found.logits,
+        "buffers": found.buffers,
+        "live_peak": found.live_peak,
+        "reserved": found.reserved,
+        "low": found.low,
+        "high": found.high,
+        "usable": one.work.gpu.usable_bytes,
+    }
     return {
         "schema": "rocdoctor.estimate/1",
         "fits": one.fits,

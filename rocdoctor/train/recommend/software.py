@@ -76,10 +76,16 @@ def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> Answer:
     if rocm in having:
         return Answer("yes", f"bitsandbytes has {words_of} for {gfx} with ROCm {rocm}", said)
     if rocm in by_series:
-        return Answer("no", f"the wheel of bitsandbytes has nothing for {gfx} with ROCm {rocm}, but with ROCm "
-                      f"{', '.join(having)}", said)  # fmt: skip
-    return Answer("unknown", f"the wheel of bitsandbytes has no library for ROCm {rocm}; it has for ROCm "
-                  f"{', '.join(having)}", said)  # fmt: skip
+        return Answer(
+            "no",
+            f"the wheel of bitsandbytes has nothing for {gfx} with ROCm {rocm}, but with ROCm {', '.join(having)}",
+            said,
+        )
+    return Answer(
+        "unknown",
+        f"the wheel of bitsandbytes has no library for ROCm {rocm}; it has for ROCm {', '.join(having)}",
+        said,
+    )
 
 
 def _ask(fleet: Fleet, question: str) -> Answer | None:

@@ -63,9 +63,13 @@ def contents_of(made: Bundle) -> Contents:
     states = Counter(_group(row.state) for row in rows[1:])
     data = made.content
     return Contents(
-        made, tuple(rows), tuple(f"{row.question} {row.state}".lower() for row in rows),
-        dict(states.most_common()), len(data.encode()), len(pack(data)),
-    )  # fmt: skip
+        made,
+        tuple(rows),
+        tuple(f"{row.question} {row.state}".lower() for row in rows),
+        dict(states.most_common()),
+        len(data.encode()),
+        len(pack(data)),
+    )
 
 
 def state(answer: Answer) -> str:

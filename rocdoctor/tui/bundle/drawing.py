@@ -9,8 +9,13 @@ from rocdoctor.model.units import binary_size
 from rocdoctor.tui.bundle.contents import Contents, Row
 from rocdoctor.tui.style import STATE_STYLE
 
-_STYLES = {"answered": STATE_STYLE["pass"], "denied": STATE_STYLE["unknown"], "timed out": STATE_STYLE["fail"],
-           "failed": STATE_STYLE["fail"], "absent": STATE_STYLE["not-applicable"]}  # fmt: skip
+_STYLES = {
+    "answered": STATE_STYLE["pass"],
+    "denied": STATE_STYLE["unknown"],
+    "timed out": STATE_STYLE["fail"],
+    "failed": STATE_STYLE["fail"],
+    "absent": STATE_STYLE["not-applicable"],
+}
 _SIZE, _STATE = 10, 13
 
 

@@ -15,8 +15,13 @@ from rocdoctor.tui.style import STATE_STYLE
 from rocdoctor.tui.verify import Plan, Progress, Result
 
 _MOST_LINES = 40
-_WORDS = {"fail": "found", "pass": "not found", "unknown": "unknown", "not-applicable": "nothing to judge",
-          "crashed": "the check broke"}  # fmt: skip
+_WORDS = {
+    "fail": "found",
+    "pass": "not found",
+    "unknown": "unknown",
+    "not-applicable": "nothing to judge",
+    "crashed": "the check broke",
+}
 
 
 def asking(plan: Plan) -> Text:

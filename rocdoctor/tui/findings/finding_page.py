@@ -24,11 +24,16 @@ _MOST_VALUE = 240
 _MOST_ROWS = 4
 _COPIED = 2000
 _RISK = {
-    "safe": "safe", "manual": "by hand: you decide or edit something", "reboots": "needs a reboot",
+    "safe": "safe",
+    "manual": "by hand: you decide or edit something",
+    "reboots": "needs a reboot",
     "risky": "risky: read it before you do it",
-}  # fmt: skip
-_EFFECT = {"now": "takes effect at once", "new-login": "takes effect at the next login",
-           "reboot": "takes effect after a reboot"}  # fmt: skip
+}
+_EFFECT = {
+    "now": "takes effect at once",
+    "new-login": "takes effect at the next login",
+    "reboot": "takes effect after a reboot",
+}
 _VALUE_STYLE = "bold reverse"
 
 

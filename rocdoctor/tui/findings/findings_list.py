@@ -15,9 +15,13 @@ from rocdoctor.tui.findings.machine_parts import AREAS, OTHER, area_of
 
 # What can be looked at, with the words for it; "" is all.
 STATES: tuple[tuple[str, str], ...] = (
-    ("fail", "found"), ("unknown", "unknown"), ("crashed", "crashed"), ("not-applicable", "not applicable"),
-    ("pass", "passed"), ("", "all"),
-)  # fmt: skip
+    ("fail", "found"),
+    ("unknown", "unknown"),
+    ("crashed", "crashed"),
+    ("not-applicable", "not applicable"),
+    ("pass", "passed"),
+    ("", "all"),
+)
 _SURE = {"certain": "", "likely": " (likely)", "possible": " (possible)"}
 
 
@@ -133,9 +137,11 @@ def sections(diagnosis: Diagnosis) -> tuple[Section, ...]:
 
 
 _SILENT: tuple[tuple[State, str], ...] = (
-    ("crashed", "crashed: the check itself broke"), ("unknown", "unknown: not enough evidence"),
-    ("not-applicable", "not applicable: nothing to judge here"), ("pass", "passed"),
-)  # fmt: skip
+    ("crashed", "crashed: the check itself broke"),
+    ("unknown", "unknown: not enough evidence"),
+    ("not-applicable", "not applicable: nothing to judge here"),
+    ("pass", "passed"),
+)
 
 
 def _found(verdicts: Sequence[Verdict]) -> list[Row]:

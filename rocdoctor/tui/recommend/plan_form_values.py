@@ -26,19 +26,29 @@ if TYPE_CHECKING:
 Seen = Callable[[], None]
 
 METHODS = (
-    ("pretrain", "all weights, from the start"), ("full", "all weights of a trained model"),
-    ("lora", "small adapters on frozen weights"), ("qlora", "adapters on 4-bit weights"),
-)  # fmt: skip
+    ("pretrain", "all weights, from the start"),
+    ("full", "all weights of a trained model"),
+    ("lora", "small adapters on frozen weights"),
+    ("qlora", "adapters on 4-bit weights"),
+)
 GOALS = (("speed", "most tokens a second"), ("memory", "least memory at half the speed or more"))
 FRAMEWORKS = (
-    ("", "any: the plainest that does it"), ("ddp", "DistributedDataParallel"), ("fsdp", "fully_shard of PyTorch"),
-    ("deepspeed", "DeepSpeed ZeRO"), ("torchtitan", "torchtitan"), ("megatron", "Megatron-LM"),
-)  # fmt: skip
+    ("", "any: the plainest that does it"),
+    ("ddp", "DistributedDataParallel"),
+    ("fsdp", "fully_shard of PyTorch"),
+    ("deepspeed", "DeepSpeed ZeRO"),
+    ("torchtitan", "torchtitan"),
+    ("megatron", "Megatron-LM"),
+)
 # Tried in this order for the form's beginning: the first that surely fits.
 _BEGINNINGS = (
-    ("llama-3.1-8b", "full"), ("llama-3.1-8b", "lora"), ("llama-3.2-1b", "full"), ("llama-3.2-1b", "lora"),
-    ("qwen2.5-0.5b", "lora"), ("smollm2-135m", "full"),
-)  # fmt: skip
+    ("llama-3.1-8b", "full"),
+    ("llama-3.1-8b", "lora"),
+    ("llama-3.2-1b", "full"),
+    ("llama-3.2-1b", "lora"),
+    ("qwen2.5-0.5b", "lora"),
+    ("smollm2-135m", "full"),
+)
 _TOLD_EVERY = 50
 
 
@@ -70,8 +80,13 @@ class Emission:
 def arguments(form: Form) -> list[str]:
     """The options of ``rocdoctor recommend`` that mean the same."""
     words = ["--model", form.model, "--method", form.method]
-    fields = (("--seq", form.seq), ("--global-batch", form.batch), ("--framework", form.framework),
-              ("--gpus", form.gpus), ("--nodes", form.nodes))  # fmt: skip
+    fields = (
+        ("--seq", form.seq),
+        ("--global-batch", form.batch),
+        ("--framework", form.framework),
+        ("--gpus", form.gpus),
+        ("--nodes", form.nodes),
+    )
     for option, value in fields:
         words += [option, value.strip()] if value.strip() else []
     return words + (["--goal", form.goal] if form.goal != "speed" else [])
@@ -168,9 +183,7 @@ def emission(form: Form, machine: Machine | None, targets: Sequence[str], seen: 
     return Emission(names, answer, tuple(files_of(names, answer.plan, order)))
 
 
-def _recommended(
-    form: Form, machine: Machine | None, seen: Seen, targets: Sequence[str] = ()
-) -> Recommendation:  # fmt: skip
+def _recommended(form: Form, machine: Machine | None, seen: Seen, targets: Sequence[str] = ()) -> Recommendation:
     from rocdoctor.service.emitting import limits_of
     from rocdoctor.train.recommend.advise import recommend
 
@@ -192,9 +205,13 @@ def workload_of(form: Form) -> Workload:
 
     model = form.model.strip()
     return read_workload(
-        model_field(os.path.expanduser(model)), cast("Method", form.method), _number(form.seq, "sequence"),
-        _number(form.batch, "global batch"), cast("Goal", form.goal), form.framework or None,
-    )  # fmt: skip
+        model_field(os.path.expanduser(model)),
+        cast("Method", form.method),
+        _number(form.seq, "sequence"),
+        _number(form.batch, "global batch"),
+        cast("Goal", form.goal),
+        form.framework or None,
+    )
 
 
 def fleet_of(form: Form, machine: Machine | None) -> Fleet:

@@ -49,11 +49,13 @@ class RecommendPage(Page):
         Binding("escape", "back", "Back", show=False),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("tab, arrows", "from field to field; left and right change a choice"), ("/", "search the models"),
-        ("e", "back to the form"), ("a", "apply the smallest change where nothing fits"),
+        ("tab, arrows", "from field to field; left and right change a choice"),
+        ("/", "search the models"),
+        ("e", "back to the form"),
+        ("a", "apply the smallest change where nothing fits"),
         ("space", "choose a target of the files, or leave it out"),
         ("escape", "stop the search; else one step back"),
-    )  # fmt: skip
+    )
     CSS = """
     RecommendPage #form-box { width: 1fr; }
     RecommendPage PlanForm { height: 1fr; }

@@ -21,10 +21,12 @@ _NUMBERS = 26
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}
 _SIGN_STYLES = {"ok": "green", "FAIL": "bold red", "DEAD": "bold red", "off": "yellow", "lost": "yellow"}
 STATE_WORDS = {
-    "pass": "passed: the right numbers on every rank", "fail": "FAILED: wrong numbers, or far too late",
-    "crashed": "DEAD: a rank died, hung or raised an error", "not-applicable": "not tested here",
+    "pass": "passed: the right numbers on every rank",
+    "fail": "FAILED: wrong numbers, or far too late",
+    "crashed": "DEAD: a rank died, hung or raised an error",
+    "not-applicable": "not tested here",
     "unknown": "unknown",
-}  # fmt: skip
+}
 _WAITING = "..."
 
 
@@ -53,19 +55,24 @@ def recorded(runs: Sequence[SmokeRun], titles: Mapping[str, str]) -> list[Sectio
     """The grid of finished runs, and the modes that none of them tried."""
     found = [
         Section(
-            run_words(run), run.world,
+            run_words(run),
+            run.world,
             tuple(Row(at, one.mode, titles.get(one.mode, ""), one) for one in run.modes),
         )
         for at, run in enumerate(runs)
-    ]  # fmt: skip
+    ]
     tried = {one.mode for run in runs for one in run.modes}
     return [*found, *untried(tried, titles, len(found))]
 
 
 def running(
-    passes: Sequence[Mapping[str, Progress]], current: str, wanted: Sequence[str], titles: Mapping[str, str],
-    world: int, over: str = "",
-) -> list[Section]:  # fmt: skip
+    passes: Sequence[Mapping[str, Progress]],
+    current: str,
+    wanted: Sequence[str],
+    titles: Mapping[str, str],
+    world: int,
+    over: str = "",
+) -> list[Section]:
     """The grid while events arrive; ``world`` 0: as many ranks as have answered. ``over``: how it ended, if it did."""
     found: list[Section] = []
     for at, one in enumerate(passes):

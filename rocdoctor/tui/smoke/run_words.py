@@ -13,12 +13,13 @@ def form_text(request: Request, count: int, frozen: bool) -> Text:
     """The choice, each part with its key."""
     chosen = str(count) if request.modes else f"all {count}"
     parts = (
-        ("set", "full" if request.full else "quick", "f"), ("modes", chosen, "space, o, a"),
+        ("set", "full" if request.full else "quick", "f"),
+        ("modes", chosen, "space, o, a"),
         ("ranks", str(request.world) if request.world is not None else "auto", "+ -"),
         ("back end", request.backend, "k"),
         ("device", {"auto": "auto", "cpu": "CPU"}[request.device], "d"),
         ("figures", "yes" if request.figures else "no", "g"),
-    )  # fmt: skip
+    )
     text = Text()
     for at, (name, value, key) in enumerate(parts):
         text.append(", " if at else "")
@@ -39,10 +40,12 @@ def state_text(
     if not live:
         text.append("Smoke tests run on this machine only; ")
         text.append(
-            "these results stand in the evidence." if results else
-            "still reading the evidence." if asking else
-            "this evidence holds no results (rocdoctor bundle --with-smoke records them)."
-        )  # fmt: skip
+            "these results stand in the evidence."
+            if results
+            else "still reading the evidence."
+            if asking
+            else "this evidence holds no results (rocdoctor bundle --with-smoke records them)."
+        )
         return text
     if session is not None and session.state == "cancelled":
         words = f"Cancelled after {session.done} of {len(session.modes)} modes; everything that ran was ended."

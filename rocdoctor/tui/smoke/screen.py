@@ -64,12 +64,15 @@ class SmokePage(Page):
         Binding("g", "change('figures')", "Figures", show=False),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("up, down", "select a mode"), ("a", "all modes of the set"),
+        ("up, down", "select a mode"),
+        ("a", "all modes of the set"),
         ("f", "the set: quick or full"),
-        ("+, -", "more or fewer ranks; below one the machine decides"), ("k", "back end: auto, nccl, gloo"),
-        ("d", "device: auto, or the CPU alone"), ("g", "measure figures too: how fast this machine is"),
+        ("+, -", "more or fewer ranks; below one the machine decides"),
+        ("k", "back end: auto, nccl, gloo"),
+        ("d", "device: auto, or the CPU alone"),
+        ("g", "measure figures too: how fast this machine is"),
         ("tab", "to the details, which scroll"),
-    )  # fmt: skip
+    )
     CSS = """
     SmokePage #smoke { layout: vertical; height: 1fr; }
     SmokePage #form, SmokePage #state { height: auto; padding: 0 1; }
@@ -170,9 +173,11 @@ class SmokePage(Page):
             self._ended(session, host, None)
 
         Background[Answer](
-            self.app, lambda task: session.perform(task.tell), done=lambda answer: self._ended(session, host, answer),
+            self.app,
+            lambda task: session.perform(task.tell),
+            done=lambda answer: self._ended(session, host, answer),
             failed=failed,
-        )  # fmt: skip
+        )
         self.refresh_bindings()
         self._draw()
 

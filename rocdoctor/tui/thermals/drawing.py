@@ -24,13 +24,19 @@ WIDE, VERY_WIDE = 110, 150
 _WHOLE, _TEMP = 77, 18
 _KINDS = {"heat": "heat", "outside": "outside", "power": "power cap"}
 KIND_WORDS = {
-    "heat": "heat", "outside": "a signal from outside the GPU (supply, regulator, board)",
+    "heat": "heat",
+    "outside": "a signal from outside the GPU (supply, regulator, board)",
     "power": "a limit of power or current (normal under full load)",
-}  # fmt: skip
+}
 _STYLES = {
-    "heat": "bold red", "outside": "bold red", "power cap": "yellow", "no answer": "bold red", "unknown": "magenta",
-    "asleep": "cyan", "too hot": "bold red",
-}  # fmt: skip
+    "heat": "bold red",
+    "outside": "bold red",
+    "power cap": "yellow",
+    "no answer": "bold red",
+    "unknown": "magenta",
+    "asleep": "cyan",
+    "too hot": "bold red",
+}
 # Columns that a block of details needs beside another, and the least lines that it has.
 _BLOCK, _LEAST_LINES = 90, 5
 # Changes below these do not fill the height of a history.
@@ -72,9 +78,14 @@ def row(now: GpuNow, width: int) -> Text:
         degrees = of_limit(hottest.input_c, hottest.crit_c)
         temp_cell = f"{one_line(hottest.sensor.label)[: _TEMP - 1 - len(degrees)]} {degrees}"
     cells = (
-        str(gpu.index), temp_cell, of_limit(power, cap), of_limit(clock, most),
-        "unknown" if busy is None else f"{busy} %", of_limit(_gib(used), _gib(total)), state(now),
-    )  # fmt: skip
+        str(gpu.index),
+        temp_cell,
+        of_limit(power, cap),
+        of_limit(clock, most),
+        "unknown" if busy is None else f"{busy} %",
+        of_limit(_gib(used), _gib(total)),
+        state(now),
+    )
     bars = (
         bar(share_of(hottest.input_c, hottest.crit_c) if hottest is not None else None, 10),
         bar(share_of(power, cap), 10),
@@ -253,9 +264,11 @@ def _history(series: Sequence[Reading], width: int) -> list[str]:
     if len(series) < 2:
         return []
     rows: tuple[tuple[str, str, Callable[[Reading], float | None]], ...] = (
-        ("temperature", "°C", lambda one: one.temp_c), ("power", "W", lambda one: one.power_w),
-        ("clock", "MHz", lambda one: one.clock_mhz), ("use", "%", lambda one: one.busy_percent),
-    )  # fmt: skip
+        ("temperature", "°C", lambda one: one.temp_c),
+        ("power", "W", lambda one: one.power_w),
+        ("clock", "MHz", lambda one: one.clock_mhz),
+        ("use", "%", lambda one: one.busy_percent),
+    )
     room = max(10, min(60, width - HEAD - 22))
     lines = [f"the last {min(len(series), room)} looks, the newest at the right:"]
     for name, unit, value in rows:

@@ -209,9 +209,13 @@ class History:
             reasons = now.pop(one.kind, ()) if one.active or sample.at_s - one.at_s < _AGAIN_S else ()
             if reasons:
                 self.events[at] = replace(
-                    one, reasons=tuple(dict.fromkeys((*one.reasons, *reasons))), last=sample.clock, at_s=sample.at_s,
-                    times=one.times + (not one.active), active=True,
-                )  # fmt: skip
+                    one,
+                    reasons=tuple(dict.fromkeys((*one.reasons, *reasons))),
+                    last=sample.clock,
+                    at_s=sample.at_s,
+                    times=one.times + (not one.active),
+                    active=True,
+                )
             elif one.active:
                 self.events[at] = replace(one, active=False)
         for kind, reasons in now.items():
@@ -250,19 +254,31 @@ def _merged(static: Gpu, live: Gpu) -> Gpu:
     from rocdoctor.model.evidence import first_known
 
     power = replace(
-        live.power, cap_default_w=first_known(live.power.cap_default_w, static.power.cap_default_w),
+        live.power,
+        cap_default_w=first_known(live.power.cap_default_w, static.power.cap_default_w),
         cap_max_w=first_known(live.power.cap_max_w, static.power.cap_max_w),
-    )  # fmt: skip
+    )
     return replace(
-        live, index=static.index, name=first_known(static.name, live.name), gfx=first_known(static.gfx, live.gfx),
-        vram_bytes=first_known(live.vram_bytes, static.vram_bytes), power=power,
-        max_clocks_mhz={**static.max_clocks_mhz, **live.max_clocks_mhz}, shared_memory=static.shared_memory,
-    )  # fmt: skip
+        live,
+        index=static.index,
+        name=first_known(static.name, live.name),
+        gfx=first_known(static.gfx, live.gfx),
+        vram_bytes=first_known(live.vram_bytes, static.vram_bytes),
+        power=power,
+        max_clocks_mhz={**static.max_clocks_mhz, **live.max_clocks_mhz},
+        shared_memory=static.shared_memory,
+    )
 
 
 def _unseen(static: Gpu) -> Gpu:
     """A GPU that sensors do not show: nothing of what the report saw counts as now."""
     return Gpu(
-        static.index, static.vendor, bdf=static.bdf, name=static.name, gfx=static.gfx, vram_bytes=static.vram_bytes,
-        driver=static.driver, runtime_status=static.runtime_status,
-    )  # fmt: skip
+        static.index,
+        static.vendor,
+        bdf=static.bdf,
+        name=static.name,
+        gfx=static.gfx,
+        vram_bytes=static.vram_bytes,
+        driver=static.driver,
+        runtime_status=static.runtime_status,
+    )

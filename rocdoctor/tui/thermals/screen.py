@@ -52,8 +52,9 @@ class ThermalsPage(Page):
         Binding("equals_sign", "rate(1)", show=False),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("up, down", "select a GPU"), ("tab", "to the details, which scroll"),
-    )  # fmt: skip
+        ("up, down", "select a GPU"),
+        ("tab", "to the details, which scroll"),
+    )
     CSS = """
     ThermalsPage #thermals { layout: vertical; height: 1fr; }
     ThermalsPage #rate, ThermalsPage #heads, ThermalsPage #cpu { height: auto; padding: 0 1; }
@@ -207,10 +208,15 @@ class ThermalsPage(Page):
         silence = self._silence()
         counted = {key(one) for one in sample.gpus if _card(one) in sample.residencies}
         return [
-            GpuNow(one, self._history.of(one), self._history.active(one), silence.get(f"gpu {one.index}"),
-                   key(one) in counted)
+            GpuNow(
+                one,
+                self._history.of(one),
+                self._history.active(one),
+                silence.get(f"gpu {one.index}"),
+                key(one) in counted,
+            )
             for one in self._gpus
-        ]  # fmt: skip
+        ]
 
     def _draw(self) -> None:
         diagnosis, sample = self.look.diagnosis, self._history.sample

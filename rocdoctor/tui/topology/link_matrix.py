@@ -145,7 +145,10 @@ def meaning(kind: str) -> str:
 
 
 _MEANINGS = {
-    "1 hop": "XGMI, a direct link", "XGMI": "XGMI, over how many links is not known",
-    "NVLink": "NVLink, how many links is not known", "PCIe": "over the PCIe tree above",
-    NONE: "no direct link is listed", OPEN: "not in this evidence",
-}  # fmt: skip
+    "1 hop": "XGMI, a direct link",
+    "XGMI": "XGMI, over how many links is not known",
+    "NVLink": "NVLink, how many links is not known",
+    "PCIe": "over the PCIe tree above",
+    NONE: "no direct link is listed",
+    OPEN: "not in this evidence",
+}

@@ -44,9 +44,11 @@ class TopologyPage(Page):
         Binding("end", "end(1)", "Bottom", show=False),
     ]
     HELP_KEYS: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("page up/down", "scroll the drawing"), ("home, end", "its top, its bottom"),
-        ("tab", "into the details, where the arrows scroll"), ("mouse", "a click selects a GPU"),
-    )  # fmt: skip
+        ("page up/down", "scroll the drawing"),
+        ("home, end", "its top, its bottom"),
+        ("tab", "into the details, where the arrows scroll"),
+        ("mouse", "a click selects a GPU"),
+    )
     CSS = """
     TopologyPage #topology { layout: vertical; height: 1fr; }
     TopologyPage #drawing { height: 3fr; width: 1fr; padding: 0; }

@@ -116,9 +116,11 @@ def test_an_interrupt_while_it_writes_leaves_no_file(tmp_path: Path) -> None:
     )
     child = subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path / "b.txt")],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    )
     assert child.stdout is not None
     assert child.stdout.readline() == "writing\n"
     child.send_signal(signal.SIGINT)
@@ -229,9 +231,14 @@ def test_what_was_masked_is_counted_by_class() -> None:
         "A=<dropped>\nB=<dropped>\nC=1 0x5eed000000000001 6840123409045651457 a-host-3 6899999999999999999",
     ]
     assert masked_counts(texts) == [
-        ("variables without their values", 2, 2), ("secret", 1, 1), ("host names", 2, 3), ("user name", 1, 1),
-        ("IP address", 1, 1), ("network card address", 1, 1), ("ids of devices or machines", 2, 2),
-    ]  # fmt: skip
+        ("variables without their values", 2, 2),
+        ("secret", 1, 1),
+        ("host names", 2, 3),
+        ("user name", 1, 1),
+        ("IP address", 1, 1),
+        ("network card address", 1, 1),
+        ("ids of devices or machines", 2, 2),
+    ]
     assert masked_text([]) == "Nothing had to be masked."
     assert masked_text(masked_counts(["host-1 host-1"])).startswith("Masked: 1 host name (in 2 places).")
 

@@ -53,8 +53,9 @@ def test_before_and_after_an_update(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert report["drift"] is True
     facts = {one["what"]: one["values"] for one in report["differences"] if one["kind"] != "finding"}
     assert facts == {
-        "kernel": ["6.8.0-71-generic", "6.8.0-90-generic"], "amdgpu driver": ["6.14.14", "6.16.6"],
-    }  # fmt: skip
+        "kernel": ["6.8.0-71-generic", "6.8.0-90-generic"],
+        "amdgpu driver": ["6.14.14", "6.16.6"],
+    }
     found = {one["what"]: one for one in report["differences"] if one["kind"] == "finding"}
     assert [" 1 in" in found["ras-uncorrectable"]["values"][0], " 40 in" in found["ras-uncorrectable"]["values"][1]]
     assert found["ras-uncorrectable"]["subject"] == "gpu 0"
@@ -97,8 +98,11 @@ def test_pasted_text_is_compared_in_what_it_tells(tmp_path: Path, capsys: pytest
     assert run(["diff", str(text), str(FIXTURES / "rx7900xtx-2gpu.capture"), "--format", "json"]) == 1
     report = json.loads(capsys.readouterr().out)
     assert {one["what"] for one in report["differences"] if one["drift"]} == {
-        "kernel", "ROCm", "torch", "HIP that torch was built with",
-    }  # fmt: skip
+        "kernel",
+        "ROCm",
+        "torch",
+        "HIP that torch was built with",
+    }
     assert {"GPUs", "CPU model"} <= set(report["machines"][0]["unknown"])
     same = tmp_path / "same.md"
     same.write_text("torch 2.9.1\n")

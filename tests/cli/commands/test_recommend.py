@@ -138,10 +138,14 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(("--ram", "-5"), "--ram must be between"), (("--ram", "nan"), "--ram must be between"),
-     (("--ram", "0"), "--ram must be between"), (("--lora-rank", "64"), "goes with --method lora"),
-     (("--model", ""), "--model needs a name")],
-)  # fmt: skip
+    [
+        (("--ram", "-5"), "--ram must be between"),
+        (("--ram", "nan"), "--ram must be between"),
+        (("--ram", "0"), "--ram must be between"),
+        (("--lora-rank", "64"), "goes with --method lora"),
+        (("--model", ""), "--model needs a name"),
+    ],
+)
 def test_options_that_make_no_sense_are_usage_errors(
     options: tuple[str, str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,14 +36,17 @@ def test_memory_of_a_gpu_is_no_node_of_the_processor(tmp_path: Path) -> None:
     machine = folder(
         tmp_path,
         {
-            **_node(0, "0-15", 128), **_node(8, "16-31", 128), **_node(254, "", 15), **_node(255, "", 15),
+            **_node(0, "0-15", 128),
+            **_node(8, "16-31", 128),
+            **_node(254, "", 15),
+            **_node(255, "", 15),
             "proc/driver/nvidia/gpus/0004:04:00.0/numa_status": "Node:      255\nStatus:    online\nSize:   3f0000000",
             "proc/driver/nvidia/gpus/0035:03:00.0/numa_status": "Node:      254\nStatus:    online\nSize:   3f0000000",
             "proc/driver/nvidia/gpus/0035:03:00.0/information": "Model: \t\t Tesla V100-SXM2-16GB\nIRQ:   \t\t 5",
             "sys/bus/pci/devices/0004:04:00.0/numa_node": "0",
             "sys/bus/pci/devices/0035:03:00.0/numa_node": "8",
         },
-    )  # fmt: skip
+    )
     assert [node.node for node in machine.numa_nodes] == [0, 8, 254, 255]
     assert [(gpu.vendor, gpu.numa_node.value) for gpu in machine.gpus if isinstance(gpu.numa_node, Known)] == [
         ("nvidia", 0),
@@ -59,11 +62,15 @@ def test_a_gpu_without_its_uevent_file_is_known_by_the_single_files(tmp_path: Pa
     machine = folder(
         tmp_path,
         {
-            f"{device}/vendor": "0x1002", f"{device}/device": "0x740f", f"{device}/class": "0x038000",
-            f"{device}/subsystem_vendor": "0x1002", f"{device}/subsystem_device": "0x0c34", f"{device}/numa_node": "3",
+            f"{device}/vendor": "0x1002",
+            f"{device}/device": "0x740f",
+            f"{device}/class": "0x038000",
+            f"{device}/subsystem_vendor": "0x1002",
+            f"{device}/subsystem_device": "0x0c34",
+            f"{device}/numa_node": "3",
             "sys/bus/pci/devices/0000:00:00.0/vendor": "0x1022",
         },
-    )  # fmt: skip
+    )
     (gpu,) = machine.gpus
     for fact, value in ((gpu.pci_id, "1002:740f"), (gpu.subsystem_id, "1002:0c34"), (gpu.numa_node, 3)):
         assert isinstance(fact, Known) and fact.value == value

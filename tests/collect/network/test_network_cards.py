@@ -78,10 +78,12 @@ def test_two_ports_are_two_entries() -> None:
     ports = f"{_IB}/mlx4_0/ports/1\n{_IB}/mlx4_0/ports/2"
     host = excerpt(
         {
-            f"list {_IB}/*": f"{_IB}/mlx4_0", f"list {_IB}/*/ports/*": ports,
-            f"read {_IB}/mlx4_0/ports/2/link_layer": "Ethernet", f"read {_IB}/mlx4_0/ports/2/gid_attrs/ndevs/0": "eth2",
+            f"list {_IB}/*": f"{_IB}/mlx4_0",
+            f"list {_IB}/*/ports/*": ports,
+            f"read {_IB}/mlx4_0/ports/2/link_layer": "Ethernet",
+            f"read {_IB}/mlx4_0/ports/2/gid_attrs/ndevs/0": "eth2",
         }
-    )  # fmt: skip
+    )
     first, second = collect_network(host, tools(host))
     assert (first.name, second.name, second.kind, second.interfaces) == ("mlx4_0:1", "mlx4_0:2", "roce", ("eth2",))
 

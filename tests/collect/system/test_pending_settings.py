@@ -21,15 +21,17 @@ _ADDS = 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"'
         (['GRUB_CMDLINE_LINUX_DEFAULT="quiet splash"\nGRUB_CMDLINE_LINUX=""'], ("quiet", "splash")),
         (['GRUB_CMDLINE_LINUX="a=1"', 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"'], ("a=1", "quiet")),
         (['GRUB_CMDLINE_LINUX_DEFAULT="quiet"', _ADDS], ("quiet", "iommu=pt")),
-        (['GRUB_CMDLINE_LINUX_DEFAULT="quiet"', _ADDS.replace("$GRUB", "${GRUB").replace("LT i", "LT} i")],
-         ("quiet", "iommu=pt")),
-        (['GRUB_CMDLINE_LINUX_DEFAULT=quiet', 'GRUB_CMDLINE_LINUX_DEFAULT+=" b"'], ("quiet", "b")),
+        (
+            ['GRUB_CMDLINE_LINUX_DEFAULT="quiet"', _ADDS.replace("$GRUB", "${GRUB").replace("LT i", "LT} i")],
+            ("quiet", "iommu=pt"),
+        ),
+        (["GRUB_CMDLINE_LINUX_DEFAULT=quiet", 'GRUB_CMDLINE_LINUX_DEFAULT+=" b"'], ("quiet", "b")),
         (["GRUB_CMDLINE_LINUX_DEFAULT='quiet $GRUB_CMDLINE_LINUX'"], ("quiet", "$GRUB_CMDLINE_LINUX")),
         (['GRUB_CMDLINE_LINUX_DEFAULT="quiet"  # mine', '# GRUB_CMDLINE_LINUX="x"'], ("quiet",)),
         (["GRUB_TIMEOUT=5"], None),
         ([], None),
     ],
-)  # fmt: skip
+)
 def test_the_words_of_grubs_settings(texts: list[str], words: tuple[str, ...] | None) -> None:
     assert grub_words(texts) == words
 
@@ -42,13 +44,17 @@ def test_limits_of_everybody() -> None:
 
 def test_files_are_read_in_the_order_in_which_they_count() -> None:
     found = collect_later(
-        whole({
-            "list /lib/modules/*": "/lib/modules/6.14.0-1010-oem\n/lib/modules/6.8.0-71-generic",
-            _MAIN: 'GRUB_CMDLINE_LINUX_DEFAULT="quiet splash"', _FILES: _OURS, f"read {_OURS}": _ADDS,
-            "list /etc/security/limits.d/*.conf": "/etc/security/limits.d/90-rdma.conf",
-            "read /etc/security/limits.d/90-rdma.conf": "* soft memlock unlimited",
-        })
-    )  # fmt: skip
+        whole(
+            {
+                "list /lib/modules/*": "/lib/modules/6.14.0-1010-oem\n/lib/modules/6.8.0-71-generic",
+                _MAIN: 'GRUB_CMDLINE_LINUX_DEFAULT="quiet splash"',
+                _FILES: _OURS,
+                f"read {_OURS}": _ADDS,
+                "list /etc/security/limits.d/*.conf": "/etc/security/limits.d/90-rdma.conf",
+                "read /etc/security/limits.d/90-rdma.conf": "* soft memlock unlimited",
+            }
+        )
+    )
     assert isinstance(found.boot_words, Known)
     assert found.boot_words.value == ("quiet", "splash", "iommu=pt")
     assert str(found.boot_words.source) == f"read {_OURS}"

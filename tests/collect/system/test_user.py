@@ -66,11 +66,14 @@ def test_nodes_with_mode_group_access_and_address() -> None:
     host = whole(
         _BASE
         | {
-            "stat /dev/kfd": "char 0660 0 109 235:0", "open /dev/kfd": "denied",
-            "list /dev/dri/renderD*": "/dev/dri/renderD128", "stat /dev/dri/renderD128": "char 0666 0 4242 226:128",
-            "open /dev/dri/renderD128": "read-write", f"link {_DRM}": "/sys/devices/pci0000:00/0000:03:00.0",
+            "stat /dev/kfd": "char 0660 0 109 235:0",
+            "open /dev/kfd": "denied",
+            "list /dev/dri/renderD*": "/dev/dri/renderD128",
+            "stat /dev/dri/renderD128": "char 0666 0 4242 226:128",
+            "open /dev/dri/renderD128": "read-write",
+            f"link {_DRM}": "/sys/devices/pci0000:00/0000:03:00.0",
         }
-    )  # fmt: skip
+    )
     kfd, render = collect_nodes(host, tools(host))[:2]
     assert isinstance(kfd.exists, Known) and kfd.exists.value is True
     assert [getattr(kfd, name).value for name in ("access", "mode", "group")] == ["denied", "0660", "render"]

@@ -89,9 +89,20 @@ def test_a_pickle_is_answered_with_a_command_that_works(tmp_path: Path) -> None:
 
 
 _HOSTILE_MODULES = (
-    "json", "pickle", "sys", "os", "site", "usercustomize", "sitecustomize", "encodings", "codecs", "struct", "re",
-    "_compat_pickle", "copyreg",
-)  # fmt: skip
+    "json",
+    "pickle",
+    "sys",
+    "os",
+    "site",
+    "usercustomize",
+    "sitecustomize",
+    "encodings",
+    "codecs",
+    "struct",
+    "re",
+    "_compat_pickle",
+    "copyreg",
+)
 
 
 class _Runs:
@@ -139,9 +150,13 @@ def test_the_command_runs_and_overwrites_nothing_in_the_folder_where_it_is_typed
         open_evidence(str(folder))
     path = f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     done = subprocess.run(
-        [BASH or "bash", "-c", str(raised.value).split("at once: ")[1]], cwd=folder, capture_output=True, text=True,
-        env={"PATH": path, "HOME": str(tmp_path), **searched}, check=False,
-    )  # fmt: skip
+        [BASH or "bash", "-c", str(raised.value).split("at once: ")[1]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={"PATH": path, "HOME": str(tmp_path), **searched},
+        check=False,
+    )
     assert "rank" in done.stdout, done.stderr
     assert not mark.exists()
     assert mine.read_text() == "mine"

@@ -97,9 +97,24 @@ def test_an_interpreter_of_another_user_is_not_run_with_the_rights_of_root(
 
 @pytest.mark.parametrize(
     "place",
-    ["above", "link", "site", "pth", "pth-relative", "pth-inside", "home", "package", "link-in", "deep", "pyc",
-     "sticky", "sticky-bin", "sticky-inside", "sticky-pth"],
-)  # fmt: skip
+    [
+        "above",
+        "link",
+        "site",
+        "pth",
+        "pth-relative",
+        "pth-inside",
+        "home",
+        "package",
+        "link-in",
+        "deep",
+        "pyc",
+        "sticky",
+        "sticky-bin",
+        "sticky-inside",
+        "sticky-pth",
+    ],
+)
 def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> None:
     from rocdoctor.host.live.interpreter import weak_interpreter
 
@@ -187,12 +202,16 @@ def test_of_torch_what_is_used_is_judged(shared: Path, file: str, uses: list[str
 @pytest.mark.parametrize(
     ("file", "counts"),
     [
-        ("json/__init__.py", True), ("encodings/__pycache__/utf_8.pyc", True), ("importlib/metadata/_meta.py", True),
-        ("lib-dynload/_struct.so", True), ("site-packages/sitecustomize/__init__.py", True),
-        ("site-packages/usercustomize/more.py", True), ("test/support/__init__.py", False),
+        ("json/__init__.py", True),
+        ("encodings/__pycache__/utf_8.pyc", True),
+        ("importlib/metadata/_meta.py", True),
+        ("lib-dynload/_struct.so", True),
+        ("site-packages/sitecustomize/__init__.py", True),
+        ("site-packages/usercustomize/more.py", True),
+        ("test/support/__init__.py", False),
         ("site-packages/numpy/__init__.py", False),
     ],
-)  # fmt: skip
+)
 def test_packages_that_the_start_imports_are_judged_to_the_last_file(shared: Path, file: str, counts: bool) -> None:
     from rocdoctor.host.live.interpreter import weak_interpreter
 
@@ -288,9 +307,18 @@ def test_the_way_out_is_an_option(users: Path) -> None:
 
 @pytest.mark.parametrize(
     ("uid", "gid", "found"),
-    [("1000", "1001", ("u", 1000, 1001)), ("\uff11\uff10", "1", None), ("\u00b2", "1", None), ("1", "\u0661", None),
-     ("-1", "1", None), ("1_0", "1", None), ("9" * 5000, "1", None), ("4294967295", "1", None), ("0", "1", None)],
-)  # fmt: skip
+    [
+        ("1000", "1001", ("u", 1000, 1001)),
+        ("\uff11\uff10", "1", None),
+        ("\u00b2", "1", None),
+        ("1", "\u0661", None),
+        ("-1", "1", None),
+        ("1_0", "1", None),
+        ("9" * 5000, "1", None),
+        ("4294967295", "1", None),
+        ("0", "1", None),
+    ],
+)
 def test_who_called_sudo_is_a_number_of_plain_digits(
     uid: str, gid: str, found: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -362,14 +390,25 @@ def test_a_sticky_folder_is_in_no_list_that_root_looks_names_up_in(
     sticky.chmod(0o1777)
     (sticky / "file").write_text("")
     both = f"{sticky}:{ours}:{sticky}/inside:"
-    given = {"PATH": both, "PYTHONPATH": both, "LD_LIBRARY_PATH": both, "TRITON_CACHE_DIR": str(sticky),
-             "TORCH_HOME": f"{sticky}/none", "ROCM_PATH": str(sticky), "SLURM_CONF": f"{sticky}/file",
-             "TMPDIR": str(sticky)}  # fmt: skip
+    given = {
+        "PATH": both,
+        "PYTHONPATH": both,
+        "LD_LIBRARY_PATH": both,
+        "TRITON_CACHE_DIR": str(sticky),
+        "TORCH_HOME": f"{sticky}/none",
+        "ROCM_PATH": str(sticky),
+        "SLURM_CONF": f"{sticky}/file",
+        "TMPDIR": str(sticky),
+    }
     kept = f"{ours}:{sticky}/inside"
     assert programs.interpreter_environment(given) == {
-        "PATH": kept, "PYTHONPATH": kept, "LD_LIBRARY_PATH": kept, "SLURM_CONF": f"{sticky}/file",
-        "TMPDIR": str(sticky), "HOME": programs.root_home(),
-    }  # fmt: skip
+        "PATH": kept,
+        "PYTHONPATH": kept,
+        "LD_LIBRARY_PATH": kept,
+        "SLURM_CONF": f"{sticky}/file",
+        "TMPDIR": str(sticky),
+        "HOME": programs.root_home(),
+    }
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     usual = programs.child_environment.__wrapped__()

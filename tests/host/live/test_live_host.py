@@ -180,9 +180,7 @@ def test_a_program_that_closes_its_output_and_runs_on_has_timed_out(tmp_path: Pa
     assert (answer.status, answer.text) == ("timeout", "one")
 
 
-@pytest.mark.parametrize(
-    ("text", "status"), [("#!/no/such/interpreter\n", "failed"), ("\0\1 no program", "failed")]
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "status"), [("#!/no/such/interpreter\n", "failed"), ("\0\1 no program", "failed")])
 def test_what_cannot_be_started_is_a_failure(tmp_path: Path, text: str, status: str) -> None:
     (tmp_path / "x").write_text(text)
     (tmp_path / "x").chmod(0o755)

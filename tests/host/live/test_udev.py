@@ -37,8 +37,11 @@ def test_the_records_are_those_of_libudev() -> None:
         pytest.skip("needs root for a mount name space")
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", command, sys.executable, "-c", _ASK, "udev /dev/null"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     if not done.stdout.startswith("up"):
         pytest.skip("this machine lets nobody make a name space")
     status, text = json.loads(done.stdout.splitlines()[1])

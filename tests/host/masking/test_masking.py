@@ -122,20 +122,43 @@ def test_an_abbreviated_uuid_still_selects_its_gpu() -> None:
 
 def test_environment_by_allow_list() -> None:
     env = {
-        "PATH": "/home/alice/bin:/usr/bin", "NCCL_DEBUG": "INFO", "NCCL_IB_HCAS": "mlx5_0", "MY_APP": "private",
-        "https_proxy": "http://u:" + "pw@10.0.0.1:3128", "MASTER_ADDR": "nodea", "SLURM_NODELIST": "gpu[01-04],fat7",
-        "USER": "alice", "HOME": "/home/alice", "CONDA_TOKEN": "abc", "SLURM_JWT": "x", "OMP_NUM_THREADS": "8",
-        "HSA_OVERRIDE_GFX_VERSION_1": "11.0.0", "TOKENIZERS_PARALLELISM": "false", "PWD": "/home/alice/w", "LANG": "",
-    }  # fmt: skip
+        "PATH": "/home/alice/bin:/usr/bin",
+        "NCCL_DEBUG": "INFO",
+        "NCCL_IB_HCAS": "mlx5_0",
+        "MY_APP": "private",
+        "https_proxy": "http://u:" + "pw@10.0.0.1:3128",
+        "MASTER_ADDR": "nodea",
+        "SLURM_NODELIST": "gpu[01-04],fat7",
+        "USER": "alice",
+        "HOME": "/home/alice",
+        "CONDA_TOKEN": "abc",
+        "SLURM_JWT": "x",
+        "OMP_NUM_THREADS": "8",
+        "HSA_OVERRIDE_GFX_VERSION_1": "11.0.0",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PWD": "/home/alice/w",
+        "LANG": "",
+    }
     masker = learned()
     masked = masker.mask_env(env)
     assert masked == {
-        "PATH": "~/bin:/usr/bin", "NCCL_DEBUG": "INFO", "NCCL_IB_HCAS": "<dropped>", "MY_APP": "<dropped>",
-        "https_proxy": "http://masked-userinfo@ip-1.1:3128", "MASTER_ADDR": "host-2",
-        "SLURM_NODELIST": "host-3[01-04],host-4", "USER": "user-1", "HOME": "~", "CONDA_TOKEN": "<dropped>",
-        "SLURM_JWT": "<dropped>", "OMP_NUM_THREADS": "8", "HSA_OVERRIDE_GFX_VERSION_1": "11.0.0",
-        "TOKENIZERS_PARALLELISM": "false", "PWD": "~/w", "LANG": "",
-    }  # fmt: skip
+        "PATH": "~/bin:/usr/bin",
+        "NCCL_DEBUG": "INFO",
+        "NCCL_IB_HCAS": "<dropped>",
+        "MY_APP": "<dropped>",
+        "https_proxy": "http://masked-userinfo@ip-1.1:3128",
+        "MASTER_ADDR": "host-2",
+        "SLURM_NODELIST": "host-3[01-04],host-4",
+        "USER": "user-1",
+        "HOME": "~",
+        "CONDA_TOKEN": "<dropped>",
+        "SLURM_JWT": "<dropped>",
+        "OMP_NUM_THREADS": "8",
+        "HSA_OVERRIDE_GFX_VERSION_1": "11.0.0",
+        "TOKENIZERS_PARALLELISM": "false",
+        "PWD": "~/w",
+        "LANG": "",
+    }
     assert masker.mask_env(masked) == masked
     assert Masker().mask_env(masked) == masked
 
@@ -158,13 +181,49 @@ def test_counts_are_by_class() -> None:
 
 FRAGMENTS = st.sampled_from(
     [
-        *KEPT, " ", "\n", '"', "'", "\\", ",", ";", "&x=", "alice", "alice-laptop", "/home/x/", "10.0.0.5/24", "inet ",
-        "addr: ", "1.2.3.4", "unique_id ", "serial: ", "UUID=", "79ccd55167a2124a", "14073402507705256556", "GPU-",
-        "a@b.cc", "alice@node-1:~$ ", "key=", "token: ", "password=", "://u:p@h/", "fe80::1234:5678:9abc:def0",
-        "18:56:80:ac:4b:c1", "Hostname: ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "--token ",
-        "A1b2C3d4E5f6", "ssh ", "x_y-z", "Cookie: a=b", "Bearer ", "<password>", "</password>",
+        *KEPT,
+        " ",
+        "\n",
+        '"',
+        "'",
+        "\\",
+        ",",
+        ";",
+        "&x=",
+        "alice",
+        "alice-laptop",
+        "/home/x/",
+        "10.0.0.5/24",
+        "inet ",
+        "addr: ",
+        "1.2.3.4",
+        "unique_id ",
+        "serial: ",
+        "UUID=",
+        "79ccd55167a2124a",
+        "14073402507705256556",
+        "GPU-",
+        "a@b.cc",
+        "alice@node-1:~$ ",
+        "key=",
+        "token: ",
+        "password=",
+        "://u:p@h/",
+        "fe80::1234:5678:9abc:def0",
+        "18:56:80:ac:4b:c1",
+        "Hostname: ",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "--token ",
+        "A1b2C3d4E5f6",
+        "ssh ",
+        "x_y-z",
+        "Cookie: a=b",
+        "Bearer ",
+        "<password>",
+        "</password>",
     ]
-)  # fmt: skip
+)
 NOISE = st.sampled_from(["alice", "10.0.0.5/24", "HF_TOKEN=abcd1", "serial: AB1234"])
 
 

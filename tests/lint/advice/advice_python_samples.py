@@ -272,7 +272,8 @@ SAMPLES: dict[str, tuple[list[str], list[str]]] = {
             "import torch\n" + _FSDP + "model = FSDP(net)\nmodel.clip_grad_norm_(1.0)",
             "import torch\nfrom torch.distributed.fsdp import fully_shard\nmodel = fully_shard(net)\n"
             "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
-            "import torch\nfrom torch.distributed.fsdp import ShardingStrategy\n" + _FSDP
+            "import torch\nfrom torch.distributed.fsdp import ShardingStrategy\n"
+            + _FSDP
             + "model = FSDP(net, sharding_strategy=ShardingStrategy.NO_SHARD)\n"
             "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)",
         ],
@@ -500,4 +501,4 @@ SAMPLES: dict[str, tuple[list[str], list[str]]] = {
         ["busy = open('/sys/class/drm/card0/device/gpu_busy_percent').read()  # !HERE"],
         ["for n in cards:\n    busy = open(f'/sys/class/drm/card{n}/device/gpu_busy_percent').read()"],
     ),
-}  # fmt: skip
+}

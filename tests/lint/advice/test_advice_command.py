@@ -55,10 +55,12 @@ def test_settings_and_advice_come_in_the_order_of_the_file(script: str, capsys: 
         (["--only", "advice_tf32_off_for_rocm"], ["advice-tf32-off-for-rocm"]),
         (["--only", "advice"], ["advice-compile-backend-inductor-rocm", "advice-tf32-off-for-rocm"]),
         (["--only", "debug-variables-on"], ["debug-variables-on"]),
-        (["--only", "debug-variables-on", "--only", "advice-tf32-off-for-rocm"],
-         ["debug-variables-on", "advice-tf32-off-for-rocm"]),
+        (
+            ["--only", "debug-variables-on", "--only", "advice-tf32-off-for-rocm"],
+            ["debug-variables-on", "advice-tf32-off-for-rocm"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_advice_is_chosen_like_any_check(
     script: str, capsys: pytest.CaptureFixture[str], arguments: list[str], checks: list[str]
 ) -> None:

@@ -17,8 +17,21 @@ from rocdoctor.model.subject import Subject
 from tests.lint.advice.advice_file_samples import ROWS
 from tests.lint.samples import HEALTHY
 
-NAMES = ("run.sh", "Dockerfile", "compose.yaml", "ds.json", "pyproject.toml", "requirements.txt", "a.sbatch", "x.env",
-         "modprobe.d/a.conf", "/etc/default/grub", "/etc/kernel/cmdline", "environment.yml", "a.service")  # fmt: skip
+NAMES = (
+    "run.sh",
+    "Dockerfile",
+    "compose.yaml",
+    "ds.json",
+    "pyproject.toml",
+    "requirements.txt",
+    "a.sbatch",
+    "x.env",
+    "modprobe.d/a.conf",
+    "/etc/default/grub",
+    "/etc/kernel/cmdline",
+    "environment.yml",
+    "a.service",
+)
 IDS = [f"{row[0]}-{number}" for number, row in enumerate(ROWS)]
 
 

@@ -94,9 +94,17 @@ def test_nothing_that_rests_on_weak_ground_is_a_warning() -> None:
 )
 def test_a_row_that_lacks_something_is_refused(change: dict[str, object], said: str) -> None:
     row = {
-        "id": "a", "claim": "c", "verdict": "false", "message": "m", "truth": "t", "remedy": "r", "severity": "info",
-        "basis": "tested", "s": ["x"], "match": {"python": {}},
-    }  # fmt: skip
+        "id": "a",
+        "claim": "c",
+        "verdict": "false",
+        "message": "m",
+        "truth": "t",
+        "remedy": "r",
+        "severity": "info",
+        "basis": "tested",
+        "s": ["x"],
+        "match": {"python": {}},
+    }
     table = {"sources": {"x": {"what": "w", "kind": "primary"}}}
     assert read_advice({**table, "advice": [row]}, "t")[0].sources == ("x",)
     with pytest.raises(TableError, match=said):
@@ -135,11 +143,18 @@ def test_variables_and_commands_are_read_with_their_lines() -> None:
     assert index is not None
     told = {one.name: (one.value, one.place.line) for one in settings_of(index)}
     assert told == {
-        "NCCL_DEBUG": ("INFO", 3), "OMP_NUM_THREADS": ("8", 4), "HSA_XNACK": ("1", 5), "NCCL_P2P_LEVEL": ("NVL", 6),
-        "NCCL_IB_DISABLE": ("\x00", 6), "RCCL_DEBUG": ("WARN", 8), "MIOPEN_FIND_MODE": ("FAST", 9),
-        "HIP_VISIBLE_DEVICES": (None, 11), "GPU_MAX_HW_QUEUES": ("2", 13), "AMD_SERIALIZE_KERNEL": ("3", 16),
+        "NCCL_DEBUG": ("INFO", 3),
+        "OMP_NUM_THREADS": ("8", 4),
+        "HSA_XNACK": ("1", 5),
+        "NCCL_P2P_LEVEL": ("NVL", 6),
+        "NCCL_IB_DISABLE": ("\x00", 6),
+        "RCCL_DEBUG": ("WARN", 8),
+        "MIOPEN_FIND_MODE": ("FAST", 9),
+        "HIP_VISIBLE_DEVICES": (None, 11),
+        "GPU_MAX_HW_QUEUES": ("2", 13),
+        "AMD_SERIALIZE_KERNEL": ("3", 16),
         "AMD_SERIALIZE_COPY": ("3", 18),
-    }  # fmt: skip
+    }
     assert commands_of(index) == [(13, "python $VALUE -m 'a b'"), (14, "nvidia-smi -i $VALUE")]
     sheet = sheet_of("train.py", index)
     sure = {one.name: all(sheet.scopes[at].sure for at in sheet.chain(one.scope)) for one in sheet.settings}
@@ -232,8 +247,16 @@ def test_the_linter_warns_of_nothing_in_torch_itself() -> None:
     if spec is None or spec.origin is None:
         pytest.skip("torch is not installed")
     root = Path(spec.origin).parent
-    folders = ("distributed/fsdp", "distributed/algorithms", "distributed/pipelining", "distributed/elastic",
-               "nn/parallel", "testing/_internal/distributed", "utils/data", "amp")  # fmt: skip
+    folders = (
+        "distributed/fsdp",
+        "distributed/algorithms",
+        "distributed/pipelining",
+        "distributed/elastic",
+        "nn/parallel",
+        "testing/_internal/distributed",
+        "utils/data",
+        "amp",
+    )
     infos = 0
     for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
         found = read_advised(str(path), path.read_text(encoding="utf-8"))

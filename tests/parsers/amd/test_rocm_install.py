@@ -135,8 +135,11 @@ def test_version_texts() -> None:
 
 def test_release_numbers() -> None:
     assert [decode_release(digits) for digits in ("60204", "70200", "100000", "50402")] == [
-        "6.2.4", "7.2.0", "10.0.0", "5.4.2",
-    ]  # fmt: skip
+        "6.2.4",
+        "7.2.0",
+        "10.0.0",
+        "5.4.2",
+    ]
     # build numbers of HIP that only look like releases
     assert [decode_release(digits) for digits in ("41133", "26015", "43484", "32831", "7", "6020٤")] == [None] * 6
     assert release_key("7.14.0") > release_key("7.2.4") > release_key("7.2")
@@ -158,9 +161,10 @@ def test_cuda_toolkits() -> None:
         {"/usr/local/cuda": "cuda-12.4"},
     )
     assert [(item.root, item.version, item.line) for item in found] == [
-        ("/usr/local/cuda-10.2", "10.2.89", 1), ("/usr/local/cuda-11.8", "11.8", None),
+        ("/usr/local/cuda-10.2", "10.2.89", 1),
+        ("/usr/local/cuda-11.8", "11.8", None),
         ("/usr/local/cuda-12.4", "12.4.1", 4),
-    ]  # fmt: skip
+    ]
     assert found[1].source == "/usr/local/cuda-11.8"
     (bare,) = cuda_toolkits(["/opt/cuda"], {})
     assert (bare.root, bare.version, bare.source) == ("/opt/cuda", None, None)

@@ -69,9 +69,12 @@ def test_new_stream() -> None:
 
 def test_distribution_numbers_differ_by_nature() -> None:
     debian = [
-        ("libamdhip64-6", "6.4.3-5"), ("librccl1", "5.4.3-3+b1"), ("rocminfo", "7.2.4-1"), ("amd-smi", "10.1-1"),
+        ("libamdhip64-6", "6.4.3-5"),
+        ("librccl1", "5.4.3-3+b1"),
+        ("rocminfo", "7.2.4-1"),
+        ("amd-smi", "10.1-1"),
         ("rocm-llvm", "18.0.0-3"),
-    ]  # fmt: skip
+    ]
     found = rocm_packages(debian)
     assert [item.release for item in found.packages] == ["6.4.3", "5.4.3", "7.2.4", "10.1", None]
     assert found.mixed is None

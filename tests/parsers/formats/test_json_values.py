@@ -12,8 +12,11 @@ def test_what_is_no_number_is_none(value: object) -> None:
 
 def test_numbers() -> None:
     assert (values.whole(-3), values.whole((1 << 63) - 1), values.whole(1 << 63), values.whole(3.0)) == (
-        -3, (1 << 63) - 1, None, None,
-    )  # fmt: skip
+        -3,
+        (1 << 63) - 1,
+        None,
+        None,
+    )
     assert (values.number(3), values.number(-0.5)) == (3.0, -0.5)
 
 

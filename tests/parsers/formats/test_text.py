@@ -162,8 +162,19 @@ def test_digits_of_other_scripts_and_of_python_are_no_numbers(word: str) -> None
 
 @pytest.mark.parametrize(
     ("word", "value"),
-    [("10", 10), ("010", 8), ("0x10", 16), ("-1", -1), ("0", 0), ("0xfff7ffff\n", 0xFFF7FFFF), ("08", None),
-     ("", None), ("+", None), ("-0x1", -1), ("1 0", None)],
-)  # fmt: skip
+    [
+        ("10", 10),
+        ("010", 8),
+        ("0x10", 16),
+        ("-1", -1),
+        ("0", 0),
+        ("0xfff7ffff\n", 0xFFF7FFFF),
+        ("08", None),
+        ("", None),
+        ("+", None),
+        ("-0x1", -1),
+        ("1 0", None),
+    ],
+)
 def test_a_number_as_the_kernel_reads_it(word: str, value: int | None) -> None:
     assert text.kernel_int(word) == value

@@ -55,8 +55,10 @@ def test_what_would_take_long_or_makes_no_sense_is_refused_in_one_line(text: str
 def test_anchors_that_stay_small_are_read_as_they_are_meant() -> None:
     text = "all: &all {tp: 2, dp: 4}\nparallel: {<<: *all, pp: 2}\nagain: *all\n"
     assert parse_yaml(text).value == {
-        "all": {"tp": 2, "dp": 4}, "parallel": {"tp": 2, "dp": 4, "pp": 2}, "again": {"tp": 2, "dp": 4},
-    }  # fmt: skip
+        "all": {"tp": 2, "dp": 4},
+        "parallel": {"tp": 2, "dp": 4, "pp": 2},
+        "again": {"tp": 2, "dp": 4},
+    }
     # A mapping that stands in several places is dumped as an anchor.
     one = {"name": "x" * 1000}
     assert parse_yaml(yaml.safe_dump({"a": one, "b": one, "c": [one]})).value == {"a": one, "b": one, "c": [one]}

@@ -11,8 +11,10 @@ from rocdoctor.parsers.kernel import drm, ras
 
 def test_clock_states() -> None:
     assert drm.parse_dpm("0: 500Mhz \n1: 1302Mhz *\n2: 1941Mhz \n") == (
-        drm.DpmState(500, False), drm.DpmState(1302, True), drm.DpmState(1941, False),
-    )  # fmt: skip
+        drm.DpmState(500, False),
+        drm.DpmState(1302, True),
+        drm.DpmState(1941, False),
+    )
 
 
 def test_deep_sleep_without_trailing_blanks() -> None:

@@ -30,9 +30,22 @@ PHOENIX = bytes.fromhex(
 )
 # sizeof each struct as the compiler lays it out on x86-64.
 SIZES = {
-    (1, 0): 80, (1, 1): 96, (1, 2): 104, (1, 3): 120, (1, 4): 288, (1, 5): 360, (1, 6): 1664, (1, 7): 2208,
-    (1, 8): 3872, (2, 0): 120, (2, 1): 120, (2, 2): 128, (2, 3): 152, (2, 4): 168, (3, 0): 264,
-}  # fmt: skip
+    (1, 0): 80,
+    (1, 1): 96,
+    (1, 2): 104,
+    (1, 3): 120,
+    (1, 4): 288,
+    (1, 5): 360,
+    (1, 6): 1664,
+    (1, 7): 2208,
+    (1, 8): 3872,
+    (2, 0): 120,
+    (2, 1): 120,
+    (2, 2): 128,
+    (2, 3): 152,
+    (2, 4): 168,
+    (3, 0): 264,
+}
 
 
 def table(version: tuple[int, int], **fields: int | tuple[int, ...]) -> bytes:
@@ -122,9 +135,12 @@ def test_a_table_that_describes_itself() -> None:
     )
     data = struct.pack("<HBBi", 8 + len(body), 1, 9, 5) + body
     assert parse_attributes(data) == {
-        "temperature_hotspot": 44, "curr_socket_power": None, "ppt_residency_acc": 12, "xgmi_read_data_acc": (5, None),
+        "temperature_hotspot": 44,
+        "curr_socket_power": None,
+        "ppt_residency_acc": 12,
+        "xgmi_read_data_acc": (5, None),
         "attribute_900": -7,
-    }  # fmt: skip
+    }
     assert parse_gpu_metrics(data) == parse_gpu_metrics(data[:-3]) == GpuMetrics((), {"ppt": 12})
     assert "attribute_900" not in parse_attributes(data[:-3])
 

@@ -8,15 +8,37 @@ from hypothesis import strategies as st
 from rocdoctor.parsers.kernel.hwmon import parse_hwmon
 
 CARD = {
-    "name": "amdgpu\n", "temp1_input": "56000\n", "temp1_label": "edge\n", "temp1_crit": "100000\n",
-    "temp1_crit_hyst": "-273150\n", "temp1_emergency": "105000\n", "temp2_input": "59000\n",
+    "name": "amdgpu\n",
+    "temp1_input": "56000\n",
+    "temp1_label": "edge\n",
+    "temp1_crit": "100000\n",
+    "temp1_crit_hyst": "-273150\n",
+    "temp1_emergency": "105000\n",
+    "temp2_input": "59000\n",
     "temp2_label": "junction\n",
-    "temp2_crit": "110000\n", "temp3_input": "54000\n", "temp3_label": "mem\n", "power1_average": "36000000\n",
-    "power1_cap": "289000000\n", "power1_cap_default": "289000000\n", "power1_cap_max": "332000000\n",
-    "power1_cap_min": "0\n", "power1_label": "PPT\n", "fan1_input": "0\n", "fan1_max": "3400\n", "fan1_enable": "0\n",
-    "pwm1": "0\n", "pwm1_enable": "2\n", "pwm1_max": "255\n", "freq1_input": "500000000\n", "freq1_label": "sclk\n",
-    "freq2_input": "1000000000\n", "freq2_label": "mclk\n", "in0_input": "775\n", "in0_label": "vddgfx\n", "uevent": "",
-}  # fmt: skip
+    "temp2_crit": "110000\n",
+    "temp3_input": "54000\n",
+    "temp3_label": "mem\n",
+    "power1_average": "36000000\n",
+    "power1_cap": "289000000\n",
+    "power1_cap_default": "289000000\n",
+    "power1_cap_max": "332000000\n",
+    "power1_cap_min": "0\n",
+    "power1_label": "PPT\n",
+    "fan1_input": "0\n",
+    "fan1_max": "3400\n",
+    "fan1_enable": "0\n",
+    "pwm1": "0\n",
+    "pwm1_enable": "2\n",
+    "pwm1_max": "255\n",
+    "freq1_input": "500000000\n",
+    "freq1_label": "sclk\n",
+    "freq2_input": "1000000000\n",
+    "freq2_label": "mclk\n",
+    "in0_input": "775\n",
+    "in0_label": "vddgfx\n",
+    "uevent": "",
+}
 
 
 def test_a_discrete_card() -> None:
@@ -39,11 +61,15 @@ def test_a_discrete_card() -> None:
 def test_an_apu_with_two_limits_and_no_fan() -> None:
     found = parse_hwmon(
         {
-            "power1_input": "4057000", "power1_average": "3218000", "power1_label": "slowPPT",
+            "power1_input": "4057000",
+            "power1_average": "3218000",
+            "power1_label": "slowPPT",
             "power2_label": "fastPPT",
-            "power2_average": "3040000", "power2_cap": "15000000", "temp1_input": "56000",
+            "power2_average": "3040000",
+            "power2_cap": "15000000",
+            "temp1_input": "56000",
         }
-    )  # fmt: skip
+    )
     assert [(one.power_w, one.input_w) for one in found.powers] == [(3.218, 4.057), (3.04, None)]
     assert found.fans == ()
     assert found.temperatures[0].label is None
@@ -52,11 +78,19 @@ def test_an_apu_with_two_limits_and_no_fan() -> None:
 def test_intel() -> None:
     found = parse_hwmon(
         {
-            "name": "xe", "energy1_input": "123456789", "energy1_label": "card", "power1_max": "190000000",
-            "power1_crit": "380000000", "power1_label": "card", "temp2_input": "41000", "temp2_label": "pkg",
-            "temp3_input": "44000", "temp3_label": "vram", "curr1_crit": "44000",
+            "name": "xe",
+            "energy1_input": "123456789",
+            "energy1_label": "card",
+            "power1_max": "190000000",
+            "power1_crit": "380000000",
+            "power1_label": "card",
+            "temp2_input": "41000",
+            "temp2_label": "pkg",
+            "temp3_input": "44000",
+            "temp3_label": "vram",
+            "curr1_crit": "44000",
         }
-    )  # fmt: skip
+    )
     assert found.powers == ()
     assert [(one.label, one.temp_c) for one in found.temperatures] == [("pkg", 41.0), ("vram", 44.0)]
 

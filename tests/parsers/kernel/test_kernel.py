@@ -8,10 +8,10 @@ from rocdoctor.parsers.kernel import kernel_modules
 from rocdoctor.parsers.kernel import running_kernel as kernel
 
 CMDLINE = (
-    'BOOT_IMAGE=/vmlinuz-6.8.0 root=UUID=1 ro quiet amd_iommu=on iommu=pt pci=noacs pci=realloc=off,nommconf '
-    'amdgpu.ppfeaturemask=0xffffffff amdgpu.vm-fragment-size=9 amdgpu.ppfeaturemask=0xfff7ffff '
+    "BOOT_IMAGE=/vmlinuz-6.8.0 root=UUID=1 ro quiet amd_iommu=on iommu=pt pci=noacs pci=realloc=off,nommconf "
+    "amdgpu.ppfeaturemask=0xffffffff amdgpu.vm-fragment-size=9 amdgpu.ppfeaturemask=0xfff7ffff "
     'dyndbg="file amdgpu* +p; x" modprobe.blacklist=nouveau,snd-hda -- init=/x amdgpu.dpm=0'
-)  # fmt: skip
+)
 
 
 def test_cmdline() -> None:
@@ -56,8 +56,10 @@ def test_secure_boot() -> None:
 def test_sysctl() -> None:
     found = kernel.parse_sysctl("# note\nkernel.numa_balancing = 1\nnet/ipv4/tcp_rmem = 4096 87380\nvm.swappiness=60\n")
     assert found.values == {
-        "kernel.numa_balancing": "1", "net.ipv4.tcp_rmem": "4096 87380", "vm.swappiness": "60",
-    }  # fmt: skip
+        "kernel.numa_balancing": "1",
+        "net.ipv4.tcp_rmem": "4096 87380",
+        "vm.swappiness": "60",
+    }
     assert found.lines["kernel.numa_balancing"] == 2
 
 

@@ -79,11 +79,18 @@ def test_uevent_without_a_driver_or_of_another_bus() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("0x030000", (3, 0, 0)), ("0x038000", (3, 0x80, 0)), ("0x120000", (0x12, 0, 0)), ("0x060400", (6, 4, 0)),
-        ("30000", (3, 0, 0)), ("0302", (3, 2, None)), ("[1200]", (0x12, 0, None)), ("0207", (2, 7, None)),
-        ("0x010802", (1, 8, 2)), ("0xff0000", (0xFF, 0, 0)),
+        ("0x030000", (3, 0, 0)),
+        ("0x038000", (3, 0x80, 0)),
+        ("0x120000", (0x12, 0, 0)),
+        ("0x060400", (6, 4, 0)),
+        ("30000", (3, 0, 0)),
+        ("0302", (3, 2, None)),
+        ("[1200]", (0x12, 0, None)),
+        ("0207", (2, 7, None)),
+        ("0x010802", (1, 8, 2)),
+        ("0xff0000", (0xFF, 0, 0)),
     ],
-)  # fmt: skip
+)
 def test_classes(text: str, expected: tuple[int, int, int | None]) -> None:
     assert pci.parse_class(text) == pci.PciClass(*expected)
 

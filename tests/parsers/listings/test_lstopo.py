@@ -158,9 +158,12 @@ def test_v2_machine() -> None:
     assert topo.cpu_models == ("AMD EPYC 7A53 64-Core Processor",)
     assert topo.allowed_cpulist == "2"
     assert topo.infos == {
-        "DMIProductName": "HPE_CRAY_EX235A", "OSName": "Linux", "OSRelease": "4.18.0-425", "Architecture": "x86_64",
+        "DMIProductName": "HPE_CRAY_EX235A",
+        "OSName": "Linux",
+        "OSRelease": "4.18.0-425",
+        "Architecture": "x86_64",
         "hwlocVersion": "2.8.0",
-    }  # fmt: skip
+    }
 
 
 def test_v2_memory_and_matrices() -> None:
@@ -215,7 +218,7 @@ def test_v1() -> None:
     (latency,) = topo.distances
     assert (latency.labels, latency.values) == (("2", "1"), ((10, 16), (17, 10)))
     (gpu,) = topo.pci_devices
-    assert (gpu.bdf, gpu.name, gpu.numa_node) == ("0000:44:00.0", "GP104 [GeForce GTX 1070]", 2)  # fmt: skip
+    assert (gpu.bdf, gpu.name, gpu.numa_node) == ("0000:44:00.0", "GP104 [GeForce GTX 1070]", 2)
     card, cuda, nvml = gpu.os_devices
     assert (card.name, card.backend, card.vram_bytes) == ("card0", None, None)
     assert (cuda.kind, cuda.backend, cuda.vram_bytes) == ("coproc", "CUDA", 8314432 * 1024)

@@ -78,7 +78,7 @@ def test_amd() -> None:
         ("xgmi", "0000:56:00.0", 1, 11),
     ]
     nic, plain = topo.nics
-    assert (nic.name, nic.bdf, nic.speed_mbit_s, nic.numa_node) == ("mlx5_0", "0000:4b:00.0", 200000, 1)  # fmt: skip
+    assert (nic.name, nic.bdf, nic.speed_mbit_s, nic.numa_node) == ("mlx5_0", "0000:4b:00.0", 200000, 1)
     assert (plain.name, plain.bdf, plain.numa_node) == ("eth0", None, None)
 
 
@@ -95,10 +95,17 @@ def test_nvidia() -> None:
 @pytest.mark.parametrize(
     ("gcn", "gfx"),
     [
-        ("906", "gfx906"), ("908", "gfx908"), ("910", "gfx90a"), ("gfx942", "gfx942"), ("1030", "gfx1030"),
-        ("gfx90a:sramecc+:xnack-", "gfx90a"), ("gfx1201", "gfx1201"), ("", None), ("GPU", None),
+        ("906", "gfx906"),
+        ("908", "gfx908"),
+        ("910", "gfx90a"),
+        ("gfx942", "gfx942"),
+        ("1030", "gfx1030"),
+        ("gfx90a:sramecc+:xnack-", "gfx90a"),
+        ("gfx1201", "gfx1201"),
+        ("", None),
+        ("GPU", None),
     ],
-)  # fmt: skip
+)
 def test_gfx_spellings(gcn: str, gfx: str | None) -> None:
     assert parse_rccl_topo(f'<system><gpu gcn="{gcn}"/></system>').gpus[0].gfx == gfx
 

@@ -42,24 +42,29 @@ def test_long_table() -> None:
 
 def test_table_of_reasons() -> None:
     first, second = parse_slurm_nodes(REASONS)
-    assert first == SlurmNode(
-        "gpu[05-06]", 2, (), False, "Kill task failed", set_by="root"
-    )  # fmt: skip
+    assert first == SlurmNode("gpu[05-06]", 2, (), False, "Kill task failed", set_by="root")
     assert second.reason == "gres/gpu count repor"
 
 
 def test_plain_table() -> None:
     assert [(one.names, one.states, one.silent) for one in parse_slurm_nodes(PLAIN)] == [
-        ("gpu02", ("drain",), False), ("gpu[01,04]", ("idle",), False), ("gpu03", ("down",), True),
-    ]  # fmt: skip
+        ("gpu02", ("drain",), False),
+        ("gpu[01,04]", ("idle",), False),
+        ("gpu03", ("down",), True),
+    ]
 
 
 def test_blocks_of_scontrol() -> None:
     first, second = parse_slurm_nodes(NODE)
     assert first == SlurmNode(
-        "gpu02", 1, ("down", "drain", "not_responding"), True,
-        "gres/gpu count reported lower than configured (7 < 8)", "slurm", "gpu:mi300x:8(S:0-1)",
-    )  # fmt: skip
+        "gpu02",
+        1,
+        ("down", "drain", "not_responding"),
+        True,
+        "gres/gpu count reported lower than configured (7 < 8)",
+        "slurm",
+        "gpu:mi300x:8(S:0-1)",
+    )
     assert second == SlurmNode("gpu04", 9, ("idle",))
 
 

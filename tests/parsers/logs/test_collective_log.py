@@ -30,11 +30,13 @@ def test_the_watchdog() -> None:
     assert (timeout.rank, timeout.sequence, timeout.operation) == (3, 41, "ALLREDUCE")
     assert timeout.numel_in == 1024
     assert [(one.line, one.rank, one.group, one.enqueued) for one in found.statuses] == [
-        (2, 3, "default_pg", 43), (3, 1, "default_pg", 40),
-    ]  # fmt: skip
+        (2, 3, "default_pg", 43),
+        (3, 1, "default_pg", 40),
+    ]
     assert [(one.ranks, one.how, one.sequence) for one in found.named] == [
-        ((1, 2), "not-finished", 40), ((0,), "not-joined", 41),
-    ]  # fmt: skip
+        ((1, 2), "not-finished", 40),
+        ((0,), "not-joined", 41),
+    ]
     assert found.ranks == (1, 3)
 
 

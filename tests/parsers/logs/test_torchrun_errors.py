@@ -21,9 +21,11 @@ def parse_torchrun_errors(text: str) -> TorchrunErrors:
 def test_the_table() -> None:
     found = parse_torchrun_errors(TEXT)
     assert [(one.rank, one.exit_code, one.pid, one.root, one.final) for one in found.ends] == [
-        (0, -15, 19024, False, True), (2, -15, 19026, False, True), (1, -9, 19025, True, True),
+        (0, -15, 19024, False, True),
+        (2, -15, 19026, False, True),
+        (1, -9, 19025, True, True),
         (None, -9, 19025, False, False),
-    ]  # fmt: skip
+    ]
     last, agent = found.ends[2:]
     assert (last.local_rank, last.host) == (1, "localhost")
     assert TEXT.splitlines()[last.line - 1].strip().startswith("rank")

@@ -31,7 +31,7 @@ from rocdoctor.parsers.nvidia.nvidia_packages import DriverLibraries, parse_driv
             3,
         ),
     ],
-)  # fmt: skip
+)
 def test_installed_version(text: str, version: str, line: int) -> None:
     assert parse_driver_libraries(text) == DriverLibraries(version, line)
 
@@ -39,10 +39,14 @@ def test_installed_version(text: str, version: str, line: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "nvidia-cublas-cu12 12.1.3.1", "Remove: libnvidia-compute-535:amd64 (535.183.01-0ubuntu1)",
-        "ii  nvidia-container-toolkit 1.17.0-1 amd64", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01",
-        "libcuda.so.1: cannot open shared object file", "nvidia-utils is not installed",
+        "",
+        "nvidia-cublas-cu12 12.1.3.1",
+        "Remove: libnvidia-compute-535:amd64 (535.183.01-0ubuntu1)",
+        "ii  nvidia-container-toolkit 1.17.0-1 amd64",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01",
+        "libcuda.so.1: cannot open shared object file",
+        "nvidia-utils is not installed",
     ],
-)  # fmt: skip
+)
 def test_what_names_no_library_of_the_driver(text: str) -> None:
     assert parse_driver_libraries(text) is None

@@ -20,8 +20,9 @@ def test_values_keep_their_text_and_lines() -> None:
     ]
     assert found.lists == ((("gpus",), 2),)
     assert [(rest, one.text) for rest, one in under(found, "gpus", "0")] == [
-        (("bdf",), "0000:03:00.0"), (("compute_units",), "0o17"),
-    ]  # fmt: skip
+        (("bdf",), "0000:03:00.0"),
+        (("compute_units",), "0o17"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,18 +14,32 @@ from rocdoctor.train.smoke.run.request import Request, request_of
 
 RUNS = (
     SmokeRun(
-        2, "nccl", "cuda", "2.13.0+rocm7.2", 4.7,
+        2,
+        "nccl",
+        "cuda",
+        "2.13.0+rocm7.2",
+        4.7,
         (
-            ModeResult("ddp", "fail", 0.06, "rank 1: wrong", {"grad": 7.6e-6}, {"grad": 1e-6}, "link", 1,
-                       (RankResult(0, "pass", "", "0000:03:00.0"),
-                        RankResult(1, "fail", "wrong", "0000:43:00.0", True)),
-                       {"note": 1}),
+            ModeResult(
+                "ddp",
+                "fail",
+                0.06,
+                "rank 1: wrong",
+                {"grad": 7.6e-6},
+                {"grad": 1e-6},
+                "link",
+                1,
+                (RankResult(0, "pass", "", "0000:03:00.0"), RankResult(1, "fail", "wrong", "0000:43:00.0", True)),
+                {"note": 1},
+            ),
             ModeResult("zero-1", "not-applicable", 0.0, "needs more"),
         ),
-        ("GPUs",), ("two ranks share",), 1 << 30,
+        ("GPUs",),
+        ("two ranks share",),
+        1 << 30,
     ),
     SmokeRun(1, "gloo", "cpu", None, 0.1, ()),
-)  # fmt: skip
+)
 
 
 def test_json_holds_the_contract_and_reads_back_the_same() -> None:
@@ -39,11 +53,18 @@ def test_json_holds_the_contract_and_reads_back_the_same() -> None:
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["modes", "ranks", "mode", "state", "layer", "named", "rank", "more", "max_error", "figures"]),
-        inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["modes", "ranks", "mode", "state", "layer", "named", "rank", "more", "max_error", "figures"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 @given(_JSON)

@@ -52,10 +52,17 @@ CODE = line(
     "device-code",
     sources=[
         {"source": "torch/lib/rocblas/library", "method": "file-names", "targets": ["gfx803"], "complete": True},
-        {"source": "torch/lib/libtorch_hip.so", "method": "code-objects", "targets": ["gfx90a"], "complete": False,
-         "count": 900, "counts": {"gfx90a:xnack-": 8}, "reason": "first compressed bundles only"},
+        {
+            "source": "torch/lib/libtorch_hip.so",
+            "method": "code-objects",
+            "targets": ["gfx90a"],
+            "complete": False,
+            "count": 900,
+            "counts": {"gfx90a:xnack-": 8},
+            "reason": "first compressed bundles only",
+        },
     ],
-)  # fmt: skip
+)
 
 
 def step(name: str, value: Any = None, **values: Any) -> str:
@@ -75,8 +82,11 @@ def test_static_lines_between_noise() -> None:
     torch = report.torch
     assert torch is not None
     assert (torch.version, torch.flavour, torch.hip, torch.cuda) == (
-        "2.7.1+rocm6.3", "rocm", "6.3.42134-a9a80e791", None,
-    )  # fmt: skip
+        "2.7.1+rocm6.3",
+        "rocm",
+        "6.3.42134-a9a80e791",
+        None,
+    )
     assert torch.stated == ("__version__", "cuda", "debug", "hip")
     assert (torch.bundled_rocm, torch.extension_fits, torch.line) == (True, True, 3)
     best = architectures(torch)

@@ -25,8 +25,11 @@ def _file(text: str) -> dict[str, str | None]:
 def test_exports_with_quotes_comments_and_continued_lines_keep_their_lines() -> None:
     (view,) = _views("# export Z=1\nexport A=1 \\\n  B='x y' # export Q=2\nexport C=\"a b\"; declare -x D=4\n")
     assert {name: (one.value, one.line) for name, one in view.variables.items()} == {
-        "A": ("1", 2), "B": ("x y", 3), "C": ("a b", 4), "D": ("4", 4),
-    }  # fmt: skip
+        "A": ("1", 2),
+        "B": ("x y", 3),
+        "C": ("a b", 4),
+        "D": ("4", 4),
+    }
 
 
 def test_the_last_assignment_wins_and_unset_takes_away() -> None:
@@ -78,8 +81,10 @@ def test_what_depends_on_something_is_not_sure(text: str) -> None:
 def test_branches_do_not_mix() -> None:
     found = _views("export B=0\nif [ x ]; then export A=1; else export A=2 B=1; fi\n")
     assert [{name: one.value for name, one in view.variables.items()} for view in found] == [
-        {"B": "0"}, {"B": "0", "A": "1"}, {"A": "2", "B": "1"},
-    ]  # fmt: skip
+        {"B": "0"},
+        {"B": "0", "A": "1"},
+        {"A": "2", "B": "1"},
+    ]
 
 
 def test_a_later_setting_of_the_file_replaces_that_of_a_branch() -> None:
@@ -101,8 +106,9 @@ def test_a_container_inherits_nothing() -> None:
 def test_launchers_pass_variables_on() -> None:
     found = _views("mpirun -np 2 -x A=1 -genv B 2 ./x\nsrun --export=ALL,C=3 ./y\n")
     assert [{name: one.value for name, one in view.variables.items()} for view in found] == [
-        {"A": "1", "B": "2"}, {"C": "3"},
-    ]  # fmt: skip
+        {"A": "1", "B": "2"},
+        {"C": "3"},
+    ]
 
 
 def test_values_that_only_the_shell_knows_are_left_out() -> None:

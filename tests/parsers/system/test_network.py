@@ -111,8 +111,12 @@ def test_rdma_tools() -> None:
     assert (second.state, second.physical_state, second.firmware_version) == ("DOWN", "Disabled", None)
     (link,) = infiniband.parse_rdma_link("link rxe0/1 state ACTIVE physical_state LINK_UP netdev dummy0 \n")
     assert (link.device, link.port, link.state, link.physical_state, link.netdev) == (
-        "rxe0", 1, "ACTIVE", "LinkUp", "dummy0",
-    )  # fmt: skip
+        "rxe0",
+        1,
+        "ACTIVE",
+        "LinkUp",
+        "dummy0",
+    )
     assert infiniband.parse_rdma_link("Failed to open NETLINK_RDMA socket\n") == ()
 
 

@@ -102,15 +102,21 @@ def test_mounts() -> None:
     assert stacked[1].size_bytes == 24684084 * 1024
     (printed,) = mounts.parse_mounts("tmpfs on /dev/shm type tmpfs (rw,nosuid,size=1g)\n")
     assert (printed.mount_point, printed.size_bytes, printed.option("nosuid"), printed.option("x")) == (
-        "/dev/shm", 1 << 30, "", None,
-    )  # fmt: skip
+        "/dev/shm",
+        1 << 30,
+        "",
+        None,
+    )
 
 
 def test_environ() -> None:
     found = env_text.parse_env('HOME=/root\nexport LD="a b"\ndeclare -x V="1"\nEMPTY=\n  nonsense\n')
     assert [(v.name, v.value, v.line) for v in found] == [
-        ("HOME", "/root", 1), ("LD", "a b", 2), ("V", "1", 3), ("EMPTY", "", 4),
-    ]  # fmt: skip
+        ("HOME", "/root", 1),
+        ("LD", "a b", 2),
+        ("V", "1", 3),
+        ("EMPTY", "", 4),
+    ]
     assert env_text.parse_env("OPTS=a b c\n")[0].value == "a b c"
 
 
@@ -161,7 +167,7 @@ def test_memory() -> None:
     heading = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
     assert memory.parse_swaps(heading) == () and memory.parse_swaps("x") is None
     swaps = memory.parse_swaps(heading + "/swap.img file 8388604 1024 -2\n")
-    assert swaps is not None and (swaps[0].size_bytes, swaps[0].used_bytes) == (8388604 << 10, 1 << 20)  # fmt: skip
+    assert swaps is not None and (swaps[0].size_bytes, swaps[0].used_bytes) == (8388604 << 10, 1 << 20)
     assert memory.selected_choice("always [madvise] never\n") == "madvise"
     assert memory.selected_choice("[none] integrity confidentiality") == "none"
     assert memory.selected_choice("") is None

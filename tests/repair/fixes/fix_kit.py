@@ -73,8 +73,10 @@ class Scratch:
         def change(user: str, groups: Sequence[str], adding: bool) -> Outcome:
             for name in ("etc/group", "etc/gshadow"):
                 path = self.root / name
-                lines = [_member(line, user, adding) if line.split(":")[0] in groups else line
-                         for line in path.read_text().splitlines()]  # fmt: skip
+                lines = [
+                    _member(line, user, adding) if line.split(":")[0] in groups else line
+                    for line in path.read_text().splitlines()
+                ]
                 path.write_text("\n".join(lines) + "\n")
             return Outcome(True, "")
 

@@ -52,8 +52,11 @@ def test_every_file_that_sets_it_is_changed(scratch: Scratch) -> None:
     results, journal = done(_UNSET, place)
     assert all(one.ok for one in results)
     assert changed(before, tree(scratch.root)) == {
-        "home/alice/.bashrc", "home/alice/.profile", "etc/environment", "etc/environment.d/50.conf",
-    }  # fmt: skip
+        "home/alice/.bashrc",
+        "home/alice/.profile",
+        "etc/environment",
+        "etc/environment.d/50.conf",
+    }
     assert (scratch.root / "etc/environment").read_text().startswith("# off by rocdoctor fix (a-check): HSA")
     assert all(one.ok for one in undone(journal.folder, place))
     assert tree(scratch.root) == before
@@ -102,11 +105,13 @@ def _open_folder(scratch: Scratch) -> None:
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
-        (_link, "symbolic link"), (_dangling, "several names (hard links)"),
+        (_link, "symbolic link"),
+        (_dangling, "several names (hard links)"),
         (lambda scratch: (scratch.home / ".bashrc").chmod(0o444), "read-only"),
-        (_open_folder, "others can change the folder"), (_open_above, "others can change the folder"),
+        (_open_folder, "others can change the folder"),
+        (_open_above, "others can change the folder"),
     ],
-)  # fmt: skip
+)
 def test_an_unusual_file_is_left_alone(scratch: Scratch, prepare: object, words: str) -> None:
     assert callable(prepare)
     prepare(scratch)

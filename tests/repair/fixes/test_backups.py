@@ -63,15 +63,20 @@ def test_a_folder_that_others_could_have_made_is_not_undone(scratch: Scratch) ->
 @pytest.mark.parametrize(
     ("key", "value", "words"),
     [
-        ("path", "../../etc/passwd", "never does"), ("path", "/home/../etc/passwd", "never does"),
+        ("path", "../../etc/passwd", "never does"),
+        ("path", "/home/../etc/passwd", "never does"),
         ("kind", "shell", "damaged"),
-        ("copies", [{"path": "/x", "copy": "../../../etc/shadow"}], "damaged"), ("copies", 3, "damaged"),
-        ("words", [["rm"]], "damaged"), ("copies", [], "never does"), ("undo", "x", "damaged"),
-        ("state", "x", "damaged"), ("check", None, "damaged"),
+        ("copies", [{"path": "/x", "copy": "../../../etc/shadow"}], "damaged"),
+        ("copies", 3, "damaged"),
+        ("words", [["rm"]], "damaged"),
+        ("copies", [], "never does"),
+        ("undo", "x", "damaged"),
+        ("state", "x", "damaged"),
+        ("check", None, "damaged"),
         ("copies", [{"path": "/x", "copy": "copy-1", "digest": "0" * 64, "mode": "s", "mtime_ns": 0}], "damaged"),
         ("copies", [{"path": "/x", "copy": "copy-1", "digest": "0" * 64, "mode": 0, "mtime_ns": "t"}], "damaged"),
     ],
-)  # fmt: skip
+)
 def test_a_damaged_list_is_refused(scratch: Scratch, key: str, value: object, words: str) -> None:
     place = scratch.place()
     _, journal = done(_UNSET, place)
@@ -230,9 +235,7 @@ def _rewritten(folder: Path, changes: Mapping[str, object]) -> None:
     file.write_text(json.dumps(data))
 
 
-def test_a_folder_that_becomes_a_link_meanwhile_is_not_read(
-    scratch: Scratch, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+def test_a_folder_that_becomes_a_link_meanwhile_is_not_read(scratch: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever may write above it exchanges it between any two looks; what was judged is what is read and written."""
     place = scratch.place()
     _, journal = done(_UNSET, place)
@@ -296,9 +299,13 @@ def _damaged(draw: st.DrawFn, raw: object) -> object:
     if isinstance(raw, list) and raw and draw(st.integers(0, 9)):
         at = draw(st.integers(0, len(raw) - 1))
         how = draw(st.integers(0, 7))
-        return raw[:at] + raw[at + 1 :] if how == 0 else raw + raw[at:] if how == 1 else [
-            *raw[:at], draw(_damaged(raw[at])), *raw[at + 1 :]
-        ]  # fmt: skip
+        return (
+            raw[:at] + raw[at + 1 :]
+            if how == 0
+            else raw + raw[at:]
+            if how == 1
+            else [*raw[:at], draw(_damaged(raw[at])), *raw[at + 1 :]]
+        )
     return draw(_JUNK)
 
 
@@ -316,7 +323,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scratch, Path, di
 @given(st.data())
 def test_a_damaged_list_ends_in_one_sentence(
     machine: tuple[Scratch, Path, dict[str, object]], data: st.DataObject
-) -> None:  # fmt: skip
+) -> None:
     scratch, folder, good = machine
     text = json.dumps(data.draw(_damaged(good))).encode()
     if data.draw(st.booleans()):
@@ -347,7 +354,7 @@ def test_a_list_of_any_bytes_is_damaged(scratch: Scratch, text: bytes) -> None:
 
 def test_a_damaged_list_is_status_2(
     scratch: Scratch, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:  # fmt: skip
+) -> None:
     place = scratch.place()
     _, journal = done(_UNSET, place)
     monkeypatch.setattr(fix, "this_machine", lambda: place)

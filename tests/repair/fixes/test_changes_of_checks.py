@@ -42,33 +42,58 @@ def _with(**variables: str) -> Machine:
 
 
 _LISTED: list[tuple[str, Machine, tuple[Change, ...]]] = [
-    ("cpu-governor-powersave",
-     machine(*_TWO, cpus=Cpus(governors=k(("powersave",)), scaling_driver=k("acpi-cpufreq"))),
-     (KernelValue(_GOVERNORS, "performance"),)),
-    ("numa-balancing-on", machine(*_TWO, memory=Memory(numa_balancing=k(True)), numa_nodes=_nodes(2)),
-     (KernelValue("/proc/sys/kernel/numa_balancing", "0"),)),
-    ("transparent-hugepages-never", machine(*_TWO, memory=Memory(transparent_hugepage=k("never"))),
-     (KernelValue("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"),)),
+    (
+        "cpu-governor-powersave",
+        machine(*_TWO, cpus=Cpus(governors=k(("powersave",)), scaling_driver=k("acpi-cpufreq"))),
+        (KernelValue(_GOVERNORS, "performance"),),
+    ),
+    (
+        "numa-balancing-on",
+        machine(*_TWO, memory=Memory(numa_balancing=k(True)), numa_nodes=_nodes(2)),
+        (KernelValue("/proc/sys/kernel/numa_balancing", "0"),),
+    ),
+    (
+        "transparent-hugepages-never",
+        machine(*_TWO, memory=Memory(transparent_hugepage=k("never"))),
+        (KernelValue("/sys/kernel/mm/transparent_hugepage/enabled", "madvise"),),
+    ),
     ("performance-level-not-auto", machine(amd_gpu(performance_level="low")), (KernelValue(_LEVEL, "auto"),)),
     ("performance-level-not-auto", machine(amd_gpu(performance_level="profile_peak")), (KernelValue(_LEVEL, "auto"),)),
-    ("shm-too-small", machine(amd_gpu(), memory=Memory(shm_bytes=k(64 << 20))),
-     (Command(_MOUNT, (("mount", "-o", "remount,size=67108864", "/dev/shm"),)),)),
+    (
+        "shm-too-small",
+        machine(amd_gpu(), memory=Memory(shm_bytes=k(64 << 20))),
+        (Command(_MOUNT, (("mount", "-o", "remount,size=67108864", "/dev/shm"),)),),
+    ),
     ("kfd-missing", machine(amd_gpu(kfd_node=u()), kfd_present=k(True), nodes=_KFD_GONE, container=_BARE), (_UDEV,)),
-    ("device-node-denied", _denied(),
-     (Command(("usermod", "-aG", "render,video", USER),
-              (("gpasswd", "-d", USER, "render"), ("gpasswd", "-d", USER, "video")), _FILES),)),
-    ("nvidia-node-denied", machine(nvidia_gpu(), nodes=_NVIDIA, container=_BARE, user=_ALICE),
-     (Command(("usermod", "-aG", "video", USER), (("gpasswd", "-d", USER, "video"),), _FILES),)),
+    (
+        "device-node-denied",
+        _denied(),
+        (
+            Command(
+                ("usermod", "-aG", "render,video", USER),
+                (("gpasswd", "-d", USER, "render"), ("gpasswd", "-d", USER, "video")),
+                _FILES,
+            ),
+        ),
+    ),
+    (
+        "nvidia-node-denied",
+        machine(nvidia_gpu(), nodes=_NVIDIA, container=_BARE, user=_ALICE),
+        (Command(("usermod", "-aG", "video", USER), (("gpasswd", "-d", USER, "video"),), _FILES),),
+    ),
     ("gfx-override-mismatch", _with(HSA_OVERRIDE_GFX_VERSION="10.3.0"), (Unset("HSA_OVERRIDE_GFX_VERSION"),)),
     ("gfx-override-mismatch", _with(HSA_OVERRIDE_GFX_VERSION="x"), (Unset("HSA_OVERRIDE_GFX_VERSION"),)),
     ("rocm-path-missing", _with(ROCM_PATH="/opt/rocm-0.0.1"), (Unset("ROCM_PATH"),)),
     ("omp-threads", _with(GOMP_CPU_AFFINITY="3"), (Unset("GOMP_CPU_AFFINITY"),)),
     ("debug-variables-on", _with(AMD_SERIALIZE_KERNEL="3"), (Unset("AMD_SERIALIZE_KERNEL"),)),
-    ("env-old-name", _with(PYTORCH_ALLOC_CONF="a:True", PYTORCH_CUDA_ALLOC_CONF="b:True"),
-     (Unset("PYTORCH_CUDA_ALLOC_CONF"),)),
+    (
+        "env-old-name",
+        _with(PYTORCH_ALLOC_CONF="a:True", PYTORCH_CUDA_ALLOC_CONF="b:True"),
+        (Unset("PYTORCH_CUDA_ALLOC_CONF"),),
+    ),
     ("env-unknown-name", _with(RCCL_NCHANNELS="4"), (Unset("RCCL_NCHANNELS"),)),
     ("visible-devices-hides-all", _with(HIP_VISIBLE_DEVICES="7"), (Unset("HIP_VISIBLE_DEVICES"),)),
-]  # fmt: skip
+]
 
 _JUDGED: list[tuple[str, Machine]] = [
     # Its clock states would be lost; a desktop sets it on purpose; which card it is, is not known.
@@ -81,14 +106,13 @@ _JUDGED: list[tuple[str, Machine]] = [
     ("device-node-denied", _denied(nodes=(_node(), _node("/dev/dri/renderD128", group="44")))),
     ("device-node-denied", _denied(container=Container(kind=k("docker")))),
     ("nvidia-node-denied", machine(nvidia_gpu(), nodes=_NVIDIA, container=Container(kind=k("docker")), user=_ALICE)),
-    ("shm-too-small",
-     machine(amd_gpu(), memory=Memory(shm_bytes=k(64 << 20)), container=Container(kind=k("docker")))),
+    ("shm-too-small", machine(amd_gpu(), memory=Memory(shm_bytes=k(64 << 20)), container=Container(kind=k("docker")))),
     # Another name was meant, or the GPUs are hidden on purpose.
     ("env-unknown-name", _with(HIP_VISIBLE_DEVICE="0")),
     ("env-unknown-name", _with(RCCL_DEBUG="INFO")),
     ("visible-devices-hides-all", _with(HIP_VISIBLE_DEVICES="-1")),
     ("env-wrong-value", _with(NCCL_DEBUG="LOUD")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "of", "changes"), _LISTED, ids=[f"{n}-{one[0]}" for n, one in enumerate(_LISTED)])

@@ -38,8 +38,9 @@ class Box:
         nodes = tuple(NumaNode(number, cpulist=k(f"{number}")) for number in range(2))
         return replace(
             machine(amd_gpu(0), amd_gpu(1), environment=environment(self.variables)),
-            memory=Memory(numa_balancing=k(on)), numa_nodes=nodes,
-        )  # fmt: skip
+            memory=Memory(numa_balancing=k(on)),
+            numa_nodes=nodes,
+        )
 
 
 @pytest.fixture
@@ -53,9 +54,7 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
 
     monkeypatch.setattr(fix, "open_host", open_host)
     monkeypatch.setattr(fix, "collect", lambda host: made.machine())
-    monkeypatch.setattr(
-        fix, "this_machine", lambda: made.scratch.place(made.variables, privileged=made.privileged)
-    )  # fmt: skip
+    monkeypatch.setattr(fix, "this_machine", lambda: made.scratch.place(made.variables, privileged=made.privileged))
 
     def answer() -> str:
         made.asked.append("asked")
@@ -112,8 +111,9 @@ def test_json(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = data["fixes"]
     assert first["does"] == ["switch off line 5 of ~/.bashrc"]
     assert (first["check"], first["subjects"]) == (
-        "gfx-override-mismatch", ["gpu 0 (0000:23:00.0)", "gpu 1 (0000:43:00.0)"]
-    )  # fmt: skip
+        "gfx-override-mismatch",
+        ["gpu 0 (0000:23:00.0)", "gpu 1 (0000:43:00.0)"],
+    )
     assert first["effective"] == "new-login"
     assert (second["does"], second["left"][0][:13]) == ([], "it needs root")
 
@@ -222,13 +222,17 @@ def test_nothing_to_fix(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--apply"], "no terminal to ask at; --yes"), (["--yes"], "--yes goes with --apply"),
+        (["--apply"], "no terminal to ask at; --yes"),
+        (["--yes"], "--yes goes with --apply"),
         (["--apply", "--yes", "--from", "x"], "neither with --from"),
-        (["--apply", "--yes", "--add", "x"], "nor with --add"), (["--apply", "--yes", "--json"], "prints text"),
-        (["--undo", "x", "--apply"], "goes alone"), (["--undo", "x", "numa-balancing-on"], "goes alone"),
-        (["--undo", "/nowhere/at/all"], "no folder of rocdoctor fix"), (["--format", "markdown"], "choose from"),
+        (["--apply", "--yes", "--add", "x"], "nor with --add"),
+        (["--apply", "--yes", "--json"], "prints text"),
+        (["--undo", "x", "--apply"], "goes alone"),
+        (["--undo", "x", "numa-balancing-on"], "goes alone"),
+        (["--undo", "/nowhere/at/all"], "no folder of rocdoctor fix"),
+        (["--format", "markdown"], "choose from"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_go_together(
     box: Box, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

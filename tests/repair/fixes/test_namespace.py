@@ -59,24 +59,36 @@ class Box:
 
     def environment(self) -> dict[str, str]:
         return {
-            "PATH": os.environ.get("PATH", os.defpath), "ROCM_PATH": "/opt/rocm-0.0.1", "COLUMNS": "100",
-            "PYTHONPATH": str(ROOT), "TERM": "dumb",
-        }  # fmt: skip
+            "PATH": os.environ.get("PATH", os.defpath),
+            "ROCM_PATH": "/opt/rocm-0.0.1",
+            "COLUMNS": "100",
+            "PYTHONPATH": str(ROOT),
+            "TERM": "dumb",
+        }
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*_UNSHARE, "sh", "-c", _ENTER, "sh", str(self.folder), *words], env=self.environment(),
-            capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [*_UNSHARE, "sh", "-c", _ENTER, "sh", str(self.folder), *words],
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
 
     def ask(self, answer: str, *arguments: str) -> str:
         """Run the command at a terminal where somebody types an answer to its question; what the terminal showed."""
         ours, theirs = pty.openpty()
         words = [*_UNSHARE, "sh", "-c", _ENTER, "sh", str(self.folder), sys.executable, "-m", "rocdoctor", "fix"]
         child = subprocess.Popen(
-            [*words, *arguments], env=self.environment(), stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL,
+            [*words, *arguments],
+            env=self.environment(),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
-        )  # fmt: skip
+        )
         os.close(theirs)
         shown = ""
         asked = False

@@ -29,14 +29,17 @@ _SAFE = Fix("Unset it", "unset A", "safe", changes=(Unset("A"),))
 @pytest.mark.parametrize(
     ("fix", "confidence", "words"),
     [
-        (_SAFE, "certain", ""), (_SAFE, "likely", ""), (_SAFE, "possible", "only possible"),
+        (_SAFE, "certain", ""),
+        (_SAFE, "likely", ""),
+        (_SAFE, "possible", "only possible"),
         (Fix("x", "y", "risky", changes=(Unset("A"),)), "certain", "risky"),
         (Fix("x", "y", "reboots", changes=(Unset("A"),)), "certain", "restart"),
         (Fix("x", "y", "manual", changes=(Unset("A"),)), "certain", "by hand"),
         (Fix("x", "y", "safe", "reboot", changes=(Unset("A"),)), "certain", "restart"),
-        (Fix("x", "y", "safe"), "certain", "your judgement"), (Fix("x", "", "safe"), "certain", "by hand"),
+        (Fix("x", "y", "safe"), "certain", "your judgement"),
+        (Fix("x", "", "safe"), "certain", "by hand"),
     ],
-)  # fmt: skip
+)
 def test_what_is_left_to_the_person(fix: Fix, confidence: str, words: str) -> None:
     finding = Finding("error", "m", fix=fix, confidence=confidence)  # type: ignore[arg-type]
     (one,) = offers(_diagnosis(("c", "machine", finding)))

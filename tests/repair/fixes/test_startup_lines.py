@@ -45,11 +45,14 @@ def test_shell_text(text: str, plain: tuple[int, ...], mixed: tuple[int, ...]) -
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("HSA_OVERRIDE_GFX_VERSION=10.3.0\n", (1,)), ('A=1\nHSA_OVERRIDE_GFX_VERSION="10.3.0"\n', (2,)),
-        ("export HSA_OVERRIDE_GFX_VERSION=10.3.0\n", (1,)), ("#HSA_OVERRIDE_GFX_VERSION=10.3.0\n", ()),
-        ("HSA_OVERRIDE_GFX_VERSION=10.3.0 # x\n", ()), ("XHSA_OVERRIDE_GFX_VERSION=10.3.0\n", ()),
+        ("HSA_OVERRIDE_GFX_VERSION=10.3.0\n", (1,)),
+        ('A=1\nHSA_OVERRIDE_GFX_VERSION="10.3.0"\n', (2,)),
+        ("export HSA_OVERRIDE_GFX_VERSION=10.3.0\n", (1,)),
+        ("#HSA_OVERRIDE_GFX_VERSION=10.3.0\n", ()),
+        ("HSA_OVERRIDE_GFX_VERSION=10.3.0 # x\n", ()),
+        ("XHSA_OVERRIDE_GFX_VERSION=10.3.0\n", ()),
     ],
-)  # fmt: skip
+)
 def test_lists_of_variables(text: str, plain: tuple[int, ...]) -> None:
     assert places(text, "env", _NAME, _VALUE) == Places(plain, ())
 
@@ -75,13 +78,13 @@ def test_only_these_lines_change(kind: Kind) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "if true; then\n  export {}\nfi\necho \"${{HSA_OVERRIDE_GFX_VERSION-gone}}\"\n",
-        "f() {{\n  export {}\n}}\nf\necho \"${{HSA_OVERRIDE_GFX_VERSION-gone}}\"\n",
-        "true &&\nexport {}\necho \"${{HSA_OVERRIDE_GFX_VERSION-gone}}\"\n",
-        "for x in 1 2; do\nexport {}\ndone\necho \"${{HSA_OVERRIDE_GFX_VERSION-gone}}\"\n",
+        'if true; then\n  export {}\nfi\necho "${{HSA_OVERRIDE_GFX_VERSION-gone}}"\n',
+        'f() {{\n  export {}\n}}\nf\necho "${{HSA_OVERRIDE_GFX_VERSION-gone}}"\n',
+        'true &&\nexport {}\necho "${{HSA_OVERRIDE_GFX_VERSION-gone}}"\n',
+        'for x in 1 2; do\nexport {}\ndone\necho "${{HSA_OVERRIDE_GFX_VERSION-gone}}"\n',
         "{}\nexport HSA_OVERRIDE_GFX_VERSION\nprintenv HSA_OVERRIDE_GFX_VERSION || echo gone\n",
     ],
-)  # fmt: skip
+)
 def test_a_shell_reads_the_file_still(text: str) -> None:
     text = text.format("HSA_OVERRIDE_GFX_VERSION=10.3.0")
     where = places(text, "shell", _NAME, _VALUE)

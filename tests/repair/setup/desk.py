@@ -14,12 +14,32 @@ from rocdoctor.repair.setup.planner import plan
 from tests.golden.replay import our_checks
 from tests.kit import amd_gpu, environment, k, machine, nvidia_gpu
 
-ROCM72 = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1101", "gfx1102", "gfx1200",
-          "gfx1201", "gfx950", "gfx1150", "gfx1151")  # fmt: skip
+ROCM72 = (
+    "gfx900",
+    "gfx906",
+    "gfx908",
+    "gfx90a",
+    "gfx942",
+    "gfx1030",
+    "gfx1100",
+    "gfx1101",
+    "gfx1102",
+    "gfx1200",
+    "gfx1201",
+    "gfx950",
+    "gfx1150",
+    "gfx1151",
+)
 VENV = "/home/user/train/.venv/bin/python"
-_KERNELS = {"ubuntu 24.04": "6.14.0-29-generic", "ubuntu 22.04": "6.8.0-71-generic", "debian 12": "6.1.0-38-amd64",
-            "debian 13": "6.12.41+deb13-amd64", "rhel 9.6": "5.14.0-570.32.1.el9_6.x86_64",
-            "rhel 10.0": "6.12.0-55.24.1.el10_0.x86_64", "fedora 42": "6.15.9-201.fc42.x86_64"}  # fmt: skip
+_KERNELS = {
+    "ubuntu 24.04": "6.14.0-29-generic",
+    "ubuntu 22.04": "6.8.0-71-generic",
+    "debian 12": "6.1.0-38-amd64",
+    "debian 13": "6.12.41+deb13-amd64",
+    "rhel 9.6": "5.14.0-570.32.1.el9_6.x86_64",
+    "rhel 10.0": "6.12.0-55.24.1.el10_0.x86_64",
+    "fedora 42": "6.15.9-201.fc42.x86_64",
+}
 
 
 def facts(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,14 +52,19 @@ def torch(version: str | None = None, path: str = VENV, python: str = "3.12.3", 
     plain = {name: more.pop(name) for name in ("torch_requires", "requires_torch", "shadowed") if name in more}
     label = (version or "").partition("+")[2]
     told: dict[str, Any] = {
-        "interpreter": path, "python": python, "version": version, "environment": "venv", "externally_managed": False,
+        "interpreter": path,
+        "python": python,
+        "version": version,
+        "environment": "venv",
+        "externally_managed": False,
         "packages": {"pip": "25.2"} | ({"torch": version} if version else {}),
-    }  # fmt: skip
+    }
     if version is not None:
         told |= {
             "hip": f"{label.removeprefix('rocm')}.53211" if label.startswith("rocm") else None,
-            "cuda": f"{label[2:4]}.{label[4:]}" if label.startswith("cu") else None, "import_error": None,
-        }  # fmt: skip
+            "cuda": f"{label[2:4]}.{label[4:]}" if label.startswith("cu") else None,
+            "import_error": None,
+        }
         if label.startswith("rocm"):
             told |= {"arch_list": ROCM72, "device_count": 1, "bundled_rocm": True}
     built = TorchBuild(**facts(told | more), **plain)
@@ -72,7 +97,7 @@ def desk(*gpus: Gpu, os: str = "ubuntu 24.04", build: TorchBuild | None = None, 
         "user": User(**facts({"uid": 1000, "groups": ("user", "render", "video")})),
         "environment": environment({"USER": "user", **changes.pop("variables", {})}),
         "cpus": Cpus(**facts({"arch": changes.pop("arch", "x86_64")})),
-    }  # fmt: skip
+    }
     values["container"] = replace(Machine().container, **facts(container))
     return machine(*gpus, **(values | changes))
 

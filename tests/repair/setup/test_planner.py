@@ -37,11 +37,14 @@ def test_a_step_follows_at_once_where_nothing_must_take_effect_first() -> None:
 @pytest.mark.parametrize(
     "first",
     [
-        step("a", effective="reboot"), step("a", effective="new-login"), step("a", state="waiting"),
-        step("a", state="unknown"), step("a", risk="manual"),
+        step("a", effective="reboot"),
+        step("a", effective="new-login"),
+        step("a", state="waiting"),
+        step("a", state="unknown"),
+        step("a", risk="manual"),
     ],
     ids=["restart", "login", "waiting", "unknown", "by hand"],
-)  # fmt: skip
+)
 def test_a_step_waits_for_what_takes_effect_later(first: Step) -> None:
     assert arranged(first, step("b", "prove", needs=("a",)))["b"] == "waiting"
     assert arranged(first, step("b", "prove", needs=("driver",)))["b"] == "waiting"  # a layer stands for its steps
@@ -194,13 +197,24 @@ def _group(files: Files, name: str) -> None:
 @pytest.mark.parametrize(
     ("case", "put"),
     [
-        ("xtx-ubuntu2404-fresh", _user), ("xtx-ubuntu2204-fresh", _kernel), ("xtx-rhel9-fresh", _kernel),
-        ("xtx-ubuntu2404-fresh", _parameter), ("rx9070xt-fedora42", _parameter),
-        ("xtx-ubuntu2204-fresh", _blacklist), ("xtx-ubuntu2404-fresh", _group),
+        ("xtx-ubuntu2404-fresh", _user),
+        ("xtx-ubuntu2204-fresh", _kernel),
+        ("xtx-rhel9-fresh", _kernel),
+        ("xtx-ubuntu2404-fresh", _parameter),
+        ("rx9070xt-fedora42", _parameter),
+        ("xtx-ubuntu2204-fresh", _blacklist),
+        ("xtx-ubuntu2404-fresh", _group),
     ],
-    ids=["user", "kernel on Ubuntu", "kernel on Red Hat", "command line on Ubuntu", "command line on Fedora",
-         "file name", "group"],
-)  # fmt: skip
+    ids=[
+        "user",
+        "kernel on Ubuntu",
+        "kernel on Red Hat",
+        "command line on Ubuntu",
+        "command line on Fedora",
+        "file name",
+        "group",
+    ],
+)
 def test_no_word_of_the_evidence_gets_into_a_command_that_could_do_more(
     case: str, put: Callable[[Files, str], None], name: str
 ) -> None:

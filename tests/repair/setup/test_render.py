@@ -69,11 +69,16 @@ def test_every_step_says_all_that_it_knows() -> None:
     text = setup_text.render(FULL, verbose=True)
     block = text[text.index("2  now ") : text.index("3  waiting")]
     for words in (
-        "why      Kernel 6.2", "run      sudo apt update", "changes  amdgpu-dkms, /lib/modules",
-        "risk     needs a restart; takes effect after a restart", "support  Supported by AMD",
+        "why      Kernel 6.2",
+        "run      sudo apt update",
+        "changes  amdgpu-dkms, /lib/modules",
+        "risk     needs a restart; takes effect after a restart",
+        "support  Supported by AMD",
         "verify   rocdoctor check kernel-too-old-for-gpu   (after a restart)",
-        "undo     sudo apt autoremove amdgpu-dkms", "source ", "(primary)",
-    ):  # fmt: skip
+        "undo     sudo apt autoremove amdgpu-dkms",
+        "source ",
+        "(primary)",
+    ):
         assert words in block
     assert "1  done     Firmware of the GPU: VCN 0x1 (read /sys/kernel/debug/x:3)\n" in text
     assert "waits    for step 4 (Restart the machine)\n" in text
@@ -121,9 +126,7 @@ def test_colour_adds_nothing_but_itself() -> None:
 def test_waits_and_left() -> None:
     assert waits_for(FULL, GROUPS) == "waits for step 4 (Restart the machine)"
     assert waits_for(FULL, LIMITS) == "", "a login, and no step"
-    assert [step.id for step in left(FULL)] == [
-        "driver", "key", "restart", "groups", "repository", "memlock", "torch"
-    ]  # fmt: skip
+    assert [step.id for step in left(FULL)] == ["driver", "key", "restart", "groups", "repository", "memlock", "torch"]
     assert left(PLANS["optional"]) == left(PLANS["impossible"]) == []
     assert left(SetupPlan("rocm", (replace(RESTART, needs=()), DRIVER)))
 
@@ -136,16 +139,41 @@ def test_json_is_the_contract() -> None:
     first, driver = data["steps"][:2]
     assert first["evidence"] == [{"source": "read /sys/kernel/debug/x", "line": 3, "value": "VCN 0x1"}]
     assert driver["actions"][0] == {
-        "words": ["apt", "update"], "file": None, "lines": None, "append": False, "root": True,
+        "words": ["apt", "update"],
+        "file": None,
+        "lines": None,
+        "append": False,
+        "root": True,
         "commands": ["sudo apt update"],
-    }  # fmt: skip
+    }
     assert driver["verify"] == {
-        "check": "kernel-too-old-for-gpu", "command": "rocdoctor check kernel-too-old-for-gpu", "shows": ""
-    }  # fmt: skip
+        "check": "kernel-too-old-for-gpu",
+        "command": "rocdoctor check kernel-too-old-for-gpu",
+        "shows": "",
+    }
     assert set(driver) == {
-        "id", "number", "layer", "needs", "optional", "title", "state", "why", "waits_for", "evidence", "actions",
-        "changes", "risk", "effective", "verify", "undo", "support", "notes", "sources", "table", "kind",
-    }  # fmt: skip
+        "id",
+        "number",
+        "layer",
+        "needs",
+        "optional",
+        "title",
+        "state",
+        "why",
+        "waits_for",
+        "evidence",
+        "actions",
+        "changes",
+        "risk",
+        "effective",
+        "verify",
+        "undo",
+        "support",
+        "notes",
+        "sources",
+        "table",
+        "kind",
+    }
     assert driver["sources"][0]["id"] == "drv"
     assert driver["sources"][0]["what"] != "drv", "the table knows it"
     repository = next(step for step in data["steps"] if step["id"] == "repository")
@@ -176,10 +204,19 @@ _EVIL = "x\x1b]0;t\x07 \x1b[2J| `q` <b> \u202e ``` \n# H"
 @pytest.mark.parametrize("state", ["done", "todo", "waiting", "unknown", "impossible"])
 def test_words_of_the_evidence_are_words(state: str) -> None:
     step = Step(
-        "a", _EVIL, state, _EVIL, (Evidence(_EVIL, _EVIL, 1),),  # type: ignore[arg-type]
-        (Action((_EVIL, "b")), Action(file=_EVIL, lines=(_EVIL,))), (_EVIL,), verify=Verify(command=_EVIL, shows=_EVIL),
-        undo=(Action((_EVIL,)),), support=_EVIL, notes=(_EVIL,), sources=("nowhere",),
-    )  # fmt: skip
+        "a",
+        _EVIL,
+        state,  # type: ignore[arg-type]
+        _EVIL,
+        (Evidence(_EVIL, _EVIL, 1),),
+        (Action((_EVIL, "b")), Action(file=_EVIL, lines=(_EVIL,))),
+        (_EVIL,),
+        verify=Verify(command=_EVIL, shows=_EVIL),
+        undo=(Action((_EVIL,)),),
+        support=_EVIL,
+        notes=(_EVIL,),
+        sources=("nowhere",),
+    )
     plan = SetupPlan("rocm", (step,), (_EVIL,))
     shown = [setup_text.render(plan, [_EVIL], verbose=True), setup_markdown.render(plan, [_EVIL])]
     shown.append(json.dumps(setup_json.as_json(plan, {"origin": _EVIL}, True), ensure_ascii=False))

@@ -47,7 +47,7 @@ grep -qx "$one" "$WORLD/packages" 2>/dev/null && echo "install ok installed"
     "apt": RECORD + '[ "$2" = install ] || exit 0\nshift 2\nfor one; do echo "$one" >> "$WORLD/packages"; done\n',
     "curl": RECORD + 'echo key > "$3"\n',
     "pip": RECORD,
-}  # fmt: skip
+}
 
 
 class World:
@@ -67,10 +67,15 @@ class World:
         file = self.folder / "setup.sh"
         file.write_text(script)
         environment = {
-            "PATH": f"{self.folder}/bin:/usr/bin:/bin", "HOME": str(self.folder), "USER": "alice", "LC_ALL": "C",
-            "CALLS": str(self.folder / "calls"), "WORLD": str(self.folder),
-            "ROCDOCTOR_RUN": str(self.folder / "run"), **more,
-        }  # fmt: skip
+            "PATH": f"{self.folder}/bin:/usr/bin:/bin",
+            "HOME": str(self.folder),
+            "USER": "alice",
+            "LC_ALL": "C",
+            "CALLS": str(self.folder / "calls"),
+            "WORLD": str(self.folder),
+            "ROCDOCTOR_RUN": str(self.folder / "run"),
+            **more,
+        }
         return subprocess.run(
             [BASH, str(file), *arguments],
             env=environment,
@@ -97,23 +102,35 @@ def world(tmp_path: Path) -> World:
 def whole_plan(folder: Path) -> SetupPlan:
     """Repository, driver, restart, groups, torch: as on a new machine."""
     repository = Step(
-        "repository", "Register the repository", "todo", "It holds the driver.",
+        "repository",
+        "Register the repository",
+        "todo",
+        "It holds the driver.",
         actions=(
             Action(("curl", "-fsSL", "-o", f"{folder}/key", "https://repo.example.org/key"), root=True),
-            Action(file=f"{folder}/list", lines=("deb x", "it's $a `b` \\ \"c\"!"), root=True),
+            Action(file=f"{folder}/list", lines=("deb x", 'it\'s $a `b` \\ "c"!'), root=True),
             Action(("apt", "update"), root=True),
         ),
         layer="driver",
-    )  # fmt: skip
+    )
     driver = Step(
-        "driver", "Install the driver", "todo", "There is none.",
-        actions=(Action(("apt", "install", "amdgpu-dkms"), root=True),), risk="reboots", effective="reboot",
+        "driver",
+        "Install the driver",
+        "todo",
+        "There is none.",
+        actions=(Action(("apt", "install", "amdgpu-dkms"), root=True),),
+        risk="reboots",
+        effective="reboot",
         layer="driver",
-    )  # fmt: skip
+    )
     limits = Step(
-        "limits", "Raise a limit", "waiting", "It is low.",
-        actions=(Action(file=f"{folder}/limits", lines=("a b", "c"), append=True, root=True),), layer="limits",
-    )  # fmt: skip
+        "limits",
+        "Raise a limit",
+        "waiting",
+        "It is low.",
+        actions=(Action(file=f"{folder}/limits", lines=("a b", "c"), append=True, root=True),),
+        layer="limits",
+    )
     torch = replace(TORCH, actions=(Action(("pip", "install", "torch")),))
     return SetupPlan("pytorch", (repository, driver, RESTART, GROUPS, limits, torch))
 
@@ -126,8 +143,10 @@ def test_run_after_run_it_gets_to_the_end(world: World) -> None:
     assert "Restart the machine now. Then run: bash" in first.stdout
     assert first.stdout.rstrip().endswith("setup.sh 4")
     assert [line.split("/")[0] for line in world.calls()] == [
-        "curl -fsSL -o ", "apt update", "apt -y install amdgpu-dkms"
-    ]  # fmt: skip
+        "curl -fsSL -o ",
+        "apt update",
+        "apt -y install amdgpu-dkms",
+    ]
     assert (world.folder / "list").read_text() == 'deb x\nit\'s $a `b` \\ "c"!\n'
 
     early = world.run(script)
@@ -206,10 +225,12 @@ def test_a_failing_command_ends_it(world: World) -> None:
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [
-        ("impossible", 1, "No source names a way"), ("unknown", 1, "left to you: This text does not show"),
-        ("done", 0, "All that this script can do is done"), ("empty", 0, "All that this script can do is done"),
+        ("impossible", 1, "No source names a way"),
+        ("unknown", 1, "left to you: This text does not show"),
+        ("done", 0, "All that this script can do is done"),
+        ("empty", 0, "All that this script can do is done"),
     ],
-)  # fmt: skip
+)
 def test_what_no_script_can_do_is_said(world: World, name: str, status: int, words: str) -> None:
     (world.folder / "env" / "bin").mkdir(parents=True)
     (world.folder / "env" / "bin" / "python").symlink_to(world.folder / "bin" / "pip")

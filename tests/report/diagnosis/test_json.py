@@ -29,8 +29,13 @@ def test_the_report_has_the_keys_of_the_contract() -> None:
     assert data["tool"] == {"version": __version__}
     assert data["subject"] == SUBJECT
     assert data["summary"] == {
-        "pass": 1, "fail": 3, "unknown": 1, "not_applicable": 1, "crashed": 1, "worst": "error",
-    }  # fmt: skip
+        "pass": 1,
+        "fail": 3,
+        "unknown": 1,
+        "not_applicable": 1,
+        "crashed": 1,
+        "worst": "error",
+    }
 
 
 def test_a_cause_has_what_the_contract_names_and_the_main_one_is_first() -> None:
@@ -49,8 +54,10 @@ def test_a_verdict_has_what_the_contract_names() -> None:
     fail = verdicts[0]
     assert (fail["state"], fail["severity"], fail["cause"]) == ("fail", "error", "hsa-override-wrong")
     assert fail["evidence"][0] == {
-        "source": "read /sys/class/kfd/kfd/topology/nodes/1/properties", "line": 2, "value": "gfx942",
-    }  # fmt: skip
+        "source": "read /sys/class/kfd/kfd/topology/nodes/1/properties",
+        "line": 2,
+        "value": "gfx942",
+    }
     assert fail["evidence"][1]["line"] is None
     assert set(fail["fix"]) >= {"text", "command", "safety", "verify"}
     assert fail["fix"]["verify"] == "rocdoctor check gfx-override-mismatch"
@@ -61,9 +68,7 @@ def test_a_verdict_has_what_the_contract_names() -> None:
 
 
 def test_next_steps_are_commands_with_reasons_and_nothing_found_is_an_empty_list() -> None:
-    assert made()["next"] == [
-        {"command": "sudo dmesg | rocdoctor check --add -", "why": "the kernel log needs root"}
-    ]  # fmt: skip
+    assert made()["next"] == [{"command": "sudo dmesg | rocdoctor check --add -", "why": "the kernel log needs root"}]
     nothing = made(diagnosis([]))
     assert nothing["causes"] == []
     assert nothing["summary"]["worst"] == "none"
@@ -89,23 +94,61 @@ def test_the_facts_have_the_keys_of_the_contract() -> None:
     links = (GpuLink(0, 1, "nvlink", hops=k(1)),)
     nodes = (NumaNode(0, k("0-7"), k(1 << 30), k((10,))),)
     of = machine(
-        nvidia_gpu(0, compute_capability="9.0"), nvidia_gpu(1), links=links, numa_nodes=nodes,
-        network=(Nic("mlx5_0", "infiniband", speed_gbit_s=k(400.0)),), cpus=Cpus(threads=k(8)),
+        nvidia_gpu(0, compute_capability="9.0"),
+        nvidia_gpu(1),
+        links=links,
+        numa_nodes=nodes,
+        network=(Nic("mlx5_0", "infiniband", speed_gbit_s=k(400.0)),),
+        cpus=Cpus(threads=k(8)),
         container=Container(kind=k("none"), rootless=k(False)),
         drivers={"nvidia": {"version": k("565.57.01"), "cuda": k("12.7")}},
-    )  # fmt: skip
+    )
     data = json.loads(json.dumps(facts(of)))
     assert data["schema"] == "rocdoctor.facts/1"
     assert set(data) >= {
-        "gpus", "links", "numa_nodes", "cpus", "drivers", "kernel", "os", "rocm", "torch", "containers", "displays",
-        "network", "unknown",
-    }  # fmt: skip
+        "gpus",
+        "links",
+        "numa_nodes",
+        "cpus",
+        "drivers",
+        "kernel",
+        "os",
+        "rocm",
+        "torch",
+        "containers",
+        "displays",
+        "network",
+        "unknown",
+    }
     gpu = data["gpus"][0]
     assert set(gpu) >= {
-        "index", "vendor", "name", "bdf", "pci_id", "subsystem_id", "driver", "gfx", "compute_capability", "integrated",
-        "compute_units", "vram_bytes", "numa_node", "vbios", "unique_id", "hive_id", "mig", "compute_nodes", "pcie",
-        "kfd_node", "hip_index", "smi_index", "torch_index", "temps_c", "power_w", "partition",
-    }  # fmt: skip
+        "index",
+        "vendor",
+        "name",
+        "bdf",
+        "pci_id",
+        "subsystem_id",
+        "driver",
+        "gfx",
+        "compute_capability",
+        "integrated",
+        "compute_units",
+        "vram_bytes",
+        "numa_node",
+        "vbios",
+        "unique_id",
+        "hive_id",
+        "mig",
+        "compute_nodes",
+        "pcie",
+        "kfd_node",
+        "hip_index",
+        "smi_index",
+        "torch_index",
+        "temps_c",
+        "power_w",
+        "partition",
+    }
     assert set(gpu["pcie"]) >= {"device", "slot"}
     assert data["links"][0] | {"weight": None} == {"a": 0, "b": 1, "type": "nvlink", "weight": None, "hops": 1}
     assert data["drivers"] == {"nvidia": {"version": "565.57.01", "cuda": "12.7"}}

@@ -25,8 +25,12 @@ def test_each_verdict_is_a_test_case_and_the_counts_agree() -> None:
     root = suite(render(FULL))
     assert root.tag == "testsuite"
     assert dict(root.attrib) == {
-        "name": "rocdoctor", "tests": "7", "failures": "2", "errors": "1", "skipped": "2",
-    }  # fmt: skip
+        "name": "rocdoctor",
+        "tests": "7",
+        "failures": "2",
+        "errors": "1",
+        "skipped": "2",
+    }
     assert len(root.findall("testcase")) == 7
     assert [len(root.findall(f".//{tag}")) for tag in ("failure", "error", "skipped")] == [2, 1, 2]
 

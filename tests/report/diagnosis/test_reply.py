@@ -18,9 +18,15 @@ from tests.report.made import HOSTILE, OVERRIDE, diagnosis, failed
 from tests.text_kit import TEXTS, all_checks, header_and_body
 
 ANSWERED = (
-    "cpu-wheel", "driver-too-old", "gpu-lost", "kfd-permission", "memlock", "rendezvous-name", "shm-dataloader",
+    "cpu-wheel",
+    "driver-too-old",
+    "gpu-lost",
+    "kfd-permission",
+    "memlock",
+    "rendezvous-name",
+    "shm-dataloader",
     "wrong-gloo-interface",
-)  # fmt: skip
+)
 SILENT = ("prose-thanks", "rocminfo-good")
 SOFTWARE = ("trace-shape",)
 

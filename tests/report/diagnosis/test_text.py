@@ -153,9 +153,12 @@ def test_no_word_depends_on_colour() -> None:
 
 def test_escape_sequences_from_evidence_never_reach_the_terminal() -> None:
     found = Finding(
-        "error", f"Said {HOSTILE}.", (Evidence(HOSTILE, f"read /x{HOSTILE}", 1),),
-        Fix(HOSTILE, command=f"run {HOSTILE}", verify=HOSTILE), cause="not-environment",
-    )  # fmt: skip
+        "error",
+        f"Said {HOSTILE}.",
+        (Evidence(HOSTILE, f"read /x{HOSTILE}", 1),),
+        Fix(HOSTILE, command=f"run {HOSTILE}", verify=HOSTILE),
+        cause="not-environment",
+    )
     hostile_machine = machine(
         amd_gpu(name=HOSTILE, driver=HOSTILE), network=(Nic(HOSTILE, "ethernet"),), torch=TorchBuild(version=k(HOSTILE))
     )

@@ -9,9 +9,18 @@ import os
 import sys
 
 _NOTED = {
-    "socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.sendto",
-    "socket.sendmsg", "socket.bind", "urllib.Request", "ftplib.connect", "smtplib.connect", "http.client.connect",
-}  # fmt: skip
+    "socket.connect",
+    "socket.getaddrinfo",
+    "socket.gethostbyname",
+    "socket.gethostbyaddr",
+    "socket.sendto",
+    "socket.sendmsg",
+    "socket.bind",
+    "urllib.Request",
+    "ftplib.connect",
+    "smtplib.connect",
+    "http.client.connect",
+}
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:

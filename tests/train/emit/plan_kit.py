@@ -18,18 +18,34 @@ def fleet(gpu: str = "MI300X", per_node: int = 8, nodes: int = 1, vendor: Vendor
     half = max(1, per_node // 2)
     seats = tuple(
         Seat(
-            n, f"AMD Instinct {gpu}", f"0000:{0x05 + 0x10 * n:02x}:00.0", n, n // half,
-            f"{n * 16}-{n * 16 + 15}", f"mlx5_{n}",
+            n,
+            f"AMD Instinct {gpu}",
+            f"0000:{0x05 + 0x10 * n:02x}:00.0",
+            n,
+            n // half,
+            f"{n * 16}-{n * 16 + 15}",
+            f"mlx5_{n}",
         )
         for n in range(per_node)
-    )  # fmt: skip
+    )
     spec_gpu = {"name": gpu, "per_node": per_node}
     fabric = _FABRIC.get(gpu, "pcie")
     return Fleet(
-        f"{nodes * per_node} x {gpu}", "machine", vendor, nodes, seats, read_gpu(spec_gpu, {}, []), spec_gpu,
-        gfx="gfx942" if gpu == "MI300X" else None, fabric=fabric, islands=(tuple(range(per_node)),),
-        host_memory_bytes=2.0e12, cpu_threads=128, cpu_cores=64, nics=tuple(f"mlx5_{n}" for n in range(per_node)),
-    )  # fmt: skip
+        f"{nodes * per_node} x {gpu}",
+        "machine",
+        vendor,
+        nodes,
+        seats,
+        read_gpu(spec_gpu, {}, []),
+        spec_gpu,
+        gfx="gfx942" if gpu == "MI300X" else None,
+        fabric=fabric,
+        islands=(tuple(range(per_node)),),
+        host_memory_bytes=2.0e12,
+        cpu_threads=128,
+        cpu_cores=64,
+        nics=tuple(f"mlx5_{n}" for n in range(per_node)),
+    )
 
 
 def plan(where: Fleet | None = None, model: Any = "llama-3.1-8b", method: Method = "pretrain", **fields: Any) -> Plan:

@@ -18,10 +18,19 @@ _WITH_SCRIPTS = ("env", "megatron", "slurm", "torchrun")
 
 
 _GIVEN = {
-    "MASTER_ADDR": "192.0.2.1", "NODE_RANK": "0", "SLURM_NNODES": "2", "SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "128",
-    "SLURM_JOB_NODELIST": "node-[07-08]", "DATA_PATH": "/d", "TOKENIZER_MODEL": "/t", "TRAIN_ITERS": "10",
-    "LEARNING_RATE": "1e-4", "ROTARY_BASE": "10000", "NORM_EPSILON": "1e-5",
-}  # fmt: skip
+    "MASTER_ADDR": "192.0.2.1",
+    "NODE_RANK": "0",
+    "SLURM_NNODES": "2",
+    "SLURM_JOB_ID": "7",
+    "SLURM_CPUS_ON_NODE": "128",
+    "SLURM_JOB_NODELIST": "node-[07-08]",
+    "DATA_PATH": "/d",
+    "TOKENIZER_MODEL": "/t",
+    "TRAIN_ITERS": "10",
+    "LEARNING_RATE": "1e-4",
+    "ROTARY_BASE": "10000",
+    "NORM_EPSILON": "1e-5",
+}
 
 
 def _order(word: str) -> Order:
@@ -37,9 +46,11 @@ def test_no_word_of_an_order_is_run(name: str, tmp_path: Path) -> None:
     made = plan(fleet(nodes=2), framework=one.FRAMEWORKS[0])
     for word in HOSTILE:
         named = replace(
-            made, fleet=replace(made.fleet, name=word), workload=replace(made.workload, model_id=word),
+            made,
+            fleet=replace(made.fleet, name=word),
+            workload=replace(made.workload, model_id=word),
             environment=(Setting("NCCL_SOCKET_IFNAME", word, word),),
-        )  # fmt: skip
+        )
         for file in one.files(named, _order(word)):
             if file.name.endswith((".sh", ".sbatch")) or file.text.startswith("#!"):
                 calls = box.script(file.text, **_GIVEN)

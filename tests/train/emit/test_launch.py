@@ -41,12 +41,22 @@ def test_several_nodes_meet_on_the_first() -> None:
     found = torchrun(plan(fleet(nodes=4)), Order(), "4", "$NODE_RANK", "$FIRST:29500", "$JOB")
     words = [part for one in found for part in one.words]
     assert words[1:-3] == [
-        "--nnodes", "4", "--rdzv-backend", "static", "--rdzv-endpoint", "$FIRST:29500", "--node-rank", "$NODE_RANK",
-        "--rdzv-id", "$JOB",
-    ]  # fmt: skip
+        "--nnodes",
+        "4",
+        "--rdzv-backend",
+        "static",
+        "--rdzv-endpoint",
+        "$FIRST:29500",
+        "--node-rank",
+        "$NODE_RANK",
+        "--rdzv-id",
+        "$JOB",
+    ]
     assert {part for one in found if one.variables for part in one.words if "$" in part} == {
-        "$NODE_RANK", "$FIRST:29500", "$JOB",
-    }  # fmt: skip
+        "$NODE_RANK",
+        "$FIRST:29500",
+        "$JOB",
+    }
 
 
 def _told(**fields: Any) -> str:
@@ -88,8 +98,9 @@ _DEMANDS: list[tuple[dict[str, Any], str]] = [
 def test_the_program_is_told_what_the_memory_rests_on(fields: dict[str, Any], expected: str) -> None:
     told = _told(**fields)
     assert expected in told
-    other = _told(seq=2048, micro_batch=2, framework="fsdp2", parallel={"fsdp": 2, "dp": 8}, attention="eager",
-                  recompute="none")  # fmt: skip
+    other = _told(
+        seq=2048, micro_batch=2, framework="fsdp2", parallel={"fsdp": 2, "dp": 8}, attention="eager", recompute="none"
+    )
     assert expected not in other
 
 

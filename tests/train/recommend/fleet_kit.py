@@ -10,8 +10,13 @@ from rocdoctor.train.recommend.plan import Fleet, Workload
 
 # One of each kind: a desktop card, two of them, a PCIe server, full meshes of both makers, several nodes.
 FLEETS = (
-    ("RX 7900 XTX", 1), ("2xRX 7900 XTX", 1), ("8xRTX 4090", 1), ("8xMI300X", 1), ("8xH100-SXM", 4), ("4xMI250X", 2),
-)  # fmt: skip
+    ("RX 7900 XTX", 1),
+    ("2xRX 7900 XTX", 1),
+    ("8xRTX 4090", 1),
+    ("8xMI300X", 1),
+    ("8xH100-SXM", 4),
+    ("4xMI250X", 2),
+)
 
 
 def fleet(gpus: str = "8xMI300X", nodes: int = 1, ram: float | None = None) -> Fleet:

@@ -24,8 +24,17 @@ from rocdoctor.train.recommend.memory.trace import memory, read, refusal, reques
 FILE = Path(__file__).parent / "does_not_fit.yaml"
 _LIMIT_S = 300.0
 
-_GPT_1B = {"name": "gpt-like 1.3b", "layers": 24, "hidden": 2048, "heads": 16, "ffn": 8192, "vocab": 50304,
-           "gated": False, "norm": "layer", "bias": True}  # fmt: skip
+_GPT_1B = {
+    "name": "gpt-like 1.3b",
+    "layers": 24,
+    "hidden": 2048,
+    "heads": 16,
+    "ffn": 8192,
+    "vocab": 50304,
+    "gated": False,
+    "norm": "layer",
+    "bias": True,
+}
 _WIDE_2B = {"name": "wide 2b", "layers": 16, "hidden": 3072, "heads": 24, "kv_heads": 8, "ffn": 8192, "vocab": 152064}
 _DEEP_20B = {"name": "deep 20b", "layers": 60, "hidden": 5120, "heads": 40, "kv_heads": 8, "ffn": 14336, "vocab": 65536}
 
@@ -46,7 +55,7 @@ _CARDS: tuple[tuple[str, float, int, tuple[Any, ...], str], ...] = (
     ("H100 80GB HBM3", 80, 8, ("llama-3.2-3b",), "ddp"),
     ("MI300X", 192, 16, ("llama-3.1-70b", "phi-4", _DEEP_20B), "fsdp"),
     ("MI300X", 192, 8, ("llama-2-7b",), "ddp"),
-)  # fmt: skip
+)
 # What is doubled, recompute, and settings that change what a step keeps.
 _WAYS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ("micro_batch", "none", {}),
@@ -66,11 +75,21 @@ def _kinds() -> Iterator[tuple[dict[str, Any], str]]:
                 grows, recompute, more = next(ways)
                 framework = "ddp" if split == "ddp" else "fsdp2"
                 parallel = {"dp": gpus} if split == "ddp" else {"fsdp": gpus}
-                yield {
-                    "model": model, "gpu": {"name": name, "mem_gib": size}, "gpus": gpus, "seq": 1024, "micro_batch": 1,
-                    "parallel": parallel if gpus > 1 else {}, "recompute": recompute, "precision": "bf16",
-                    "framework": framework, **more,
-                }, grows  # fmt: skip
+                yield (
+                    {
+                        "model": model,
+                        "gpu": {"name": name, "mem_gib": size},
+                        "gpus": gpus,
+                        "seq": 1024,
+                        "micro_batch": 1,
+                        "parallel": parallel if gpus > 1 else {},
+                        "recompute": recompute,
+                        "precision": "bf16",
+                        "framework": framework,
+                        **more,
+                    },
+                    grows,
+                )
 
 
 def _live_gib(spec: Mapping[str, Any], python: str | None) -> float:

@@ -39,8 +39,10 @@ def test_the_specification_gives_the_plan_again() -> None:
     assert answer.plan is not None
     again = solve(answer.plan.spec)
     assert (again.work, again.memory, again.speed) == (
-        answer.plan.work, answer.plan.result.memory, answer.plan.result.speed
-    )  # fmt: skip
+        answer.plan.work,
+        answer.plan.result.memory,
+        answer.plan.result.speed,
+    )
 
 
 def test_every_value_has_a_reason() -> None:
@@ -52,8 +54,12 @@ def test_every_value_has_a_reason() -> None:
         set(keys)
     )
     sizes = answer.plan.work.parallel
-    for key, size in (("tensor_parallel", sizes.tp), ("pipeline_parallel", sizes.pp), ("context_parallel", sizes.cp),
-                      ("expert_parallel", sizes.ep)):  # fmt: skip
+    for key, size in (
+        ("tensor_parallel", sizes.tp),
+        ("pipeline_parallel", sizes.pp),
+        ("context_parallel", sizes.cp),
+        ("expert_parallel", sizes.ep),
+    ):
         assert (key in keys) == (size > 1), key
     assert all(one.reason for one in answer.plan.choices)
 

@@ -210,9 +210,17 @@ def test_a_fleet_alone_gets_what_holds_for_any_training() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["HSA_OVERRIDE_GFX_VERSION", "HSA_ENABLE_SDMA", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "TORCH_NCCL_DUMP_ON_TIMEOUT",
-     "RANK", "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL", "NOT_IN_THE_TABLE"],
-)  # fmt: skip
+    [
+        "HSA_OVERRIDE_GFX_VERSION",
+        "HSA_ENABLE_SDMA",
+        "NCCL_SOCKET_IFNAME",
+        "NCCL_IB_HCA",
+        "TORCH_NCCL_DUMP_ON_TIMEOUT",
+        "RANK",
+        "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL",
+        "NOT_IN_THE_TABLE",
+    ],
+)
 def test_what_the_table_leaves_to_people_is_never_set(name: str) -> None:
     assert not allowed(name, fleet())
     assert allowed("OMP_NUM_THREADS", fleet())

@@ -121,10 +121,18 @@ MODELS = st.sampled_from(
 )
 PLANS: st.SearchStrategy[dict[str, int]] = st.sampled_from(
     [
-        {}, {"fsdp": 8}, {"zero": 1}, {"zero": 2}, {"zero": 3}, {"tp": 2}, {"pp": 2}, {"cp": 2}, {"fsdp": 4, "tp": 2},
+        {},
+        {"fsdp": 8},
+        {"zero": 1},
+        {"zero": 2},
+        {"zero": 3},
+        {"tp": 2},
+        {"pp": 2},
+        {"cp": 2},
+        {"fsdp": 4, "tp": 2},
         {"pp": 4, "vpp": 2},
     ]
-)  # fmt: skip
+)
 KINDS = st.sampled_from(["none", "selective", "selective-op", "full"])
 
 
@@ -155,9 +163,14 @@ def test_more_never_takes_less(
     # What a layer keeps to begin anew counts twice while it is computed anew: as kept, and as part of its forward.
     assert peak(recompute="full") <= base * 1.0001 + kept or recompute == "full"
     assert peak(attention="eager") >= base
-    assert peak(gpus=16, parallel={key: value for key, value in parallel.items() if key != "fsdp"} | (
-        {"fsdp": parallel["fsdp"] * 2} if "fsdp" in parallel else {}
-    )) <= base * 1.0001  # fmt: skip
+    assert (
+        peak(
+            gpus=16,
+            parallel={key: value for key, value in parallel.items() if key != "fsdp"}
+            | ({"fsdp": parallel["fsdp"] * 2} if "fsdp" in parallel else {}),
+        )
+        <= base * 1.0001
+    )
 
 
 WORDS = st.sampled_from(["1", "llama-2-7b", "fp8", "MI300X"])
@@ -167,10 +180,26 @@ JUNK = st.recursive(
     max_leaves=6,
 )
 FIELDS = (
-    "model", "gpu", "gpus", "seq", "micro_batch", "local_batch", "grad_accum", "global_batch", "parallel", "recompute",
-    "recompute_layers", "precision", "method", "compile", "attention", "fused_ce", "optimizer", "framework",
+    "model",
+    "gpu",
+    "gpus",
+    "seq",
+    "micro_batch",
+    "local_batch",
+    "grad_accum",
+    "global_batch",
+    "parallel",
+    "recompute",
+    "recompute_layers",
+    "precision",
+    "method",
+    "compile",
+    "attention",
+    "fused_ce",
+    "optimizer",
+    "framework",
     "lora_rank",
-)  # fmt: skip
+)
 PARALLEL = ("tp", "pp", "cp", "ep", "dp", "fsdp", "zero", "vpp", "schedule", "sp", "strategy", "replicate", "dist_opt")
 SIZES = (
     "layers",
@@ -249,8 +278,14 @@ def test_the_command_ends_with_2_and_one_line(
 
 
 def test_a_model_from_a_configuration_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sizes = {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 256, "num_attention_heads": 4,
-             "intermediate_size": 512, "vocab_size": 1000}  # fmt: skip
+    sizes = {
+        "model_type": "llama",
+        "num_hidden_layers": 2,
+        "hidden_size": 256,
+        "num_attention_heads": 4,
+        "intermediate_size": 512,
+        "vocab_size": 1000,
+    }
     (tmp_path / "config.json").write_text(json.dumps(sizes))
     assert run(["estimate", _write(tmp_path, changed(model={"config": "config.json"})), "--json"]) == 0
     named = json.loads(capsys.readouterr().out)

@@ -42,14 +42,25 @@ def test_every_row_has_known_conditions_a_reason_and_a_source() -> None:
 @pytest.mark.parametrize(
     ("gpus", "kernel", "kind"),
     [
-        ("8xMI300X", "flash", "bf16"), ("4xMI250X", "flash", "bf16"), ("8xMI350X", "flash", "bf16"),
-        ("MI100", "math", "bf16"), ("MI60", "math", "fp16"), ("RX 7900 XTX", "math", "bf16"),
-        ("RX 7600", "math", "bf16"), ("RX 6600", "math", "fp16"), ("RX 5700 XT", "math", "fp16"),
-        ("RX 9070 XT", "math", "bf16"), ("strix halo:64", "math", "bf16"),
-        ("8xH100", "flash", "bf16"), ("8xA100", "flash", "bf16"), ("RTX 4090", "flash", "bf16"),
-        ("8xV100", "math", "fp16"), ("T4:16GiB", "math", "fp16"), ("P100:16GiB", "math", "fp32"),
+        ("8xMI300X", "flash", "bf16"),
+        ("4xMI250X", "flash", "bf16"),
+        ("8xMI350X", "flash", "bf16"),
+        ("MI100", "math", "bf16"),
+        ("MI60", "math", "fp16"),
+        ("RX 7900 XTX", "math", "bf16"),
+        ("RX 7600", "math", "bf16"),
+        ("RX 6600", "math", "fp16"),
+        ("RX 5700 XT", "math", "fp16"),
+        ("RX 9070 XT", "math", "bf16"),
+        ("strix halo:64", "math", "bf16"),
+        ("8xH100", "flash", "bf16"),
+        ("8xA100", "flash", "bf16"),
+        ("RTX 4090", "flash", "bf16"),
+        ("8xV100", "math", "fp16"),
+        ("T4:16GiB", "math", "fp16"),
+        ("P100:16GiB", "math", "fp32"),
     ],
-)  # fmt: skip
+)
 def test_kernel_and_type_by_generation(gpus: str, kernel: str, kind: str) -> None:
     found = attention(fleet(gpus)), precision(fleet(gpus))
     assert (found[0].value, found[1].value) == (kernel, kind)
@@ -77,12 +88,16 @@ def test_fp16_says_that_it_needs_a_scaler() -> None:
 @pytest.mark.parametrize(
     ("gpus", "hip", "state"),
     [
-        ("8xMI300X", "7.2.53211-e1a6bc5663", "yes"), ("8xMI350X", "6.4.43484", "no"),
+        ("8xMI300X", "7.2.53211-e1a6bc5663", "yes"),
+        ("8xMI350X", "6.4.43484", "no"),
         ("8xMI300X", "5.7.31921", "unknown"),
-        ("8xMI300X", "10.0.1", "unknown"), ("RX 6600", "7.2.53211", "no"), ("RX 6600", "7.14.0", "yes"),
-        ("MI60", "6.4.43484", "no"), ("RX 7900 XTX", "6.4.43484", "yes"),
+        ("8xMI300X", "10.0.1", "unknown"),
+        ("RX 6600", "7.2.53211", "no"),
+        ("RX 6600", "7.14.0", "yes"),
+        ("MI60", "6.4.43484", "no"),
+        ("RX 7900 XTX", "6.4.43484", "yes"),
     ],
-)  # fmt: skip
+)
 def test_bitsandbytes_goes_by_target_and_rocm(gpus: str, hip: str, state: str) -> None:
     found = eight_bit_optimizer(fleet(gpus, hip=hip))
     assert found.state == state == four_bit(fleet(gpus, hip=hip)).state
@@ -99,8 +114,13 @@ def test_eight_bit_types_exist_in_some_generations() -> None:
         gpus: fp8(fleet(gpus)).value for gpus in ("8xMI300X", "4xMI250X", "RX 7900 XTX", "8xH100", "8xA100", "RTX 4090")
     }
     assert found == {
-        "8xMI300X": "yes", "4xMI250X": "no", "RX 7900 XTX": "no", "8xH100": "yes", "8xA100": "no", "RTX 4090": "yes",
-    }  # fmt: skip
+        "8xMI300X": "yes",
+        "4xMI250X": "no",
+        "RX 7900 XTX": "no",
+        "8xH100": "yes",
+        "8xA100": "no",
+        "RTX 4090": "yes",
+    }
 
 
 def test_a_gpu_that_no_row_knows_is_unknown_and_planned_for_with_care() -> None:

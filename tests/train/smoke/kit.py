@@ -68,10 +68,16 @@ def _count(words: list[str], found: ModeResult, world: int, limit_s: float) -> N
     path = os.environ.get("ROCDOCTOR_CENSUS")
     if path:
         row = {
-            "fault": words[0], "rank": words[1], "mode": found.mode, "world": world, "state": found.state,
-            "named": list(found.named), "layer": found.layer, "over_s": found.wall_s - limit_s,
+            "fault": words[0],
+            "rank": words[1],
+            "mode": found.mode,
+            "world": world,
+            "state": found.state,
+            "named": list(found.named),
+            "layer": found.layer,
+            "over_s": found.wall_s - limit_s,
             "left": len(processes()),
-        }  # fmt: skip
+        }
         with open(path, "a") as stream:
             stream.write(json.dumps(row) + "\n")
 

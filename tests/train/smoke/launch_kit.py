@@ -17,15 +17,21 @@ _TOKEN = "ROCDOCTOR_TEST_LAUNCH"
 
 
 def run(
-    mode: str, fault: str = "none", rank: int | str = "all", world: int = 2, limit_s: float = 120.0,
+    mode: str,
+    fault: str = "none",
+    rank: int | str = "all",
+    world: int = 2,
+    limit_s: float = 120.0,
     interpreter: str = sys.executable,
-) -> ModeResult:  # fmt: skip
+) -> ModeResult:
     """One launch on CPU ranks; nothing of it may be left afterwards."""
     token = f"{_TOKEN}={secrets.token_hex(8)}"
     surroundings = {
-        **os.environ, "PYTHONPATH": str(PLANTED), "ROCDOCTOR_PLANT_LAUNCH": f"{fault} {rank}",
+        **os.environ,
+        "PYTHONPATH": str(PLANTED),
+        "ROCDOCTOR_PLANT_LAUNCH": f"{fault} {rank}",
         _TOKEN: token.partition("=")[2],
-    }  # fmt: skip
+    }
     chosen = next(one for one in all_modes() if one.name == mode)
     result = launch(chosen, Place(interpreter, surroundings, world, "gloo", "cpu", limit_s))
     assert _with(token) == []

@@ -61,11 +61,17 @@ def _contents() -> bundling.Contents:
     answers += [Answer(f"read /sys/bus/pci/devices/0000:{bus:02x}:00.0/uevent", "ok", b"x" * bus) for bus in range(40)]
     answers += [
         Answer("run dmesg", "ok", b"dmesg: read kernel buffer failed: Operation not permitted", exit_code=1),
-        Answer("run rocm-smi --showallinfo", "timeout", note="5 s"), Answer("read /dev/kfd", "denied"),
-        Answer("read /proc/driver/nvidia/version", "absent"), Answer("env", "ok", b"A=1\n" * 500, truncated=True),
-    ]  # fmt: skip
-    made = Bundle(tuple(answers), "Nothing to fix.\n\n" + "gpu 0     some card\n" * 30, "text " * 4000,
-                  (("host names", 3, 12), ("user name", 1, 2)))  # fmt: skip
+        Answer("run rocm-smi --showallinfo", "timeout", note="5 s"),
+        Answer("read /dev/kfd", "denied"),
+        Answer("read /proc/driver/nvidia/version", "absent"),
+        Answer("env", "ok", b"A=1\n" * 500, truncated=True),
+    ]
+    made = Bundle(
+        tuple(answers),
+        "Nothing to fix.\n\n" + "gpu 0     some card\n" * 30,
+        "text " * 4000,
+        (("host names", 3, 12), ("user name", 1, 2)),
+    )
     # How small a text packs differs between builds of zlib.
     return replace(bundling.contents_of(made), packed_bytes=5400)
 
@@ -182,8 +188,9 @@ def test_search_and_read() -> None:
 
 def test_no_end_of_a_line_is_hidden_where_an_answer_needs_a_scrollbar() -> None:
     words = " ".join(f"word{number:04}" for number in range(2000))
-    host = OverlayHost(fixture_host("recorded-cpu-vm"), {"read /proc/cmdline": Answer("read /proc/cmdline", "ok",
-                                                                                      words.encode())})  # fmt: skip
+    host = OverlayHost(
+        fixture_host("recorded-cpu-vm"), {"read /proc/cmdline": Answer("read /proc/cmdline", "ok", words.encode())}
+    )
 
     async def read(app: RocdoctorApp, pilot: Pilot[Any]) -> str:
         page = await _open(app, pilot)

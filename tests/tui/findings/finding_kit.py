@@ -63,9 +63,15 @@ def recorded(inner: CaptureHost) -> Recorder:
 
 
 def failed(
-    check: str, message: str, severity: Severity = "error", cause: str = "", explains: tuple[str, ...] = (),
-    subject: str = "machine", evidence: tuple[Evidence, ...] = (), fix: Fix | None = None,
-) -> Verdict:  # fmt: skip
+    check: str,
+    message: str,
+    severity: Severity = "error",
+    cause: str = "",
+    explains: tuple[str, ...] = (),
+    subject: str = "machine",
+    evidence: tuple[Evidence, ...] = (),
+    fix: Fix | None = None,
+) -> Verdict:
     """A finding."""
     return Verdict(check, named(subject), "fail", Finding(severity, message, evidence, fix, cause, explains))
 
@@ -81,8 +87,10 @@ def many(count: int) -> Diagnosis:
     severities: tuple[Severity, ...] = ("error", "warning", "info")
     return diagnosis_of(
         failed(
-            f"made-up-{number:03}", f"Finding number {number} of this machine.", severities[number % 3],
+            f"made-up-{number:03}",
+            f"Finding number {number} of this machine.",
+            severities[number % 3],
             evidence=(Evidence("x", "read /proc/meminfo", 1),),
         )
         for number in range(count)
-    )  # fmt: skip
+    )

@@ -205,12 +205,22 @@ def _unknown(gap: Unknown) -> Row:
 @pytest.mark.parametrize(
     ("question", "command"),
     [
-        ("read /proc/meminfo", "cat /proc/meminfo"), ("run rocminfo", "rocminfo"), ("stat /dev/kfd", "ls -l /dev/kfd"),
-        ("space /dev/shm", "df /dev/shm"), ("env", "env"), ("python default", ""), ("smoke quick", ""), ("read", ""),
-        ("run nvidia-smi -q -x", "nvidia-smi -q -x"), ("run nvidia-smi --gpu-reset", ""), ("run dmesg --clear", ""),
-        ("run /tmp/x/nvidia-smi", ""), ("run rm -rf /etc x.xml", ""), ("run sh -c 'id' x.xml", ""),
+        ("read /proc/meminfo", "cat /proc/meminfo"),
+        ("run rocminfo", "rocminfo"),
+        ("stat /dev/kfd", "ls -l /dev/kfd"),
+        ("space /dev/shm", "df /dev/shm"),
+        ("env", "env"),
+        ("python default", ""),
+        ("smoke quick", ""),
+        ("read", ""),
+        ("run nvidia-smi -q -x", "nvidia-smi -q -x"),
+        ("run nvidia-smi --gpu-reset", ""),
+        ("run dmesg --clear", ""),
+        ("run /tmp/x/nvidia-smi", ""),
+        ("run rm -rf /etc x.xml", ""),
+        ("run sh -c 'id' x.xml", ""),
     ],
-)  # fmt: skip
+)
 def test_a_question_as_a_command(question: str, command: str) -> None:
     assert command_of(question) == command
 

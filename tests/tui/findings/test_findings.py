@@ -490,9 +490,7 @@ def test_hostile_words_are_neither_markup_nor_control() -> None:
     bad = "[red]x[/red] [b \x1b]52;c;eA==\x07\x1b[2J\x9b5m"
 
     async def look(app: RocdoctorApp, pilot: Pilot[Any], page: FindingsPage) -> None:
-        verdict = failed(
-            "made-up", bad, evidence=(Evidence(bad, bad),), subject=bad, fix=Fix(bad, bad, verify=bad)
-        )  # fmt: skip
+        verdict = failed("made-up", bad, evidence=(Evidence(bad, bad),), subject=bad, fix=Fix(bad, bad, verify=bad))
         app.look = Look(phase="done", diagnosis=diagnosis_of([verdict]))
         await settled(app, pilot)
         text = await _press(app, pilot, "c", "y", "v", "slash", *"[red]", "enter")

@@ -164,12 +164,18 @@ def test_every_cause_has_an_area_and_nearly_every_check() -> None:
 @pytest.mark.parametrize(
     ("check", "cause", "area"),
     [
-        ("pcie-link-narrow", "pcie-link-degraded", "links"), ("xgmi-errors", "", "links"),
-        ("torch-gpu-count-mismatch", "", "software"), ("env-unknown-name", "", "settings"),
-        ("numa-node-unset", "", "host"), ("gpu-over-temperature", "", "GPU"), ("ring-timeout", "", "GPU"),
-        ("job-rank-missing", "", "job"), ("network-link-flaps", "", "network"),
-        ("device-node-denied", "device-permission", "access"), ("tool-failed", "", "driver"),
+        ("pcie-link-narrow", "pcie-link-degraded", "links"),
+        ("xgmi-errors", "", "links"),
+        ("torch-gpu-count-mismatch", "", "software"),
+        ("env-unknown-name", "", "settings"),
+        ("numa-node-unset", "", "host"),
+        ("gpu-over-temperature", "", "GPU"),
+        ("ring-timeout", "", "GPU"),
+        ("job-rank-missing", "", "job"),
+        ("network-link-flaps", "", "network"),
+        ("device-node-denied", "device-permission", "access"),
+        ("tool-failed", "", "driver"),
     ],
-)  # fmt: skip
+)
 def test_areas_are_those_that_a_user_would_look_in(check: str, cause: str, area: str) -> None:
     assert area_of(check, cause) == area

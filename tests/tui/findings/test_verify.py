@@ -34,13 +34,25 @@ def _row(command: str = "", effective: Effective = "now", source: str = "read /p
 @pytest.mark.parametrize(
     "command",
     [
-        "rocminfo", "nvidia-smi", "nvidia-smi -q -d ECC", "nvidia-smi nvlink --status", "ls -l /dev/kfd /dev/dri",
-        "cat /sys/module/amdgpu/parameters/gpu_recovery", "df -h /dev/shm", "rocm-smi --showtopo", "cc --version",
-        "amd-smi static --partition", "sysctl kernel.numa_balancing", "grep -i huge /proc/meminfo", "dkms status",
-        'python3 -c "import torch; print(torch.version.hip)"', "/opt/venv/bin/python -c 'import torch'",
-        "nvidia-smi --query-gpu=persistence_mode --format=csv", "printenv HSA_OVERRIDE_GFX_VERSION",
+        "rocminfo",
+        "nvidia-smi",
+        "nvidia-smi -q -d ECC",
+        "nvidia-smi nvlink --status",
+        "ls -l /dev/kfd /dev/dri",
+        "cat /sys/module/amdgpu/parameters/gpu_recovery",
+        "df -h /dev/shm",
+        "rocm-smi --showtopo",
+        "cc --version",
+        "amd-smi static --partition",
+        "sysctl kernel.numa_balancing",
+        "grep -i huge /proc/meminfo",
+        "dkms status",
+        'python3 -c "import torch; print(torch.version.hip)"',
+        "/opt/venv/bin/python -c 'import torch'",
+        "nvidia-smi --query-gpu=persistence_mode --format=csv",
+        "printenv HSA_OVERRIDE_GFX_VERSION",
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_may_run_here(command: str) -> None:
     assert plain_argv(command)
     assert plan_for(_row(command), "live").way == "program"
@@ -49,17 +61,45 @@ def test_what_only_looks_may_run_here(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "ulimit -l", "sudo dmesg", "sudo cat /proc/kmsg", "rocminfo | grep gfx", "nproc; cat /x", "cat $HOME/x",
-        "cat `x`", "cat /sys/kernel/iommu_groups/*/type", "cat <x", "cat x > y", "ls & ls", "cat ~/x",
-        "(ls)", "cat x\nrm y", "run the same job on another GPU", "ib_write_bw between two nodes",
+        "ulimit -l",
+        "sudo dmesg",
+        "sudo cat /proc/kmsg",
+        "rocminfo | grep gfx",
+        "nproc; cat /x",
+        "cat $HOME/x",
+        "cat `x`",
+        "cat /sys/kernel/iommu_groups/*/type",
+        "cat <x",
+        "cat x > y",
+        "ls & ls",
+        "cat ~/x",
+        "(ls)",
+        "cat x\nrm y",
+        "run the same job on another GPU",
+        "ib_write_bw between two nodes",
         "docker run --rm ubuntu nvidia-smi",
-        "nvidia-smi -r", "nvidia-smi --gpu-reset", "nvidia-smi -pm 1", "rocm-smi --resetclocks",
+        "nvidia-smi -r",
+        "nvidia-smi --gpu-reset",
+        "nvidia-smi -pm 1",
+        "rocm-smi --resetclocks",
         "rocm-smi --setperflevel x",
-        "amd-smi reset -G", "amd-smi set --power-cap 1", "sysctl -w kernel.numa_balancing=0", "ip link set eth0 down",
-        "cc x.c", 'python3 -c "import os; os.system(\\"x\\")"', 'python3 -c "$(x)"', "python3 x.py", "./cat x",
-        "/tmp/ls", "PATH=. ls", "", "'", "rocdoctor smoke --soak 5", "kubectl describe node NODE",
+        "amd-smi reset -G",
+        "amd-smi set --power-cap 1",
+        "sysctl -w kernel.numa_balancing=0",
+        "ip link set eth0 down",
+        "cc x.c",
+        'python3 -c "import os; os.system(\\"x\\")"',
+        'python3 -c "$(x)"',
+        "python3 x.py",
+        "./cat x",
+        "/tmp/ls",
+        "PATH=. ls",
+        "",
+        "'",
+        "rocdoctor smoke --soak 5",
+        "kubectl describe node NODE",
     ],
-)  # fmt: skip
+)
 def test_what_needs_a_shell_root_or_a_person_is_copied(command: str) -> None:
     assert plain_argv(command) == ()
 
@@ -71,9 +111,24 @@ def test_the_commands_of_our_checks_go_the_way_that_was_looked_at() -> None:
     here = {command for command in commands if plain_argv(command)}
     programs = {command.split()[0] for command in here}
     assert programs <= {
-        "amd-smi", "apt-cache", "cat", "cc", "df", "dkms", "free", "grep", "id", "ip", "ls", "lspci", "nvidia-smi",
-        "python3", "rocm-smi", "rocminfo", "sysctl",
-    }  # fmt: skip
+        "amd-smi",
+        "apt-cache",
+        "cat",
+        "cc",
+        "df",
+        "dkms",
+        "free",
+        "grep",
+        "id",
+        "ip",
+        "ls",
+        "lspci",
+        "nvidia-smi",
+        "python3",
+        "rocm-smi",
+        "rocminfo",
+        "sysctl",
+    }
     assert len(commands) > 50
     assert len(here) > len(commands) // 2
 

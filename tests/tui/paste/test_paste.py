@@ -215,9 +215,10 @@ def test_a_pasted_bundle_is_opened_as_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "lines"), [("a\nb\n", 2), ("a\nb", 2), ("a\rb\r", 2), ("a\r\nb", 2), ("x", 1)],
+    ("text", "lines"),
+    [("a\nb\n", 2), ("a\nb", 2), ("a\rb\r", 2), ("a\r\nb", 2), ("x", 1)],
     ids=["ended", "open", "returns", "windows", "one"],
-)  # fmt: skip
+)
 def test_lines_of_a_paste(text: str, lines: int) -> None:
     assert diagnosis.aside(text).lines == lines
     assert "\r" not in diagnosis.aside(text).head

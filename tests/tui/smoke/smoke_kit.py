@@ -22,15 +22,21 @@ from tests.tui.kit import until
 GPUS = [f"0000:{number:x}a:00.0" for number in range(0, 16, 2)]
 
 
-def ranks(world: int, states: dict[int, SmokeState] | None = None, named: Sequence[int] = (), gpus: bool = False,
-          words: str = "") -> tuple[RankResult, ...]:  # fmt: skip
+def ranks(
+    world: int,
+    states: dict[int, SmokeState] | None = None,
+    named: Sequence[int] = (),
+    gpus: bool = False,
+    words: str = "",
+) -> tuple[RankResult, ...]:
     """A rank each; those that are not mentioned passed."""
     states = states or {}
     return tuple(
-        RankResult(rank, states.get(rank, "pass"), words if rank in named else "", GPUS[rank] if gpus else None,
-                   rank in named)
+        RankResult(
+            rank, states.get(rank, "pass"), words if rank in named else "", GPUS[rank] if gpus else None, rank in named
+        )
         for rank in range(world)
-    )  # fmt: skip
+    )
 
 
 def passed(mode: str, world: int = 2, gpus: bool = False) -> ModeResult:

@@ -52,8 +52,10 @@ def test_while_it_runs_cells_fill_as_ranks_answer() -> None:
     (section,) = running([begun], "zero-1", ["ddp", "zero-1", "fsdp2"], TITLES, 0)
     assert (section.heading, section.world) == ("running", 2)
     assert [words(row) for row in section.rows] == [
-        ["ddp", "ok", "FAIL", "FAIL"], ["zero-1", "...", "ok", "running"], ["fsdp2"],
-    ]  # fmt: skip
+        ["ddp", "ok", "FAIL", "FAIL"],
+        ["zero-1", "...", "ok", "running"],
+        ["fsdp2"],
+    ]
     (over,) = running([begun], "", ["ddp", "zero-1"], TITLES, 0, "cancelled")
     assert over.heading == "cancelled"
     assert words(over.rows[1]) == ["zero-1", "ok", "not", "ended"]
@@ -87,11 +89,15 @@ def test_modes_that_were_not_run_stand_below_with_what_they_are() -> None:
 def test_all_of_a_failed_mode() -> None:
     text = detail(Row(0, "ddp", "data parallel", failed("ddp", gpus=True)), True).plain
     for part in (
-        "ddp: data parallel", "FAILED: wrong numbers, or far too late, 0.07 s", "the gradients of step 1",
-        "Likely layer: the link between two GPUs.", "Fault at rank 1 (0000:2a:00.0).",
+        "ddp: data parallel",
+        "FAILED: wrong numbers, or far too late, 0.07 s",
+        "the gradients of step 1",
+        "Likely layer: the link between two GPUs.",
+        "Fault at rank 1 (0000:2a:00.0).",
         "grad       largest difference 7.6e-06, allowed 1.0e-06: 7.6 times too large",
-        "rank 1 (0000:2a:00.0): FAIL: weight: differs by 7.6e-06", "rank 0 (0000:0a:00.0): off",
-    ):  # fmt: skip
+        "rank 1 (0000:2a:00.0): FAIL: weight: differs by 7.6e-06",
+        "rank 0 (0000:0a:00.0): off",
+    ):
         assert part in text
 
 
@@ -139,11 +145,17 @@ def test_rows_keep_their_width(world: int, width: int) -> None:
 
 def test_hostile_results_drive_no_terminal() -> None:
     evil = "x\x1b]0;t\x07\x1b[2J\ny"
-    one = ModeResult(evil, "fail", 0.1, evil, {evil: 1.0}, {evil: 0.5}, "link", 1,
-                     (RankResult(0, "fail", evil, evil, True),))  # fmt: skip
+    one = ModeResult(
+        evil, "fail", 0.1, evil, {evil: 1.0}, {evil: 0.5}, "link", 1, (RankResult(0, "fail", evil, evil, True),)
+    )
     run = SmokeRun(1, evil, "cuda", evil, 1.0, (one,), (evil,), (evil,))
     (section,) = recorded([run], {})
     row = section.rows[0]
-    shown = [heading(section, 77, True).plain, line(row, 1, 77, True).plain, detail(row, True).plain,
-             untested([run]), *about(run)]  # fmt: skip
+    shown = [
+        heading(section, 77, True).plain,
+        line(row, 1, 77, True).plain,
+        detail(row, True).plain,
+        untested([run]),
+        *about(run),
+    ]
     assert not [text for text in shown if "\x1b" in text or "\x07" in text]

@@ -34,15 +34,26 @@ MODES = ("all-reduce", "ddp", "zero-1", "fsdp2", "tensor-parallel", "pipeline-1f
 RIGHT = (cpu_run(*(passed(mode) for mode in MODES), skipped("fsdp-tp")),)
 WRONG = (
     gpu_run(
-        passed("all-reduce", 8, True), failed("ddp", 8, 3, "link", True), crashed("zero-1", 8, 5, True),
-        passed("fsdp2", 8, True), skipped("pp-fsdp-tp", 8),
+        passed("all-reduce", 8, True),
+        failed("ddp", 8, 3, "link", True),
+        crashed("zero-1", 8, 5, True),
+        passed("fsdp2", 8, True),
+        skipped("pp-fsdp-tp", 8),
     ),
-)  # fmt: skip
+)
 SHARED = (
     gpu_run(passed("ddp", 1, True), skipped("all-reduce", 1), world=1),
-    SmokeRun(2, "gloo", "cuda", "2.11.0+rocm7.2", 9.0, (passed("ddp", 2, True), passed("all-reduce", 2, True)),
-             ("RCCL", "links between GPUs"), ("2 ranks share one GPU, so they talk over gloo",)),
-)  # fmt: skip
+    SmokeRun(
+        2,
+        "gloo",
+        "cuda",
+        "2.11.0+rocm7.2",
+        9.0,
+        (passed("ddp", 2, True), passed("all-reduce", 2, True)),
+        ("RCCL", "links between GPUs"),
+        ("2 ranks share one GPU, so they talk over gloo",),
+    ),
+)
 
 
 # -- recorded

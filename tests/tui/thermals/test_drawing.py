@@ -27,10 +27,15 @@ FIXTURES = sorted(path.stem for path in Path(ROOT / "fixtures").glob("*.capture"
 def card(**changes: Any) -> Gpu:
     facts: dict[str, Any] = {
         "temps": (Temperature("edge", k(61.0), k(100.0), k(105.0)), Temperature("junction", k(95.0), k(110.0), u())),
-        "power": Power(k(250.0), k(300.0), k(355.0), k(400.0)), "throttle": (), "busy_percent": 97,
-        "clocks_mhz": {"sclk": k(2300.0), "mclk": k(1200.0)}, "max_clocks_mhz": {"sclk": k(2500.0)},
-        "vram_used_bytes": 48 << 30, "performance_level": "auto", "fan": Fan(k(1500), k(3000), k(128), k("automatic")),
-    }  # fmt: skip
+        "power": Power(k(250.0), k(300.0), k(355.0), k(400.0)),
+        "throttle": (),
+        "busy_percent": 97,
+        "clocks_mhz": {"sclk": k(2300.0), "mclk": k(1200.0)},
+        "max_clocks_mhz": {"sclk": k(2500.0)},
+        "vram_used_bytes": 48 << 30,
+        "performance_level": "auto",
+        "fan": Fan(k(1500), k(3000), k(128), k("automatic")),
+    }
     return amd_gpu(**{**facts, **changes})
 
 
@@ -40,9 +45,24 @@ def text_of(gpu: Gpu, width: int = 77) -> str:
 
 def test_a_line_holds_the_sensor_nearest_to_its_limit_and_each_value_with_its_own() -> None:
     assert row(GpuNow(card()), 77).plain.split() == [
-        "0", "junction", "95", "of", "110", "250", "of", "300", "2300", "of", "2500", "97", "%", "48", "of", "64",
+        "0",
+        "junction",
+        "95",
+        "of",
+        "110",
+        "250",
+        "of",
+        "300",
+        "2300",
+        "of",
+        "2500",
+        "97",
+        "%",
+        "48",
+        "of",
+        "64",
         "nothing",
-    ]  # fmt: skip
+    ]
     cooler = card(temps=(Temperature("edge", k(80.0)), Temperature("mem", k(60.0), k(95.0))))
     assert row(GpuNow(cooler), 77).plain.split()[1:5] == ["mem", "60", "of", "95"], "a limit counts more than degrees"
 
@@ -195,9 +215,12 @@ def test_blocks_stand_side_by_side_where_all_fit() -> None:
 
 def test_hostile_names_drive_no_terminal() -> None:
     gpu = card(
-        name="bad\x1b]0;x\x07\nname", temps=(Temperature("ed\x1b[2Jge\n", k(61.0), k(100.0)),),
-        performance_level="au\x1b[5mto", clocks_mhz={"s\x1b[1mclk": k(1.0)}, power=Power(now_w=Unknown("w\x1b[1mhy")),
-    )  # fmt: skip
+        name="bad\x1b]0;x\x07\nname",
+        temps=(Temperature("ed\x1b[2Jge\n", k(61.0), k(100.0)),),
+        performance_level="au\x1b[5mto",
+        clocks_mhz={"s\x1b[1mclk": k(1.0)},
+        power=Power(now_w=Unknown("w\x1b[1mhy")),
+    )
     shown = text_of(gpu) + row(GpuNow(gpu), 77).plain
     assert "\x1b" not in shown
     assert "\x07" not in shown

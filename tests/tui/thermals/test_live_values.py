@@ -206,8 +206,10 @@ def test_power_and_heat_at_once_are_two_events() -> None:
     nvidia = ("sw_power_cap", "hw_thermal_slowdown", "hw_power_brake_slowdown", "applications_clocks_setting")
     costly = ("hw_thermal_slowdown", "hw_power_brake_slowdown")
     assert held_down(nvidia, costly) == {
-        "heat": ("hw_thermal_slowdown",), "outside": ("hw_power_brake_slowdown",), "power": ("sw_power_cap",),
-    }  # fmt: skip
+        "heat": ("hw_thermal_slowdown",),
+        "outside": ("hw_power_brake_slowdown",),
+        "power": ("sw_power_cap",),
+    }
     assert held_down(("gpu_idle", "sync_boost"), ()) == {}
 
 

@@ -97,8 +97,13 @@ def test_the_rate_is_chosen_with_keys_and_said_in_words() -> None:
         for words in ("every second", "every 0.5 s", "every 0.5 s"):
             await pilot.press("plus")
             await until(pilot, lambda words=words: f"Looking {words}" in shown(app))  # type: ignore[misc]
-        for words in ("Looking every second", "Looking every 2 s", "Looking every 5 s", "Looking every 10 s",
-                      "Not looking again (off)"):  # fmt: skip
+        for words in (
+            "Looking every second",
+            "Looking every 2 s",
+            "Looking every 5 s",
+            "Looking every 10 s",
+            "Not looking again (off)",
+        ):
             await pilot.press("minus")
             await until(pilot, lambda words=words: words in shown(app))  # type: ignore[misc]
         assert RATES_S == (0.0, 10.0, 5.0, 2.0, 1.0, 0.5)

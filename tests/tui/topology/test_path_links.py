@@ -42,7 +42,7 @@ def _switched(root: LinkState, slot: LinkState, index: int = 0, **changes: objec
         (link(16), link(16, 16, None, None), None, ""),
     ],
     ids=["uplink", "slot", "generation", "idle", "idle-lanes", "idle-and-narrow", "equal", "no-width", "no-speed"],
-)  # fmt: skip
+)
 def test_the_narrowest_limb_is_the_one_that_carries_least(
     root: LinkState, slot: LinkState, place: int | None, word: str
 ) -> None:
@@ -178,8 +178,11 @@ def test_network_cards_hang_at_the_switch_that_they_share_with_a_gpu() -> None:
     page = details(judged_fixture("h100-8gpu"), 2)
     cards = page[page.index("network cards") + 1 :][:4]
     assert [line.split(";")[1].strip() for line in cards] == [
-        "both behind 0000:4b:00.0", "same NUMA node 0", "NUMA node 1, distance 21", "NUMA node 1, distance 21",
-    ]  # fmt: skip
+        "both behind 0000:4b:00.0",
+        "same NUMA node 0",
+        "NUMA node 1, distance 21",
+        "NUMA node 1, distance 21",
+    ]
 
 
 def test_a_card_hangs_at_the_lowest_of_several_switches() -> None:

@@ -38,30 +38,48 @@ def big(uplink: LinkState | None = None) -> Machine:
             port = hop(f"0000:{bus + 2:02x}:{4 * slot:02x}.0", link(16, 16, 32.0, 32.0), "1000", "c030")
             gpus.append(
                 amd_gpu(
-                    4 * switch + slot, bdf=k(f"0000:{bus + 3 + slot:02x}:00.0"), name="AMD Instinct MI300X",
-                    gfx="gfx942", pci_id="1002:74a1", vram_bytes=192 << 30, numa_node=switch // 2,
-                    hip_index=4 * switch + slot, pcie=path(link(16, 16, 32.0, 32.0), *above, port),
+                    4 * switch + slot,
+                    bdf=k(f"0000:{bus + 3 + slot:02x}:00.0"),
+                    name="AMD Instinct MI300X",
+                    gfx="gfx942",
+                    pci_id="1002:74a1",
+                    vram_bytes=192 << 30,
+                    numa_node=switch // 2,
+                    hip_index=4 * switch + slot,
+                    pcie=path(link(16, 16, 32.0, 32.0), *above, port),
                 )
-            )  # fmt: skip
+            )
         nics.append(
             Nic(
-                f"mlx5_{switch}", "infiniband", k(f"0000:{bus + 8:02x}:00.0"), k(switch // 2), k(400.0), k("up"),
+                f"mlx5_{switch}",
+                "infiniband",
+                k(f"0000:{bus + 8:02x}:00.0"),
+                k(switch // 2),
+                k(400.0),
+                k("up"),
                 bridges=k((root, own, f"0000:{bus + 2:02x}:1c.0")),
             )
-        )  # fmt: skip
+        )
     pairs = combinations(range(32), 2)
     links = [GpuLink(a, b, "xgmi", k(15), k(1)) if a // 8 == b // 8 else GpuLink(a, b, "pcie", k(72)) for a, b in pairs]
     nodes = tuple(
         NumaNode(
-            number, k(f"{48 * number}-{48 * number + 47}"), k(512 << 30),
+            number,
+            k(f"{48 * number}-{48 * number + 47}"),
+            k(512 << 30),
             k(tuple(10 if other == number else 32 for other in range(4))),
         )
         for number in range(4)
-    )  # fmt: skip
+    )
     return machine(
-        *gpus, numa_nodes=nodes, links=tuple(links), links_complete=True, network=tuple(nics),
-        drivers={"amdgpu": {}}, cpus=Cpus(model=k("AMD EPYC"), packages=k(4), cores=k(96), threads=k(192)),
-    )  # fmt: skip
+        *gpus,
+        numa_nodes=nodes,
+        links=tuple(links),
+        links_complete=True,
+        network=tuple(nics),
+        drivers={"amdgpu": {}},
+        cpus=Cpus(model=k("AMD EPYC"), packages=k(4), cores=k(96), threads=k(192)),
+    )
 
 
 def plain(lines: Sequence[Text]) -> list[str]:

@@ -28,10 +28,17 @@ def steps(situation: Situation) -> Sequence[Step]:
             notes.append(f"For example: {fix.command}")
         return (
             Step(
-                _ID, _TITLE, "todo", found.message, found.evidence, risk="manual",
-                effective=fix.effective if fix is not None else "now", verify=Verify(verdict.check), notes=tuple(notes),
+                _ID,
+                _TITLE,
+                "todo",
+                found.message,
+                found.evidence,
+                risk="manual",
+                effective=fix.effective if fix is not None else "now",
+                verify=Verify(verdict.check),
+                notes=tuple(notes),
             ),
-        )  # fmt: skip
+        )
     nodes = [node_at(situation.machine, path) for path in ("/dev/nvidiactl", "/dev/nvidia-uvm")]
     opened = [node for node in nodes if node is not None and is_there(node) and opens(node)]
     if not opened:

@@ -49,20 +49,37 @@ def _tools(situation: Situation) -> Step | None:
     why = f"This node has {_cards(adapters)}, and {_TOOL} is not installed."
     evidence = (cite(here, f"no {_TOOL}"),)
     if needs is None or not needs.packages or situation.caretaker:
-        who = f" It is the job of {situation.caretaker}." if situation.caretaker else (
-            f" The tables have no package names for {situation.os_words}."
-        )  # fmt: skip
+        who = (
+            f" It is the job of {situation.caretaker}."
+            if situation.caretaker
+            else (f" The tables have no package names for {situation.os_words}.")
+        )
         return Step(
-            "rdma-tools", title, "waiting" if situation.caretaker else "unknown", why + who, evidence, verify=verify,
+            "rdma-tools",
+            title,
+            "waiting" if situation.caretaker else "unknown",
+            why + who,
+            evidence,
+            verify=verify,
             optional=optional,
-        )  # fmt: skip
+        )
     return Step(
-        "rdma-tools", f"Install {title}", "todo", why, evidence,
-        with_fresh_lists([Action(words=(situation.manager, "install", *needs.packages), root=True)]), needs.packages,
-        "safe", "now", verify, (Action(words=(situation.manager, "remove", *needs.packages), root=True),),
-        sources=needs.sources, table="install_cluster", kind=install.weakest("install_cluster", needs.sources),
+        "rdma-tools",
+        f"Install {title}",
+        "todo",
+        why,
+        evidence,
+        with_fresh_lists([Action(words=(situation.manager, "install", *needs.packages), root=True)]),
+        needs.packages,
+        "safe",
+        "now",
+        verify,
+        (Action(words=(situation.manager, "remove", *needs.packages), root=True),),
+        sources=needs.sources,
+        table="install_cluster",
+        kind=install.weakest("install_cluster", needs.sources),
         optional=optional,
-    )  # fmt: skip
+    )
 
 
 def _cards(nics: Sequence[Nic]) -> str:
@@ -81,9 +98,15 @@ def _network(situation: Situation) -> Step:
         notes = tuple(dict.fromkeys(sentence(one.fix.text) for _, one in found if one.fix is not None))
         messages = " ".join(dict.fromkeys(one.message for _, one in found))
         return Step(
-            "cluster-network", title, "todo", messages, evidence_of([verdict for verdict, _ in found]), risk="manual",
-            verify=Verify(found[0][0].check), notes=(*notes, *_notes(situation)),
-        )  # fmt: skip
+            "cluster-network",
+            title,
+            "todo",
+            messages,
+            evidence_of([verdict for verdict, _ in found]),
+            risk="manual",
+            verify=Verify(found[0][0].check),
+            notes=(*notes, *_notes(situation)),
+        )
     up = [nic for nic in machine.network if value_or(nic.state, "").strip().lower() in ("up", "active", "linkup")]
     if not up and (there := _interfaces(situation)):
         why = f"Up: {', '.join(there)}; their speed and MTU are not in this evidence."
@@ -146,16 +169,24 @@ def _same(situation: Situation) -> Step:
     rocm = ", ".join(value_or(one.version, "?") for one in machine.rocm)
     driver = next((value for name in ("amdgpu", "nvidia") if (value := _driver(situation, name))), "")
     torch = value_or(machine.torch.version, None)
-    have = [f"ROCm {rocm}" if rocm else "", driver, f"torch {torch}" if torch else "",
-            f"kernel {situation.kernel}" if situation.kernel else ""]  # fmt: skip
+    have = [
+        f"ROCm {rocm}" if rocm else "",
+        driver,
+        f"torch {torch}" if torch else "",
+        f"kernel {situation.kernel}" if situation.kernel else "",
+    ]
     same = "The same driver, torch and collective library on every node."
     if situation.distribution is not None and situation.gpus("amd"):
         same = install.node_needs(situation.distribution).same
     here = ", ".join(one for one in have if one)
     why = f"{same} This one has {here}." if here else same
     return Step(
-        "same-software", "Compare this node with the others", "todo", why,
-        actions=(Action(words=("rocdoctor", "bundle")),), risk="manual",
+        "same-software",
+        "Compare this node with the others",
+        "todo",
+        why,
+        actions=(Action(words=("rocdoctor", "bundle")),),
+        risk="manual",
         verify=Verify(command="rocdoctor diff NODE-A.txt NODE-B.txt", shows="no difference that matters"),
         notes=(
             "rocdoctor bundle on each node writes one file; rocdoctor diff compares two or more of them.",
@@ -163,7 +194,7 @@ def _same(situation: Situation) -> Step:
             "network; within srun it needs --nnodes auto alone.",
         ),
         optional=True,
-    )  # fmt: skip
+    )
 
 
 def _driver(situation: Situation, name: str) -> str:

@@ -49,20 +49,36 @@ def _triton(situation: Situation, here: Interpreter) -> Step | None:
         first = (about or found)[0][1]
         notes = (first.fix.text + ".",) if first.fix is not None else ()
         return Step(
-            "duplicates", "Leave one copy of each package", "todo", first.message, evidence, risk="manual",
-            verify=Verify(_TWICE), notes=notes,
-        )  # fmt: skip
+            "duplicates",
+            "Leave one copy of each package",
+            "todo",
+            first.message,
+            evidence,
+            risk="manual",
+            verify=Verify(_TWICE),
+            notes=notes,
+        )
     old = {name: value_or(torch.packages, {})[name] for name in both}
     actions = (uninstall(here, both), Action(words=(*here.pip, "install", f"torch=={version}", *index)))
     plain = [pinned(name, old[name]) for name in both if name == "triton"]
     undo = (Action(words=(*here.pip, "install", "--no-deps", *plain)),) if plain else ()
     return Step(
-        "triton", "Leave the triton that belongs to torch", "todo", about[0][1].message, evidence, actions,
-        tuple(f"{name} in {here.folder}" for name in both), "safe", "now", Verify(_TWICE),
+        "triton",
+        "Leave the triton that belongs to torch",
+        "todo",
+        about[0][1].message,
+        evidence,
+        actions,
+        tuple(f"{name} in {here.folder}" for name in both),
+        "safe",
+        "now",
+        Verify(_TWICE),
         undo,
         notes=("The second command installs nothing but the triton that this torch asks for.",),
-        sources=("triton-dep",), table="install_torch", kind=install.weakest("install_torch", ("triton-dep",)),
-    )  # fmt: skip
+        sources=("triton-dep",),
+        table="install_torch",
+        kind=install.weakest("install_torch", ("triton-dep",)),
+    )
 
 
 def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
@@ -87,13 +103,23 @@ def _mismatch(situation: Situation, here: Interpreter) -> Step | None:
             "companions", title, "todo", messages, evidence, risk="manual", verify=Verify(_MISMATCH), notes=notes
         )
     actions = (
-        uninstall(here, wrong), Action(words=(*here.pip, "install", f"torch=={version}", *wrong, *index)),
-    )  # fmt: skip
+        uninstall(here, wrong),
+        Action(words=(*here.pip, "install", f"torch=={version}", *wrong, *index)),
+    )
     return Step(
-        "companions", title, "todo", messages, evidence, actions, tuple(f"{name} in {here.folder}" for name in wrong),
-        "safe", "now", Verify(_MISMATCH), bring_back_alone(here, {name: own[name] for name in wrong}),
+        "companions",
+        title,
+        "todo",
+        messages,
+        evidence,
+        actions,
+        tuple(f"{name} in {here.folder}" for name in wrong),
+        "safe",
+        "now",
+        Verify(_MISMATCH),
+        bring_back_alone(here, {name: own[name] for name in wrong}),
         notes=(f"torch=={version} stands in the command so that pip takes the companions of this torch.",),
-    )  # fmt: skip
+    )
 
 
 def _numpy(situation: Situation, here: Interpreter) -> Step | None:
@@ -102,11 +128,19 @@ def _numpy(situation: Situation, here: Interpreter) -> Step | None:
         return None
     have = value_or(situation.machine.torch.packages, {}).get("numpy", "")
     return Step(
-        "numpy", "Install NumPy 1 beside this old torch", "todo", found.message, found.evidence,
-        (Action(words=(*here.pip, "install", "numpy<2")),), (f"numpy in {here.folder}",), "safe", "now", Verify(_NUMPY),
+        "numpy",
+        "Install NumPy 1 beside this old torch",
+        "todo",
+        found.message,
+        found.evidence,
+        (Action(words=(*here.pip, "install", "numpy<2")),),
+        (f"numpy in {here.folder}",),
+        "safe",
+        "now",
+        Verify(_NUMPY),
         (Action(words=(*here.pip, "install", pinned("numpy", have))),) if have else (),
         optional=found.severity == "info",
-    )  # fmt: skip
+    )
 
 
 def _fine(situation: Situation, want: Wanted) -> Step:
@@ -131,9 +165,11 @@ def _others(situation: Situation, want: Wanted) -> tuple[str, ...]:
     torch = situation.machine.torch
     release = rocm_label(torch) or value_or(torch.hip, None)
     words = {
-        "yes": "there are builds", "no": "no build has code for it", "risky": "it may fail",
+        "yes": "there are builds",
+        "no": "no build has code for it",
+        "risky": "it may fail",
         "unknown": "whether a build has code for it is not known",
-    }  # fmt: skip
+    }
     found: list[str] = []
     for one in install.companions(want.gfx[0], release):
         if one.name == "triton":

@@ -66,8 +66,14 @@ def _engine(situation: Situation) -> Step:
     if there:
         evidence = tuple(cite(_program(situation, name)) for name in there)
         notes = ("docker is used as root, or by members of the group docker, who are root in all but name.",)
-        return Step(_ENGINE, title, "done", f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} installed.",
-                    evidence, notes=notes if "docker" in there else ())  # fmt: skip
+        return Step(
+            _ENGINE,
+            title,
+            "done",
+            f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} installed.",
+            evidence,
+            notes=notes if "docker" in there else (),
+        )
     if not all(isinstance(_program(situation, name), Known) for name in ("docker", "podman")):
         why = "Whether docker or podman is installed is not in this evidence."
         return Step(_ENGINE, title, "unknown", why, verify=Verify(command="podman --version", shows="a version"))
@@ -82,11 +88,18 @@ def _engine(situation: Situation) -> Step:
     program = "podman" if package == "podman" else "docker"
     remove = "-R" if situation.manager == "pacman" else "remove"
     return Step(
-        _ENGINE, f"Install {program}", "todo", why, evidence,
-        with_fresh_lists([Action(words=(situation.manager, verb, package), root=True)]), (package,), "safe", "now",
+        _ENGINE,
+        f"Install {program}",
+        "todo",
+        why,
+        evidence,
+        with_fresh_lists([Action(words=(situation.manager, verb, package), root=True)]),
+        (package,),
+        "safe",
+        "now",
         Verify(command=shell("{program:name} --version", program=program), shows="a version"),
         (Action(words=(situation.manager, remove, package), root=True),),
-    )  # fmt: skip
+    )
 
 
 # -- NVIDIA's toolkit
@@ -105,8 +118,15 @@ def _toolkit(situation: Situation) -> Step:
     route = install.toolkit_steps(found, "nvidia") if found is not None else Unknown("the tables have no such row")
     why = "Containers get NVIDIA GPUs through the toolkit, and it is not installed."
     if isinstance(route, Unknown):
-        return Step(_TOOLKIT, title, "unknown", f"{why} {sentence(route.why)}", (cite(here, "no nvidia-ctk"),),
-                    verify=verify, notes=(f"See {_PAGE}",))  # fmt: skip
+        return Step(
+            _TOOLKIT,
+            title,
+            "unknown",
+            f"{why} {sentence(route.why)}",
+            (cite(here, "no nvidia-ctk"),),
+            verify=verify,
+            notes=(f"See {_PAGE}",),
+        )
     if "docker" not in _engines(situation):
         route = tuple(one for one in route if one.id != "nv-ctk-docker")
     actions = with_fresh_lists(actions_of(route))
@@ -114,11 +134,23 @@ def _toolkit(situation: Situation) -> Step:
     undo = [Action(words=(situation.manager, "remove", _TOOLKIT), root=True)]
     undo += [Action(words=("rm", "-f", file), root=True) for file in files]
     return Step(
-        _TOOLKIT, f"Install the {title}", "todo", why, (cite(here, "no nvidia-ctk"),), actions,
-        tuple(dict.fromkeys((*files, *changes_of(actions)))), "safe", "now", verify, tuple(undo),
-        notes=notes, sources=sources_of(route), table="install_cluster",
-        kind=install.weakest("install_cluster", sources_of(route)), needs=(_ENGINE,),
-    )  # fmt: skip
+        _TOOLKIT,
+        f"Install the {title}",
+        "todo",
+        why,
+        (cite(here, "no nvidia-ctk"),),
+        actions,
+        tuple(dict.fromkeys((*files, *changes_of(actions)))),
+        "safe",
+        "now",
+        verify,
+        tuple(undo),
+        notes=notes,
+        sources=sources_of(route),
+        table="install_cluster",
+        kind=install.weakest("install_cluster", sources_of(route)),
+        needs=(_ENGINE,),
+    )
 
 
 def _toolkit_notes(situation: Situation) -> tuple[str, ...]:
@@ -142,13 +174,20 @@ def _start(situation: Situation, vendor: str) -> Step:
     lines = [one for engine in engines if (one := _line(situation, vendor, engine)) is not None]
     mapped = "the device nodes of the GPUs" if vendor == "amd" else "the GPUs and the driver's libraries"
     return Step(
-        _RUN, "Start a container with the GPU", "todo",
-        f"The container is given {mapped}; {_SHOWS[vendor]} in it then lists them.", _numbers(situation, vendor)[1],
-        tuple(Action(words=words) for words, _ in lines), risk="manual",
+        _RUN,
+        "Start a container with the GPU",
+        "todo",
+        f"The container is given {mapped}; {_SHOWS[vendor]} in it then lists them.",
+        _numbers(situation, vendor)[1],
+        tuple(Action(words=words) for words, _ in lines),
+        risk="manual",
         verify=Verify(command="rocdoctor setup --goal container", shows="inside the container: all steps done"),
-        notes=_start_notes(situation, vendor), sources=tuple(dict.fromkeys(s for _, own in lines for s in own)),
-        table="install_cluster", needs=(_ENGINE, _TOOLKIT, "driver", "access"), optional=True,
-    )  # fmt: skip
+        notes=_start_notes(situation, vendor),
+        sources=tuple(dict.fromkeys(s for _, own in lines for s in own)),
+        table="install_cluster",
+        needs=(_ENGINE, _TOOLKIT, "driver", "access"),
+        optional=True,
+    )
 
 
 def _line(situation: Situation, vendor: str, engine: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -180,8 +219,10 @@ def _start_notes(situation: Situation, vendor: str) -> tuple[str, ...]:
     engines = _engines(situation) or ["docker", "podman"]
     texts = [install.container_runtime(vendor, engine) for engine in engines]
     found = [one.text for one in texts if one is not None]
-    found += ["--ipc=host gives the container the machine's /dev/shm; --shm-size=8g gives it one of its own. Without "
-             "either it has 64 MB, on which data loaders and collectives fail."]  # fmt: skip
+    found += [
+        "--ipc=host gives the container the machine's /dev/shm; --shm-size=8g gives it one of its own. Without "
+        "either it has 64 MB, on which data loaders and collectives fail."
+    ]
     if vendor == "amd":
         found += [
             "The nodes are /dev/kfd and /dev/dri/renderD*; to hand on one GPU name its render node alone.",

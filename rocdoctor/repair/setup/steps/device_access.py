@@ -36,10 +36,16 @@ def steps(situation: Situation) -> Sequence[Step]:
     if late is not None:
         return (
             Step(
-                _ID, _TITLE, "waiting", sentence(late.message), late.evidence, effective="new-login", verify=_VERIFY,
+                _ID,
+                _TITLE,
+                "waiting",
+                sentence(late.message),
+                late.evidence,
+                effective="new-login",
+                verify=_VERIFY,
                 notes=("Log out completely (also tmux, screen and notebook servers) and in again.",),
             ),
-        )  # fmt: skip
+        )
     return (_join(situation, denied),)
 
 
@@ -72,12 +78,22 @@ def _ahead(situation: Situation, gone: Evidence) -> Step:
         return Step(_ID, _TITLE, "waiting", why, (gone, *member), verify=_VERIFY, needs=("driver",))
     why = f"There is no /dev/kfd yet; udev gives it to the group render, and this user is not in {', '.join(missing)}."
     return Step(
-        _ID, _TITLE, "todo", why, (gone, cite(groups, f"at the next login: {', '.join(groups.value)}")),
-        (Action(words=("usermod", "-a", "-G", ",".join(missing), user), root=True),), ("/etc/group",), "safe",
-        "new-login", _VERIFY, tuple(Action(words=("gpasswd", "-d", user, name), root=True) for name in missing),
-        notes=("It takes effect at the next login; a restart is one.",), sources=table.sources, table=table.table,
+        _ID,
+        _TITLE,
+        "todo",
+        why,
+        (gone, cite(groups, f"at the next login: {', '.join(groups.value)}")),
+        (Action(words=("usermod", "-a", "-G", ",".join(missing), user), root=True),),
+        ("/etc/group",),
+        "safe",
+        "new-login",
+        _VERIFY,
+        tuple(Action(words=("gpasswd", "-d", user, name), root=True) for name in missing),
+        notes=("It takes effect at the next login; a restart is one.",),
+        sources=table.sources,
+        table=table.table,
         kind=table.kind,
-    )  # fmt: skip
+    )
 
 
 def _join(situation: Situation, denied: Finding) -> Step:
@@ -91,17 +107,35 @@ def _join(situation: Situation, denied: Finding) -> Step:
         why = sentence(denied.message)
         notes = (sentence(text), note)
         return Step(
-            _ID, _TITLE, "todo", why, denied.evidence, risk="manual", effective="new-login", verify=_VERIFY,
+            _ID,
+            _TITLE,
+            "todo",
+            why,
+            denied.evidence,
+            risk="manual",
+            effective="new-login",
+            verify=_VERIFY,
             notes=notes,
-        )  # fmt: skip
+        )
     table = install.groups_step(user)
     words = ("usermod", "-a", "-G", groups, user)
     return Step(
-        _ID, _TITLE, "todo", sentence(denied.message), denied.evidence, (Action(words=words, root=True),),
-        ("/etc/group",), "safe", "new-login", _VERIFY,
+        _ID,
+        _TITLE,
+        "todo",
+        sentence(denied.message),
+        denied.evidence,
+        (Action(words=words, root=True),),
+        ("/etc/group",),
+        "safe",
+        "new-login",
+        _VERIFY,
         tuple(Action(words=("gpasswd", "-d", user, group), root=True) for group in joins),
-        notes=(note,), sources=table.sources, table=table.table, kind=table.kind,
-    )  # fmt: skip
+        notes=(note,),
+        sources=table.sources,
+        table=table.table,
+        kind=table.kind,
+    )
 
 
 def _outside(situation: Situation, found: Finding) -> Step:
@@ -111,6 +145,12 @@ def _outside(situation: Situation, found: Finding) -> Step:
     if fix is not None and fix.command:
         notes.append(f"For example: {fix.command}")
     return Step(
-        _ID, _TITLE, "todo", sentence(found.message), found.evidence, risk="manual", verify=_VERIFY,
+        _ID,
+        _TITLE,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        risk="manual",
+        verify=_VERIFY,
         notes=tuple(notes),
-    )  # fmt: skip
+    )

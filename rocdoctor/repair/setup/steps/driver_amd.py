@@ -29,16 +29,22 @@ _ID = "driver-amd"
 _TITLE = "Kernel driver of the AMD GPU"
 # What other steps of the plan repair; the driver then waits for them.
 _ELSEWHERE = {
-    "secure-boot-refuses-module": "secure-boot-key", "driver-module-blacklisted": "driver-unblock",
-    "gpu-firmware-missing": "gpu-firmware", "wrong-kernel-driver": "driver-unblock", "kfd-missing": "kernel",
-}  # fmt: skip
+    "secure-boot-refuses-module": "secure-boot-key",
+    "driver-module-blacklisted": "driver-unblock",
+    "gpu-firmware-missing": "gpu-firmware",
+    "wrong-kernel-driver": "driver-unblock",
+    "kfd-missing": "kernel",
+}
 _OTHER_DRIVER = ("kernel-too-old-for-gpu", "kfd-skipped-unsupported-gpu")  # a packaged driver knows more GPUs
 _EPEL = ("epel", "crb-rhel", "crb-clone")
 # What is wrong although the driver is bound, in the order in which it is asked.
 _NO_COMPUTE = (
-    "kfd-missing", "kernel-too-old-for-gpu", "pcie-atomics-missing", "kfd-skipped-unsupported-gpu",
+    "kfd-missing",
+    "kernel-too-old-for-gpu",
+    "pcie-atomics-missing",
+    "kfd-skipped-unsupported-gpu",
     "gpu-without-compute-node",
-)  # fmt: skip
+)
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -73,9 +79,15 @@ def _waits(found: Finding, step_id: str) -> Step:
     """What another step of the plan repairs."""
     note = "It is loaded at the start after that is repaired."
     return Step(
-        _ID, _TITLE, "waiting", sentence(found.message), found.evidence,
-        verify=Verify("gpu-without-driver"), needs=(step_id,), notes=(note,),
-    )  # fmt: skip
+        _ID,
+        _TITLE,
+        "waiting",
+        sentence(found.message),
+        found.evidence,
+        verify=Verify("gpu-without-driver"),
+        needs=(step_id,),
+        notes=(note,),
+    )
 
 
 # -- a driver is bound
@@ -123,9 +135,14 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
             "its lists of supported combinations name only that."
         )
     return Step(
-        _ID, _TITLE, "done", why, tuple(evidence), verify=Verify("gpu-without-driver"),
+        _ID,
+        _TITLE,
+        "done",
+        why,
+        tuple(evidence),
+        verify=Verify("gpu-without-driver"),
         support=support,
-    )  # fmt: skip
+    )
 
 
 def _by_hand(found: Finding, check: str) -> Step:
@@ -135,10 +152,15 @@ def _by_hand(found: Finding, check: str) -> Step:
     """
     fix = found.fix
     return Step(
-        _ID, "Make the GPU usable for compute", "todo", sentence(found.message), found.evidence, risk="manual",
+        _ID,
+        "Make the GPU usable for compute",
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        risk="manual",
         verify=Verify(check),
         notes=(sentence(fix.text),) if fix is not None else (),
-    )  # fmt: skip
+    )
 
 
 # -- no driver is bound
@@ -155,11 +177,15 @@ def _missing(situation: Situation) -> Step:
     if release and any(f", {release}," in entry and entry.endswith("installed") for entry in mine):
         entry = next(entry for entry in mine if f", {release}," in entry)
         return Step(
-            _ID, _TITLE, "waiting",
+            _ID,
+            _TITLE,
+            "waiting",
             f"amdgpu-dkms is installed for this kernel, and is not loaded yet: {entry}.",
-            (cite(machine.kernel.dkms, entry), *evidence), effective="reboot", verify=Verify("gpu-without-driver"),
+            (cite(machine.kernel.dkms, entry), *evidence),
+            effective="reboot",
+            verify=Verify("gpu-without-driver"),
             notes=("Where it is still not loaded after a restart, modprobe amdgpu and the kernel log tell why.",),
-        )  # fmt: skip
+        )
     if release and mine and _packaged(situation):
         return _build(situation, mine, evidence)
     return _install(situation, message, evidence)
@@ -175,14 +201,25 @@ def _build(situation: Situation, mine: list[str], evidence: tuple[Evidence, ...]
     why = f"amdgpu-dkms is installed, and has no module for Linux {situation.kernel}: {'; '.join(mine[:3])}."
     verify = Verify("gpu-without-driver")
     if not headers or open_in(actions):
-        return Step(_ID, _TITLE, "unknown", f"{why} The package with its headers is not known here.", evidence,
-                    verify=verify)  # fmt: skip
+        return Step(
+            _ID, _TITLE, "unknown", f"{why} The package with its headers is not known here.", evidence, verify=verify
+        )
     return Step(
-        _ID, "Build AMD's driver for the kernel that runs", "todo", why,
-        (cite(situation.machine.kernel.dkms, mine[0]), *evidence), actions, changes_of(actions), "reboots", "reboot",
-        verify, (Action(words=("dkms", "remove", "amdgpu", "--all"), root=True),), sources=sources_of(headers),
-        table="install", kind=install.weakest("install", sources_of(headers)),
-    )  # fmt: skip
+        _ID,
+        "Build AMD's driver for the kernel that runs",
+        "todo",
+        why,
+        (cite(situation.machine.kernel.dkms, mine[0]), *evidence),
+        actions,
+        changes_of(actions),
+        "reboots",
+        "reboot",
+        verify,
+        (Action(words=("dkms", "remove", "amdgpu", "--all"), root=True),),
+        sources=sources_of(headers),
+        table="install",
+        kind=install.weakest("install", sources_of(headers)),
+    )
 
 
 def _install(
@@ -191,18 +228,29 @@ def _install(
     route = situation.driver
     if isinstance(route, install.DriverRoute) and route.kind == "oem-kernel":
         return Step(
-            _ID, _TITLE, "waiting", sentence(message), evidence, verify=Verify(check),
-            needs=("kernel",), notes=(sentence(route.why),),
-        )  # fmt: skip
+            _ID,
+            _TITLE,
+            "waiting",
+            sentence(message),
+            evidence,
+            verify=Verify(check),
+            needs=("kernel",),
+            notes=(sentence(route.why),),
+        )
     if isinstance(route, install.DriverRoute) and route.kind == "dkms":
         return _packages(situation, route, message, evidence, check)
     if isinstance(route, install.DriverRoute) and check == "gpu-without-driver":
         return _load(situation, route, message, evidence)
     gap = route.why if isinstance(route, Unknown) else "no other driver is in the tables"
     return Step(
-        _ID, _TITLE, "unknown", f"{sentence(message)} {sentence(gap)}", evidence,
-        verify=Verify(check), notes=(f"AMD's page: {VENDOR_PAGE}",),
-    )  # fmt: skip
+        _ID,
+        _TITLE,
+        "unknown",
+        f"{sentence(message)} {sentence(gap)}",
+        evidence,
+        verify=Verify(check),
+        notes=(f"AMD's page: {VENDOR_PAGE}",),
+    )
 
 
 def _packages(
@@ -226,10 +274,23 @@ def _packages(
         gap = f"The evidence does not tell {', '.join(missing)}, which the commands need; see {VENDOR_PAGE}."
         return Step(_ID, "Install AMD's kernel driver", "unknown", f"{why} {gap}", evidence, verify=Verify(check))
     return Step(
-        _ID, f"Install AMD's kernel driver {route.driver} (amdgpu-dkms)", "todo", why, evidence, actions,
-        changes_of(actions), "reboots", "reboot", Verify(check), undo, route.risk or "", tuple(notes),
-        (*route.sources, *sources_of(route.steps)), route.table, install.weakest(route.table, route.sources),
-    )  # fmt: skip
+        _ID,
+        f"Install AMD's kernel driver {route.driver} (amdgpu-dkms)",
+        "todo",
+        why,
+        evidence,
+        actions,
+        changes_of(actions),
+        "reboots",
+        "reboot",
+        Verify(check),
+        undo,
+        route.risk or "",
+        tuple(notes),
+        (*route.sources, *sources_of(route.steps)),
+        route.table,
+        install.weakest(route.table, route.sources),
+    )
 
 
 def _load(situation: Situation, route: install.DriverRoute, message: str, evidence: tuple[Evidence, ...]) -> Step:
@@ -246,12 +307,23 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
         notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
     actions = with_fresh_lists((*first, Action(words=("modprobe", "amdgpu"), root=True)))
     return Step(
-        _ID, "Load the kernel's own amdgpu driver", "todo", f"{sentence(message)} {sentence(route.why)}", evidence,
-        actions, changes_of(actions), "safe", "now", Verify("gpu-without-driver"),
-        (Action(words=("modprobe", "-r", "amdgpu"), root=True),), route.risk or "",
+        _ID,
+        "Load the kernel's own amdgpu driver",
+        "todo",
+        f"{sentence(message)} {sentence(route.why)}",
+        evidence,
+        actions,
+        changes_of(actions),
+        "safe",
+        "now",
+        Verify("gpu-without-driver"),
+        (Action(words=("modprobe", "-r", "amdgpu"), root=True),),
+        route.risk or "",
         tuple(notes),
-        route.sources, route.table, install.weakest(route.table, route.sources),
-    )  # fmt: skip
+        route.sources,
+        route.table,
+        install.weakest(route.table, route.sources),
+    )
 
 
 def _packaged(situation: Situation) -> bool:

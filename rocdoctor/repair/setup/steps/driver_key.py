@@ -70,8 +70,19 @@ def _step(situation: Situation) -> Step | None:
         gap = "The tables do not say where its key lies on this distribution."
         return Step(_ID, _TITLE, "unknown", f"{why} {gap}", tuple(dict.fromkeys(evidence)), verify=_VERIFY)
     return Step(
-        _ID, _TITLE, "todo", why, tuple(dict.fromkeys(evidence)), actions, changes_of(actions), "reboots", "reboot",
+        _ID,
+        _TITLE,
+        "todo",
+        why,
+        tuple(dict.fromkeys(evidence)),
+        actions,
+        changes_of(actions),
+        "reboots",
+        "reboot",
         _VERIFY,
-        (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),), notes=_BY_HAND,
-        sources=sources_of(enrol), table="install", kind=install.weakest("install", sources_of(enrol)),
-    )  # fmt: skip
+        (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),),
+        notes=_BY_HAND,
+        sources=sources_of(enrol),
+        table="install",
+        kind=install.weakest("install", sources_of(enrol)),
+    )

@@ -34,9 +34,14 @@ _ID, _TITLE, _KEY = "driver-nvidia", "NVIDIA driver", "secure-boot-key-nvidia"
 _PAGE = install.hosts()["nvidia_cuda"].page
 # Why no driver runs, the most telling first; each has to be about NVIDIA, since some speak of other modules too.
 _REASONS = (
-    "nvidia-gpu-not-supported", "secure-boot-refuses-module", "driver-module-blacklisted", "wrong-kernel-driver",
-    "driver-module-not-loaded", "nvidia-smi-failed", "gpu-without-driver",
-)  # fmt: skip
+    "nvidia-gpu-not-supported",
+    "secure-boot-refuses-module",
+    "driver-module-blacklisted",
+    "wrong-kernel-driver",
+    "driver-module-not-loaded",
+    "nvidia-smi-failed",
+    "gpu-without-driver",
+)
 # Of these the check speaks of nothing else.
 _OF_NVIDIA = ("nvidia-gpu-not-supported", "nvidia-smi-failed")
 # The oldest driver of any wheel of the tables (cuda rows of install_torch.yaml).
@@ -59,10 +64,16 @@ def _driver(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     mismatch = situation.finding("nvidia-driver-library-mismatch", "warning")
     if mismatch is not None:
         return Step(
-            _ID, "Load the NVIDIA module that fits the installed libraries", "todo", mismatch.message,
-            mismatch.evidence, risk="reboots", effective="reboot", verify=Verify("nvidia-driver-library-mismatch"),
+            _ID,
+            "Load the NVIDIA module that fits the installed libraries",
+            "todo",
+            mismatch.message,
+            mismatch.evidence,
+            risk="reboots",
+            effective="reboot",
+            verify=Verify("nvidia-driver-library-mismatch"),
             notes=("The restart loads it.",),
-        )  # fmt: skip
+        )
     driven = [is_driven(gpu) for gpu in gpus]
     reason = _reason(situation)
     version = situation.machine.drivers.get("nvidia", {}).get("version", NOT_ASKED)
@@ -104,10 +115,16 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
 def _by_hand(situation: Situation, check: str, found: Finding) -> Step:
     fix = found.fix
     return Step(
-        _ID, "Make the NVIDIA driver usable", "todo", found.message, found.evidence, risk="manual",
-        effective=fix.effective if fix is not None else "now", verify=Verify(check),
+        _ID,
+        "Make the NVIDIA driver usable",
+        "todo",
+        found.message,
+        found.evidence,
+        risk="manual",
+        effective=fix.effective if fix is not None else "now",
+        verify=Verify(check),
         notes=(sentence(fix.text),) if fix is not None else (),
-    )  # fmt: skip
+    )
 
 
 # -- no driver runs
@@ -116,9 +133,16 @@ def _by_hand(situation: Situation, check: str, found: Finding) -> Step:
 def _repair(situation: Situation, check: str, found: Finding) -> Step:
     if check == "secure-boot-refuses-module":
         return Step(
-            _ID, "Load the NVIDIA driver", "waiting", found.message, found.evidence, effective="reboot",
-            verify=Verify(check), needs=(_KEY,), notes=("It is loaded at the start after its key is enrolled.",),
-        )  # fmt: skip
+            _ID,
+            "Load the NVIDIA driver",
+            "waiting",
+            found.message,
+            found.evidence,
+            effective="reboot",
+            verify=Verify(check),
+            needs=(_KEY,),
+            notes=("It is loaded at the start after its key is enrolled.",),
+        )
     if check == "driver-module-blacklisted":
         return _by_hand(situation, check, found)
     built = [one for one in value_or(situation.machine.kernel.dkms, ()) if one.startswith("nvidia")]
@@ -134,9 +158,13 @@ def _repair(situation: Situation, check: str, found: Finding) -> Step:
 def _route(situation: Situation) -> install.DriverRoute | Unknown:
     target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
     return install.nvidia_driver(
-        situation.distribution, target.capability if target is not None else None, kernel=situation.kernel,
-        container=situation.place, secure_boot=situation.secure_boot, arch=situation.arch,
-    )  # fmt: skip
+        situation.distribution,
+        target.capability if target is not None else None,
+        kernel=situation.kernel,
+        container=situation.place,
+        secure_boot=situation.secure_boot,
+        arch=situation.arch,
+    )
 
 
 def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...], verify: Verify) -> Step:
@@ -145,8 +173,14 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     if isinstance(route, Unknown):
         why = f"{message} {sentence(route.why)}"
         return Step(
-            _ID, title, "unknown", why, evidence, verify=verify, notes=(f"NVIDIA's page: {_PAGE}",),
-        )  # fmt: skip
+            _ID,
+            title,
+            "unknown",
+            why,
+            evidence,
+            verify=verify,
+            notes=(f"NVIDIA's page: {_PAGE}",),
+        )
     actions, undo = with_fresh_lists(actions_of(route.steps)), actions_of(route.undo)
     fetched = fetched_by(actions)
     undo = (*undo, *(Action(words=("rm", "-f", path), root=True) for path in fetched))
@@ -164,11 +198,23 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     if any(gpu.vendor == "nvidia" and value_or(gpu.driver, "") == "nouveau" for gpu in situation.machine.gpus):
         notes.append("nouveau drives the GPU until the restart; the package keeps it from loading afterwards.")
     return Step(
-        _ID, f"{title}{branch}", "todo", f"{message} {sentence(route.why)}", evidence, actions,
+        _ID,
+        f"{title}{branch}",
+        "todo",
+        f"{message} {sentence(route.why)}",
+        evidence,
+        actions,
         tuple(dict.fromkeys((*fetched, *changes_of(actions)))),
-        "reboots", "reboot", verify, undo, route.risk or "", tuple(notes), sources, route.table,
+        "reboots",
+        "reboot",
+        verify,
+        undo,
+        route.risk or "",
+        tuple(notes),
+        sources,
+        route.table,
         install.weakest(route.table, sources),
-    )  # fmt: skip
+    )
 
 
 def _flavour(situation: Situation) -> tuple[str, ...]:
@@ -201,24 +247,39 @@ def _key(situation: Situation, driver: Step) -> Step | None:
     if not keys and refused is None:
         return None  # the distribution signs its own module
     title = "Enrol the key that signs the NVIDIA module (Secure Boot)"
-    why = refused.message if refused is not None else (
-        "Secure Boot is on: a module that is built here is loaded only when its key is enrolled."
-    )  # fmt: skip
+    why = (
+        refused.message
+        if refused is not None
+        else ("Secure Boot is on: a module that is built here is loaded only when its key is enrolled.")
+    )
     evidence = (
         *(refused.evidence if refused is not None else ()),
         *([cite(secure, "Secure Boot is on")] if situation.secure_boot else []),
-    )  # fmt: skip
+    )
     check = Verify("secure-boot-refuses-module")
     if not keys:
         fix = refused.fix.text if refused is not None and refused.fix is not None else ""
-        return Step(_KEY, title, "todo", why, evidence, risk="manual", effective="reboot", verify=check,
-                    notes=(sentence(fix),))  # fmt: skip
+        return Step(
+            _KEY, title, "todo", why, evidence, risk="manual", effective="reboot", verify=check, notes=(sentence(fix),)
+        )
     actions = with_key_tool(situation, actions_of(keys))
     return Step(
-        _KEY, title, "todo", why, evidence, actions, changes_of(actions), "reboots", "reboot", check,
-        (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),), notes=install.boot_notes(keys),
-        sources=sources_of(keys), table="install", kind=install.weakest("install", sources_of(keys)),
-    )  # fmt: skip
+        _KEY,
+        title,
+        "todo",
+        why,
+        evidence,
+        actions,
+        changes_of(actions),
+        "reboots",
+        "reboot",
+        check,
+        (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),),
+        notes=install.boot_notes(keys),
+        sources=sources_of(keys),
+        table="install",
+        kind=install.weakest("install", sources_of(keys)),
+    )
 
 
 # -- services of servers
@@ -230,11 +291,20 @@ def _persistence(situation: Situation) -> Step | None:
         return None
     unit = "nvidia-persistenced"
     return Step(
-        "nvidia-persistence", "Keep the GPUs initialised (persistence service)", "todo", found.message, found.evidence,
-        (Action(words=("systemctl", "enable", "--now", unit), root=True),), (f"service {unit}",), "safe", "now",
-        Verify("persistence-off"), (Action(words=("systemctl", "disable", "--now", unit), root=True),), optional=True,
+        "nvidia-persistence",
+        "Keep the GPUs initialised (persistence service)",
+        "todo",
+        found.message,
+        found.evidence,
+        (Action(words=("systemctl", "enable", "--now", unit), root=True),),
+        (f"service {unit}",),
+        "safe",
+        "now",
+        Verify("persistence-off"),
+        (Action(words=("systemctl", "disable", "--now", unit), root=True),),
+        optional=True,
         needs=(_ID,),
-    )  # fmt: skip
+    )
 
 
 def _fabric(situation: Situation) -> Step | None:
@@ -245,9 +315,16 @@ def _fabric(situation: Situation) -> Step | None:
     version = value_or(situation.machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
     fix = found.fix
     return Step(
-        "nvidia-fabric-manager", "Start the fabric manager of the NVSwitch board", "todo", found.message,
-        found.evidence, (Action(words=("systemctl", "enable", "--now", unit), root=True),), (f"service {unit}",),
-        "safe", "now", Verify("fabric-manager-down"),
+        "nvidia-fabric-manager",
+        "Start the fabric manager of the NVSwitch board",
+        "todo",
+        found.message,
+        found.evidence,
+        (Action(words=("systemctl", "enable", "--now", unit), root=True),),
+        (f"service {unit}",),
+        "safe",
+        "now",
+        Verify("fabric-manager-down"),
         (Action(words=("systemctl", "disable", "--now", unit), root=True),),
         notes=(
             f"The package has to be of exactly the driver's version{f' ({version})' if version else ''}; which "
@@ -255,4 +332,4 @@ def _fabric(situation: Situation) -> Step | None:
             *((sentence(fix.text),) if fix is not None else ()),
         ),
         needs=(_ID,),
-    )  # fmt: skip
+    )

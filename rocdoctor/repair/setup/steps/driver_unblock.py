@@ -39,12 +39,18 @@ def steps(situation: Situation) -> Sequence[Step]:
             situation,
             (
                 Step(
-                    _ID, "Give the GPU its own driver", "todo", sentence(wrong.message), wrong.evidence, risk="manual",
-                    effective=wrong.fix.effective, verify=Verify("wrong-kernel-driver"),
+                    _ID,
+                    "Give the GPU its own driver",
+                    "todo",
+                    sentence(wrong.message),
+                    wrong.evidence,
+                    risk="manual",
+                    effective=wrong.fix.effective,
+                    verify=Verify("wrong-kernel-driver"),
                     notes=(sentence(wrong.fix.text),),
                 ),
             ),
-        )  # fmt: skip
+        )
     return ()
 
 
@@ -59,19 +65,37 @@ def _blacklist(situation: Situation, found: Finding) -> Step:
     if not re.fullmatch(r"/etc/modprobe\.d/[A-Za-z0-9_.+-]{1,120}", file) or isinstance(disk, Unknown):
         text = sentence(found.fix.text) if found.fix is not None else ""
         return Step(
-            _ID, title, "todo", sentence(found.message), found.evidence, risk="manual", effective="reboot",
-            verify=verify, notes=(text,),
-        )  # fmt: skip
+            _ID,
+            title,
+            "todo",
+            sentence(found.message),
+            found.evidence,
+            risk="manual",
+            effective="reboot",
+            verify=verify,
+            notes=(text,),
+        )
     # Only lines that keep amdgpu out are switched off; the rest of the file stays.
     pattern = r"\(blacklist\|install\)[[:space:]]\+amdgpu\([[:space:]]\|$\)"
     cut = Action(words=("sed", "-i", rf"/^[[:space:]]*{pattern}/s/^/# /", file), root=True)
     again = Action(words=("sed", "-i", rf"/^# [[:space:]]*{pattern}/s/^# //", file), root=True)
     actions = (cut, *actions_of(disk))
     return Step(
-        _ID, title, "todo", sentence(found.message), found.evidence, actions, (file, "the initial RAM disk"),
-        "reboots", "reboot", verify, (again, *actions_of(disk)),
-        sources=sources_of(disk), table="install_kernel", kind=install.weakest("install_kernel", sources_of(disk)),
-    )  # fmt: skip
+        _ID,
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        actions,
+        (file, "the initial RAM disk"),
+        "reboots",
+        "reboot",
+        verify,
+        (again, *actions_of(disk)),
+        sources=sources_of(disk),
+        table="install_kernel",
+        kind=install.weakest("install_kernel", sources_of(disk)),
+    )
 
 
 def _parameter(situation: Situation, message: str, evidence: tuple[Evidence, ...], word: str) -> Step:
@@ -79,15 +103,33 @@ def _parameter(situation: Situation, message: str, evidence: tuple[Evidence, ...
     title, verify = f"Take {word} off the kernel command line", Verify("driver-module-blacklisted")
     if isinstance(change, Unknown):
         return Step(
-            _ID, title, "todo", sentence(message), evidence, risk="manual", effective="reboot", verify=verify,
+            _ID,
+            title,
+            "todo",
+            sentence(message),
+            evidence,
+            risk="manual",
+            effective="reboot",
+            verify=verify,
             notes=(sentence(change.why),),
-        )  # fmt: skip
+        )
     do, undo = change
     actions = actions_of(do)
     step = Step(
-        _ID, title, "todo", sentence(message), evidence, actions, changes_of(actions) or ("the boot menu",), "reboots",
-        "reboot", verify, actions_of(undo), sources=sources_of(do), table="install_kernel",
+        _ID,
+        title,
+        "todo",
+        sentence(message),
+        evidence,
+        actions,
+        changes_of(actions) or ("the boot menu",),
+        "reboots",
+        "reboot",
+        verify,
+        actions_of(undo),
+        sources=sources_of(do),
+        table="install_kernel",
         kind=install.weakest("install_kernel", sources_of(do)),
-    )  # fmt: skip
+    )
     later = situation.boots_without(word)
     return step if later is None else set_for_next_start(step, cite(later, f"without {word}"))

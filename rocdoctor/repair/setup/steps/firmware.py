@@ -47,24 +47,45 @@ def _missing(situation: Situation, why: str, evidence: tuple[Evidence, ...]) -> 
     if young:
         return _too_old(situation, why, evidence, package, young)
     install_words = ("apt", "install") if found.manager == "apt" else (found.manager, "install")
-    again = (*install_words, "--reinstall", package.package) if found.manager == "apt" else (
-        found.manager, "upgrade", package.package,
-    )  # fmt: skip
+    again = (
+        (*install_words, "--reinstall", package.package)
+        if found.manager == "apt"
+        else (
+            found.manager,
+            "upgrade",
+            package.package,
+        )
+    )
     words = (*install_words, package.package) if package.section else again
     actions = (
         *([Action(words=("apt", "update"), root=True)] if found.manager == "apt" else []),
-        Action(words=words, root=True), *actions_of(disk),
-    )  # fmt: skip
+        Action(words=words, root=True),
+        *actions_of(disk),
+    )
     lines = [sentence(package.text)]
     if package.section:
-        lines.append(f"It stands in the section {package.section} of the archive: add that word to the lines of the "
-                     "package sources first, where it is missing.")  # fmt: skip
+        lines.append(
+            f"It stands in the section {package.section} of the archive: add that word to the lines of the "
+            "package sources first, where it is missing."
+        )
     undo = (Action(words=("apt", "remove", package.package), root=True), *actions_of(disk)) if package.section else ()
     return Step(
-        _ID, "Install the firmware of the AMD GPU", "todo", why, evidence, actions,
-        (package.package, "the initial RAM disk"), "reboots", "reboot", _VERIFY, undo, notes=tuple(lines),
-        sources=package.sources, table="install", kind=install.weakest("install", package.sources),
-    )  # fmt: skip
+        _ID,
+        "Install the firmware of the AMD GPU",
+        "todo",
+        why,
+        evidence,
+        actions,
+        (package.package, "the initial RAM disk"),
+        "reboots",
+        "reboot",
+        _VERIFY,
+        undo,
+        notes=tuple(lines),
+        sources=package.sources,
+        table="install",
+        kind=install.weakest("install", package.sources),
+    )
 
 
 def _too_old(
@@ -74,8 +95,20 @@ def _too_old(
     text = f"{why} {package.package} here is older than {', '.join(young)}."
     if isinstance(route, install.DriverRoute) and route.kind == "dkms":
         return Step(
-            _ID, _TITLE, "waiting", text, evidence, verify=_VERIFY,
+            _ID,
+            _TITLE,
+            "waiting",
+            text,
+            evidence,
+            verify=_VERIFY,
             notes=("AMD's driver package of a later step brings firmware of its own.",),
-        )  # fmt: skip
-    return Step(_ID, _TITLE, "unknown", f"{text} The tables have no newer one.", evidence, verify=_VERIFY,
-                notes=(f"AMD's page: {VENDOR_PAGE}",))  # fmt: skip
+        )
+    return Step(
+        _ID,
+        _TITLE,
+        "unknown",
+        f"{text} The tables have no newer one.",
+        evidence,
+        verify=_VERIFY,
+        notes=(f"AMD's page: {VENDOR_PAGE}",),
+    )

@@ -48,9 +48,16 @@ def _step(situation: Situation) -> Step | None:
     missing = situation.finding("kfd-missing", "warning")
     if missing is not None and missing.fix is not None and missing.about.option:
         return Step(
-            _ID, _TITLE, "todo", sentence(missing.message), missing.evidence, risk="manual", effective="reboot",
-            verify=Verify("kfd-missing"), notes=(sentence(missing.fix.text),),
-        )  # fmt: skip
+            _ID,
+            _TITLE,
+            "todo",
+            sentence(missing.message),
+            missing.evidence,
+            risk="manual",
+            effective="reboot",
+            verify=Verify("kfd-missing"),
+            notes=(sentence(missing.fix.text),),
+        )
     if works:
         nodes = tuple(
             cite(gpu.kfd_node, f"compute node {gpu.kfd_node.value}")
@@ -69,9 +76,14 @@ def _step(situation: Situation) -> Step | None:
     if not too_old or not isinstance(route, Unknown):
         return None
     return Step(
-        _ID, _TITLE, "unknown", sentence(route.why), evidence, verify=_VERIFY,
+        _ID,
+        _TITLE,
+        "unknown",
+        sentence(route.why),
+        evidence,
+        verify=_VERIFY,
         notes=(_wanted(too_old), f"AMD's page: {VENDOR_PAGE}"),
-    )  # fmt: skip
+    )
 
 
 def _risk(situation: Situation, route: install.DriverRoute) -> str:
@@ -100,13 +112,23 @@ def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
         ", and offers the GPU for compute." if works else "."
     )
     step = Step(
-        _ID, "Install the kernel that AMD asks for", "todo", why,
-        (cite(release),) if isinstance(release, Known) else (), actions, packages, "reboots", "reboot",
+        _ID,
+        "Install the kernel that AMD asks for",
+        "todo",
+        why,
+        (cite(release),) if isinstance(release, Known) else (),
+        actions,
+        packages,
+        "reboots",
+        "reboot",
         Verify(command="uname -r", shows="a release that ends in -oem"),
         undo=tuple(Action(words=("apt", "remove", package), root=True) for package in packages),
-        support=_risk(situation, route), sources=(*route.sources, *sources_of(route.steps)), table=route.table,
-        kind=install.weakest(route.table, route.sources), optional=works,
-    )  # fmt: skip
+        support=_risk(situation, route),
+        sources=(*route.sources, *sources_of(route.steps)),
+        table=route.table,
+        kind=install.weakest(route.table, route.sources),
+        optional=works,
+    )
     kernels = situation.machine.later.kernels
     there = [one for one in value_or(kernels, ()) if one.endswith("-oem")]
     return set_for_next_start(step, cite(kernels, ", ".join(there))) if there else step

@@ -49,11 +49,23 @@ def _iommu(situation: Situation) -> Step | None:
     later = situation.boots_with("iommu=pt")
     notes = ("On processors of Intel the IOMMU itself must be on too: intel_iommu=on.",) if _intel(situation) else ()
     step = Step(
-        "iommu", title, "todo", sentence(found.message), found.evidence, actions,
-        changes_of(actions) or ("the boot menu",), "reboots", "reboot", Verify(check), actions_of(undo), notes=notes,
-        sources=sources_of(do), table="install_kernel", kind=install.weakest("install_kernel", sources_of(do)),
+        "iommu",
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        actions,
+        changes_of(actions) or ("the boot menu",),
+        "reboots",
+        "reboot",
+        Verify(check),
+        actions_of(undo),
+        notes=notes,
+        sources=sources_of(do),
+        table="install_kernel",
+        kind=install.weakest("install_kernel", sources_of(do)),
         optional=optional,
-    )  # fmt: skip
+    )
     return step if later is None else set_for_next_start(step, cite(later, "iommu=pt"))
 
 
@@ -69,12 +81,23 @@ def _numa(situation: Situation) -> Step | None:
     do, undo = install.sysctl_setting("kernel.numa_balancing=0")
     actions = actions_of(do)
     return Step(
-        "numa-balancing", title, "todo", sentence(found.message), found.evidence, actions, changes_of(actions), "safe",
-        "now", Verify(check), actions_of(undo),
+        "numa-balancing",
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        actions,
+        changes_of(actions),
+        "safe",
+        "now",
+        Verify(check),
+        actions_of(undo),
         notes=("The undo takes effect at the next start; sysctl kernel.numa_balancing=1 does at once.",),
-        sources=sources_of(do), table="install_kernel", kind=install.weakest("install_kernel", sources_of(do)),
+        sources=sources_of(do),
+        table="install_kernel",
+        kind=install.weakest("install_kernel", sources_of(do)),
         optional=True,
-    )  # fmt: skip
+    )
 
 
 def _numa_off(machine: Machine, title: str, check: str) -> Step:
@@ -86,6 +109,14 @@ def _numa_off(machine: Machine, title: str, check: str) -> Step:
 def _by_hand(step_id: str, title: str, found: Finding, check: str, optional: bool, gap: str) -> Step:
     text = sentence(found.fix.text) if found.fix is not None else ""
     return Step(
-        step_id, title, "todo", sentence(found.message), found.evidence, risk="manual", effective="reboot",
-        verify=Verify(check), notes=(text, sentence(gap)), optional=optional,
-    )  # fmt: skip
+        step_id,
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        risk="manual",
+        effective="reboot",
+        verify=Verify(check),
+        notes=(text, sentence(gap)),
+        optional=optional,
+    )

@@ -25,10 +25,18 @@ LAYER: Layer = "clean"
 
 # Checks whose findings are cured by a variable that is set no more (or otherwise).
 _VARIABLES = (
-    "gfx-override-mismatch", "gfx-override-no-effect", "visible-devices-hides-all", "visible-devices-conflict",
-    "ld-library-path-conflict", "rocm-path-missing", "rocm-mixed-installs", "env-wrong-value", "env-old-name",
-    "env-unknown-name", "debug-variables-on",
-)  # fmt: skip
+    "gfx-override-mismatch",
+    "gfx-override-no-effect",
+    "visible-devices-hides-all",
+    "visible-devices-conflict",
+    "ld-library-path-conflict",
+    "rocm-path-missing",
+    "rocm-mixed-installs",
+    "env-wrong-value",
+    "env-old-name",
+    "env-unknown-name",
+    "debug-variables-on",
+)
 # Checks whose findings are cured by a parameter of the amdgpu module that is given no more.
 _PARAMETERS = ("ppfeaturemask-overdrive", "amdgpu-parameter-risky", "amdgpu-parameter-unknown", "gtt-larger-than-ttm")
 _REMOVE = {"apt": ("apt", "remove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
@@ -68,10 +76,17 @@ def _variable(situation: Situation, verdict: Verdict, found: Finding, names: lis
         inside = container_words(situation.enclosed)
         where = f"In a {inside} the image or the command that starts it sets variables (-e, --env-file, ENV)."
     return Step(
-        f"unset-{names[0].lower().replace('_', '-')}", f"Set {' and '.join(names)} no more", "todo",
-        sentence(found.message), found.evidence, risk="manual", effective="new-login", verify=Verify(verdict.check),
-        notes=(text, where), optional=found.severity == "info",
-    )  # fmt: skip
+        f"unset-{names[0].lower().replace('_', '-')}",
+        f"Set {' and '.join(names)} no more",
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        risk="manual",
+        effective="new-login",
+        verify=Verify(verdict.check),
+        notes=(text, where),
+        optional=found.severity == "info",
+    )
 
 
 # -- parameters of the driver
@@ -98,25 +113,45 @@ def _parameter_name(found: Finding) -> str:
 def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str, word: str | None) -> Step:
     step_id = f"parameter-{name.replace('_', '-') or verdict.check}"
     title = f"Leave the amdgpu parameter {name} to the driver" if name else "Correct a parameter of amdgpu"
-    change = install.kernel_parameter(situation.distribution, word, remove=True) if word else Unknown(
-        "it is not on the command line, so a file in /etc/modprobe.d gives it"
-    )  # fmt: skip
+    change = (
+        install.kernel_parameter(situation.distribution, word, remove=True)
+        if word
+        else Unknown("it is not on the command line, so a file in /etc/modprobe.d gives it")
+    )
     optional = found.severity == "info"
     if isinstance(change, Unknown):
         text = sentence(found.fix.text) if found.fix is not None else ""
         return Step(
-            step_id, title, "todo", sentence(found.message), found.evidence, risk="manual", effective="reboot",
-            verify=Verify(verdict.check), optional=optional,
+            step_id,
+            title,
+            "todo",
+            sentence(found.message),
+            found.evidence,
+            risk="manual",
+            effective="reboot",
+            verify=Verify(verdict.check),
+            optional=optional,
             notes=(text, f"To find it: grep -rns {name or 'amdgpu'} /etc/modprobe.d /proc/cmdline"),
-        )  # fmt: skip
+        )
     do, undo = change
     actions = actions_of(do)
     step = Step(
-        step_id, title, "todo", sentence(found.message), found.evidence, actions,
-        changes_of(actions) or ("the kernel command line",), "reboots", "reboot", Verify(verdict.check),
-        actions_of(undo), sources=sources_of(do), table="install_kernel",
-        kind=install.weakest("install_kernel", sources_of(do)), optional=optional,
-    )  # fmt: skip
+        step_id,
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        actions,
+        changes_of(actions) or ("the kernel command line",),
+        "reboots",
+        "reboot",
+        Verify(verdict.check),
+        actions_of(undo),
+        sources=sources_of(do),
+        table="install_kernel",
+        kind=install.weakest("install_kernel", sources_of(do)),
+        optional=optional,
+    )
     later = situation.boots_without(word or "")
     return step if later is None else set_for_next_start(step, cite(later, f"without {word}"))
 
@@ -132,15 +167,28 @@ def _packages(situation: Situation) -> Iterator[Step]:
         words = _REMOVE.get(found.manager)
         if gone and words is not None:
             yield Step(
-                "obsolete-packages", "Remove packages that no release has any more", "todo",
+                "obsolete-packages",
+                "Remove packages that no release has any more",
+                "todo",
                 f"Installed from an older source: {', '.join(gone)}.",
-                (cite(packages, ", ".join(gone)),), (Action(words=(*words, *gone), root=True),), tuple(gone), "risky",
-                "now", Verify("rocm-mixed-installs"), (Action(words=(words[0], "install", *gone), root=True),),
+                (cite(packages, ", ".join(gone)),),
+                (Action(words=(*words, *gone), root=True),),
+                tuple(gone),
+                "risky",
+                "now",
+                Verify("rocm-mixed-installs"),
+                (Action(words=(words[0], "install", *gone), root=True),),
                 notes=("What is removed with them is listed before anything is done: read it.",),
-            )  # fmt: skip
+            )
     for verdict, mixed in situation.findings(["rocm-mixed-installs"]):
         if not _names(mixed) and mixed.fix is not None:
             yield Step(
-                "mixed-rocm-packages", "Bring ROCm's packages to one release", "todo", sentence(mixed.message),
-                mixed.evidence, risk="manual", verify=Verify(verdict.check), notes=(sentence(mixed.fix.text),),
-            )  # fmt: skip
+                "mixed-rocm-packages",
+                "Bring ROCm's packages to one release",
+                "todo",
+                sentence(mixed.message),
+                mixed.evidence,
+                risk="manual",
+                verify=Verify(verdict.check),
+                notes=(sentence(mixed.fix.text),),
+            )

@@ -34,24 +34,46 @@ def _memlock(situation: Situation) -> Step | None:
             return None
         shown = "unlimited" if fact.value is None else binary_size(fact.value)
         return Step(
-            "memlock", title, "done", f"Locked memory: {shown}.", (cite(fact, shown),), verify=Verify(check),
-        )  # fmt: skip
+            "memlock",
+            title,
+            "done",
+            f"Locked memory: {shown}.",
+            (cite(fact, shown),),
+            verify=Verify(check),
+        )
     if situation.caretaker or situation.distribution is None:
         return _by_hand(situation, "memlock", title, found, check)
     limits = install.node_needs(situation.distribution).limits
     actions = actions_of([limits])
     step = Step(
-        "memlock", title, "todo", sentence(found.message), found.evidence, actions, changes_of(actions), "safe",
-        "new-login", Verify(check), (Action(words=("rm", "-f", limits.file or ""), root=True),),
+        "memlock",
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        actions,
+        changes_of(actions),
+        "safe",
+        "new-login",
+        Verify(check),
+        (Action(words=("rm", "-f", limits.file or ""), root=True),),
         notes=("A service that starts jobs (Slurm) takes its own limit: LimitMEMLOCK=infinity in its unit.",),
-        sources=limits.sources, table=limits.table, kind=limits.kind, optional=found.severity == "info",
-    )  # fmt: skip
+        sources=limits.sources,
+        table=limits.table,
+        kind=limits.kind,
+        optional=found.severity == "info",
+    )
     later = situation.machine.later.limits
     if value_or(later, {}).get("memlock") not in ("unlimited", "-1", "infinity"):
         return step
     note = "It is set, and takes effect at the next login."
-    return replace(step, state="waiting", actions=(), evidence=(*step.evidence, cite(later, "memlock unlimited")),
-                   notes=(note, *step.notes))  # fmt: skip
+    return replace(
+        step,
+        state="waiting",
+        actions=(),
+        evidence=(*step.evidence, cite(later, "memlock unlimited")),
+        notes=(note, *step.notes),
+    )
 
 
 def _nofile(situation: Situation) -> Step | None:
@@ -61,8 +83,9 @@ def _nofile(situation: Situation) -> Step | None:
         if not situation.passed(check) or not isinstance(fact, Known):
             return None
         shown = "unlimited" if fact.value is None else str(fact.value)
-        return Step("nofile", title, "done", f"A process may open {shown} files.", (cite(fact, shown),),
-                    verify=Verify(check))  # fmt: skip
+        return Step(
+            "nofile", title, "done", f"A process may open {shown} files.", (cite(fact, shown),), verify=Verify(check)
+        )
     return _by_hand(situation, "nofile", title, found, check)
 
 
@@ -80,10 +103,19 @@ def _shm(situation: Situation) -> Step | None:
     if situation.caretaker or remount is None:
         return _by_hand(situation, "shm", title, found, check)
     return Step(
-        "shm", title, "todo", sentence(found.message), found.evidence,
-        (Action(words=remount.words, root=True),), (), "safe", "now", Verify(check),
-        notes=("It holds until the next start.", _FSTAB), optional=found.severity == "info",
-    )  # fmt: skip
+        "shm",
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        (Action(words=remount.words, root=True),),
+        (),
+        "safe",
+        "now",
+        Verify(check),
+        notes=("It holds until the next start.", _FSTAB),
+        optional=found.severity == "info",
+    )
 
 
 def _by_hand(situation: Situation, step_id: str, title: str, found: Finding, check: str) -> Step:
@@ -95,7 +127,14 @@ def _by_hand(situation: Situation, step_id: str, title: str, found: Finding, che
     if situation.caretaker and not situation.enclosed:
         notes.append(f"The limit itself is set by {situation.caretaker}.")
     return Step(
-        step_id, title, "todo", sentence(found.message), found.evidence, risk="manual",
-        effective=fix.effective if fix is not None else "now", verify=Verify(check), notes=tuple(notes),
+        step_id,
+        title,
+        "todo",
+        sentence(found.message),
+        found.evidence,
+        risk="manual",
+        effective=fix.effective if fix is not None else "now",
+        verify=Verify(check),
+        notes=tuple(notes),
         optional=found.severity == "info",
-    )  # fmt: skip
+    )

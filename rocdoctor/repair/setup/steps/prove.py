@@ -49,10 +49,17 @@ def _checks(situation: Situation) -> Step:
         if cause.finding is not None and cause.finding.fix is not None
     )
     return Step(
-        "checks", "Check the whole machine", "todo", why[0].upper() + why[1:], shown,
-        (Action(words=("rocdoctor", "check")),), risk="manual", verify=verify, notes=remedies[:5],
+        "checks",
+        "Check the whole machine",
+        "todo",
+        why[0].upper() + why[1:],
+        shown,
+        (Action(words=("rocdoctor", "check")),),
+        risk="manual",
+        verify=verify,
+        notes=remedies[:5],
         needs=("clean", "firmware", "kernel", "driver", "access", "limits", "torch"),
-    )  # fmt: skip
+    )
 
 
 def _smoke(situation: Situation) -> Step:
@@ -71,6 +78,12 @@ def _smoke(situation: Situation) -> Step:
     elif isinstance(torch, Known) and torch.value is not None and works(situation.machine):
         why = f"torch {torch.value} sees a GPU. {why}"
     return Step(
-        "smoke", title, "todo", why, actions=(Action(words=("rocdoctor", "smoke")),), verify=verify,
-        needs=("driver", "access", "torch"), optional=True,
-    )  # fmt: skip
+        "smoke",
+        title,
+        "todo",
+        why,
+        actions=(Action(words=("rocdoctor", "smoke")),),
+        verify=verify,
+        needs=("driver", "access", "torch"),
+        optional=True,
+    )

@@ -63,10 +63,14 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         gap = f"The tables have no wheel for Python {made.series}." if made is not None and fits else ""
         more = f"An environment with {which} is needed; which package of {situation.os_words} brings it is not known."
         return Step(
-            _ID, "Make a Python environment", "unknown", " ".join(one for one in (why, gap, more) if one),
-            here.evidence, verify=Verify(command=_VERSION, shows=which),
+            _ID,
+            "Make a Python environment",
+            "unknown",
+            " ".join(one for one in (why, gap, more) if one),
+            here.evidence,
+            verify=Verify(command=_VERSION, shows=which),
             notes=("conda and uv can make an environment with a Python of their own.",),
-        )  # fmt: skip
+        )
     ways = list(install.environment_steps(found, NEW)) if found is not None else []
     actions = with_fresh_lists(actions_of(ways)) or (Action(words=("python3", "-m", "venv", NEW)),)
     notes = [
@@ -83,13 +87,22 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     about = ways[:1] if packages else []
     sources, table = sources_of(about), about[0].table if about else ""
     return Step(
-        _ID, f"Make a virtual environment with Python {made.series}", "todo", why, here.evidence, actions,
-        (*packages, NEW), "safe", "now",
+        _ID,
+        f"Make a virtual environment with Python {made.series}",
+        "todo",
+        why,
+        here.evidence,
+        actions,
+        (*packages, NEW),
+        "safe",
+        "now",
         Verify(command=_VERSION, shows=f"Python {made.series}"),
         (Action(words=("rm", "-r", NEW)),),
         notes=tuple(notes),
-        sources=sources, table=table, kind=install.weakest(table, sources) if table else "primary",
-    )  # fmt: skip
+        sources=sources,
+        table=table,
+        kind=install.weakest(table, sources) if table else "primary",
+    )
 
 
 def _reason(here: Interpreter, fits: Sequence[str]) -> str:

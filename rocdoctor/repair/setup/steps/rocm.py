@@ -62,9 +62,15 @@ def _hopeless(situation: Situation) -> Step | None:
         return None
     note = _OLD_WHEEL if told.wheel else _INSTEAD if situation.amd_able else _CPU
     return Step(
-        _ID, "ROCm for this GPU", "impossible", told.why, told.evidence, verify=_VERIFY, notes=(note,),
+        _ID,
+        "ROCm for this GPU",
+        "impossible",
+        told.why,
+        told.evidence,
+        verify=_VERIFY,
+        notes=(note,),
         optional=situation.goal in _BY_WHEEL,
-    )  # fmt: skip
+    )
 
 
 # -- packages
@@ -96,8 +102,15 @@ def _installed(situation: Situation, installed: Sequence[RocmInstall], optional:
     support = _said_of(situation, version)
     why = f"ROCm {version or 'of an unknown release'} is installed in {newest.root}" + (f", for {gfx}." if gfx else ".")
     return Step(
-        _ID, "ROCm packages", "done", why, evidence, verify=_VERIFY, support=support, optional=optional,
-    )  # fmt: skip
+        _ID,
+        "ROCm packages",
+        "done",
+        why,
+        evidence,
+        verify=_VERIFY,
+        support=support,
+        optional=optional,
+    )
 
 
 def _said_of(situation: Situation, version: str) -> str:
@@ -142,12 +155,24 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
         notes = (f"Programs must be started with {shown}.", *notes)
     return Step(
-        _ID, f"Install {release}", "todo", why, evidence, actions, changes_of(actions),
-        "risky" if first or route.environment else "safe", "now",
+        _ID,
+        f"Install {release}",
+        "todo",
+        why,
+        evidence,
+        actions,
+        changes_of(actions),
+        "risky" if first or route.environment else "safe",
+        "now",
         Verify(command=_verify(route), shows=f"{situation.rocm_targets[0]} among the agents"),
-        undo, _risk(situation, route), notes, route.sources, "install_rocm", install.kind_of(route),
+        undo,
+        _risk(situation, route),
+        notes,
+        route.sources,
+        "install_rocm",
+        install.kind_of(route),
         optional=optional,
-    )  # fmt: skip
+    )
 
 
 def _too_old(situation: Situation, route: install.Route) -> str:
@@ -186,9 +211,9 @@ def _removal(situation: Situation, route: install.Route) -> tuple[tuple[Action, 
     words = {"apt": ("apt", "autoremove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
     if summary is None or situation.manager not in words:
         return (), ()
-    names = sorted({
-        one.name for one in summary.packages if _generation(one) in route.remove_first and safe_word(one.name)
-    })  # fmt: skip
+    names = sorted(
+        {one.name for one in summary.packages if _generation(one) in route.remove_first and safe_word(one.name)}
+    )
     if not names:
         return (), ()
     back = (situation.manager, "install", *names)

@@ -88,9 +88,15 @@ def _by_hand(told: Judgement) -> Step:
     fix = told.finding.fix if told.finding is not None else None
     notes = (sentence(fix.text),) if fix is not None else ()
     return Step(
-        _ID, "Make torch importable", "todo", told.why, told.evidence, risk="manual", verify=Verify(told.check),
+        _ID,
+        "Make torch importable",
+        "todo",
+        told.why,
+        told.evidence,
+        risk="manual",
+        verify=Verify(told.check),
         notes=notes,
-    )  # fmt: skip
+    )
 
 
 def _capability(want: Wanted, told: Judgement) -> Step:
@@ -99,9 +105,13 @@ def _capability(want: Wanted, told: Judgement) -> Step:
     asks = "nvidia-smi --query-gpu=compute_cap --format=csv"
     if any(is_driven(gpu) for gpu in want.gpus):
         return Step(
-            _ID, "Install torch", "unknown", f"{why}; {asks} tells it.", told.evidence,
+            _ID,
+            "Install torch",
+            "unknown",
+            f"{why}; {asks} tells it.",
+            told.evidence,
             verify=Verify(command=asks, shows="7.5 or more: CUDA 12.8 and later builds have code for it"),
-        )  # fmt: skip
+        )
     why = f"{why}, and the driver tells it once it runs."
     return Step(_ID, "Install torch", "waiting", why, told.evidence, verify=Verify(told.check), needs=("driver",))
 
@@ -120,17 +130,27 @@ def _no_wheel(situation: Situation, want: Wanted, told: Judgement, fits: Sequenc
         return Step(_ID, "Install torch", "waiting", why, told.evidence, verify=Verify(told.check), needs=("driver",))
     python = f"Python {fits[0]} to {fits[-1]}" if fits else "this machine"
     return Step(
-        _ID, "Install torch", "waiting" if fits else "unknown",
-        f"{told.why} The tables have wheels for {python}, so the environment comes first." if fits
+        _ID,
+        "Install torch",
+        "waiting" if fits else "unknown",
+        f"{told.why} The tables have wheels for {python}, so the environment comes first."
+        if fits
         else f"{told.why} The tables have no wheel for it.",
-        told.evidence, verify=Verify(told.check), needs=("python-environment",), notes=(f"See {SELECTOR_PAGE}",),
-    )  # fmt: skip
+        told.evidence,
+        verify=Verify(told.check),
+        needs=("python-environment",),
+        notes=(f"See {SELECTOR_PAGE}",),
+    )
 
 
 def _todo(
-    situation: Situation, want: Wanted, told: Judgement, wheel: install.WheelIndex, into: Interpreter,
+    situation: Situation,
+    want: Wanted,
+    told: Judgement,
+    wheel: install.WheelIndex,
+    into: Interpreter,
     old: dict[str, str],
-) -> Step:  # fmt: skip
+) -> Step:
     args = wheel.args if "torchaudio" not in old else (wheel.args[0], "torchaudio", *wheel.args[1:])
     packages = tuple(one for one in args if not one.startswith("-") and one != wheel.url)
     names = tuple(re.split(r"[\[=]", one)[0] for one in packages)
@@ -146,11 +166,24 @@ def _todo(
     build = f"a build for {_code_of(want, wheel)}, Python {into.series}: {wheel.flavour}"
     why = f"{told.why} {_INDEX[wheel.kind]} has {build}."
     return Step(
-        _ID, title, "todo", why,
-        told.evidence, tuple(actions), tuple(f"{one} in {into.folder}" for one in packages), "safe", "now",
-        Verify(told.check), undo, wheel.risk or "", _notes(situation, want, wheel, into, old, bool(undo)),
-        wheel.sources, "install_torch", install.weakest("install_torch", wheel.sources), needs=("python-environment",),
-    )  # fmt: skip
+        _ID,
+        title,
+        "todo",
+        why,
+        told.evidence,
+        tuple(actions),
+        tuple(f"{one} in {into.folder}" for one in packages),
+        "safe",
+        "now",
+        Verify(told.check),
+        undo,
+        wheel.risk or "",
+        _notes(situation, want, wheel, into, old, bool(undo)),
+        wheel.sources,
+        "install_torch",
+        install.weakest("install_torch", wheel.sources),
+        needs=("python-environment",),
+    )
 
 
 def _for(want: Wanted) -> str:

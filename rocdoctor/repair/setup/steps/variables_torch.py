@@ -58,9 +58,18 @@ def _override(situation: Situation, want: Wanted) -> Step | None:
     why = f"No wheel has code for {gfx}, and that of {stand_in} has the same instructions: {name} selects it."
     evidence = tuple(cite(gpu.gfx, gfx) for gpu in want.gpus[:1])
     return _variable(
-        situation, "gfx-override", title, why, evidence, name, into, "torch-wheel-lacks-gfx", support,
-        risky=True, note="The way without risk is a torch for the CPU.",
-    )  # fmt: skip
+        situation,
+        "gfx-override",
+        title,
+        why,
+        evidence,
+        name,
+        into,
+        "torch-wheel-lacks-gfx",
+        support,
+        risky=True,
+        note="The way without risk is a torch for the CPU.",
+    )
 
 
 def _hidden(situation: Situation, want: Wanted) -> Step | None:
@@ -72,15 +81,32 @@ def _hidden(situation: Situation, want: Wanted) -> Step | None:
         if found.fix.sets is None:
             note = f"{found.fix.text}."
             return Step(
-                "hide-igpu", title, "todo", found.message, found.evidence, risk="manual", effective="new-login",
-                verify=Verify(_IGPU), notes=(note,), needs=("torch",),
-            )  # fmt: skip
+                "hide-igpu",
+                title,
+                "todo",
+                found.message,
+                found.evidence,
+                risk="manual",
+                effective="new-login",
+                verify=Verify(_IGPU),
+                notes=(note,),
+                needs=("torch",),
+            )
         note = "The firmware setup (BIOS) can switch it off instead, if no display is connected to it."
         setting = "=".join(found.fix.sets)
         return _variable(
-            situation, "hide-igpu", title, found.message, found.evidence, setting, into, _IGPU, "", risky=False,
+            situation,
+            "hide-igpu",
+            title,
+            found.message,
+            found.evidence,
+            setting,
+            into,
+            _IGPU,
+            "",
+            risky=False,
             note=note,
-        )  # fmt: skip
+        )
     if not situation.passed(_IGPU):
         return None
     name = chosen_by(situation.machine, VISIBLE_AMD)
@@ -97,23 +123,53 @@ def _hidden(situation: Situation, want: Wanted) -> Step | None:
 
 
 def _variable(
-    situation: Situation, step_id: str, title: str, why: str, evidence: tuple[Evidence, ...], setting: str,
-    into: Interpreter, check: str, support: str, *, risky: bool, note: str,
-) -> Step:  # fmt: skip
+    situation: Situation,
+    step_id: str,
+    title: str,
+    why: str,
+    evidence: tuple[Evidence, ...],
+    setting: str,
+    into: Interpreter,
+    check: str,
+    support: str,
+    *,
+    risky: bool,
+    note: str,
+) -> Step:
     """A variable that is set where the environment is activated, else at every start of the shell."""
     if situation.enclosed:
         inside = container_words(situation.enclosed)
         return Step(
-            step_id, title, "todo", why, evidence, risk="manual", effective="new-login", verify=Verify(check),
-            support=support, notes=(f"Start the {inside} with -e {setting}.", note), needs=("torch",),
-        )  # fmt: skip
+            step_id,
+            title,
+            "todo",
+            why,
+            evidence,
+            risk="manual",
+            effective="new-login",
+            verify=Verify(check),
+            support=support,
+            notes=(f"Start the {inside} with -e {setting}.", note),
+            needs=("torch",),
+        )
     file = into.path.rpartition("/")[0] + "/activate" if into.kind == "venv" else "~/.bashrc"
     line = f"export {setting}"
     pattern = line.replace(".", r"\.")
     undo = Action(words=("sed", "-i", f"/^{pattern}$/d", file))
     when = "Activate the environment again" if into.kind == "venv" else "Open a new shell"
     return Step(
-        step_id, title, "todo", why, evidence, (Action(file=file, lines=(line,), append=True),), (file,),
-        "risky" if risky else "safe", "new-login", Verify(check), (undo,), support,
-        (f"{when}, so that it counts.", note), needs=("torch",),
-    )  # fmt: skip
+        step_id,
+        title,
+        "todo",
+        why,
+        evidence,
+        (Action(file=file, lines=(line,), append=True),),
+        (file,),
+        "risky" if risky else "safe",
+        "new-login",
+        Verify(check),
+        (undo,),
+        support,
+        (f"{when}, so that it counts.", note),
+        needs=("torch",),
+    )

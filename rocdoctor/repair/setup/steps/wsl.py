@@ -36,10 +36,13 @@ def steps(situation: Situation) -> Sequence[Step]:
     sources = tuple(dict.fromkeys(source for row in rows for source in words(row["s"]))) or ("docs10-inst",)
     return (
         replace(
-            step, notes=(*step.notes, *(row["text"] for row in rows), *_INSIDE), sources=sources, table="install_wsl",
+            step,
+            notes=(*step.notes, *(row["text"] for row in rows), *_INSIDE),
+            sources=sources,
+            table="install_wsl",
             kind=install.weakest("install_wsl", sources),
         ),
-    )  # fmt: skip
+    )
 
 
 def _advice(situation: Situation) -> list[Any]:
@@ -71,16 +74,25 @@ def _step(situation: Situation) -> Step:
     found = situation.finding("wsl-limits", "warning") or situation.finding("nvidia-smi-failed", "warning")
     if found is not None:
         return Step(
-            _ID, _TITLE, "todo", found.message, found.evidence, risk="manual",
+            _ID,
+            _TITLE,
+            "todo",
+            found.message,
+            found.evidence,
+            risk="manual",
             verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
             notes=(sentence(found.fix.text),) if found.fix is not None else (),
-        )  # fmt: skip
+        )
     why = "Whether the driver of Windows serves WSL is not in this evidence: no tool and no torch lists a GPU."
     return Step(
-        _ID, _TITLE, "unknown", why,
+        _ID,
+        _TITLE,
+        "unknown",
+        why,
         verify=Verify(command="rocminfo", shows="the GPU as an agent with a gfx name (NVIDIA: nvidia-smi)"),
         notes=(
-            f"NVIDIA's page: {_NVIDIA_PAGE}" if situation.gpus("nvidia")
+            f"NVIDIA's page: {_NVIDIA_PAGE}"
+            if situation.gpus("nvidia")
             else f"AMD lists which cards, Windows drivers, Ubuntu and ROCm releases go together: {_AMD_LIST}",
         ),
-    )  # fmt: skip
+    )

@@ -170,8 +170,11 @@ def _must(plan: Plan) -> list[str]:
         must += _deepspeed_must(plan)
     else:
         must.append(f"accumulate {passes}: Accelerator(gradient_accumulation_steps={work.microbatches})")
-        must.append("load full weights in fp32 (torch_dtype=torch.float32)" if work.method == "full" else
-                    "load the frozen weights in 16 bits or fewer")  # fmt: skip
+        must.append(
+            "load full weights in fp32 (torch_dtype=torch.float32)"
+            if work.method == "full"
+            else "load the frozen weights in 16 bits or fewer"
+        )
     must += script_part(work)
     if work.parallel.offload_optimizer and work.framework == "deepspeed":
         must.append("use torch.optim.AdamW: accelerate takes DeepSpeed's own, which computes on the CPU, in its place")
@@ -209,10 +212,13 @@ def _text(plan: Plan, order: Order) -> str:
     several = plan.fleet.nodes > 1
     options = "--machine_rank N --main_process_ip HOST --main_process_port 29500 " if several else ""
     out = [
-        *comment(f"For {plan.fleet.name} and {plan.work.model.name}. Start on each node:" if several else
-                 f"For {plan.fleet.name} and {plan.work.model.name}. Start:"),
+        *comment(
+            f"For {plan.fleet.name} and {plan.work.model.name}. Start on each node:"
+            if several
+            else f"For {plan.fleet.name} and {plan.work.model.name}. Start:"
+        ),
         f"#   accelerate launch --config_file accelerate.yaml {options}{plain(order.script)}",
-    ]  # fmt: skip
+    ]
     if plan.fleet.vendor == "cpu":
         out += comment(_NO_GPU_DEEPSPEED if plan.work.framework == "deepspeed" else _NO_GPU)
     out.append("# The training script must:")

@@ -72,10 +72,11 @@ def _batches(plan: Plan) -> list[Line]:
         Line("train_micro_batch_size_per_gpu", work.micro_batch, plan.why("micro_batch") or "sequences a GPU and pass"),
         Line("gradient_accumulation_steps", work.microbatches, plan.why("grad_accum") or "passes before a step"),
         Line(
-            "train_batch_size", plan.global_batch,
+            "train_batch_size",
+            plan.global_batch,
             plan.why("global_batch") or f"{work.micro_batch} x {work.microbatches} x {work.parallel.dp} ranks",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _precision(plan: Plan) -> list[Line]:
@@ -133,8 +134,12 @@ def _zero(plan: Plan) -> list[Line]:
     return lines
 
 
-_STAGES = ("states are whole on every GPU", "the optimizer is sharded", "optimizer and gradients are sharded",
-           "optimizer, gradients and weights are sharded")  # fmt: skip
+_STAGES = (
+    "states are whole on every GPU",
+    "the optimizer is sharded",
+    "optimizer and gradients are sharded",
+    "optimizer, gradients and weights are sharded",
+)
 
 
 def _optimizer(plan: Plan) -> list[Line]:
@@ -173,11 +178,14 @@ def nested(values: Sequence[Line]) -> dict[str, Any]:
 def _page(plan: Plan, values: Sequence[Line], must: Sequence[str], order: Order) -> str:
     work = plan.work
     text = [
-        "# Why ds_config.json holds what it holds", "",
+        "# Why ds_config.json holds what it holds",
+        "",
         f"For {plain(plan.fleet.name)} and {plain(work.model.name)}. DeepSpeed 0.19.8 was asked; names and defaults "
-        "of other versions may differ.", "",
-        "| key | value | why |", "| --- | --- | --- |",
-    ]  # fmt: skip
+        "of other versions may differ.",
+        "",
+        "| key | value | why |",
+        "| --- | --- | --- |",
+    ]
     text += [
         f"| `{line.path}` | `{json.dumps(line.value)}` | {plain(line.reason).replace('|', '/')} |" for line in values
     ]

@@ -134,8 +134,9 @@ def _container(plan: Plan, order: Order, name: str) -> Iterator[str]:
     if fleet.nodes > 1 and fleet.vendor != "cpu":
         yield from comment(
             "RDMA cards are resources of their own, named by the cluster's administrators; without them RCCL and NCCL "
-            "fall back to TCP between the pods", indent=f"{pad}    ",
-        )  # fmt: skip
+            "fall back to TCP between the pods",
+            indent=f"{pad}    ",
+        )
     yield f"{pad}volumeMounts:"
     yield f"{pad}  - name: shared-memory"
     yield f"{pad}    mountPath: /dev/shm"

@@ -45,10 +45,18 @@ def _rotary(model: Model) -> tuple[str, str] | None:
 def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
     model = plan.work.model
     yield Argument(
-        ("--num-layers", str(model.layers), "--hidden-size", str(model.hidden), "--ffn-hidden-size", str(model.ffn),
-         "--num-attention-heads", str(model.heads)),
+        (
+            "--num-layers",
+            str(model.layers),
+            "--hidden-size",
+            str(model.hidden),
+            "--ffn-hidden-size",
+            str(model.ffn),
+            "--num-attention-heads",
+            str(model.heads),
+        ),
         f"sizes of {model_words(plan)}",
-    )  # fmt: skip
+    )
     if model.latent is None:
         yield Argument(("--kv-channels", str(model.head_dim)), "width of an attention head")
         if model.kv_heads != model.heads:
@@ -83,19 +91,35 @@ def _shape(plan: Plan, given: Mapping[str, str]) -> Iterator[Argument]:
 def _latent(latent: Latent) -> Iterator[Argument]:
     query = ("--q-lora-rank", str(latent.q_rank)) if latent.q_rank else ()
     yield Argument(
-        ("--multi-latent-attention", *query, "--kv-lora-rank", str(latent.kv_rank), "--qk-head-dim", str(latent.nope),
-         "--qk-pos-emb-head-dim", str(latent.rope), "--v-head-dim", str(latent.v)),
+        (
+            "--multi-latent-attention",
+            *query,
+            "--kv-lora-rank",
+            str(latent.kv_rank),
+            "--qk-head-dim",
+            str(latent.nope),
+            "--qk-pos-emb-head-dim",
+            str(latent.rope),
+            "--v-head-dim",
+            str(latent.v),
+        ),
         "keys and values come from a compressed vector",
-    )  # fmt: skip
+    )
 
 
 def _experts(plan: Plan) -> Iterator[Argument]:
     model, sizes = plan.work.model, plan.work.parallel
     yield Argument(
-        ("--num-experts", str(model.experts), "--moe-router-topk", str(model.top_k), "--moe-ffn-hidden-size",
-         str(model.expert_ffn)),
+        (
+            "--num-experts",
+            str(model.experts),
+            "--moe-router-topk",
+            str(model.top_k),
+            "--moe-ffn-hidden-size",
+            str(model.expert_ffn),
+        ),
         f"{model.top_k} of {model.experts} experts work on a token",
-    )  # fmt: skip
+    )
     if model.dense_layers:
         pattern = f"([0]*{model.dense_layers}+[1]*{model.layers - model.dense_layers})"
         yield Argument(("--moe-layer-freq", pattern), f"the first {model.dense_layers} layers have no experts")

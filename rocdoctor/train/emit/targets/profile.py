@@ -33,18 +33,35 @@ _SECTIONS = (
 )
 # Fields of a specification that go by another name among the choices of a plan, and those that are no choice.
 _CHOICES = {
-    "tp": "tensor_parallel", "sp": "sequence_parallel", "pp": "pipeline_parallel", "cp": "context_parallel",
-    "ep": "expert_parallel", "dp": "data_parallel", "fsdp": "shard", "fused_ce": "loss",
-}  # fmt: skip
+    "tp": "tensor_parallel",
+    "sp": "sequence_parallel",
+    "pp": "pipeline_parallel",
+    "cp": "context_parallel",
+    "ep": "expert_parallel",
+    "dp": "data_parallel",
+    "fsdp": "shard",
+    "fused_ce": "loss",
+}
 _PLANNED = {
-    "model": "what is trained", "gpu": "on what, as the estimate knows it", "gpus": "ranks of all nodes",
-    "seq": "tokens of one sequence", "parallel": "how the work is divided", "name": "its name",
-    "per_node": "GPUs of one node", "global_batch": "sequences of one optimizer step",
-    "mem_gib": "its memory", "usable_gib": "what programs get of it", "island": "GPUs that reach each other fast",
-    "fabric": "what joins them", "link_gb_s": "what one GPU sends over it", "mesh": "whether each has a link to each",
-    "host_gb_s": "what one GPU copies from the host", "compile": "whether torch.compile is counted with",
-    "method": "what of the weights is trained", "schedule": "the order of a pipeline's micro-batches",
-}  # fmt: skip
+    "model": "what is trained",
+    "gpu": "on what, as the estimate knows it",
+    "gpus": "ranks of all nodes",
+    "seq": "tokens of one sequence",
+    "parallel": "how the work is divided",
+    "name": "its name",
+    "per_node": "GPUs of one node",
+    "global_batch": "sequences of one optimizer step",
+    "mem_gib": "its memory",
+    "usable_gib": "what programs get of it",
+    "island": "GPUs that reach each other fast",
+    "fabric": "what joins them",
+    "link_gb_s": "what one GPU sends over it",
+    "mesh": "whether each has a link to each",
+    "host_gb_s": "what one GPU copies from the host",
+    "compile": "whether torch.compile is counted with",
+    "method": "what of the weights is trained",
+    "schedule": "the order of a pipeline's micro-batches",
+}
 
 
 def refuses(work: Work) -> str | None:

@@ -141,8 +141,10 @@ def program(plan: Plan, order: Order) -> list[Argument]:
     words = [
         Argument(("-m", "torchtitan.train"), "torchtitan's own training program"),
         Argument(("--module", flavour.module, "--config", flavour.config), f"its configuration of {name}"),
-        *_batches(plan), *_division(plan), *_computing(plan),
-    ]  # fmt: skip
+        *_batches(plan),
+        *_division(plan),
+        *_computing(plan),
+    ]
     if order.script_arguments:
         words.append(Argument(order.script_arguments, "your own options"))
     policy = f"activation-checkpoint:{RECOMPUTE[plan.work.recompute]}"

@@ -17,8 +17,13 @@ from rocdoctor.train.recommend.plan import Plan
 FRAMEWORKS: tuple[Framework, ...] = ("fsdp2", "ddp")
 TRANSFORMERS = True
 
-_OPTIMIZERS = {"adam": "adamw_torch_fused", "adam8bit": "adamw_bnb_8bit", "sgd": "sgd", "momentum": "sgd",
-               "adafactor": "adafactor"}  # fmt: skip
+_OPTIMIZERS = {
+    "adam": "adamw_torch_fused",
+    "adam8bit": "adamw_bnb_8bit",
+    "sgd": "sgd",
+    "momentum": "sgd",
+    "adafactor": "adafactor",
+}
 
 Argument = tuple[str, Any, str]
 
@@ -144,8 +149,10 @@ def _model(plan: Plan) -> list[str]:
     if work.method == "full":
         return [*out, "    return model"]
     if work.recompute == "full":
-        out += [*comment("recomputed layers need a gradient at their input", indent="    "),
-                "    model.enable_input_require_grads()"]  # fmt: skip
+        out += [
+            *comment("recomputed layers need a gradient at their input", indent="    "),
+            "    model.enable_input_require_grads()",
+        ]
     return [*out, "    return get_peft_model(model, adapters())"]
 
 
@@ -164,15 +171,21 @@ def _text(plan: Plan, order: Order) -> str:
     frozen = work.method != "full"
     words = "AutoModelForCausalLM, BitsAndBytesConfig" if work.method == "qlora" else "AutoModelForCausalLM"
     out = [
-        f'"""How to train {_quoted(work.model.name)} on {_quoted(plan.fleet.name)} with the Hugging Face Trainer.', "",
+        f'"""How to train {_quoted(work.model.name)} on {_quoted(plan.fleet.name)} with the Hugging Face Trainer.',
+        "",
         f"Import training_arguments and load_model in {_quoted(order.script)}; torchrun starts one process a GPU.",
         "Written for transformers 5 (5.23.0 was asked).",
-        '"""', "", *(["import os", ""] if work.method == "qlora" else []), "import torch",
+        '"""',
+        "",
+        *(["import os", ""] if work.method == "qlora" else []),
+        "import torch",
         *(["from peft import LoraConfig, get_peft_model"] if frozen else []),
-        f"from transformers import {words}, TrainingArguments", "",
+        f"from transformers import {words}, TrainingArguments",
+        "",
         *comment("Cut or pack the data into sequences of that many tokens: activations were estimated for it."),
-        f"SEQUENCE_LENGTH = {work.seq}", "",
-    ]  # fmt: skip
+        f"SEQUENCE_LENGTH = {work.seq}",
+        "",
+    ]
     out += ["", "def training_arguments(output_dir: str, **more) -> TrainingArguments:"]
     out += ['    """What the estimate rests on; ``more`` is yours (epochs, logging, saving)."""', "    options = {}"]
     for name, value, reason in arguments(plan):

@@ -43,9 +43,13 @@ def reasons(work: Work, plan: Schedule, found: Memory, told: Speed | None) -> li
     peak = "fp8" if work.precision.startswith("fp8") and gpu.peak_fp8 else "16-bit"
     total = told.matrix + told.attention + told.memory + told.optimizer + told.communication + told.bubble
     shown = (
-        ("matrix products", told.matrix), ("attention", told.attention), ("memory traffic", told.memory),
-        ("optimizer", told.optimizer), ("exposed communication", told.communication), ("pipeline idle", told.bubble),
-    )  # fmt: skip
+        ("matrix products", told.matrix),
+        ("attention", told.attention),
+        ("memory traffic", told.memory),
+        ("optimizer", told.optimizer),
+        ("exposed communication", told.communication),
+        ("pipeline idle", told.bubble),
+    )
     lines.append(
         "step: " + ", ".join(f"{name} {100 * value / total:.0f} %" for name, value in shown if value > 0.005 * total)
     )

@@ -19,9 +19,12 @@ from rocdoctor.train.recommend.software import attention, precision
 from rocdoctor.train.recommend.speed.communication import volumes
 
 FRAMEWORK_WORDS = {
-    "ddp": "PyTorch DistributedDataParallel", "fsdp2": "PyTorch FSDP2 (fully_shard)", "fsdp1": "PyTorch FSDP1",
-    "deepspeed": "DeepSpeed ZeRO", "megatron": "Megatron-LM",
-}  # fmt: skip
+    "ddp": "PyTorch DistributedDataParallel",
+    "fsdp2": "PyTorch FSDP2 (fully_shard)",
+    "fsdp1": "PyTorch FSDP1",
+    "deepspeed": "DeepSpeed ZeRO",
+    "megatron": "Megatron-LM",
+}
 LINKS = {"xgmi": "XGMI", "nvlink": "NVLink", "pcie": "PCIe", "none": "own"}
 
 
@@ -69,8 +72,12 @@ def _choices(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
     if sizes.dp > 1:
         once = volumes(work)
         sent = once.data + once.sharded
-        yield Choice("data_parallel", str(sizes.dp), "each rank works on its own part of the batch",
-                     f"{sent / 1e9:.2f} GB sent a step and GPU")  # fmt: skip
+        yield Choice(
+            "data_parallel",
+            str(sizes.dp),
+            "each rank works on its own part of the batch",
+            f"{sent / 1e9:.2f} GB sent a step and GPU",
+        )
     yield from _sharding(search, chosen)
     yield from _tensor(search, chosen)
     yield from _pipeline(chosen)
@@ -145,9 +152,11 @@ def _sharding(search: Search, chosen: Candidate) -> Iterator[Choice]:
         copies = sizes.dp * sizes.cp // sizes.shard
         if copies > 1:
             yield Choice(
-                "replicate", str(copies), f"each node holds a copy of the states (HSDP), so gathering stays on its "
+                "replicate",
+                str(copies),
+                f"each node holds a copy of the states (HSDP), so gathering stays on its "
                 f"{LINKS[search.fleet.fabric]} links and only gradients cross the network",
-            )  # fmt: skip
+            )
     elif sizes.dp > 1 and work.framework == "ddp":
         yield Choice("shard", "1", "the states fit whole on each GPU", gib(chosen.memory.states))
 
@@ -162,8 +171,12 @@ def _tensor(search: Search, chosen: Candidate) -> Iterator[Choice]:
         if fleet.fabric != "none"
         else "inside a node"
     )
-    yield Choice("tensor_parallel", str(work.parallel.tp), f"each layer is divided; its exchanges stay {where}",
-                 f"{work.gpu.local_link / 1e9:.0f} GB/s to its peers")  # fmt: skip
+    yield Choice(
+        "tensor_parallel",
+        str(work.parallel.tp),
+        f"each layer is divided; its exchanges stay {where}",
+        f"{work.gpu.local_link / 1e9:.0f} GB/s to its peers",
+    )
     if work.parallel.sequence:
         yield Choice("sequence_parallel", "on", "norms and residuals are divided too, at no more traffic")
 
@@ -172,21 +185,37 @@ def _pipeline(chosen: Candidate) -> Iterator[Choice]:
     work, plan = chosen.work, chosen.schedule
     if plan.stages == 1:
         return
-    yield Choice("pipeline_parallel", str(plan.stages), "only activations cross between stages, which suits slow links",
-                 f"{work.model.layers // plan.stages} layers a stage")  # fmt: skip
+    yield Choice(
+        "pipeline_parallel",
+        str(plan.stages),
+        "only activations cross between stages, which suits slow links",
+        f"{work.model.layers // plan.stages} layers a stage",
+    )
     chunks = f", {plan.chunks} chunks a stage" if plan.chunks > 1 else ""
-    yield Choice("schedule", plan.name + chunks, f"{plan.microbatches} micro-batches keep {plan.stages} stages busy",
-                 f"{plan.idle:.0%} idle")  # fmt: skip
+    yield Choice(
+        "schedule",
+        plan.name + chunks,
+        f"{plan.microbatches} micro-batches keep {plan.stages} stages busy",
+        f"{plan.idle:.0%} idle",
+    )
 
 
 def _context_expert(chosen: Candidate) -> Iterator[Choice]:
     work = chosen.work
     if work.parallel.cp > 1:
-        yield Choice("context_parallel", str(work.parallel.cp), "the sequence is divided, keys and values go round",
-                     f"{work.seq // work.parallel.cp} tokens a GPU")  # fmt: skip
+        yield Choice(
+            "context_parallel",
+            str(work.parallel.cp),
+            "the sequence is divided, keys and values go round",
+            f"{work.seq // work.parallel.cp} tokens a GPU",
+        )
     if work.parallel.ep > 1:
-        yield Choice("expert_parallel", str(work.parallel.ep), "each rank holds a part of the experts",
-                     f"{work.model.experts // work.parallel.ep} of {work.model.experts} experts")  # fmt: skip
+        yield Choice(
+            "expert_parallel",
+            str(work.parallel.ep),
+            "each rank holds a part of the experts",
+            f"{work.model.experts // work.parallel.ep} of {work.model.experts} experts",
+        )
 
 
 def _batch(search: Search, chosen: Candidate, plan: Plan) -> Iterator[Choice]:
@@ -218,22 +247,37 @@ def _recompute(search: Search, chosen: Candidate) -> Choice:
     work = chosen.work
     if work.recompute == "none":
         other = _with(search, chosen, replace(work, recompute="full"))
-        return Choice("recompute", "none", "all activations fit", gib(chosen.memory.activations),
-                      f"full would be {_share(chosen, other)}")  # fmt: skip
+        return Choice(
+            "recompute",
+            "none",
+            "all activations fit",
+            gib(chosen.memory.activations),
+            f"full would be {_share(chosen, other)}",
+        )
     other = _with(search, chosen, replace(work, recompute="none"))
     words = f"activations kept whole would take {gib(other.memory.activations)}"
     if other.fits == "yes":
         words = "recomputing lets the micro-batch grow" if work.micro_batch > 1 else "it leaves most memory free"
-    return Choice("recompute", work.recompute, words, f"{gib(chosen.memory.activations)} kept",
-                  f"none would be {_share(chosen, other)}")  # fmt: skip
+    return Choice(
+        "recompute",
+        work.recompute,
+        words,
+        f"{gib(chosen.memory.activations)} kept",
+        f"none would be {_share(chosen, other)}",
+    )
 
 
 def _optimizer(chosen: Candidate) -> Choice:
     work = chosen.work
     each = bytes_per_parameter(work)[2]
     if work.optimizer == "adam8bit":
-        return Choice("optimizer", "adamw_8bit", "AdamW with fp32 moments does not fit; this one needs the package "
-                      "bitsandbytes and may change the loss slightly", f"{each:g} B a parameter")  # fmt: skip
+        return Choice(
+            "optimizer",
+            "adamw_8bit",
+            "AdamW with fp32 moments does not fit; this one needs the package "
+            "bitsandbytes and may change the loss slightly",
+            f"{each:g} B a parameter",
+        )
     return Choice("optimizer", "adamw", "what the published recipes use; moments in fp32", f"{each:g} B a parameter")
 
 
@@ -242,5 +286,6 @@ def _offload(search: Search, chosen: Candidate) -> Choice:
     what = "weights and optimizer" if work.parallel.offload_weights else "optimizer"
     plain = replace(work, parallel=replace(work.parallel, offload_optimizer=False, offload_weights=False))
     other = _with(search, chosen, plain)
-    return Choice("offload", what, f"on the GPU they would need up to {gib(other.memory.high)}",
-                  f"{gib(room(work))} to plan with")  # fmt: skip
+    return Choice(
+        "offload", what, f"on the GPU they would need up to {gib(other.memory.high)}", f"{gib(room(work))} to plan with"
+    )

@@ -38,9 +38,13 @@ def cpu_fleet(machine: Machine, nodes: int, chosen: Chosen) -> Fleet:
     # Unequal nodes: a process stays on its node's memory.
     each = min(whole, _PROGRAMS * min(sizes)) if len(sizes) == len(places) > 1 else whole
     spec: dict[str, Any] = {
-        "name": "CPU", "mem_gib": round(each / _PROGRAMS / GIB, 2), "usable_gib": round(each / GIB, 2),
-        "per_node": count, "island": count, "flash": True,
-    }  # fmt: skip
+        "name": "CPU",
+        "mem_gib": round(each / _PROGRAMS / GIB, 2),
+        "usable_gib": round(each / GIB, 2),
+        "per_node": count,
+        "island": count,
+        "flash": True,
+    }
     nics = training_nics(machine.network)
     if nodes > 1 and (rate := nic_gb_s(nics, count)) is not None:
         spec["nic_gb_s"] = round(rate, 3)

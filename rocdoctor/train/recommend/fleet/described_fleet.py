@@ -120,8 +120,11 @@ def _read(text: str) -> Asked:
     older = None if profile else older_card(words)
     if profile is None and older is None:
         near = _nearest(words)
-        raise SpecError(f"GPU '{words}' is not known; nearest: {', '.join(near)}" if near else
-                        f"GPU '{words}' is not known; examples: MI300X, RX 7900 XTX, H100-SXM, RTX 4090")  # fmt: skip
+        raise SpecError(
+            f"GPU '{words}' is not known; nearest: {', '.join(near)}"
+            if near
+            else f"GPU '{words}' is not known; examples: MI300X, RX 7900 XTX, H100-SXM, RTX 4090"
+        )
     return Asked(count, words, profile, older, memory)
 
 
@@ -220,8 +223,10 @@ def _memory(asked: Asked, notes: list[str]) -> float:
     others |= set(listed)
     if len(others) > 1 and sized is None:
         sizes = " and ".join(f"{one:g}" for one in sorted(others))
-        notes.append(f"{asked.name} exists with {sizes} GiB: {min(listed):g} GiB are taken; state yours as "
-                     f"{asked.count}x{asked.name.replace(' ', '-')}:{max(others):g}GiB")  # fmt: skip
+        notes.append(
+            f"{asked.name} exists with {sizes} GiB: {min(listed):g} GiB are taken; state yours as "
+            f"{asked.count}x{asked.name.replace(' ', '-')}:{max(others):g}GiB"
+        )
     return min(listed)
 
 
@@ -250,8 +255,10 @@ def _host_memory(
         sources["host_memory"] = "stated"
         return ram_gib * GIB
     sources["host_memory"] = "assumption"
-    notes.append(f"main memory is not given: {_HOST_MEMORY * memory_gib:.0f} GiB a node are assumed, three times the "
-                 "memory of its GPUs")  # fmt: skip
+    notes.append(
+        f"main memory is not given: {_HOST_MEMORY * memory_gib:.0f} GiB a node are assumed, three times the "
+        "memory of its GPUs"
+    )
     return _HOST_MEMORY * memory_gib * GIB
 
 

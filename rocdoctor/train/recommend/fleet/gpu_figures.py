@@ -45,11 +45,22 @@ class Gpu:
 
 # Family of the profiles -> generation of the efficiency table.
 _GENERATIONS = {
-    "amd-cdna1": "cdna1", "amd-cdna2": "cdna2", "amd-cdna3": "cdna3", "amd-cdna4": "cdna4", "amd-gcn5": "gcn5",
-    "amd-rdna1": "rdna", "amd-rdna2": "rdna", "amd-rdna3": "rdna", "amd-rdna4": "rdna", "amd-apu": "rdna",
-    "nvidia-volta": "volta", "nvidia-ampere": "ampere", "nvidia-ada": "ada", "nvidia-hopper": "hopper",
+    "amd-cdna1": "cdna1",
+    "amd-cdna2": "cdna2",
+    "amd-cdna3": "cdna3",
+    "amd-cdna4": "cdna4",
+    "amd-gcn5": "gcn5",
+    "amd-rdna1": "rdna",
+    "amd-rdna2": "rdna",
+    "amd-rdna3": "rdna",
+    "amd-rdna4": "rdna",
+    "amd-apu": "rdna",
+    "nvidia-volta": "volta",
+    "nvidia-ampere": "ampere",
+    "nvidia-ada": "ada",
+    "nvidia-hopper": "hopper",
     "nvidia-blackwell": "blackwell",
-}  # fmt: skip
+}
 
 
 # Families for which neither FlashAttention nor AOTriton was built.

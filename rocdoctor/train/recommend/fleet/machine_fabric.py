@@ -92,9 +92,13 @@ def _islands(devices: Sequence[Device], links: Sequence[GpuLink]) -> tuple[tuple
 
 
 def _wired(
-    kind: Kind, links: Sequence[GpuLink], islands: tuple[tuple[int, ...], ...], devices: Sequence[Device],
-    profile: GpuProfile | None, notes: list[str],
-) -> Fabric:  # fmt: skip
+    kind: Kind,
+    links: Sequence[GpuLink],
+    islands: tuple[tuple[int, ...], ...],
+    devices: Sequence[Device],
+    profile: GpuProfile | None,
+    notes: list[str],
+) -> Fabric:
     cards = min(len({devices[rank].gpu.index for rank in island}) for island in islands)
     parts = devices[0].parts
     if len({len(island) for island in islands}) > 1:
@@ -119,8 +123,13 @@ def _wired(
         notes.append(f"links between the GPUs differ: one of {one:g} GB/s is assumed between neighbours")
         return Fabric(kind, islands, one / parts, False, "assumption")
     each = min(pairs.values())
-    return Fabric(kind, islands, one * each * (cards - 1) / parts, parts == 1, f"links of the machine, profile "
-                  f"{profile.id if profile else ''}")  # fmt: skip
+    return Fabric(
+        kind,
+        islands,
+        one * each * (cards - 1) / parts,
+        parts == 1,
+        f"links of the machine, profile {profile.id if profile else ''}",
+    )
 
 
 def _speeds(devices: Sequence[Device]) -> list[float]:

@@ -48,9 +48,12 @@ def machine_fleet(machine: Machine, nodes: int = 1) -> Fleet:
     fabric = machine_fabric(machine, devices, profile, host, notes)
     sources["link"] = fabric.source
     spec: dict[str, Any] = {
-        "name": _name(gpu, profile), "mem_gib": round(memory / GIB, 2), "usable_gib": round(usable / GIB, 2),
-        "per_node": len(devices), **fabric.spec(),
-    }  # fmt: skip
+        "name": _name(gpu, profile),
+        "mem_gib": round(memory / GIB, 2),
+        "usable_gib": round(usable / GIB, 2),
+        "per_node": len(devices),
+        **fabric.spec(),
+    }
     if any(value_or(one.gpu.pcie.removable, "") == "removable" for one in devices):
         notes.append("an external enclosure: its bridges may report a slower link than it has, the slower one is taken")
     if host is not None:
@@ -159,9 +162,13 @@ def _works_in_main_memory(gpu: Gpu, profile: GpuProfile | None) -> bool:
 
 
 def _memory(
-    machine: Machine, devices: Sequence[Device], profile: GpuProfile | None, shared: bool, sources: dict[str, str],
+    machine: Machine,
+    devices: Sequence[Device],
+    profile: GpuProfile | None,
+    shared: bool,
+    sources: dict[str, str],
     notes: list[str],
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """Bytes of one device, and of them what programs can have."""
     if shared:
         return shared_memory(machine, devices, sources, notes)
@@ -210,8 +217,10 @@ def _power_share(devices: Sequence[Device], notes: list[str]) -> float | None:
         return None
     share, device = min(found, key=lambda one: one[0])
     power = device.gpu.power
-    notes.append(f"{device.gpu.label}: its power is limited to {value_or(power.cap_w, 0):.0f} W of "
-                 f"{value_or(power.cap_default_w, 0):.0f} W, which lowers the speed")  # fmt: skip
+    notes.append(
+        f"{device.gpu.label}: its power is limited to {value_or(power.cap_w, 0):.0f} W of "
+        f"{value_or(power.cap_default_w, 0):.0f} W, which lowers the speed"
+    )
     return round(share, 3)
 
 
@@ -229,13 +238,19 @@ def _network(
 
 
 def _rates(
-    peak: float | None, bandwidth: float | None, profile: GpuProfile | None, gpu: Gpu, sources: dict[str, str],
+    peak: float | None,
+    bandwidth: float | None,
+    profile: GpuProfile | None,
+    gpu: Gpu,
+    sources: dict[str, str],
     notes: list[str],
-) -> None:  # fmt: skip
+) -> None:
     if peak is None:
         name = value_or(gpu.name, "") or value_or(gpu.pci_id, "this GPU")
-        notes.append(f"no table has the peak rate of {name}: the plan says nothing about speed; "
-                     "rocdoctor smoke --figures measures it")  # fmt: skip
+        notes.append(
+            f"no table has the peak rate of {name}: the plan says nothing about speed; "
+            "rocdoctor smoke --figures measures it"
+        )
     elif profile is not None:
         sources["peak"] = f"profile {profile.id}"
     if bandwidth is not None and profile is not None:
@@ -253,8 +268,10 @@ def _code_notes(machine: Machine, gpu: Gpu, notes: list[str]) -> None:
     target = gfx_target(gfx) if gfx else None
     targets = value_or(machine.torch.arch_list, ())
     if gfx and target is not None and not target.wheel_native and not arch_list_covers(targets, gfx):
-        notes.append(f"no official torch wheel carries code for {gfx}: it needs another build of torch, or code of a "
-                     "related target (rocdoctor explain torch-wheel-lacks-gfx)")  # fmt: skip
+        notes.append(
+            f"no official torch wheel carries code for {gfx}: it needs another build of torch, or code of a "
+            "related target (rocdoctor explain torch-wheel-lacks-gfx)"
+        )
 
 
 def _container(machine: Machine) -> str | None:

@@ -68,8 +68,11 @@ def choose(machine: Machine) -> Chosen:
             left_out.append(f"{gpu.label}: {reason}")
     vendors = runtime_vendors(machine)
     if len(vendors) == 1:
-        left_out += [f"{gpu.label}: the torch here is built for GPUs of another maker" for gpu in usable
-                     if gpu.vendor not in vendors]  # fmt: skip
+        left_out += [
+            f"{gpu.label}: the torch here is built for GPUs of another maker"
+            for gpu in usable
+            if gpu.vendor not in vendors
+        ]
         usable = [gpu for gpu in usable if gpu.vendor in vendors]
     devices: list[Device] = []
     for vendor in ("amd", "nvidia"):
@@ -194,8 +197,9 @@ def _selected(
                 kept.append(device)
         if not named:
             kept = left[: len(step.kept)]
-            notes.append(f"{step.variable.name} names GPUs that this evidence cannot tell apart: the first "
-                         f"{len(kept)} are taken")  # fmt: skip
+            notes.append(
+                f"{step.variable.name} names GPUs that this evidence cannot tell apart: the first {len(kept)} are taken"
+            )
         hidden = {one.gpu.index: one.gpu for one in left if one.gpu not in [two.gpu for two in kept]}
         left_out += [f"{gpu.label}: hidden by {step.variable.name}={step.variable.value}" for gpu in hidden.values()]
         left = kept
@@ -218,8 +222,11 @@ def _without_integrated(devices: list[Device], left_out: list[str]) -> list[Devi
     discrete = [one for one in devices if not is_integrated(one.gpu)]
     if not discrete:
         return devices
-    left_out += [f"{one.gpu.label}: an integrated GPU beside a discrete one would hold it up" for one in devices
-                 if is_integrated(one.gpu)]  # fmt: skip
+    left_out += [
+        f"{one.gpu.label}: an integrated GPU beside a discrete one would hold it up"
+        for one in devices
+        if is_integrated(one.gpu)
+    ]
     return discrete
 
 

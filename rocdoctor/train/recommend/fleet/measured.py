@@ -74,17 +74,22 @@ def _of_run(run: SmokeRun, fleet: Fleet) -> Rates:
         return Rates()
     tflops = _slowest(products)
     bus = [
-        one for one in figures.get("all_reduce_bus_gb_s") or ()
+        one
+        for one in figures.get("all_reduce_bus_gb_s") or ()
         if isinstance(one, Mapping) and usable(one) and run.backend == "nccl" and (one.get("bytes") or 0) >= _LARGE
-    ]  # fmt: skip
+    ]
     largest = max(bus, key=lambda one: float(one.get("bytes") or 0), default=None)
     pairs = [float(one["value"]) for one in entries("device_to_device_gb_s")]
     return Rates(
-        tflops, dtype if tflops else "", _slowest(entries("memory_triad_gb_s") or entries("memory_copy_gb_s")),
-        _slowest(entries("host_to_device_pinned_gb_s")), min(pairs, default=None),
-        float(largest["value"]) if largest else None, int(largest.get("ranks") or 0) if largest else 0,
+        tflops,
+        dtype if tflops else "",
+        _slowest(entries("memory_triad_gb_s") or entries("memory_copy_gb_s")),
+        _slowest(entries("host_to_device_pinned_gb_s")),
+        min(pairs, default=None),
+        float(largest["value"]) if largest else None,
+        int(largest.get("ranks") or 0) if largest else 0,
         len({one.get("pci") or one.get("gpu") for one in products}),
-    )  # fmt: skip
+    )
 
 
 def _shared(entries: Sequence[Mapping[str, Any]], addresses: Sequence[str | None]) -> bool:
@@ -115,8 +120,10 @@ def with_measured(fleet: Fleet, machine: Machine) -> Fleet:
     if rates.memory_gb_s is not None:
         peak = fleet.gpu.bandwidth
         if peak is not None and rates.memory_gb_s * 1e9 > _BEYOND_PEAK * peak:
-            notes.append(f"memory was measured at {rates.memory_gb_s:.4g} GB/s, more than the {peak / 1e9:.4g} GB/s "
-                         "that it can have: not used")  # fmt: skip
+            notes.append(
+                f"memory was measured at {rates.memory_gb_s:.4g} GB/s, more than the {peak / 1e9:.4g} GB/s "
+                "that it can have: not used"
+            )
         else:
             spec["bandwidth_gb_s"] = round(rates.memory_gb_s / float(table["bandwidth_share"]["v"]), 2)
             sources["bandwidth"] = f"measured here: {rates.memory_gb_s:.4g} GB/s"
@@ -135,8 +142,10 @@ def with_measured(fleet: Fleet, machine: Machine) -> Fleet:
 def _products(fleet: Fleet, rates: Rates, spec: dict[str, Any], sources: dict[str, str], notes: list[str]) -> None:
     peak, tflops = fleet.gpu.peak, rates.tflops or 0.0
     if peak is not None and tflops * 1e12 > _BEYOND_PEAK * peak:
-        notes.append(f"{rates.dtype} products were measured at {tflops:.4g} TFLOPS, more than the peak of "
-                     f"{peak / 1e12:.4g}: not used")  # fmt: skip
+        notes.append(
+            f"{rates.dtype} products were measured at {tflops:.4g} TFLOPS, more than the peak of "
+            f"{peak / 1e12:.4g}: not used"
+        )
         return
     spec["measured_tflops"] = tflops
     every = len({seat.bdf for seat in fleet.seats})

@@ -121,7 +121,15 @@ def seats_of(
     cpus, near = cpu_shares(machine, nodes, notes), nearest_nics(nics, devices, nodes)
     island = {rank: number for number, ranks in enumerate(islands) for rank in ranks}
     return tuple(
-        Seat(rank, value_or(one.gpu.name, ""), value_or(one.gpu.bdf, None), one.number, nodes[rank], cpus[rank],
-             near[rank], island.get(rank, 0))
+        Seat(
+            rank,
+            value_or(one.gpu.name, ""),
+            value_or(one.gpu.bdf, None),
+            one.number,
+            nodes[rank],
+            cpus[rank],
+            near[rank],
+            island.get(rank, 0),
+        )
         for rank, one in enumerate(devices)
-    )  # fmt: skip
+    )

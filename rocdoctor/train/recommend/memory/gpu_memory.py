@@ -269,11 +269,18 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
     if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
         spread += gradients / 2
     return Memory(
-        states=states, gathered=gathered, activations=(last if loss_counts else max(first, last)),
-        logits=logits, buffers=buffers + buckets, live_peak=peak, reserved=reserved, context=context,
+        states=states,
+        gathered=gathered,
+        activations=(last if loss_counts else max(first, last)),
+        logits=logits,
+        buffers=buffers + buckets,
+        live_peak=peak,
+        reserved=reserved,
+        context=context,
         low=held * (1 - exact) + (peak - held - spread) * (1 - error),
-        high=held * (1 + exact) + (reserved - held) * (1 + error) + context, spread=spread,
-    )  # fmt: skip
+        high=held * (1 + exact) + (reserved - held) * (1 + error) + context,
+        spread=spread,
+    )
 
 
 def _stored_last(plan: Schedule) -> float:

@@ -51,15 +51,19 @@ def shared_memory(
     reach = [_reach(machine, one, len(devices), main) for one in devices]
     known = [one for one in reach if one]
     if not known:
-        raise SpecError("how much of main memory this GPU may use is not in this evidence; describe it, for example "
-                        "--gpus '1xRadeon 8060S:64GiB'")  # fmt: skip
+        raise SpecError(
+            "how much of main memory this GPU may use is not in this evidence; describe it, for example "
+            "--gpus '1xRadeon 8060S:64GiB'"
+        )
     memory = min(known)
     told = [one for one in seen if one]
     told_limit = isinstance(machine.memory.ttm_pages_limit, Known)
     sources["memory"] = "limits of the driver" if told_limit or _own(devices[0]) else "assumption"
     if not told_limit and not _own(devices[0]):
-        notes.append("how much of main memory the driver gives to GPUs (ttm.pages_limit) is not in this evidence: half "
-                     "of it is assumed, the kernel's default")  # fmt: skip
+        notes.append(
+            "how much of main memory the driver gives to GPUs (ttm.pages_limit) is not in this evidence: half "
+            "of it is assumed, the kernel's default"
+        )
     if told and min(told) < memory:
         memory, sources["memory"] = min(told), "torch on this machine"
     if main is not None:
@@ -67,10 +71,14 @@ def shared_memory(
         if memory > most and not _has_carve_out(devices[0], memory):
             memory = most
             sources["memory"] = "assumption"
-            notes.append(f"the GPU works in main memory: {most / GIB:.1f} GiB a GPU, three quarters of it, are planned "
-                         "for; the rest is for the system and the program")  # fmt: skip
-    notes.append(f"processor and GPU share one memory: the GPU may use {memory / GIB:.1f} GiB of it, and nothing can "
-                 "be moved out of the GPU's memory")  # fmt: skip
+            notes.append(
+                f"the GPU works in main memory: {most / GIB:.1f} GiB a GPU, three quarters of it, are planned "
+                "for; the rest is for the system and the program"
+            )
+    notes.append(
+        f"processor and GPU share one memory: the GPU may use {memory / GIB:.1f} GiB of it, and nothing can "
+        "be moved out of the GPU's memory"
+    )
     return memory, _PROGRAMS * memory
 
 
@@ -118,6 +126,9 @@ def software_of(machine: Machine) -> Software:
     """The interpreter under test and what it holds."""
     torch = machine.torch
     return Software(
-        value_or(torch.version, None), value_or(torch.hip, None), value_or(torch.cuda, None),
-        value_or(torch.python, None), value_or(torch.packages, None),
-    )  # fmt: skip
+        value_or(torch.version, None),
+        value_or(torch.hip, None),
+        value_or(torch.cuda, None),
+        value_or(torch.python, None),
+        value_or(torch.packages, None),
+    )

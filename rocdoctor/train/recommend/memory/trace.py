@@ -85,19 +85,39 @@ def request(work: Work) -> dict[str, Any]:
     shard = plan.shard if plan.zero == 3 else 1
     return {
         "layers": [model.layers] if model.layers <= max(DEPTHS) else list(DEPTHS),
-        **{name: getattr(model, name) for name in (
-            "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "gated", "tied", "bias", "attn_bias", "norm",
-            "norm_bias", "qk_norm",
-        )},
-        "seq": work.seq, "batch": work.micro_batch, "accumulate": work.microbatches > 1,
-        "framework": work.framework, "shard": shard, "replicate": plan.dp // shard if sharded else 1,
-        "reshard": not plan.keep_gathered, "recompute": work.recompute,
+        **{
+            name: getattr(model, name)
+            for name in (
+                "hidden",
+                "heads",
+                "kv_heads",
+                "head_dim",
+                "ffn",
+                "vocab",
+                "gated",
+                "tied",
+                "bias",
+                "attn_bias",
+                "norm",
+                "norm_bias",
+                "qk_norm",
+            )
+        },
+        "seq": work.seq,
+        "batch": work.micro_batch,
+        "accumulate": work.microbatches > 1,
+        "framework": work.framework,
+        "shard": shard,
+        "replicate": plan.dp // shard if sharded else 1,
+        "reshard": not plan.keep_gathered,
+        "recompute": work.recompute,
         "params": "bf16" if work.pure_bf16 else "fp32",
         "mixed": sharded and not single and not work.pure_bf16,
         "autocast": not sharded and not single and not work.pure_bf16,
-        "loss": work.loss, "attention": "flash" if work.flash else "eager",
+        "loss": work.loss,
+        "attention": "flash" if work.flash else "eager",
         "code": "transformers" if work.transformers else "torch",
-    }  # fmt: skip
+    }
 
 
 def heard(answer: Answer, layers: int) -> Traced | str:
@@ -181,19 +201,29 @@ def memory(work: Work, closed: Memory, traced: Traced, table: Mapping[str, Any])
     activations = max(0.0, traced.forwarded - traced.static - closed.gathered)
     loss = max(traced.parts["head", 0], traced.parts["loss", 0]) - traced.forwarded
     return replace(
-        closed, states=static + kept - buckets, buffers=max(closed.buffers, buckets),
-        activations=activations, logits=loss, live_peak=live,
-        reserved=reserved, low=live * (1 - _ERROR), high=reserved * (1 + _ERROR) + closed.context, spread=0.0,
-    )  # fmt: skip
+        closed,
+        states=static + kept - buckets,
+        buffers=max(closed.buffers, buckets),
+        activations=activations,
+        logits=loss,
+        live_peak=live,
+        reserved=reserved,
+        low=live * (1 - _ERROR),
+        high=reserved * (1 + _ERROR) + closed.context,
+        spread=0.0,
+    )
 
 
 def described(one: Result, traced: Traced) -> dict[str, Any]:
     """What the answer says of a trace that was used; GiB of one GPU."""
     part, place = max(traced.parts, key=lambda key: traced.parts[key])
     return {
-        "state": "used", "why": None, "torch": traced.torch, "live_peak": round(one.memory.live_peak / GIB, 2),
+        "state": "used",
+        "why": None,
+        "torch": traced.torch,
+        "live_peak": round(one.memory.live_peak / GIB, 2),
         "at": _words(part, place, one.work.model.layers),
-    }  # fmt: skip
+    }
 
 
 def unavailable(why: str) -> dict[str, Any]:

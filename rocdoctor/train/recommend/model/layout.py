@@ -43,9 +43,12 @@ class Parallel:
 
 
 _FRAMEWORKS: tuple[tuple[str, Framework], ...] = (
-    ("titan|fsdp2", "fsdp2"), ("foundry|composer|fsdp1?$", "fsdp1"), ("deepspeed|zero", "deepspeed"),
-    ("megatron|primus|nemo", "megatron"), ("ddp", "ddp"),
-)  # fmt: skip
+    ("titan|fsdp2", "fsdp2"),
+    ("foundry|composer|fsdp1?$", "fsdp1"),
+    ("deepspeed|zero", "deepspeed"),
+    ("megatron|primus|nemo", "megatron"),
+    ("ddp", "ddp"),
+)
 
 
 def framework_of(parallel: Mapping[str, Any], model: Model, spec: Mapping[str, Any]) -> Framework:
@@ -143,7 +146,18 @@ def read_parallel(raw: Mapping[str, Any], model: Model, gpus: int, framework: Fr
     # torchtitan keeps the weights of a pipeline stage gathered: it would gather them for every micro-batch otherwise.
     keep = keep or (framework == "fsdp2" and pp > 1)
     return Parallel(
-        tp, pp, cp, sizes["ep"], dp, sizes["shard"] if zero else 1, zero, chunks if pp > 1 else 1, name,
-        tp > 1 if sequence is None else sequence and tp > 1, flag(raw, "async_tp", "parallel.async_tp") or False,
-        keep, optimizer, weights and zero == 3,
-    )  # fmt: skip
+        tp,
+        pp,
+        cp,
+        sizes["ep"],
+        dp,
+        sizes["shard"] if zero else 1,
+        zero,
+        chunks if pp > 1 else 1,
+        name,
+        tp > 1 if sequence is None else sequence and tp > 1,
+        flag(raw, "async_tp", "parallel.async_tp") or False,
+        keep,
+        optimizer,
+        weights and zero == 3,
+    )

@@ -34,10 +34,29 @@ _HF = {
 _UNGATED = {"gpt2", "gpt_neox", "gptj", "mpt", "falcon", "opt", "bloom", "starcoder2", "phi"}
 _QK_NORM = {"qwen3", "qwen3_moe"}
 # Types whose layers are those that are counted here.
-_COUNTED = _UNGATED | _QK_NORM | {
-    "llama", "mistral", "mixtral", "qwen2", "qwen2_moe", "gemma", "deepseek_v2", "deepseek_v3", "gpt_oss", "phi3",
-    "granite", "olmo", "olmo2", "stablelm", "internlm2", "yi", "baichuan",
-}  # fmt: skip
+_COUNTED = (
+    _UNGATED
+    | _QK_NORM
+    | {
+        "llama",
+        "mistral",
+        "mixtral",
+        "qwen2",
+        "qwen2_moe",
+        "gemma",
+        "deepseek_v2",
+        "deepseek_v3",
+        "gpt_oss",
+        "phi3",
+        "granite",
+        "olmo",
+        "olmo2",
+        "stablelm",
+        "internlm2",
+        "yi",
+        "baichuan",
+    }
+)
 # Types that are no decoders of attention and feed-forward layers.
 _OTHER = regex(
     r"mamba|rwkv|jamba|bamba|zamba|recurrent_gemma|hyena|bert|electra|(?:^|[_-])[a-z]?[mu]?t5|^m?bart$|pegasus|marian|"
@@ -95,10 +114,12 @@ def _from_hugging_face(raw: Mapping[str, Any]) -> Mapping[str, Any]:
         out["shared_experts"] = -(-shared // each)  # one wide shared expert (qwen2_moe)
     if source.get("kv_lora_rank"):
         out["mla"] = {
-            "q_rank": source.get("q_lora_rank") or 0, "kv_rank": source["kv_lora_rank"],
-            "nope": source.get("qk_nope_head_dim"), "rope": source.get("qk_rope_head_dim"),
+            "q_rank": source.get("q_lora_rank") or 0,
+            "kv_rank": source["kv_lora_rank"],
+            "nope": source.get("qk_nope_head_dim"),
+            "rope": source.get("qk_rope_head_dim"),
             "v": source.get("v_head_dim"),
-        }  # fmt: skip
+        }
         out.pop("head_dim", None)
     return out
 
@@ -189,16 +210,32 @@ def _complete(given: Mapping[str, Any], name: str, why: list[str]) -> Model:
 
     def build(gated: bool, tied: bool, ffn: int, vocab: int) -> Model:
         return Model(
-            name, layers, hidden, heads, kv_heads, head_dim, ffn, vocab, gated, tied,
+            name,
+            layers,
+            hidden,
+            heads,
+            kv_heads,
+            head_dim,
+            ffn,
+            vocab,
+            gated,
+            tied,
             bias if bias is not None else family == "mpt" and norm_bias is not False,
-            flag(given, "attn_bias", "model.attn_bias") or False, "layer" if layer_norm else "rms",
+            flag(given, "attn_bias", "model.attn_bias") or False,
+            "layer" if layer_norm else "rms",
             norm_bias if norm_bias is not None else layer_norm,
-            flag(given, "qk_norm", "model.qk_norm") or False, experts, top_k if experts else 0,
-            expert_ffn if experts else 0, whole(given, "shared_experts", "model.shared_experts", low=0) or 0,
+            flag(given, "qk_norm", "model.qk_norm") or False,
+            experts,
+            top_k if experts else 0,
+            expert_ffn if experts else 0,
+            whole(given, "shared_experts", "model.shared_experts", low=0) or 0,
             whole(given, "dense_layers", "model.dense_layers", low=0) or 0,
-            flag(given, "router_bias", "model.router_bias") or False, flag(given, "sinks", "model.sinks") or False,
-            latent, family, parameters,
-        )  # fmt: skip
+            flag(given, "router_bias", "model.router_bias") or False,
+            flag(given, "sinks", "model.sinks") or False,
+            latent,
+            family,
+            parameters,
+        )
 
     gated, tied = flag(given, "gated", "model.gated"), flag(given, "tied", "model.tied")
     if ffn is not None and vocab is not None and parameters is None:

@@ -58,9 +58,12 @@ class Work:
 
 
 _OPTIMIZERS: tuple[tuple[str, Optimizer], ...] = (
-    ("8bit|8-bit|int8", "adam8bit"), ("adafactor", "adafactor"), ("adam|lion", "adam"), ("momentum|muon", "momentum"),
+    ("8bit|8-bit|int8", "adam8bit"),
+    ("adafactor", "adafactor"),
+    ("adam|lion", "adam"),
+    ("momentum|muon", "momentum"),
     ("sgd", "sgd"),
-)  # fmt: skip
+)
 
 
 def _precision(raw: Any) -> Precision:
@@ -96,8 +99,10 @@ def _batches(spec: Mapping[str, Any], parallel: Parallel, why: list[str]) -> tup
         if count is None and total is not None:
             if total % (micro * parallel.dp):
                 near = max(1, round(total / (micro * parallel.dp))) * micro * parallel.dp
-                raise SpecError(f"global_batch {total} is not micro_batch x dp = {micro * parallel.dp} times a whole "
-                                f"number; nearest: {near}")  # fmt: skip
+                raise SpecError(
+                    f"global_batch {total} is not micro_batch x dp = {micro * parallel.dp} times a whole "
+                    f"number; nearest: {near}"
+                )
             count = total // (micro * parallel.dp)
         if count is None:
             count = 4 * parallel.pp if parallel.pp > 1 else 1
@@ -160,14 +165,24 @@ def read_spec(spec: Any, nics: Mapping[str, float], why: list[str]) -> tuple[Wor
         raise SpecError(f"optimizer '{optimizer}' is not known; nearest: adamw")
     recompute = spec.get("recompute")
     return Work(
-        model=model, gpu=gpu, gpus=gpus, seq=seq, micro_batch=micro, microbatches=count, parallel=parallel,
-        framework=framework, recompute="none" if recompute is None else _recompute(recompute),
+        model=model,
+        gpu=gpu,
+        gpus=gpus,
+        seq=seq,
+        micro_batch=micro,
+        microbatches=count,
+        parallel=parallel,
+        framework=framework,
+        recompute="none" if recompute is None else _recompute(recompute),
         recompute_layers=whole(spec, "recompute_layers", "recompute_layers", low=0, high=10_000),
-        precision=_precision(spec.get("precision")), compile=flag(spec, "compile", "compile") or False,
-        flash=not re.search("eager|math|naive|^none|^false", attention), attention=attention, loss=loss,
+        precision=_precision(spec.get("precision")),
+        compile=flag(spec, "compile", "compile") or False,
+        flash=not re.search("eager|math|naive|^none|^false", attention),
+        attention=attention,
+        loss=loss,
         method="qlora" if "qlora" in method else "lora" if "lora" in method else "full",
         lora_rank=whole(spec, "lora_rank", "lora_rank", high=65_536) or 16,
         optimizer=kind,
         transformers=framework == "deepspeed" or spec.get("method") is not None or hugging,
         pure_bf16="pure" in str(spec.get("precision"))[:40].lower(),
-    ), recompute is not None  # fmt: skip
+    ), recompute is not None

@@ -9,9 +9,14 @@ from rocdoctor.train.recommend.plan import Fleet, Workload
 
 # Our names of schedules -> those that a specification and most frameworks print.
 _SCHEDULES = {
-    "gpipe": "GPipe", "1f1b": "1F1B", "interleaved": "Interleaved1F1B", "zb1p": "ZB1P", "zbv": "ZBVZeroBubble",
-    "v-half": "V-Half", "v-min": "V-Min",
-}  # fmt: skip
+    "gpipe": "GPipe",
+    "1f1b": "1F1B",
+    "interleaved": "Interleaved1F1B",
+    "zb1p": "ZB1P",
+    "zbv": "ZBVZeroBubble",
+    "v-half": "V-Half",
+    "v-min": "V-Min",
+}
 
 
 def _parallel(work: Work) -> dict[str, Any]:

@@ -34,15 +34,38 @@ def sizes_of(text: str) -> Mapping[str, Any] | None:
 
 
 _SIZES = (
-    "name", "layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocab", "gated", "tied", "bias", "attn_bias",
-    "norm", "qk_norm", "experts", "top_k", "expert_ffn", "shared_experts", "dense_layers", "params",
-)  # fmt: skip
+    "name",
+    "layers",
+    "hidden",
+    "heads",
+    "kv_heads",
+    "head_dim",
+    "ffn",
+    "vocab",
+    "gated",
+    "tied",
+    "bias",
+    "attn_bias",
+    "norm",
+    "qk_norm",
+    "experts",
+    "top_k",
+    "expert_ffn",
+    "shared_experts",
+    "dense_layers",
+    "params",
+)
 
 
 def read_workload(
-    model: Any, method: Method | None = None, seq: int | None = None, global_batch: int | None = None,
-    goal: Goal = "speed", framework: str | None = None, lora_rank: int | None = None,
-) -> Workload:  # fmt: skip
+    model: Any,
+    method: Method | None = None,
+    seq: int | None = None,
+    global_batch: int | None = None,
+    goal: Goal = "speed",
+    framework: str | None = None,
+    lora_rank: int | None = None,
+) -> Workload:
     """The workload; ``model`` is a name, sizes as ``k=v,...``, or the content of a ``config.json``.
 
     Raises SpecError with the nearest name. What was chosen for the user is named in ``derived``.

@@ -103,11 +103,19 @@ def base_work(fleet: Fleet, workload: Workload, framework: Framework, transforme
     ``transformers``: the model code is that of Hugging Face also where all weights are trained from the start.
     """
     spec: dict[str, Any] = {
-        "model": workload.model_field, "gpu": fleet.spec_gpu, "gpus": fleet.gpus, "seq": workload.seq,
-        "micro_batch": 1, "grad_accum": 1, "framework": framework_field(framework, transformers), "parallel": {},
+        "model": workload.model_field,
+        "gpu": fleet.spec_gpu,
+        "gpus": fleet.gpus,
+        "seq": workload.seq,
+        "micro_batch": 1,
+        "grad_accum": 1,
+        "framework": framework_field(framework, transformers),
+        "parallel": {},
         "recompute": "none",
-        "precision": precision(fleet).value, "attention": attention(fleet).value, "lora_rank": workload.lora_rank,
-    }  # fmt: skip
+        "precision": precision(fleet).value,
+        "attention": attention(fleet).value,
+        "lora_rank": workload.lora_rank,
+    }
     if workload.method != "pretrain":
         spec["method"] = workload.method
     nics = {name: float(row["v"]) * 1e9 for name, row in efficiency()["network_gb_s"].items()}
@@ -122,9 +130,13 @@ class Search:
     """
 
     def __init__(
-        self, fleet: Fleet, workload: Workload, refuses: Sequence[Refuses] = (), transformers: bool = False,
+        self,
+        fleet: Fleet,
+        workload: Workload,
+        refuses: Sequence[Refuses] = (),
+        transformers: bool = False,
         seen: Callable[[], None] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.fleet = fleet
         self.workload = workload
         self.refuses = refuses

@@ -13,9 +13,15 @@ from rocdoctor.train.recommend.search.candidates import PLAIN, Candidate, Search
 
 # Dense models of each usual size, then mixtures of experts.
 _MODELS = (
-    "llama-3.2-1b", "qwen2.5-3b", "llama-3.1-8b", "qwen2.5-14b", "qwen2.5-32b", "llama-3.1-70b", "mixtral-8x7b",
+    "llama-3.2-1b",
+    "qwen2.5-3b",
+    "llama-3.1-8b",
+    "qwen2.5-14b",
+    "qwen2.5-32b",
+    "llama-3.1-70b",
+    "mixtral-8x7b",
     "llama-3.1-405b",
-)  # fmt: skip
+)
 METHODS: tuple[Method, ...] = ("qlora", "lora", "full", "pretrain")
 
 

@@ -26,8 +26,11 @@ from rocdoctor.train.recommend.software import four_bit
 
 # Methods by what they hold on the GPU, most first.
 _LIGHTER: Mapping[Method, tuple[Method, ...]] = {
-    "pretrain": ("lora", "qlora"), "full": ("lora", "qlora"), "lora": ("qlora",), "qlora": (),
-}  # fmt: skip
+    "pretrain": ("lora", "qlora"),
+    "full": ("lora", "qlora"),
+    "lora": ("qlora",),
+    "qlora": (),
+}
 _NAMES = {"lora": "LoRA (adapters on frozen weights)", "qlora": "QLoRA (adapters on 4-bit weights)"}
 
 

@@ -39,9 +39,13 @@ def volumes(work: Work) -> Volumes:
         return sum(found.get(one, 0.0) for one in groups)
 
     return Volumes(
-        data=of("dp", "replicate", "embedding"), sharded=of("shard", "expert_shard"), tensor=of("tp"),
-        expert=of("ep"), context=of("cp"), pipeline=of("pp"),
-    )  # fmt: skip
+        data=of("dp", "replicate", "embedding"),
+        sharded=of("shard", "expert_shard"),
+        tensor=of("tp"),
+        expert=of("ep"),
+        context=of("cp"),
+        pipeline=of("pp"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,14 @@ def speed(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Speed | None:
         peak = work.gpu.peak_fp8
     parts = {"compute": matrix + attention, "memory": moved + update, "communication": told.exposed, "bubble": bubble}
     return Speed(
-        matrix, attention, moved, update, told.exposed, bubble, rate, rate * (matrix_flops + square) / peak,
-        rate * (matrix_flops + square / 2) / peak, max(parts, key=lambda key: parts[key]),
-    )  # fmt: skip
+        matrix,
+        attention,
+        moved,
+        update,
+        told.exposed,
+        bubble,
+        rate,
+        rate * (matrix_flops + square) / peak,
+        rate * (matrix_flops + square / 2) / peak,
+        max(parts, key=lambda key: parts[key]),
+    )

@@ -41,8 +41,13 @@ class Transfer:
 def transfers(work: Work, rank: int = 0) -> tuple[Transfer, ...]:
     """What a rank of pipeline place ``rank`` takes part in; groups of one rank and empty payloads are left out."""
     own = units(work, rank)
-    every = (*_states(work, own), *_tensor(work, own, rank), *_experts(work, own), *_context(work, own),
-             *_pipeline(work, rank))  # fmt: skip
+    every = (
+        *_states(work, own),
+        *_tensor(work, own, rank),
+        *_experts(work, own),
+        *_context(work, own),
+        *_pipeline(work, rank),
+    )
     return tuple(one for one in every if one.ranks > 1 and one.total)
 
 
@@ -186,9 +191,12 @@ def _tensor(work: Work, own: Sequence[Unit], rank: int) -> Iterator[Transfer]:
 def _norms(work: Work, own: Sequence[Unit]) -> Iterator[Transfer]:
     """Gradients of what every rank holds whole while each saw a part of the sequence."""
     count = sum(
-        unit.count * one.count for unit in own if unit.name != "embedding" for one in unit.tensors
+        unit.count * one.count
+        for unit in own
+        if unit.name != "embedding"
+        for one in unit.tensors
         if one.whole and one.trained
-    )  # fmt: skip
+    )
     if work.framework == "megatron":
         yield Transfer("all_reduce", "tp", work.parallel.tp, 4 * count, 1, "step")
     else:

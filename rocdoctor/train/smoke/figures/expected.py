@@ -19,9 +19,15 @@ from rocdoctor.train.smoke.figures.figure_math import Entry, Figures, of_others,
 
 # Figures of which every device has one of its own.
 PER_DEVICE = (
-    "matmul_", "memory_", "host_to_device_pinned", "host_to_device_pageable", "device_to_host_", "train_tokens_per_s",
-    "train_model_tflops", "soak_tflops",
-)  # fmt: skip
+    "matmul_",
+    "memory_",
+    "host_to_device_pinned",
+    "host_to_device_pageable",
+    "device_to_host_",
+    "train_tokens_per_s",
+    "train_model_tflops",
+    "soak_tflops",
+)
 
 
 def with_expected(figures: Mapping[str, Sequence[Entry]], machine: Machine | None) -> Figures:
@@ -73,9 +79,12 @@ def profile_of(gpu: Gpu) -> GpuProfile | None:
         return named[0] if len(named) == 1 else None
     vram = value_or(gpu.vram_bytes, None)
     return gpu_profile(
-        gpu.vendor, gpu.pci_id.value.split(":")[-1], value_or(gpu.revision, None), value_or(gpu.compute_units, None),
+        gpu.vendor,
+        gpu.pci_id.value.split(":")[-1],
+        value_or(gpu.revision, None),
+        value_or(gpu.compute_units, None),
         vram / 2**30 if vram else None,
-    )  # fmt: skip
+    )
 
 
 def _complete(name: str, entry: Entry, gpu: Gpu, machine: Machine) -> None:

@@ -19,17 +19,20 @@ TYPES = {"float32": "fp32", "tf32": "tf32", "float16": "fp16", "bfloat16": "bf16
 # name of the measurement -> figure; a rate counts work in 10^12 operations or 10^9 bytes a second
 _RATES = {
     **{f"matmul_{kind}": (f"matmul_{short}_tflops", 1e12) for kind, short in TYPES.items()},
-    "memory_copy": ("memory_copy_gb_s", 1e9), "memory_triad": ("memory_triad_gb_s", 1e9),
+    "memory_copy": ("memory_copy_gb_s", 1e9),
+    "memory_triad": ("memory_triad_gb_s", 1e9),
     "host_to_device_pinned": ("host_to_device_pinned_gb_s", 1e9),
     "host_to_device_pageable": ("host_to_device_pageable_gb_s", 1e9),
     "device_to_host_pinned": ("device_to_host_pinned_gb_s", 1e9),
     "device_to_host_pageable": ("device_to_host_pageable_gb_s", 1e9),
     "device_to_device": ("device_to_device_gb_s", 1e9),
-}  # fmt: skip
+}
 _TIMES = {
-    "host_to_device_latency": "host_to_device_latency_us", "device_to_device_latency": "device_to_device_latency_us",
-    "op_start": "op_start_us", "op_round_trip": "op_round_trip_us",
-}  # fmt: skip
+    "host_to_device_latency": "host_to_device_latency_us",
+    "device_to_device_latency": "device_to_device_latency_us",
+    "op_start": "op_start_us",
+    "op_round_trip": "op_round_trip_us",
+}
 _KEPT = ("bytes", "size", "cpu", "peer_access")
 
 
@@ -65,9 +68,11 @@ def median_entry(values: Sequence[float]) -> Entry:
     """``value`` and ``spread`` of repetitions, rounded to what they can tell."""
     middle = statistics.median(values)
     return {
-        "value": _short(middle), "expected": None, "share": None,
+        "value": _short(middle),
+        "expected": None,
+        "share": None,
         "spread": _short((max(values) - min(values)) / middle, 2) if middle else None,
-    }  # fmt: skip
+    }
 
 
 def _short(value: float, digits: int = 4) -> float:
@@ -111,9 +116,12 @@ def _who(one: Measured, record: Mapping[str, Any], ranks: Sequence[Measured]) ->
     source, target = record["source"], record["target"]
     owner, other = by_number.get(source), by_number.get(target)
     return {
-        "gpu": source, "peer": target, "rank": owner.rank if owner else None, "pci": owner.pci if owner else None,
+        "gpu": source,
+        "peer": target,
+        "rank": owner.rank if owner else None,
+        "pci": owner.pci if owner else None,
         "peer_pci": other.pci if other else None,
-    }  # fmt: skip
+    }
 
 
 def _single(name: str, seconds: list[float], record: Mapping[str, Any]) -> list[tuple[str, Entry]]:

@@ -108,10 +108,15 @@ def setting_for(settings: Sequence[Setting], gpus: Sequence[Mapping[str, Any]]) 
 
 
 def measure(
-    pool: Pool, setting: Setting, gpus: Sequence[Mapping[str, Any]], wanted: Wanted,
-    told: Told | None = None, stop: threading.Event | None = None, sampler: Sampler | None = None,
+    pool: Pool,
+    setting: Setting,
+    gpus: Sequence[Mapping[str, Any]],
+    wanted: Wanted,
+    told: Told | None = None,
+    stop: threading.Event | None = None,
+    sampler: Sampler | None = None,
     budget_s: float | None = None,
-) -> SmokeRun:  # fmt: skip
+) -> SmokeRun:
     """Everything that was asked for, as a run without modes. ``stop`` ends it early with what there is.
 
     ``budget_s``: after this no further part is begun (20 s on GPUs, 10 s on the CPU).
@@ -138,9 +143,17 @@ def measure(
     figures.update(summary(readings, stage.number_of))
     _busy_before(figures, before, stage.number_of)
     return SmokeRun(
-        setting.world, setting.backend, setting.device, pool.hello["torch"], time.monotonic() - began,
-        tuple(stage.lost), (), tuple(dict.fromkeys(stage.notes)), pool.peak_memory_bytes, figures,
-    )  # fmt: skip
+        setting.world,
+        setting.backend,
+        setting.device,
+        pool.hello["torch"],
+        time.monotonic() - began,
+        tuple(stage.lost),
+        (),
+        tuple(dict.fromkeys(stage.notes)),
+        pool.peak_memory_bytes,
+        figures,
+    )
 
 
 def _parts(stage: _Stage, wanted: Wanted, tell: Told, deadline: float) -> None:

@@ -65,12 +65,18 @@ def reading_of(gpu: Gpu, at_s: float, residencies: Iterable[str] = ()) -> Readin
     grown = tuple(name for name in residencies if "thm" in name or "prochot" in name)
     clock = next((key for key in ("sclk", "graphics") if isinstance(gpu.clocks_mhz.get(key), Known)), "")
     return Reading(
-        at_s, value_or(gpu.bdf, None), value_or(gpu.busy_percent, None), hottest,
+        at_s,
+        value_or(gpu.bdf, None),
+        value_or(gpu.busy_percent, None),
+        hottest,
         value_or(gpu.clocks_mhz[clock], None) if clock else None,
         value_or(gpu.max_clocks_mhz[clock], None) if clock in gpu.max_clocks_mhz else None,
-        value_or(gpu.power.now_w, None), value_or(gpu.power.cap_w, None), *_link(gpu),
-        (*heat, *external_reasons(reasons), *grown), tuple(reasons),
-    )  # fmt: skip
+        value_or(gpu.power.now_w, None),
+        value_or(gpu.power.cap_w, None),
+        *_link(gpu),
+        (*heat, *external_reasons(reasons), *grown),
+        tuple(reasons),
+    )
 
 
 def _link(gpu: Gpu) -> tuple[float | None, float | None]:

@@ -36,17 +36,29 @@ class SoakRow:
 
     @classmethod
     def of(
-        cls, rank: int, gpu: int | None, pci: str | None, at_s: float, record: Mapping[str, Any],
+        cls,
+        rank: int,
+        gpu: int | None,
+        pci: str | None,
+        at_s: float,
+        record: Mapping[str, Any],
         looks: Sequence[Reading],
-    ) -> SoakRow:  # fmt: skip
+    ) -> SoakRow:
         """The row of a measurement and the looks at its device meanwhile."""
         seconds = float(record["seconds"][0])
         return cls(
-            rank, gpu, pci, at_s, seconds, float(record["work"]) / seconds / 1e12,
-            _middle([one.clock_mhz for one in looks]), _middle([one.temp_c for one in looks]),
-            _middle([one.power_w for one in looks]), tuple(sorted({reason for one in looks for reason in one.slowed})),
+            rank,
+            gpu,
+            pci,
+            at_s,
+            seconds,
+            float(record["work"]) / seconds / 1e12,
+            _middle([one.clock_mhz for one in looks]),
+            _middle([one.temp_c for one in looks]),
+            _middle([one.power_w for one in looks]),
+            tuple(sorted({reason for one in looks for reason in one.slowed})),
             TYPES.get(str(record.get("dtype"))),
-        )  # fmt: skip
+        )
 
 
 def soak_figures(rows: Sequence[SoakRow]) -> Figures:
@@ -62,25 +74,40 @@ def soak_figures(rows: Sequence[SoakRow]) -> Figures:
         rate_first, rate_last = _rate(first), _rate(last)
         clock_first, clock_last = (_middle([one.clock_mhz for one in some]) for some in (first, last))
         entry: Entry = {
-            "gpu": mine[0].gpu, "rank": rank, "pci": mine[0].pci, "value": _short(rate_last), "expected": None,
-            "share": None, "first": _short(rate_first), "of_first": _short(rate_last / rate_first),
-            "slowest": _short(min(one.tflops for one in mine)), "seconds": round(total, 1),
-            "dtype": mine[0].dtype, "clock_first_mhz": clock_first, "clock_last_mhz": clock_last,
+            "gpu": mine[0].gpu,
+            "rank": rank,
+            "pci": mine[0].pci,
+            "value": _short(rate_last),
+            "expected": None,
+            "share": None,
+            "first": _short(rate_first),
+            "of_first": _short(rate_last / rate_first),
+            "slowest": _short(min(one.tflops for one in mine)),
+            "seconds": round(total, 1),
+            "dtype": mine[0].dtype,
+            "clock_first_mhz": clock_first,
+            "clock_last_mhz": clock_last,
             "clock_of_first": _short(clock_last / clock_first) if clock_first and clock_last else None,
             "temp_max_c": max((one.temp_c for one in mine if one.temp_c is not None), default=None),
             "power_max_w": max((one.power_w for one in mine if one.power_w is not None), default=None),
             "slowed": sorted({reason for one in mine for reason in one.slowed}),
-        }  # fmt: skip
+        }
         figures.setdefault("soak_tflops", []).append(entry)
     ranks = max(1, len({one.rank for one in rows}))
     step = -(-len(rows) // (_MAX_PIECES * ranks))  # of hours, every so many pieces
     for one in [one for at, one in enumerate(rows) if (at // ranks) % max(1, step) == 0]:
         figures.setdefault("soak_log", []).append(
             {
-                "gpu": one.gpu, "rank": one.rank, "at_s": round(one.at_s, 1), "value": _short(one.tflops),
-                "clock_mhz": one.clock_mhz, "temp_c": one.temp_c, "power_w": one.power_w, "slowed": list(one.slowed),
+                "gpu": one.gpu,
+                "rank": one.rank,
+                "at_s": round(one.at_s, 1),
+                "value": _short(one.tflops),
+                "clock_mhz": one.clock_mhz,
+                "temp_c": one.temp_c,
+                "power_w": one.power_w,
+                "slowed": list(one.slowed),
             }
-        )  # fmt: skip
+        )
     return figures
 
 

@@ -23,9 +23,15 @@ _DUMP_S = 0.05
 # Of one processor, while it waits: below this it does nothing.
 _IDLE_SHARE = 0.2
 _WAITING = (
-    "distributed_c10d.py", "_functional_collectives.py", "_engine_run_backward", " in wait", "reducer",
-    "c10d_logger.py", "_wait_batch_p2p", "rendezvous.py",
-)  # fmt: skip
+    "distributed_c10d.py",
+    "_functional_collectives.py",
+    "_engine_run_backward",
+    " in wait",
+    "reducer",
+    "c10d_logger.py",
+    "_wait_batch_p2p",
+    "rendezvous.py",
+)
 _DISPATCHER = "torch/_ops.py"
 
 

@@ -14,9 +14,13 @@ from rocdoctor.train.smoke.run.pool import RankRecord
 
 Suspicion = tuple[list[RankRecord], Layer, str]
 _LAYER_OF_KIND: dict[str, Layer] = {
-    "memory": "configuration", "space": "configuration", "port": "configuration", "device": "device",
-    "collective": "collectives", "lost-node": "",
-}  # fmt: skip
+    "memory": "configuration",
+    "space": "configuration",
+    "port": "configuration",
+    "device": "device",
+    "collective": "collectives",
+    "lost-node": "",
+}
 # Nothing in a rank sends these to itself: who did it, no layer of ours knows.
 _FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT}
 
@@ -122,9 +126,10 @@ def _elsewhere(waiting: Sequence[RankRecord], ranks: Sequence[RankRecord]) -> li
             continue
         numbers = {whole_number(number) for number in members.split(",")}
         away = [
-            each for each in ranks
+            each
+            for each in ranks
             if each.rank in numbers and str(each.note.get("call", "")).partition(" among ")[2] != members
-        ]  # fmt: skip
+        ]
         if away:
             other = str(away[0].note.get("call", "")) or "no collective"
             words = f"{ranks_text([one])} waits in {call} among ranks {members} for {ranks_text(away)}"
@@ -152,9 +157,14 @@ def _behind(silent: Sequence[RankRecord]) -> list[RankRecord]:
 
 # Collectives whose tensors have the same sizes on all ranks; others may differ.
 _EQUAL_SIZES = (
-    "all_gather_into_tensor", "all_gather_single", "all_reduce", "broadcast", "reduce", "reduce_scatter_single",
+    "all_gather_into_tensor",
+    "all_gather_single",
+    "all_reduce",
+    "broadcast",
+    "reduce",
+    "reduce_scatter_single",
     "reduce_scatter_tensor",
-)  # fmt: skip
+)
 
 
 def _mismatch(ranks: Sequence[RankRecord]) -> Suspicion | None:

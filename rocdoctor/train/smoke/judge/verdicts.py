@@ -19,9 +19,14 @@ from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 from rocdoctor.train.smoke.worker.compare import closeness, order_of
 
 _STAGE_WORDS = {
-    "input": "the input of", "before": "before", "local": "this rank's own part of", "value": "the result of",
-    "loss": "the loss of", "grad": "the gradients of", "param": "the parameters after",
-}  # fmt: skip
+    "input": "the input of",
+    "before": "before",
+    "local": "this rank's own part of",
+    "value": "the result of",
+    "loss": "the loss of",
+    "grad": "the gradients of",
+    "param": "the parameters after",
+}
 
 
 def judge(record: ModeRecord) -> ModeResult:
@@ -53,9 +58,11 @@ def _crashed(record: ModeRecord) -> ModeResult:
     if record.server:
         return _result(record, "crashed", f"the process that starts the ranks and speaks with them {record.server}")
     broken = [one for one in ranks if state_of(one) == "crashed"]
-    if broken and all(kind_of(one) == "unsupported" for one in broken if one.result is not None) and not any(
-        one.result is None for one in broken
-    ):  # fmt: skip
+    if (
+        broken
+        and all(kind_of(one) == "unsupported" for one in broken if one.result is not None)
+        and not any(one.result is None for one in broken)
+    ):
         return _result(record, "not-applicable", f"not supported here: {said(broken[0])}")
     for suspects, layer, words in suspicions(broken, ranks):
         if suspects:

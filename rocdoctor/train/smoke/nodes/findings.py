@@ -19,9 +19,18 @@ _SKEW_S, _REFUSED_S = 1.0, 300.0
 _VARIABLES = (GLOO, NCCL, "TP_SOCKET_IFNAME")
 # Names of interfaces and adapters differ between nodes that are well.
 _MAY_DIFFER = (
-    "SOCKET_IFNAME", "_HCA", "_FILE", "_DIR", "GRAPH", "_DEBUG", "NET_DEVICES", "CPU_AFFINITY", "UNIQUE_ID", "COMM_ID",
+    "SOCKET_IFNAME",
+    "_HCA",
+    "_FILE",
+    "_DIR",
+    "GRAPH",
+    "_DEBUG",
+    "NET_DEVICES",
+    "CPU_AFFINITY",
+    "UNIQUE_ID",
+    "COMM_ID",
     "HOSTID",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +180,17 @@ def variable_findings(nodes: Sequence[NodeFacts]) -> list[NodeFinding]:
                 for value, many in groups.items()
             )
             fewest = min(groups.values(), key=len)
-            found.append(NodeFinding(
-                "variables", "warning", _INTERFACE, tuple(fewest), f"{name} differs among the nodes: {shown}.",
-                f"Set {name} alike on all nodes, or nowhere: nodes that choose unlike transports wait for each other.",
-            ))  # fmt: skip
+            found.append(
+                NodeFinding(
+                    "variables",
+                    "warning",
+                    _INTERFACE,
+                    tuple(fewest),
+                    f"{name} differs among the nodes: {shown}.",
+                    f"Set {name} alike on all nodes, or nowhere: nodes that choose unlike transports wait for each "
+                    "other.",
+                )
+            )
     return found[:20]
 
 

@@ -79,10 +79,14 @@ def from_json(value: Any) -> tuple[Interface, ...]:
             told = [item for item in addresses[:64] if is_address(item)] if isinstance(addresses, list) else []
             found.append(
                 Interface(
-                    one["name"], one.get("up") is True, one.get("running") is True, _number(one.get("mtu")),
-                    _number(one.get("speed_mbit_s")), tuple(told),
+                    one["name"],
+                    one.get("up") is True,
+                    one.get("running") is True,
+                    _number(one.get("mtu")),
+                    _number(one.get("speed_mbit_s")),
+                    tuple(told),
                 )
-            )  # fmt: skip
+            )
     return tuple(found)
 
 

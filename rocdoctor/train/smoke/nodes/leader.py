@@ -90,9 +90,16 @@ class Lead:
     """Node 0's part after all nodes have come."""
 
     def __init__(
-        self, place: Place, wish: Wish, interpreter: str, local: Local, wires: Mapping[int, Wire],
-        facts: Mapping[int, NodeFacts], backend: str, told: Told | None,
-    ) -> None:  # fmt: skip
+        self,
+        place: Place,
+        wish: Wish,
+        interpreter: str,
+        local: Local,
+        wires: Mapping[int, Wire],
+        facts: Mapping[int, NodeFacts],
+        backend: str,
+        told: Told | None,
+    ) -> None:
         self.place, self.wish, self.interpreter, self.local, self.wires = place, wish, interpreter, local, wires
         self.facts, self.backend, self.told = dict(facts), backend, told
         self.began = time.monotonic()

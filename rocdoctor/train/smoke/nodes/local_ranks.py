@@ -91,18 +91,32 @@ class Local:
         (self._here / "plan").write_text(json.dumps({**plan, "world": self._place.nodes * per_node}))
         worker = str(WORKER)
         command = [
-            self._interpreter, worker, "launch", str(os.getpid()), f"--nnodes={self._place.nodes}",
-            f"--nproc-per-node={per_node}", f"--node-rank={self._place.node}", f"--master-addr={self._place.host}",
-            f"--master-port={self._place.port}", "--rdzv-backend=static",
-            "--max-restarts=0", "--monitor-interval=0.1", worker, "joined",
+            self._interpreter,
+            worker,
+            "launch",
+            str(os.getpid()),
+            f"--nnodes={self._place.nodes}",
+            f"--nproc-per-node={per_node}",
+            f"--node-rank={self._place.node}",
+            f"--master-addr={self._place.host}",
+            f"--master-port={self._place.port}",
+            "--rdzv-backend=static",
+            "--max-restarts=0",
+            "--monitor-interval=0.1",
+            worker,
+            "joined",
             str(self._here / "plan"),
-        ]  # fmt: skip
+        ]
         with open(self._here / "torchrun.log", "wb") as log:
             self._launcher = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._here,
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._here,
                 env={**self._environment, **(more or {})},
                 start_new_session=True,
-            )  # fmt: skip
+            )
         self._ended = False
 
     def handles(self) -> list[int]:

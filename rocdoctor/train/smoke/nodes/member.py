@@ -153,10 +153,18 @@ def link_from_json(value: Any, a: int, asked: Mapping[int, str]) -> Link:
 
     ms = value.get("connect_ms")
     return Link(
-        a, b, asked[b], one_line(str(value.get("error", ""))[:200]), None if ms is None else messages.seconds(ms),
-        number("frame_bytes"), number("frame_out"), number("frame_back"), stream("out"), stream("back"),
+        a,
+        b,
+        asked[b],
+        one_line(str(value.get("error", ""))[:200]),
+        None if ms is None else messages.seconds(ms),
+        number("frame_bytes"),
+        number("frame_out"),
+        number("frame_back"),
+        stream("out"),
+        stream("back"),
         value.get("told") is True,
-    )  # fmt: skip
+    )
 
 
 def survey(interpreter: str) -> dict[str, Any]:
@@ -165,8 +173,10 @@ def survey(interpreter: str) -> dict[str, Any]:
         with Pool(interpreter) as pool:
             seen = pool.survey()
             return {
-                "gpus": len(seen["gpus"]), "nccl": bool(pool.hello.get("nccl")), "gloo": bool(pool.hello.get("gloo")),
+                "gpus": len(seen["gpus"]),
+                "nccl": bool(pool.hello.get("nccl")),
+                "gloo": bool(pool.hello.get("gloo")),
                 "problem": str(seen.get("error", ""))[:300],
-            }  # fmt: skip
+            }
     except PoolError as problem:
         return {"gpus": 0, "nccl": False, "gloo": False, "problem": str(problem)[:300]}

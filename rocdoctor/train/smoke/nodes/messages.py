@@ -165,7 +165,9 @@ def looked(value: Any, first: int, count: int) -> tuple[int, dict[int, dict[str,
     for rank in range(first, first + count):
         seen = ranks.get(str(rank)) if isinstance(ranks, dict) else None
         if isinstance(seen, dict):
-            words = {name: clean(one)[:_LONGEST] if isinstance(one := seen.get(name), str) else ""
-                     for name in ("process_state", "stack", "log")}  # fmt: skip
+            words = {
+                name: clean(one)[:_LONGEST] if isinstance(one := seen.get(name), str) else ""
+                for name in ("process_state", "stack", "log")
+            }
             found[rank] = {"note": note(seen.get("note")), **words}
     return (memory if isinstance(memory, int) and 0 <= memory < 1 << 60 else 0), found

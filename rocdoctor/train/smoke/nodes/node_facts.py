@@ -87,9 +87,10 @@ class NodeFacts:
             "token",
         )
         return {
-            **{name: getattr(self, name) for name in names}, "interfaces": to_json(self.interfaces),
+            **{name: getattr(self, name) for name in names},
+            "interfaces": to_json(self.interfaces),
             "host_addresses": None if self.host_addresses is None else list(self.host_addresses),
-        }  # fmt: skip
+        }
 
 
 def facts_from_json(value: Mapping[str, Any], node: int, peer: str) -> NodeFacts:
@@ -111,12 +112,19 @@ def facts_from_json(value: Mapping[str, Any], node: int, peer: str) -> NodeFacts
         faces,
         tuple(one for one in told[:64] if is_address(one)) if isinstance(told, list) else None,
         one if is_address(one := value.get("host_address")) else None,
-        {name: one_line(text)[:_MAX_VALUE] for name, text in list(variables.items())[:400]
-         if _VARIABLE.fullmatch(name) and name.startswith(PREFIXES) and isinstance(text, str)}
-        if isinstance(variables, dict) else {},
-        _word(value.get("here"), _HERE) or "", one_line(_word(value.get("problem")) or ""),
-        address if answers else None, port if answers else None, (token or "") if answers else "",
-    )  # fmt: skip
+        {
+            name: one_line(text)[:_MAX_VALUE]
+            for name, text in list(variables.items())[:400]
+            if _VARIABLE.fullmatch(name) and name.startswith(PREFIXES) and isinstance(text, str)
+        }
+        if isinstance(variables, dict)
+        else {},
+        _word(value.get("here"), _HERE) or "",
+        one_line(_word(value.get("problem")) or ""),
+        address if answers else None,
+        port if answers else None,
+        (token or "") if answers else "",
+    )
 
 
 def is_port(value: Any) -> bool:
@@ -196,9 +204,12 @@ def _versions(interpreter: str, limit_s: float) -> tuple[dict[str, str | None], 
     found: dict[str, str | None] = {"rocdoctor": __version__}
     try:
         done = subprocess.run(
-            [interpreter, str(WORKER), "versions"], capture_output=True, timeout=limit_s, check=False,
+            [interpreter, str(WORKER), "versions"],
+            capture_output=True,
+            timeout=limit_s,
+            check=False,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         told = json.loads(done.stdout.splitlines()[-1])
     except subprocess.TimeoutExpired:
         return found, f"the interpreter gave no answer within {limit_s:g} s"

@@ -59,11 +59,17 @@ def frame_findings(links: Sequence[Link], nodes: Mapping[int, NodeFacts]) -> lis
                     f"Node {giver} reaches node {taker} at {one.address}, but of a long message only "
                     f"{stream.received_bytes} bytes came and then nothing for {STALL_S:g} s."
                 )
-                found.append(NodeFinding(
-                    "stream", "error", _CAUSE, (giver, taker), words,
-                    "Look for losses on the way: error counters of interfaces and switches, the MTU of each hop.",
-                    "ip -s link; ping -M do -s 1472 ADDRESS",
-                ))  # fmt: skip
+                found.append(
+                    NodeFinding(
+                        "stream",
+                        "error",
+                        _CAUSE,
+                        (giver, taker),
+                        words,
+                        "Look for losses on the way: error counters of interfaces and switches, the MTU of each hop.",
+                        "ip -s link; ping -M do -s 1472 ADDRESS",
+                    )
+                )
     return _once(found)
 
 

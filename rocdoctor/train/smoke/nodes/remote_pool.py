@@ -32,9 +32,14 @@ class Team:
     """All nodes. ``findings``: what happened to the network meanwhile. ``mine`` tells the state of our interface."""
 
     def __init__(
-        self, local: Local, members: Mapping[int, Member], per_node: int, hello: dict[str, Any],
-        mine: Callable[[], Interface | None], more: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        local: Local,
+        members: Mapping[int, Member],
+        per_node: int,
+        hello: dict[str, Any],
+        mine: Callable[[], Interface | None],
+        more: Mapping[str, str] | None = None,
+    ) -> None:
         self._local = local
         self._members = members
         self._per_node = per_node
@@ -73,10 +78,14 @@ class Team:
     @property
     def whole(self) -> bool:
         """All ranks are there and answered the last mode."""
-        return bool(self._ranks) and not self._lost and all(
-            one.result is not None and not one.ended and one.result.get("state") != "crashed"
-            for one in self._ranks.values()
-        )  # fmt: skip
+        return (
+            bool(self._ranks)
+            and not self._lost
+            and all(
+                one.result is not None and not one.ended and one.result.get("state") != "crashed"
+                for one in self._ranks.values()
+            )
+        )
 
     def stop_ranks(self) -> None:
         """End the ranks on all nodes and wait until they are gone."""

@@ -91,9 +91,13 @@ def installed(place: Place, names: Sequence[str]) -> dict[str, str] | None:
     mark = secrets.token_hex(8)
     try:
         done = subprocess.run(
-            [place.interpreter, str(WORKER / "__main__.py"), "installed", *names], stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=_METADATA_S, env=environment(place.surroundings, mark), check=True,
-        )  # fmt: skip
+            [place.interpreter, str(WORKER / "__main__.py"), "installed", *names],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_METADATA_S,
+            env=environment(place.surroundings, mark),
+            check=True,
+        )
         return {str(name): str(version) for name, version in json.loads(done.stdout).items()}
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
@@ -106,14 +110,17 @@ def _prepare(mode: Mode, launch: Launch, place: Place, folder: Path) -> LaunchPl
         (folder / str(attempt)).mkdir(mode=0o700)
         board.create(str(folder / str(attempt) / "board"), place.world)
     plan = {
-        "mode": mode.name, "world": place.world, "backend": place.backend, "device": place.device,
-        "folder": str(folder), "timeout_s": place.limit_s / 2, "limit_s": place.limit_s,
-    }  # fmt: skip
+        "mode": mode.name,
+        "world": place.world,
+        "backend": place.backend,
+        "device": place.device,
+        "folder": str(folder),
+        "timeout_s": place.limit_s / 2,
+        "limit_s": place.limit_s,
+    }
     (folder / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     program = [str(WORKER / "__main__.py"), "launched", str(folder / "plan.json")]
-    return LaunchPlan(
-        place.interpreter, program, place.world, place.device, str(folder), _ADDRESS, _free_port()
-    )  # fmt: skip
+    return LaunchPlan(place.interpreter, program, place.world, place.device, str(folder), _ADDRESS, _free_port())
 
 
 def _free_port() -> int:
@@ -139,9 +146,14 @@ class _Watch:
         through = [self._place.interpreter, "-I", "-S", str(WORKER / "__main__.py"), "replace", *command]
         with open(self._folder / "launcher.log", "wb") as log:
             launcher = subprocess.Popen(
-                through, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, cwd=self._folder,
-                start_new_session=True, env={**alone(environment(base, self._mark)), **own},
-            )  # fmt: skip
+                through,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self._folder,
+                start_new_session=True,
+                env={**alone(environment(base, self._mark)), **own},
+            )
         self._wait(launcher, began + self._place.limit_s)
         seen = look(self._folder, self._launch.restarts)
         seen.status, seen.wall_s = launcher.poll(), time.monotonic() - began

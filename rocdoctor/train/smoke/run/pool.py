@@ -101,10 +101,15 @@ class Pool:
         self.surroundings = os.environ if surroundings is None else surroundings
         with open(self._folder / "server.log", "wb") as log:
             self._server = subprocess.Popen(
-                [interpreter, str(WORKER), "server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                cwd=self._folder, start_new_session=True, bufsize=0,
+                [interpreter, str(WORKER), "server"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self._folder,
+                start_new_session=True,
+                bufsize=0,
                 env=alone(environment(self.surroundings, self.mark)),
-            )  # fmt: skip
+            )
         assert self._server.stdin is not None and self._server.stdout is not None
         self._to, self._from = self._server.stdin.fileno(), self._server.stdout.fileno()
         try:
@@ -148,9 +153,13 @@ class Pool:
         self._place = self._folder / str(self._generation)
         self._place.mkdir(mode=0o700)
         self._plan = {
-            "do": "pool", "world": world, "backend": backend, "device": device, "folder": str(self._place),
+            "do": "pool",
+            "world": world,
+            "backend": backend,
+            "device": device,
+            "folder": str(self._place),
             "timeout_s": timeout_s,
-        }  # fmt: skip
+        }
         self._pids = {}
         self._ranks = {rank: RankRecord(rank) for rank in range(world)}
         began = time.monotonic()
@@ -158,9 +167,12 @@ class Pool:
         return self._wait("start", limit_s, began)
 
     def run(
-        self, mode: str, limit_s: float, on_rank: Callable[[int, str], None] | None = None,
+        self,
+        mode: str,
+        limit_s: float,
+        on_rank: Callable[[int, str], None] | None = None,
         options: Mapping[str, Any] | None = None,
-    ) -> ModeRecord:  # fmt: skip
+    ) -> ModeRecord:
         """Run one mode on all ranks and wait for them, at most ``limit_s`` and the time to end them."""
         for rank, old in self._ranks.items():
             self._ranks[rank] = RankRecord(rank, gpu=old.gpu)

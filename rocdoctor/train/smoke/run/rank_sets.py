@@ -16,9 +16,13 @@ class PlanError(Exception):
 
 
 def plan(
-    hello: dict[str, Any], gpus: list[dict[str, Any]], world: int | None, backend: str, device: str,
+    hello: dict[str, Any],
+    gpus: list[dict[str, Any]],
+    world: int | None,
+    backend: str,
+    device: str,
     limit_s: float | None = None,
-) -> list[Setting]:  # fmt: skip
+) -> list[Setting]:
     """The settings to run one after another.
 
     Several GPUs: one rank each on nccl (RCCL on ROCm builds). One GPU: each mode alone on it, then two ranks that share
@@ -57,9 +61,10 @@ def _need_nccl(hello: dict[str, Any], count: int, world: int | None, library: st
     if (world or 1) > count:
         raise PlanError(
             f"--backend nccl needs a GPU for each rank: {world or 1} asked for, torch sees {count}; "
-            f"use --world {count} or --backend gloo" if count else
-            "--backend nccl needs a GPU and torch sees none; use --backend gloo"
-        )  # fmt: skip
+            f"use --world {count} or --backend gloo"
+            if count
+            else "--backend nccl needs a GPU and torch sees none; use --backend gloo"
+        )
 
 
 def _sharing(

@@ -65,11 +65,16 @@ def request_of(question: str) -> Request:
     if verb != "smoke" or chosen not in ("quick", "full", "none") or set(values) - _NAMES:
         raise ValueError(f"no smoke question: {question}")
     return Request(
-        chosen == "full", tuple(filter(None, values.get("modes", "").split(","))),
-        int(values["world"]) if "world" in values else None, values.get("backend", "auto"),
-        values.get("device", "auto"), float(values["deadline"]) if "deadline" in values else None,
-        values.get("figures") == "yes", float(values.get("soak", 0)), chosen == "none",
-    )  # fmt: skip
+        chosen == "full",
+        tuple(filter(None, values.get("modes", "").split(","))),
+        int(values["world"]) if "world" in values else None,
+        values.get("backend", "auto"),
+        values.get("device", "auto"),
+        float(values["deadline"]) if "deadline" in values else None,
+        values.get("figures") == "yes",
+        float(values.get("soak", 0)),
+        chosen == "none",
+    )
 
 
 _NAMES = frozenset(("modes", "world", "backend", "device", "deadline", "figures", "soak"))
@@ -118,7 +123,10 @@ def _joined(runs: list[SmokeRun], measured: SmokeRun, notes: tuple[str, ...]) ->
     if (first.world, first.backend, first.device) != (measured.world, measured.backend, measured.device):
         return [*runs, measured]
     joined = replace(
-        first, wall_s=first.wall_s + measured.wall_s, modes=(*first.modes, *measured.modes),
-        notes=(*first.notes, *measured.notes), figures=measured.figures,
-    )  # fmt: skip
+        first,
+        wall_s=first.wall_s + measured.wall_s,
+        modes=(*first.modes, *measured.modes),
+        notes=(*first.notes, *measured.notes),
+        figures=measured.figures,
+    )
     return [joined, *runs[1:]]

@@ -98,9 +98,16 @@ def run_modes(
         tell("done", mode.name, -1, found.state)
     pool.stop_ranks()
     return SmokeRun(
-        setting.world, setting.backend, setting.device, pool.hello["torch"], time.monotonic() - began, tuple(results),
-        setting.untested, (*notes, *setting.notes), pool.peak_memory_bytes,
-    )  # fmt: skip
+        setting.world,
+        setting.backend,
+        setting.device,
+        pool.hello["torch"],
+        time.monotonic() - began,
+        tuple(results),
+        setting.untested,
+        (*notes, *setting.notes),
+        pool.peak_memory_bytes,
+    )
 
 
 def _launched(mode: Mode, pool: Ranks, setting: Setting, tell: Callable[[int, str], None]) -> ModeResult:

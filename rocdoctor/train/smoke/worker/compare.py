@@ -35,10 +35,20 @@ class Comparison:
         self.count = 0
 
     def check(
-        self, stage: str, name: str, got: Any, wanted: Any, *, step: int = 0, tolerance: float | None = None,
-        scale: float | None = None, hints: Mapping[str, Any] | None = None, turn: int | None = None,
-        owners: Any = None, layer: str = "",
-    ) -> bool:  # fmt: skip
+        self,
+        stage: str,
+        name: str,
+        got: Any,
+        wanted: Any,
+        *,
+        step: int = 0,
+        tolerance: float | None = None,
+        scale: float | None = None,
+        hints: Mapping[str, Any] | None = None,
+        turn: int | None = None,
+        owners: Any = None,
+        layer: str = "",
+    ) -> bool:
         """Compare one tensor (or number) and note the difference.
 
         ``tolerance`` is a share of ``scale``, by default of the largest absolute expected value; zero means that all
@@ -53,9 +63,15 @@ class Comparison:
         self.count += 1
         if got.shape != wanted.shape:
             self._fault(
-                stage, step, turn, name, math.inf, 0.0, f"has shape {[*got.shape]} instead of {[*wanted.shape]}",
+                stage,
+                step,
+                turn,
+                name,
+                math.inf,
+                0.0,
+                f"has shape {[*got.shape]} instead of {[*wanted.shape]}",
                 layer="framework",
-            )  # fmt: skip
+            )
             return False
         if not wanted.numel():
             return True
@@ -80,11 +96,19 @@ class Comparison:
         return False
 
     def check_all(
-        self, stage: str, got: Mapping[str, Any], wanted: Mapping[str, Any], *, step: int = 0,
-        tolerance: float | None = None, hints: Mapping[str, Mapping[str, Any]] | None = None,
-        turns: Mapping[str, int] | None = None, turn: int | None = None, owners: Mapping[str, Any] | None = None,
+        self,
+        stage: str,
+        got: Mapping[str, Any],
+        wanted: Mapping[str, Any],
+        *,
+        step: int = 0,
+        tolerance: float | None = None,
+        hints: Mapping[str, Mapping[str, Any]] | None = None,
+        turns: Mapping[str, int] | None = None,
+        turn: int | None = None,
+        owners: Mapping[str, Any] | None = None,
         layer: str = "",
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Compare tensors by name; the tolerance is a share of the largest expected value among all of them.
 
         ``turns``: the turn of each name, where the order among them tells something; ``turn``: that of all others.
@@ -100,14 +124,30 @@ class Comparison:
             if name in got:
                 chosen = {words: many[name] for words, many in (hints or {}).items() if name in many}
                 self.check(
-                    stage, name, got[name], wanted[name], step=step, tolerance=tolerance, scale=scale, hints=chosen,
-                    turn=(turns or {}).get(name, turn), owners=(owners or {}).get(name), layer=layer,
-                )  # fmt: skip
+                    stage,
+                    name,
+                    got[name],
+                    wanted[name],
+                    step=step,
+                    tolerance=tolerance,
+                    scale=scale,
+                    hints=chosen,
+                    turn=(turns or {}).get(name, turn),
+                    owners=(owners or {}).get(name),
+                    layer=layer,
+                )
 
     def expect(
-        self, stage: str, name: str, holds: bool, words: str, *, step: int = 0, turn: int | None = None,
+        self,
+        stage: str,
+        name: str,
+        holds: bool,
+        words: str,
+        *,
+        step: int = 0,
+        turn: int | None = None,
         layer: str = "",
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Note a fault unless ``holds``; ``words`` complete the sentence that begins with the name.
 
         ``layer``: where such a fault lies, where the stage alone would not tell.
@@ -118,9 +158,17 @@ class Comparison:
         return holds
 
     def _fault(
-        self, stage: str, step: int, turn: int | None, name: str, error: float, limit: float, words: str,
-        origins: Sequence[int] = (), layer: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        stage: str,
+        step: int,
+        turn: int | None,
+        name: str,
+        error: float,
+        limit: float,
+        words: str,
+        origins: Sequence[int] = (),
+        layer: str = "",
+    ) -> None:
         turn = _TURNS.get(stage, 0) if turn is None else turn
         if len(self.faults) >= _MAX_KEPT and (step, turn, STAGES.index(stage)) >= max(map(order_of, self.faults)):
             return

@@ -20,9 +20,16 @@ class Context:
     """
 
     def __init__(
-        self, torch: Any, rank: int, world: int, device: Any, backend: str, folder: str, board: Board,
+        self,
+        torch: Any,
+        rank: int,
+        world: int,
+        device: Any,
+        backend: str,
+        folder: str,
+        board: Board,
         cache: dict[Any, Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.torch = torch
         self.rank = rank
         self.world = world

@@ -93,8 +93,9 @@ def _pair(context: Context, held: list[Any], source: int, target: int) -> None:
     context.mark(f"copy from GPU {source} to GPU {target}")
     one, two = held[source], held[target]
     # torch copies on the stream of the source and lets that of the target wait for it.
-    whole = measure(context, lambda: two.copy_(one, non_blocking=True), repeats=3, device=source, piece_s=0.01,
-                    warm_up=False)  # fmt: skip
+    whole = measure(
+        context, lambda: two.copy_(one, non_blocking=True), repeats=3, device=source, piece_s=0.01, warm_up=False
+    )
     access = bool(torch.cuda.can_device_access_peer(source, target))
     more = {"source": source, "target": target, "peer_access": access}
     note(context, "device_to_device", whole, work=float(_COPY_BYTES), bytes=_COPY_BYTES, **more)

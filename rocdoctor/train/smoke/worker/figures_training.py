@@ -55,10 +55,12 @@ _STEP_S, _ASSUMED_SHARE = 0.15, 0.3
 _SHAPES = {
     "cpu": (Shape(512, 128, 4, 2, 64, 4),),
     "cuda": (
-        Shape(8192, 2048, 16, 4, 1024, 8), Shape(8192, 1024, 8, 4, 512, 8), Shape(2048, 512, 8, 4, 256, 8),
+        Shape(8192, 2048, 16, 4, 1024, 8),
+        Shape(8192, 1024, 8, 4, 512, 8),
+        Shape(2048, 512, 8, 4, 256, 8),
         Shape(512, 256, 4, 2, 128, 8),
     ),
-}  # fmt: skip
+}
 
 
 def build(torch: Any, shape: Shape, dtype: Any, device: Any) -> Any:
@@ -130,9 +132,11 @@ def step_of(context: Context, model: Any, shape: Shape) -> Any:
 
 def _about(shape: Shape, dtype: Any) -> dict[str, Any]:
     return {
-        "tokens": shape.tokens, "token_flops": shape.token_flops, "dtype": str(dtype).replace("torch.", ""),
+        "tokens": shape.tokens,
+        "token_flops": shape.token_flops,
+        "dtype": str(dtype).replace("torch.", ""),
         "parameters": shape.multiplying + shape.vocabulary * shape.width,
-    }  # fmt: skip
+    }
 
 
 def alone(context: Context) -> None:

@@ -135,10 +135,8 @@ def _flows(context: Context, layers: int) -> list[Flow]:
     model = context.build(layers)
     modules = dict(model.named_modules())
     places = {
-        f"{side} of {name}": (modules[name], side)
-        for name in modules_in_order(layers)
-        for side in ("input", "output")
-    }  # fmt: skip
+        f"{side} of {name}": (modules[name], side) for name in modules_in_order(layers) for side in ("input", "output")
+    }
     # The residual stream behind a block, which is what a pipeline sends.
     places["behind embedding"] = (model.embedding, "output")
     places.update({f"behind blocks.{number}.down": (model.blocks[number], "output") for number in range(layers)})
@@ -169,9 +167,15 @@ class Place:
     __slots__ = ("backward", "cut", "forward", "known_as", "side", "source", "turn")
 
     def __init__(
-        self, forward: str | None, backward: str | None, known_as: str, turn: int, cut: Cut,
-        source: int | None = None, side: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        forward: str | None,
+        backward: str | None,
+        known_as: str,
+        turn: int,
+        cut: Cut,
+        source: int | None = None,
+        side: str = "",
+    ) -> None:
         self.forward = forward
         self.backward = backward
         self.known_as = known_as
@@ -182,9 +186,14 @@ class Place:
 
 
 def check(
-    context: Context, taps: Taps, places: Mapping[str, Place], flow: Flow, rows: Sequence[slice], factor: float,
+    context: Context,
+    taps: Taps,
+    places: Mapping[str, Place],
+    flow: Flow,
+    rows: Sequence[slice],
+    factor: float,
     step: int,
-) -> None:  # fmt: skip
+) -> None:
     """Compare what the taps saw with one process.
 
     ``rows``: the rows of the batch in each forward pass. ``factor``: how much larger the gradients here are than those
@@ -197,8 +206,14 @@ def check(
         ):
             if stage is None:
                 continue
-            context.expect(stage, words + name, len(got) == len(rows), f"came {len(got)} times instead of {len(rows)}",
-                           step=step, turn=turn)  # fmt: skip
+            context.expect(
+                stage,
+                words + name,
+                len(got) == len(rows),
+                f"came {len(got)} times instead of {len(rows)}",
+                step=step,
+                turn=turn,
+            )
             wanted = [place.cut(whole[place.known_as][part]) * times for part in rows]
             owners = None
             if place.source is not None and stage == "value":
@@ -211,5 +226,14 @@ def check(
                 hints = {f"that of micro-batch {other}": wanted[other] for other in range(len(rows)) if other != number}
                 label = f"{words}{name}" + (f", micro-batch {number}" if many else "")
                 part = shards.local_of(got[number])
-                context.check(stage, label, part, shards.part_like(one, got[number]), step=step, turn=turn, scale=scale,
-                              hints=hints, owners=owners)  # fmt: skip
+                context.check(
+                    stage,
+                    label,
+                    part,
+                    shards.part_like(one, got[number]),
+                    step=step,
+                    turn=turn,
+                    scale=scale,
+                    hints=hints,
+                    owners=owners,
+                )

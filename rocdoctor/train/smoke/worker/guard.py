@@ -25,11 +25,13 @@ _VALUES = {
 }
 # Their classes are records: dataclasses, named tuples and enumerations of plans and of what was written.
 _RECORDS = (
-    "torch.distributed._shard.sharded_tensor.metadata", "torch.distributed.checkpoint.api",
+    "torch.distributed._shard.sharded_tensor.metadata",
+    "torch.distributed.checkpoint.api",
     "torch.distributed.checkpoint.filesystem",
-    "torch.distributed.checkpoint.metadata", "torch.distributed.checkpoint.planner",
+    "torch.distributed.checkpoint.metadata",
+    "torch.distributed.checkpoint.planner",
     "torch.distributed.checkpoint.storage",
-)  # fmt: skip
+)
 
 
 class PlainUnpickler(pickle.Unpickler):

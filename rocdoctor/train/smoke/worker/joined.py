@@ -15,9 +15,12 @@ def main(arguments: list[str]) -> int:
         plan = json.load(stream)
     rank = int(os.environ["RANK"])
     plan.update(
-        joined=True, world=int(os.environ["WORLD_SIZE"]), local=int(os.environ["LOCAL_RANK"]),
-        local_world=int(os.environ["LOCAL_WORLD_SIZE"]), server=os.getppid(),
-    )  # fmt: skip
+        joined=True,
+        world=int(os.environ["WORLD_SIZE"]),
+        local=int(os.environ["LOCAL_RANK"]),
+        local_world=int(os.environ["LOCAL_WORLD_SIZE"]),
+        server=os.getppid(),
+    )
     runner = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     runner.connect(plan["socket"])
     runner.sendall((json.dumps({"event": "joined", "rank": rank, "pid": os.getpid()}) + "\n").encode())

@@ -60,11 +60,13 @@ class LaunchedContext(Context):
         """Make sure that the group is the one that was asked for; nobody may have fallen back to fewer processes."""
         dist = self.torch.distributed
         formed = dist.is_initialized()
-        self.expect("input", who, formed, "formed no process group: each process would train for itself",
-                    layer="configuration")  # fmt: skip
+        self.expect(
+            "input", who, formed, "formed no process group: each process would train for itself", layer="configuration"
+        )
         world = dist.get_world_size() if formed else 1
-        self.expect("input", who, world == self.world, f"made a group of {world} instead of {self.world}",
-                    layer="configuration")  # fmt: skip
+        self.expect(
+            "input", who, world == self.world, f"made a group of {world} instead of {self.world}", layer="configuration"
+        )
         if not formed or world != self.world:
             return
         rank = dist.get_rank()

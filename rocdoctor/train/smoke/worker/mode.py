@@ -49,10 +49,14 @@ class Launch:
     __slots__ = ("command", "environment", "needs", "packages", "restarts")
 
     def __init__(
-        self, command: Callable[[LaunchPlan], list[str]], *, packages: tuple[str, ...] = (),
+        self,
+        command: Callable[[LaunchPlan], list[str]],
+        *,
+        packages: tuple[str, ...] = (),
         needs: Callable[[int, str, str], str] | None = None,
-        environment: Callable[[str], dict[str, str]] | None = None, restarts: int = 0,
-    ) -> None:  # fmt: skip
+        environment: Callable[[str], dict[str, str]] | None = None,
+        restarts: int = 0,
+    ) -> None:
         self.command = command
         self.packages = packages
         self.needs = needs
@@ -73,9 +77,17 @@ class Mode:
     __slots__ = ("full", "launch", "min_world", "name", "objects", "run", "slow", "title")
 
     def __init__(
-        self, name: str, title: str, run: Callable[[Any], None], *, full: bool = False, min_world: int = 1,
-        slow: float = 1.0, launch: Launch | None = None, objects: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        title: str,
+        run: Callable[[Any], None],
+        *,
+        full: bool = False,
+        min_world: int = 1,
+        slow: float = 1.0,
+        launch: Launch | None = None,
+        objects: bool = False,
+    ) -> None:
         self.name = name
         self.title = title
         self.run = run

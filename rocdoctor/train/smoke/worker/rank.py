@@ -28,17 +28,29 @@ from .mode import NotApplicable, OtherRankFailed, all_modes
 _PR_SET_PDEATHSIG = 1
 # Words in the errors of ranks that lost another rank, or waited for one in vain: not the fault itself.
 _VICTIM = (
-    "connection closed by peer", "connection reset by peer", "timed out waiting", "socket timeout", "broken pipe",
-    "connection was likely closed", "watchdog caught collective operation timeout", "remote process exited",
-    "application timeout caused pair closure", "ncclremoteerror", "wait timeout", "timed out after", "read error",
+    "connection closed by peer",
+    "connection reset by peer",
+    "timed out waiting",
+    "socket timeout",
+    "broken pipe",
+    "connection was likely closed",
+    "watchdog caught collective operation timeout",
+    "remote process exited",
+    "application timeout caused pair closure",
+    "ncclremoteerror",
+    "wait timeout",
+    "timed out after",
+    "read error",
     "write error",
-)  # fmt: skip
+)
 
 # What a back end says of an operation, a type of device or a kind of sum that it does not have.
 _UNSUPPORTED = (
-    "no backend type associated with device type", "gloo does not support", "unsupported device type",
+    "no backend type associated with device type",
+    "gloo does not support",
+    "unsupported device type",
     "cannot use reduceop",
-)  # fmt: skip
+)
 
 
 class Job:
@@ -190,9 +202,11 @@ def run(torch: Any, function: Callable[[Context], None], context: Context) -> di
     if not found.count:
         return {"state": "crashed", "kind": "error", "message": "the mode compared nothing"}
     record: dict[str, Any] = {
-        "state": "fail" if found.faults else "pass", "errors": found.errors, "tolerances": found.tolerances,
+        "state": "fail" if found.faults else "pass",
+        "errors": found.errors,
+        "tolerances": found.tolerances,
         "checks": found.count,
-    }  # fmt: skip
+    }
     if found.faults:
         record["faults"] = found.faults
     if context.facts:
@@ -223,6 +237,9 @@ def _crash(torch: Any, error: BaseException) -> dict[str, Any]:
         f"{os.path.basename(one.filename)}:{one.lineno} {one.name}" for one in traceback.extract_tb(error.__traceback__)
     ]
     return {
-        "state": "crashed", "kind": kind, "message": " ".join(words.split())[:500], "stack": frames[-6:],
+        "state": "crashed",
+        "kind": kind,
+        "message": " ".join(words.split())[:500],
+        "stack": frames[-6:],
         "calls": watch.last_calls(torch),
-    }  # fmt: skip
+    }

@@ -29,12 +29,22 @@ from typing import Any
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 # Imported before the fork: the first DistributedDataParallel would otherwise pay 1 to 2 s in every rank.
 _PRELOAD = (
-    "torch.distributed", "torch.nn.parallel", "torch.distributed.optim", "torch.distributed.fsdp",
-    "torch.distributed.device_mesh", "torch.distributed.tensor", "torch.distributed.tensor.parallel",
-    "torch.distributed.pipelining", "torch.distributed.checkpoint", "torch.distributed.algorithms",
+    "torch.distributed",
+    "torch.nn.parallel",
+    "torch.distributed.optim",
+    "torch.distributed.fsdp",
+    "torch.distributed.device_mesh",
+    "torch.distributed.tensor",
+    "torch.distributed.tensor.parallel",
+    "torch.distributed.pipelining",
+    "torch.distributed.checkpoint",
+    "torch.distributed.algorithms",
     "torch.distributed.algorithms.ddp_comm_hooks.default_hooks",
-    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper", "torch._dynamo", "torch.testing", "torch.utils.data",
-)  # fmt: skip
+    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper",
+    "torch._dynamo",
+    "torch.testing",
+    "torch.utils.data",
+)
 MIN_TORCH = (2, 1)
 
 
@@ -215,12 +225,15 @@ def _gpus() -> dict[str, Any]:
             one = torch.cuda.get_device_properties(number)
             found.append(
                 {
-                    "index": number, "name": one.name, "pci": pci_address(torch, number),
+                    "index": number,
+                    "name": one.name,
+                    "pci": pci_address(torch, number),
                     "gfx": getattr(one, "gcnArchName", "").split(":")[0] if torch.version.hip else None,
                     "capability": f"{one.major}.{one.minor}" if not torch.version.hip else None,
-                    "memory_bytes": one.total_memory, "units": one.multi_processor_count,
+                    "memory_bytes": one.total_memory,
+                    "units": one.multi_processor_count,
                 }
-            )  # fmt: skip
+            )
     except Exception as error:
         return {"gpus": [], "error": f"{type(error).__name__}: {error}"[:400]}
     return {"gpus": found, "error": ""}
@@ -250,9 +263,16 @@ def _hello() -> dict[str, Any]:
             absent[name] = f"{type(error).__name__}: {error}"[:200]
     gloo = getattr(dist, "is_gloo_available", lambda: True)
     return {
-        "event": "hello", "torch": version, "hip": torch.version.hip, "cuda": torch.version.cuda, "pid": os.getpid(),
-        "python": sys.version.split()[0], "nccl": dist.is_nccl_available(), "gloo": bool(gloo()), "absent": absent,
-    }  # fmt: skip
+        "event": "hello",
+        "torch": version,
+        "hip": torch.version.hip,
+        "cuda": torch.version.cuda,
+        "pid": os.getpid(),
+        "python": sys.version.split()[0],
+        "nccl": dist.is_nccl_available(),
+        "gloo": bool(gloo()),
+        "absent": absent,
+    }
 
 
 def main(_: list[str]) -> None:

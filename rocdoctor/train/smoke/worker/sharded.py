@@ -182,10 +182,18 @@ class Layout:
 
 
 def train(
-    context: Context, steps: list[Step], call: Callable[[Any], Any], probe: Probe, layout: Layout, optimizer: Any, *,
-    rounding: float | None = None, after_forward: Callable[[int], None] | None = None,
-    after_backward: Callable[[int], None] | None = None, correct: Callable[[dict[str, Any]], None] | None = None,
-) -> None:  # fmt: skip
+    context: Context,
+    steps: list[Step],
+    call: Callable[[Any], Any],
+    probe: Probe,
+    layout: Layout,
+    optimizer: Any,
+    *,
+    rounding: float | None = None,
+    after_forward: Callable[[int], None] | None = None,
+    after_backward: Callable[[int], None] | None = None,
+    correct: Callable[[dict[str, Any]], None] | None = None,
+) -> None:
     """Train and compare each step.
 
     ``rounding``: the tolerance of what is computed in a short type; the gathered parameters are then equal to the bit.
@@ -198,8 +206,9 @@ def train(
         same = 0.0 if number == 0 or correct is not None else FP32["before"]
         context.mark(f"step {number}: forward")
         probe.begin()
-        context.check_all("before", layout.parameters(), layout.part(step.before), step=number, tolerance=same,
-                          layer="device")  # fmt: skip
+        context.check_all(
+            "before", layout.parameters(), layout.part(step.before), step=number, tolerance=same, layer="device"
+        )
         optimizer.zero_grad()
         loss = models.loss_of(torch, call(step.tokens), step.targets)
         context.check_all("value", probe.whole, step.whole, step=number, turn=1, tolerance=same, owners=owners)
@@ -218,12 +227,19 @@ def train(
         dist.all_reduce(total)
         context.check("loss", "loss", total / context.world, step.loss, step=number, tolerance=rounding)
         alone = {"this rank's own gradient: nothing was added up": layout.part(step.local)}
-        context.check_all("grad", layout.gradients(), layout.part(step.grad), step=number, tolerance=rounding,
-                          hints=alone)  # fmt: skip
+        context.check_all(
+            "grad", layout.gradients(), layout.part(step.grad), step=number, tolerance=rounding, hints=alone
+        )
         _whose(context, step, number, layout)
         optimizer.step()
-        context.check_all("param", layout.parameters(), layout.part(step.after), step=number,
-                          tolerance=None if rounding is None else rounding * _STEP_SHARE, layer="device")  # fmt: skip
+        context.check_all(
+            "param",
+            layout.parameters(),
+            layout.part(step.after),
+            step=number,
+            tolerance=None if rounding is None else rounding * _STEP_SHARE,
+            layer="device",
+        )
         if correct is not None:
             correct(step.after)
     probe.end()
@@ -232,9 +248,10 @@ def train(
 def _whose(context: Context, step: Step, number: int, layout: Layout) -> None:
     """Find the one rank whose share explains how the mean of the gradients is wrong, and note it with the faults."""
     faults = [
-        one for one in context.comparison.faults
+        one
+        for one in context.comparison.faults
         if (one["stage"], one["step"]) == ("grad", number) and one["error"] is not None
-    ]  # fmt: skip
+    ]
     if not faults or context.world == 1 or context.comparison.faults[0] is not faults[0]:
         return
     torch, got, wanted = context.torch, layout.gradients(), layout.part(step.grad)

@@ -84,9 +84,16 @@ def on_host(context: Context, call: Callable[[], Any], count: int) -> float:
 
 
 def measure(
-    context: Context, call: Callable[[], Any], *, repeats: int = REPEATS, shared: bool = False, device: Any = None,
-    clock: Callable[..., float] = elapsed, piece_s: float = _PIECE_S, warm_up: bool = True,
-) -> list[float]:  # fmt: skip
+    context: Context,
+    call: Callable[[], Any],
+    *,
+    repeats: int = REPEATS,
+    shared: bool = False,
+    device: Any = None,
+    clock: Callable[..., float] = elapsed,
+    piece_s: float = _PIECE_S,
+    warm_up: bool = True,
+) -> list[float]:
     """Seconds of one call, an entry a repetition.
 
     The first calls load kernels and choose algorithms, so they do not count. ``shared``: all ranks call together, so

@@ -13,8 +13,9 @@ from tests.repair.setup.kit import commands, ids, plan_of, step_of
 _TOOL: dict[str, Any] = {"ibv_devinfo": k("/usr/bin/ibv_devinfo")}
 _NONE: dict[str, Any] = {"ibv_devinfo": k(None)}
 _WSL: dict[str, Any] = {
-    "kernel": {"release": "6.6.87.2-microsoft-standard-WSL2"}, "container": {"kind": "wsl", "rootless": False}
-}  # fmt: skip
+    "kernel": {"release": "6.6.87.2-microsoft-standard-WSL2"},
+    "container": {"kind": "wsl", "rootless": False},
+}
 
 
 def _nic(name: str, kind: str = "infiniband", state: str = "active") -> Nic:
@@ -63,9 +64,11 @@ def test_the_network_is_shown_with_what_must_be_equal() -> None:
 
 def test_an_interface_that_is_not_there_is_to_be_named_right() -> None:
     machine = desk(
-        gpu("xtx"), network=(_nic("mlx5_0"),), interfaces=k({"ib0": "up", "lo": "up"}),
+        gpu("xtx"),
+        network=(_nic("mlx5_0"),),
+        interfaces=k({"ib0": "up", "lo": "up"}),
         variables={"NCCL_SOCKET_IFNAME": "eth7"},
-    )  # fmt: skip
+    )
     found = _step(machine, "cluster-network")
     assert found.state == "todo" and found.risk == "manual" and "eth7" in found.why
     assert found.verify is not None and found.verify.check == "network-interface-missing"
@@ -102,8 +105,13 @@ def test_the_driver_of_windows_is_done_where_anything_reaches_the_gpu() -> None:
     assert step_of(plan_of("wsl2-rx7900xtx"), "driver-windows").state == "done"
     lists = desk(gpu("xtx", driver=u(), bdf=u()), build=torch(), **_WSL)
     assert _windows(lists).state == "done" and "gfx1100" in _windows(lists).why
-    smi = desk(gpu("ada", driver=u()), build=torch(), drivers={"nvidia": {"version": k("580.82.07")}},
-               nvidia_failure=k(None), **_WSL)  # fmt: skip
+    smi = desk(
+        gpu("ada", driver=u()),
+        build=torch(),
+        drivers={"nvidia": {"version": k("580.82.07")}},
+        nvidia_failure=k(None),
+        **_WSL,
+    )
     assert _windows(smi).state == "done" and "580.82.07" in _windows(smi).why
 
 

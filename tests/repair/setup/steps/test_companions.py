@@ -28,8 +28,9 @@ def test_of_two_tritons_the_one_of_torch_is_left() -> None:
     found = _companions("triton", triton="3.9.0", triton_rocm="3.6.0")
     assert found.state == "todo" and found.verify is not None and found.verify.check == "torch-duplicates"
     assert commands(found) == [
-        f"{_PIP} uninstall -y triton triton-rocm", f"{_PIP} install torch==2.11.0+rocm7.2 --index-url {_OWN}"
-    ]  # fmt: skip
+        f"{_PIP} uninstall -y triton triton-rocm",
+        f"{_PIP} install torch==2.11.0+rocm7.2 --index-url {_OWN}",
+    ]
     assert [one.command for one in found.undo] == [f"{_PIP} install --no-deps triton==3.9.0"]
 
 

@@ -82,9 +82,10 @@ def test_nvidia_needs_the_toolkit_and_docker_is_told() -> None:
     found = step_of(_plan(desk(gpu("ada"), programs=_programs(docker="/usr/bin/docker"))), "nvidia-container-toolkit")
     assert found.state == "todo"
     assert commands(found)[-3:] == [
-        "apt install nvidia-container-toolkit", "nvidia-ctk runtime configure --runtime=docker",
+        "apt install nvidia-container-toolkit",
+        "nvidia-ctk runtime configure --runtime=docker",
         "systemctl restart docker",
-    ]  # fmt: skip
+    ]
     gone = {one.words[-1] for one in found.undo}
     assert {"nvidia-container-toolkit", "/etc/apt/sources.list.d/nvidia-container-toolkit.list"} <= gone
     assert "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg" in gone & set(found.changes)

@@ -95,8 +95,10 @@ def test_a_driver_that_was_built_for_another_kernel_is_built_again() -> None:
     driver = step_of(found, "driver-amd")
     assert driver.state == "todo"
     assert commands(driver) == [
-        "apt update", f"apt install linux-headers-{KERNEL} linux-modules-extra-{KERNEL}", "dkms autoinstall",
-    ]  # fmt: skip
+        "apt update",
+        f"apt install linux-headers-{KERNEL} linux-modules-extra-{KERNEL}",
+        "dkms autoinstall",
+    ]
 
 
 def test_a_distribution_without_packages_is_unknown_with_the_vendors_page() -> None:

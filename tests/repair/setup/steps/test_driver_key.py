@@ -55,8 +55,10 @@ def test_a_packaged_driver_that_runs_under_secure_boot_has_its_key() -> None:
 
 def test_a_refused_module_asks_for_the_key_and_the_driver_waits() -> None:
     def refused(files: Files) -> None:
-        lines = ["[    0.000000] Linux version 6.14.0-29-generic (builder@host) #29 SMP",
-                 "[    2.5] Loading of module with unavailable key is rejected"]  # fmt: skip
+        lines = [
+            "[    0.000000] Linux version 6.14.0-29-generic (builder@host) #29 SMP",
+            "[    2.5] Loading of module with unavailable key is rejected",
+        ]
         files.programs["run dmesg"] = Program("\n".join(lines))
 
     found = plan_in("xtx-ubuntu2404-fresh", files=refused, driver=False, secure_boot=True)

@@ -175,8 +175,12 @@ def test_a_gpu_that_torch_does_not_use_needs_no_driver() -> None:
 
 
 def test_a_container_without_the_runtime_is_started_anew() -> None:
-    machine = desk(gpu("ada"), **_WORKS, container={"kind": "docker", "rootless": False},
-                   nodes=(DeviceNode("/dev/nvidiactl", k(False)),))  # fmt: skip
+    machine = desk(
+        gpu("ada"),
+        **_WORKS,
+        container={"kind": "docker", "rootless": False},
+        nodes=(DeviceNode("/dev/nvidiactl", k(False)),),
+    )
     plan = planned(machine)
     access = step_of(plan, "device-access-nvidia")
     assert access.state == "todo" and access.risk == "manual"

@@ -96,8 +96,9 @@ def test_addresses_pass_the_iommu_after_a_restart() -> None:
     files = {action.file: action.lines for action in found.actions if action.file}
     assert files == {
         "/etc/default/grub.d/90-rocdoctor-iommu.cfg": (
-            'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"',)
-    }  # fmt: skip
+            'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"',
+        )
+    }
     assert commands(found) == ["update-grub"]
     assert [one.command for one in found.undo] == ["rm -f /etc/default/grub.d/90-rocdoctor-iommu.cfg", "update-grub"]
     assert found.verify == Verify("iommu-translated-p2p")
@@ -124,12 +125,18 @@ def test_numa_balancing_is_switched_off_now_and_at_every_start() -> None:
     [
         ("ubuntu 24.04", "update-grub", r"sed -i 's/ *\bamdgpu\.dpm=0\b//g' /etc/default/grub"),
         ("debian 12", "update-grub", r"sed -i 's/ *\bamdgpu\.dpm=0\b//g' /etc/default/grub"),
-        ("rhel 9", "grubby --update-kernel=ALL --args=amdgpu.dpm=0",
-         "grubby --update-kernel=ALL --remove-args=amdgpu.dpm=0"),
-        ("fedora", "grubby --update-kernel=ALL --args=amdgpu.dpm=0",
-         "grubby --update-kernel=ALL --remove-args=amdgpu.dpm=0"),
+        (
+            "rhel 9",
+            "grubby --update-kernel=ALL --args=amdgpu.dpm=0",
+            "grubby --update-kernel=ALL --remove-args=amdgpu.dpm=0",
+        ),
+        (
+            "fedora",
+            "grubby --update-kernel=ALL --args=amdgpu.dpm=0",
+            "grubby --update-kernel=ALL --remove-args=amdgpu.dpm=0",
+        ),
     ],
-)  # fmt: skip
+)
 def test_how_a_distribution_keeps_its_parameters(key: str, add: str, cut: str) -> None:
     import shlex
 

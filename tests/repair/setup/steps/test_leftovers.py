@@ -55,8 +55,9 @@ def test_a_parameter_of_the_driver_goes_off_the_command_line() -> None:
     found = step_of(plan_of("rx7900xtx-raphael", edit), "parameter-ppfeaturemask")
     assert (found.state, found.risk, found.effective) == ("todo", "reboots", "reboot")
     assert commands(found) == [
-        r"sed -i 's/ *\bamdgpu\.ppfeaturemask=0xfff7bffe\b//g' /etc/default/grub", "update-grub",
-    ]  # fmt: skip
+        r"sed -i 's/ *\bamdgpu\.ppfeaturemask=0xfff7bffe\b//g' /etc/default/grub",
+        "update-grub",
+    ]
     fedora = step_of(plan_of("rx9070xt", edit), "parameter-ppfeaturemask")
     assert commands(fedora) == ["grubby --update-kernel=ALL --remove-args=amdgpu.ppfeaturemask=0xfff7bffe"]
 

@@ -62,7 +62,7 @@ def test_the_mark_of_an_externally_managed_interpreter_is_named() -> None:
         ("rhel 10.0", "3.12.9", [f"python3 -m venv '{_NEW}'"]),
         ("fedora 42", "3.13.7", [f"python3 -m venv '{_NEW}'"]),
     ],
-)  # fmt: skip
+)
 def test_the_commands_are_those_of_the_distribution(os: str, python: str, wanted: list[str]) -> None:
     found = _python(desk(gpu("xtx"), os=os, build=_system(python)))
     assert commands(found) == wanted

@@ -174,8 +174,14 @@ def test_every_package_of_every_plan_exists_for_its_release() -> None:
             continue
         whole = plan_in(name)
         key = name.split("-")[1] if not name.startswith("mi300x") else "ubuntu2204"
-        release = {"ubuntu2204": "ubuntu 22.04", "ubuntu2404": "ubuntu 24.04", "debian12": "debian 12",
-                   "debian13": "debian 13", "rhel9": "rhel 9", "rhel10": "rhel 10"}[key]  # fmt: skip
+        release = {
+            "ubuntu2204": "ubuntu 22.04",
+            "ubuntu2404": "ubuntu 24.04",
+            "debian12": "debian 12",
+            "debian13": "debian 13",
+            "rhel9": "rhel 9",
+            "rhel10": "rhel 10",
+        }[key]
         found = next(one for one in install.distributions() if one.key == release)
         for step in whole.steps:
             for action in step.actions:
@@ -190,8 +196,7 @@ def test_every_package_of_every_plan_exists_for_its_release() -> None:
 def test_generations_that_cannot_stand_side_by_side_are_removed_by_their_names() -> None:
     case = next(one for one in CASES if one.name == "xtx-ubuntu2404-fresh")
     assert case.box is not None and case.state is not None
-    packages = {"rocm-core": "7.2.0.70200-43~24.04", "rccl": "2.27.7.70200-43~24.04",
-                "amdrocm10.0-gfx1100": "10.0.0-1"}  # fmt: skip
+    packages = {"rocm-core": "7.2.0.70200-43~24.04", "rccl": "2.27.7.70200-43~24.04", "amdrocm10.0-gfx1100": "10.0.0-1"}
     files = evidence(case.box, replace(case.state, packages=packages, rocm="7.2.0"))
     situation = Situation(judged(MachineHost(files)), "rocm")
     route = install.rocm_routes(install.distributions()[1], "gfx1100")[0]

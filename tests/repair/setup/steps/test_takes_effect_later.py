@@ -56,8 +56,10 @@ def test_an_installed_kernel_waits_for_its_start() -> None:
 def test_a_limit_of_the_next_login_is_not_set_again() -> None:
     def small(machine: Broken) -> None:
         rows = machine.text("read /proc/self/limits").splitlines()
-        kept = ["Max locked memory         65536                65536                bytes" if "locked" in row else row
-                for row in rows]  # fmt: skip
+        kept = [
+            "Max locked memory         65536                65536                bytes" if "locked" in row else row
+            for row in rows
+        ]
         machine.set("read /proc/self/limits", "\n".join(kept))
 
     def given(machine: Broken) -> None:

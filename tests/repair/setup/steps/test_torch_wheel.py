@@ -94,12 +94,16 @@ def test_what_is_known_of_the_release_is_said() -> None:
     [
         pytest.param("2.9.1+cpu", {}, [f"{_PIP} install torch==2.9.1+cpu --index-url {_INDEX}/cpu"], id="cpu"),
         pytest.param("2.9.1", {"cuda": "12.8"}, [f"{_PIP} install torch==2.9.1"], id="PyPI"),
-        pytest.param("2.6.0+rocm6.2.4", {"arch_list": ("gfx942",)},
-                     [f"{_PIP} install torch==2.6.0+rocm6.2.4 --index-url {_INDEX}/rocm6.2.4"], id="three numbers"),
+        pytest.param(
+            "2.6.0+rocm6.2.4",
+            {"arch_list": ("gfx942",)},
+            [f"{_PIP} install torch==2.6.0+rocm6.2.4 --index-url {_INDEX}/rocm6.2.4"],
+            id="three numbers",
+        ),
         pytest.param("2.12.0.dev20260101+rocm7.2", {"arch_list": ("gfx942",)}, [], id="nightly"),
         pytest.param("2.9.1+rocm7.2.1.git7e1940d4", {"arch_list": ("gfx942",)}, [], id="vendor build"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_torch_is_replaced_and_can_come_back(version: str, more: dict[str, Any], back: list[str]) -> None:
     found = _torch(xtx(), build=torch(version, **more))
     assert found.state == "todo" and version in found.title
@@ -116,8 +120,9 @@ def test_the_whole_family_goes_and_comes_with_torch() -> None:
     assert commands(found)[0] == f"{_PIP} uninstall -y torch torchaudio triton"
     assert " torchaudio " in commands(found)[1]
     assert _undo(found) == [
-        f"{_PIP} uninstall -y torch torchaudio torchvision", f"{_PIP} install torch==2.9.1 torchaudio==2.9.1"
-    ]  # fmt: skip
+        f"{_PIP} uninstall -y torch torchaudio torchvision",
+        f"{_PIP} install torch==2.9.1 torchaudio==2.9.1",
+    ]
 
 
 def test_before_the_driver_runs_a_build_for_the_wrong_thing_is_still_the_wrong_one() -> None:
@@ -174,12 +179,20 @@ def test_conda_is_recognised_and_warned_of() -> None:
     [
         pytest.param((amd_gpu(gfx=u(), pci_id="1002:ffff", name=u()),), torch(), "target (gfx)", id="target"),
         pytest.param((xtx(),), TorchBuild(), "Whether torch is installed", id="no interpreter"),
-        pytest.param((xtx(),), torch("2.13.0+rocm7.2", arch_list=u(), device_count=u(), import_error=u()),
-                     "code for this GPU is not known", id="targets of the build"),
-        pytest.param((amd_gpu(gfx="gfx1103", pci_id="1002:15bf", integrated=True),), torch(python="3.10.12"),
-                     "its address was not read", id="address"),
+        pytest.param(
+            (xtx(),),
+            torch("2.13.0+rocm7.2", arch_list=u(), device_count=u(), import_error=u()),
+            "code for this GPU is not known",
+            id="targets of the build",
+        ),
+        pytest.param(
+            (amd_gpu(gfx="gfx1103", pci_id="1002:15bf", integrated=True),),
+            torch(python="3.10.12"),
+            "its address was not read",
+            id="address",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_nobody_knows_is_unknown(gpus: tuple[Gpu, ...], build: TorchBuild, words: str) -> None:
     found = _torch(*gpus, build=build)
     assert found.state == "unknown" and words in found.why and not found.actions

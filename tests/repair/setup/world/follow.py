@@ -15,23 +15,46 @@ from tests.repair.setup.world.box import GIDS, Box, State
 
 # Commands that prepare others, look, or take something away that nothing here depends on.
 _WITHOUT_EFFECT = (
-    ("apt", "update"), ("apt-get", "update"), ("apt", "clean"), ("dnf", "clean"), ("zypper", "refresh"), ("curl",),
-    ("gpg",), ("install", "-d"), ("rpm", "--import"), ("subscription-manager",), ("crb",),
-    ("update-initramfs",), ("dracut",), ("depmod",), ("rocdoctor",), ("mkdir",), ("udevadm",), ("dpkg", "--configure"),
-    ("wget",), ("chmod",), ("usermod", "--help"), ("systemctl", "daemon-reload"),
-)  # fmt: skip
+    ("apt", "update"),
+    ("apt-get", "update"),
+    ("apt", "clean"),
+    ("dnf", "clean"),
+    ("zypper", "refresh"),
+    ("curl",),
+    ("gpg",),
+    ("install", "-d"),
+    ("rpm", "--import"),
+    ("subscription-manager",),
+    ("crb",),
+    ("update-initramfs",),
+    ("dracut",),
+    ("depmod",),
+    ("rocdoctor",),
+    ("mkdir",),
+    ("udevadm",),
+    ("dpkg", "--configure"),
+    ("wget",),
+    ("chmod",),
+    ("usermod", "--help"),
+    ("systemctl", "daemon-reload"),
+)
 # What meta packages of kernels bring: the kernel that the next start takes.
 _KERNELS = {
-    "linux-generic-hwe-24.04": "6.14.0-29-generic", "linux-generic-hwe-22.04": "6.8.0-71-generic",
-    "linux-image-generic-hwe-22.04": "6.8.0-71-generic", "linux-oem-24.04": "6.11.0-1020-oem",
+    "linux-generic-hwe-24.04": "6.14.0-29-generic",
+    "linux-generic-hwe-22.04": "6.8.0-71-generic",
+    "linux-image-generic-hwe-22.04": "6.8.0-71-generic",
+    "linux-oem-24.04": "6.11.0-1020-oem",
     "linux-oem-24.04c": "6.14.0-1010-oem",
     "linux-image-generic-hwe-24.04": "6.14.0-29-generic",
-}  # fmt: skip
+}
 # Packages whose program is what a plan looks for.
 _PROGRAMS = {
-    "podman": "/usr/bin/podman", "docker.io": "/usr/bin/docker", "nvidia-container-toolkit": "/usr/bin/nvidia-ctk",
-    "ibverbs-utils": "/usr/bin/ibv_devinfo", "libibverbs-utils": "/usr/bin/ibv_devinfo",
-}  # fmt: skip
+    "podman": "/usr/bin/podman",
+    "docker.io": "/usr/bin/docker",
+    "nvidia-container-toolkit": "/usr/bin/nvidia-ctk",
+    "ibverbs-utils": "/usr/bin/ibv_devinfo",
+    "libibverbs-utils": "/usr/bin/ibv_devinfo",
+}
 
 
 class Person:
@@ -271,8 +294,13 @@ def torch_from(index: str) -> Torch:
     if "repo.amd.com/rocm/whl" in index:
         return Torch("2.11.0+rocm7.14.0", "7.14.60850-d6eaf3e0a7", None, (*ROCM_ARCHES, "gfx1103", "gfx1032"))
     if found := re.search(r"/rocm(\d+\.\d+)", index):
-        return Torch(f"2.11.0+rocm{found[1]}", f"{found[1]}.53211-e1a6bc5663", None, ROCM_ARCHES,
-                     (("torchvision", f"0.26.0+rocm{found[1]}"), ("triton-rocm", "3.6.0")))  # fmt: skip
+        return Torch(
+            f"2.11.0+rocm{found[1]}",
+            f"{found[1]}.53211-e1a6bc5663",
+            None,
+            ROCM_ARCHES,
+            (("torchvision", f"0.26.0+rocm{found[1]}"), ("triton-rocm", "3.6.0")),
+        )
     raise AssertionError(f"nobody knows the index: {index}")
 
 

@@ -50,18 +50,24 @@ def _model(model: Any) -> dict[str, Any]:
         built = model.build()
     parameters = {id(one): one.numel() for one in built.parameters()}
     return {
-        "parameters": sum(parameters.values()), "layers": len(model.layers), "hidden": model.dim,
-        "vocab": model.vocab_size, "longest": model.max_seq_len,
-    }  # fmt: skip
+        "parameters": sum(parameters.values()),
+        "layers": len(model.layers),
+        "hidden": model.dim,
+        "vocab": model.vocab_size,
+        "longest": model.max_seq_len,
+    }
 
 
 def _layout(config: Any) -> dict[str, Any]:
     """What torchtitan's own rules say of the sizes for the ranks that they multiply to, and how it cuts the layers."""
     one = config.parallelism
     ranks = (
-        one.data_parallel_replicate_degree * one.data_parallel_shard_degree * one.context_parallel_degree
-        * one.tensor_parallel_degree * one.pipeline_parallel_degree
-    )  # fmt: skip
+        one.data_parallel_replicate_degree
+        * one.data_parallel_shard_degree
+        * one.context_parallel_degree
+        * one.tensor_parallel_degree
+        * one.pipeline_parallel_degree
+    )
     found: dict[str, Any] = {"ranks": ranks, "layout": ""}
     try:
         dims = import_module("torchtitan.distributed").ParallelDims.from_config(one, ranks)
@@ -76,9 +82,17 @@ def _layout(config: Any) -> dict[str, Any]:
 def _stage(stage: int, count: int, ranks: int, placed: Any) -> SimpleNamespace:
     """What a schedule asks of a stage before it runs."""
     return SimpleNamespace(
-        stage_index=stage, num_stages=count, group_size=ranks, group_rank=0, stage_index_to_group_rank=placed,
-        has_backward=True, is_first=stage == 0, is_last=stage == count - 1, device="cpu", submod=None,
-    )  # fmt: skip
+        stage_index=stage,
+        num_stages=count,
+        group_size=ranks,
+        group_rank=0,
+        stage_index_to_group_rank=placed,
+        has_backward=True,
+        is_first=stage == 0,
+        is_last=stage == count - 1,
+        device="cpu",
+        submod=None,
+    )
 
 
 def _stages(config: Any, dims: Any) -> dict[str, Any]:

@@ -105,10 +105,17 @@ def _ask(program: str, folder: Path, configs: Sequence[dict[str, Any]], *words: 
 
 def test_deepspeed_reads_every_key_that_we_write(tmp_path: Path) -> None:
     configs = [
-        _config(0), _config(1, micro_batch=3), _config(2, grad_accum=4), _config(3), _config(2, precision="fp16"),
-        _config(3, {"offload": True}), _config(2, {"offload_optimizer": "cpu"}), _config(2, precision="fp32"),
-        _config(2, optimizer="momentum"), _config(3, model="llama-3.1-8b", seq=8192),
-    ]  # fmt: skip
+        _config(0),
+        _config(1, micro_batch=3),
+        _config(2, grad_accum=4),
+        _config(3),
+        _config(2, precision="fp16"),
+        _config(3, {"offload": True}),
+        _config(2, {"offload_optimizer": "cpu"}),
+        _config(2, precision="fp32"),
+        _config(2, optimizer="momentum"),
+        _config(3, model="llama-3.1-8b", seq=8192),
+    ]
     for config in configs:
         config["train_batch_size"] //= 2  # without a process group it believes itself alone
     said = _ask(_READ, tmp_path, configs)
@@ -149,10 +156,16 @@ def test_broken_files_are_refused_by_deepspeed_or_by_our_table(tmp_path: Path) -
 @pytest.mark.heavy
 def test_two_ranks_train_with_every_stage_and_offload(tmp_path: Path) -> None:
     configs = [
-        _config(0), _config(1), _config(2, grad_accum=2), _config(3), _config(1, {"offload_optimizer": "cpu"}),
-        _config(2, {"offload_optimizer": "cpu"}), _config(3, {"offload": True}), _config(2, precision="fp32"),
+        _config(0),
+        _config(1),
+        _config(2, grad_accum=2),
+        _config(3),
+        _config(1, {"offload_optimizer": "cpu"}),
+        _config(2, {"offload_optimizer": "cpu"}),
+        _config(3, {"offload": True}),
+        _config(2, precision="fp32"),
         _config(2, optimizer="momentum"),
-    ]  # fmt: skip
+    ]
     for config in configs:
         config["optimizer"]["params"]["lr"] = 0.1  # so that two steps move 16-bit weights
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")

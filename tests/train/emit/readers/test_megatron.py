@@ -21,25 +21,83 @@ from tests.train.emit.readers.venvs import reader
 pytestmark = pytest.mark.reader
 _READ = Path(__file__).parent / "read_megatron.py"
 _OWN = {
-    "$DATA_PATH": "/d/text", "$TOKENIZER_MODEL": "/t", "$TRAIN_ITERS": "10", "$LEARNING_RATE": "1e-4",
-    "$ROTARY_BASE": "10000", "$NORM_EPSILON": "1e-5",
-}  # fmt: skip
+    "$DATA_PATH": "/d/text",
+    "$TOKENIZER_MODEL": "/t",
+    "$TRAIN_ITERS": "10",
+    "$LEARNING_RATE": "1e-4",
+    "$ROTARY_BASE": "10000",
+    "$NORM_EPSILON": "1e-5",
+}
 _TOLD = (
-    "num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "kv_channels", "swiglu",
-    "normalization", "qk_layernorm", "add_bias_linear", "add_qkv_bias", "untie_embeddings_and_output_weights",
-    "padded_vocab_size", "hidden_dropout", "attention_dropout", "position_embedding_type", "num_experts",
-    "moe_router_topk", "moe_ffn_hidden_size", "expert_model_parallel_size", "expert_tensor_parallel_size",
-    "tensor_model_parallel_size", "sequence_parallel", "pipeline_model_parallel_size", "context_parallel_size",
-    "virtual_pipeline_model_parallel_size", "data_parallel_size", "use_distributed_optimizer", "seq_length",
-    "num_distributed_optimizer_instances", "micro_batch_size", "global_batch_size", "bf16", "fp16", "fp8",
-    "fp8_param_gather", "accumulate_allreduce_grads_in_fp32", "recompute_granularity", "recompute_method",
-    "recompute_num_layers", "recompute_modules", "attention_backend", "optimizer", "optimizer_cpu_offload",
-    "cross_entropy_loss_fusion", "cuda_graph_impl", "transformer_impl", "decoder_last_pipeline_num_layers",
-    "overlap_grad_reduce", "overlap_param_gather", "use_torch_fsdp2", "use_megatron_fsdp", "main_grads_dtype",
-    "exp_avg_dtype", "exp_avg_sq_dtype", "main_params_dtype", "tp_comm_overlap", "use_precision_aware_optimizer",
-    "fp32_residual_connection", "multi_latent_attention", "q_lora_rank", "kv_lora_rank", "qk_head_dim",
-    "qk_pos_emb_head_dim", "v_head_dim", "moe_layer_freq", "moe_shared_expert_intermediate_size", "mtp_num_layers",
-)  # fmt: skip
+    "num_layers",
+    "hidden_size",
+    "ffn_hidden_size",
+    "num_attention_heads",
+    "num_query_groups",
+    "kv_channels",
+    "swiglu",
+    "normalization",
+    "qk_layernorm",
+    "add_bias_linear",
+    "add_qkv_bias",
+    "untie_embeddings_and_output_weights",
+    "padded_vocab_size",
+    "hidden_dropout",
+    "attention_dropout",
+    "position_embedding_type",
+    "num_experts",
+    "moe_router_topk",
+    "moe_ffn_hidden_size",
+    "expert_model_parallel_size",
+    "expert_tensor_parallel_size",
+    "tensor_model_parallel_size",
+    "sequence_parallel",
+    "pipeline_model_parallel_size",
+    "context_parallel_size",
+    "virtual_pipeline_model_parallel_size",
+    "data_parallel_size",
+    "use_distributed_optimizer",
+    "seq_length",
+    "num_distributed_optimizer_instances",
+    "micro_batch_size",
+    "global_batch_size",
+    "bf16",
+    "fp16",
+    "fp8",
+    "fp8_param_gather",
+    "accumulate_allreduce_grads_in_fp32",
+    "recompute_granularity",
+    "recompute_method",
+    "recompute_num_layers",
+    "recompute_modules",
+    "attention_backend",
+    "optimizer",
+    "optimizer_cpu_offload",
+    "cross_entropy_loss_fusion",
+    "cuda_graph_impl",
+    "transformer_impl",
+    "decoder_last_pipeline_num_layers",
+    "overlap_grad_reduce",
+    "overlap_param_gather",
+    "use_torch_fsdp2",
+    "use_megatron_fsdp",
+    "main_grads_dtype",
+    "exp_avg_dtype",
+    "exp_avg_sq_dtype",
+    "main_params_dtype",
+    "tp_comm_overlap",
+    "use_precision_aware_optimizer",
+    "fp32_residual_connection",
+    "multi_latent_attention",
+    "q_lora_rank",
+    "kv_lora_rank",
+    "qk_head_dim",
+    "qk_pos_emb_head_dim",
+    "v_head_dim",
+    "moe_layer_freq",
+    "moe_shared_expert_intermediate_size",
+    "mtp_num_layers",
+)
 _OWN_MODEL = {"name": "own", "layers": 30, "hidden": 4096, "heads": 32, "ffn": 11_008, "vocab": 50_257, "gated": True}
 
 _PLANS: dict[str, dict[str, Any]] = {
@@ -56,10 +114,16 @@ _PLANS: dict[str, dict[str, Any]] = {
     "copies": {"where": fleet(nodes=2), "parallel": {"fsdp": 8, "replicate": 2}},
     "experts": {"model": "mixtral-8x7b", "parallel": {"ep": 4, "tp": 2}},
     "many experts": {
-        "model": "qwen3-30b-a3b", "where": fleet(nodes=2), "parallel": {"ep": 8, "pp": 2}, "grad_accum": 4,
+        "model": "qwen3-30b-a3b",
+        "where": fleet(nodes=2),
+        "parallel": {"ep": 8, "pp": 2},
+        "grad_accum": 4,
     },
     "latent": {
-        "model": "deepseek-v3", "where": fleet(nodes=16), "parallel": {"ep": 8, "tp": 2, "pp": 8}, "grad_accum": 8,
+        "model": "deepseek-v3",
+        "where": fleet(nodes=16),
+        "parallel": {"ep": 8, "tp": 2, "pp": 8},
+        "grad_accum": 8,
     },
     "latent without query rank": {"model": "deepseek-v2-lite", "parallel": {"ep": 8}},
     "fp8": {"precision": "fp8", "parallel": {"tp": 2}},
@@ -70,11 +134,19 @@ _PLANS: dict[str, dict[str, Any]] = {
     "many heads": {"model": "llama-2-13b"},
     "plain feed-forward": {
         "model": {
-            "name": "gpt", "layers": 24, "hidden": 2048, "heads": 16, "vocab": 50_304, "gated": False, "bias": True,
-            "norm": "layer", "ffn": 8192, "tied": True,
+            "name": "gpt",
+            "layers": 24,
+            "hidden": 2048,
+            "heads": 16,
+            "vocab": 50_304,
+            "gated": False,
+            "bias": True,
+            "norm": "layer",
+            "ffn": 8192,
+            "tied": True,
         },
     },
-}  # fmt: skip
+}
 _BROKEN: dict[str, tuple[dict[str, Any], Sequence[str], str]] = {
     "misspelt option": ({}, ("--tensor-model-parallel-sise", "2"), "unrecognized arguments"),
     "a word for a number": ({}, ("--micro-batch-size", "two"), "invalid int value"),
@@ -83,16 +155,22 @@ _BROKEN: dict[str, tuple[dict[str, Any], Sequence[str], str]] = {
     "heads that tp does not divide": ({"parallel": {"tp": 8}}, ("--num-attention-heads", "30"), "must be a multiple"),
     "full recompute without a method": ({}, ("--recompute-granularity", "full"), "recompute_method must be"),
     "fp8 weights without sharding": (
-        {"parallel": {"dist_opt": False}}, ("--fp8-format", "hybrid", "--fp8-param-gather"), "only supported with",
+        {"parallel": {"dist_opt": False}},
+        ("--fp8-format", "hybrid", "--fp8-param-gather"),
+        "only supported with",
     ),
     "two precisions": ({}, ("--fp16",), "AssertionError"),
     "experts that do not divide": (
-        {"model": "mixtral-8x7b"}, ("--expert-model-parallel-size", "3"), "multiple of expert",
+        {"model": "mixtral-8x7b"},
+        ("--expert-model-parallel-size", "3"),
+        "multiple of expert",
     ),
     "parameters gathered without sharding": (
-        {"parallel": {"dist_opt": False}}, ("--overlap-param-gather",), "only supported with distributed optimizer",
+        {"parallel": {"dist_opt": False}},
+        ("--overlap-param-gather",),
+        "only supported with distributed optimizer",
     ),
-}  # fmt: skip
+}
 
 
 def _plan(fields: dict[str, Any]) -> Plan:
@@ -130,45 +208,74 @@ def _wanted(one: Plan) -> dict[str, Any]:
     half = {"bf16": "bf16", "fp8": "bf16", "fp16": "fp16"}.get(work.precision)
     again = work.recompute_layers
     return {
-        "num_layers": model.layers, "hidden_size": model.hidden, "ffn_hidden_size": model.ffn,
-        "num_attention_heads": model.heads, "swiglu": model.gated, "add_bias_linear": model.bias,
+        "num_layers": model.layers,
+        "hidden_size": model.hidden,
+        "ffn_hidden_size": model.ffn,
+        "num_attention_heads": model.heads,
+        "swiglu": model.gated,
+        "add_bias_linear": model.bias,
         "normalization": "LayerNorm" if model.norm == "layer" else "RMSNorm",
-        "qk_layernorm": model.qk_norm or latent is not None, "add_qkv_bias": model.bias or model.attn_bias,
-        "untie_embeddings_and_output_weights": not model.tied, "hidden_dropout": 0.0, "attention_dropout": 0.0,
-        "padded_vocab_size": -(-model.vocab // sizes.tp) * sizes.tp, "position_embedding_type": "rope",
-        "tensor_model_parallel_size": sizes.tp, "sequence_parallel": sizes.sequence, "tp_comm_overlap": sizes.async_tp,
-        "pipeline_model_parallel_size": sizes.pp, "context_parallel_size": sizes.cp, "data_parallel_size": sizes.dp,
+        "qk_layernorm": model.qk_norm or latent is not None,
+        "add_qkv_bias": model.bias or model.attn_bias,
+        "untie_embeddings_and_output_weights": not model.tied,
+        "hidden_dropout": 0.0,
+        "attention_dropout": 0.0,
+        "padded_vocab_size": -(-model.vocab // sizes.tp) * sizes.tp,
+        "position_embedding_type": "rope",
+        "tensor_model_parallel_size": sizes.tp,
+        "sequence_parallel": sizes.sequence,
+        "tp_comm_overlap": sizes.async_tp,
+        "pipeline_model_parallel_size": sizes.pp,
+        "context_parallel_size": sizes.cp,
+        "data_parallel_size": sizes.dp,
         "virtual_pipeline_model_parallel_size": sizes.chunks if sizes.pp > 1 and sizes.chunks > 1 else None,
-        "expert_model_parallel_size": sizes.ep, "expert_tensor_parallel_size": sizes.tp,
-        "use_distributed_optimizer": sizes.zero == 1, "use_torch_fsdp2": False, "use_megatron_fsdp": False,
+        "expert_model_parallel_size": sizes.ep,
+        "expert_tensor_parallel_size": sizes.tp,
+        "use_distributed_optimizer": sizes.zero == 1,
+        "use_torch_fsdp2": False,
+        "use_megatron_fsdp": False,
         "num_distributed_optimizer_instances": sizes.dp * sizes.cp // sizes.shard if sizes.zero else 1,
         "overlap_grad_reduce": sizes.dp * sizes.cp > 1,
         "overlap_param_gather": sizes.zero == 1 and sizes.dp * sizes.cp > 1,
-        "seq_length": work.seq, "micro_batch_size": work.micro_batch,
+        "seq_length": work.seq,
+        "micro_batch_size": work.micro_batch,
         "global_batch_size": work.micro_batch * work.microbatches * sizes.dp,
-        "bf16": half == "bf16", "fp16": half == "fp16", "fp8": "hybrid" if work.precision == "fp8" else None,
-        "fp8_param_gather": work.precision == "fp8", "accumulate_allreduce_grads_in_fp32": half is not None,
-        "main_grads_dtype": "torch.float32", "main_params_dtype": "torch.float32", "exp_avg_dtype": "torch.float32",
-        "exp_avg_sq_dtype": "torch.float32", "use_precision_aware_optimizer": False, "fp32_residual_connection": False,
+        "bf16": half == "bf16",
+        "fp16": half == "fp16",
+        "fp8": "hybrid" if work.precision == "fp8" else None,
+        "fp8_param_gather": work.precision == "fp8",
+        "accumulate_allreduce_grads_in_fp32": half is not None,
+        "main_grads_dtype": "torch.float32",
+        "main_params_dtype": "torch.float32",
+        "exp_avg_dtype": "torch.float32",
+        "exp_avg_sq_dtype": "torch.float32",
+        "use_precision_aware_optimizer": False,
+        "fp32_residual_connection": False,
         "recompute_granularity": None if work.recompute == "none" else work.recompute,
         "recompute_method": None if work.recompute != "full" else "uniform" if again is None else "block",
         "recompute_num_layers": None if work.recompute != "full" else 1 if again is None else again // sizes.chunks,
         "recompute_modules": ["core_attn"] if work.recompute == "selective" else None,
         "attention_backend": "AttnBackend." + ("unfused" if not work.flash else "fused" if latent else "flash"),
-        "optimizer": "adam", "optimizer_cpu_offload": False, "cross_entropy_loss_fusion": False, "mtp_num_layers": None,
-        "cuda_graph_impl": "none", "transformer_impl": "transformer_engine",
-        "num_experts": model.experts or None, "multi_latent_attention": latent is not None,
-    }  # fmt: skip
+        "optimizer": "adam",
+        "optimizer_cpu_offload": False,
+        "cross_entropy_loss_fusion": False,
+        "mtp_num_layers": None,
+        "cuda_graph_impl": "none",
+        "transformer_impl": "transformer_engine",
+        "num_experts": model.experts or None,
+        "multi_latent_attention": latent is not None,
+    }
 
 
 def _of_experts(one: Plan) -> dict[str, Any]:
     model = one.work.model
     layers = [int(layer >= model.dense_layers) for layer in range(model.layers)]
     return {
-        "moe_router_topk": model.top_k, "moe_ffn_hidden_size": model.expert_ffn,
+        "moe_router_topk": model.top_k,
+        "moe_ffn_hidden_size": model.expert_ffn,
         "moe_layer_freq": layers if model.dense_layers else 1,
         "moe_shared_expert_intermediate_size": model.shared_experts * model.expert_ffn or None,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", _PLANS)
@@ -183,9 +290,12 @@ def test_it_reads_a_plan_as_it_was_meant(name: str) -> None:
     if model.latent is not None:
         latent = model.latent
         wanted |= {
-            "q_lora_rank": latent.q_rank or None, "kv_lora_rank": latent.kv_rank, "qk_head_dim": latent.nope,
-            "qk_pos_emb_head_dim": latent.rope, "v_head_dim": latent.v,
-        }  # fmt: skip
+            "q_lora_rank": latent.q_rank or None,
+            "kv_lora_rank": latent.kv_rank,
+            "qk_head_dim": latent.nope,
+            "qk_pos_emb_head_dim": latent.rope,
+            "v_head_dim": latent.v,
+        }
     else:
         wanted |= {"kv_channels": model.head_dim}
         groups = found["config"]["num_query_groups"]

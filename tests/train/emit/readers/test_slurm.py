@@ -46,9 +46,15 @@ def _sbatch(
     environment = {**slurm.environment(**given), "GLOO_SOCKET_IFNAME": "eth0"}
     environment.pop("OMP_NUM_THREADS", None)
     return subprocess.run(
-        slurm.inside(0, "sbatch", *words, "train.sbatch"), cwd=folder, env=environment, capture_output=True,
-        text=True, stdin=subprocess.DEVNULL, timeout=300, check=False,
-    )  # fmt: skip
+        slurm.inside(0, "sbatch", *words, "train.sbatch"),
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+        check=False,
+    )
 
 
 def _ended(slurm: Cluster, folder: Path, text: str, **variables: str) -> tuple[str, str]:
@@ -57,9 +63,13 @@ def _ended(slurm: Cluster, folder: Path, text: str, **variables: str) -> tuple[s
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         asked = subprocess.run(
-            slurm.inside(0, "scontrol", "show", "job", job), env=slurm.environment(), capture_output=True, text=True,
-            timeout=30, check=True,
-        )  # fmt: skip
+            slurm.inside(0, "scontrol", "show", "job", job),
+            env=slurm.environment(),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
         if match := re.search(
             r"JobState=(?:COMPLETED|FAILED|TIMEOUT|CANCELLED).*?ExitCode=(\S+)", asked.stdout, re.DOTALL
         ):
@@ -91,8 +101,11 @@ def test_jobs_on_one_node_and_on_two_run_their_ranks(slurm: Cluster, tmp_path: P
     assert [path.name.split("-")[:2] for path in one.glob("*.out")] == [["a", "run"]]
     ranks = said(two)
     assert [(rank["rank"], rank["node"], rank["local"]) for rank in ranks] == [
-        (0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1),
-    ]  # fmt: skip
+        (0, 0, 0),
+        (1, 0, 1),
+        (2, 1, 0),
+        (3, 1, 1),
+    ]
     assert {(rank["world"], rank["sum"]) for rank in ranks} == {(4, 10.0)}
 
 

@@ -83,8 +83,11 @@ def test_two_nodes_meet_and_keep_their_numbers(tmp_path: Path) -> None:
 
     def node(number: int) -> None:
         place = {"MASTER_ADDR": "127.0.0.1", "NODE_RANK": str(number)}
-        ended[number] = run(["env", *(f"{name}={value}" for name, value in place.items()), "bash", script],
-                            cwd=tmp_path, environment=_variables(tmp_path))  # fmt: skip
+        ended[number] = run(
+            ["env", *(f"{name}={value}" for name, value in place.items()), "bash", script],
+            cwd=tmp_path,
+            environment=_variables(tmp_path),
+        )
 
     both = [Thread(target=node, args=(number,)) for number in (1, 0)]
     for one in both:

@@ -47,15 +47,23 @@ _BROKEN: dict[str, tuple[list[str], str]] = {
     "a word for a number": (["--training.seq_len", "long"], "seq"),
     "a dtype that is none": (["--training.dtype", "fp16"], "dtype"),
     "a pipeline with CUDA graphs": (
-        ["--parallelism.pipeline_parallel_degree", "2", "--training.no_disable_cuda_graphs"], "CUDA graphs",
+        ["--parallelism.pipeline_parallel_degree", "2", "--training.no_disable_cuda_graphs"],
+        "CUDA graphs",
     ),
     "a micro-batch that does not divide": (
-        ["--parallelism.pipeline_parallel_degree", "2", "--parallelism.pipeline_parallel_microbatch_size", "3",
-         "--training.local_batch_size", "4", "--training.disable_cuda_graphs"],
+        [
+            "--parallelism.pipeline_parallel_degree",
+            "2",
+            "--parallelism.pipeline_parallel_microbatch_size",
+            "3",
+            "--training.local_batch_size",
+            "4",
+            "--training.disable_cuda_graphs",
+        ],
         "evenly divisible",
     ),
     "overlap without compile": (["--compile.enable_async_tensor_parallel"], "Async TP"),
-}  # fmt: skip
+}
 
 
 def _plan(fields: dict[str, Any]) -> Plan:

@@ -156,9 +156,11 @@ for text in sys.argv[1:]:
 
 def test_broken_arguments_are_refused_by_transformers_or_by_our_table(tmp_path: Path) -> None:
     broken: list[dict[str, Any]] = [
-        {"per_device_batch_size": 2}, {"optim": "adamw_tourch"}, {"accelerator_config": {"gradient_acumulation": {}}},
+        {"per_device_batch_size": 2},
+        {"optim": "adamw_tourch"},
+        {"accelerator_config": {"gradient_acumulation": {}}},
         {"fsdp": True, "fsdp_config": {"version": 2, "reshard_after_forward": "perhaps"}},
-    ]  # fmt: skip
+    ]
     silent = {"fsdp": True, "fsdp_config": {"version": 2, "reshard_after_foward": False}}
     done = venvs.run(
         [venvs.reader("trainer"), "-c", _READ, *(json.dumps(one) for one in [*broken, silent])], cwd=tmp_path

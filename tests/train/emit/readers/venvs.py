@@ -137,9 +137,16 @@ def run(
     every descendant is ended. ``environment`` is added to this process's, less what belongs to another run.
     """
     process = subprocess.Popen(
-        [str(word) for word in command], cwd=cwd, env=_environment(environment or {}), text=True, errors="replace",
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [str(word) for word in command],
+        cwd=cwd,
+        env=_environment(environment or {}),
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
     try:
         out, err = process.communicate(timeout=deadline_s)
     finally:
@@ -150,9 +157,16 @@ def run(
 def _environment(more: Mapping[str, str]) -> dict[str, str]:
     """No network and one thread a process; ranks, ports and paths of a run around this one are left out."""
     left_out = {
-        "PYTHONPATH", "PYTHONHOME", "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK",
-        "MASTER_ADDR", "MASTER_PORT",
-    }  # fmt: skip
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "RANK",
+        "LOCAL_RANK",
+        "WORLD_SIZE",
+        "LOCAL_WORLD_SIZE",
+        "GROUP_RANK",
+        "MASTER_ADDR",
+        "MASTER_PORT",
+    }
     kept = {
         name: value
         for name, value in os.environ.items()

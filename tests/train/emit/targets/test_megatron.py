@@ -31,21 +31,44 @@ def test_a_shell_starts_the_model_of_the_plan(tmp_path: Path) -> None:
     words = words_of(megatron(parallel={"tp": 2}, micro_batch=3, grad_accum=2), tmp_path)
     assert words[:4] == ["--standalone", "--nproc-per-node", "8", "pretrain_gpt.py"]
     for option, wanted in (
-        ("--num-layers", "32"), ("--hidden-size", "4096"), ("--ffn-hidden-size", "14336"),
-        ("--num-attention-heads", "32"), ("--num-query-groups", "8"), ("--kv-channels", "128"),
-        ("--padded-vocab-size", "128256"), ("--rotary-base", "500000"), ("--norm-epsilon", "1e-05"),
-        ("--seq-length", "8192"), ("--max-position-embeddings", "8192"), ("--micro-batch-size", "3"),
-        ("--global-batch-size", "24"), ("--tensor-model-parallel-size", "2"), ("--pipeline-model-parallel-size", "1"),
-        ("--context-parallel-size", "1"), ("--hidden-dropout", "0.0"), ("--attention-dropout", "0.0"),
-        ("--normalization", "RMSNorm"), ("--position-embedding-type", "rope"), ("--attention-backend", "flash"),
-        ("--optimizer", "adam"), ("--data-path", "/d/text"), ("--tokenizer-model", "/t"), ("--train-iters", "10"),
-    ):  # fmt: skip
+        ("--num-layers", "32"),
+        ("--hidden-size", "4096"),
+        ("--ffn-hidden-size", "14336"),
+        ("--num-attention-heads", "32"),
+        ("--num-query-groups", "8"),
+        ("--kv-channels", "128"),
+        ("--padded-vocab-size", "128256"),
+        ("--rotary-base", "500000"),
+        ("--norm-epsilon", "1e-05"),
+        ("--seq-length", "8192"),
+        ("--max-position-embeddings", "8192"),
+        ("--micro-batch-size", "3"),
+        ("--global-batch-size", "24"),
+        ("--tensor-model-parallel-size", "2"),
+        ("--pipeline-model-parallel-size", "1"),
+        ("--context-parallel-size", "1"),
+        ("--hidden-dropout", "0.0"),
+        ("--attention-dropout", "0.0"),
+        ("--normalization", "RMSNorm"),
+        ("--position-embedding-type", "rope"),
+        ("--attention-backend", "flash"),
+        ("--optimizer", "adam"),
+        ("--data-path", "/d/text"),
+        ("--tokenizer-model", "/t"),
+        ("--train-iters", "10"),
+    ):
         assert value(words, option) == wanted
     for option in (
-        "--bf16", "--swiglu", "--sequence-parallel", "--use-distributed-optimizer", "--disable-bias-linear",
-        "--untie-embeddings-and-output-weights", "--overlap-grad-reduce", "--overlap-param-gather",
+        "--bf16",
+        "--swiglu",
+        "--sequence-parallel",
+        "--use-distributed-optimizer",
+        "--disable-bias-linear",
+        "--untie-embeddings-and-output-weights",
+        "--overlap-grad-reduce",
+        "--overlap-param-gather",
         "--accumulate-allreduce-grads-in-fp32",
-    ):  # fmt: skip
+    ):
         assert option in words
     assert "--recompute-granularity" not in words and "--num-experts" not in words
 
@@ -88,12 +111,21 @@ def test_experts_and_latent_attention(tmp_path: Path) -> None:
     one = megatron(model="deepseek-v3", where=fleet(nodes=16), parallel={"ep": 8, "tp": 2, "pp": 8}, grad_accum=8)
     words = words_of(one, tmp_path, **MODEL, NODE_RANK="0", MASTER_ADDR="first")
     for option, wanted in (
-        ("--num-experts", "256"), ("--moe-router-topk", "8"), ("--moe-ffn-hidden-size", "2048"),
-        ("--moe-layer-freq", "([0]*3+[1]*58)"), ("--moe-shared-expert-intermediate-size", "2048"),
-        ("--expert-model-parallel-size", "8"), ("--expert-tensor-parallel-size", "2"), ("--q-lora-rank", "1536"),
-        ("--kv-lora-rank", "512"), ("--qk-head-dim", "128"), ("--qk-pos-emb-head-dim", "64"), ("--v-head-dim", "128"),
-        ("--attention-backend", "fused"), ("--decoder-last-pipeline-num-layers", "5"),
-    ):  # fmt: skip
+        ("--num-experts", "256"),
+        ("--moe-router-topk", "8"),
+        ("--moe-ffn-hidden-size", "2048"),
+        ("--moe-layer-freq", "([0]*3+[1]*58)"),
+        ("--moe-shared-expert-intermediate-size", "2048"),
+        ("--expert-model-parallel-size", "8"),
+        ("--expert-tensor-parallel-size", "2"),
+        ("--q-lora-rank", "1536"),
+        ("--kv-lora-rank", "512"),
+        ("--qk-head-dim", "128"),
+        ("--qk-pos-emb-head-dim", "64"),
+        ("--v-head-dim", "128"),
+        ("--attention-backend", "fused"),
+        ("--decoder-last-pipeline-num-layers", "5"),
+    ):
         assert value(words, option) == wanted
     assert "--moe-router-enable-expert-bias" in words and "--multi-latent-attention" in words
     assert "--group-query-attention" not in words and "--kv-channels" not in words

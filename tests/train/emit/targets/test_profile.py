@@ -72,9 +72,12 @@ def test_every_value_has_its_reason() -> None:
 
 def test_nothing_that_names_people_or_places_is_in_it() -> None:
     private = {
-        "NCCL_SOCKET_IFNAME": "eth-secret", "MASTER_ADDR": "10.1.2.3", "HF_TOKEN": "hf_secret", "USER": "ada-secret",
+        "NCCL_SOCKET_IFNAME": "eth-secret",
+        "MASTER_ADDR": "10.1.2.3",
+        "HF_TOKEN": "hf_secret",
+        "USER": "ada-secret",
         "NCCL_COMM_ID": "10.1.2.3:44",
-    }  # fmt: skip
+    }
     named = whole(
         amd_gpu(0, unique_id="0xsecret", hive_id="0xsecret"),
         environment=environment(private),

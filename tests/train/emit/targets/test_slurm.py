@@ -52,9 +52,13 @@ def _ran(text: str, folder: Path, nodes: int) -> list[tuple[list[str], dict[str,
         (programs / name).chmod(0o755)
     (folder / "train.sbatch").write_text(text)
     given = {
-        "PATH": f"{programs}:/usr/bin:/bin", "HERE": str(folder), "SLURM_NNODES": str(nodes), "SLURM_JOB_ID": "41234",
-        "SLURM_JOB_NODELIST": "node-[07-08]", "SLURM_CPUS_ON_NODE": "128",
-    }  # fmt: skip
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "HERE": str(folder),
+        "SLURM_NNODES": str(nodes),
+        "SLURM_JOB_ID": "41234",
+        "SLURM_JOB_NODELIST": "node-[07-08]",
+        "SLURM_CPUS_ON_NODE": "128",
+    }
     done = subprocess.run(
         ["bash", folder / "train.sbatch"], env=given, capture_output=True, text=True, check=False, timeout=60
     )
@@ -71,9 +75,18 @@ def test_whole_nodes_with_one_task_each() -> None:
     (file,) = files(plan(fleet(nodes=4)), Order(job="my job", partition="gpu", time="12:00:00"))
     options = _options(file.text)
     assert options == {
-        "job-name": "my-job", "partition": "gpu", "nodes": "4", "ntasks-per-node": "1", "gres": "gpu:8",
-        "exclusive": "", "mem": "0", "output": "%x-%j.out", "time": "12:00:00", "signal": "TERM@60", "no-requeue": "",
-    }  # fmt: skip
+        "job-name": "my-job",
+        "partition": "gpu",
+        "nodes": "4",
+        "ntasks-per-node": "1",
+        "gres": "gpu:8",
+        "exclusive": "",
+        "mem": "0",
+        "output": "%x-%j.out",
+        "time": "12:00:00",
+        "signal": "TERM@60",
+        "no-requeue": "",
+    }
 
 
 def test_what_was_not_asked_for_is_the_clusters_choice() -> None:
@@ -86,9 +99,20 @@ def test_the_nodes_meet_on_the_first_and_know_their_numbers(tmp_path: Path) -> N
     (file,) = files(plan(fleet(nodes=2)), Order("my train.py", ("$HOME", "it's")))
     for number, (words, environment) in enumerate(_ran(file.text, tmp_path, 2)):
         assert words == [
-            "--nnodes", "2", "--rdzv-backend", "static", "--rdzv-endpoint", "node-07:21234", "--rdzv-id", "41234",
-            "--nproc-per-node", "8", "my train.py", "$HOME", "it's",
-        ]  # fmt: skip
+            "--nnodes",
+            "2",
+            "--rdzv-backend",
+            "static",
+            "--rdzv-endpoint",
+            "node-07:21234",
+            "--rdzv-id",
+            "41234",
+            "--nproc-per-node",
+            "8",
+            "my train.py",
+            "$HOME",
+            "it's",
+        ]
         assert environment["PET_NODE_RANK"] == str(number)
         assert environment["OMP_NUM_THREADS"] == "8"
     assert "--cpus-per-task=128" in (tmp_path / "srun").read_text()

@@ -150,9 +150,15 @@ def test_experts_must_be_divided_among_the_ranks_of_one_copy() -> None:
 
 def test_a_model_is_known_by_its_sizes_not_by_its_name() -> None:
     config = {
-        "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "intermediate_size": 14_336, "vocab_size": 128_256, "tie_word_embeddings": False,
-    }  # fmt: skip
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "intermediate_size": 14_336,
+        "vocab_size": 128_256,
+        "tie_word_embeddings": False,
+    }
     assert preset_of(titan(model=config).work.model) == "llama-3.1-8b"
     assert preset_of(titan(model={**config, "vocab_size": 32_000}).work.model) is None
     assert all(preset_of(titan(model=name).work.model) == name for name in FLAVOURS)

@@ -11,10 +11,19 @@ from rocdoctor.train.recommend.plan import Plan
 from tests.train.emit.plan_kit import fleet, plan
 
 # What ``_process_fsdp_args`` of transformers 5.23.0 (training_args.py) takes from fsdp_config; it passes over the rest.
-TRAINER_FSDP = frozenset({
-    "activation_checkpointing", "auto_wrap_policy", "cpu_offload", "cpu_ram_efficient_loading", "min_num_params",
-    "reshard_after_forward", "state_dict_type", "transformer_layer_cls_to_wrap", "version",
-})  # fmt: skip
+TRAINER_FSDP = frozenset(
+    {
+        "activation_checkpointing",
+        "auto_wrap_policy",
+        "cpu_offload",
+        "cpu_ram_efficient_loading",
+        "min_num_params",
+        "reshard_after_forward",
+        "state_dict_type",
+        "transformer_layer_cls_to_wrap",
+        "version",
+    }
+)
 
 
 def _plan(framework: str = "fsdp2", parallel: dict[str, Any] | None = None, **fields: Any) -> Plan:

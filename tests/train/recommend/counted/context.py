@@ -116,8 +116,15 @@ class _Sends(torch.autograd.Function):
                 gradients = _shift(ctx.group, gradients, -1)
             owner = (rank + 1 + turn) % size
             if owner <= rank:
-                one, *both = _backward(grad_out=grad, query=query, key=travelling[0], value=travelling[1], out=out,
-                                       logsumexp=total, is_causal=owner == rank)  # fmt: skip
+                one, *both = _backward(
+                    grad_out=grad,
+                    query=query,
+                    key=travelling[0],
+                    value=travelling[1],
+                    out=out,
+                    logsumexp=total,
+                    is_causal=owner == rank,
+                )
                 found += one
                 gradients += torch.stack(both)
         return found, gradients[0], gradients[1], None

@@ -40,11 +40,16 @@ _CALLS = {
 }
 # What carries no payload, or stands for a call that is counted at its sender.
 _SILENT = {
-    "c10d::recv_", "c10d::recv_any_source_", "c10d::barrier", "c10d::monitored_barrier_",
-    "_c10d_functional::wait_tensor", "_c10d_functional::_wrap_tensor_autograd",
+    "c10d::recv_",
+    "c10d::recv_any_source_",
+    "c10d::barrier",
+    "c10d::monitored_barrier_",
+    "_c10d_functional::wait_tensor",
+    "_c10d_functional::_wrap_tensor_autograd",
     "_c10d_functional_autograd::all_to_all_single",
-    "_c10d_functional_autograd::all_gather_into_tensor", "_c10d_functional_autograd::reduce_scatter_tensor",
-}  # fmt: skip
+    "_c10d_functional_autograd::all_gather_into_tensor",
+    "_c10d_functional_autograd::reduce_scatter_tensor",
+}
 
 
 def _bytes(value: Any) -> int:

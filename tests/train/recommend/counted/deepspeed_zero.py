@@ -21,8 +21,15 @@ from tests.train.recommend.counted.counter import Counting
 from tests.train.recommend.counted.decoder import Decoder, loss_of
 
 MODEL: dict[str, Any] = {
-    "name": "dense", "layers": 4, "hidden": 36, "heads": 4, "kv_heads": 2, "head_dim": 9, "ffn": 90, "vocab": 145,
-}  # fmt: skip
+    "name": "dense",
+    "layers": 4,
+    "hidden": 36,
+    "heads": 4,
+    "kv_heads": 2,
+    "head_dim": 9,
+    "ffn": 90,
+    "vocab": 145,
+}
 MICRO, PERSISTENT = 2, 1000
 
 
@@ -34,12 +41,17 @@ def _counted(deepspeed: Any, stage: int, reuse: bool) -> dict[str, int]:
         )
     model = Decoder(Model(**MODEL))
     engine, *_ = deepspeed.initialize(
-        model=model, optimizer=torch.optim.AdamW(model.parameters()),
+        model=model,
+        optimizer=torch.optim.AdamW(model.parameters()),
         config={
-            "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": MICRO, "bf16": {"enabled": True},
-            "zero_optimization": zero, "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False,
+            "train_micro_batch_size_per_gpu": 2,
+            "gradient_accumulation_steps": MICRO,
+            "bf16": {"enabled": True},
+            "zero_optimization": zero,
+            "zero_allow_untested_optimizer": True,
+            "zero_force_ds_cpu_optimizer": False,
         },
-    )  # fmt: skip
+    )
     tokens = torch.randint(MODEL["vocab"], (2, 16))
 
     def step() -> None:

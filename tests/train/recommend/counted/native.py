@@ -159,8 +159,12 @@ def parallelize(work: Work, model: Any, mesh: Any, labels: dict[str, str], ring:
     for block in model.layers.values():
         moe = getattr(block, "moe", None)
         if moe is not None and of_experts is not None:
-            fully_shard(moe.experts, reshard_after_forward=reshard, **{**options, "mesh": of_experts},
-                        shard_placement_fn=partial(_place, work, moe))  # fmt: skip
+            fully_shard(
+                moe.experts,
+                reshard_after_forward=reshard,
+                **{**options, "mesh": of_experts},
+                shard_placement_fn=partial(_place, work, moe),
+            )
         fully_shard(block, reshard_after_forward=reshard, shard_placement_fn=partial(_place, work, moe), **options)
     return fully_shard(model, **options)
 

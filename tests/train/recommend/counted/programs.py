@@ -99,10 +99,13 @@ def fsdp1(work: Work) -> Counter[str]:
     dtype = _dtype(work)
     kinds = {type(one) for one in model.layers.values()} | {Block}
     model = fsdp.FullyShardedDataParallel(
-        model, sharding_strategy=strategy, auto_wrap_policy=wrap.ModuleWrapPolicy(kinds), use_orig_params=True,
+        model,
+        sharding_strategy=strategy,
+        auto_wrap_policy=wrap.ModuleWrapPolicy(kinds),
+        use_orig_params=True,
         device_id=torch.device("cpu"),
         mixed_precision=fsdp.MixedPrecision(param_dtype=dtype, reduce_dtype=dtype, buffer_dtype=dtype),
-    )  # fmt: skip
+    )
     optimizer = torch.optim.SGD([one for one in model.parameters() if one.requires_grad], lr=0.1)
     tokens, targets = batch(work)
 

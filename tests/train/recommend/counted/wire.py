@@ -66,8 +66,13 @@ def _operations(rank: int, world: int) -> dict[str, Callable[[], Any]]:
 
 
 def _rank(folder: Path, rank: int, world: int) -> dict[str, tuple[int, int]]:
-    dist.init_process_group("gloo", store=file_store(str(folder / "store"), world), rank=rank, world_size=world,
-                            timeout=timedelta(seconds=60))  # fmt: skip
+    dist.init_process_group(
+        "gloo",
+        store=file_store(str(folder / "store"), world),
+        rank=rank,
+        world_size=world,
+        timeout=timedelta(seconds=60),
+    )
     found = {}
     for name, run in _operations(rank, world).items():
         run()  # opens the connections

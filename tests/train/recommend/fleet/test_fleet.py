@@ -15,18 +15,38 @@ from rocdoctor.train.recommend.fleet.node_network import network_rates
 @pytest.mark.parametrize(
     ("text", "count", "profile"),
     [
-        ("8xMI300X", 8, "mi300x"), ("8 x MI300X", 8, "mi300x"), ("8 MI300X", 8, "mi300x"), ("MI300X x 8", 8, "mi300x"),
-        ("8×MI300X", 8, "mi300x"), ("8*mi300x", 8, "mi300x"), ("MI300X", 1, "mi300x"),
+        ("8xMI300X", 8, "mi300x"),
+        ("8 x MI300X", 8, "mi300x"),
+        ("8 MI300X", 8, "mi300x"),
+        ("MI300X x 8", 8, "mi300x"),
+        ("8×MI300X", 8, "mi300x"),
+        ("8*mi300x", 8, "mi300x"),
+        ("MI300X", 1, "mi300x"),
         ("8xAMD Instinct MI300X", 8, "mi300x"),
-        ("4 x RTX 4090", 4, "rtx-4090"), ("4xRTX-4090", 4, "rtx-4090"), ("RX 7900 XTX", 1, "rx-7900-xtx"),
-        ("7900 XTX", 1, "rx-7900-xtx"), ("2x 7900XTX", 2, "rx-7900-xtx"), ("2x9070 XT", 2, "rx-9070-xt"),
-        ("8xH100-SXM", 8, "h100-sxm"), ("8xH100 PCIe", 8, "h100-pcie"), ("8xH100", 8, "h100-sxm"),
-        ("2xA100-40GB", 2, "a100-sxm-40"), ("2xA100-80GB", 2, "a100-sxm-80"), ("2xA100-PCIE-80GB", 2, "a100-pcie-80"),
-        ("4090", 1, "rtx-4090"), ("2x3090", 2, "rtx-3090"), ("GeForce 4090", 1, "rtx-4090"), ("4 4090", 4, "rtx-4090"),
-        ("3090 Ti", 1, "rtx-3090-ti"), ("2x6800", 2, "rx-6800"), ("4090:24GiB", 1, "rtx-4090"),
-        ("8xA10", 8, "a10"), ("NVIDIA GeForce RTX 4070 Ti SUPER", 1, "rtx-4070-ti-super"), ("4xMI300A", 4, "mi300a"),
+        ("4 x RTX 4090", 4, "rtx-4090"),
+        ("4xRTX-4090", 4, "rtx-4090"),
+        ("RX 7900 XTX", 1, "rx-7900-xtx"),
+        ("7900 XTX", 1, "rx-7900-xtx"),
+        ("2x 7900XTX", 2, "rx-7900-xtx"),
+        ("2x9070 XT", 2, "rx-9070-xt"),
+        ("8xH100-SXM", 8, "h100-sxm"),
+        ("8xH100 PCIe", 8, "h100-pcie"),
+        ("8xH100", 8, "h100-sxm"),
+        ("2xA100-40GB", 2, "a100-sxm-40"),
+        ("2xA100-80GB", 2, "a100-sxm-80"),
+        ("2xA100-PCIE-80GB", 2, "a100-pcie-80"),
+        ("4090", 1, "rtx-4090"),
+        ("2x3090", 2, "rtx-3090"),
+        ("GeForce 4090", 1, "rtx-4090"),
+        ("4 4090", 4, "rtx-4090"),
+        ("3090 Ti", 1, "rtx-3090-ti"),
+        ("2x6800", 2, "rx-6800"),
+        ("4090:24GiB", 1, "rtx-4090"),
+        ("8xA10", 8, "a10"),
+        ("NVIDIA GeForce RTX 4070 Ti SUPER", 1, "rtx-4070-ti-super"),
+        ("4xMI300A", 4, "mi300a"),
     ],
-)  # fmt: skip
+)
 def test_counts_and_names_are_read_as_people_write_them(text: str, count: int, profile: str) -> None:
     fleet = described(text)
     assert (fleet.per_node, fleet.gpu.profile_id, fleet.nodes) == (count, profile, 1)
@@ -84,10 +104,16 @@ def test_of_sizes_that_share_a_name_the_smallest_is_planned_for(text: str, gib: 
 
 @pytest.mark.parametrize(
     ("text", "name", "gib"),
-    [("V100-32GB", "1 x Tesla V100-SXM2-32GB", 32), ("8xV100", "8 x Tesla V100-SXM2-16GB", 16),
-     ("8xH100:94GiB", "8 x H100 94GB HBM3", 94), ("GH200", "1 x GH200 480GB", 96), ("1080 Ti:11GiB", "1 x 1080 Ti", 11),
-     ("2x4060 Ti:16GiB", "2 x 4060 Ti", 16), ("9060 XT", "1 x RX 9060 XT", 8)],
-)  # fmt: skip
+    [
+        ("V100-32GB", "1 x Tesla V100-SXM2-32GB", 32),
+        ("8xV100", "8 x Tesla V100-SXM2-16GB", 16),
+        ("8xH100:94GiB", "8 x H100 94GB HBM3", 94),
+        ("GH200", "1 x GH200 480GB", 96),
+        ("1080 Ti:11GiB", "1 x 1080 Ti", 11),
+        ("2x4060 Ti:16GiB", "2 x 4060 Ti", 16),
+        ("9060 XT", "1 x RX 9060 XT", 8),
+    ],
+)
 def test_the_name_prints_the_memory_that_is_planned_for(text: str, name: str, gib: float) -> None:
     fleet = described(text)
     assert (fleet.name, fleet.gpu.memory_bytes / GIB) == (name, gib)
@@ -102,11 +128,13 @@ def test_two_dies_are_two_gpus() -> None:
 @pytest.mark.parametrize(
     ("text", "nearest"),
     [
-        ("16xMI300X", "--gpus 8xMI300X --nodes 2"), ("12xH100", "--gpus 6xH100 --nodes 2"),
-        ("8xMI300A", "--gpus 4xMI300A --nodes 2"), ("8xMI250X", "--gpus 4xMI250X --nodes 2"),
+        ("16xMI300X", "--gpus 8xMI300X --nodes 2"),
+        ("12xH100", "--gpus 6xH100 --nodes 2"),
+        ("8xMI300A", "--gpus 4xMI300A --nodes 2"),
+        ("8xMI250X", "--gpus 4xMI250X --nodes 2"),
         ("32xRX 7900 XTX", "--gpus 8xRX-7900-XTX --nodes 4"),
     ],
-)  # fmt: skip
+)
 def test_more_than_a_node_holds_is_several_nodes(text: str, nearest: str) -> None:
     with pytest.raises(SpecError, match=re.escape(nearest)):
         described(text)
@@ -118,11 +146,16 @@ def test_more_than_a_node_holds_is_several_nodes(text: str, nearest: str) -> Non
     ("text", "fabric", "gb_s"),
     [
         ("8xMI300X", "xgmi", 7 * 64.0),  # one link of 32 GT/s x 16 to each peer
-        ("4xMI300X", "xgmi", 3 * 64.0), ("2xMI300X", "xgmi", 64.0), ("4xMI300A", "xgmi", 3 * 64.0),
-        ("8xH100", "nvlink", 450.0), ("8xA100-80GB", "nvlink", 300.0), ("8xMI210", "pcie", 31.5),
-        ("2xRTX 4090", "pcie", 31.5), ("4xMI250X", "xgmi", 50.0),
+        ("4xMI300X", "xgmi", 3 * 64.0),
+        ("2xMI300X", "xgmi", 64.0),
+        ("4xMI300A", "xgmi", 3 * 64.0),
+        ("8xH100", "nvlink", 450.0),
+        ("8xA100-80GB", "nvlink", 300.0),
+        ("8xMI210", "pcie", 31.5),
+        ("2xRTX 4090", "pcie", 31.5),
+        ("4xMI250X", "xgmi", 50.0),
     ],
-)  # fmt: skip
+)
 def test_links_are_those_of_the_family(text: str, fabric: str, gb_s: float) -> None:
     fleet = described(text)
     assert fleet.fabric == fabric == fleet.gpu.fabric

@@ -126,26 +126,20 @@ def test_gpus_over_pcie_are_islands_by_numa_node() -> None:
     gpus = [nvidia_gpu(n, pci_id="10de:2684", name="NVIDIA GeForce RTX 4090", numa_node=n // 2) for n in range(4)]
     nodes = (NumaNode(0, k("0-7,16-23")), NumaNode(1, k("8-15,24-31")))
     links = tuple(GpuLink(a, b, "pcie") for a in range(4) for b in range(a + 1, 4))
-    found = machine_fleet(
-        machine(*gpus, numa_nodes=nodes, links=links, cpus=Cpus(cores=k(16), threads=k(32)))
-    )  # fmt: skip
+    found = machine_fleet(machine(*gpus, numa_nodes=nodes, links=links, cpus=Cpus(cores=k(16), threads=k(32))))
     assert (found.fabric, found.islands, found.gpu.island) == ("pcie", ((0, 1), (2, 3)), 2)
     assert [seat.cpus for seat in found.seats] == ["0-3,16-19", "4-7,20-23", "8-11,24-27", "12-15,28-31"]
 
 
 def test_cpus_whose_cores_are_not_known_are_shared() -> None:
     gpus = [amd_gpu(n, numa_node=0) for n in range(2)]
-    found = machine_fleet(
-        machine(*gpus, numa_nodes=(NumaNode(0, k("0-31")),), cpus=Cpus(cores=k(16), threads=k(32)))
-    )  # fmt: skip
+    found = machine_fleet(machine(*gpus, numa_nodes=(NumaNode(0, k("0-31")),), cpus=Cpus(cores=k(16), threads=k(32))))
     assert [seat.cpus for seat in found.seats] == ["0-31", "0-31"]
     assert any("which CPUs share a core" in note for note in found.notes)
 
 
 def test_the_network_is_measured_by_its_cards_or_assumed() -> None:
-    nics = tuple(
-        Nic(f"mlx5_{n}", "infiniband", speed_gbit_s=k(400.0), state=k("up")) for n in range(4)
-    )  # fmt: skip
+    nics = tuple(Nic(f"mlx5_{n}", "infiniband", speed_gbit_s=k(400.0), state=k("up")) for n in range(4))
     gpus = [amd_gpu(n) for n in range(8)]
     found = machine_fleet(machine(*gpus, network=nics), nodes=2)
     assert found.gpu.nic == pytest.approx(4 * 50e9 / 8)  # four cards of 50 GB/s for eight GPUs

@@ -86,7 +86,7 @@ def test_a_run_that_failed_says_how() -> None:
         ({"recompute": "full", "recompute_layers": 4}, "some layers"),
         ({"model": {"layers": 2, "hidden": 256, "ffn": 512, "vocab": 1000, "params": 9e6}}, "shapes give"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_traced_is_refused_with_a_reason(fields: dict[str, Any], words: str) -> None:
     why = refusal(solve(changed(**fields)).work)
     assert why is not None and words in why

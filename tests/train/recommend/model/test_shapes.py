@@ -166,8 +166,16 @@ def test_a_kind_that_nobody_checked_is_said_to_be_counted_as_a_llama() -> None:
 def test_one_wide_shared_expert_is_counted() -> None:
     """Qwen1.5-MoE-A2.7B: 14.3 B parameters (its model card); the shared expert is four times as wide as the others."""
     config = {
-        "model_type": "qwen2_moe", "num_hidden_layers": 24, "hidden_size": 2048, "num_attention_heads": 16,
-        "num_key_value_heads": 16, "intermediate_size": 5632, "moe_intermediate_size": 1408, "num_experts": 60,
-        "num_experts_per_tok": 4, "shared_expert_intermediate_size": 5632, "vocab_size": 151936,
-    }  # fmt: skip
+        "model_type": "qwen2_moe",
+        "num_hidden_layers": 24,
+        "hidden_size": 2048,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 16,
+        "intermediate_size": 5632,
+        "moe_intermediate_size": 1408,
+        "num_experts": 60,
+        "num_experts_per_tok": 4,
+        "shared_expert_intermediate_size": 5632,
+        "vocab_size": 151936,
+    }
     assert counted_parameters(read_model(config, [])) == pytest.approx(14.3e9, rel=0.01)

@@ -25,8 +25,14 @@ def test_sizes_in_one_word() -> None:
 
 
 def test_a_configuration_of_a_model() -> None:
-    config = {"name": "mine", "num_hidden_layers": 4, "hidden_size": 128, "num_attention_heads": 4, "vocab_size": 500,
-              "intermediate_size": 512}  # fmt: skip
+    config = {
+        "name": "mine",
+        "num_hidden_layers": 4,
+        "hidden_size": 128,
+        "num_attention_heads": 4,
+        "vocab_size": 500,
+        "intermediate_size": 512,
+    }
     assert read_workload(config, "full", 64).model.layers == 4
 
 

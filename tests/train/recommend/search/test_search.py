@@ -136,9 +136,13 @@ def test_each_thing_more_to_set_up_must_pay() -> None:
 
 @pytest.mark.parametrize(
     ("gpus", "model"),
-    [("8xH100-SXM", "llama-3.1-8b"), ("4xRTX 3090", "llama-3.2-1b"), ("8xRTX 4090", "llama-3.2-1b"),
-     ("8xA100-80GB", "qwen2.5-14b")],
-)  # fmt: skip
+    [
+        ("8xH100-SXM", "llama-3.1-8b"),
+        ("4xRTX 3090", "llama-3.2-1b"),
+        ("8xRTX 4090", "llama-3.2-1b"),
+        ("8xA100-80GB", "qwen2.5-14b"),
+    ],
+)
 def test_a_small_model_that_fits_sharded_is_not_cut_into_stages_or_columns(gpus: str, model: str) -> None:
     plan = recommend(fleet(gpus), work(model)).plan
     assert plan is not None

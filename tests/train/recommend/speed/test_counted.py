@@ -41,8 +41,16 @@ def counted(jobs: Iterable[Job], folder: Path) -> dict[str, list[dict[str, int]]
     out = folder / "counted.json"
     command = [sys.executable, "-W", "ignore", "-m", "tests.train.recommend.counted.server", str(out)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    done = subprocess.run([*command, *(job.name for job in jobs)], cwd=ROOT, env=environment, capture_output=True,
-                          stdin=subprocess.DEVNULL, text=True, timeout=600, check=False)  # fmt: skip
+    done = subprocess.run(
+        [*command, *(job.name for job in jobs)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=600,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     found: dict[str, list[dict[str, int]]] = json.loads(out.read_text())
     return found
@@ -78,8 +86,9 @@ def test_the_wire_carries_the_share_of_the_payload_that_a_ring_moves(world: int)
         pytest.skip("unshare is not installed")
     if allowed.returncode:
         pytest.skip("no network namespace may be made here")
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=300,
-                          check=False)  # fmt: skip
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[Any, tuple[int, int]] = json.loads(done.stdout)
     assert len(found) == 6

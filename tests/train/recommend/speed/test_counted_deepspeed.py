@@ -32,8 +32,9 @@ def test_deepspeed_sends_what_the_model_counts(tmp_path: Path, monkeypatch: pyte
         stage, reuse = name.split()
         monkeypatch.setattr(model, "REUSED", 500_000_000 if reuse == "True" else 0)
         parallel = {"dp": 2, "zero": int(stage)}
-        spec = changed(model=MODEL, gpus=2, seq=16, micro_batch=2, grad_accum=MICRO, framework="deepspeed",
-                       parallel=parallel)  # fmt: skip
+        spec = changed(
+            model=MODEL, gpus=2, seq=16, micro_batch=2, grad_accum=MICRO, framework="deepspeed", parallel=parallel
+        )
         wanted: Counter[str] = Counter()
         for one in model.transfers(solve(spec).work):
             wanted[f"dp {one.kind}"] += one.total

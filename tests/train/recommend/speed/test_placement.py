@@ -60,6 +60,9 @@ def test_islands_that_are_not_in_order_are_seated_one_after_the_other() -> None:
     assert seat_order(fleet) == (0, 2, 1, 3)
     found = placement(fleet, parallel(tp=2, dp=2))
     assert [(one.seat.local_rank, one.group) for one in found] == [
-        (0, "dp 0, tp 0"), (2, "dp 0, tp 1"), (1, "dp 1, tp 0"), (3, "dp 1, tp 1"),
-    ]  # fmt: skip
+        (0, "dp 0, tp 0"),
+        (2, "dp 0, tp 1"),
+        (1, "dp 1, tp 0"),
+        (3, "dp 1, tp 1"),
+    ]
     assert seat_order(replace(fleet, islands=())) == (0, 1, 2, 3)

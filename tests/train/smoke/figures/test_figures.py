@@ -56,13 +56,18 @@ def record(name: str, seconds: list[float], **more: object) -> dict[str, object]
 def test_a_figure_is_the_median_of_the_repetitions_with_its_unit() -> None:
     found = figures_of(
         [
-            Measured(0, 0, "0000:03:00.0", [
-                record("matmul_bfloat16", [0.002, 0.001, 0.004], work=1e12, size=8192),
-                record("memory_copy", [0.5], work=1e12),
-                record("op_start", [4e-6, 5e-6, 90e-6]),
-            ]),
+            Measured(
+                0,
+                0,
+                "0000:03:00.0",
+                [
+                    record("matmul_bfloat16", [0.002, 0.001, 0.004], work=1e12, size=8192),
+                    record("memory_copy", [0.5], work=1e12),
+                    record("op_start", [4e-6, 5e-6, 90e-6]),
+                ],
+            ),
         ]
-    )  # fmt: skip
+    )
     (entry,) = found["matmul_bf16_tflops"]
     assert (entry["gpu"], entry["rank"], entry["pci"], entry["value"]) == (0, 0, "0000:03:00.0", 500.0)
     assert (entry["expected"], entry["share"], entry["spread"]) == (None, None, 1.5)
@@ -83,8 +88,14 @@ def test_all_reduce_takes_the_mean_of_the_ranks() -> None:
         [Measured(rank, rank, None, [record("all_reduce", [each], bytes=1 << 20)]) for rank, each in enumerate((1, 3))]
     )
     assert found["all_reduce_us"][0] | {"spread": None} == {
-        "gpu": None, "ranks": 2, "bytes": 1 << 20, "value": 2e6, "expected": None, "share": None, "spread": None,
-    }  # fmt: skip
+        "gpu": None,
+        "ranks": 2,
+        "bytes": 1 << 20,
+        "value": 2e6,
+        "expected": None,
+        "share": None,
+        "spread": None,
+    }
     assert found["all_reduce_bus_gb_s"][0]["value"] == pytest.approx((1 << 20) / 2 / 1e9, rel=1e-3)
 
 
@@ -92,9 +103,7 @@ def test_scaling_counts_the_slowest_rank_against_one_alone() -> None:
     def steps(count: int, seconds: float) -> dict[str, object]:
         return record("scaling", [seconds], ranks=count, tokens=100, token_flops=1.0, dtype="bfloat16")
 
-    found = figures_of(
-        [Measured(0, 0, None, [steps(1, 1.0), steps(2, 1.0)]), Measured(1, 1, None, [steps(2, 1.25)])]
-    )  # fmt: skip
+    found = figures_of([Measured(0, 0, None, [steps(1, 1.0), steps(2, 1.0)]), Measured(1, 1, None, [steps(2, 1.25)])])
     assert [one["value"] for one in found["train_ddp_tokens_per_s"]] == [100.0, 160.0]
     assert [(one["ranks"], one["value"]) for one in found["train_scaling"]] == [(2, 0.8)]
 
@@ -103,12 +112,18 @@ def test_training_stands_beside_the_matmul_rate_and_compiled_beside_eager() -> N
     step = {"tokens": 1000, "token_flops": 1e9, "dtype": "bfloat16", "parameters": 5}
     found = figures_of(
         [
-            Measured(0, 0, None, [
-                record("matmul_bfloat16", [0.01], work=1e11), record("training", [0.25], **step),
-                record("training_compiled", [0.2], **step),
-            ]),
+            Measured(
+                0,
+                0,
+                None,
+                [
+                    record("matmul_bfloat16", [0.01], work=1e11),
+                    record("training", [0.25], **step),
+                    record("training_compiled", [0.2], **step),
+                ],
+            ),
         ]
-    )  # fmt: skip
+    )
     assert found["train_model_tflops"][0]["value"] == 4.0
     assert found["train_of_matmul"][0]["value"] == 0.4
     assert found["compile_speedup"][0]["value"] == 1.25
@@ -157,14 +172,19 @@ def test_a_short_or_endless_load_has_a_readable_log() -> None:
 
 
 RUN = SmokeRun(
-    2, "nccl", "cuda", "2.13.0", 9.0, (),
+    2,
+    "nccl",
+    "cuda",
+    "2.13.0",
+    9.0,
+    (),
     figures={
         "matmul_bf16_tflops": [{"gpu": 0, "value": 500.0, "expected": 1307.4, "share": 0.3824}],
         "device_to_device_gb_s": [{"gpu": 0, "peer": 1, "value": 40.0, "expected": None, "share": None}],
         "all_reduce_bus_gb_s": [{"gpu": None, "ranks": 2, "bytes": 1 << 20, "value": 30.0}],
         **soak_figures(rows([500.0] * 12 + [350.0] * 24)),
     },
-)  # fmt: skip
+)
 
 
 def test_json_holds_the_contract_and_reads_back_the_same() -> None:
@@ -193,11 +213,18 @@ def test_many_pairs_are_one_line() -> None:
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["value", "gpu", "share", "expected", "of_others", "bytes", "ranks", "slowed", "peer", "at_s"]),
-        inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["value", "gpu", "share", "expected", "of_others", "bytes", "ranks", "slowed", "peer", "at_s"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 _NAMES = st.sampled_from(["soak_tflops", "soak_log", "slowed", "matmul_bf16_tflops", "train_mfu", "x"])
 
 
@@ -229,9 +256,15 @@ def slow_rank() -> Figures:
 
 def test_a_quick_run_on_the_cpu_measures_positive_figures(slow_rank: Figures) -> None:
     assert {
-        "matmul_fp32_tflops", "memory_copy_gb_s", "memory_triad_gb_s", "op_start_us", "all_reduce_bus_gb_s",
-        "train_tokens_per_s", "train_scaling", "train_of_matmul",
-    } <= set(slow_rank)  # fmt: skip
+        "matmul_fp32_tflops",
+        "memory_copy_gb_s",
+        "memory_triad_gb_s",
+        "op_start_us",
+        "all_reduce_bus_gb_s",
+        "train_tokens_per_s",
+        "train_scaling",
+        "train_of_matmul",
+    } <= set(slow_rank)
     for name, entries in slow_rank.items():
         if name not in ("slowed",):
             assert entries and all(one["value"] > 0 for one in entries), name

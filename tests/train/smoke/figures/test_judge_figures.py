@@ -22,13 +22,29 @@ def way(speed: float = 16.0, width: int = 16, could: float | None = None, lanes:
 
 
 def mi300x(index: int, **changes: Any) -> Gpu:
-    return amd_gpu(index, name="AMD Instinct MI300X", pci_id="1002:74a1", revision="00", gfx="gfx942",
-                   compute_units=304, vram_bytes=192 << 30, **{"pcie": way(32.0), **changes})  # fmt: skip
+    return amd_gpu(
+        index,
+        name="AMD Instinct MI300X",
+        pci_id="1002:74a1",
+        revision="00",
+        gfx="gfx942",
+        compute_units=304,
+        vram_bytes=192 << 30,
+        **{"pcie": way(32.0), **changes},
+    )
 
 
 def xtx(index: int = 0, **changes: Any) -> Gpu:
-    return amd_gpu(index, name="Radeon RX 7900 XTX", pci_id="1002:744c", revision="c8", gfx="gfx1100",
-                   compute_units=96, vram_bytes=24 << 30, **{"pcie": way(16.0), **changes})  # fmt: skip
+    return amd_gpu(
+        index,
+        name="Radeon RX 7900 XTX",
+        pci_id="1002:744c",
+        revision="c8",
+        gfx="gfx1100",
+        compute_units=96,
+        vram_bytes=24 << 30,
+        **{"pcie": way(16.0), **changes},
+    )
 
 
 def eight() -> Machine:
@@ -57,12 +73,14 @@ def test_peaks_come_from_the_profile_of_the_part() -> None:
     of = eight()
     found = with_expected(
         {
-            "matmul_bf16_tflops": entries(of, 653.7), "matmul_fp8_tflops": entries(of, 1000.0),
-            "memory_copy_gb_s": entries(of, 4240.0), "train_model_tflops": entries(of, 522.96, dtype="bf16"),
+            "matmul_bf16_tflops": entries(of, 653.7),
+            "matmul_fp8_tflops": entries(of, 1000.0),
+            "memory_copy_gb_s": entries(of, 4240.0),
+            "train_model_tflops": entries(of, 522.96, dtype="bf16"),
             "op_start_us": entries(of, 5.0),
         },
         of,
-    )  # fmt: skip
+    )
     first = {name: (some[0]["expected"], some[0]["share"]) for name, some in found.items()}
     assert first["matmul_bf16_tflops"] == (1307.4, 0.5)
     assert first["matmul_fp8_tflops"] == (2614.9, 0.3824)
@@ -74,9 +92,10 @@ def test_peaks_come_from_the_profile_of_the_part() -> None:
 
 def test_a_part_without_a_published_figure_and_a_partition_have_no_expectation() -> None:
     unlisted = machine(amd_gpu(0, pci_id="1002:ffff", name="something new"))
-    assert with_expected({"matmul_bf16_tflops": entries(unlisted, 3.0)}, unlisted)["matmul_bf16_tflops"][0][
-        "expected"
-    ] is None  # fmt: skip
+    assert (
+        with_expected({"matmul_bf16_tflops": entries(unlisted, 3.0)}, unlisted)["matmul_bf16_tflops"][0]["expected"]
+        is None
+    )
     parts = machine(replace(mi300x(0), compute_nodes=(None,) * 8))  # type: ignore[arg-type]
     found = with_expected({"matmul_bf16_tflops": entries(parts, 80.0)}, parts)
     assert found["matmul_bf16_tflops"][0]["expected"] is None
@@ -93,10 +112,11 @@ def test_healthy_figures_give_no_finding() -> None:
     of = eight()
     values = [640.0, 655.0, 630.0, 648.0, 651.0, 640.0, 661.0, 580.0]
     figures: Figures = {
-        "matmul_bf16_tflops": entries(of, *values), "memory_copy_gb_s": entries(of, *(4100.0 for _ in values)),
+        "matmul_bf16_tflops": entries(of, *values),
+        "memory_copy_gb_s": entries(of, *(4100.0 for _ in values)),
         "host_to_device_pinned_gb_s": entries(of, *(55.0 for _ in values)),
         "device_to_device_gb_s": [pair(of, a, b, 45.0) for a in range(8) for b in range(8) if a != b],
-    }  # fmt: skip
+    }
     assert low(of, figures) == ()
     one = machine(xtx())
     assert low(one, {"host_to_device_pinned_gb_s": entries(one, 28.4), "matmul_fp16_tflops": entries(one, 60.0)}) == ()
@@ -104,8 +124,9 @@ def test_healthy_figures_give_no_finding() -> None:
     assert low(one, between) == (), "less than the sources saw, but no fault yet"
     hopper = machine(nvidia_gpu(0, pcie=way(32.0)))
     alone: Figures = {
-        "host_to_device_pinned_gb_s": entries(hopper, 52.0), "matmul_bf16_tflops": entries(hopper, 50.0),
-    }  # fmt: skip
+        "host_to_device_pinned_gb_s": entries(hopper, 52.0),
+        "matmul_bf16_tflops": entries(hopper, 50.0),
+    }
     assert low(hopper, alone) == (), "no source says what share of its peak a product normally reaches"
 
 
@@ -207,9 +228,16 @@ def test_what_was_seen_meanwhile_is_the_reason(
 
 def soaked(**more: Any) -> Figures:
     entry = {
-        "gpu": 0, "pci": "0000:23:00.0", "value": 400.0, "first": 640.0, "of_first": 0.625, "clock_first_mhz": 2000.0,
-        "clock_last_mhz": 1250.0, "temp_max_c": 108.0, "slowed": ["socket_thm"],
-    }  # fmt: skip
+        "gpu": 0,
+        "pci": "0000:23:00.0",
+        "value": 400.0,
+        "first": 640.0,
+        "of_first": 0.625,
+        "clock_first_mhz": 2000.0,
+        "clock_last_mhz": 1250.0,
+        "temp_max_c": 108.0,
+        "slowed": ["socket_thm"],
+    }
     return {"soak_tflops": [{**entry, **more}]}
 
 

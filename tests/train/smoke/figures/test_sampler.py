@@ -18,9 +18,14 @@ def hot(input_c: float) -> tuple[Temperature, ...]:
 def test_a_look_at_a_gpu() -> None:
     at = link(8, 16, 8.0, 16.0)
     gpu = amd_gpu(
-        temps=hot(90.0), busy_percent=99, power=Power(now_w=k(340.0), cap_w=k(355.0)), clocks_mhz={"sclk": k(2300.0)},
-        max_clocks_mhz={"sclk": k(2500.0)}, throttle=("ppt0",), pcie=path(at, hop("0000:00:01.1", at)),
-    )  # fmt: skip
+        temps=hot(90.0),
+        busy_percent=99,
+        power=Power(now_w=k(340.0), cap_w=k(355.0)),
+        clocks_mhz={"sclk": k(2300.0)},
+        max_clocks_mhz={"sclk": k(2500.0)},
+        throttle=("ppt0",),
+        pcie=path(at, hop("0000:00:01.1", at)),
+    )
     seen = reading_of(gpu, 1.0)
     assert (seen.temp_c, seen.clock_mhz, seen.max_clock_mhz, seen.power_w, seen.cap_w) == (90.0, 2300, 2500, 340, 355)
     assert (round(seen.link_gb_s or 0, 2), round(seen.capable_gb_s or 0, 2)) == (7.88, 31.51)
@@ -52,17 +57,18 @@ def test_only_looks_at_a_busy_gpu_count() -> None:
 
 # A constructed desktop: the sensors of an AMD processor, a fan controller, two cores.
 BOARD = {
-    "read /sys/class/hwmon/hwmon0/name": "nct6798", "read /sys/class/hwmon/hwmon1/name": "k10temp",
+    "read /sys/class/hwmon/hwmon0/name": "nct6798",
+    "read /sys/class/hwmon/hwmon1/name": "k10temp",
     "list /sys/class/hwmon/hwmon*": "/sys/class/hwmon/hwmon0\n/sys/class/hwmon/hwmon1",
-    "list /sys/class/hwmon/hwmon1/temp*_input":
-        "/sys/class/hwmon/hwmon1/temp1_input\n/sys/class/hwmon/hwmon1/temp3_input",
-    "read /sys/class/hwmon/hwmon1/temp1_input": "72500", "read /sys/class/hwmon/hwmon1/temp3_input": "70000",
-    "list /sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq":
-        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq\n"
-        "/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq",
+    "list /sys/class/hwmon/hwmon1/temp*_input": "/sys/class/hwmon/hwmon1/temp1_input\n"
+    "/sys/class/hwmon/hwmon1/temp3_input",
+    "read /sys/class/hwmon/hwmon1/temp1_input": "72500",
+    "read /sys/class/hwmon/hwmon1/temp3_input": "70000",
+    "list /sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq": "/sys/devices/system/cpu/cpu0/cpufreq/"
+    "scaling_cur_freq\n/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq",
     "read /sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": "4850000",
     "read /sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq": "3600000",
-}  # fmt: skip
+}
 
 
 class Board(NoSensors):

@@ -15,8 +15,14 @@ from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 
 def _wrong(rank: int, origins: list[int] | None = None, layer: str = "", stage: str = "value") -> RankRecord:
     fault: dict[str, Any] = {
-        "stage": stage, "step": 0, "turn": 0, "name": "weight", "error": 1.0, "tolerance": 0.0, "words": "differs",
-    }  # fmt: skip
+        "stage": stage,
+        "step": 0,
+        "turn": 0,
+        "name": "weight",
+        "error": 1.0,
+        "tolerance": 0.0,
+        "words": "differs",
+    }
     if origins:
         fault["origins"] = origins
     if layer:
@@ -121,8 +127,9 @@ def test_a_port_that_was_taken_after_the_meeting_is_named(log: str) -> None:
     assert (found.layer, found.named) == ("configuration", (0,))
     for place in (Place(0, 2, "10.0.0.1", 29501), Place(1, 2, "10.0.0.1", 29500)):
         assert ended_early("words", log, place) == {
-            "kind": "error", "message": "torchrun ended before its ranks had begun: words"
-        }  # fmt: skip
+            "kind": "error",
+            "message": "torchrun ended before its ranks had begun: words",
+        }
 
 
 def _stuck(rank: int, call: str) -> RankRecord:

@@ -44,8 +44,10 @@ def test_agrees_with_one_process_on_more_ranks(mode: str, world: int, mesh: str)
     _agrees(mode, world, mesh)
 
 
-@pytest.mark.parametrize(("mode", "world", "words"), [("fsdp-tp", 3, "needs 4 ranks or more"),
-                                                      ("pp-fsdp-tp", 6, "needs a multiple of 4 ranks")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "world", "words"),
+    [("fsdp-tp", 3, "needs 4 ranks or more"), ("pp-fsdp-tp", 6, "needs a multiple of 4 ranks")],
+)
 def test_ranks_that_do_not_divide_are_not_applicable(mode: str, world: int, words: str) -> None:
     result = kit.run(mode, world)
     assert result.state == "not-applicable"
@@ -70,9 +72,7 @@ MORE = [
 ]
 
 
-def _is_named(
-    fault: str, rank: int, mode: str, world: int, named: tuple[int, ...], layer: str, words: str
-) -> None:  # fmt: skip
+def _is_named(fault: str, rank: int, mode: str, world: int, named: tuple[int, ...], layer: str, words: str) -> None:
     result = kit.planted(fault, rank, mode, world)
     assert (result.state, result.named, result.layer) == ("fail", named, layer), result.message
     assert words in result.message

@@ -24,9 +24,16 @@ def _agrees(mode: str, world: int) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "world"),
-    [("pipeline-gpipe", 2), ("pipeline-1f1b", 3), ("pipeline-looped-bfs", 2), ("pipeline-interleaved-1f1b", 4),
-     ("pipeline-zero-bubble", 2), ("pipeline-zbv", 2), ("pipeline-dualpipev", 2)],
-)  # fmt: skip
+    [
+        ("pipeline-gpipe", 2),
+        ("pipeline-1f1b", 3),
+        ("pipeline-looped-bfs", 2),
+        ("pipeline-interleaved-1f1b", 4),
+        ("pipeline-zero-bubble", 2),
+        ("pipeline-zbv", 2),
+        ("pipeline-dualpipev", 2),
+    ],
+)
 def test_agrees_with_one_process(mode: str, world: int) -> None:
     _agrees(mode, world)
 

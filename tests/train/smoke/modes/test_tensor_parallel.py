@@ -54,13 +54,22 @@ def test_a_fault_of_one_rank_is_named_where_it_came_in(
 @pytest.mark.parametrize(
     ("fault", "mode"),
     [
-        ("tp-sum-bit", PLAIN), ("tp-not-summed", PLAIN), ("tp-backward-sum-bit", PLAIN),
-        ("tp-backward-not-summed", PLAIN), ("tp-other-part", PLAIN), ("compute-bit", PLAIN), ("gradient-bit", PLAIN),
-        ("sp-scatter-bit", SEQUENCE), ("sp-gather-order", SEQUENCE), ("sp-backward-scatter-bit", SEQUENCE),
-        ("sp-backward-gather-bit", SEQUENCE), ("tp-other-part", SEQUENCE), ("compute-bit", SEQUENCE),
+        ("tp-sum-bit", PLAIN),
+        ("tp-not-summed", PLAIN),
+        ("tp-backward-sum-bit", PLAIN),
+        ("tp-backward-not-summed", PLAIN),
+        ("tp-other-part", PLAIN),
+        ("compute-bit", PLAIN),
+        ("gradient-bit", PLAIN),
+        ("sp-scatter-bit", SEQUENCE),
+        ("sp-gather-order", SEQUENCE),
+        ("sp-backward-scatter-bit", SEQUENCE),
+        ("sp-backward-gather-bit", SEQUENCE),
+        ("tp-other-part", SEQUENCE),
+        ("compute-bit", SEQUENCE),
         ("gradient-bit", SEQUENCE),
     ],
-)  # fmt: skip
+)
 def test_every_fault_is_named_at_any_number_of_ranks(fault: str, mode: str, world: int) -> None:
     result = kit.planted(fault, world - 1, mode, world)
     assert (result.state, result.named) == ("fail", (world - 1,)), result.message

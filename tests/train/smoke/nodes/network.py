@@ -89,20 +89,43 @@ class Network:
             name: value for name, value in os.environ.items() if not name.startswith(("NCCL", "GLOO", "SLURM", "TP_"))
         }
         return subprocess.Popen(
-            ["ip", "netns", "exec", self.spaces[node], *words], env={**kept, **variables}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            ["ip", "netns", "exec", self.spaces[node], *words],
+            env={**kept, **variables},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        )
 
     def smoke(
-        self, node: int, *words: str, rdzv: str = "", nodes: int = 2, wait: float = 20.0, gloo: str = "eth0",
+        self,
+        node: int,
+        *words: str,
+        rdzv: str = "",
+        nodes: int = 2,
+        wait: float = 20.0,
+        gloo: str = "eth0",
         more: Mapping[str, str] | None = None,
-    ) -> subprocess.Popen[str]:  # fmt: skip
+    ) -> subprocess.Popen[str]:
         """``rocdoctor smoke`` on a node; ``gloo`` is GLOO_SOCKET_IFNAME (empty: not set), ``more`` other variables."""
         variables = {"ROCDOCTOR_SMOKE_KEY": KEY, **({"GLOO_SOCKET_IFNAME": gloo} if gloo else {}), **(more or {})}
         program = [
-            sys.executable, "-m", "rocdoctor", "smoke", "--nnodes", str(nodes), "--node-rank", str(node), "--wait",
-            str(wait), "--rdzv", rdzv or f"{self.address(0)}:{PORT}", "--python", sys.executable, *words,
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "rocdoctor",
+            "smoke",
+            "--nnodes",
+            str(nodes),
+            "--node-rank",
+            str(node),
+            "--wait",
+            str(wait),
+            "--rdzv",
+            rdzv or f"{self.address(0)}:{PORT}",
+            "--python",
+            sys.executable,
+            *words,
+        ]
         return self.start(node, program, variables)
 
     def close(self) -> None:

@@ -88,9 +88,12 @@ class Cluster:
         self.folder.chmod(0o755)
         places = {"socket": "munge.socket", "key-file": "munge.key", "pid-file": "munge.pid", "log-file": "munge.log"}
         self._begin(
-            "munged", "--foreground", "--force", f"--seed-file={self.folder}/munge.seed",
+            "munged",
+            "--foreground",
+            "--force",
+            f"--seed-file={self.folder}/munge.seed",
             *(f"--{name}={self.folder / place}" for name, place in places.items()),
-        )  # fmt: skip
+        )
         _until(lambda: (self.folder / "munge.socket").exists())
         self._begin(*self.inside(0, "slurmctld", "-D", "-f", str(self.conf)))
         for number in range(len(self.network.spaces)):
@@ -110,9 +113,13 @@ class Cluster:
     def _begin(self, *words: str) -> None:
         with open(self.folder / "out.log", "ab") as log:
             began = subprocess.Popen(
-                words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=self.environment(),
+                words,
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=self.environment(),
                 start_new_session=True,
-            )  # fmt: skip
+            )
         self._began.append(began)
 
     def environment(self, **more: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from rocdoctor.train.smoke.nodes.findings import (
     numbers,
     variable_findings,
     version_findings,
-)  # fmt: skip
+)
 from rocdoctor.train.smoke.nodes.interfaces import Interface, from_json, gloo_choice, nccl_choice
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts, disclosed, facts_from_json
 from rocdoctor.train.smoke.nodes.node_place import Place
@@ -30,8 +30,12 @@ ETH = Interface("eth0", True, True, 1500, 10000, ("198.51.100.1",))
 IB = Interface("ib0", True, True, 4092, 100000, ("192.0.2.1",))
 DOCKER = Interface("docker0", True, False, 1500, None, ("172.17.0.1",))
 VERSIONS: dict[str, str | None] = {
-    "rocdoctor": "0.1.0", "python": "3.12.3", "torch": "2.9.0", "hip": "7.0.2", "cuda": None
-}  # fmt: skip
+    "rocdoctor": "0.1.0",
+    "python": "3.12.3",
+    "torch": "2.9.0",
+    "hip": "7.0.2",
+    "cuda": None,
+}
 
 
 def node(number: int = 0, *faces: Interface, host: tuple[str, ...] | None = (), **variables: str) -> NodeFacts:
@@ -233,17 +237,29 @@ def test_facts_survive_the_way() -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        {"data_address": "203.0.113.9"}, {"data_address": "node0.example.org"}, {"data_address": "224.0.0.1"},
-        {"data_address": "0.0.0.0"}, {"data_address": "::"}, {"data_address": ["10.0.0.2"]}, {"data_port": 0},
-        {"data_port": 65536}, {"data_port": True}, {"data_port": "4000"}, {"data_port": 4000.0}, {"token": "short"},
-        {"token": "0123456789ABCDEF01234567"}, {"token": 5},
+        {"data_address": "203.0.113.9"},
+        {"data_address": "node0.example.org"},
+        {"data_address": "224.0.0.1"},
+        {"data_address": "0.0.0.0"},
+        {"data_address": "::"},
+        {"data_address": ["10.0.0.2"]},
+        {"data_port": 0},
+        {"data_port": 65536},
+        {"data_port": True},
+        {"data_port": "4000"},
+        {"data_port": 4000.0},
+        {"token": "short"},
+        {"token": "0123456789ABCDEF01234567"},
+        {"token": 5},
     ],
-)  # fmt: skip
+)
 def test_nobody_is_sent_elsewhere_by_the_word_of_a_node(told: dict[str, object]) -> None:
     sound: dict[str, object] = {
-        "data_address": "10.0.0.2", "data_port": 4000, "token": "0123456789abcdef01234567",
+        "data_address": "10.0.0.2",
+        "data_port": 4000,
+        "token": "0123456789abcdef01234567",
         "interfaces": [{"name": "eth1", "up": True, "running": True, "addresses": ["10.7.0.2"]}],
-    }  # fmt: skip
+    }
     assert facts_from_json(sound, 1, "10.0.0.2").answers_at(False)
     assert facts_from_json({**sound, "data_address": "10.7.0.2"}, 1, "10.0.0.2").answers_at(False)
     found = facts_from_json({**sound, **told}, 1, "10.0.0.2")
@@ -251,8 +267,12 @@ def test_nobody_is_sent_elsewhere_by_the_word_of_a_node(told: dict[str, object])
 
 
 def test_loopback_is_probed_only_where_all_nodes_are_one_machine() -> None:
-    told = {"data_address": "127.0.0.1", "data_port": 4000, "token": "0123456789abcdef01234567",
-            "interfaces": [{"name": "lo", "addresses": ["127.0.0.1"]}]}  # fmt: skip
+    told = {
+        "data_address": "127.0.0.1",
+        "data_port": 4000,
+        "token": "0123456789abcdef01234567",
+        "interfaces": [{"name": "lo", "addresses": ["127.0.0.1"]}],
+    }
     found = facts_from_json(told, 1, "10.0.0.2")
     assert found.answers_at(True) and not found.answers_at(False)
 

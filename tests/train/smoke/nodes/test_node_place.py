@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 from rocdoctor.train.smoke.nodes.node_place import PlaceError, hosts, place
 
 _SLURM = {
-    "SLURM_JOB_ID": "1234", "SLURM_STEP_ID": "0", "SLURM_NODEID": "1", "SLURM_NNODES": "4",
-    "SLURM_STEP_NUM_NODES": "3", "SLURM_STEP_NODELIST": "gpu[07-09]", "SLURM_JOB_NODELIST": "gpu[06-09]",
+    "SLURM_JOB_ID": "1234",
+    "SLURM_STEP_ID": "0",
+    "SLURM_NODEID": "1",
+    "SLURM_NNODES": "4",
+    "SLURM_STEP_NUM_NODES": "3",
+    "SLURM_STEP_NODELIST": "gpu[07-09]",
+    "SLURM_JOB_NODELIST": "gpu[06-09]",
     "SLURM_LOCALID": "0",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,14 @@ def smoke(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "ROCDOCTOR"))}
     program = [sys.executable, "-m", "rocdoctor", "smoke", "--nnodes", "2", "--rdzv", "127.0.0.1:1", "--wait", "1"]
     return subprocess.run(
-        [*program, "--python", sys.executable, *words], env={**kept, **variables}, capture_output=True, text=True,
-        timeout=120, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [*program, "--python", sys.executable, *words],
+        env={**kept, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def test_the_other_nodes_want_the_key() -> None:

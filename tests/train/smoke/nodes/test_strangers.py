@@ -376,11 +376,20 @@ def test_a_line_that_is_no_object_is_passed_over(said: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        b"[]\n", b"5\n", b"null\n", b'"x"\n', b"[" * 900 + b"\n", b'{"token": 5, "do": "give"}\n',
-        b'{"token": {"a": 1}, "do": "give"}\n', b"\xff\xfe\n", b'{"token": "\\ud800", "do": "give"}\n',
-        b"9" * 900 + b"\n", b'{"do": "give"}\n', b"x" * 5000,
+        b"[]\n",
+        b"5\n",
+        b"null\n",
+        b'"x"\n',
+        b"[" * 900 + b"\n",
+        b'{"token": 5, "do": "give"}\n',
+        b'{"token": {"a": 1}, "do": "give"}\n',
+        b"\xff\xfe\n",
+        b'{"token": "\\ud800", "do": "give"}\n',
+        b"9" * 900 + b"\n",
+        b'{"do": "give"}\n',
+        b"x" * 5000,
     ],
-)  # fmt: skip
+)
 def test_the_responder_says_nothing_to_strangers(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     broke: list[object] = []
     monkeypatch.setattr(threading, "excepthook", broke.append)
@@ -462,21 +471,39 @@ TARGET: dict[str, Any] = {"node": 0, "address": "192.0.2.1", "port": 9, "token":
 @pytest.mark.parametrize(
     "order",
     [
-        {"do": "format"}, {"do": 5}, {"do": ["stop"]},
-        {**START, "per_node": 0}, {**START, "per_node": 10**9}, {**START, "per_node": "2"}, {**START, "per_node": True},
-        {**START, "backend": "gloo,tcp://x"}, {**START, "backend": ["gloo"]}, {**START, "device": "cpu; id"},
-        {**START, "timeout_s": float("nan")}, {**START, "timeout_s": float("inf")}, {**START, "timeout_s": "1"},
-        {"do": "start"}, {"do": "mode"}, {"do": "mode", "mode": "../../evil"}, {"do": "mode", "mode": "elastic"},
-        {"do": "mode", "mode": ["ddp"]}, {"do": "look"}, {"do": "look", "silent": ["0"]}, {"do": "look", "silent": 5},
-        {"do": "probe"}, {"do": "probe", "targets": [5]}, {"do": "probe", "targets": {"a": 1}},
+        {"do": "format"},
+        {"do": 5},
+        {"do": ["stop"]},
+        {**START, "per_node": 0},
+        {**START, "per_node": 10**9},
+        {**START, "per_node": "2"},
+        {**START, "per_node": True},
+        {**START, "backend": "gloo,tcp://x"},
+        {**START, "backend": ["gloo"]},
+        {**START, "device": "cpu; id"},
+        {**START, "timeout_s": float("nan")},
+        {**START, "timeout_s": float("inf")},
+        {**START, "timeout_s": "1"},
+        {"do": "start"},
+        {"do": "mode"},
+        {"do": "mode", "mode": "../../evil"},
+        {"do": "mode", "mode": "elastic"},
+        {"do": "mode", "mode": ["ddp"]},
+        {"do": "look"},
+        {"do": "look", "silent": ["0"]},
+        {"do": "look", "silent": 5},
+        {"do": "probe"},
+        {"do": "probe", "targets": [5]},
+        {"do": "probe", "targets": {"a": 1}},
         {"do": "probe", "targets": [{**TARGET, "address": "node1"}]},
         {"do": "probe", "targets": [{**TARGET, "address": "239.1.1.1"}]},
-        {"do": "probe", "targets": [{**TARGET, "port": 0}]}, {"do": "probe", "targets": [{**TARGET, "port": 70000}]},
+        {"do": "probe", "targets": [{**TARGET, "port": 0}]},
+        {"do": "probe", "targets": [{**TARGET, "port": 70000}]},
         {"do": "probe", "targets": [{**TARGET, "token": "x"}]},
         {"do": "probe", "targets": [{**TARGET, "frame": 10**9}]},
         {"do": "probe", "targets": [{**TARGET, "node": "0"}]},
     ],
-)  # fmt: skip
+)
 def test_a_node_follows_no_senseless_order(order: dict[str, Any]) -> None:
     way = Way()
     there: Any = Obeyed()

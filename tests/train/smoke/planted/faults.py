@@ -150,9 +150,17 @@ def _parameters() -> list[torch.Tensor]:
 
 
 FAULTS: dict[str, Callable[[Active], None]] = {
-    "sigkill": die(signal.SIGKILL), "sigsegv": die(signal.SIGSEGV), "sigstop": die(signal.SIGSTOP),
+    "sigkill": die(signal.SIGKILL),
+    "sigsegv": die(signal.SIGSEGV),
+    "sigstop": die(signal.SIGSTOP),
     "sigterm": die(signal.SIGTERM),
-    "exit-0": leave(0), "sleep": sleep, "late": late, "error": raise_error, "out-of-memory": out_of_memory,
-    "wrong-size": wrong_size, "wrong-order": wrong_order, "skipped-collective": skipped,
+    "exit-0": leave(0),
+    "sleep": sleep,
+    "late": late,
+    "error": raise_error,
+    "out-of-memory": out_of_memory,
+    "wrong-size": wrong_size,
+    "wrong-order": wrong_order,
+    "skipped-collective": skipped,
     "gradient-bit": gradient_bit,
-}  # fmt: skip
+}

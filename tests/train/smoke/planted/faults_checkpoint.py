@@ -88,6 +88,10 @@ def disk_full(active: Active) -> None:
 
 
 FAULTS: dict[str, Callable[[Active], None]] = {
-    "checkpoint-file": wrong_file, "checkpoint-moment": wrong_moment, "checkpoint-read": read_wrong,
-    "checkpoint-no-moments": moments_forgotten, "checkpoint-dies": dies_writing, "checkpoint-full": disk_full,
-}  # fmt: skip
+    "checkpoint-file": wrong_file,
+    "checkpoint-moment": wrong_moment,
+    "checkpoint-read": read_wrong,
+    "checkpoint-no-moments": moments_forgotten,
+    "checkpoint-dies": dies_writing,
+    "checkpoint-full": disk_full,
+}

@@ -57,5 +57,6 @@ _SCATTER = ("reduce_scatter_single", "reduce_scatter_tensor")
 FAULTS: dict[str, Callable[[Active], None]] = {
     "mesh-gather-bit": after(_GATHER, lambda output, given: flip_bit(output), 2),
     "mesh-scatter-bit": after(_SCATTER, lambda output, given: flip_bit(output), 2),
-    "mesh-scatter-own": after(_SCATTER, _keeps_own, 1), "mesh-turned": ranks_turned,
-}  # fmt: skip
+    "mesh-scatter-own": after(_SCATTER, _keeps_own, 1),
+    "mesh-turned": ranks_turned,
+}

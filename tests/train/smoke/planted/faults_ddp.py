@@ -26,8 +26,11 @@ def not_broadcast(active: Active) -> None:
 
     for owner in (utils, distributed):
         if hasattr(owner, "_sync_module_states"):
-            wrap(owner, "_sync_module_states",
-                 lambda original, *args, **more: None if active() else original(*args, **more))  # fmt: skip
+            wrap(
+                owner,
+                "_sync_module_states",
+                lambda original, *args, **more: None if active() else original(*args, **more),
+            )
 
 
 def sum_for_mean(active: Active) -> None:
@@ -72,8 +75,13 @@ def wrong_product(active: Active) -> None:
 def lost_step(active: Active) -> None:
     """The optimizer of this rank does nothing."""
     for kind in (torch.optim.SGD, torch.optim.AdamW):
-        _method(kind, "step", lambda original, self, *rest, **more: (
-            None if active() and not _reference() else original(self, *rest, **more)))  # fmt: skip
+        _method(
+            kind,
+            "step",
+            lambda original, self, *rest, **more: (
+                None if active() and not _reference() else original(self, *rest, **more)
+            ),
+        )
 
 
 def hook_ignored(active: Active) -> None:
@@ -81,8 +89,7 @@ def hook_ignored(active: Active) -> None:
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
     plain = default_hooks.allreduce_hook
-    wrap(default_hooks, "fp16_compress_hook",
-         lambda original, *args: plain(*args) if active() else original(*args))  # fmt: skip
+    wrap(default_hooks, "fp16_compress_hook", lambda original, *args: plain(*args) if active() else original(*args))
     inner = default_hooks.fp16_compress_hook
 
     def typed(state: Any, bucket: Any) -> Any:
@@ -96,16 +103,24 @@ def not_averaged(active: Active) -> None:
     """The averager of replicas does nothing."""
     from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
 
-    _method(PeriodicModelAverager, "average_parameters",
-            lambda original, *args, **more: None if active() else original(*args, **more))  # fmt: skip
+    _method(
+        PeriodicModelAverager,
+        "average_parameters",
+        lambda original, *args, **more: None if active() else original(*args, **more),
+    )
 
 
 def no_autocast(active: Active) -> None:
     """Autocast is off although it was asked for."""
     import contextlib
 
-    wrap(torch, "autocast", lambda original, *args, **more: (
-        contextlib.nullcontext() if active() and not _reference() else original(*args, **more)))  # fmt: skip
+    wrap(
+        torch,
+        "autocast",
+        lambda original, *args, **more: (
+            contextlib.nullcontext() if active() and not _reference() else original(*args, **more)
+        ),
+    )
 
 
 def scale_lost(active: Active) -> None:
@@ -131,7 +146,14 @@ def _method(owner: Any, name: str, around: Callable[..., Any]) -> None:
 
 
 FAULTS: dict[str, Callable[[Active], None]] = {
-    "no-exchange": no_exchange, "not-broadcast": not_broadcast, "sum-for-mean": sum_for_mean,
-    "same-share": same_share, "wrong-product": wrong_product, "lost-step": lost_step, "hook-ignored": hook_ignored,
-    "not-averaged": not_averaged, "no-autocast": no_autocast, "scale-lost": scale_lost,
-}  # fmt: skip
+    "no-exchange": no_exchange,
+    "not-broadcast": not_broadcast,
+    "sum-for-mean": sum_for_mean,
+    "same-share": same_share,
+    "wrong-product": wrong_product,
+    "lost-step": lost_step,
+    "hook-ignored": hook_ignored,
+    "not-averaged": not_averaged,
+    "no-autocast": no_autocast,
+    "scale-lost": scale_lost,
+}

@@ -94,6 +94,9 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "conv-bf16-off": _off(torch.nn.functional, "conv2d", torch.bfloat16),
     "gelu-off": _off(torch.nn.functional, "gelu", torch.float32),
     "bmm-fp16-off": _off(torch, "bmm", torch.float16),
-    "stuck-bit": stuck_bit, "wrong-prefix-sum": wrong_sum, "reader-dies": reader_dies, "same-order": same_order,
+    "stuck-bit": stuck_bit,
+    "wrong-prefix-sum": wrong_sum,
+    "reader-dies": reader_dies,
+    "same-order": same_order,
     "read-twice": read_twice,
-}  # fmt: skip
+}

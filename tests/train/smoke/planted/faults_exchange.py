@@ -87,6 +87,10 @@ def router_bit(active: Active) -> None:
 
 
 FAULTS: dict[str, Callable[[Active], None]] = {
-    "ring-stale": ring_stale, "ring-reversed": ring_reversed, "backward-bit": backward_bit, "bad-expert": bad_expert,
-    "lost-count": lost_count, "router-bit": router_bit,
-}  # fmt: skip
+    "ring-stale": ring_stale,
+    "ring-reversed": ring_reversed,
+    "backward-bit": backward_bit,
+    "bad-expert": bad_expert,
+    "lost-count": lost_count,
+    "router-bit": router_bit,
+}

@@ -55,6 +55,8 @@ def splits_nothing(active: Active) -> None:
 
 
 FAULTS: dict[str, Callable[[Active], None]] = {
-    "fsdp1-sends-wrong": sends_wrong, "fsdp1-gets-wrong": gets_wrong, "fsdp1-keeps-whole": keeps_whole,
+    "fsdp1-sends-wrong": sends_wrong,
+    "fsdp1-gets-wrong": gets_wrong,
+    "fsdp1-keeps-whole": keeps_whole,
     "fsdp1-splits-nothing": splits_nothing,
-}  # fmt: skip
+}

@@ -194,8 +194,11 @@ def splits_alone(active: Active) -> None:
 
 
 def _policy(active: Active, **changes: Any) -> None:
-    wrap(_split(), "MixedPrecisionPolicy",
-         lambda original, **more: original(**({**more, **changes} if active() else more)))  # fmt: skip
+    wrap(
+        _split(),
+        "MixedPrecisionPolicy",
+        lambda original, **more: original(**({**more, **changes} if active() else more)),
+    )
 
 
 def precision_ignored(active: Active) -> None:
@@ -209,8 +212,11 @@ def sums_short(active: Active) -> None:
 def never_recomputes(active: Active) -> None:
     from torch.distributed.algorithms._checkpoint import checkpoint_wrapper as wrappers
 
-    wrap(wrappers, "checkpoint_wrapper",
-         lambda original, module, **more: module if active() else original(module, **more))  # fmt: skip
+    wrap(
+        wrappers,
+        "checkpoint_wrapper",
+        lambda original, module, **more: module if active() else original(module, **more),
+    )
 
 
 def replicas_differ(active: Active) -> None:
@@ -230,11 +236,23 @@ def replicas_differ(active: Active) -> None:
 
 
 FAULTS: dict[str, Callable[[Active], None]] = {
-    "stale-shard": stale_shard, "shard-bit": shard_bit, "forgotten-shard": forgotten_shard,
-    "gather-sends-wrong": sends_old, "gather-gets-wrong": gets_wrong, "gather-dies": dies_in_gather,
-    "scatter-twice": counts_twice, "scatter-nothing": counts_nothing, "scatter-sum": sum_for_mean,
-    "scatter-own": not_reduced, "scatter-bit": reduced_bit, "fsdp2-keeps-whole": keeps_whole,
-    "fsdp2-freed-early": freed_early, "fsdp2-splits-nothing": splits_nothing, "fsdp2-splits-alone": splits_alone,
-    "fsdp2-precision-ignored": precision_ignored, "fsdp2-sums-short": sums_short,
-    "never-recomputes": never_recomputes, "replicas-differ": replicas_differ,
-}  # fmt: skip
+    "stale-shard": stale_shard,
+    "shard-bit": shard_bit,
+    "forgotten-shard": forgotten_shard,
+    "gather-sends-wrong": sends_old,
+    "gather-gets-wrong": gets_wrong,
+    "gather-dies": dies_in_gather,
+    "scatter-twice": counts_twice,
+    "scatter-nothing": counts_nothing,
+    "scatter-sum": sum_for_mean,
+    "scatter-own": not_reduced,
+    "scatter-bit": reduced_bit,
+    "fsdp2-keeps-whole": keeps_whole,
+    "fsdp2-freed-early": freed_early,
+    "fsdp2-splits-nothing": splits_nothing,
+    "fsdp2-splits-alone": splits_alone,
+    "fsdp2-precision-ignored": precision_ignored,
+    "fsdp2-sums-short": sums_short,
+    "never-recomputes": never_recomputes,
+    "replicas-differ": replicas_differ,
+}

@@ -86,9 +86,10 @@ def swapped_targets(active: Active) -> None:
 def not_scaled(active: Active) -> None:
     """Gradients of the micro-batches are added up instead of averaged."""
     wrap(
-        _BASE, "scale_grads",
+        _BASE,
+        "scale_grads",
         lambda original, self, *args, **keywords: None if active() else original(self, *args, **keywords),
-    )  # fmt: skip
+    )
 
 
 def lost_backward(active: Active) -> None:
@@ -110,9 +111,10 @@ def other_schedule(active: Active) -> None:
     """1F1B is asked for, and what runs is GPipe under its name."""
     gpipe = schedules.ScheduleGPipe._step_microbatches
     wrap(
-        schedules.Schedule1F1B, "_step_microbatches",
+        schedules.Schedule1F1B,
+        "_step_microbatches",
         lambda original, *args, **keywords: (gpipe if active() else original)(*args, **keywords),
-    )  # fmt: skip
+    )
 
 
 def hangs(active: Active) -> None:
@@ -128,7 +130,12 @@ def hangs(active: Active) -> None:
 
 FAULTS: dict[str, Callable[[Active], None]] = {
     "pp-received-bit": received_bit("_retrieve_recv_activations"),
-    "pp-received-gradient-bit": received_bit("_retrieve_recv_grads"), "pp-swapped-sends": swapped_sends,
-    "pp-swapped-inputs": swapped_inputs, "pp-swapped-targets": swapped_targets, "pp-not-scaled": not_scaled,
-    "pp-lost-backward": lost_backward, "pp-other-schedule": other_schedule, "pp-hangs": hangs,
-}  # fmt: skip
+    "pp-received-gradient-bit": received_bit("_retrieve_recv_grads"),
+    "pp-swapped-sends": swapped_sends,
+    "pp-swapped-inputs": swapped_inputs,
+    "pp-swapped-targets": swapped_targets,
+    "pp-not-scaled": not_scaled,
+    "pp-lost-backward": lost_backward,
+    "pp-other-schedule": other_schedule,
+    "pp-hangs": hangs,
+}

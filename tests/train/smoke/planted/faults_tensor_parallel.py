@@ -67,9 +67,10 @@ def not_split(active: Active) -> None:
     from torch.distributed.tensor import parallel
 
     wrap(
-        parallel, "parallelize_module",
+        parallel,
+        "parallelize_module",
         lambda original, model, *args, **keywords: model if active() else original(model, *args, **keywords),
-    )  # fmt: skip
+    )
 
 
 def compute_bit(active: Active) -> None:
@@ -98,5 +99,7 @@ FAULTS: dict[str, Callable[[Active], None]] = {
     "sp-gather-order": at_exchange(_GATHER, _turned, 3, False),
     "sp-backward-scatter-bit": at_exchange(_SCATTER, _bit, 4, True),
     "sp-backward-gather-bit": at_exchange(_GATHER, _bit, 3, True),
-    "tp-other-part": other_part, "tp-not-split": not_split, "compute-bit": compute_bit,
-}  # fmt: skip
+    "tp-other-part": other_part,
+    "tp-not-split": not_split,
+    "compute-bit": compute_bit,
+}

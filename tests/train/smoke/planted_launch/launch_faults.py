@@ -39,9 +39,13 @@ def _bare() -> None:
 
 
 LAUNCHER: dict[str, Callable[[], None]] = {
-    "one-process": _argument("--nproc-per-node", "1"), "no-restart": _argument("--max-restarts", "0"),
-    "launcher-hangs": _hang, "launcher-gone": _gone, "one-gpu": _argument("--num_gpus", "1"), "plain": _bare,
-}  # fmt: skip
+    "one-process": _argument("--nproc-per-node", "1"),
+    "no-restart": _argument("--max-restarts", "0"),
+    "launcher-hangs": _hang,
+    "launcher-gone": _gone,
+    "one-gpu": _argument("--num_gpus", "1"),
+    "plain": _bare,
+}
 
 
 def _late(module: str, act: Callable[[Any], None]) -> Callable[[], None]:
@@ -155,8 +159,12 @@ def _bit(dist: Any) -> None:
 
 
 RANK: dict[str, Callable[[], None]] = {
-    "never-joins": _late("torch.distributed", _never_joins), "killed": _late("torch.distributed", _killed),
-    "old-checkpoint": _late("torch", _old_checkpoint), "no-moments": _late("torch", _no_moments),
-    "old-weights": _late("torch", _old_weights), "apart": _late("torch", _apart),
-    "silent-sums": _late("torch.distributed", _silent_sums), "bit": _late("torch.distributed", _bit),
-}  # fmt: skip
+    "never-joins": _late("torch.distributed", _never_joins),
+    "killed": _late("torch.distributed", _killed),
+    "old-checkpoint": _late("torch", _old_checkpoint),
+    "no-moments": _late("torch", _no_moments),
+    "old-weights": _late("torch", _old_weights),
+    "apart": _late("torch", _apart),
+    "silent-sums": _late("torch.distributed", _silent_sums),
+    "bit": _late("torch.distributed", _bit),
+}

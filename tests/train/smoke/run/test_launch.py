@@ -50,12 +50,15 @@ def test_words_of_torchrun_are_its_root_cause() -> None:
     ("text", "words"),
     [
         ("/opt/python: No module named accelerate\n", "/opt/python: No module named accelerate"),
-        ("[2026-11-21 14:33:27,006] [ERROR] [launch.py:325:sigkill_handler] ['python', '-u', 'x.py'] exits with return "
-         "code = -9\n", "exits with return code = -9"),
+        (
+            "[2026-11-21 14:33:27,006] [ERROR] [launch.py:325:sigkill_handler] ['python', '-u', 'x.py'] exits with "
+            "return code = -9\n",
+            "exits with return code = -9",
+        ),
         ("all is well\nProcess 14132 exits successfully.\n", ""),
         ("", ""),
     ],
-)  # fmt: skip
+)
 def test_words_of_others_are_the_last_that_tell_of_an_error(text: str, words: str) -> None:
     assert root_cause(text) == words
 
@@ -128,12 +131,16 @@ def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fault", "state", "words", "limit_s"),
     [
-        ("launcher-gone", "crashed", "the launcher started no rank and ended with status 1; the launcher "
-         "said: planted: No module named", 60.0),
+        (
+            "launcher-gone",
+            "crashed",
+            "the launcher started no rank and ended with status 1; the launcher said: planted: No module named",
+            60.0,
+        ),
         ("launcher-hangs", "crashed", "the launcher started no rank within 1 s", 1.0),
         ("one-process", "fail", "asked for 2 ranks, but 1 process was started, each in a group of 1", 60.0),
     ],
-)  # fmt: skip
+)
 def test_a_launcher_that_does_something_else(fault: str, state: str, words: str, limit_s: float) -> None:
     pytest.importorskip("torch")
     result = kit.run("elastic", fault, limit_s=limit_s)

@@ -92,10 +92,16 @@ def test_values_and_records_come_through() -> None:
 
     properties = TensorProperties(torch.float32)
     for one in (
-        {"rank": 1, "text": "x" * 300, "more": [1.5, None, True, b"y", (1, 2), {3}, frozenset((4,))]}, OrderedDict(a=1),
-        torch.Size((2, 3)), torch.bfloat16, torch.device("cpu"), Path("a/b"), SavePlan([]), LoadItemType.TENSOR,
+        {"rank": 1, "text": "x" * 300, "more": [1.5, None, True, b"y", (1, 2), {3}, frozenset((4,))]},
+        OrderedDict(a=1),
+        torch.Size((2, 3)),
+        torch.bfloat16,
+        torch.device("cpu"),
+        Path("a/b"),
+        SavePlan([]),
+        LoadItemType.TENSOR,
         MetadataIndex("weight", torch.Size((0, 2))),
-    ):  # fmt: skip
+    ):
         assert read(pickle.dumps(one)) == one
     assert read(pickle.dumps(properties)).dtype is torch.float32
     assert str(read(pickle.dumps(ValueError("of another rank")))) == "of another rank"

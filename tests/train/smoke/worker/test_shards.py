@@ -64,32 +64,47 @@ def test_one_dimension() -> None:
 
 def test_two_mesh_dimensions_cut_from_left_to_right() -> None:
     assert _parts(torch.arange(8), (2, 2), "S 0", "S 0") == {
-        (0, 0): [0, 1], (0, 1): [2, 3], (1, 0): [4, 5], (1, 1): [6, 7],
-    }  # fmt: skip
+        (0, 0): [0, 1],
+        (0, 1): [2, 3],
+        (1, 0): [4, 5],
+        (1, 1): [6, 7],
+    }
 
 
 def test_a_strided_shard_cuts_what_tensor_parallel_left() -> None:
     assert _parts(torch.arange(8), (2, 2), "strided 0 2", "S 0") == {
-        (0, 0): [0, 1], (0, 1): [4, 5], (1, 0): [2, 3], (1, 1): [6, 7],
-    }  # fmt: skip
+        (0, 0): [0, 1],
+        (0, 1): [4, 5],
+        (1, 0): [2, 3],
+        (1, 1): [6, 7],
+    }
     # 7 rows: tensor parallel holds 4 and 3, each halved by FSDP
     assert _parts(torch.arange(7), (2, 2), "strided 0 2", "S 0") == {
-        (0, 0): [0, 1], (0, 1): [4, 5], (1, 0): [2, 3], (1, 1): [6],
-    }  # fmt: skip
+        (0, 0): [0, 1],
+        (0, 1): [4, 5],
+        (1, 0): [2, 3],
+        (1, 1): [6],
+    }
     assert _parts(torch.arange(8), (1, 2, 2), "R", "strided 0 2", "S 0")[0, 1, 0] == [2, 3]
 
 
 def test_shards_of_other_dimensions_do_not_mind_each_other() -> None:
     assert _parts(torch.arange(4).reshape(2, 2), (2, 2), "S 0", "S 1") == {
-        (0, 0): [[0]], (0, 1): [[1]], (1, 0): [[2]], (1, 1): [[3]],
-    }  # fmt: skip
+        (0, 0): [[0]],
+        (0, 1): [[1]],
+        (1, 0): [[2]],
+        (1, 1): [[3]],
+    }
 
 
 @pytest.mark.parametrize(
     ("sizes", "words", "reason"),
-    [((2,), ("P",), "without communication"), ((2, 2), ("strided 0 3", "S 0"), "does not fit"),
-     ((2,), ("strided 0 2",), "does not fit")],
-)  # fmt: skip
+    [
+        ((2,), ("P",), "without communication"),
+        ((2, 2), ("strided 0 3", "S 0"), "does not fit"),
+        ((2,), ("strided 0 2",), "does not fit"),
+    ],
+)
 def test_what_has_no_local_part_is_refused(sizes: tuple[int, ...], words: tuple[str, ...], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         _parts(torch.arange(8), sizes, *words)
@@ -100,8 +115,10 @@ def test_a_rank_outside_the_mesh_has_no_part() -> None:
         shards.local_part(torch.arange(2), Mesh(2), [_placement("R")])
 
 
-@pytest.mark.parametrize(("sizes", "words"), [((2, 2), ("S 0", "S 0")), ((2, 2), ("strided 0 2", "S 0")),
-                                              ((2, 3), ("strided 1 3", "S 1")), ((4,), ("S 0",))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [((2, 2), ("S 0", "S 0")), ((2, 2), ("strided 0 2", "S 0")), ((2, 3), ("strided 1 3", "S 1")), ((4,), ("S 0",))],
+)
 def test_agrees_with_the_offsets_of_torch(sizes: tuple[int, ...], words: tuple[str, ...]) -> None:
     """The library's own arithmetic (private, so it may be gone), for sizes that divide."""
     utils = pytest.importorskip("torch.distributed.tensor._utils")

@@ -28,9 +28,13 @@ def data_parallel(context: LaunchedContext) -> None:
     context.facts["distributed_type"] = kind
     wanted = "MULTI_CPU" if context.device.type == "cpu" else "MULTI_GPU"
     context.expect("input", "accelerate", kind == wanted, f"chose {kind} instead of {wanted}", layer="configuration")
-    context.expect("input", "accelerate", accelerator.num_processes == context.world,
-                   f"counts {accelerator.num_processes} processes instead of {context.world}",
-                   layer="configuration")  # fmt: skip
+    context.expect(
+        "input",
+        "accelerate",
+        accelerator.num_processes == context.world,
+        f"counts {accelerator.num_processes} processes instead of {context.world}",
+        layer="configuration",
+    )
     context.joined("accelerate")
     if context.comparison.faults:
         return
@@ -55,8 +59,9 @@ def _data(context: LaunchedContext, accelerator: Any) -> None:
     context.mark("reading data")
     for turn, batch in enumerate(loader):
         first = (turn * context.world + context.rank) * size
-        context.check("input", f"batch {turn} of this rank", batch, rows[first : first + size], tolerance=0.0,
-                      layer="framework")  # fmt: skip
+        context.check(
+            "input", f"batch {turn} of this rank", batch, rows[first : first + size], tolerance=0.0, layer="framework"
+        )
 
 
 def _command(plan: LaunchPlan) -> list[str]:
@@ -69,9 +74,17 @@ def _command(plan: LaunchPlan) -> list[str]:
     logs = os.path.join(plan.folder, "torchrun")
     # Where the port is taken by then, it has torchrun meet by a store of pickles: in a file, if it must be.
     return [
-        plan.interpreter, "-m", "accelerate.commands.launch", "--config_file", path, "--rdzv_conf", "store_type=file",
-        "--log_dir", logs, *plan.program,
-    ]  # fmt: skip
+        plan.interpreter,
+        "-m",
+        "accelerate.commands.launch",
+        "--config_file",
+        path,
+        "--rdzv_conf",
+        "store_type=file",
+        "--log_dir",
+        logs,
+        *plan.program,
+    ]
 
 
 def _environment(device: str) -> dict[str, str]:
@@ -83,6 +96,13 @@ def _needs(_: int, backend: str, device: str) -> str:
 
 
 MODES = (
-    Mode("accelerate", "Hugging Face Accelerate, by accelerate launch", data_parallel, full=True, min_world=2, slow=2.0,
-         launch=Launch(_command, packages=("accelerate",), needs=_needs, environment=_environment)),
-)  # fmt: skip
+    Mode(
+        "accelerate",
+        "Hugging Face Accelerate, by accelerate launch",
+        data_parallel,
+        full=True,
+        min_world=2,
+        slow=2.0,
+        launch=Launch(_command, packages=("accelerate",), needs=_needs, environment=_environment),
+    ),
+)

@@ -148,8 +148,10 @@ class _Tools:
 
 def _tools(context: Context) -> _Tools:
     fsdp2.library(context)
-    context.need(importlib.util.find_spec("torch.distributed.checkpoint.state_dict"), "needs torch 2.2 or later: "
-                 "torch.distributed.checkpoint.state_dict")  # fmt: skip
+    context.need(
+        importlib.util.find_spec("torch.distributed.checkpoint.state_dict"),
+        "needs torch 2.2 or later: torch.distributed.checkpoint.state_dict",
+    )
     context.need(importlib.util.find_spec("numpy"), "torch exchanges the plan by way of NumPy, which is not installed")
     from torch.distributed import checkpoint
     from torch.distributed.checkpoint import state_dict
@@ -177,9 +179,14 @@ def _save_and_load(context: Context, tools: _Tools, targets: list[tuple[str, _Sp
         target = _Trained(context, split)
         _load(context, tools, target, folder)
         wanted = shards.parts_like(numbers, target.tensors())
-        context.check_all("value", {f"{name} in {words}": one for name, one in target.parts().items()},
-                          {f"{name} in {words}": one for name, one in wanted.items()}, tolerance=0.0,
-                          turn=1 + turn, layer="framework")  # fmt: skip
+        context.check_all(
+            "value",
+            {f"{name} in {words}": one for name, one in target.parts().items()},
+            {f"{name} in {words}": one for name, one in wanted.items()},
+            tolerance=0.0,
+            turn=1 + turn,
+            layer="framework",
+        )
     context.mark("waiting until all have loaded")
     context.torch.distributed.barrier()
     _remove(context, folder)
@@ -233,9 +240,14 @@ def _read_back(
         reader = tools.checkpoint.FileSystemReader(folder)
         tools.checkpoint.load_state_dict(state, storage_reader=reader, no_dist=True)
         saved.take(tools.state_dict, state)
-    context.check_all("local", {f"{name}, written and read back": one for name, one in saved.parts().items()},
-                      {f"{name}, written and read back": one for name, one in wanted.items()}, tolerance=0.0,
-                      turn=turn, layer="configuration")  # fmt: skip
+    context.check_all(
+        "local",
+        {f"{name}, written and read back": one for name, one in saved.parts().items()},
+        {f"{name}, written and read back": one for name, one in wanted.items()},
+        tolerance=0.0,
+        turn=turn,
+        layer="configuration",
+    )
 
 
 def _remove(context: Context, folder: str) -> None:

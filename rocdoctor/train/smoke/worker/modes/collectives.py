@@ -77,8 +77,12 @@ def all_reduce(context: Context) -> None:
     pending = [dist.all_reduce(one, async_op=True) for one in work]
     for salt, one in enumerate(pending):
         one.wait()
-        _exact(context, f"all_reduce number {salt} of four at once", work[salt],
-               _sum(context, _all(context, 257, torch.float32, salt)))  # fmt: skip
+        _exact(
+            context,
+            f"all_reduce number {salt} of four at once",
+            work[salt],
+            _sum(context, _all(context, 257, torch.float32, salt)),
+        )
 
 
 def one_to_all(context: Context) -> None:
@@ -202,10 +206,18 @@ def subgroups(context: Context) -> None:
     context.mark("all_reduce float32[1027] in two groups at once")
     got = values(context, context.rank, 1027, torch.float32)
     dist.all_reduce(got, group=groups[mine])
-    _exact(context, "all_reduce in a group", got,
-           _sum(context, [values(context, rank, 1027, torch.float32) for rank in members]))  # fmt: skip
-    context.expect("value", "the group", dist.get_world_size(groups[mine]) == len(members),
-                   f"has {dist.get_world_size(groups[mine])} ranks instead of {len(members)}")  # fmt: skip
+    _exact(
+        context,
+        "all_reduce in a group",
+        got,
+        _sum(context, [values(context, rank, 1027, torch.float32) for rank in members]),
+    )
+    context.expect(
+        "value",
+        "the group",
+        dist.get_world_size(groups[mine]) == len(members),
+        f"has {dist.get_world_size(groups[mine])} ranks instead of {len(members)}",
+    )
 
 
 def objects(context: Context) -> None:

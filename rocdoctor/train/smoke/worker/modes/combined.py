@@ -33,8 +33,13 @@ class Grid:
         self.mesh = context.mesh(pp, dp, tp, names=("pp", "dp", "tp"))
         context.facts["mesh"] = f"pipeline {pp} x sharded data {dp} x tensor {tp}"
         place = [*self.mesh.get_coordinate()]
-        context.expect("before", "device mesh", place == [self.pp, self.dp, self.tp] and self._sizes() == self.sizes,
-                       f"puts this rank at {place} of {self._sizes()}", layer="framework")  # fmt: skip
+        context.expect(
+            "before",
+            "device mesh",
+            place == [self.pp, self.dp, self.tp] and self._sizes() == self.sizes,
+            f"puts this rank at {place} of {self._sizes()}",
+            layer="framework",
+        )
 
     def _sizes(self) -> tuple[int, ...]:
         return tuple(self.mesh[name].size() for name in ("pp", "dp", "tp"))
@@ -115,8 +120,13 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
     optimizer = models.optimizer_for(torch, "sgd", module.parameters())
     for step, (tokens, targets) in enumerate(context.batches()):
         context.mark(f"step {step}: forward and backward")
-        context.check_all("before", shards.parameter_parts(module), grid.held(wanted.before[step], names), step=step,
-                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+        context.check_all(
+            "before",
+            shards.parameter_parts(module),
+            grid.held(wanted.before[step], names),
+            step=step,
+            tolerance=0.0 if step == 0 else None,
+        )
         optimizer.zero_grad()
         losses: list[Any] = []
         taps.clear()
@@ -129,14 +139,21 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
             context.check("loss", "loss of this rank's rows", loss, flow[step].losses[rows].mean(), step=step)
         whole = {name: grid.part(wanted.before[step], name) for name in names}
         # Ahead of what its module computes with it.
-        context.check_all("value", gathered.found, whole, step=step, tolerance=0.0 if step == 0 else FP32["before"],
-                          turns={name: turns[f"input of {name.rpartition('.')[0]}"] - 1 for name in names},
-                          owners=grid.owners(whole))  # fmt: skip
+        context.check_all(
+            "value",
+            gathered.found,
+            whole,
+            step=step,
+            tolerance=0.0 if step == 0 else FP32["before"],
+            turns={name: turns[f"input of {name.rpartition('.')[0]}"] - 1 for name in names},
+            owners=grid.owners(whole),
+        )
         flows.check(context, taps, watched, flow[step], many, factor, step)
         if pipe is not None:
             pipe.check(flow[step], losses, rows, step)
-        context.check_all("grad", shards.gradient_parts(module), grid.held(wanted.grads[step], names), step=step,
-                          turns=back)  # fmt: skip
+        context.check_all(
+            "grad", shards.gradient_parts(module), grid.held(wanted.grads[step], names), step=step, turns=back
+        )
         context.mark(f"step {step}: optimizer")
         optimizer.step()
         context.check_all("param", shards.parameter_parts(module), grid.held(wanted.after[step], names), step=step)
@@ -152,10 +169,17 @@ def _grid(context: Context, divisor: int, tp: int, pp: int) -> None:
 
 
 MODES = (
-    Mode("fsdp-tp", "sharded data parallel (FSDP2) over tensor parallel", partial(_grid, divisor=2, tp=2, pp=1),
-         min_world=4),
-    Mode("pp-fsdp-tp", "pipeline of sharded data parallel over tensor parallel", partial(_grid, divisor=4, tp=2, pp=2),
-         min_world=4),
-    Mode("pp-fsdp", "pipeline of sharded data parallel", partial(_grid, divisor=2, tp=1, pp=2), full=True,
-         min_world=4),
-)  # fmt: skip
+    Mode(
+        "fsdp-tp",
+        "sharded data parallel (FSDP2) over tensor parallel",
+        partial(_grid, divisor=2, tp=2, pp=1),
+        min_world=4,
+    ),
+    Mode(
+        "pp-fsdp-tp",
+        "pipeline of sharded data parallel over tensor parallel",
+        partial(_grid, divisor=4, tp=2, pp=2),
+        min_world=4,
+    ),
+    Mode("pp-fsdp", "pipeline of sharded data parallel", partial(_grid, divisor=2, tp=1, pp=2), full=True, min_world=4),
+)

@@ -54,11 +54,18 @@ def _part(context: Context, tensor: Any, rank: int | None = None) -> Any:
 
 def _compare(context: Context, output: Any, leaves: list[Any], step: int) -> None:
     wanted, gradients = _whole(context)
-    context.check("value", "output of this rank's part of the sequence", output, _part(context, wanted),
-                  tolerance=_LIMIT, step=step)  # fmt: skip
+    context.check(
+        "value",
+        "output of this rank's part of the sequence",
+        output,
+        _part(context, wanted),
+        tolerance=_LIMIT,
+        step=step,
+    )
     for name, leaf, whole in zip(("query", "key", "value"), leaves, gradients):
-        context.check("grad", f"gradient of this rank's {name}", leaf.grad, _part(context, whole),
-                      tolerance=_LIMIT, step=step)  # fmt: skip
+        context.check(
+            "grad", f"gradient of this rank's {name}", leaf.grad, _part(context, whole), tolerance=_LIMIT, step=step
+        )
 
 
 def ring(context: Context) -> None:
@@ -110,8 +117,14 @@ def ulysses(context: Context) -> None:
     for step, (name, leaf, whole) in enumerate(zip(("query", "key", "value"), leaves, inputs)):
         context.mark(f"exchange of the {name}")
         moved.append(to_heads(leaf))
-        context.check("value", f"{name} of this rank's heads", moved[-1], whole.chunk(world, 1)[context.rank],
-                      tolerance=0.0, step=step)  # fmt: skip
+        context.check(
+            "value",
+            f"{name} of this rank's heads",
+            moved[-1],
+            whole.chunk(world, 1)[context.rank],
+            tolerance=0.0,
+            step=step,
+        )
     context.mark("exchange of the output")
     output = to_sequence(_attention(torch, 0, *moved)[0])
     context.mark("backward")

@@ -15,11 +15,19 @@ ORDER = 30
 
 
 def train(
-    context: Context, model: Any, optimizer: Any, *, kind: str = "sgd", accumulate: int = 1,
-    tolerance: float | None = None, parameter_tolerance: float | None = None,
-    owned: Collection[str] = (), steps: Sequence[int] = (0, 1), backward: Callable[[Any], None] | None = None,
+    context: Context,
+    model: Any,
+    optimizer: Any,
+    *,
+    kind: str = "sgd",
+    accumulate: int = 1,
+    tolerance: float | None = None,
+    parameter_tolerance: float | None = None,
+    owned: Collection[str] = (),
+    steps: Sequence[int] = (0, 1),
+    backward: Callable[[Any], None] | None = None,
     after: Callable[[int], None] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Train on this rank's share and compare each step with one process on the whole batch.
 
     Compared are the start (broadcast), what this rank contributes by itself, the loss, every gradient and every
@@ -35,8 +43,13 @@ def train(
     for step in steps:
         tokens, targets = data[step]
         context.mark(f"step {step}: forward and backward")
-        context.check_all("before", models.parameters(model), wanted.before[step], step=step,
-                          tolerance=0.0 if step == 0 else parameter_tolerance)  # fmt: skip
+        context.check_all(
+            "before",
+            models.parameters(model),
+            wanted.before[step],
+            step=step,
+            tolerance=0.0 if step == 0 else parameter_tolerance,
+        )
         optimizer.zero_grad()
         own.clear()
         expected_rows = (one.chunk(context.world)[context.rank] for one in (tokens, targets))
@@ -58,8 +71,14 @@ def train(
         context.mark(f"step {step}: mean of the losses")
         dist.all_reduce(total)
         context.check("loss", "loss", total / context.world, wanted.losses[step], step=step)
-        context.check_all("grad", models.gradients(model), wanted.grads[step], step=step, tolerance=tolerance,
-                          hints={"this rank's own gradient: nothing was exchanged": local})  # fmt: skip
+        context.check_all(
+            "grad",
+            models.gradients(model),
+            wanted.grads[step],
+            step=step,
+            tolerance=tolerance,
+            hints={"this rank's own gradient: nothing was exchanged": local},
+        )
         optimizer.step()
         limit = parameter_tolerance or tolerance
         turns = dict.fromkeys(owned, END_TURN - 1)

@@ -67,8 +67,9 @@ def powersgd(context: Context) -> None:
         context.mark(f"step {step}: mean of the losses")
         dist.all_reduce(total)
         # Before compression begins the numbers are exact; afterwards 1.3e-3 was seen after 8 steps.
-        context.check("loss", "loss", total / context.world, wanted.losses[step], step=step,
-                      tolerance=None if step < 3 else 2e-3)  # fmt: skip
+        context.check(
+            "loss", "loss", total / context.world, wanted.losses[step], step=step, tolerance=None if step < 3 else 2e-3
+        )
         if step < 2:
             context.check_all("grad", models.gradients(model), wanted.grads[step], step=step)
         optimizer.step()
@@ -151,14 +152,17 @@ def zero1(context: Context) -> None:
     mine = {id(one) for group in split[context.rank] for one in group["params"]}
     owned = [models.plain_name(name) for name, one in model.named_parameters() if id(one) in mine]
     ddp.train(context, model, optimizer, kind="adamw", parameter_tolerance=1e-5, owned=owned)
-    held = sum(value.numel() for state in optimizer.optim.state.values() for name, value in state.items()
-               if name == "exp_avg")  # fmt: skip
+    held = sum(
+        value.numel() for state in optimizer.optim.state.values() for name, value in state.items() if name == "exp_avg"
+    )
     whole = sum(one.numel() for one in model.parameters())
     largest = max(one.numel() for one in model.parameters())
     context.expect(
-        "value", "the optimizer's state", held <= whole / context.world + largest,
+        "value",
+        "the optimizer's state",
+        held <= whole / context.world + largest,
         f"holds {held} of {whole} elements on this rank: it is not split over {context.world}",
-    )  # fmt: skip
+    )
 
 
 def sync_batch_norm(context: Context) -> None:
@@ -202,13 +206,19 @@ def autocast(context: Context) -> None:
     optimizer = models.optimizer_for(torch, "sgd", model.parameters())
     for step, (tokens, targets) in enumerate(context.batches()):
         context.mark(f"step {step}: forward and backward")
-        context.check_all("before", models.parameters(model), wanted.before[step], step=step,
-                          tolerance=0.0 if step == 0 else 1e-4)  # fmt: skip
+        context.check_all(
+            "before", models.parameters(model), wanted.before[step], step=step, tolerance=0.0 if step == 0 else 1e-4
+        )
         optimizer.zero_grad()
         with half():
             logits = model(context.share(tokens))
-        context.expect("local", "the logits", logits.dtype == torch.bfloat16,
-                       f"are {logits.dtype}: autocast did nothing", step=step)  # fmt: skip
+        context.expect(
+            "local",
+            "the logits",
+            logits.dtype == torch.bfloat16,
+            f"are {logits.dtype}: autocast did nothing",
+            step=step,
+        )
         loss = models.loss_of(torch, logits, context.share(targets))
         loss.backward()
         total = loss.detach().clone()

@@ -29,16 +29,29 @@ def zero(stage: int, context: LaunchedContext) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     context.mark("deepspeed.initialize")
     engine, _, _, _ = deepspeed.initialize(model=model, optimizer=optimizer, config=_configuration(context, stage))
-    context.expect("input", "deepspeed", engine.zero_optimization_stage() == stage,
-                   f"runs ZeRO stage {engine.zero_optimization_stage()} instead of {stage}",
-                   layer="configuration")  # fmt: skip
-    context.expect("input", "deepspeed", engine.dp_world_size == context.world,
-                   f"shares the data among {engine.dp_world_size} ranks instead of {context.world}",
-                   layer="configuration")  # fmt: skip
+    context.expect(
+        "input",
+        "deepspeed",
+        engine.zero_optimization_stage() == stage,
+        f"runs ZeRO stage {engine.zero_optimization_stage()} instead of {stage}",
+        layer="configuration",
+    )
+    context.expect(
+        "input",
+        "deepspeed",
+        engine.dp_world_size == context.world,
+        f"shares the data among {engine.dp_world_size} ranks instead of {context.world}",
+        layer="configuration",
+    )
     wanted = context.reference("adamw")
     for step, (tokens, targets) in enumerate(context.batches()):
-        context.check_all("before", _held(engine), _parts(context, engine, wanted.before[step]), step=step,
-                          tolerance=0.0 if step == 0 else _PARAMETERS)  # fmt: skip
+        context.check_all(
+            "before",
+            _held(engine),
+            _parts(context, engine, wanted.before[step]),
+            step=step,
+            tolerance=0.0 if step == 0 else _PARAMETERS,
+        )
         tokens, targets = context.share(tokens), context.share(targets)
         context.mark(f"step {step}: forward")
         loss = models.loss_of(torch, engine(tokens), targets)
@@ -54,18 +67,22 @@ def zero(stage: int, context: LaunchedContext) -> None:
             context.check_all("grad", models.gradients(engine.module), wanted.grads[step], step=step)
         context.mark(f"step {step}: step")
         engine.step()
-        context.check_all("param", _held(engine), _parts(context, engine, wanted.after[step]), step=step,
-                          tolerance=_PARAMETERS)  # fmt: skip
+        context.check_all(
+            "param", _held(engine), _parts(context, engine, wanted.after[step]), step=step, tolerance=_PARAMETERS
+        )
     _split(context, stage, engine)
 
 
 def _configuration(context: LaunchedContext, stage: int) -> dict[str, Any]:
     size = context.sizes.batch // context.world
     return {
-        "train_micro_batch_size_per_gpu": size, "gradient_accumulation_steps": 1, "steps_per_print": 10**9,
+        "train_micro_batch_size_per_gpu": size,
+        "gradient_accumulation_steps": 1,
+        "steps_per_print": 10**9,
         "zero_optimization": {"stage": stage, "stage3_param_persistence_threshold": 0},
-        "zero_allow_untested_optimizer": True, "zero_force_ds_cpu_optimizer": False,
-    }  # fmt: skip
+        "zero_allow_untested_optimizer": True,
+        "zero_force_ds_cpu_optimizer": False,
+    }
 
 
 def _own_loss(context: LaunchedContext, state: dict[str, Any], tokens: Any, targets: Any) -> Any:
@@ -98,24 +115,43 @@ def _parts(context: LaunchedContext, engine: Any, whole: dict[str, Any]) -> dict
 
 def _split(context: LaunchedContext, stage: int, engine: Any) -> None:
     """From stage 1 on each rank holds the optimizer's state of its own part alone."""
-    held = sum(
-        value.numel() for state in engine.optimizer.optimizer.state.values() for name, value in state.items()
-        if name == "exp_avg"
-    ) if stage else 0  # fmt: skip
+    held = (
+        sum(
+            value.numel()
+            for state in engine.optimizer.optimizer.state.values()
+            for name, value in state.items()
+            if name == "exp_avg"
+        )
+        if stage
+        else 0
+    )
     whole = sum(getattr(one, "ds_numel", one.numel()) for one in engine.module.parameters())
     most = whole / context.world + 2 * context.world * len(list(engine.module.parameters()))
-    context.expect("value", "the optimizer's state", held <= most,
-                   f"holds {held} of {whole} elements on this rank: it is not split over {context.world}",
-                   layer="framework")  # fmt: skip
+    context.expect(
+        "value",
+        "the optimizer's state",
+        held <= most,
+        f"holds {held} of {whole} elements on this rank: it is not split over {context.world}",
+        layer="framework",
+    )
     if stage:
         context.facts["state_share"] = round(held / whole, 3)
 
 
 def _command(plan: LaunchPlan) -> list[str]:
     return [
-        plan.interpreter, "-m", "deepspeed.launcher.runner", "--num_gpus", str(plan.world), "--master_addr",
-        plan.address, "--master_port", str(plan.port), "--no_local_rank", *plan.program,
-    ]  # fmt: skip
+        plan.interpreter,
+        "-m",
+        "deepspeed.launcher.runner",
+        "--num_gpus",
+        str(plan.world),
+        "--master_addr",
+        plan.address,
+        "--master_port",
+        str(plan.port),
+        "--no_local_rank",
+        *plan.program,
+    ]
 
 
 def _environment(device: str) -> dict[str, str]:
@@ -127,8 +163,13 @@ def _needs(_: int, backend: str, device: str) -> str:
 
 
 MODES = tuple(
-    Mode(f"deepspeed-zero-{stage}", f"DeepSpeed ZeRO stage {stage}, by deepspeed's launcher", partial(zero, stage),
-         full=True, slow=6.0,  # its first run compiles an extension: 41 to 120 s
-         launch=Launch(_command, packages=("deepspeed",), needs=_needs, environment=_environment))
+    Mode(
+        f"deepspeed-zero-{stage}",
+        f"DeepSpeed ZeRO stage {stage}, by deepspeed's launcher",
+        partial(zero, stage),
+        full=True,
+        slow=6.0,  # its first run compiles an extension: 41 to 120 s
+        launch=Launch(_command, packages=("deepspeed",), needs=_needs, environment=_environment),
+    )
     for stage in range(4)
-)  # fmt: skip
+)

@@ -32,9 +32,10 @@ def _operations(torch: Any) -> Iterator[tuple[str, tuple[tuple[int, ...], ...], 
         lambda image, kernel: functional.conv2d(image, kernel, padding=1),
     )
     yield (
-        "attention", ((2, 3, 40, 16),) * 3,
+        "attention",
+        ((2, 3, 40, 16),) * 3,
         lambda *three: functional.scaled_dot_product_attention(*three, is_causal=True),
-    )  # fmt: skip
+    )
     yield "layer norm", ((33, 65), (65,), (65,)), lambda one, *two: functional.layer_norm(one, (65,), *two)
     yield "softmax", ((33, 129),), lambda one: torch.softmax(one, -1)
     yield "sum over rows", ((257, 63),), lambda one: one.sum(0)
@@ -68,8 +69,15 @@ def compute(context: Context) -> None:
             for number, (one, two) in enumerate(zip(moved, exact)):
                 # The largest gradient of a normalised output may be nothing but rounding: the scale is the inputs' too.
                 scale = max(float(two.grad.abs().max()), 1.0)
-                context.check("local", f"{name} in {kind}, gradient {number}", one.grad, two.grad,
-                              tolerance=2 * limit, scale=scale, step=context.marks)  # fmt: skip
+                context.check(
+                    "local",
+                    f"{name} in {kind}, gradient {number}",
+                    one.grad,
+                    two.grad,
+                    tolerance=2 * limit,
+                    scale=scale,
+                    step=context.marks,
+                )
     _fp8(context, skipped)
     _whole_numbers(context)
     if skipped:
@@ -167,8 +175,13 @@ def _count(context: Context, piece: int, wrong: Any, what: str) -> None:
     bad = int(wrong.sum())
     first = int(wrong.to(context.torch.uint8).argmax()) if bad else 0
     place = piece * _PIECE_BYTES + first * 4
-    context.expect("local", f"memory, {what}", not bad, f"{bad} words read back wrong, first {place} bytes into it",
-                   step=context.marks)  # fmt: skip
+    context.expect(
+        "local",
+        f"memory, {what}",
+        not bad,
+        f"{bad} words read back wrong, first {place} bytes into it",
+        step=context.marks,
+    )
 
 
 def copies(context: Context) -> None:
@@ -182,8 +195,14 @@ def copies(context: Context) -> None:
             there = (source.pin_memory() if pinned else source).to(context.device, non_blocking=pinned)
             torch.cuda.synchronize()
             kind = "pinned" if pinned else "pageable"
-            context.check("local", f"{size * 4} bytes to the device and back, {kind}", there.cpu(), source,
-                          tolerance=0.0, step=context.marks)  # fmt: skip
+            context.check(
+                "local",
+                f"{size * 4} bytes to the device and back, {kind}",
+                there.cpu(),
+                source,
+                tolerance=0.0,
+                step=context.marks,
+            )
     own = context.device.index
     data = torch.arange(1 << 20, dtype=torch.int32, device=context.device) * -1640531535
     for other in range(torch.cuda.device_count()):
@@ -192,8 +211,9 @@ def copies(context: Context) -> None:
         context.mark(f"copy from GPU {own} to GPU {other} and back")
         back = data.to(f"cuda:{other}").to(context.device)
         torch.cuda.synchronize()
-        context.check("value", f"copy from GPU {own} to GPU {other} and back", back, data, tolerance=0.0,
-                      step=context.marks)  # fmt: skip
+        context.check(
+            "value", f"copy from GPU {own} to GPU {other} and back", back, data, tolerance=0.0, step=context.marks
+        )
 
 
 MODES = (

@@ -35,9 +35,14 @@ def restart(context: LaunchedContext) -> None:
     context.facts["environment"] = f"{_UNSHARED}=1, which torchrun of torch 2.13 needs for a sure restart"
     context.mark("loading the checkpoint")
     saved: Any = context.torch.load(path, map_location=context.device, weights_only=True)
-    context.expect("before", "the checkpoint", saved["step"] == _AFTER[0],
-                   f"resumes at step {saved['step']} instead of {_AFTER[0]}", step=_AFTER[0],
-                   layer="framework")  # fmt: skip
+    context.expect(
+        "before",
+        "the checkpoint",
+        saved["step"] == _AFTER[0],
+        f"resumes at step {saved['step']} instead of {_AFTER[0]}",
+        step=_AFTER[0],
+        layer="framework",
+    )
     model.module.load_state_dict(saved["model"])
     optimizer.load_state_dict(saved["optimizer"])
     found = {**models.parameters(model), **_moments(model, optimizer)}
@@ -101,6 +106,12 @@ def _environment(_: str) -> dict[str, str]:
 
 
 MODES = (
-    Mode("elastic", "a rank is killed, torchrun starts the group again, training resumes", restart, full=True, slow=3.0,
-         launch=Launch(_command, environment=_environment, restarts=1)),
-)  # fmt: skip
+    Mode(
+        "elastic",
+        "a rank is killed, torchrun starts the group again, training resumes",
+        restart,
+        full=True,
+        slow=3.0,
+        launch=Launch(_command, environment=_environment, restarts=1),
+    ),
+)

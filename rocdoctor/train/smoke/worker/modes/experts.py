@@ -84,8 +84,9 @@ def experts(context: Context) -> None:
         at = (number == expert).nonzero()[:, 0]
         results = results.index_add(0, at, _expert(torch, arrived[at], weights.first[expert], weights.second[expert]))
     places = torch.cat([places for places, _ in sent])
-    context.check("local", "results of this rank's experts", results, answers[number, places], tolerance=_LIMIT,
-                  step=1, turn=1)  # fmt: skip
+    context.check(
+        "local", "results of this rank's experts", results, answers[number, places], tolerance=_LIMIT, step=1, turn=1
+    )
     context.mark("results travel back")
     back = exchange(results, take, give)
     output = torch.zeros_like(tokens).index_add(0, rows, back * shares.flatten()[order][:, None])

@@ -76,10 +76,12 @@ def _run(context: Context, strategy: str, *, replicas: int = 1, reshard: bool = 
     probe, layout = Probe(model), FlatShards(context, dict(model.named_parameters()), replicas)
     context.mark("splitting the parameters")
     layout.model = wrapped = fsdp.FullyShardedDataParallel(
-        model, process_group=_groups(context, replicas) if replicas > 1 else None,
+        model,
+        process_group=_groups(context, replicas) if replicas > 1 else None,
         sharding_strategy=getattr(fsdp.ShardingStrategy, strategy),
-        auto_wrap_policy=wrap.ModuleWrapPolicy({type(model.blocks[0])}), device_id=context.device,
-    )  # fmt: skip
+        auto_wrap_policy=wrap.ModuleWrapPolicy({type(model.blocks[0])}),
+        device_id=context.device,
+    )
 
     def after_forward(step: int) -> None:
         for unit in probe.units:
@@ -94,8 +96,16 @@ def _run(context: Context, strategy: str, *, replicas: int = 1, reshard: bool = 
                 _expect(context, step, 3, unit or "model", not _held(probe, unit), "is still whole after the backward")
 
     optimizer = context.torch.optim.SGD(wrapped.parameters(), lr=0.1)
-    train(context, steps_fp32(context), wrapped, probe, layout, optimizer, after_forward=after_forward,
-          after_backward=after_backward)  # fmt: skip
+    train(
+        context,
+        steps_fp32(context),
+        wrapped,
+        probe,
+        layout,
+        optimizer,
+        after_forward=after_forward,
+        after_backward=after_backward,
+    )
 
 
 def _held(probe: Probe, unit: str) -> bool:

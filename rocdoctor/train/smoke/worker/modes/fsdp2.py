@@ -78,10 +78,17 @@ def shard(context: Context, model: Any, replicas: int = 1, **options: Any) -> No
 
 
 def _run(
-    context: Context, *, replicas: int = 1, reshard: bool = True, steps: list[Step] | None = None, passes: int = 1,
-    wrap: Callable[[Any], None] | None = None, seen: Callable[[int, Probe], None] | None = None,
-    rounding: float | None = None, **options: Any,
-) -> None:  # fmt: skip
+    context: Context,
+    *,
+    replicas: int = 1,
+    reshard: bool = True,
+    steps: list[Step] | None = None,
+    passes: int = 1,
+    wrap: Callable[[Any], None] | None = None,
+    seen: Callable[[int, Probe], None] | None = None,
+    rounding: float | None = None,
+    **options: Any,
+) -> None:
     """Train on what ``wrap`` and FSDP2 make of the model; ``seen`` looks on after each backward.
 
     ``passes``: how often each block should run in a step.
@@ -116,9 +123,17 @@ def _run(
 
     optimizer = context.torch.optim.SGD(model.parameters(), lr=0.1)
     train(
-        context, steps, model, probe, layout, optimizer, rounding=rounding, after_forward=after_forward,
-        after_backward=after_backward, correct=layout.correct if rounding else None,
-    )  # fmt: skip
+        context,
+        steps,
+        model,
+        probe,
+        layout,
+        optimizer,
+        rounding=rounding,
+        after_forward=after_forward,
+        after_backward=after_backward,
+        correct=layout.correct if rounding else None,
+    )
 
 
 def _expect(context: Context, step: int, turn: int, name: str, holds: bool, words: str) -> None:
@@ -147,8 +162,15 @@ def mixed(context: Context) -> None:
         reduced = [shards.local_of(one.grad) for one in probe.now().values() if one.grad is not None]
         if context.world > 1 and any(one.numel() for one in reduced):
             short = all(bool((one == one.bfloat16().float()).all()) for one in reduced)
-            context.expect("grad", "gradients", not short, "were added up in bf16 instead of fp32", step=step,
-                           turn=BACKWARD_TURN + 1, layer="framework")  # fmt: skip
+            context.expect(
+                "grad",
+                "gradients",
+                not short,
+                "were added up in bf16 instead of fp32",
+                step=step,
+                turn=BACKWARD_TURN + 1,
+                layer="framework",
+            )
 
     _run(context, steps=steps_mixed(context, torch.bfloat16), rounding=_BF16, mp_policy=policy, seen=seen)
 

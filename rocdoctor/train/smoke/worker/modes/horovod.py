@@ -21,8 +21,13 @@ def data_parallel(context: LaunchedContext) -> None:
     context.mark("horovod.init")
     horovod.init()
     place = (horovod.rank(), horovod.size())
-    context.expect("input", "horovod", place == (context.rank, context.world),
-                   f"makes rank {context.rank} number {place[0]} of {place[1]}", layer="configuration")  # fmt: skip
+    context.expect(
+        "input",
+        "horovod",
+        place == (context.rank, context.world),
+        f"makes rank {context.rank} number {place[0]} of {place[1]}",
+        layer="configuration",
+    )
     if context.comparison.faults:
         return
     model = context.build()
@@ -37,8 +42,9 @@ def data_parallel(context: LaunchedContext) -> None:
     )
     wanted = context.reference()
     for step, (tokens, targets) in enumerate(context.batches()):
-        context.check_all("before", models.parameters(model), wanted.before[step], step=step,
-                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+        context.check_all(
+            "before", models.parameters(model), wanted.before[step], step=step, tolerance=0.0 if step == 0 else None
+        )
         optimizer.zero_grad()
         context.mark(f"step {step}: forward and backward")
         loss = models.loss_of(torch, model(context.share(tokens)), context.share(targets))
@@ -56,9 +62,17 @@ def data_parallel(context: LaunchedContext) -> None:
 
 def _command(plan: LaunchPlan) -> list[str]:
     return [
-        plan.interpreter, "-m", "horovod.runner.launch", "--gloo", "-np", str(plan.world), "-H",
-        f"localhost:{plan.world}", plan.interpreter, *plan.program,
-    ]  # fmt: skip
+        plan.interpreter,
+        "-m",
+        "horovod.runner.launch",
+        "--gloo",
+        "-np",
+        str(plan.world),
+        "-H",
+        f"localhost:{plan.world}",
+        plan.interpreter,
+        *plan.program,
+    ]
 
 
 def _needs(_: int, backend: str, device: str) -> str:
@@ -66,6 +80,12 @@ def _needs(_: int, backend: str, device: str) -> str:
 
 
 MODES = (
-    Mode("horovod", "Horovod, by horovodrun", data_parallel, full=True, slow=2.0,
-         launch=Launch(_command, packages=("horovod",), needs=_needs)),
-)  # fmt: skip
+    Mode(
+        "horovod",
+        "Horovod, by horovodrun",
+        data_parallel,
+        full=True,
+        slow=2.0,
+        launch=Launch(_command, packages=("horovod",), needs=_needs),
+    ),
+)

@@ -40,17 +40,27 @@ def _layers(context: LaunchedContext, sequence: bool) -> None:
     context.mark("initialize_model_parallel")
     parallel_state.initialize_model_parallel(tensor_model_parallel_size=context.world)
     size, rank = (
-        parallel_state.get_tensor_model_parallel_world_size(), parallel_state.get_tensor_model_parallel_rank()
-    )  # fmt: skip
-    context.expect("input", "megatron.core", (size, rank) == (context.world, context.rank),
-                   f"makes rank {context.rank} number {rank} of {size}", layer="configuration")  # fmt: skip
+        parallel_state.get_tensor_model_parallel_world_size(),
+        parallel_state.get_tensor_model_parallel_rank(),
+    )
+    context.expect(
+        "input",
+        "megatron.core",
+        (size, rank) == (context.world, context.rank),
+        f"makes rank {context.rank} number {rank} of {size}",
+        layer="configuration",
+    )
     if context.comparison.faults:
         return
     sizes = context.sizes
     config = ModelParallelConfig(
-        tensor_model_parallel_size=context.world, sequence_parallel=sequence, params_dtype=torch.float32,
-        use_cpu_initialization=True, gradient_accumulation_fusion=False, perform_initialization=False,
-    )  # fmt: skip
+        tensor_model_parallel_size=context.world,
+        sequence_parallel=sequence,
+        params_dtype=torch.float32,
+        use_cpu_initialization=True,
+        gradient_accumulation_fusion=False,
+        perform_initialization=False,
+    )
     common: dict[str, Any] = {"config": config, "init_method": torch.nn.init.zeros_}
     layers = torch.nn.ModuleDict(
         {
@@ -73,18 +83,18 @@ def _layers(context: LaunchedContext, sequence: bool) -> None:
 
 def _embedding(library: Any, sizes: Any, sequence: bool, common: dict[str, Any]) -> Any:
     """The embedding; with a split sequence it gives each rank the sum of its own rows of the sequence."""
-    return library.VocabParallelEmbedding(
-        sizes.vocabulary, sizes.width, reduce_scatter_embeddings=sequence, **common
-    )  # fmt: skip
+    return library.VocabParallelEmbedding(sizes.vocabulary, sizes.width, reduce_scatter_embeddings=sequence, **common)
 
 
 def _weights(context: LaunchedContext) -> dict[str, Any]:
     sizes, torch = context.sizes, context.torch
     shapes = {
-        "embedding.weight": (sizes.vocabulary, sizes.width), "up.weight": (4 * sizes.width, sizes.width),
-        "up.bias": (4 * sizes.width,), "down.weight": (sizes.width, 4 * sizes.width),
+        "embedding.weight": (sizes.vocabulary, sizes.width),
+        "up.weight": (4 * sizes.width, sizes.width),
+        "up.bias": (4 * sizes.width,),
+        "down.weight": (sizes.width, 4 * sizes.width),
         "head.weight": (sizes.vocabulary, sizes.width),
-    }  # fmt: skip
+    }
     generator = torch.Generator().manual_seed(31)
     return {name: torch.randn(shape, generator=generator).to(context.device) / 6 for name, shape in shapes.items()}
 
@@ -115,8 +125,14 @@ def _train(context: LaunchedContext, layers: Any, entropy: Any, whole: dict[str,
         context.check("value", "sum of the parts of the embedding", got_embedded, shown, step=step, turn=1)
         context.mark(f"step {step}: column-parallel projection")
         got_raised, _ = layers["up"](got_embedded)
-        context.check("value", "this rank's columns of the projection", got_raised,
-                      raised.chunk(context.world, -1)[context.rank], step=step, turn=2)  # fmt: skip
+        context.check(
+            "value",
+            "this rank's columns of the projection",
+            got_raised,
+            raised.chunk(context.world, -1)[context.rank],
+            step=step,
+            turn=2,
+        )
         context.mark(f"step {step}: row-parallel projection")
         got_lowered = layers["down"](functional.gelu(got_raised))[0] + got_embedded
         shown = lowered.chunk(context.world)[context.rank] if sequence else lowered
@@ -130,8 +146,13 @@ def _train(context: LaunchedContext, layers: Any, entropy: Any, whole: dict[str,
         loss.backward()
         parts = {name: _part(context, name, one) for name, one in grads.items()}
         turns = {"head.weight": 0, "down.weight": 1, "up.weight": 2, "up.bias": 2, "embedding.weight": 3}
-        context.check_all("grad", models.gradients(layers), parts, step=step,
-                          turns={name: BACKWARD_TURN + turn for name, turn in turns.items()})  # fmt: skip
+        context.check_all(
+            "grad",
+            models.gradients(layers),
+            parts,
+            step=step,
+            turns={name: BACKWARD_TURN + turn for name, turn in turns.items()},
+        )
         with torch.no_grad():
             for one in layers.parameters():
                 one.sub_(0.1 * one.grad)
@@ -163,10 +184,16 @@ def _needs_gpu(world: int, backend: str, device: str) -> str:
 
 
 MODES = tuple(
-    Mode(name, f"Megatron-core, {title}", run, full=True, slow=3.0,
-         launch=Launch(_command, packages=("megatron-core",), needs=needs, environment=_environment))
+    Mode(
+        name,
+        f"Megatron-core, {title}",
+        run,
+        full=True,
+        slow=3.0,
+        launch=Launch(_command, packages=("megatron-core",), needs=needs, environment=_environment),
+    )
     for name, title, run, needs in (
         ("megatron-tensor-parallel", "tensor-parallel layers", tensor_parallel, _needs),
         ("megatron-sequence-parallel", "tensor-parallel layers with a split sequence", sequence_parallel, _needs_gpu),
     )
-)  # fmt: skip
+)

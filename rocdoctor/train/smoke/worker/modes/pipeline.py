@@ -17,9 +17,14 @@ from ..mode import Mode
 ORDER = 60
 # Schedule, name of its class, and the release that brought it (read in the sources of the releases).
 _SINCE = {
-    "ScheduleGPipe": "2.4", "Schedule1F1B": "2.4", "ScheduleLoopedBFS": "2.4", "ScheduleInterleaved1F1B": "2.4",
-    "ScheduleInterleavedZeroBubble": "2.5", "ScheduleZBVZeroBubble": "2.6", "ScheduleDualPipeV": "2.9",
-}  # fmt: skip
+    "ScheduleGPipe": "2.4",
+    "Schedule1F1B": "2.4",
+    "ScheduleLoopedBFS": "2.4",
+    "ScheduleInterleaved1F1B": "2.4",
+    "ScheduleInterleavedZeroBubble": "2.5",
+    "ScheduleZBVZeroBubble": "2.6",
+    "ScheduleDualPipeV": "2.9",
+}
 
 
 def schedule_class(context: Context, name: str) -> Any:
@@ -77,9 +82,17 @@ class Pipeline:
     """
 
     def __init__(
-        self, context: Context, kind: Any, parts: Sequence[Part], modules: Sequence[Any], holders: Sequence[int],
-        layers: int, micro: int, rows: int, group: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        context: Context,
+        kind: Any,
+        parts: Sequence[Part],
+        modules: Sequence[Any],
+        holders: Sequence[int],
+        layers: int,
+        micro: int,
+        rows: int,
+        group: Any = None,
+    ) -> None:
         self._context = context
         # What 1F1B is for: a stage keeps no more than there are stages behind it, itself included.
         self._in_flight = len(holders) - parts[0].number if kind.__name__ == "Schedule1F1B" else 0
@@ -95,10 +108,17 @@ class Pipeline:
             return torch.empty((*shape, width), device="meta", requires_grad=True)
 
         made = [
-            stage_class(module, part.number, len(holders), context.device, input_args=(example(part, False),),
-                        output_args=(example(part, True),), group=group)
+            stage_class(
+                module,
+                part.number,
+                len(holders),
+                context.device,
+                input_args=(example(part, False),),
+                output_args=(example(part, True),),
+                group=group,
+            )
             for part, module in zip(parts, modules)
-        ]  # fmt: skip
+        ]
         known = inspect.signature(kind.__init__).parameters
         several = "stages" in known
         # Until torch 2.6 schedules add up the gradients of the micro-batches; later they take the mean.
@@ -159,12 +179,25 @@ class Pipeline:
             words = f"kept {most} micro-batches in flight, not at most {self._in_flight}"
             self._context.expect("loss", "schedule", most <= self._in_flight, words, step=step, layer="framework")
         last = any(part.last for part in self.parts)
-        self._context.expect("loss", "losses", len(losses) == (self.micro if last else 0),
-                             f"there are {len(losses)} for {self.micro} micro-batches", step=step)  # fmt: skip
+        self._context.expect(
+            "loss",
+            "losses",
+            len(losses) == (self.micro if last else 0),
+            f"there are {len(losses)} for {self.micro} micro-batches",
+            step=step,
+        )
         for number, (got, one) in enumerate(zip(losses, wanted)):
             hints = {f"that of micro-batch {other}": wanted[other] for other in range(self.micro) if other != number}
-            self._context.check("loss", f"loss of micro-batch {number}", got, one, step=step, hints=hints,
-                                turn=LOSS_TURN + number, layer="framework")  # fmt: skip
+            self._context.check(
+                "loss",
+                f"loss of micro-batch {number}",
+                got,
+                one,
+                step=step,
+                hints=hints,
+                turn=LOSS_TURN + number,
+                layer="framework",
+            )
 
     def close(self) -> None:
         """Take the hooks away."""
@@ -213,23 +246,34 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
         return {one: value for module in modules for one, value in take(module).items()}
 
     for step, (tokens, targets) in enumerate(context.batches()):
-        context.check_all("before", held(shards.parameter_parts), mine(wanted.before[step]), step=step,
-                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+        context.check_all(
+            "before",
+            held(shards.parameter_parts),
+            mine(wanted.before[step]),
+            step=step,
+            tolerance=0.0 if step == 0 else None,
+        )
         optimizer.zero_grad()
         context.mark(f"step {step}: {micro} micro-batches through {stages} stages")
         losses = pipe.step(tokens, targets)
         pipe.check(flow[step], losses, slice(0, context.sizes.batch), step)
         # What came in and what went back was right: it was added up or scaled wrongly.
-        context.check_all("grad", held(shards.gradient_parts), mine(wanted.grads[step]), step=step, turns=turns,
-                          layer="framework")  # fmt: skip
+        context.check_all(
+            "grad", held(shards.gradient_parts), mine(wanted.grads[step]), step=step, turns=turns, layer="framework"
+        )
         optimizer.step()
         context.check_all("param", held(shards.parameter_parts), mine(wanted.after[step]), step=step)
     pipe.close()
 
 
 def _mode(name: str, words: str, schedule: str, rounds: int = 1, shape: str = "loop", full: bool = False) -> Mode:
-    return Mode(name, f"pipeline parallel, {words}", partial(run, name=schedule, rounds=rounds, shape=shape), full=full,
-                min_world=2)  # fmt: skip
+    return Mode(
+        name,
+        f"pipeline parallel, {words}",
+        partial(run, name=schedule, rounds=rounds, shape=shape),
+        full=full,
+        min_world=2,
+    )
 
 
 MODES = (

@@ -17,9 +17,15 @@ ORDER = 50
 _LAYERS, _LAYERS_SEQUENCE = 2, 1
 # The dimension in which each module's weight and bias are split; the bias of a row-wise projection is on every rank.
 _SPLIT = {
-    "embedding": (0, None), "head": (0, None), "query": (0, None), "key": (0, None), "value": (0, None), "up": (0, 0),
-    "output": (1, None), "down": (1, None),
-}  # fmt: skip
+    "embedding": (0, None),
+    "head": (0, None),
+    "query": (0, None),
+    "key": (0, None),
+    "value": (0, None),
+    "up": (0, 0),
+    "output": (1, None),
+    "down": (1, None),
+}
 
 
 def needs(context: Context) -> Any:
@@ -103,9 +109,14 @@ def parts(full: Mapping[str, Any], world: int, rank: int) -> dict[str, Any]:
 
 
 def check_gradients(
-    context: Context, model: Any, full: Mapping[str, Any], flow: flows.Flow, before: Mapping[str, Any], step: int,
+    context: Context,
+    model: Any,
+    full: Mapping[str, Any],
+    flow: flows.Flow,
+    before: Mapping[str, Any],
+    step: int,
     layers: int,
-) -> None:  # fmt: skip
+) -> None:
     """Compare this rank's gradients. Those of a norm over a part of the sequence are not summed yet: its own share."""
     turns = flows.gradient_turns(layers)
     got, wanted, own, shares = {}, {}, {}, {}
@@ -198,8 +209,13 @@ def train(context: Context, sequence: bool) -> None:
     optimizer = models.optimizer_for(torch, "sgd", model.parameters())
     for step, (tokens, targets) in enumerate(context.batches()):
         context.mark(f"step {step}: forward and backward")
-        context.check_all("before", shards.parameter_parts(model), parts(wanted.before[step], world, rank), step=step,
-                          tolerance=0.0 if step == 0 else None)  # fmt: skip
+        context.check_all(
+            "before",
+            shards.parameter_parts(model),
+            parts(wanted.before[step], world, rank),
+            step=step,
+            tolerance=0.0 if step == 0 else None,
+        )
         optimizer.zero_grad()
         taps.clear()
         loss = models.loss_of(torch, model(tokens), targets)

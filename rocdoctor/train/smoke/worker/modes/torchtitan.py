@@ -24,6 +24,11 @@ def _needs(_: int, __: str, device: str) -> str:
 
 
 MODES = (
-    Mode("torchtitan", "torchtitan", _never, full=True,
-         launch=Launch(torchrun.command, packages=("torchtitan",), needs=_needs)),
-)  # fmt: skip
+    Mode(
+        "torchtitan",
+        "torchtitan",
+        _never,
+        full=True,
+        launch=Launch(torchrun.command, packages=("torchtitan",), needs=_needs),
+    ),
+)
