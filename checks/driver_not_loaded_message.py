@@ -32,6 +32,8 @@ def driver_not_loaded_message(machine: Machine) -> Outcome:
     messages = said(machine, *_KINDS)
     module = first_value(messages, "module") or ("nvidia" if vendors(machine) == {"nvidia"} else "amdgpu")
     refused = [one for one in messages if one.kind == "module-refused"]
+    if said(machine, "amdgpu-built-in") and module == "amdgpu" and not refused:
+        return None  # there is no module to be loaded; tools that look for one are wrong
     if in_wsl(machine):
         return _wsl(messages, module)
     if refused:

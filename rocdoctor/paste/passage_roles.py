@@ -74,6 +74,7 @@ _ADVICE = regex(
     r"|(?:posts?|threads?|comments?|forums?|wikis?|blogs?|articles?|issues?|replies|answers?|people|users|everybody|"
     r"everyone|someone|somebody|reddit|google|chatgpt|others|guides?|tutorials?|readme|faq)(?: \w+){0,2} "
     r"(?:say|tell|mention|claim|propose|point|talk)(?:s|ing|ed)?|"
+    r"(?:read|heard) (?:that|of|about)|"
     r"do i (?:need|have)|is it (?:ok|safe|possible)|for example|e\.g\.|such as|"
     r"expected behaviou?r|proposed|feature request|(?:set|export) (?:the following|these)|to find out more)\b",
     re.IGNORECASE,
@@ -105,6 +106,14 @@ _OTHER_HEADING = regex(
     re.IGNORECASE,
 )
 _OLD_CARD = regex(r"\b(?:old|older|previous|former)\s(?:\w+\s)?(?:cards?|gpus?)\b", re.IGNORECASE)
+_WOULD = regex(
+    r"\b(?:if you (?:have|use)|should (?:i|we) (?:buy|get|use)|i would like to buy|planning to|"
+    r"(?:read|heard) (?:of|about))\b",
+    re.IGNORECASE,
+)
+# "This card or that one for ...?" is asked before either is there.
+_CHOICE = regex(r"\A\W{0,4}[^.?]{0,60}\bor (?:(?:an?|one|two|three|four|the) )?\S[^.?]{0,200}\bfor\b[^.?]{0,200}\?")
+_OWNER = regex(r"\b(?:my|our|i have|i own|we have|i've|i use|i run|fails?|errors?|crash\w*|hangs?)\b", re.IGNORECASE)
 _ROLE_OF_FATE: dict[str, Role] = {"former": "other", "wanted": "advice"}
 # Sentences of a log differ in their numbers, which no expression here looks at: what was found of one holds for all.
 _KEPT = 4096
@@ -167,11 +176,7 @@ def _role_of_name(before: str, after: str) -> Role:
         return "now"
     if _COMPARED.search(before) or _WORKS_BEFORE.search(before) or _WORKS_AFTER.search(after):
         return "other"
-    if re.search(
-        r"\b(?:if you (?:have|use)|should (?:i|we) (?:buy|get|use)|i would like to buy|planning to)\b",
-        whole,
-        re.IGNORECASE,
-    ):
+    if _WOULD.search(whole) or (_CHOICE.search(whole) and not _OWNER.search(whole)):
         return "advice"
     return "now"
 

@@ -38,6 +38,8 @@ _ADVICE = regex(
     r"|before (?:we|you|i) (?:ever|run|hit)|never (?:ran|run|runs|hit|hits)"
     r"|(?:can|could|should|may|would) (?:i|we|one) (?:use|add|buy|get|connect)|whenever you see"
     r"|errors? (?:like|such as)"
+    r"|(?:rows?|columns?|sections?|pages?|entr(?:y|ies)|meanings?|descriptions?) (?:of|for|on|about)"
+    r"|(?:is|are|was) (?:it safe to )?(?:catch|handl|ignor|suppress)(?:e|ing)?"
     r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
     r"|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
     r"|(?:expected|simulated?|injected|fake|provoked|deliberate)(?: (?:failure|error|exception|fault|warning))"
@@ -50,6 +52,30 @@ _ADVICE_LINE = regex(
     r" (?:an?|the|rare|possible|potential|bug)\b|(?:[-*+]\s{1,3})?[*_]{0,2}(?:Fix(?:e[sd])?|Changed)[*_]{0,2}:)"
     r"|[*_#>-]{0,3}\s?Q\d{0,3}[.:)].{0,300}\bA\d{0,3}[.:)]|(?:[-*+]\s{1,3})?For [^.:]{1,60}?\b(?<!I )(?<!we )"
     r"(?:try|set|pass)\b)"
+)
+# "If a GPU is lost, dmesg says ...", unless somebody speaks of what they did themselves.
+_CONDITION = regex(
+    r"(?i)\b(?:if|in case)\b(?![^.]{0,200}\b(?:i|i'm|i've|we|my|our|me)\b)[^.]{3,160}?"
+    r"\b(?:says?|shows?|prints?|reports?|reads)\W{0,4}\Z"
+)
+# What to do follows a message that is only thought of: when the log says "...", look for ...
+_THEN_DO = regex(
+    r"(?i)(?:[^.\"`]{0,100}[\"`\u201d])?(?: (?:appears?|occurs?|comes(?: up)?|is (?:shown|printed|logged)))?[,;:]{1,2} "
+    r"(?:then |first |please )?(?:look|check|run|set|drain|restart|reset|see|try|use|add|reboot|install|ask|open|make|"
+    r"log|read|raise|lower|update|call)\b"
+)
+_WHEN = regex(r"(?i)\b(?:if|when|whenever|once|as soon as|in case)\b(?![^.]{0,200}\b(?:i|i'm|i've|we|my|our|me)\b)")
+# Before the literal on its line: a command that searches for it, or a list that a loop goes through.
+_SEARCHED = regex(
+    r"(?:^|[\s;|&(])(?:(?:e|f|z|rip)?grep\s|(?:rg|awk|sed)\s(?:-\S{1,20}\s){0,4}['\"/])[^|;]{0,120}\Z"
+    r"|^\s{0,12}for \w{1,30} in [\"'][^;]{0,300}\Z"
+)
+# Long ago, and not since: no event since June.
+_NOT_SINCE = regex(
+    r"(?i)[^\n]{0,240}?\b(?:(?:no|none|zero|not one|not a single)(?: (?:such|more|further|new))?"
+    r"(?: (?:events?|errors?|crash(?:es)?|problems?|hangs?|xids?|issues?|resets?|messages?|faults?|cases?))?"
+    r"(?: \w+){0,2} since\b|since (?:then|that|\w{3,12}) (?:there (?:was|were|is|are) (?:no|none)|"
+    r"(?:it|they) (?:ha(?:s|ve) )?never|nothing|never)\b)"
 )
 # A literal that code compares with: "out of memory" in str(error)
 _COMPARED_IN_CODE = regex(r"[\"']\s{0,2}(?:not )?in\s{1,2}(?:str|repr|e|err|error|exc|msg|message|ex)\b")
@@ -301,6 +327,12 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
         place -= 1
     before = flat.text[max(flat.starts[place], at - 90) : at].rsplit(". ", 1)[-1]
     if _SUPPOSED.search(before) and _OCCURS.match(flat.text, at + length):
+        return "advice"
+    if _SEARCHED.search(flat.text[max(flat.starts[bisect_right(flat.starts, at) - 1], at - 400) : at]):
+        return "advice"
+    if _CONDITION.search(before) or (_THEN_DO.match(flat.text, at + length) and _WHEN.search(before)):
+        return "advice"
+    if _NOT_SINCE.match(flat.text, at + length):
         return "advice"
     if _ADVICE.search(before) or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before)):
         return "advice"
