@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import textwrap
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from rocdoctor.host.evidence.capture import parse
+from tests.kit import ROOT
 from tests.text_kit import TEXTS, diagnosed, header_and_body
 
 HEALTHY = sorted((TEXTS / "healthy").glob("*.txt"))
 
 
 def test_there_are_enough_healthy_texts() -> None:
-    assert len(HEALTHY) >= 60
+    assert len(HEALTHY) >= 240
 
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
 def test_nothing_in_a_healthy_text_blames_the_machine(path: Path) -> None:
     header, body = header_and_body(path)
     assert header.get("origin") in ("constructed", "recorded")
-    diagnosis = diagnosed(body)
+    _blames_nothing(body)
+
+
+def _blames_nothing(text: str) -> None:
+    diagnosis = diagnosed(text)
     assert [one.cause for one in diagnosis.causes if one.cause != "not-environment"] == []
     judged = [verdict for verdict in diagnosis.verdicts if verdict.finding is not None]
     blamed = [
@@ -73,3 +80,28 @@ def test_pages_of_advice_blame_nothing_in_any_form(name: str, form: str) -> None
     text = wrapped(body, int(width)) if width.isdigit() else body
     diagnosis = diagnosed(quoted(text) if form.startswith("quoted") else text)
     assert [one.cause for one in diagnosis.causes if one.cause != "not-environment"] == []
+
+
+# Sound machines of which people paste everything that they were asked for, whatever the trouble is.
+SOUND = ("a10g-8gpu-cloud", "h100-8gpu", "mi210-8gpu", "mi300x-8gpu", "mi350x-8gpu", "rtx4090-2gpu", "rx7900xtx-2gpu")
+TROUBLES = [path for path in HEALTHY if path.stem.startswith(("bug-", "trace-", "feature-"))]
+_PROGRAMS = ("rocminfo", "rocm-smi", "amd-smi", "nvidia-smi", "lspci", "uname", "lscpu", "df", "ip", "dmesg")
+
+
+@cache
+def dump(machine: str) -> str:
+    """What the programs of a recorded machine printed, each below its command."""
+    answers = parse((ROOT / "fixtures" / f"{machine}.capture").read_bytes()).answers
+    asked = {question.removeprefix("run "): answer.text.rstrip() for question, answer in answers.items()}
+    return "".join(f"$ {one}\n{text}\n\n" for one, text in asked.items() if text and one.startswith(_PROGRAMS))
+
+
+@pytest.mark.parametrize("machine", SOUND)
+def test_nothing_of_a_long_dump_around_a_trouble_of_the_program_is_blamed(machine: str) -> None:
+    assert len(dump(machine)) > 4_000
+    assert len(TROUBLES) * len(SOUND) > 300
+    for place, path in enumerate(TROUBLES):
+        _, body = header_and_body(path)
+        above = place % 2
+        text = f"{dump(machine)}\n{body}" if above else f"{body}\nEverything that you may need:\n\n{dump(machine)}"
+        _blames_nothing(text)
