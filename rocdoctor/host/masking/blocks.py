@@ -11,6 +11,7 @@ from collections.abc import Callable
 from rocdoctor.host.masking.below import mask_values_below
 from rocdoctor.host.masking.documents import mask_documents
 from rocdoctor.host.masking.encoded import holds_secret
+from rocdoctor.host.masking.following import mask_following
 from rocdoctor.host.masking.pairs import mask_pairs
 from rocdoctor.host.masking.rules import CODED_TOKEN, PRIVATE_KEY_TOKEN, VALUE_TOKEN, MaskingTables, line_spans
 from rocdoctor.host.masking.secrets import apply_rule, mask_secrets
@@ -65,6 +66,8 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0)
     if "\\\n" in text or "\\\r\n" in text:
         text = _broken(text, tables, note)
     if spans:
+        spans = spans if text is before else list(line_spans(text, tables.stems))
+        before, text = text, mask_following(text, spans, tables, note)
         text = mask_values_below(text, spans if text is before else list(line_spans(text, tables.stems)), tables, note)
     return _WRAPPED.sub(lambda match: _wrapped(match, tables, note), text)
 

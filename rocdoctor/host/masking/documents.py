@@ -16,11 +16,11 @@ Note = Callable[[str, str], None]
 
 _MOST_ROWS = 5000
 _BARS = "|\u2502\u2503\u2551"
-_COMMAS = ",;\t"
-_PARTED = regex(r"[|\u2502\u2503\u2551,;\t]")
+_COMMAS = ",;\t&"
+_PARTED = regex(r"[|\u2502\u2503\u2551,;\t&]")
 _RULE = regex(r"[\s|+:=_\u2500-\u257f-]*")
-_CELL_NAME = regex(r"[\s\"'`*]{0,40}(?P<n>[A-Za-z][\w .-]{0,40}?)[\s\"'`*]{0,40}")
-_QUOTES = " \t\r\"'`*"
+_CELL_NAME = regex(r"[\s\"'`*]{0,40}(?P<n>[A-Za-z][\w .-]{0,40}?)[\s\"'`*\\]{0,40}")
+_QUOTES = " \t\r\"'`*\\"
 
 _IS_SECRET = regex(
     r"(?:^|[\s{,])[\"']?kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?(?:Sealed)?Secret(?:List)?(?![\w-])", re.MULTILINE

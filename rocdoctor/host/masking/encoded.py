@@ -33,7 +33,7 @@ _MIXED = regex(r"(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])")
 
 # Signs that spell a letter in another way, or that nobody sees: a name that is written so tells as much.
 _SPELLED = regex(
-    r"[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]|"
+    r"[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]|(?P<w>[\uff01-\uff5e])|"
     r"&(?:#(?P<d>\d{2,3})|#[xX](?P<h>[2-7][0-9a-fA-F])|(?P<n>quot|apos|equals|colon));|"
     r"(?:\\{1,2}x|%)(?P<x>[2-7][0-9a-fA-F])"
 )
@@ -58,6 +58,8 @@ def _said_plainly(line: str, tables: MaskingTables, note: Note) -> str:
 
 
 def _letter(match: re.Match[str]) -> str:
+    if match["w"]:
+        return chr(ord(match["w"]) - 0xFEE0)
     if match["n"]:
         return _SIGNS[match["n"]]
     number = int(match["d"]) if match["d"] else int(match["h"] or match["x"] or "0", 16)

@@ -14,7 +14,7 @@ from rocdoctor.model.lazy_re import regex
 _LONGEST = 300
 # Four numbers, pairs of digits, long runs, capitals (as all codes have), and signs that join names and addresses.
 _NOTABLE = regex(
-    r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|[A-Z@\\%$~]|[^\x00-\x7f]"
+    r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|\d{6}-\d{6}-|[A-Z@\\%$~]|[^\x00-\x7f]"
 )
 # Words that any step of masking looks for, beyond those of the tables.
 _WORDS = (
@@ -94,6 +94,7 @@ def _words() -> tuple[tuple[str, ...], frozenset[str], frozenset[str], frozenset
         *PATH_WORDS,
     }
     words.update(word for place in tables.places for word in place.words)
+    words.update(word for command in tables.commands for word in command.words)
     words = {word.translate(_DIGITS) for word in words}
     short = tuple(sorted(word for word in words if len(word) <= 3))
     of_four, of_five = (frozenset(word for word in words if len(word) == size) for size in (4, 5))

@@ -58,6 +58,34 @@ class PlaceRule:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandRule:
+    """A program that takes a secret: tried where one of ``words`` (lower case) occurs.
+
+    ``after``: options whose value is one; ``glued``: options that it directly follows; ``behind``: the sign in the
+    value behind which it stands; ``place``: the number of the word that is one, options and the values of those in
+    ``takes`` aside; ``piped``: it is what is said to the program by ``echo`` or ``<<<``.
+    """
+
+    words: tuple[str, ...]
+    program: str
+    after: tuple[str, ...]
+    glued: tuple[str, ...]
+    takes: tuple[str, ...]
+    behind: str
+    place: int
+    piped: bool
+    examples: tuple[str, ...]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Where the program is called, with its subcommand; compiled when it is first needed."""
+        parts = r"[\"']?,?[ \t]{1,8}[\"']?(?:-{1,2}[\w=-]{1,40}[ \t]{1,8}(?:[^\s-][^\s]{0,40}[ \t]{1,8})?){0,2}".join(
+            re.escape(part) for part in self.program.split(" ")
+        )
+        return _compiled(rf"(?<![\w.-])(?i:{parts})(?![\w.-])")
+
+
+@dataclass(frozen=True, slots=True)
 class MaskingTables:
     """All tables: ``env_names`` maps a variable to what its value is, ``env_numbered`` are names that end in a number.
     What is neither is dropped.
@@ -77,6 +105,7 @@ class MaskingTables:
     places: tuple[PlaceRule, ...]
     places_of: Mapping[str, tuple[int, ...]]
     secrets: tuple[SecretRule, ...]
+    commands: tuple[CommandRule, ...]
     literals: tuple[tuple[str, int], ...]
     span_literals: tuple[tuple[str, int], ...]
     span_words: tuple[str, ...]
@@ -176,6 +205,20 @@ def load_tables() -> MaskingTables:
     for number, place in enumerate(places):
         for word in place.words:
             places_of[word] = (*places_of.get(word, ()), number)
+    commands = tuple(
+        CommandRule(
+            tuple(_names(one.get("words", [str(one["program"]).split(" ")[0].lower()]))),
+            str(one["program"]),
+            tuple(_names(one.get("after", []))),
+            tuple(_names(one.get("glued", []))),
+            tuple(_names(one.get("takes", []))),
+            str(one.get("behind", "")),
+            int(one.get("place", 0)),
+            bool(one.get("piped")),
+            tuple(_names(one["examples"])),
+        )
+        for one in data["commands"]
+    )
     literals, span_literals = (
         tuple((word, number) for number, rule in enumerate(rules) if rule.span is span for word in rule.literals)
         for span in (False, True)
@@ -195,11 +238,18 @@ def load_tables() -> MaskingTables:
         places,
         places_of,
         rules,
+        commands,
         literals,
         span_literals,
         tuple(dict.fromkeys(word for word, _ in span_literals)),
         tuple(number for number, rule in enumerate(rules) if not rule.literals),
-        _by_start([*(word for word, _ in literals), *(word for place in places for word in place.words)]),
+        _by_start(
+            [
+                *(word for word, _ in literals),
+                *(word for place in places for word in place.words),
+                *(word for command in commands for word in command.words),
+            ]
+        ),
         re.compile(groups, re.IGNORECASE | re.ASCII),
         tuple(_names(names["stems"])),
         re.compile("|".join(map(re.escape, _names(names["stems"])))),

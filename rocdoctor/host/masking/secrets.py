@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 
+from rocdoctor.host.masking.commands import mask_commands
 from rocdoctor.host.masking.rules import USERINFO_TOKEN, VALUE_TOKEN, MaskingTables, SecretRule, sub_lines
 from rocdoctor.host.masking.telling import looks_random, placeholder
 from rocdoctor.host.masking.values import mask_named_values
@@ -42,6 +43,7 @@ def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collecti
             text = _replace(pattern, text, "url-userinfo", USERINFO_TOKEN, tables.inert | _HARMLESS_USERINFO, note)
     if "</" in text:
         text = _replace(_XML, text, "secret-value", VALUE_TOKEN, tables.inert, note)
+    text = mask_commands(text, tables, note, present)
     text = mask_named_values(text, tables, note)
     return sub_lines(_BEHIND, lambda match: match["k"], text, ("masked-",)) if "masked-" in text else text
 

@@ -17,7 +17,7 @@ NAME_OF_VARIABLE = regex(r"[A-Z][A-Z0-9]*_[A-Z0-9_]*")
 _PLACEHOLDER = regex(
     r"(?:true|false|null|none|nil|yes|no|on|off|n/?a|unset|undefined|not|required|optional|enabled|disabled|redacted|"
     r"empty|missing|invalid|expired|str|string|bytes|\d{1,6}|[*x.-]+|\$[A-Za-z_{(]?[\w.:}?@)-]{0,80}|\$\{\{.*|%\w+%|\{\{.*|"
-    r"\{|\[|\(|\||>|<.*>|<<[-~]?[\"']?\w{1,40}[\"']?|inherit)[,;)\]}]*",
+    r"%[-\d]{0,4}[sdvqr](?:\\\\[nrt]){0,3}|\{|\[|\(|\||>|<.*>|<<[-~]?[\"']?\w{1,40}[\"']?|inherit)[,;)\]}]*",
     re.IGNORECASE | re.DOTALL,
 )
 _BY_HAND = regex(r"[\d.:+-]+|v?\d+(?:\.\w+)+|[\d.]+[a-zA-Z%]{1,6}")

@@ -6,8 +6,11 @@ import re
 import string
 from collections.abc import Callable, Collection, Iterator
 
+from rocdoctor.host.masking.beside import mask_beside
 from rocdoctor.host.masking.cells import BEFORE_GAP, paired_span
+from rocdoctor.host.masking.chosen import is_type
 from rocdoctor.host.masking.extent import at_line_start, unwrapped, value_span
+from rocdoctor.host.masking.rows import is_unpacked
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, lower
 from rocdoctor.host.masking.telling import KEY_REST, VALUE_NAMES, kind_of, looks_random, placeholder
 from rocdoctor.model.lazy_re import regex
@@ -30,7 +33,13 @@ _DULL = regex(
 )
 _SEPARATOR = regex(
     r"(?: (?:\[[\w *-]{0,30}\]|\([a-z ]{1,20}\))(?=:))?(?:\\{0,3}[\"'`]|\*\*)?\]?[ \t]{0,80}"
-    r"(?:=>|(?:\?{1,2}|\|\||//|:{1,3}|\+)=|={1,2}|:(?!:)|[\uff1a\uff1d])(?:\*\*(?=[ \t]))?[ \t]{0,80}"
+    r"(?:=>|(?:\?{1,2}|\|\||//|:{1,3}|\+)=|={1,3}|:(?!:)|[\uff1a\uff1d])(?:\*\*(?=[ \t]))?[ \t]{0,80}"
+)
+# A declaration with its type: password: &str = "x", PASSWORD As String = "x".
+_TYPED = regex(
+    r"(?:\??:[ \t]{0,4}|[ \t]{1,4}[Aa]s[ \t]{1,4})[&*]{0,2}(?:'\w{1,20}[ \t])?(?:mut[ \t])?[A-Za-z_][\w.:]{0,60}"
+    r"(?:[<\[][^=\n\"'{}]{0,80}[>\]])?[?!]?(?:[ \t]{0,2}\|[ \t]{0,2}\w{1,30}){0,4}[ \t]{0,8}=(?![=>])[ \t]{0,8}"
+    r"(?=[urbf]{0,2}[\"'`]|[A-Za-z_][\w.:]{0,60}\()"
 )
 # An option with its default in a call that declares it, and the name of a block: variable "db_password" {
 _DECLARED = regex(
@@ -49,7 +58,7 @@ _VERSION = regex(r"v?\d+(?:[.!]\w+)+(?:[+-][\w.]+)?[,;)\]}]*|latest")
 _IS_GAP = regex(r"[ \t]{1,4}is[ \t:]{1,4}")
 # What a password may be said to be.
 _STATES = regex(
-    r"(?:un)?set|locked|changed|(?:in)?correct|wrong|used|needed|stored|hidden|weak|strong|disabled|enabled|allowed|asked|"
+    r"(?:un)?set|hashed|generated|encrypted|masked|none|null|empty|nil|given|visible|shown|expired|missing|locked|changed|(?:in)?correct|wrong|used|needed|stored|hidden|weak|strong|disabled|enabled|allowed|asked|"
     r"being|too|also|only|an?|the|in|on|of|from|as|longer|shorter|valid|never|always|read|written|sent|taken|now|still"
 )
 # With what a sentence goes on that tells no password.
@@ -70,11 +79,27 @@ _CHAIN = regex(r"(?:([A-Za-z_.-]{1,60})[=:]){8,}")
 _ITEM = regex(r"\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s,\[\](){}:=\"'][^\s,\[\](){}\"']{0,4000})")
 
 
+_UNIT = regex(r"\.(?:path|service|socket|timer|target|mount|slice|scope)\Z")
+_ARCHITECTURE = regex(r"(?:amd64|i386|arm64|armhf|riscv64|s390x|ppc64el|all|any)(?![\w-])")
+# A call that makes the value, a value of another thing, what usage says in place of a value.
+_EXPRESSION = regex(
+    r"(?:await[ \t]|new[ \t])?(?:[A-Za-z_]\w{0,60}(?:(?:\.|::|->)\w{1,60}){1,6}|[A-Z][a-z]\w{0,60})\((?:[^\"'\n]{0,300}\)|[a-z_]\w{0,40}=|\.\.\.)|"
+    r"(?:self|this|cls|args|opts?|options|params?|config|cfg|settings|conf|os|sys|env|process|request|req|ctx|context|System|"
+    r"flags|form|data|user|row|props|secrets|inputs|vars|var|local|github|steps|module|kwargs)(?:\.|->|\?\.)[A-Za-z_][\w.]{0,100}[,;)]{0,3}(?:[ \t]|\Z)"
+)
+_METAVARS = frozenset(("TEXT", "STRING", "STR", "PASSWORD", "PASS", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "KEY", "VALUE", "PWD", "PW"))
+_COUNTED = regex(r"(?i:.{0,80}(?:timeout|max|min|length|len|age|days|count|expires?|expiry|retries|attempts|ttl|size|limit|history|warn|rounds|"
+    r"iterations|interval|seconds|version|level|cost))\]?", re.DOTALL)
+_TELLS_OF = regex(r"(?i:password|passphrase)(?:[ ][a-z]{2,20}){1,8}[.!]?")
+
+
 def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
     """The text with the values of secret-like names replaced; none reaches over its line."""
     out: list[str] = []
     position = listed = 0
     passed = [0]
+    number = counted = 0
+    strong: set[int] = set()  # the lines with a name that says it all
     for match, line_end in _keywords(text, tables, passed):
         left = text[max(position, match.start() - _LONGEST_LEFT) : match.start()]
         key_start = match.start() - len(left) + len(left.rstrip(_KEY_SIGNS))
@@ -84,6 +109,12 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
         rest = KEY_REST.match(text, match.end(), line_end)
         after = rest.end() if rest else match.end()
         separator = _SEPARATOR.match(text, after, line_end)
+        if match.lastgroup == "strong":
+            number += text.count("\n", counted, match.start())
+            counted = match.start()
+            strong.add(number)
+            typed = _TYPED.match(text, after, line_end)
+            separator = typed or separator
         if separator is None and argument:
             separator = _DECLARED.match(text, after, line_end) or _ARGUMENT_GAP.match(text, after, line_end)
         if separator is None and match.lastgroup in ("strong", "medium"):
@@ -102,7 +133,7 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
             kind = "random"
         if separator is None and named == "strong":
             separator, kind = _BLOCK_GAP.match(text, after, line_end), "strong"
-        if separator is None or kind is None:
+        if separator is None or kind is None or _is_no_name(text, key_start, after, separator, line_end):
             continue
         if "is" in separator.group() and match.lastgroup == "medium":
             kind = "random"
@@ -131,7 +162,29 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
             position = end
             passed[0] = max(passed[0], end)
     out.append(text[position:])
-    return "".join(out)
+    masked = "".join(out)
+    if not strong:
+        return masked
+    lines = masked.split("\n")
+    for number in strong:
+        lines[number] = mask_beside(lines[number], tables, note)
+    return "\n".join(lines)
+
+
+def _is_no_name(text: str, key_start: int, after: int, separator: re.Match[str], line_end: int) -> bool:
+    """Whether a name is a unit of systemd, one of several that get their values at once, or says where to read."""
+    key = text[key_start:after]
+    if _UNIT.search(key) or (key[:1] == "-" and key.endswith(("-stdin", "-file", "-fd", "-prompt"))):
+        return True
+    said = separator.group().strip()
+    if said == ":":
+        if text[key_start - 2 : key_start] == "${" and text[separator.end() : separator.end() + 1] in ("?", "+"):
+            return True
+        return _ARCHITECTURE.match(text, separator.end(), line_end) is not None
+    if said == "=" and text[max(0, key_start - 2) : key_start].strip(" \t") in (",", ",*"):
+        start = text.rfind("\n", max(0, key_start - 400), key_start) + 1
+        return is_unpacked(text[start:line_end])
+    return False
 
 
 def _keywords(text: str, tables: MaskingTables, passed: list[int]) -> Iterator[tuple[re.Match[str], int]]:
@@ -181,7 +234,7 @@ def _single_span(
         return []  # an expression
     if key == "pass" and "=" in separator and text[max(0, key_start - 1) : key_start] in (",", ";", "&", "?"):
         kind = "strong"  # an option of a mount, a parameter
-    if _IS_GAP.fullmatch(separator) and _says_more(text[span[0] : span[1]].strip(".,;)").lower(), text, span[1]):
+    if _IS_GAP.fullmatch(separator) and _says_more(text[span[0] : span[1]].strip(".,;:)").lower(), text, span[1]):
         return []
     tag = separator == "==" or (separator == ":" and (key_start == 0 or text[key_start - 1] != '"'))
     if tag and _VERSION.fullmatch(text[span[0] : span[1]]):
@@ -252,7 +305,13 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
         and re.match(r"(?:/|~/|\.{1,2}/)[\w.~@+-]", stripped)
     ):
         return False
-    if ":" in separator and _ANNOTATION.match(stripped):
+    if ":" in separator and (_ANNOTATION.match(stripped) or is_type(stripped)):
+        return False
+    if _EXPRESSION.match(stripped) or (argument and stripped.split(" ", 1)[0].rstrip("],)") in _METAVARS):
+        return False
+    if _COUNTED.fullmatch(key) and _NUMBER.fullmatch(stripped):
+        return False
+    if ":" in separator and _TELLS_OF.fullmatch(stripped):
         return False
     if kind == "strong":
         return not (key.lower().endswith(("passwd", "shadow")) and _SWITCH.issuperset(stripped.split()))

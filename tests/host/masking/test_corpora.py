@@ -15,6 +15,8 @@ from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.report.masked import notable
 from tests.host.masking import (
+    beside_controls,
+    beside_lines,
     control_lines,
     declared_lines,
     identity_lines,
@@ -23,10 +25,10 @@ from tests.host.masking import (
     telling_words,
 )
 
-HIDDEN = (*secret_lines.LINES, *declared_lines.LINES, *identity_lines.LINES, *people_lines.LINES)
-BLOCKS = (*secret_lines.BLOCKS, *declared_lines.BLOCKS, *identity_lines.BLOCKS)
-CONTROLS = (*control_lines.LINES, *telling_words.LINES)
-CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS)
+HIDDEN = (*secret_lines.LINES, *declared_lines.LINES, *identity_lines.LINES, *people_lines.LINES, *beside_lines.LINES)
+BLOCKS = (*secret_lines.BLOCKS, *declared_lines.BLOCKS, *identity_lines.BLOCKS, *beside_lines.BLOCKS)
+CONTROLS = (*control_lines.LINES, *telling_words.LINES, *beside_controls.LINES)
+CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS, *beside_controls.BLOCKS)
 
 
 def test_the_lists_are_long_enough_and_have_no_line_twice() -> None:

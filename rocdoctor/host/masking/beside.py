@@ -1,0 +1,212 @@
+"""Secrets beside a name that says it all, where no sign of an assignment explains them.
+
+On a line with such a name these are secrets: the value that belongs to it by its place (the same column, the same place
+in a list of names, what it is compared with, what is added to its value), in quotes or not, letters or not; every other
+string in quotes and every word behind the name that looks chosen. Paths, versions, types and words of sentences stay.
+
+Pure: a line in, a line out. Each line is looked at once, and only where a strong name stands in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from rocdoctor.host.masking.chosen import harmless, looks_chosen
+from rocdoctor.host.masking.rows import told_spans
+from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
+from rocdoctor.host.masking.telling import KEY_REST, kind_of
+from rocdoctor.model.lazy_re import regex
+
+Note = Callable[[str, str], None]
+Span = tuple[int, int]
+
+_LONGEST_LINE = 4000
+_MOST_NAMES = 40
+_MOST_WORDS = 400
+_LEFT = 60
+_KEY_SIGNS = regex(r"[\w.$@-]{0,60}\Z", re.ASCII)
+_QUOTED = regex(r"(?P<q>[\"'`])(?P<s>(?:[^\"'`\\\n]|\\[^\n]){1,400})(?P=q)")
+_WORD = regex(r"[^\s\"'`<>|\\{}&]{5,400}")
+# What stands directly before a string that is the value of the name before it.
+_PLACED = regex(
+    r"(?:[=!~]=|[^\s\"'](?:\.|->)(?:equals\w{0,20}|compare\w{0,20}|eq|includes?|matches)[ \t]{0,4}\(|<>|"
+    r"\b(?i:defaultvalue|initialvalue|default|value|secret_?string|plaintext)[ \t]{0,4}[:=]|\bsend\w{0,10}[ \t(]{1,4}(?:--[ \t])?|\|\||\?\?|\bor|\belse|\?:|<<<)"
+    r"[ \t]{0,8}[urbfN@$]{0,2}\Z"
+)
+_COMPARED = regex(r"[\"'][ \t]{0,4}[=!]={1,2}[ \t]{0,4}[\w.$]{0,60}\Z")
+# What joins a string to the string before it.
+_JOINS = regex(r"[ \t]{0,8}(?:[+.&]|\|\||\?\?|\bor\b|\belse\b)?[ \t]{0,8}[urbf]{0,2}")
+# A string that a value is put into or added to: "user=%s password=%s", "password: ".
+_FORMAT = regex(r"[\"'\]\s]{0,3}(?:[:=]|\bis\b)?[ \t]{0,4}(?:%[sqv]|\{\w{0,20}\}|\?)?[\"'][ \t]{0,4}[,+.%][ \t]{0,4}")
+_FILLS = regex(r"(?:%[sqvd]|\{\w{0,20}\})")
+# Signs that stand for "is" or "becomes", and words that do so in a sentence.
+_CONNECTS = regex(
+    r"[\"'`*)]{0,3}[ \t]{0,8}(?:[=!]={1,2}|<>|~=|[-=]>|[\u2192\u21d2\u27f6\u2794]|[\u2013\u2014]|\.{3,80}|\u2026{1,20}|<<<|"
+    r"[ \t]-(?=[ \t]))[ \t]{0,8}"
+)
+_TO = regex(
+    r"[\"'`*]{0,2}[ \t]{1,4}(?:(?:to|from|into|was|as|be|(?:should|must|will|can|shall)[ \t]be|=)[ \t:]{1,4})"
+)
+_CHANGES = regex(r"(?i:\b(?:set|sets|setting|change[ds]?|changing|reset|rotate[ds]?|updated?)\b)")
+_ENDS = regex(r"[\"'`*]{0,2}[.,;)]?[ \t\r]{0,8}(?:\Z|[\"'`(]|(?:and|to|for|on|in|with|or|now)\b)")
+# Commands that give a variable its value.
+_ASSIGNS = regex(
+    r"(?:^|[;&(|][ \t]{0,4}|\$[ \t]|>[ \t])[ \t]{0,40}(?i:#[ \t]{0,4}define|setenv|setx|env|arg|set[ \t]-[gxUl]{1,3}|"
+    r"set[ \t]{0,2}\([ \t]{0,4}|setq(?:-default)?|defvar|defparameter|defconst|define|def|defconstant|set!|let|"
+    r"variable|put|const)[ \t]{0,8}[\"'(]{0,2}\Z"
+)
+_OPEN = regex(r"[urbf]{0,2}[\"'`]")
+_BARE = regex(r"[^\s\"'`,;)\]}]{2,400}")
+
+
+def mask_beside(line: str, tables: MaskingTables, note: Note) -> str:
+    """The line without the secrets that stand beside a strong name; as it is where it has no such name."""
+    if len(line) > _LONGEST_LINE:
+        return line
+    names = list(_names(line, tables))
+    if not names:
+        return line
+    found = [*told_spans(line, tables), *_by_place(line, names), *_by_look(line, names)]
+    out: list[str] = []
+    position = 0
+    for start, end in sorted(found):
+        value = line[start:end]
+        if start < position or "masked-" in value:
+            continue
+        note("secret-value", value)
+        out.append(line[position:start] + VALUE_TOKEN)
+        position = end
+    return "".join([*out, line[position:]]) if out else line
+
+
+def _names(line: str, tables: MaskingTables) -> Iterator[Span]:
+    """Where names stand that say it all, with all of their signs."""
+    position = 0
+    for count, match in enumerate(tables.keyword.finditer(line)):
+        if count >= _MOST_NAMES:
+            break
+        rest = KEY_REST.match(line, match.end())
+        end = rest.end() if rest else match.end()
+        if match.start() >= position and match.lastgroup == "strong" and kind_of(match, rest) == "strong":
+            left = _KEY_SIGNS.search(line, max(position, match.start() - _LEFT), match.start())
+            yield (left.start() if left else match.start()), end
+        position = end
+
+
+def _by_place(line: str, names: list[Span]) -> Iterator[Span]:
+    """Values that a sign, a command or a sentence gives to a name."""
+    for start, end in names:
+        gap = _CONNECTS.match(line, end)
+        if gap is not None:
+            yield from _connected(line, gap)
+            continue
+        gap = _TO.match(line, end)
+        if gap is not None:
+            changes = _CHANGES.search(line, max(0, start - 120), start) is not None
+            yield from _said(line, gap.end(), changes)
+            continue
+        blank = end
+        while line[blank : blank + 1] in (" ", "\t"):
+            blank += 1
+        if blank > end and _ASSIGNS.search(line, max(0, start - 80), start):
+            span = _value(line, blank)
+            if span and not harmless(line[span[0] : span[1]]) and line[span[0]] not in "/~(":
+                yield span
+
+
+def _connected(line: str, gap: re.Match[str]) -> Iterator[Span]:
+    said = gap.group().strip("\"'`*) \t")
+    span = _value(line, gap.end())
+    if span is None:
+        return
+    value = line[span[0] : span[1]]
+    quoted = line[span[0] - 1] in "\"'`"
+    if quoted and not harmless(value) and " " not in value.strip():
+        yield span
+    elif not quoted and looks_chosen(value):
+        yield span
+    elif (
+        not quoted
+        and said not in ("-", "\u2013", "<>")
+        and said[-1] != "="
+        and value.isalpha()
+        and not harmless(value)
+        and not line[span[1] :].strip(" \t\r.;\\|")
+    ):
+        yield span  # the last word of the line
+
+
+def _said(line: str, at: int, changes: bool) -> Iterator[Span]:
+    """The word that a sentence says: "set the password to X"."""
+    span = _value(line, at)
+    if span is None:
+        return
+    value = line[span[0] : span[1]].rstrip(".")
+    quoted = line[span[0] - 1] in "\"'`"
+    if harmless(value) or " " in value:
+        return
+    after = span[1] + quoted
+    if looks_chosen(value) or (changes and (quoted or (value.isalnum() and len(value) > 4 and _ENDS.match(line, after)))):
+        yield span[0], span[0] + len(value)
+
+
+def _value(line: str, at: int) -> Span | None:
+    """Where the string in quotes or the word stands that begins at a place."""
+    if _OPEN.match(line, at):
+        quoted = _QUOTED.search(line, at, min(len(line), at + 400))
+        return quoted.span("s") if quoted and quoted.start() <= at + 2 else None
+    bare = _BARE.match(line, at)
+    return bare.span() if bare else None
+
+
+def _by_look(line: str, names: list[Span]) -> Iterator[Span]:
+    """Strings in quotes that belong to a name or look chosen, and words behind a name that look chosen."""
+    first = names[0][0]
+    behind = filled = False
+    last = -1
+    taken: list[Span] = []
+    for quoted in _QUOTED.finditer(line):
+        start, end = quoted.span("s")
+        value = quoted["s"]
+        taken.append(quoted.span())
+        inner = any(start <= name[0] and name[1] <= end for name in names)
+        if inner:
+            tail = max(name[1] for name in names if name[1] <= end)
+            form = _FORMAT.match(line, tail, min(len(line), end + 8))
+            filled = bool(_FILLS.search(value)) or (form is not None and not form.group()[0].isalpha() and any(sign in form.group() for sign in ":="))
+            behind, last = form is not None and line[end + 1 : end + 8].lstrip()[:1] in "+.", quoted.end()
+            continue
+        joined = last >= 0 and _JOINS.fullmatch(line, last, quoted.start()) is not None
+        before = line[max(0, quoted.start() - 40) : quoted.start()]
+        sets = [name for name in names if name[1] <= quoted.start()]
+        placed = bool(sets) and _PLACED.search(before) is not None and line[sets[-1][1] : quoted.start()].count(",") < 2
+        compared = any(_COMPARED.match(line, end, name[1]) for name in names if end <= name[0] <= end + 80)
+        is_key = line[quoted.end() : quoted.end() + 1] == ":" or before.endswith("[")
+        behind = (placed or (joined and behind)) and not is_key
+        last = quoted.end() if behind or "masked-" in value else last
+        behind = behind or "masked-" in value
+        if is_key or " " in value.strip() or harmless(value):
+            continue
+        if behind or compared or (filled and len(value) > 4 and quoted.start() > first) or looks_chosen(value, True):
+            yield start, end
+    for count, word in enumerate(_WORD.finditer(line, names[0][1])):
+        if count >= _MOST_WORDS:
+            break
+        start, end = word.span()
+        if any(begin < end and start < stop for begin, stop in (*taken, *names)):
+            continue
+        value = word.group().strip("()[]*,;:.!?>")
+        if value and looks_chosen(value) and not _prefixed(line, start):
+            at = line.index(value, start)
+            yield at, at + len(value)
+
+
+_PREFIXES = regex(r"(?i:\b(?:for|user|from|by|port|host|on|at|account|group|volume|version|commit|rev|id|disk|device|key|node|rank|gpu|in|secrets?))[ \t]{1,2}[\"'(]{0,2}\Z")
+
+
+def _prefixed(line: str, start: int) -> bool:
+    """Whether the word before says what this one is: a user, a host, a commit."""
+    return _PREFIXES.search(line, max(0, start - 20), start) is not None
+
+
