@@ -40,7 +40,10 @@ _SAID = (
     "/ptmp|/people/|/u/|\\|://|::|/ibex/|/rds/|/p/|/lus/|torchinductor_|pytest-of-|hsperfdata_|/mail/|job_owner|"
     "exec_host|exec_vnode|pbs_|ou=|dc=|cn=|http-basic|rabbitmq|ugfzc3dvcm|vxnlcm5hbwu|_user_|_actor|_creator|"
     "_committer|triggered|fqdn|user_name|push_to_hub|hub_model|upload|create_repo|git push|no_proxy|: ok=|ok: [|"
-    "changed: [|fatal: [|skipping: [|unreachable: [|failed: ["
+    "changed: [|fatal: [|skipping: [|unreachable: [|failed: [|setuser| on >| off >| ~* | +@|racadm|freerdp|rdesktop|"
+    "unrar|rar |twine|cargo|sqlplus|sqlldr|expdp|impdp|rman |lftp|net ads|net rpc|wbinfo|from-literal|mkpasswd|gpg|"
+    "bootloader|nmcli|d-i |poll |skip |psexec|schtasks|wmic|winrm|ncftp|influx|cqlsh|isql |bcp |clickhouse|neo4j|"
+    "virsh|mosquitto|keytool|pdftk|qpdf|storcli|--security-|log in |sign in |signed in |seed|totp|2fa|mfa|mnemonic|ssh-keygen|securestring"
 )
 _WORDS = tuple(_SAID.split("|"))
 # Forms that they have, and words that only their neighbours make telling.

@@ -142,6 +142,8 @@ def _below(line: str, opening: _Opening, first: bool) -> tuple[int, int] | None:
     item = bool(entry["d"]) and len(entry["i"]) >= opening.indent
     deeper = len(entry["i"]) > opening.indent or item
     alone = not deeper and not within
+    if within and not quoted and opener[-1:] in ("|", ">") and not deeper:
+        return None  # the text has ended
     if (alone and not first) or value in ("]", "}", ")", "],", "},") or not (deeper or within or first):
         return None
     if opening.flag:

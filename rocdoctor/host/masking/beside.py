@@ -30,11 +30,38 @@ _QUOTED = regex(r"(?P<q>[\"'`])(?P<s>(?:[^\"'`\\\n]|\\[^\n]){1,400})(?P=q)")
 _WORD = regex(r"[^\s\"'`<>|\\{}&]{5,400}")
 # What stands directly before a string that is the value of the name before it.
 _PLACED = regex(
-    r"(?:[=!~]=|[^\s\"'](?:\.|->)(?:equals\w{0,20}|compare\w{0,20}|eq|includes?|matches)[ \t]{0,4}\(|<>|"
+    r"(?:[=!~]=|[^\s\"'](?:\.|->)(?:equals\w{0,20}|compare\w{0,20}|eq|includes?|matches|to_?(?:be|equal|eq|match)\w{0,20}|type|fill|send_?keys|"
+    r"unwrap_or\w{0,10}|or_?else|get_or_insert)[ \t]{0,4}\(|<>|"
     r"\b(?i:defaultvalue|initialvalue|default|value|secret_?string|plaintext)[ \t]{0,4}[:=]|\bsend\w{0,10}[ \t(]{1,4}(?:--[ \t])?|\|\||\?\?|\bor|\belse|\?:|<<<)"
     r"[ \t]{0,8}[urbfN@$]{0,2}\Z"
 )
 _COMPARED = regex(r"[\"'][ \t]{0,4}[=!]={1,2}[ \t]{0,4}[\w.$]{0,60}\Z")
+# What stands between a name and the string that is its value.
+_DIRECT = regex(r"[\"'\])]{0,2}[ \t]{0,8}[:=?|+]{1,3}[ \t]{0,8}[urbf]{0,2}")
+# The same, where nothing else explains it: passwd[] = "x", Password { get; set; } = "x", String by lazy { "x" }.
+_DECLARES = regex(
+    r"(?:\[\d{0,6}\][ \t]{0,8}=|[ \t]{0,8}\{[\w; \t]{0,40}\}[ \t]{0,8}=|:[ \t]{0,4}[\w<>?. ]{1,60}\{|[\"'][)\]][ \t]{0,4}\{)[ \t]{0,8}"
+)
+# Calls that set a name: put("password", "x"), strcmp(password, "x"), {password, "x"}.
+_SETS = regex(
+    r"(?i:\b(?:put|set|add|define|setenv|putenv|append|insert|update|property|field|option|string|with|register|store|"
+    r"str\w{0,2}cpy|str\w{0,6}cmp|memcpy|equals|assert\w{0,20}|compare_digest)\w{0,20}[ \t]{0,2}\(|\{)[ \t]{0,4}[\"']?\Z"
+)
+_NEXT = regex(r"[\"']?[ \t]{0,4},[ \t]{0,4}[urbfN@]{0,2}")
+_KEYWORD = regex(r"[ \t]{1,8}")
+_CALLED = regex(
+    r"(?:[\w.$>-]{0,60}[.:>$])?(?:set|with|add|update|change|check|verify|encrypt|hash|use|try|basic)?_?"
+    r"(?:user|db|admin|root|new)?_?(?:passw(?:or)?d|passphrase|passcode|pwd|pw)",
+    re.IGNORECASE,
+)
+_EXPECTED = regex(r"[\"'][ \t]{0,4},[ \t]{0,4}[\w.$>-]{0,60}\Z")
+_ASSERTS = regex(r"(?i:\b(?:assert|expect|equals?|compare|is_?equal)\w{0,20}\()[ \t]{0,4}\Z")
+# What a sentence calls a password: "we used X as the password".
+_CALLS = regex(
+    r"(?P<s>[^\s\"'`\[\](){}<>]{5,100})[\"'`\])]{0,2}[ \t](?:as|is|was|being)[ \t](?:(?:the|a|an|my|our|your|its|his|her)[ \t])?"
+    r"(?:[a-z]{1,20}[ \t]){0,2}\Z"
+)
+_SAID_BY = regex(r"=[ \t]{0,4}[\"']?(?:\$\(|`)[ \t]{0,4}(?:echo|printf)[ \t]{1,4}(?:-[neE]{1,3}[ \t]{1,4})?")
 # What joins a string to the string before it.
 _JOINS = regex(r"[ \t]{0,8}(?:[+.&]|\|\||\?\?|\bor\b|\belse\b)?[ \t]{0,8}[urbf]{0,2}")
 # A string that a value is put into or added to: "user=%s password=%s", "password: ".
@@ -53,8 +80,8 @@ _ENDS = regex(r"[\"'`*]{0,2}[.,;)]?[ \t\r]{0,8}(?:\Z|[\"'`(]|(?:and|to|for|on|in
 # Commands that give a variable its value.
 _ASSIGNS = regex(
     r"(?:^|[;&(|][ \t]{0,4}|\$[ \t]|>[ \t])[ \t]{0,40}(?i:#[ \t]{0,4}define|setenv|setx|env|arg|set[ \t]-[gxUl]{1,3}|"
-    r"set[ \t]{0,2}\([ \t]{0,4}|setq(?:-default)?|defvar|defparameter|defconst|define|def|defconstant|set!|let|"
-    r"variable|put|const)[ \t]{0,8}[\"'(]{0,2}\Z"
+    r"set[ \t]{0,2}\([ \t]{0,4}|set(?=[ \t]{1,8}\Z)|setq(?:-default)?|defvar|defparameter|defconst|define|def|defconstant|set!|let|"
+    r"variable|put|const)[ \t]{0,8}[\"'(*]{0,2}\Z"
 )
 _OPEN = regex(r"[urbf]{0,2}[\"'`]")
 _BARE = regex(r"[^\s\"'`,;)\]}]{2,400}")
@@ -101,17 +128,26 @@ def _by_place(line: str, names: list[Span]) -> Iterator[Span]:
         if gap is not None:
             yield from _connected(line, gap)
             continue
+        called = _CALLS.search(line, max(0, start - 160), start)
+        if called is not None and looks_chosen(called["s"]):
+            yield called.span("s")
+        gap = _SAID_BY.match(line, end)
+        span = _value(line, gap.end()) if gap is not None else None
+        if span is not None and not harmless(line[span[0] : span[1]]):
+            yield span
+            continue
         gap = _TO.match(line, end)
         if gap is not None:
             changes = _CHANGES.search(line, max(0, start - 120), start) is not None
             yield from _said(line, gap.end(), changes)
             continue
-        blank = end
+        blank = end + (line[end : end + 1] == "*")
         while line[blank : blank + 1] in (" ", "\t"):
             blank += 1
         if blank > end and _ASSIGNS.search(line, max(0, start - 80), start):
             span = _value(line, blank)
-            if span and not harmless(line[span[0] : span[1]]) and line[span[0]] not in "/~(":
+            plain = line[max(0, start - 8) : start].strip().lower() == "set" and line[blank] not in "\"'`"
+            if span and not plain and not harmless(line[span[0] : span[1]]) and line[span[0]] not in "/~(":
                 yield span
 
 
@@ -182,14 +218,22 @@ def _by_look(line: str, names: list[Span]) -> Iterator[Span]:
         sets = [name for name in names if name[1] <= quoted.start()]
         placed = bool(sets) and _PLACED.search(before) is not None and line[sets[-1][1] : quoted.start()].count(",") < 2
         compared = any(_COMPARED.match(line, end, name[1]) for name in names if end <= name[0] <= end + 80)
+        placed = placed or _is_argument(line, quoted.start(), names)
+        compared = compared or any(
+            _EXPECTED.match(line, end, name[0]) and _ASSERTS.search(line, max(0, quoted.start() - 40), quoted.start())
+            for name in names
+            if end <= name[0] <= end + 80
+        )
+        direct = any(name[1] <= quoted.start() and _DIRECT.fullmatch(line, name[1], quoted.start()) for name in names)
         is_key = line[quoted.end() : quoted.end() + 1] == ":" or before.endswith("[")
         behind = (placed or (joined and behind)) and not is_key
-        last = quoted.end() if behind or "masked-" in value else last
-        behind = behind or "masked-" in value
-        if is_key or " " in value.strip() or harmless(value):
-            continue
-        if behind or compared or (filled and len(value) > 4 and quoted.start() > first) or looks_chosen(value, True):
+        goes_on = behind or direct or "masked-" in value
+        last = quoted.end() if goes_on else last
+        if not (is_key or " " in value.strip() or harmless(value)) and (
+            behind or compared or (filled and len(value) > 4 and quoted.start() > first) or looks_chosen(value, True)
+        ):
             yield start, end
+        behind = goes_on
     for count, word in enumerate(_WORD.finditer(line, names[0][1])):
         if count >= _MOST_WORDS:
             break
@@ -202,6 +246,27 @@ def _by_look(line: str, names: list[Span]) -> Iterator[Span]:
             yield at, at + len(value)
 
 
+def _is_argument(line: str, start: int, names: list[Span]) -> bool:
+    """Whether a string is given to a name as an argument: ``set_password("u", "x")``, ``put("password", "x")``."""
+    for begin, end in names:
+        if end > start:
+            break
+        if _DECLARES.fullmatch(line, end, start):
+            return True
+        if line[begin - 1 : begin] == ":" and _KEYWORD.fullmatch(line, end, start):
+            return True
+        if _NEXT.fullmatch(line, end, start) and _SETS.search(line, max(0, begin - 40), begin):
+            return True
+        if line[end : end + 1] == "(" and _CALLED.fullmatch(line, begin, end):
+            inner = line[end + 1 : start]
+            rest = line[start : start + 400]
+            if _LITERALS.fullmatch(inner) and _LAST_LITERAL.match(rest):
+                return True
+    return False
+
+
+_LITERALS = regex(r"[ \t]{0,4}(?:(?:\"[^\"\n]{0,80}\"|'[^'\n]{0,80}'|[\w.]{1,40})[ \t]{0,4},[ \t]{0,4}){0,3}[urbf]{0,2}")
+_LAST_LITERAL = regex(r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}')[ \t]{0,4}\)")
 _PREFIXES = regex(r"(?i:\b(?:for|user|from|by|port|host|on|at|account|group|volume|version|commit|rev|id|disk|device|key|node|rank|gpu|in|secrets?))[ \t]{1,2}[\"'(]{0,2}\Z")
 
 

@@ -32,6 +32,15 @@ _PART = regex(
     r"[ \t]{0,120}(?P<o>[+.&]|\|\||\?\?)?[ \t]{0,8}[urbf]{0,2}(?P<q>[\"'])(?P<s>[^\"'\n]{1,400})(?P=q)"
     r"(?P<e>[ \t]{0,8}(?:[+.&]|\|\||\?\?)?[ \t]{0,8}\\?)[ \t;,)]{0,8}\r?"
 )
+_COMMENT = regex(r"[ \t]{0,120}(?://|#|--)[ \t]")
+# The names of an INSERT, and the first argument of a call that sets a name, in lines of their own.
+_COLUMNS = regex(r"[ \t]{0,80}\([^()\n]{1,400}\)[ \t]{0,8}\r?")
+_INTO = regex(r"(?i:\binto)[ \t\r\n]{1,20}[^\s;]{1,120}[ \t\r\n]{0,40}\Z")
+_ARGUMENT = regex(r"[ \t]{0,120}[\"'](?P<n>[\w.-]{1,80})[\"'],[ \t]{0,8}\r?")
+_CALL = regex(
+    r"(?i:\b(?:put|set|add|define|setenv|putenv|append|insert|update|property|field|option|with|register|store)\w{0,20})\([ \t]{0,8}\r?\n\Z"
+)
+_SETTER = regex(r"(?i:\bset_?\w{0,20}(?:passw(?:or)?d|passphrase|secret))\([ \t]{0,8}\r?")
 _ASKED = regex(r"[ \t]{0,40}\?[ \t]{1,4}[\"']?(?P<n>[\w.-]{1,80})[\"']?[ \t]{0,8}\r?")
 _ANSWER = regex(r"[ \t]{0,40}:[ \t]{1,4}[\"']?(?P<s>[^\s\"'][^\n\"']{0,400}?)[\"']?[ \t]{0,8}\r?")
 _FORM = regex(r"(?i:content-disposition:[^\n]{0,100}\bname=)\"?(?P<n>[\w.\[\]-]{1,80})\"?")
@@ -52,7 +61,16 @@ def mask_following(text: str, spans: list[Span], tables: MaskingTables, note: No
         kind = _opens(line)
         if not kind:
             continue
-        if kind == "sum":
+        if kind == "columns":
+            into = _INTO.search(text, max(0, start - 200), start)
+            window = text[start - len(into.group()) : start + _LONGEST_INSERT] if into is not None else ""
+            window = window.partition(";")[0]
+            shift = start - len(into.group()) if into is not None else 0
+            found += [(shift + begin, shift + last) for begin, last in inserted(window, tables)]
+        elif kind == "argument":
+            if _CALL.search(text, max(0, start - 80), start):
+                found += _sum(text, end, "=")
+        elif kind == "sum":
             found += _sum(text, end, line)
         elif kind == "answer":
             found += _single(text, end, 0)
@@ -104,6 +122,13 @@ def _opens(line: str) -> str:
         return "form" if form is not None and _tells(form["n"]) else ""
     if "expect" in low or "waitfor" in low or "read_until" in low:
         return "dialogue"
+    if _COLUMNS.fullmatch(line):
+        return "columns"
+    argument = _ARGUMENT.fullmatch(line)
+    if argument is not None:
+        return "argument" if _tells(argument["n"]) else ""
+    if _SETTER.search(line) and line.rstrip().endswith("("):
+        return "sum"
     prompt = _PROMPT.fullmatch(line)
     if prompt is not None:
         return "prompt" if _tells(prompt["n"]) else ""
@@ -122,6 +147,9 @@ def _sum(text: str, at: int, line: str) -> Iterator[Span]:
     more = head[-1:] in ("+", ".", "&", "=", "|", "?", "(") or line.rstrip(" \t\r").endswith("\\")
     for _ in range(_MOST_LINES):
         stop = _line(text, at)
+        if more and _COMMENT.match(text, at, stop):
+            at = stop + 1
+            continue
         part = _PART.fullmatch(text, at, stop)
         if part is None or not (more or part["o"]):
             break

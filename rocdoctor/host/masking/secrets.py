@@ -29,6 +29,11 @@ _XML = regex(
     r"(?:[ \t][^<>\n]{0,200})?>(?:<!\[CDATA\[)?(?P<s>[^<\n]{1,4000}?)(?:\]\]>)?</",
     re.IGNORECASE,
 )
+_XML_KEY = regex(
+    r"<[\w:.-]{1,60}[ \t][^<>\n]{0,80}?\b(?:key|name|id|property)=\"[\w.-]{0,60}(?:password|passwd|passphrase|secret|api_?key|credential)"
+    r"[\w.-]{0,10}\"[^<>\n]{0,80}>(?:<(?:value|string)>)?(?:<!\[CDATA\[)?(?P<s>[^<\n]{1,4000}?)(?:\]\]>)?</",
+    re.IGNORECASE,
+)
 
 # A quoted word directly behind what was replaced belongs to it.
 _BEHIND = regex(r"(?P<k>masked-[a-z-]{1,40}[\"']?)(?P<q>[\"'`])[^\s\"'`,;)\]}:>/|&<\\=.+][^\"'`\n]{0,400}(?P=q)")
@@ -43,6 +48,8 @@ def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collecti
             text = _replace(pattern, text, "url-userinfo", USERINFO_TOKEN, tables.inert | _HARMLESS_USERINFO, note)
     if "</" in text:
         text = _replace(_XML, text, "secret-value", VALUE_TOKEN, tables.inert, note)
+        if "=" in text:
+            text = _replace(_XML_KEY, text, "secret-value", VALUE_TOKEN, tables.inert, note)
     text = mask_commands(text, tables, note, present)
     text = mask_named_values(text, tables, note)
     return sub_lines(_BEHIND, lambda match: match["k"], text, ("masked-",)) if "masked-" in text else text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from rocdoctor.host.masking.beside import mask_beside
 from rocdoctor.host.masking.cells import BEFORE_GAP, paired_span
-from rocdoctor.host.masking.chosen import is_type
+from rocdoctor.host.masking.chosen import harmless, is_type
 from rocdoctor.host.masking.extent import at_line_start, unwrapped, value_span
 from rocdoctor.host.masking.rows import is_unpacked
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, lower
@@ -148,7 +148,12 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
                 continue  # in a list that was looked through
             longest = _LONGEST_INNER_LIST if inside else _LONGEST_LIST
             spans, end = _list_spans(
-                text, separator.end(), min(line_end, separator.end() + longest), kind, tables.inert
+                text,
+                separator.end(),
+                min(line_end, separator.end() + longest),
+                kind,
+                tables.inert,
+                opening == "{" and said.strip() == "=" and after - match.end() < 2,
             )
             listed = max(listed, end)
         else:
@@ -261,11 +266,11 @@ def _chain_end(text: str, start: int, line_end: int) -> int:
 
 
 def _list_spans(
-    text: str, start: int, limit: int, kind: str, inert: Collection[str]
+    text: str, start: int, limit: int, kind: str, inert: Collection[str], named: bool
 ) -> tuple[list[tuple[int, int]], int]:
     """Where secrets stand in ``["a", "b"]``, ``{k: "a"}`` or ``{default = "a"}`` behind a name, and where that ends.
 
-    A key is none.
+    A key is none. ``named``: the keys say whose secrets they are.
     """
     closing = {"[": "]", "{": "}", "(": ")"}[text[start]]
     end = text.find(closing, start, limit)
@@ -279,7 +284,8 @@ def _list_spans(
             said = value.lower()
             continue
         listed = text[start] == "[" or (text[start] == "(" and item.lastgroup != "c")
-        sure = kind == "strong" and (listed or said in VALUE_NAMES) and not placeholder(value)
+        mine = named and bool(said) and item.lastgroup != "c" and not harmless(value)
+        sure = kind == "strong" and (listed or mine or said in VALUE_NAMES) and not placeholder(value)
         said = ""
         if value.split(" ", 1)[0] not in inert and (sure or looks_random(value)):
             found.append((begin, stop))
