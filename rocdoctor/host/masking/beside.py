@@ -26,16 +26,30 @@ _MOST_NAMES = 40
 _MOST_WORDS = 400
 _LEFT = 60
 _KEY_SIGNS = regex(r"[\w.$@-]{0,60}\Z", re.ASCII)
+# A name of something else about the password.
+_OF = regex(
+    r"(?:^|[_.-]|(?<=[a-z]))(?i:files?|path|dir|version|names?|type|length|len|size|count|policy|min|max|timeout|age|expiry|ur[li]|manager|"
+    r"helper|callback|grant|store|provider|fields?|input|label|prompt|errors?|reset|required|strength|check|valid\w{0,8}|exception|"
+    r"key|id|hint|changed|mode|scheme|backend|hasher|algorithm|encoding|format)\Z"
+)
 _QUOTED = regex(r"(?P<q>[\"'`])(?P<s>(?:[^\"'`\\\n]|\\[^\n]){1,400})(?P=q)")
 _WORD = regex(r"[^\s\"'`<>|\\{}&]{5,400}")
 # What stands directly before a string that is the value of the name before it.
 _PLACED = regex(
-    r"(?:[=!~]=|[^\s\"'](?:\.|->)(?:equals\w{0,20}|compare\w{0,20}|eq|includes?|matches|to_?(?:be|equal|eq|match)\w{0,20}|type|fill|send_?keys|"
-    r"unwrap_or\w{0,10}|or_?else|get_or_insert)[ \t]{0,4}\(|<>|"
-    r"\b(?i:defaultvalue|initialvalue|default|value|secret_?string|plaintext)[ \t]{0,4}[:=]|\bsend\w{0,10}[ \t(]{1,4}(?:--[ \t])?|\|\||\?\?|\bor|\belse|\?:|<<<)"
-    r"[ \t]{0,8}[urbfN@$]{0,2}\Z"
+    r"(?:\b(?i:defaultvalue|initialvalue|default|value|secret_?string|plaintext)[ \t]{0,4}[:=]|"
+    r"\bsend\w{0,10}[ \t(]{1,4}(?:--[ \t])?|<<<)[ \t]{0,8}[urbfN@$]{0,2}\Z"
 )
-_COMPARED = regex(r"[\"'][ \t]{0,4}[=!]={1,2}[ \t]{0,4}[\w.$]{0,60}\Z")
+_ELSE = regex(r"(?:\|\||\?\?|\bor|\belse|\?:)[ \t]{0,8}[urbfN@$]{0,2}\Z")
+# A name that gets a value, or that says where it is read.
+_GETS = regex(r"[\w\"'\])]{0,40}[ \t]{0,4}(?::[^=\n\"']{0,60})?[:+|?]?=(?![=>])|[\"']")
+# What stands between a name and the string that it is compared with.
+_COMPARES = regex(
+    r"[\w.()\[\]>\"'-]{0,60}?(?:[ \t]{0,4}(?:[=!~]={1,2}|<>)[ \t]{0,4}|(?:\.|->)(?i:equals\w{0,20}|compare\w{0,20}|eq|includes?|"
+    r"matches|to_?(?:be|equal|eq|match)\w{0,20}|type|fill|send_?keys|unwrap_or\w{0,10}|or_?else|get_or_insert)[ \t]{0,4}\()"
+    r"[urbfN@$]{0,2}"
+)
+_METHOD = regex(r"\.(?:encode|decode|split|join|replace|r?strip|lstrip|get|startswith|endswith|ljust|rjust|count|find|index)\([urbf]{0,2}\Z")
+_COMPARED = regex(r"[\"'](?:[ \t]{0,4}[=!]={1,2}[ \t]{0,4}|[ \t]{1,4}(?:TO|INTO)[ \t]{1,4})[\w.$]{0,60}\Z")
 # What stands between a name and the string that is its value.
 _DIRECT = regex(r"[\"'\])]{0,2}[ \t]{0,8}[:=?|+]{1,3}[ \t]{0,8}[urbf]{0,2}")
 # The same, where nothing else explains it: passwd[] = "x", Password { get; set; } = "x", String by lazy { "x" }.
@@ -113,12 +127,17 @@ def _names(line: str, tables: MaskingTables) -> Iterator[Span]:
     for count, match in enumerate(tables.keyword.finditer(line)):
         if count >= _MOST_NAMES:
             break
+        if match.start() < position or match.lastgroup != "strong":
+            continue
         rest = KEY_REST.match(line, match.end())
         end = rest.end() if rest else match.end()
-        if match.start() >= position and match.lastgroup == "strong" and kind_of(match, rest) == "strong":
-            left = _KEY_SIGNS.search(line, max(position, match.start() - _LEFT), match.start())
-            yield (left.start() if left else match.start()), end
         position = end
+        if kind_of(match, rest) != "strong" or _OF.search(line, match.end(), end):
+            continue
+        if line[end : end + 1] == "(" and "." in line[match.end() : end]:
+            end = line.rindex(".", match.end(), end)  # the method that is called
+        left = _KEY_SIGNS.search(line, max(0, match.start() - _LEFT), match.start())
+        yield (left.start() if left else match.start()), end
 
 
 def _by_place(line: str, names: list[Span]) -> Iterator[Span]:
@@ -216,7 +235,10 @@ def _by_look(line: str, names: list[Span]) -> Iterator[Span]:
         joined = last >= 0 and _JOINS.fullmatch(line, last, quoted.start()) is not None
         before = line[max(0, quoted.start() - 40) : quoted.start()]
         sets = [name for name in names if name[1] <= quoted.start()]
-        placed = bool(sets) and _PLACED.search(before) is not None and line[sets[-1][1] : quoted.start()].count(",") < 2
+        placed = bool(sets) and line[sets[-1][1] : quoted.start()].count(",") < 2 and _PLACED.search(before) is not None
+        if sets and not placed and quoted["q"] != "`" and len(value) > 2:
+            placed = _ELSE.search(before) is not None and any(_GETS.match(line, name[1]) for name in sets)
+            placed = placed or any(_COMPARES.fullmatch(line, name[1], quoted.start()) for name in sets)
         compared = any(_COMPARED.match(line, end, name[1]) for name in names if end <= name[0] <= end + 80)
         placed = placed or _is_argument(line, quoted.start(), names)
         compared = compared or any(
@@ -225,11 +247,11 @@ def _by_look(line: str, names: list[Span]) -> Iterator[Span]:
             if end <= name[0] <= end + 80
         )
         direct = any(name[1] <= quoted.start() and _DIRECT.fullmatch(line, name[1], quoted.start()) for name in names)
-        is_key = line[quoted.end() : quoted.end() + 1] == ":" or before.endswith("[")
+        is_key = line[quoted.end() : quoted.end() + 1] == ":" or before.endswith("[") or _METHOD.search(before)
         behind = (placed or (joined and behind)) and not is_key
         goes_on = behind or direct or "masked-" in value
         last = quoted.end() if goes_on else last
-        if not (is_key or " " in value.strip() or harmless(value)) and (
+        if not (is_key or value[0] == "-" or " " in value or harmless(value)) and (
             behind or compared or (filled and len(value) > 4 and quoted.start() > first) or looks_chosen(value, True)
         ):
             yield start, end

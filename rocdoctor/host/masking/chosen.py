@@ -11,6 +11,10 @@ from rocdoctor.model.lazy_re import regex
 _LEAST = 5
 _LONGEST = 400
 _SIGNS = frozenset("!#$%^&*?~@")
+_LETTERS_ALONE = frozenset("!#%^*?~")  # signs that no word without digits has by chance
+# The humps of a name: Ed25519, Private, Key; and standards: PKCS#12.
+_HUMP = regex(r"[A-Z]{0,20}[a-z]{0,40}\d{0,8}")
+_NUMBERED_WORD = regex(r"[A-Z]{1,6}#\d{1,3}")
 _LETTER = regex(r"[A-Za-z]")
 _DIGIT = regex(r"[0-9]")
 # Paths, options, variables, formats, expressions: what no password among other words begins with or holds.
@@ -41,6 +45,10 @@ _TYPES = regex(
     r"password|securestring|self|this|undefined|void|var|let|const|number|unknown|option|optional)(?:\[\])?[?!]?",
     2,
 )
+_PARAMETER = regex(
+    r"[&*]{0,2}(?:str|[Ss]tring|bytes|bool|boolean|int|float|any|Any|Secret(?:Str|String|Bytes)|SecureString|Buffer|void)"
+    r"(?:\[\])?[?!]?"
+)
 # What a sentence, a form or a program says in place of a password.
 _STATES = regex(
     r"required|optional|default|none|empty|blank|missing|invalid|wrong|incorrect|changed?|reset|unset|set|hidden|masked|redacted|"
@@ -49,7 +57,7 @@ _STATES = regex(
     r"sensitive|encrypted|hashed|unknown|same|new|old|current|yes|no|true|false|on|off|it|this|that|them|him|her|me|you|us|all|"
     r"any|both|each|one|two|other|more|less|host|server|client|config|settings?|r|w|rb|wb|basic|bearer|digest|post|get|put|"
     r"id|user|username|updated|created|deleted|generated|expired|expiry|locked|disabled|enabled|ok|failed|success|passed|"
-    r"configmap|description|comment|notes?|column|field|key|length|size|count|and|or|not|a|an|the|be|been|is|are|was|have",
+    r"configmap|description|comment|notes?|column|field|key|length|size|count|and|or|not|a|an|same-origin|include|omit|the|be|been|is|are|was|have",
     2,
 )
 # Names of fields: password_hash, newPassword, api-key.
@@ -79,15 +87,23 @@ def looks_chosen(value: str, quoted: bool = False) -> bool:
     if word.startswith(_BEGINS) or any(sign in word for sign in _HOLDS) or " " in word:
         return False
     if not _DIGIT.search(word):
-        return quoted and not _SIGNS.isdisjoint(word[:-1]) and "@" not in word
-    if _NUMBERED.search(word) or _FILE.search(word) or _CODE.fullmatch(word):
+        return quoted and not _LETTERS_ALONE.isdisjoint(word[1:-1]) and "@" not in word
+    if _NUMBERED.search(word) or _FILE.search(word) or _CODE.fullmatch(word) or _NUMBERED_WORD.fullmatch(word):
         return False
     if not _SIGNS.isdisjoint(word[:-1]) and "@" not in word:
         return True
     mixed = [part for part in _PARTS.split(word) if _LETTER.search(part) and _DIGIT.search(part)]
-    return any(_KNOWN.fullmatch(part) is None for part in mixed)
+    return any(not _technical(part) for part in mixed)
+
+
+def _technical(part: str) -> bool:
+    """Whether letters and digits are the name of an algorithm, a device or a format, also as a hump of a longer name."""
+    if _KNOWN.fullmatch(part):
+        return True
+    humps = [hump for hump in _HUMP.findall(part) if _DIGIT.search(hump) and _LETTER.search(hump)]
+    return part[:1].isupper() and part not in humps and bool(humps) and all(map(_KNOWN.fullmatch, humps))
 
 
 def is_type(value: str) -> bool:
     """Whether a word is the type of a parameter: ``SecretStr)``, ``&str,``."""
-    return _TYPES.fullmatch(value.split(" ", 1)[0].rstrip(",;)=")) is not None and value[:1].lower() != "p"
+    return _PARAMETER.fullmatch(value.split(" ", 1)[0].rstrip(",;)=")) is not None

@@ -13,12 +13,13 @@ _WRAPPER = regex(
     r"(?P<t>[&!][\w.:/!-]{0,60}[ \t]{1,8})|[A-Za-z_][\w.:]{0,60}\([ \t]{0,8}(?:[A-Za-z_]\w{0,30}[ \t]{0,2}=[ \t]{0,2})?"
 )
 _READS = regex(
-    r"(?:[\w.]{0,60}\.)?(?:getenv|get_?pass\w{0,12}|input|prompt\w{0,12}|get|read\w{0,20}|open|load\w{0,20}|"
+    r"(?:[\w.]{0,60}\.)?(?:getenv|fetch|get_?pass\w{0,12}|input|prompt\w{0,12}|get|read\w{0,20}|open|load\w{0,20}|"
     r"from_[a-z]{1,20})\([ \t]{0,4}|[A-Za-z_][\w.]{0,60}\[(?=[\"'])"
 )
 _MAKES_TEXT = regex(
     r"(?:[\w.:]{0,60}[.:])?(?:Secret\w{0,20}|str|[Ss]tring|bytes|unicode|text|repr|Some|Just|Token|of|ok|Ok|quote|format)\("
 )
+_NEW = regex(r"(?:new|await)[ \t]{1,4}(?=[A-Za-z_][\w.]{0,60}\()")
 _MOST_WRAPPERS = 4
 _MOST_JOINED = 20
 _AFTER_QUOTE = frozenset(" \t\n\r,;)]}:>/|&<\\=.+\"'`")
@@ -34,7 +35,9 @@ def unwrapped(text: str, start: int, limit: int, any_call: bool) -> int | None:
     ``any_call``: whatever is called; the values of names that tell less stand in calls that make texts.
     """
     at = start
-    tagged = start
+    if new := _NEW.match(text, at, limit):
+        at = new.end()
+    tagged = at
     for _ in range(_MOST_WRAPPERS):
         reads = _READS.match(text, at, limit)
         if reads is not None:

@@ -19,14 +19,15 @@ from tests.host.masking import (
     beside_lines,
     control_lines,
     declared_lines,
+    further_lines,
     identity_lines,
     people_lines,
     secret_lines,
     telling_words,
 )
 
-HIDDEN = (*secret_lines.LINES, *declared_lines.LINES, *identity_lines.LINES, *people_lines.LINES, *beside_lines.LINES)
-BLOCKS = (*secret_lines.BLOCKS, *declared_lines.BLOCKS, *identity_lines.BLOCKS, *beside_lines.BLOCKS)
+HIDDEN = (*secret_lines.LINES, *declared_lines.LINES, *identity_lines.LINES, *people_lines.LINES, *beside_lines.LINES, *further_lines.LINES)
+BLOCKS = (*secret_lines.BLOCKS, *declared_lines.BLOCKS, *identity_lines.BLOCKS, *beside_lines.BLOCKS, *further_lines.BLOCKS)
 CONTROLS = (*control_lines.LINES, *telling_words.LINES, *beside_controls.LINES)
 CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS, *beside_controls.BLOCKS)
 
