@@ -28,8 +28,10 @@ _LEFT = 60
 _KEY_SIGNS = regex(r"[\w.$@-]{0,60}\Z", re.ASCII)
 # A name of something else about the password.
 _OF = regex(
-    r"(?:^|[_.-]|(?<=[a-z]))(?i:files?|path|dir|version|names?|type|length|len|size|count|policy|min|max|timeout|age|expiry|ur[li]|manager|"
-    r"helper|callback|grant|store|provider|fields?|input|label|prompt|errors?|reset|required|strength|check|valid\w{0,8}|exception|"
+    r"(?:^|[_.-]|(?<=[a-z]))(?i:files?|path|dir|version|names?|type|length|len|size|count|policy|min|max|"
+    r"timeout|age|expiry|ur[li]|manager|"
+    r"helper|callback|grant|store|provider|fields?|input|label|prompt|errors?|reset|required|strength|"
+    r"check|valid\w{0,8}|exception|"
     r"key|id|hint|changed|mode|scheme|backend|hasher|algorithm|encoding|format)\Z"
 )
 _QUOTED = regex(r"(?P<q>[\"'`])(?P<s>(?:[^\"'`\\\n]|\\[^\n]){1,400})(?P=q)")
@@ -44,22 +46,29 @@ _ELSE = regex(r"(?:\|\||\?\?|\bor|\belse|\?:)[ \t]{0,8}[urbfN@$]{0,2}\Z")
 _GETS = regex(r"[\w\"'\])]{0,40}[ \t]{0,4}(?::[^=\n\"']{0,60})?[:+|?]?=(?![=>])|[\"']")
 # What stands between a name and the string that it is compared with.
 _COMPARES = regex(
-    r"[\w.()\[\]>\"'-]{0,60}?(?:[ \t]{0,4}(?:[=!~]={1,2}|<>)[ \t]{0,4}|(?:\.|->)(?i:equals\w{0,20}|compare\w{0,20}|eq|includes?|"
-    r"matches|to_?(?:be|equal|eq|match)\w{0,20}|type|fill|send_?keys|unwrap_or\w{0,10}|or_?else|get_or_insert)[ \t]{0,4}\()"
+    r"[\w.()\[\]>\"'-]{0,60}?(?:[ \t]{0,4}(?:[=!~]={1,2}|<>)[ \t]{0,4}|(?:\.|->)(?i:equals\w{0,20}|"
+    r"compare\w{0,20}|eq|includes?|"
+    r"matches|to_?(?:be|equal|eq|match)\w{0,20}|type|fill|send_?keys|unwrap_or\w{0,10}|or_?else|"
+    r"get_or_insert)[ \t]{0,4}\()"
     r"[urbfN@$]{0,2}"
 )
-_METHOD = regex(r"\.(?:encode|decode|split|join|replace|r?strip|lstrip|get|startswith|endswith|ljust|rjust|count|find|index)\([urbf]{0,2}\Z")
+_METHOD = regex(
+    r"\.(?:encode|decode|split|join|replace|r?strip|lstrip|get|startswith|endswith|ljust|rjust|count|find|"
+    r"index)\([urbf]{0,2}\Z"
+)
 _COMPARED = regex(r"[\"'](?:[ \t]{0,4}[=!]={1,2}[ \t]{0,4}|[ \t]{1,4}(?:TO|INTO)[ \t]{1,4})[\w.$]{0,60}\Z")
 # What stands between a name and the string that is its value.
 _DIRECT = regex(r"[\"'\])]{0,2}[ \t]{0,8}[:=?|+]{1,3}[ \t]{0,8}[urbf]{0,2}")
 # The same, where nothing else explains it: passwd[] = "x", Password { get; set; } = "x", String by lazy { "x" }.
 _DECLARES = regex(
-    r"(?:\[\d{0,6}\][ \t]{0,8}=|[ \t]{0,8}\{[\w; \t]{0,40}\}[ \t]{0,8}=|:[ \t]{0,4}[\w<>?. ]{1,60}\{|[\"'][)\]][ \t]{0,4}\{)[ \t]{0,8}"
+    r"(?:\[\d{0,6}\][ \t]{0,8}=|[ \t]{0,8}\{[\w; \t]{0,40}\}[ \t]{0,8}=|:[ \t]{0,4}[\w<>?. ]{1,60}\{|"
+    r"[\"'][)\]][ \t]{0,4}\{)[ \t]{0,8}"
 )
 # Calls that set a name: put("password", "x"), strcmp(password, "x"), {password, "x"}.
 _SETS = regex(
     r"(?i:\b(?:put|set|add|define|setenv|putenv|append|insert|update|property|field|option|string|with|register|store|"
-    r"str\w{0,2}cpy|str\w{0,6}cmp|memcpy|equals|assert\w{0,20}|compare_digest)\w{0,20}[ \t]{0,2}\(|\{)[ \t]{0,4}[\"']?\Z"
+    r"str\w{0,2}cpy|str\w{0,6}cmp|memcpy|equals|assert\w{0,20}|compare_digest)\w{0,20}[ \t]{0,2}\(|\{)"
+    r"[ \t]{0,4}[\"']?\Z"
 )
 _NEXT = regex(r"[\"']?[ \t]{0,4},[ \t]{0,4}[urbfN@]{0,2}")
 _KEYWORD = regex(r"[ \t]{1,8}")
@@ -72,7 +81,8 @@ _EXPECTED = regex(r"[\"'][ \t]{0,4},[ \t]{0,4}[\w.$>-]{0,60}\Z")
 _ASSERTS = regex(r"(?i:\b(?:assert|expect|equals?|compare|is_?equal)\w{0,20}\()[ \t]{0,4}\Z")
 # What a sentence calls a password: "we used X as the password".
 _CALLS = regex(
-    r"(?P<s>[^\s\"'`\[\](){}<>]{5,100})[\"'`\])]{0,2}[ \t](?:as|is|was|being)[ \t](?:(?:the|a|an|my|our|your|its|his|her)[ \t])?"
+    r"(?P<s>[^\s\"'`\[\](){}<>]{5,100})[\"'`\])]{0,2}[ \t](?:as|is|was|being)[ \t](?:(?:the|a|an|my|our|"
+    r"your|its|his|her)[ \t])?"
     r"(?:[a-z]{1,20}[ \t]){0,2}\Z"
 )
 _SAID_BY = regex(r"=[ \t]{0,4}[\"']?(?:\$\(|`)[ \t]{0,4}(?:echo|printf)[ \t]{1,4}(?:-[neE]{1,3}[ \t]{1,4})?")
@@ -83,18 +93,18 @@ _FORMAT = regex(r"[\"'\]\s]{0,3}(?:[:=]|\bis\b)?[ \t]{0,4}(?:%[sqv]|\{\w{0,20}\}
 _FILLS = regex(r"(?:%[sqvd]|\{\w{0,20}\})")
 # Signs that stand for "is" or "becomes", and words that do so in a sentence.
 _CONNECTS = regex(
-    r"[\"'`*)]{0,3}[ \t]{0,8}(?:[=!]={1,2}|<>|~=|[-=]>|[\u2192\u21d2\u27f6\u2794]|[\u2013\u2014]|\.{3,80}|\u2026{1,20}|<<<|"
+    r"[\"'`*)]{0,3}[ \t]{0,8}(?:[=!]={1,2}|<>|~=|[-=]>|[\u2192\u21d2\u27f6\u2794]|[\u2013\u2014]|\.{3,80}|"
+    r"\u2026{1,20}|<<<|"
     r"[ \t]-(?=[ \t]))[ \t]{0,8}"
 )
-_TO = regex(
-    r"[\"'`*]{0,2}[ \t]{1,4}(?:(?:to|from|into|was|as|be|(?:should|must|will|can|shall)[ \t]be|=)[ \t:]{1,4})"
-)
+_TO = regex(r"[\"'`*]{0,2}[ \t]{1,4}(?:(?:to|from|into|was|as|be|(?:should|must|will|can|shall)[ \t]be|=)[ \t:]{1,4})")
 _CHANGES = regex(r"(?i:\b(?:set|sets|setting|change[ds]?|changing|reset|rotate[ds]?|updated?)\b)")
 _ENDS = regex(r"[\"'`*]{0,2}[.,;)]?[ \t\r]{0,8}(?:\Z|[\"'`(]|(?:and|to|for|on|in|with|or|now)\b)")
 # Commands that give a variable its value.
 _ASSIGNS = regex(
     r"(?:^|[;&(|][ \t]{0,4}|\$[ \t]|>[ \t])[ \t]{0,40}(?i:#[ \t]{0,4}define|setenv|setx|env|arg|set[ \t]-[gxUl]{1,3}|"
-    r"set[ \t]{0,2}\([ \t]{0,4}|set(?=[ \t]{1,8}\Z)|setq(?:-default)?|defvar|defparameter|defconst|define|def|defconstant|set!|let|"
+    r"set[ \t]{0,2}\([ \t]{0,4}|set(?=[ \t]{1,8}\Z)|setq(?:-default)?|defvar|defparameter|defconst|define|"
+    r"def|defconstant|set!|let|"
     r"variable|put|const)[ \t]{0,8}[\"'(*]{0,2}\Z"
 )
 _OPEN = regex(r"[urbf]{0,2}[\"'`]")
@@ -177,9 +187,7 @@ def _connected(line: str, gap: re.Match[str]) -> Iterator[Span]:
         return
     value = line[span[0] : span[1]]
     quoted = line[span[0] - 1] in "\"'`"
-    if quoted and not harmless(value) and " " not in value.strip():
-        yield span
-    elif not quoted and looks_chosen(value):
+    if (quoted and not harmless(value) and " " not in value.strip()) or (not quoted and looks_chosen(value)):
         yield span
     elif (
         not quoted
@@ -202,7 +210,9 @@ def _said(line: str, at: int, changes: bool) -> Iterator[Span]:
     if harmless(value) or " " in value:
         return
     after = span[1] + quoted
-    if looks_chosen(value) or (changes and (quoted or (value.isalnum() and len(value) > 4 and _ENDS.match(line, after)))):
+    if looks_chosen(value) or (
+        changes and (quoted or (value.isalnum() and len(value) > 4 and _ENDS.match(line, after)))
+    ):
         yield span[0], span[0] + len(value)
 
 
@@ -229,7 +239,9 @@ def _by_look(line: str, names: list[Span]) -> Iterator[Span]:
         if inner:
             tail = max(name[1] for name in names if name[1] <= end)
             form = _FORMAT.match(line, tail, min(len(line), end + 8))
-            filled = bool(_FILLS.search(value)) or (form is not None and not form.group()[0].isalpha() and any(sign in form.group() for sign in ":="))
+            filled = bool(_FILLS.search(value)) or (
+                form is not None and not form.group()[0].isalpha() and any(sign in form.group() for sign in ":=")
+            )
             behind, last = form is not None and line[end + 1 : end + 8].lstrip()[:1] in "+.", quoted.end()
             continue
         joined = last >= 0 and _JOINS.fullmatch(line, last, quoted.start()) is not None
@@ -287,13 +299,16 @@ def _is_argument(line: str, start: int, names: list[Span]) -> bool:
     return False
 
 
-_LITERALS = regex(r"[ \t]{0,4}(?:(?:\"[^\"\n]{0,80}\"|'[^'\n]{0,80}'|[\w.]{1,40})[ \t]{0,4},[ \t]{0,4}){0,3}[urbf]{0,2}")
+_LITERALS = regex(
+    r"[ \t]{0,4}(?:(?:\"[^\"\n]{0,80}\"|'[^'\n]{0,80}'|[\w.]{1,40})[ \t]{0,4},[ \t]{0,4}){0,3}[urbf]{0,2}"
+)
 _LAST_LITERAL = regex(r"(?:\"[^\"\n]{1,400}\"|'[^'\n]{1,400}')[ \t]{0,4}\)")
-_PREFIXES = regex(r"(?i:\b(?:for|user|from|by|port|host|on|at|account|group|volume|version|commit|rev|id|disk|device|key|node|rank|gpu|in|secrets?))[ \t]{1,2}[\"'(]{0,2}\Z")
+_PREFIXES = regex(
+    r"(?i:\b(?:for|user|from|by|port|host|on|at|account|group|volume|version|commit|rev|id|disk|device|"
+    r"key|node|rank|gpu|in|secrets?))[ \t]{1,2}[\"'(]{0,2}\Z"
+)
 
 
 def _prefixed(line: str, start: int) -> bool:
     """Whether the word before says what this one is: a user, a host, a commit."""
     return _PREFIXES.search(line, max(0, start - 20), start) is not None
-
-

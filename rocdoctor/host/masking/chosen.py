@@ -29,39 +29,55 @@ _FILE = regex(
 _CODE = regex(r"0x[0-9a-fA-F]{1,40}|[0-9a-f]{7,8}|[0-9a-f]{40}|[0-9a-f]{64}")
 # Algorithms, standards, devices and formats with a number in their name; counts with their unit.
 _KNOWN = regex(
-    r"(?:pbkdf|hmac|pkcs|s?sha|md|aes|rsa|ecdsa|dsa|ed|x|curve|secp|blake|bcrypt|argon|scrypt|des|rc|chacha|poly|gcm|cbc|"
-    r"base|utf|latin|iso|cp|rfc|cve|oauth|saml|ntlmv?|krb|tls|tlsv|ssl|sslv|http|ipv?|smb|imap|pop|ldap|win|ssh|kv|api|amd|"
-    r"arm|aarch|python|cpython|pypy|php|java|jdk|node|nodejs|perl|ruby|gcc|clang|mysql|mariadb|postgres|postgresql|sqlite|"
-    r"redis|mongo|gfx|mlx|cuda|rocm|hip|rank|gpu|cpu|host|user|port|eth|ens|eno|enp|wlan|ttys?|pts|nvme|dev|disk|step|test|"
-    r"case|level|type|line|page|part|phase|stage|attempt|try|slot|field|item|row|col|uid|gid|int|uint|float|fips|nist|log|"
-    r"neo|totp|fido|varchar|nvarchar|char|text|usb|pci|mac|ext|rail|bond|vlan|tun|tap|veth|thread|worker|version|section|"
+    r"(?:pbkdf|hmac|pkcs|s?sha|md|aes|rsa|ecdsa|dsa|ed|x|curve|secp|blake|bcrypt|argon|scrypt|des|rc|"
+    r"chacha|poly|gcm|cbc|"
+    r"base|utf|latin|iso|cp|rfc|cve|oauth|saml|ntlmv?|krb|tls|tlsv|ssl|sslv|http|ipv?|smb|imap|pop|ldap|"
+    r"win|ssh|kv|api|amd|"
+    r"arm|aarch|python|cpython|pypy|php|java|jdk|node|nodejs|perl|ruby|gcc|clang|mysql|mariadb|postgres|"
+    r"postgresql|sqlite|"
+    r"redis|mongo|gfx|mlx|cuda|rocm|hip|rank|gpu|cpu|host|user|port|eth|ens|eno|enp|wlan|ttys?|pts|nvme|"
+    r"dev|disk|step|test|"
+    r"case|level|type|line|page|part|phase|stage|attempt|try|slot|field|item|row|col|uid|gid|int|uint|"
+    r"float|fips|nist|log|"
+    r"neo|totp|fido|varchar|nvarchar|char|text|usb|pci|mac|ext|rail|bond|vlan|tun|tap|veth|thread|worker|"
+    r"version|section|"
     r"key|id|arg|param|build|ubuntu|deb|fedora|rhel|centos|dfsg|rev|group|secret|passw(?:or)?d|token|name|auth)"
-    r"\d{1,5}[a-z]{0,3}\d{0,3}|[a-z]{1,3}\d{1,2}[a-z]?\d{0,2}|x86|amd64|\d{1,6}[a-z]{1,4}\d{0,2}|i18n|l10n|k8s|a11y|p2p|e2e|x509v3|"
+    r"\d{1,5}[a-z]{0,3}\d{0,3}|[a-z]{1,3}\d{1,2}[a-z]?\d{0,2}|x86|amd64|\d{1,6}[a-z]{1,4}\d{0,2}|i18n|"
+    r"l10n|k8s|a11y|p2p|e2e|x509v3|"
     r"utf8mb\d|(?:last|keep|one|1)pass\w{0,5}|1password|\d{1,8}t\d{1,8}(?:z|\.\d{1,9}z?)?",
     2,
 )
 _TYPES = regex(
-    r"[&*]{0,2}(?:str|string|bytes|bytea|text|char|varchar|any|object|int|bool|boolean|float|none|null|nil|secret(?:str|string)?|"
+    r"[&*]{0,2}(?:str|string|bytes|bytea|text|char|varchar|any|object|int|bool|boolean|float|none|null|"
+    r"nil|secret(?:str|string)?|"
     r"password|securestring|self|this|undefined|void|var|let|const|number|unknown|option|optional)(?:\[\])?[?!]?",
     2,
 )
 _PARAMETER = regex(
-    r"[&*]{0,2}(?:str|[Ss]tring|bytes|bool|boolean|int|float|any|Any|Secret(?:Str|String|Bytes)|SecureString|Buffer|void)"
+    r"[&*]{0,2}(?:str|[Ss]tring|bytes|bool|boolean|int|float|any|Any|Secret(?:Str|String|Bytes)|"
+    r"SecureString|Buffer|void)"
     r"(?:\[\])?[?!]?"
 )
 # What a sentence, a form or a program says in place of a password.
 _STATES = regex(
-    r"required|optional|default|none|empty|blank|missing|invalid|wrong|incorrect|changed?|reset|unset|set|hidden|masked|redacted|"
+    r"required|optional|default|none|empty|blank|missing|invalid|wrong|incorrect|changed?|reset|unset|set|"
+    r"hidden|masked|redacted|"
     r"login|admin|root|name|e?mail|type|values?|text|string|input|submit|label|help|error|role|plain|ask|"
     r"prompt|env|file|stdin|keyring|anything|something|nothing|whatever|placeholder|example|test|utf|ascii|latin|"
-    r"sensitive|encrypted|hashed|unknown|same|new|old|current|yes|no|true|false|on|off|it|this|that|them|him|her|me|you|us|all|"
-    r"any|both|each|one|two|other|more|less|host|server|client|config|settings?|r|w|rb|wb|basic|bearer|digest|post|get|put|"
-    r"id|user|username|updated|created|deleted|generated|expired|expiry|locked|disabled|enabled|ok|failed|success|passed|"
-    r"configmap|description|comment|notes?|column|field|key|length|size|count|and|or|not|a|an|same-origin|include|omit|the|be|been|is|are|was|have",
+    r"sensitive|encrypted|hashed|unknown|same|new|old|current|yes|no|true|false|on|off|it|this|that|them|"
+    r"him|her|me|you|us|all|"
+    r"any|both|each|one|two|other|more|less|host|server|client|config|settings?|r|w|rb|wb|basic|bearer|"
+    r"digest|post|get|put|"
+    r"id|user|username|updated|created|deleted|generated|expired|expiry|locked|disabled|enabled|ok|failed|"
+    r"success|passed|"
+    r"configmap|description|comment|notes?|column|field|key|length|size|count|and|or|not|a|an|same-origin|"
+    r"include|omit|the|be|been|is|are|was|have",
     2,
 )
 # Names of fields: password_hash, newPassword, api-key.
-_TELLS = regex(r"(?i:[a-z_-]{0,40}(?:pass(?:w(?:or)?d|phrase|code|key)s?|secrets?|credentials?|tokens?|pwd)[a-z_-]{0,40}:?)")
+_TELLS = regex(
+    r"(?i:[a-z_-]{0,40}(?:pass(?:w(?:or)?d|phrase|code|key)s?|secrets?|credentials?|tokens?|pwd)[a-z_-]{0,40}:?)"
+)
 _PSEUDONYM = regex(r"(?:user|host|email|domain|ip|person|account|serial|uuid|project|group|job)-\d[\w.-]{0,60}")
 
 

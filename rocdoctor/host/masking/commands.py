@@ -18,13 +18,18 @@ Span = tuple[int, int]
 TOKEN = "masked-password-argument"
 _ENDS_NAME = regex(r"[\"'`]?,?(?=[ \t<]|[\"']|\Z)")
 # A word of a command line, also as an item of a list of arguments.
-_WORD = regex(r"[ \t,]{0,20}(?:(?P<q>[\"'`])(?P<s>[^\"'`\n]{0,2000})(?P=q)|(?P<p>[^\s\"'`|;&<]{1,60}=)(?P<r>[\"'])(?P<t>[^\"'\n]{0,2000})(?P=r)|(?P<b>[^\s\"'`|;&<]{1,2000}))[)\]]?(?=[ \t,|;&)\]<\r\n\"'`]|\Z)")
+_WORD = regex(
+    r"[ \t,]{0,20}(?:(?P<q>[\"'`])(?P<s>[^\"'`\n]{0,2000})(?P=q)|(?P<p>[^\s\"'`|;&<]{1,60}=)(?P<r>[\"'])"
+    r"(?P<t>[^\"'\n]{0,2000})(?P=r)|(?P<b>[^\s\"'`|;&<]{1,2000}))[)\]]?(?=[ \t,|;&)\]<\r\n\"'`]|\Z)"
+)
 _HERE = regex(r"[ \t]{0,8}<<<[ \t]{0,8}")
 _SAYS = regex(r"(?:(?<![\w-])(?:echo|printf|yes)[ \t]{1,8}(?:-[neE]{1,3}[ \t]{1,8}){0,2})")
 _PIPE = regex(r"\|[ \t]{0,8}(?:sudo[ \t]{1,8}(?:-\w{1,8}[ \t]{1,8}){0,3})?\Z")
 _MOST_WORDS = 60
 _LONGEST_LINE = 8000
-_NOTHING = regex(r"-{1,2}[A-Za-z][\w-]{0,40}|[*x.-]{1,40}|[\"'<>\[\]{}()]{1,4}|\.{3}|[A-Z_]{2,40}|.{0,200}[<{$].{0,200}", re.DOTALL)
+_NOTHING = regex(
+    r"-{1,2}[A-Za-z][\w-]{0,40}|[*x.-]{1,40}|[\"'<>\[\]{}()]{1,4}|\.{3}|[A-Z_]{2,40}|.{0,200}[<{$].{0,200}", re.DOTALL
+)
 
 
 def mask_commands(text: str, tables: MaskingTables, note: Note, present: Collection[str] | None) -> str:
@@ -95,7 +100,10 @@ def _argued(rule: CommandRule, line: str, at: int) -> Iterator[Span]:
         if value in rule.after:
             wanted = True
             continue
-        option = next((one for one in (*rule.after, *rule.glued) if value.startswith((one + "=", one + ":")) and one[0] in "-/"), "")
+        option = next(
+            (one for one in (*rule.after, *rule.glued) if value.startswith((one + "=", one + ":")) and one[0] in "-/"),
+            "",
+        )
         glued = next((one for one in rule.glued if value.startswith(one) and len(value) > len(one)), "")
         if option:
             yield from _part(rule, line, start + len(option) + 1, end)

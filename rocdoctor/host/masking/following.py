@@ -24,7 +24,8 @@ _MOST_LINES = 20
 _MOST_BEHIND = 3
 # A value that goes on in the next line: password = "a" + \
 _GOES_ON = regex(
-    r"(?P<n>[A-Za-z_$@][\w.$-]{0,60})[\"'\]]{0,2}(?::[ \t]{0,4}[\w&<>\[\], |'?]{1,60}|[ \t]{1,4}[Aa]s[ \t]{1,4}\w{1,30})?"
+    r"(?P<n>[A-Za-z_$@][\w.$-]{0,60})[\"'\]]{0,2}(?::[ \t]{0,4}[\w&<>\[\], |'?]{1,60}|"
+    r"[ \t]{1,4}[Aa]s[ \t]{1,4}\w{1,30})?"
     r"[ \t]{0,8}[:+|?]{0,2}=[ \t]{0,8}(?:(?:[urbf]{0,2}(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}')|masked-value)[ \t]{0,8})?"
     r"[(]?[ \t]{0,4}(?P<o>[+.&]|\|\||\?\?)?[ \t]{0,4}\\?[ \t]{0,8}\r?\Z"
 )
@@ -38,7 +39,8 @@ _COLUMNS = regex(r"[ \t]{0,80}\([^()\n]{1,400}\)[ \t]{0,8}\r?")
 _INTO = regex(r"(?i:\binto)[ \t\r\n]{1,20}[^\s;]{1,120}[ \t\r\n]{0,40}\Z")
 _ARGUMENT = regex(r"[ \t]{0,120}[\"'](?P<n>[\w.-]{1,80})[\"'],[ \t]{0,8}\r?")
 _CALL = regex(
-    r"(?i:\b(?:put|set|add|define|setenv|putenv|append|insert|update|property|field|option|with|register|store)\w{0,20})\([ \t]{0,8}\r?\n\Z"
+    r"(?i:\b(?:put|set|add|define|setenv|putenv|append|insert|update|property|field|option|with|register|"
+    r"store)\w{0,20})\([ \t]{0,8}\r?\n\Z"
 )
 _SETTER = regex(r"(?i:\bset_?\w{0,20}(?:passw(?:or)?d|passphrase|secret))\([ \t]{0,8}\r?")
 _ASKED = regex(r"[ \t]{0,40}\?[ \t]{1,4}[\"']?(?P<n>[\w.-]{1,80})[\"']?[ \t]{0,8}\r?")
@@ -46,7 +48,11 @@ _ANSWER = regex(r"[ \t]{0,40}:[ \t]{1,4}[\"']?(?P<s>[^\s\"'][^\n\"']{0,400}?)[\"
 _FORM = regex(r"(?i:content-disposition:[^\n]{0,100}\bname=)\"?(?P<n>[\w.\[\]-]{1,80})\"?")
 _PROMPT = regex(r"[ \t]{0,40}(?P<n>[A-Za-z][\w -]{0,60}):[ \t]{0,8}\r?")
 _ALONE = regex(r"[ \t]{0,40}(?P<s>[^\s]{1,400})[ \t]{0,8}\r?")
-_SENDS = regex(r"\b(?:send(?:line|_line|user|text|keys)?|write(?:line)?)\b[ \t(]{1,4}(?:-{1,2}[ \t]{1,4})?[bru]?\"(?P<s>[^\"\n]{1,400})\"|\bsend(?:line)?\b[ \t(]{1,4}[bru]?'(?P<t>[^'\n]{1,400})'")
+_SENDS = regex(
+    r"\b(?:send(?:line|_line|user|text|keys)?|write(?:line)?)"
+    r"\b[ \t(]{1,4}(?:-{1,2}[ \t]{1,4})?[bru]?\"(?P<s>[^\"\n]{1,400})\"|"
+    r"\bsend(?:line)?\b[ \t(]{1,4}[bru]?'(?P<t>[^'\n]{1,400})'"
+)
 _LINE_END = regex(r"(?:\\[rn])+\Z")
 
 

@@ -15,24 +15,38 @@ from rocdoctor.model.lazy_re import regex
 Span = tuple[int, int]
 
 _TARGETS = regex(
-    r"[ \t>+-]{0,40}(?:(?:let|var|const|my|local|auto|final)[ \t]{1,4})?[(\[]?(?P<n>[$@\w.]{1,60}(?:[ \t]{0,4},[ \t]{0,4}[$@*\w.]{1,60}){1,20})"
+    r"[ \t>+-]{0,40}(?:(?:let|var|const|my|local|auto|final)"
+    r"[ \t]{1,4})?[(\[]?(?P<n>[$@\w.]{1,60}(?:[ \t]{0,4},[ \t]{0,4}[$@*\w.]{1,60}){1,20})"
     r"[)\]]?[ \t]{0,8}:?=(?!=)[ \t]{0,8}[(\[]?(?P<v>[^\n]{1,2000})"
 )
 _INSERT = regex(r"(?i:\binto\b)[^(;]{1,160}\((?P<n>[^()\n]{1,2000})\)(?P<v>\s{0,40}(?i:values?)[^;]{0,100000})?")
 _VALUES = regex(r"\s{0,8}(?i:values?)[^;]{0,100000}")
 _TUPLE = regex(r"\((?P<v>(?:'(?:[^'\\\n]|\\.|''){0,2000}'|\"(?:[^\"\\\n]|\\.){0,2000}\"|[^()'\"\n;]){1,4000})\)")
-_ITEM = regex(r"[ \t]{0,8}(?:[urbfNE]{0,2}(?:\"(?P<a>(?:[^\"\\\n]|\\.){0,2000})\"|'(?P<b>(?:[^'\\\n]|\\.|''){0,2000})')|(?P<c>[^,\"'\n]{0,400}))[ \t]{0,8}(?:,|\Z|[)\];])")
-_HTML_CELL = regex(r"(?i:<(?P<t>t[hd]|d[td])(?:[ \t][^<>\n]{0,200})?>)[ \t\r\n]{0,40}(?:<[\w /\"'=-]{1,60}>){0,3}(?P<s>[^<>\n]{0,400})(?:</[a-z]{1,10}>){0,3}[ \t\r\n]{0,40}</(?i:(?P=t))>")
+_ITEM = regex(
+    r"[ \t]{0,8}(?:[urbfNE]{0,2}(?:\"(?P<a>(?:[^\"\\\n]|\\.){0,2000})\"|'(?P<b>(?:[^'\\\n]|\\.|"
+    r"''){0,2000})')|(?P<c>[^,\"'\n]{0,400}))[ \t]{0,8}(?:,|\Z|[)\];])"
+)
+_HTML_CELL = regex(
+    r"(?i:<(?P<t>t[hd]|d[td])(?:[ \t][^<>\n]{0,200})?>)"
+    r"[ \t\r\n]{0,40}(?:<[\w /\"'=-]{1,60}>){0,3}(?P<s>[^<>\n]{0,400})"
+    r"(?:</[a-z]{1,10}>){0,3}[ \t\r\n]{0,40}</(?i:(?P=t))>"
+)
 
 
-def told(names: Sequence[str], values: Sequence[Span], text: str, tables: MaskingTables, quoted: bool = False) -> Iterator[Span]:
+def told(
+    names: Sequence[str], values: Sequence[Span], text: str, tables: MaskingTables, quoted: bool = False
+) -> Iterator[Span]:
     """Which values belong to telling names, place for place; none where there are not as many."""
     if len(names) != len(values):
         return
     for name, (start, end) in zip(names, values, strict=True):
         kind = kind_of_name(name.strip("`\"'[]$@ \t"), tables)
         value = text[start:end]
-        if kind == "strong" and not harmless(value) and (quoted or looks_chosen(value) or text[start - 1 : start] in ("'", '"')):
+        if (
+            kind == "strong"
+            and not harmless(value)
+            and (quoted or looks_chosen(value) or text[start - 1 : start] in ("'", '"'))
+        ):
             yield start, end
 
 

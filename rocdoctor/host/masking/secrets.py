@@ -30,10 +30,15 @@ _XML = regex(
     re.IGNORECASE,
 )
 _XML_KEY = regex(
-    r"<[\w:.-]{1,60}[ \t][^<>\n]{0,80}?\b(?:key|name|id|property)=\"[\w.-]{0,60}(?:password|passwd|passphrase|secret|api_?key|credential)"
+    r"<[\w:.-]{1,60}[ \t][^<>\n]{0,80}?\b(?:key|name|id|property)=\"[\w.-]{0,60}(?:password|passwd|"
+    r"passphrase|secret|api_?key|credential)"
     r"[\w.-]{0,10}\"[^<>\n]{0,80}>(?:<(?:value|string)>)?(?:<!\[CDATA\[)?(?P<s>[^<\n]{1,4000}?)(?:\]\]>)?</",
     re.IGNORECASE,
 )
+
+# Eight groups of six digits open a disk that BitLocker locked.
+_GROUPS = regex(r"-\d{6}-\d{6}-")
+_RECOVERY = regex(r"(?<![\d-])(?P<s>\d{6}(?:-\d{6}){7})(?![\d-])")
 
 # A quoted word directly behind what was replaced belongs to it.
 _BEHIND = regex(r"(?P<k>masked-[a-z-]{1,40}[\"']?)(?P<q>[\"'`])[^\s\"'`,;)\]}:>/|&<\\=.+][^\"'`\n]{0,400}(?P=q)")
@@ -43,6 +48,8 @@ def mask_secrets(text: str, tables: MaskingTables, note: Note, present: Collecti
     """The text without secrets: known formats, URL userinfo, values of secret-like names."""
     for rule in tables.rules_for(text, span=False, present=present):
         text = apply_rule(rule, text, tables.inert, note)
+    if _GROUPS.search(text):
+        text = _replace(_RECOVERY, text, "recovery-key", "masked-recovery-key", tables.inert, note)
     if "://" in text and "@" in text:
         for pattern in (_USERINFO, _USERINFO_SLASH):
             text = _replace(pattern, text, "url-userinfo", USERINFO_TOKEN, tables.inert | _HARMLESS_USERINFO, note)

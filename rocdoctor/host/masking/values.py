@@ -24,6 +24,8 @@ _LONGEST_INNER_LIST = 300
 
 _LONGEST_LEFT = 60
 _LONGEST_BEFORE = 16  # signs of a telling word before its stem: "verification code"
+# Stems with which words begin: nothing that is longer can stand before them.
+_WHOLE = frozenset(("token", "auth", "secret", "credential", "jwt", "cookie", "webhook", "pass", "pwd"))
 _KEY_SIGNS = string.ascii_letters + string.digits + "_.[]-"
 # A word of letters, a number or nothing behind a name that tells little: no secret, whatever the rest of the name is.
 _DULL = regex(
@@ -58,12 +60,15 @@ _VERSION = regex(r"v?\d+(?:[.!]\w+)+(?:[+-][\w.]+)?[,;)\]}]*|latest")
 _IS_GAP = regex(r"[ \t]{1,4}is[ \t:]{1,4}")
 # What a password may be said to be.
 _STATES = regex(
-    r"(?:un)?set|hashed|generated|encrypted|masked|none|null|empty|nil|given|visible|shown|expired|missing|locked|changed|(?:in)?correct|wrong|used|needed|stored|hidden|weak|strong|disabled|enabled|allowed|asked|"
+    r"(?:un)?set|hashed|generated|encrypted|masked|none|null|empty|nil|given|visible|shown|expired|"
+    r"missing|locked|changed|(?:in)?correct|wrong|used|needed|stored|hidden|weak|strong|disabled|enabled|"
+    r"allowed|asked|"
     r"being|too|also|only|an?|the|in|on|of|from|as|longer|shorter|valid|never|always|read|written|sent|taken|now|still"
 )
 # With what a sentence goes on that tells no password.
 _GOES_ON = regex(
-    r"(?:to|an?|the|in|on|of|from|as|at|by|for|with|not|no|being|only|that|this|how|what|where|when|whether|your|my|our|their|"
+    r"(?:to|an?|the|in|on|of|from|as|at|by|for|with|not|no|being|only|that|this|how|what|where|when|"
+    r"whether|your|my|our|their|"
     r"its|very|now|still|never|always|stored|used|needed|read|written|sent|taken|asked|required|missing|expired)\b"
 )
 _PATH_KEY = regex(r".{0,80}(?:path|file|dir|folder|directory)s?\]?", re.IGNORECASE | re.DOTALL)
@@ -75,7 +80,7 @@ _OPTION = regex(r"-[A-Za-z]|--[a-z][a-z-]{0,60}")
 _ANNOTATION = regex(r"(?:\w{1,20}\.)?(?:Optional|Union|Literal|Annotated|[Ll]ist|[Dd]ict|Sequence|Mapping)\[")
 _WORD_OF_CALL = regex(r"[a-z]\w{0,30}=(?=[A-Za-z\"'\[(])")
 _NUMBER = regex(r"[+-]?\d{0,6}(?:\.\d{1,9})?(?:e[+-]?\d{1,3})?[kKmMgGbB%]{0,2}")
-_CHAIN = regex(r"(?:([A-Za-z_.-]{1,60})[=:]){8,}")
+_CHAIN = regex(r"(?:([A-Za-z_.-]{1,60})[=:][ \t]{0,2}){8,}")
 _ITEM = regex(r"\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s,\[\](){}:=\"'][^\s,\[\](){}\"']{0,4000})")
 
 
@@ -83,13 +88,36 @@ _UNIT = regex(r"\.(?:path|service|socket|timer|target|mount|slice|scope)\Z")
 _ARCHITECTURE = regex(r"(?:amd64|i386|arm64|armhf|riscv64|s390x|ppc64el|all|any)(?![\w-])")
 # A call that makes the value, a value of another thing, what usage says in place of a value.
 _EXPRESSION = regex(
-    r"(?:await[ \t]|new[ \t])?(?:[A-Za-z_]\w{0,60}(?:(?:\.|::|->)\w{1,60}){1,6}|[A-Z][a-z]\w{0,60})\((?:[^\"'\n]{0,300}\)|[a-z_]\w{0,40}=|\.\.\.)|"
-    r"(?:self|this|cls|args|opts?|options|params?|config|cfg|settings|conf|os|sys|env|process|request|req|ctx|context|System|"
-    r"flags|form|data|user|row|props|secrets|inputs|vars|var|local|github|steps|module|kwargs)(?:\.|->|\?\.)[A-Za-z_][\w.]{0,100}[,;)]{0,3}(?:[ \t]|\Z)"
+    r"(?:await[ \t]|new[ \t])?(?:[A-Za-z_]\w{0,60}(?:(?:\.|::|->)\w{1,60}){1,6}|[A-Z][a-z]\w{0,60})"
+    r"\((?:[^\"'\n]{0,300}\)|[a-z_]\w{0,40}=|\.\.\.)|"
+    r"(?:self|this|cls|args|opts?|options|params?|config|cfg|settings|conf|os|sys|env|process|request|req|"
+    r"ctx|context|System|"
+    r"flags|form|data|user|row|props|secrets|inputs|vars|var|local|github|steps|module|kwargs)(?:\.|->|"
+    r"\?\.)[A-Za-z_][\w.]{0,100}[,;)]{0,3}(?:[ \t]|\Z)"
 )
-_METAVARS = frozenset(("TEXT", "STRING", "STR", "PASSWORD", "PASS", "PASSWD", "PASSPHRASE", "SECRET", "TOKEN", "KEY", "VALUE", "PWD", "PW"))
-_COUNTED = regex(r"(?i:.{0,80}(?:timeout|max|min|length|len|age|days|count|expires?|expiry|retries|attempts|ttl|size|limit|history|warn|rounds|"
-    r"iterations|interval|seconds|version|level|cost))\]?", re.DOTALL)
+_METAVARS = frozenset(
+    (
+        "TEXT",
+        "STRING",
+        "STR",
+        "PASSWORD",
+        "PASS",
+        "PASSWD",
+        "PASSPHRASE",
+        "SECRET",
+        "TOKEN",
+        "KEY",
+        "VALUE",
+        "PWD",
+        "PW",
+    )
+)
+_COUNTED = regex(
+    r"(?i:.{0,80}(?:timeout|max|min|length|len|age|days|count|expires?|expiry|retries|attempts|ttl|size|"
+    r"limit|history|warn|rounds|"
+    r"iterations|interval|seconds|version|level|cost))\]?",
+    re.DOTALL,
+)
 _TELLS_OF = regex(r"(?i:password|passphrase)(?:[ ][a-z]{2,20}){1,8}[.!]?")
 
 
@@ -105,6 +133,7 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
         key_start = match.start() - len(left) + len(left.rstrip(_KEY_SIGNS))
         argument = text[key_start] == "-"
         if match.lastgroup != "strong" and not argument and _is_dull(text, match, line_end):
+            passed[0] = max(passed[0], _chain_end(text, match.start(), line_end))
             continue
         rest = KEY_REST.match(text, match.end(), line_end)
         after = rest.end() if rest else match.end()
@@ -202,7 +231,9 @@ def _keywords(text: str, tables: MaskingTables, passed: list[int]) -> Iterator[t
             end = text.find("\n", stem.start())
             end = end if end >= 0 else len(text)
             at = max(at, text.rfind("\n", at, stem.start()) + 1)
-        match = tables.keyword.search(text, max(at, passed[0], stem.start() - _LONGEST_BEFORE), end)
+        first = max(at, passed[0], stem.start() - _LONGEST_BEFORE)
+        match = tables.keyword.match(text, stem.start(), end) if stem.start() >= first and stem[0] in _WHOLE else None
+        match = match or tables.keyword.search(text, first, end)
         if match is None:
             at = end  # no other one in this line
             continue

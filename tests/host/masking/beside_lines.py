@@ -17,7 +17,7 @@ _PHRASE = "legal winner thank year wave " + "sausage worth useful legal winner t
 # By their place letters alone are a secret too.
 _PLACED = (
     'let password: &str = "{}";',
-    "let mut password: &'static str = \"{}\";",
+    'let mut password: &\'static str = "{}";',
     'if (password === "{}") {{',
     'if password != "{}":',
     'if (!secret.equals("{}"))',

@@ -66,7 +66,7 @@ _PLACED = (
     'document.getElementById("password").value = "{}"',
     'driver.find_element(By.ID, "password").send_keys("{}")',
     "cy.get('#password').type('{}')",
-    "curl -d '{{\"password\":\"{}\"}}' h",
+    'curl -d \'{{"password":"{}"}}\' h',
     "curl --data-urlencode 'password={}' h",
     "curl -F password={} h",
     "GET /login?user=bea&password={}&x=1",
@@ -98,7 +98,7 @@ _PLACED = (
     "helm install x y --set-string db.password={}",
     "ALTER SYSTEM SET wallet_password = '{}'",
     "GRANT USAGE ON *.* TO 'u'@'h' IDENTIFIED BY PASSWORD '{}'",
-    "mutation {{ login(user: \"bea\", password: \"{}\") }}",
+    'mutation {{ login(user: "bea", password: "{}") }}',
 )
 # Among other words only what nobody writes by chance is one.
 _CHOSEN = (

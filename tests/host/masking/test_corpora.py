@@ -26,8 +26,21 @@ from tests.host.masking import (
     telling_words,
 )
 
-HIDDEN = (*secret_lines.LINES, *declared_lines.LINES, *identity_lines.LINES, *people_lines.LINES, *beside_lines.LINES, *further_lines.LINES)
-BLOCKS = (*secret_lines.BLOCKS, *declared_lines.BLOCKS, *identity_lines.BLOCKS, *beside_lines.BLOCKS, *further_lines.BLOCKS)
+HIDDEN = (
+    *secret_lines.LINES,
+    *declared_lines.LINES,
+    *identity_lines.LINES,
+    *people_lines.LINES,
+    *beside_lines.LINES,
+    *further_lines.LINES,
+)
+BLOCKS = (
+    *secret_lines.BLOCKS,
+    *declared_lines.BLOCKS,
+    *identity_lines.BLOCKS,
+    *beside_lines.BLOCKS,
+    *further_lines.BLOCKS,
+)
 CONTROLS = (*control_lines.LINES, *telling_words.LINES, *beside_controls.LINES)
 CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS, *beside_controls.BLOCKS)
 
