@@ -44,7 +44,7 @@ _SAID = (
     "unrar|rar |twine|cargo|sqlplus|sqlldr|expdp|impdp|rman |lftp|net ads|net rpc|wbinfo|from-literal|mkpasswd|gpg|"
     "bootloader|nmcli|d-i |poll |skip |psexec|schtasks|wmic|winrm|ncftp|influx|cqlsh|isql |bcp |clickhouse|neo4j|"
     "virsh|mosquitto|keytool|pdftk|qpdf|storcli|--security-|log in |sign in |signed in |seed|totp|2fa|mfa|mnemonic|"
-    "ssh-keygen|securestring"
+    "ssh-keygen|securestring|<<<"
 )
 _WORDS = tuple(_SAID.split("|"))
 # Forms that they have, and words that only their neighbours make telling.

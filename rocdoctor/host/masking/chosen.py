@@ -96,7 +96,7 @@ def harmless(value: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def looks_chosen(value: str, quoted: bool = False) -> bool:
-    """Whether nobody would write the word among others by chance: letters with digits or signs, and no technical word."""
+    """Whether nobody writes the word by chance: letters with digits or signs, and no technical word."""
     word = value if quoted else value.rstrip(".,;:!?)")
     if not _LEAST <= len(word) <= _LONGEST or harmless(word) or not _LETTER.search(word):
         return False
@@ -113,7 +113,7 @@ def looks_chosen(value: str, quoted: bool = False) -> bool:
 
 
 def _technical(part: str) -> bool:
-    """Whether letters and digits are the name of an algorithm, a device or a format, also as a hump of a longer name."""
+    """Whether it is the name of an algorithm, a device or a format, also as a hump of a longer name."""
     if _KNOWN.fullmatch(part):
         return True
     humps = [hump for hump in _HUMP.findall(part) if _DIGIT.search(hump) and _LETTER.search(hump)]

@@ -53,7 +53,7 @@ _SENDS = regex(
     r"\b[ \t(]{1,4}(?:-{1,2}[ \t]{1,4})?[bru]?\"(?P<s>[^\"\n]{1,400})\"|"
     r"\bsend(?:line)?\b[ \t(]{1,4}[bru]?'(?P<t>[^'\n]{1,400})'"
 )
-_LINE_END = regex(r"(?:\\[rn])+\Z")
+_LINE_END = regex(r"(?:\\[rn]){1,4}\Z")
 
 
 def mask_following(text: str, spans: list[Span], tables: MaskingTables, note: Note) -> str:
