@@ -26,6 +26,7 @@ _MARKS = (
     " NODE ",
     "ROLES",
     "OWNER",
+    "SERIAL",
 )
 _LONGEST_HEAD = 300
 _MOST_ROWS = 5000
@@ -279,7 +280,7 @@ _FIRST_COLUMNS = 2
 
 def _cell(cell: str, kind: str, replaced: Replaced) -> str:
     value = cell.strip()
-    if kind != "hosts" and not _PLAIN_NAME.fullmatch(value):
+    if kind not in ("hosts", "serial") and not _PLAIN_NAME.fullmatch(value):
         return cell
     if kind == "hosts" and (not value or value[:1] in "(<0123456789"):
         return cell

@@ -9,129 +9,14 @@ import re
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
+from rocdoctor.host.masking.accounts import BUILDERS, KEPT_HOSTS, KEPT_USERS, USUAL
 from rocdoctor.host.masking.columns import mask_columns
 from rocdoctor.host.masking.ids import Pseudonyms, serial
-from rocdoctor.host.masking.paths import is_public, mask_hosts, mask_paths
+from rocdoctor.host.masking.paths import is_known, is_public, mask_hosts, mask_paths
 from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
+from rocdoctor.host.masking.shown import mask_shown
 from rocdoctor.model.lazy_re import regex
 
-# Names and addresses that tell nothing about a person or a site.
-_KEPT_HOSTS = {"localhost", "localhost.localdomain", "localhost6", "none", "null", "unknown", "any", "hostname", "n/a"}
-_KEPT_USERS = {
-    "root",
-    "linuxbrew",
-    "nobody",
-    "name",
-    "user",
-    "username",
-    "you",
-    "public",
-    "default",
-    "all users",
-    "$user",
-}
-# Accounts that packages make: they name a service, not a person, and tell which groups it may use.
-SERVICES = frozenset(
-    (
-        "root",
-        "daemon",
-        "bin",
-        "sys",
-        "sync",
-        "mail",
-        "www-data",
-        "nobody",
-        "syslog",
-        "messagebus",
-        "systemd-network",
-        "systemd-resolve",
-        "pulse",
-        "gdm",
-        "sddm",
-        "lightdm",
-        "colord",
-        "munge",
-        "slurm",
-        "libvirt-qemu",
-        "qemu",
-        "docker",
-        "postgres",
-        "mysql",
-        "ollama",
-        "jellyfin",
-        "plex",
-        "boinc",
-        "xrdp",
-        "telegraf",
-        "prometheus",
-        "node_exporter",
-        "systemd-timesync",
-        "systemd-coredump",
-        "systemd-oom",
-        "polkitd",
-        "rtkit",
-        "avahi",
-        "cups",
-        "sshd",
-        "dbus",
-        "chrony",
-        "ntp",
-        "rpc",
-        "rpcuser",
-        "statd",
-        "nfsnobody",
-        "redis",
-        "nginx",
-        "apache",
-        "tss",
-        "uuidd",
-        "dnsmasq",
-        "usbmux",
-        "geoclue",
-        "nvidia-persistenced",
-        "render",
-        "video",
-        "kernoops",
-        "whoopsie",
-        "_apt",
-        "lp",
-        "man",
-        "games",
-        "news",
-        "backup",
-        "operator",
-        "ftp",
-        "adm",
-        "nogroup",
-        "unset",
-        "reboot",
-        "runlevel",
-        "shutdown",
-        "system",
-        "gdm3",
-        "flatpak",
-        "saned",
-    )
-)
-# What jobs, partitions and queues are called everywhere.
-_USUAL = frozenset(
-    (
-        "normal",
-        "batch",
-        "extern",
-        "interactive",
-        "bash",
-        "sh",
-        "long",
-        "short",
-        "standard",
-        "wrap",
-        "express",
-        "all",
-        "none",
-    )
-)
-_BUILDERS = {"buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"}
 # Names that the tools print for devices, models and versions: a machine that is called so is not masked everywhere.
 _SHAPED = regex(
     r"gfx\w+|(?:mlx5|eth|ib|en|wl|card|renderd|node|cpu|gpu|nvidia|hfi1|bnxt|cxi|hsn|lo)[\d_]*|0x\w+|[\d._-]+|[a-f]+|"
@@ -142,6 +27,12 @@ _TOKEN = regex(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|m
 
 _HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
 _STAMP = r"^(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?|\d{4}-\d\d-\d\d[T ][\d:.,+-]{8,24}Z?) "
+# Logs have their level where the journal has the machine.
+_LEVELS = "|".join(
+    f"{word}|{word.upper()}"
+    for word in ("trace", "debug", "info", "notice", "warn", "warning", "error", "err", "critical", "crit", "fatal")
+)
+_LEVEL = regex(_LEVELS)
 _USER_PLACES = (
     (
         regex(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
@@ -149,7 +40,10 @@ _USER_PLACES = (
     ),
     (regex(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),
     (
-        regex(r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )(?P<s>[a-z_][\w-]{0,40})"),
+        regex(
+            r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )"
+            r"(?P<s>(?!(?:space|mode|code|data|input|level|land|in|on|to|of|and|with|is|or|name|id)\b)[a-z_][\w-]{0,40})"
+        ),
         "ser",
     ),
 )
@@ -197,7 +91,7 @@ _HOST_PLACES = tuple(
     )
 )
 _SYSLOG_HOST = regex(
-    rf"(?P<k>{_STAMP})(?P<s>(?!kernel:){_HOST})(?= [\w./@-]{{1,40}}(?:\(\w{{1,40}}\))?(?:\[\d+\])?: )",
+    rf"(?P<k>{_STAMP})(?P<s>(?!kernel:|(?:{_LEVELS})\b){_HOST})(?= [\w./@-]{{1,40}}(?:\(\w{{1,40}}\))?(?:\[\d+\])?: )",
     re.MULTILINE,
 )
 
@@ -235,6 +129,8 @@ def _tree(names: list[str]) -> str:
 
 
 _PLACED = regex(r"(?<![^+(])[A-Za-z][\w.-]{0,100}")  # hosts in "a/0*8+b/0*8", "(a:ncpus=8)+(b:ncpus=8)"
+_HOST_WORD = regex(r"(?<![\w.-])[A-Za-z][\w.-]{0,100}")  # hosts in "a a b", "a 8 b 8"
+_INCLUDED = regex(r"(?:(?<=^)|(?<=@))[A-Za-z][\w.-]{0,80}")  # hosts in "a:0,1@b:2,3"
 _COMPRESSED = regex(r"(?<![\w.-])([A-Za-z][\w.-]{0,60})\[([\d,-]{1,200})\]([\w.-]{0,60})")
 _MOST_NUMBERS = 64
 
@@ -260,6 +156,7 @@ class Names:
         self._beside = tables.beside
         self._public = tables.public_domains
         self._accounts = tables.public_accounts
+        self._services = tables.services
         self._places = tables.places
         self._places_of = tables.places_of
         self._by_kind: dict[str, Callable[[str], str]] = {
@@ -270,6 +167,13 @@ class Names:
             "account": self._account,
             "placed": lambda value: _PLACED.sub(lambda match: self._found_host(match.group()), value),
             "proxy": self.proxy_value,
+            "column": lambda value: self._in_column("user", value),
+            "group": lambda value: value if value.lower() in tables.system_groups else self._found_user(value),
+            "members": lambda value: ",".join(map(self._found_user, value.split(","))),
+            "owner": self._owner,
+            "fields": lambda value: "|".join(self._in_column("job", one) if one else one for one in value.split("|")),
+            "hostwords": lambda value: _HOST_WORD.sub(lambda match: self._found_host(match.group()), value),
+            "includes": lambda value: _INCLUDED.sub(lambda match: self._found_host(match.group()), value),
             "ssid": self._network,
             "serial": lambda value: serial(value, pseudonyms),
         }
@@ -282,7 +186,7 @@ class Names:
 
     def learn_host(self, name: str | None) -> None:
         """A host name, short or full; the domain of a full one is learned too."""
-        if not name or not (name := name.strip().lower().rstrip(".")) or name in _KEPT_HOSTS or _TOKEN.fullmatch(name):
+        if not name or not (name := name.strip().lower().rstrip(".")) or name in KEPT_HOSTS or _TOKEN.fullmatch(name):
             return
         short, _, domain = name.partition(".")
         if _SHAPED.fullmatch(name) or name.startswith("localhost"):
@@ -304,7 +208,7 @@ class Names:
         if home and "\n" not in home and home.rstrip("/") not in ("", "/root", "/home", "~") and home.startswith("/"):
             self._home_path = home.rstrip("/")
             self._home = re.compile(rf"(?<![\w.~/-]){re.escape(home.rstrip('/'))}(?![\w.-])")
-        if not name or name.lower() in _KEPT_USERS or _TOKEN.fullmatch(name) or len(name) > 60:
+        if not name or name.lower() in KEPT_USERS or _TOKEN.fullmatch(name) or len(name) > 60:
             return
         self._user_names.add(name.lower())
         self._user_token(name, count=False)
@@ -343,6 +247,7 @@ class Names:
 
     def mask_columns(self, text: str) -> str:
         """The text with the people and machines of tables replaced whose first line tells what their columns hold."""
+        text = mask_shown(text, self._found_user, self._sure_host, self._words)
         return mask_columns(text, self._columns, self._beside, self._folders, self._in_column)
 
     def _in_column(self, kind: str, value: str) -> str:
@@ -350,11 +255,13 @@ class Names:
         low = name.lower()
         if kind == "hosts":
             return self._found_hosts(value)
+        if kind == "serial":
+            return serial(value, self._pseudonyms) if len(value) > 5 and any(map(str.isdigit, value)) else value
         if kind == "job":
-            known = any(word in self._folders for word in re.findall(r"[a-z]+", low)) or low in _USUAL
-            return value if known or low in SERVICES or _SHAPED.fullmatch(low) else self._user_token(name)
+            known = any(word in self._folders for word in re.findall(r"[a-z]+", low)) or low in USUAL
+            return value if known or low in self._services or _SHAPED.fullmatch(low) else self._user_token(name)
         if value != name:  # cut off
-            service = any(one.startswith(low) for one in SERVICES)
+            service = any(one.startswith(low) for one in self._services)
             return value if service or value[-1] == "*" else self._user_token(name) + "+"
         return self._found_user(value)
 
@@ -424,16 +331,16 @@ class Names:
         return "~"
 
     def _user_token(self, value: str, count: bool = True) -> str:
-        if value.lower() in _KEPT_USERS or _TOKEN.fullmatch(value):
+        if value.lower() in KEPT_USERS or _TOKEN.fullmatch(value):
             return value
         return f"user-{self._pseudonyms.number('user', value.lower(), count)}"
 
     def _found_user(self, value: str) -> str:
         """A name that its place says is a person; unless it is a word of the tools, it is masked everywhere then."""
         low = value.lower()
-        if low in SERVICES or value.isdigit():
+        if low in self._services or value.isdigit():
             return value
-        if len(low) >= 4 and low not in _KEPT_USERS and not _TOKEN.fullmatch(value) and self._is_bare(low):
+        if len(low) >= 4 and low not in KEPT_USERS and not _TOKEN.fullmatch(value) and self._is_bare(low):
             self._add(low, "user")
         return self._user_token(value)
 
@@ -445,27 +352,31 @@ class Names:
                     self._found_host(f"{stem}{number}{rest}")
         return re.sub(r"(?:(?<=^)|(?<=,))[A-Za-z][^,\s:\[\]]{0,200}", lambda m: self._found_host(m.group()), value)
 
+    def _owner(self, value: str) -> str:
+        """Whose a folder is, unless it is called like what lies in it."""
+        return value if is_known(value, self._folders) or _SHAPED.fullmatch(value.lower()) else self._found_user(value)
+
     def _words(self, value: str) -> str:
         """Words that are somebody's or something's name as a whole, spaces and all."""
         name = value.strip()
-        if not name or _TOKEN.fullmatch(name) or name.lower() in _KEPT_USERS or name.lower() in SERVICES:
+        if not name or _TOKEN.fullmatch(name) or name.lower() in KEPT_USERS or name.lower() in self._services:
             return value
         return value.replace(name, self._user_token(name))
 
     def _account(self, value: str) -> str:
         """An account of a public service, unless everybody knows it; it need not be a name of this machine."""
-        return value if value.lower() in self._accounts or value.lower() in SERVICES else self._user_token(value)
+        return value if value.lower() in self._accounts or value.lower() in self._services else self._user_token(value)
 
     def _domain_token(self, value: str) -> str:
-        if is_public(value.lower(), self._public) or _TOKEN.fullmatch(value) or value.lower() in _KEPT_HOSTS:
+        if is_public(value.lower(), self._public) or _TOKEN.fullmatch(value) or value.lower() in KEPT_HOSTS:
             return value
         return f"domain-{self._pseudonyms.number('domain', value.lower())}"
 
     def _at(self, match: re.Match[str]) -> str:
         # A distributor's build account in the kernel version string stays, host and all.
-        if match["u"] in _BUILDERS:
+        if match["u"] in BUILDERS:
             return match.group()
-        return f"{self._user_token(match['u'])}@{self._host_token(match['h'])}"
+        return f"{self._found_user(match['u'])}@{self._sure_host(match['h'])}"
 
     def _found_host(self, value: str) -> str:
         """A name that its place says is a host; an unmistakable one is masked everywhere from here on."""
@@ -479,6 +390,12 @@ class Names:
         telling = "-" in short or any(char.isdigit() for char in short)
         if len(short) >= 4 and telling and self._is_bare(short):
             self._add(short, "host")
+        return self._host_token(value)
+
+    def _sure_host(self, value: str) -> str:
+        """The name of a machine beyond doubt: it is masked everywhere from here on, however it is formed."""
+        if not _LEVEL.fullmatch(value) and value.lower() not in self._folders:
+            self.learn_host(value)
         return self._host_token(value)
 
     def _ssid(self, match: re.Match[str]) -> str:
@@ -496,7 +413,7 @@ class Names:
 
     def _host_token(self, value: str, count: bool = True) -> str:
         low = value.lower().rstrip(".")
-        if low in _KEPT_HOSTS or _TOKEN.fullmatch(value) or re.fullmatch(r"[\d.:]+|lists\..*|localhost.*", low):
+        if low in KEPT_HOSTS or _TOKEN.fullmatch(value) or re.fullmatch(r"[\d.:]+|lists\..*|localhost.*", low):
             return value
         short, _, domain = low.partition(".")
         token = f"host-{self._pseudonyms.number('host', short, count)}"

@@ -25,7 +25,7 @@ _MAC_DOTS = regex(
 _DOTTED = regex(r"\.[0-9a-f]{4}\.[0-9a-f]{4}")
 _MAC_BARE = regex(
     r"(?P<k>(?i:(?<![A-Za-z])(?:mac(?:[ _-]?addr(?:ess)?)?|hwaddr|ether|bssid|lladdr|physical address))[\"']?"
-    r"[ \t]{0,4}[:=]?[ \t\"']{0,8})(?P<s>(?=[0-9]{0,11}[A-Fa-f])[0-9a-fA-F]{12})(?![0-9A-Za-z])"
+    r"[ \t]{0,4}[:=]?[ \t\"']{0,20})(?P<s>(?=[0-9]{0,11}[A-Fa-f])[0-9a-fA-F]{12})(?![0-9A-Za-z])"
 )
 _ENX = regex(r"(?<![0-9A-Za-z])(?P<k>enx|wlx|wwx)(?P<s>[0-9a-f]{12})(?![0-9A-Za-z])")
 # Those that are replaced begin with 2 or 3, f (link-local, private), or zeros (IPv4 in a GID).
@@ -62,7 +62,7 @@ _EMAIL_WIDE = regex(
     r"(?:(?<![\w.%+-])(?P<l>[\w%+-][\w.%+-]{0,63})|(?P<q>\"[^\"\n@]{1,60}\"))@"
     r"(?P<d>(?:[^\W_][\w-]{0,62}\.){1,6}[^\W\d_]{2,24})(?![\w@-]|\.\w)"
 )
-_DOCUMENTED = ("192.0.2.", "198.51.100.", "203.0.113.")  # RFC 5737: addresses of examples, of nobody's machine
+_DOCUMENTED = ((192, 0, 2), (198, 51, 100), (203, 0, 113))  # RFC 5737
 _UNITS = ("service", "socket", "target", "mount", "timer", "slice", "device", "scope", "path", "swap", "conf", "so")
 _BUILD_USERS = {"buildd", "mockbuild", "builduser", "git", "debian-kernel", "noreply", "geeko", "hg", "svn"}
 
@@ -143,7 +143,7 @@ def _ipv4(match: re.Match[str], pseudonyms: Pseudonyms) -> str:
     if any(number > 255 for number in numbers) or any(len(part) > 1 and part[0] == "0" for part in parts):
         return value
     kept = numbers[0] in (0, 127, 255) or numbers[:2] == [169, 254] or 224 <= numbers[0] < 240
-    if kept or value.startswith(_DOCUMENTED) or not _is_address(match, numbers):
+    if kept or tuple(numbers[:3]) in _DOCUMENTED or not _is_address(match, numbers):
         return value
     network = pseudonyms.number("network", ".".join(parts[:3]), count=False)
     pseudonyms.note("ip", value)

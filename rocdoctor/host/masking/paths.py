@@ -17,7 +17,7 @@ Replace = Callable[[str], str]
 _PART = r"[^\s/:\"'<>,;()\[\]{}|`*?$&=\\]{1,60}"
 _HOME = regex(
     rf"(?<![A-Za-z0-9_.~-])(?P<k>(?:/[A-Za-z0-9_.-]{{1,40}}){{0,3}}/(?:homes?\d{{0,2}}|users|Users|people|jusers)/"
-    rf"(?:(?P<i>[a-z])/(?=(?P=i)[\w.-]{{2}}|user-\d)|hcoda\d/\d{{1,2}}/)?)(?P<s>{_PART})(?:(?P<m>/)(?P<t>{_PART})(?=/))?"
+    rf"(?:(?P<i>[a-z])/(?=(?P=i)[\w.-]{{2}}|user-\d)|hcoda\d/\d{{1,2}}/|(?:local|domain)/[A-Z][A-Z0-9.-]{{1,30}}/)?)(?P<s>{_PART})(?:(?P<m>/)(?P<t>{_PART}))?"
 )
 # The same where slashes are escaped, and files and folders that are called like a person.
 _HOME_CODED = regex(r"(?P<k>(?P<z>%2[Ff]|\\{1,2}/)(?:homes?\d{0,2}|[uU]sers)(?P=z))(?P<s>[A-Za-z0-9][\w.@+-]{0,40})")
@@ -77,6 +77,9 @@ _GROUPS = frozenset(
         "hpc",
     )
 )
+# Folders that only sort the homes below them, as do the realms of a directory.
+_SORTING = frozenset(("shared", "local", "domain", "ad", "ldap", "nfs", "common"))
+_REALM = regex(r"[A-Z][A-Z0-9-]{1,14}(?:\.[A-Z0-9.-]{1,30})?")
 _WORDS = regex(r"[a-z]+")
 
 _URL = regex(
@@ -119,11 +122,17 @@ def mask_paths(text: str, low: str, user: Replace, found_user: Replace, folders:
 
 def _home(match: re.Match[str], user: Replace, found_user: Replace, folders: Collection[str]) -> str:
     name, second = match["s"], match["t"]
-    first = name if _numeric(name) else found_user(name)
+    last = match.end() == len(match.string) or match.string[match.end()] != "/"
+    if second is not None and (name.lower() in _SORTING or _REALM.fullmatch(name)):
+        kept = is_known(second, folders) or second.startswith((".", "user-")) or (last and "." in second)
+        return f"{match['k']}{name}/{second if kept else found_user(second)}"
+    first = name if _numeric(name) or name.lower() in _SORTING else found_user(name)
     if second is None:
         return match["k"] + first
+    if last:
+        return f"{match['k']}{first}/{second}"
     person = _ACCOUNT.fullmatch(second) or name.lower() in _GROUPS
-    kept = not person or second.startswith(".") or _known(second, folders)
+    kept = not person or second.startswith(".") or is_known(second, folders)
     return f"{match['k']}{first}/{second if kept else user(second)}"
 
 
@@ -142,7 +151,7 @@ def _share(match: re.Match[str], user: Replace, folders: Collection[str]) -> str
         following = parts[number + 1] if not last and number + 1 < len(parts) else ""
         if part.lower() in _BELOW or (_leads_to_user(part, following) and not last):
             continue
-        if _PROJECT.fullmatch(part) or (not _known(part, folders) and not _numeric(part)):
+        if _PROJECT.fullmatch(part) or (not is_known(part, folders) and not _numeric(part)):
             parts[number] = user(part)
             if project:  # and the people who work on it
                 project = False
@@ -172,7 +181,7 @@ def _among(name: str, folders: frozenset[str]) -> bool:
     return name in folders or not words or any(word in folders for word in words if len(word) > 1)
 
 
-def _known(name: str, folders: Collection[str]) -> bool:
+def is_known(name: str, folders: Collection[str]) -> bool:
     """Whether a folder is called like what lies in it (``hf_cache``, ``llama-7b``)."""
     return _among(name.lower(), folders if isinstance(folders, frozenset) else frozenset(folders))
 

@@ -116,6 +116,8 @@ class MaskingTables:
     stem: re.Pattern[str]
     name_examples: tuple[str, ...]
     inert: frozenset[str]
+    services: frozenset[str]
+    system_groups: frozenset[str]
 
     def env_kind(self, name: str) -> EnvKind:
         """What to do with the value of a variable: keep as text, treat as a host or user name, or drop."""
@@ -233,7 +235,7 @@ def load_tables() -> MaskingTables:
         frozenset(_names(data["folders"])),
         frozenset(_names(data["public_domains"])),
         frozenset(_names(data["public_accounts"])),
-        {str(name): kind for kind in ("user", "hosts", "job") for name in data["columns"][kind]},
+        {str(name): kind for kind in ("user", "hosts", "job", "serial") for name in data["columns"][kind]},
         frozenset(_names(data["columns"]["beside"])),
         places,
         places_of,
@@ -255,6 +257,8 @@ def load_tables() -> MaskingTables:
         re.compile("|".join(map(re.escape, _names(names["stems"])))),
         tuple(_names(names["examples"])),
         frozenset(inert),
+        frozenset(_names(data["services"])),
+        frozenset(_names(data["system_groups"])),
     )
 
 

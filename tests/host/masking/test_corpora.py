@@ -15,6 +15,7 @@ from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.report.masked import notable
 from tests.host.masking import (
+    account_lines,
     beside_controls,
     beside_lines,
     control_lines,
@@ -23,6 +24,7 @@ from tests.host.masking import (
     identity_lines,
     people_lines,
     secret_lines,
+    system_controls,
     telling_words,
 )
 
@@ -31,6 +33,7 @@ HIDDEN = (
     *declared_lines.LINES,
     *identity_lines.LINES,
     *people_lines.LINES,
+    *account_lines.LINES,
     *beside_lines.LINES,
     *further_lines.LINES,
 )
@@ -41,8 +44,8 @@ BLOCKS = (
     *beside_lines.BLOCKS,
     *further_lines.BLOCKS,
 )
-CONTROLS = (*control_lines.LINES, *telling_words.LINES, *beside_controls.LINES)
-CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS, *beside_controls.BLOCKS)
+CONTROLS = (*control_lines.LINES, *telling_words.LINES, *beside_controls.LINES, *system_controls.LINES)
+CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS, *beside_controls.BLOCKS, *system_controls.BLOCKS)
 
 
 def test_the_lists_are_long_enough_and_have_no_line_twice() -> None:

@@ -1,0 +1,51 @@
+"""Names that the line above tells of: what ``whoami`` and ``hostname`` answered, settings of git, status of a user.
+
+Pure: text in, text out; ``user`` and ``host`` give what a name becomes. These names are beyond doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rocdoctor.model.lazy_re import regex
+
+Replace = Callable[[str], str]
+
+_NAME = r"[A-Za-z_][\w.-]{0,60}"
+# A command at a prompt, as the first line, or in the trace of a shell ("+ whoami"), and the one word below it.
+_AT = r"(?:^(?:[^\n]{0,80}?[$#%>\u276f\u279c][ \t]{1,4}|[+]{1,3} )|\A[ \t]{0,8})"
+_ANSWERED = tuple(
+    (kind, regex(pattern, re.MULTILINE))
+    for kind, pattern in (
+        (
+            "user",
+            rf"(?P<k>{_AT}(?:whoami|id -un|id -nu|logname|(?:hf auth|huggingface-cli) whoami)[ \t\r]{{0,4}}\n)"
+            rf"(?P<s>{_NAME})(?=[ \t\r]{{0,4}}$)",
+        ),
+        (
+            "host",
+            rf"(?P<k>{_AT}(?:hostname(?: -[sfA])?|uname -n|hostnamectl hostname)[ \t\r]{{0,4}}\n)"
+            rf"(?P<s>{_NAME})(?=[ \t\r]{{0,4}}$)",
+        ),
+        ("user", rf"(?P<k>^user: {{1,4}})(?P<s>{_NAME})(?=\norgs:)"),
+        ("user", rf"(?P<k>^)(?P<s>{_NAME})(?= \(\d{{1,10}}\)\n {{4,20}}Since: )"),
+        (
+            "person",
+            r"(?P<k>^\[user\][ \t\r]{0,4}\n(?:[ \t]{0,8}(?!name\b)\w{1,20}[ \t]{0,4}=[^\n]{0,200}\n){0,4}"
+            r"[ \t]{0,8}name[ \t]{0,4}=[ \t]{0,4}\"?)(?P<s>[^\s\"\n][^\"\n]{0,80}?)(?=\"?[ \t\r]{0,4}$)",
+        ),
+    )
+)
+_WORDS = ("whoami", "id -un", "id -nu", "logname", "hostname", "uname -n", "user: ", "Since: ", "[user]")
+
+
+def mask_shown(text: str, user: Replace, host: Replace, person: Replace) -> str:
+    """The text with the names replaced that stand below what asked for them; lines stay at their places."""
+    if "\n" not in text or not any(word in text for word in _WORDS):
+        return text
+    replaced = {"user": user, "host": host, "person": person}
+    for kind, pattern in _ANSWERED:
+        replace = replaced[kind]
+        text = pattern.sub(lambda match, replace=replace: match["k"] + replace(match["s"]), text)
+    return text
