@@ -94,11 +94,13 @@ def mask_answer(answer: Answer, masker: Masker) -> Answer:
 
 def _members(text: str) -> list[str]:
     """The people named in a group file: members of groups that are no service accounts."""
-    from rocdoctor.host.masking.names import SERVICES
+    from rocdoctor.host.masking.rules import load_tables
+
+    services = load_tables().services
 
     fields = [line.split(":") for line in text.splitlines()]
     members = {name.strip() for row in fields if len(row) == 4 for name in row[3].split(",")}
-    return sorted(members - SERVICES - {""})
+    return sorted(members - services - {""})
 
 
 class Recorder:

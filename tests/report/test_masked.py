@@ -133,10 +133,9 @@ def test_a_name_that_only_the_environment_tells_is_masked_in_the_report() -> Non
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_report_of_masked_evidence_is_not_changed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_of_masked_evidence_is_not_changed(name: str) -> None:
     host = host_of(name)
     diagnosis = judged(host)
-    monkeypatch.setattr(masked, "notable", lambda _: True)
     shown = masked.discreet(diagnosis, masked.discretion_of(host), machine_lines(diagnosis.machine))
     assert shown.verdicts == diagnosis.verdicts
     assert shown.causes == diagnosis.causes

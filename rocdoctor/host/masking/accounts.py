@@ -6,12 +6,16 @@ KEPT_HOSTS = frozenset(
     ("localhost", "localhost.localdomain", "localhost6", "none", "null", "unknown", "any", "hostname", "n/a")
 )
 KEPT_USERS = frozenset(
-    ("root", "linuxbrew", "nobody", "name", "user", "username", "you")
-    + ("public", "default", "all users", "$user", "localhost")
+    (
+        *("root", "linuxbrew", "nobody", "name", "user", "username", "you"),
+        *("public", "default", "all users", "$user", "localhost"),
+    )
 )
 # What jobs, partitions and queues are called everywhere.
 USUAL = frozenset(
-    ("normal", "batch", "extern", "interactive", "bash", "sh", "long")
-    + ("short", "standard", "wrap", "express", "all", "none")
+    (
+        *("normal", "batch", "extern", "interactive", "bash", "sh", "long"),
+        *("short", "standard", "wrap", "express", "all", "none"),
+    )
 )
 BUILDERS = frozenset(("buildd", "mockbuild", "builduser", "debian-kernel", "geeko", "git"))

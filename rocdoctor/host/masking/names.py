@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from functools import lru_cache
 
 from rocdoctor.host.masking.accounts import BUILDERS, KEPT_HOSTS, KEPT_USERS, USUAL
 from rocdoctor.host.masking.columns import mask_columns
 from rocdoctor.host.masking.ids import Pseudonyms, serial
+from rocdoctor.host.masking.name_lists import COMPRESSED, any_of, numbers_of
 from rocdoctor.host.masking.paths import is_known, is_public, mask_hosts, mask_paths
 from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
 from rocdoctor.host.masking.shown import mask_shown
@@ -99,51 +99,9 @@ _SYSLOG_HOST = regex(
 _MOST_NAMES = 2000
 _FEW_NAMES = 40
 _WORD = regex(r"[a-z0-9]+")
-
-
-@lru_cache(maxsize=256)
-def _any_of(names: frozenset[str]) -> re.Pattern[str]:
-    """An expression for learned names; the longest wins: "alice-laptop" is a host before "alice" is a user.
-
-    A short name has to stand alone: "bob_size" is more likely a term than a person.
-    """
-    long = _tree([name for name in names if len(name) >= 4])
-    short = _tree([name for name in names if len(name) < 4])
-    parts = [rf"(?<![A-Za-z0-9])(?:{long})(?![A-Za-z0-9])"] if long else []
-    parts += [rf"(?<![\w-])(?:{short})(?![\w-])"] if short else []
-    return re.compile("|".join(parts), re.IGNORECASE)
-
-
-def _tree(names: list[str]) -> str:
-    """An expression for any of the names, the longest that fits: common beginnings are tried once, however many."""
-    if not names:
-        return ""
-    after: dict[str, list[str]] = {}
-    for name in sorted(names):
-        if name:
-            after.setdefault(name[0], []).append(name[1:])
-    branches = "|".join(re.escape(sign) + _tree(rest) for sign, rest in after.items())
-    if not branches:
-        return ""
-    return f"(?:{branches})" + ("?" if "" in names else "")
-
-
 _PLACED = regex(r"(?<![^+(])[A-Za-z][\w.-]{0,100}")  # hosts in "a/0*8+b/0*8", "(a:ncpus=8)+(b:ncpus=8)"
 _HOST_WORD = regex(r"(?<![\w.-])[A-Za-z][\w.-]{0,100}")  # hosts in "a a b", "a 8 b 8"
 _INCLUDED = regex(r"(?:(?<=^)|(?<=@))[A-Za-z][\w.-]{0,80}")  # hosts in "a:0,1@b:2,3"
-_COMPRESSED = regex(r"(?<![\w.-])([A-Za-z][\w.-]{0,60})\[([\d,-]{1,200})\]([\w.-]{0,60})")
-_MOST_NUMBERS = 64
-
-
-def _numbers(ranges: str) -> list[str]:
-    """The first numbers of ``01-04,7`` as they are written."""
-    found: list[str] = []
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        if first.isdigit() and (last or first).isdigit() and len(last or first) <= 9:
-            many = range(int(first), min(int(last or first), int(first) + _MOST_NUMBERS) + 1)
-            found += [str(number).zfill(len(first)) for number in many]
-    return found[:_MOST_NUMBERS]
 
 
 class Names:
@@ -313,7 +271,7 @@ class Names:
             present = [name for name in self._bare if (first := _WORD.match(name)) is None or first[0] in words]
         else:
             present = [name for name in self._bare if name in low]
-        return _any_of(frozenset(present)).sub(self._bare_token, text) if present else text
+        return any_of(frozenset(present)).sub(self._bare_token, text) if present else text
 
     def _bare_token(self, match: re.Match[str]) -> str:
         value = match.group()
@@ -346,9 +304,9 @@ class Names:
 
     def _found_hosts(self, value: str) -> str:
         """Hosts in a list, also a compressed one with counts: ``a:8,b:8``, ``n[01-04],fat7``."""
-        for stem, ranges, rest in _COMPRESSED.findall(value):
+        for stem, ranges, rest in COMPRESSED.findall(value):
             if len(stem) > 2 and not _TOKEN.fullmatch(stem):
-                for number in _numbers(ranges):
+                for number in numbers_of(ranges):
                     self._found_host(f"{stem}{number}{rest}")
         return re.sub(r"(?:(?<=^)|(?<=,))[A-Za-z][^,\s:\[\]]{0,200}", lambda m: self._found_host(m.group()), value)
 

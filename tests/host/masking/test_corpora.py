@@ -13,7 +13,7 @@ from rocdoctor.host.masking import masker as masking
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.knowledge.load import load_table
-from rocdoctor.report.masked import notable
+from rocdoctor.report.masked import Discretion
 from tests.host.masking import (
     account_lines,
     beside_controls,
@@ -24,6 +24,7 @@ from tests.host.masking import (
     identity_lines,
     people_lines,
     secret_lines,
+    site_lines,
     system_controls,
     telling_words,
 )
@@ -36,6 +37,7 @@ HIDDEN = (
     *account_lines.LINES,
     *beside_lines.LINES,
     *further_lines.LINES,
+    *site_lines.LINES,
 )
 BLOCKS = (
     *secret_lines.BLOCKS,
@@ -75,8 +77,9 @@ def test_controls_stay_among_secrets_and_with_people_who_are_called_like_a_word(
 
 
 @pytest.mark.parametrize(("line", "hidden"), (*HIDDEN, *BLOCKS))
-def test_a_report_notices_each_of_them(line: str, hidden: str) -> None:
-    assert notable(line)
+def test_a_report_that_quotes_it_does_not_tell_it_either(line: str, hidden: str) -> None:
+    assert hidden not in Discretion()(line)
+    assert hidden not in "\n".join(Discretion().texts(["GPU 0 is on PCIe x8", line]))
 
 
 @pytest.mark.parametrize(
