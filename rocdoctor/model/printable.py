@@ -70,3 +70,25 @@ def _shown(sign: str) -> str:
 def one_line(text: str) -> str:
     """The text without control sequences, in one line."""
     return _BLANKS.sub(" ", clean(text)).strip()
+
+
+def spelled(name: str) -> str:
+    """A name in one line: as it is, or, with signs that nobody sees, as bash reads it (``$'a\\nb.sh'``)."""
+    if name.isascii() and name.isprintable():
+        return name
+    odd = {sign for sign in set(name) if sign in "\n\t\r" or clean(sign) != sign}
+    if not odd:
+        return name
+    return "$'" + "".join(_typed(sign) if sign in odd or sign in "\\'" else sign for sign in name) + "'"
+
+
+_TYPED = {"\n": r"\n", "\t": r"\t", "\r": r"\r", "\\": r"\\", "'": r"\'"}
+_BYTES = range(0xDC80, 0xDD00)  # bytes of a name that is no UTF-8, as Python has them
+
+
+def _typed(sign: str) -> str:
+    code = ord(sign)
+    if code in _BYTES:
+        return f"\\x{code - 0xDC00:02x}"
+    wide = f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return _TYPED.get(sign, wide)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from rocdoctor.model.printable import spelled
+
 SubjectKind = Literal["machine", "gpu", "device", "pci-device", "nic", "node", "job", "process", "file", "files"]
 
 
@@ -29,7 +31,8 @@ class Subject:
         if self.kind == "gpu":
             return f"gpu {self.index}" + (f" ({self.where})" if self.where else "")
         if self.kind == "file":
-            return self.name if self.index is None else f"{self.name}:{self.index}"
+            name = spelled(self.name)
+            return name if self.index is None else f"{name}:{self.index}"
         words = (_FRONT.get(self.kind, ""), self.address, self.name, "" if self.index is None else str(self.index))
         return " ".join(word for word in words if word)
 

@@ -15,6 +15,7 @@ from rocdoctor.host.live.new_file import folder_for, write_new
 from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.printable import spelled
 from rocdoctor.report.machine.bundle_text import masked_counts, masked_text, summary
 from rocdoctor.report.machine.summary import machine_lines
 from rocdoctor.report.masked import discreet, discretion_of
@@ -122,9 +123,9 @@ def _written(output: str | None, data: bytes, ending: str) -> Path:
                 write_new(path, data, folder=folder)
         except FileExistsError:
             if chosen:
-                raise UsageError(f"{path}: exists already; bundles are never overwritten") from None
+                raise UsageError(f"{spelled(str(path))}: exists already; bundles are never overwritten") from None
         except OSError as error:
-            raise UsageError(f"{path}: {error.strerror or error}") from None
+            raise UsageError(f"{spelled(str(path))}: {error.strerror or error}") from None
         else:
             return path
     raise UsageError(f"{given}: holds a hundred bundles of this second")

@@ -15,6 +15,7 @@ from rocdoctor.host.evidence.capture import MAX_FILE_BYTES, CaptureError, Captur
 from rocdoctor.host.evidence.folder import DiskTree, Tree, TreeError, TreeHost
 from rocdoctor.host.evidence.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.overlay import OverlayHost
+from rocdoctor.model.printable import spelled
 from rocdoctor.service.errors import InputError
 
 MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
@@ -83,7 +84,7 @@ def _regular_file(argument: str) -> Path:
     path = Path(argument)
     if not path.is_file():  # a pipe or a device could block or never end
         what = "no such file or folder" if not path.exists() else "neither a file nor a folder (use - to read a pipe)"
-        raise InputError(f"{argument}: {what}")
+        raise InputError(f"{spelled(argument)}: {what}")
     return path
 
 
@@ -97,7 +98,7 @@ def _content(argument: str) -> bytes:
 
 def _bounded(data: bytes, name: str) -> bytes:
     if len(data) > MAX_FILE_BYTES:
-        raise InputError(f"{name}: larger than {MAX_FILE_BYTES // 2**20} MiB; cut out the part that matters")
+        raise InputError(f"{spelled(name)}: larger than {MAX_FILE_BYTES // 2**20} MiB; cut out the part that matters")
     return data
 
 
@@ -146,9 +147,9 @@ def add_answers(host: Host, arguments: list[str]) -> Host:
             # The answer to a question that was named may be binary.
             text = decode(data) if not question or data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
         except OSError as error:
-            raise InputError(f"{name}: {error.strerror or error}") from None
+            raise InputError(f"{spelled(name)}: {error.strerror or error}") from None
         except (CaptureError, NotText) as error:
-            raise InputError(f"{label}: {error}") from None
+            raise InputError(f"{spelled(label)}: {error}") from None
         if question:
             data = text.encode() or data
             cut = len(data) > MAX_ANSWER_BYTES
@@ -160,7 +161,7 @@ def add_answers(host: Host, arguments: list[str]) -> Host:
 
         found = recognise(named(text, name))
         if not found:
-            raise InputError(f"{label}: not recognised; say what it is: --add 'run dmesg={name}'")
+            raise InputError(f"{spelled(label)}: not recognised; say what it is: --add 'run dmesg={name}'")
         for answer in found:
             # Each rank of a job writes files of its own: they are one answer together.
             before = extra.get(answer.question) or host.ask(answer.question) if answer.question in MANY else None

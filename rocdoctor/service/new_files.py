@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rocdoctor.host.live import new_file
+from rocdoctor.model.printable import spelled
 from rocdoctor.service.errors import UsageError
 from rocdoctor.train.emit.files import File
 
@@ -58,7 +59,7 @@ def _write(path: Path, text: str, executable: bool, force: bool, folder: int | N
     except FileExistsError:
         raise UsageError(_EXISTS.format(path)) from None
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{spelled(str(path))}: {error.strerror or error}") from None
 
 
 _EXISTS = "{}: exists already (--force writes it anew)"
@@ -78,10 +79,10 @@ def _refuse(path: Path, force: bool, folder: int | None) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{spelled(str(path))}: {error.strerror}") from None
     if stat.S_ISLNK(mode):
-        raise UsageError(f"{path}: a symbolic link; links are not followed")
+        raise UsageError(f"{spelled(str(path))}: a symbolic link; links are not followed")
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{path}: exists and is no regular file")
+        raise UsageError(f"{spelled(str(path))}: exists and is no regular file")
     if not force:
         raise UsageError(_EXISTS.format(path))

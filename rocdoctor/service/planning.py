@@ -11,6 +11,7 @@ from typing import Any
 from rocdoctor.collect import collect
 from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.printable import spelled
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions
 from rocdoctor.service.session import Progress, open_host
@@ -129,13 +130,13 @@ def model_field(name: str) -> Any:
     try:
         content = read_regular(path, _MOST_BYTES)
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
+        raise UsageError(f"{spelled(str(path))}: {error.strerror or error}") from None
     try:
         read = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise UsageError(f"{path}: not readable as JSON") from None
+        raise UsageError(f"{spelled(str(path))}: not readable as JSON") from None
     if not isinstance(read, dict):
-        raise UsageError(f"{path}: no configuration of a model")
+        raise UsageError(f"{spelled(str(path))}: no configuration of a model")
     # A configuration has no name of its own; its folder often is the model's.
     return {"name": path.resolve().parent.name, **read}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.cli.main import run
+from rocdoctor.model.printable import spelled
 
 SCRIPT = "#!/bin/bash\nexport AMD_SERIALIZE_KERNEL=3\nexport RCCL_DEBUG=INFO\n"
 
@@ -104,3 +105,30 @@ def test_a_folder_is_searched_by_name(script: str, capsys: pytest.CaptureFixture
 
 def test_sarif_is_for_lint_alone() -> None:
     assert run(["check", "--format", "sarif"]) == 2
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "junit", "json", "sarif"])
+@pytest.mark.parametrize("name", ["a\nb.sh", "x\x1b[31mred.sh", "\u202egnp.sh", "t\tb.sh"])
+def test_a_hostile_name_of_a_file_is_spelled(
+    name: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("export HSA_OVERRIDE_GFX_VERSION=gfx9\n")
+    run(["lint", ".", "--no-machine", "--format", form])
+    said = capsys.readouterr().out
+    label = f"{spelled(name)}:1"
+    if form == "text":
+        assert [line for line in said.splitlines() if line.startswith(f"{label}: warning:")]
+        assert label in said.partition("fix:")[2]
+    elif form == "markdown":
+        assert f"`{label}`" in said
+    elif form == "json":
+        assert [one for one in json.loads(said)["verdicts"] if one["state"] == "fail"]
+    assert not [line for line in said.splitlines() if line.startswith("b.sh")]
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+
+
+def test_a_hostile_name_that_cannot_be_read_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["lint", "no\nsuch.sh", "--no-machine"]) == 2
+    assert "$'no\\nsuch.sh'" in capsys.readouterr().err

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import subprocess
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.printable import clean, one_line, spelled
 from tests.report.made import HOSTILE
 
 
@@ -86,3 +88,32 @@ def test_prose_that_needs_joiners_stays_readable() -> None:
         clean("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u26a0\ufe0f")
         == "\u0645\u06cc\u062e\u0648\u0627\u0647\u0645 \u26a0"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a b.sh", "a b.sh"),
+        ("$(id).sh", "$(id).sh"),
+        ("\u00e4.sh", "\u00e4.sh"),
+        ("a\nb.sh", "$'a\\nb.sh'"),
+        ("it's\t", "$'it\\'s\\t'"),
+        ("x\x1b[31my", "$'x\\x1b[31my'"),
+        ("\u202egnp.sh", "$'\\u202egnp.sh'"),
+        ("\udcff.sh", "$'\\xff.sh'"),
+        ("\U000e0041", "$'\\U000e0041'"),
+    ],
+)
+def test_a_name_with_signs_that_nobody_sees_is_spelled_as_bash_reads_it(name: str, shown: str) -> None:
+    assert spelled(name) == shown
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12))
+def test_what_is_spelled_is_one_line_and_means_the_name(name: str) -> None:
+    shown = spelled(name)
+    assert clean(shown) == shown
+    assert "\n" not in shown
+    if shown != name:
+        said = subprocess.run(["bash", "-c", f"printf %s {shown}"], env={"LC_ALL": "C.UTF-8"}, capture_output=True)
+        assert said.stdout.decode() == name

@@ -9,6 +9,7 @@ from rocdoctor.cli.arguments import evidence_arguments, job_arguments
 from rocdoctor.collect import collect
 from rocdoctor.host import output
 from rocdoctor.host.evidence.capture import pack
+from rocdoctor.model.printable import spelled
 from rocdoctor.service.bundles import bundle_of, recorder_of, write_bundle
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
@@ -88,4 +89,4 @@ def _deliver(content: str, options: Options) -> None:
         return
     path, size, packed = write_bundle(content, options.output, options.gzip)
     kib = size // 1024 + 1
-    output.note(f"wrote {path} ({kib} KiB{', packed' if packed else ''}); read it before you post it", "")
+    output.note(f"wrote {spelled(str(path))} ({kib} KiB{', packed' if packed else ''}); read it before you post it", "")

@@ -11,6 +11,7 @@ from rocdoctor.cli.commands.recommend import plan_arguments
 from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.host import output
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.printable import spelled
 from rocdoctor.service.emitting import checked, files_of, limits_of
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import Format
@@ -58,6 +59,10 @@ def arguments(parser: ArgumentParser) -> None:
 def run(options: Options) -> int:
     """Plan once for all targets, then print one file or write them all."""
     named = checked(options.targets)
+    for option in ("script", "image", "job", "partition", "time"):
+        value = getattr(options, option)
+        if value is not None and spelled(value) != value:
+            raise UsageError(f"--{option} has a sign that is not shown: {spelled(value)}")
     if options.model is None:
         if named != ["env"]:
             raise UsageError("emit needs --model (env alone can do without: what helps on this machine in general)")
@@ -109,7 +114,7 @@ def _deliver(options: Options, files: list[File], plan: Plan | None) -> int:
     from rocdoctor.service.new_files import write_files
 
     for path in write_files(Path(options.output), files, force=options.force):
-        output.note(f"wrote {path}", "")
+        output.note(f"wrote {spelled(str(path))}", "")
     if plan is not None:
         from rocdoctor.report.plan.recommend_text import headline_of
 

@@ -20,6 +20,7 @@ from rocdoctor.lint.linted_file import Advised, advice_names, is_read, read_advi
 from rocdoctor.lint.python.source import is_python
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
+from rocdoctor.model.printable import spelled
 from rocdoctor.report.lint.lint_text import render
 from rocdoctor.service.errors import InputError, UsageError, suggestion
 from rocdoctor.service.evidence import read_text
@@ -157,7 +158,7 @@ def _files(names: Sequence[str]) -> tuple[list[Advised], list[str], int]:
         if found is None:
             python = is_python(name, text)
             what = "no Python 3 that can be read" if python else "no file of a kind that this release reads"
-            notes.append(f"{name}: {what}")
+            notes.append(f"{spelled(name)}: {what}")
         else:
             files.append(found)
     return files, notes, read

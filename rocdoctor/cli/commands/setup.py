@@ -16,6 +16,7 @@ from rocdoctor.host.base import Host
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.printable import spelled
 from rocdoctor.repair.setup.plan import Goal, SetupPlan
 from rocdoctor.repair.setup.planner import plan as plan_of
 from rocdoctor.report.machine.summary import machine_lines
@@ -116,4 +117,4 @@ def _write(path: Path, options: Options, host: Host, diagnosis: Diagnosis, plan:
     if options.source is not None:
         plan, foreign = for_reader(plan, _from_anywhere(options.python))
     write_new(path, render(plan, subject, made_for_root(diagnosis), foreign), executable=True, force=options.force)
-    output.note(f"wrote {path}; read it, then run it with bash")
+    output.note(f"wrote {spelled(str(path))}; read it, then run it with bash")

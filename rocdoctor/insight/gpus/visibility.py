@@ -15,6 +15,7 @@ from rocdoctor.insight.gpus.presence import is_driven, of_vendor
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Environment, Machine, Variable
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.printable import spelled
 from rocdoctor.model.question import Question
 
 SCHEDULERS = (
@@ -138,5 +139,6 @@ def where_set(variable: Variable) -> str:
     if not file and variable.source.startswith(("/", "~")):
         file = variable.source
     if file and not file.startswith("/proc/"):
-        return file if variable.line is None else f"{file}:{variable.line}"
+        name = spelled(file)
+        return name if variable.line is None else f"{name}:{variable.line}"
     return "the file that sets it (a shell profile, a launch script, a container)"

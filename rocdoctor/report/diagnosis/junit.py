@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.model.printable import clean
+from rocdoctor.model.printable import clean, spelled
 
 _NOT_XML = regex("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -27,7 +27,7 @@ def render(diagnosis: Diagnosis, fail_on: str = "warning") -> str:
         if found is not None and found.severity in failing:
             failures += 1
             failure = SubElement(case, "failure", type=found.severity, message=safe(found.message))
-            lines = [f"{one.value}  ({one.source}{f':{one.line}' if one.line else ''})" for one in found.evidence]
+            lines = [f"{one.value}  ({spelled(one.source)}{f':{one.line}' if one.line else ''})" for one in found.evidence]
             if found.fix is not None:
                 lines.append(f"fix: {found.fix.text} {found.fix.command}".strip())
             failure.text = safe("\n".join(lines))

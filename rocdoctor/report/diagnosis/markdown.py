@@ -7,7 +7,7 @@ import re
 from rocdoctor.judging.subjects import grouped, subjects_text
 from rocdoctor.model.finding import Diagnosis, Finding
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.printable import clean, one_line, spelled
 from rocdoctor.model.subject import Subject
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
@@ -84,7 +84,7 @@ def _finding(found: Finding, name: str, subjects: list[Subject]) -> list[str]:
     for one in found.evidence:
         value = one_line(one.value)
         short = value if len(value) <= _MAX_VALUE else value[: _MAX_VALUE - 3] + "..."
-        place = one.source + (f":{one.line}" if one.line else "")
+        place = spelled(one.source) + (f":{one.line}" if one.line else "")
         voice = {"words": ", in words", "reply": ", in a reply or a quotation"}.get(one.voice, "")
         lines.append(f"- {inline(short or '(empty)')}" + (f" from {inline(place)}{voice}" if place else ""))
     if found.evidence:

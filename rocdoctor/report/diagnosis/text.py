@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from rocdoctor.judging.subjects import grouped, is_whole, subject_parts, subjects_text
 from rocdoctor.model.finding import SEVERITIES, Diagnosis, Evidence, Finding, Fix
-from rocdoctor.model.printable import clean, one_line
+from rocdoctor.model.printable import clean, one_line, spelled
 from rocdoctor.model.subject import Subject
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
@@ -48,7 +48,7 @@ def wrap(text: str, width: int, indent: str, hang: str | None = None) -> list[st
 
 def evidence_place(one: Evidence) -> str:
     """Where an evidence stands, and that it is somebody's words where it is."""
-    where = one_line(one.source) + (f":{one.line}" if one.line else "")
+    where = spelled(one.source) + (f":{one.line}" if one.line else "")
     return where + {"words": ", in words", "reply": ", in a reply or a quotation"}.get(one.voice, "")
 
 

@@ -108,3 +108,15 @@ def test_accelerate_brings_the_file_of_deepspeed_itself(tmp_path: Path, capsys: 
     assert "leave deepspeed out" in capsys.readouterr().err
     assert run(["emit", "accelerate", *words, "--framework", "deepspeed"]) == 0
     assert {one.name for one in (tmp_path / "plan").iterdir()} >= {"accelerate.yaml", "ds_config.json"}
+
+
+@pytest.mark.parametrize("option", ["--script", "--image", "--job", "--partition", "--time"])
+@pytest.mark.parametrize("sign", ["\n", "\x1b[31m", "\u202e"])
+def test_a_name_with_a_sign_that_nobody_sees_is_refused(
+    option: str, sign: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["emit", "slurm", "--from", _FIXTURE, *_MODEL, option, f"a{sign}b"]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert sign not in said.err.rstrip("\n")
+    assert said.err.count("\n") == 1

@@ -33,7 +33,6 @@ LINES: tuple[str, ...] = (
     "Adding user root to group video",
     "user root added by root to group video",
     "video:x:44:",
-    "render:x:109:",
     "kvm:x:108:",
     "docker:x:999:",
     "video:x:44:root,ollama",
