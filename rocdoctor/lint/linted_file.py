@@ -23,6 +23,9 @@ _IMPORT = regex(r"(?m)^(?:import|from) [A-Za-z_.]+(?: import .*|\s*)$")
 _MAX_COMMAND = 4000
 
 
+MOST_COMMANDS = 512 * 1024  # characters; a few seconds at worst
+
+
 @dataclass(frozen=True, slots=True)
 class Advised:
     """A file that was read: its settings, if it may set any, and a verdict for each place that follows advice."""
@@ -36,6 +39,20 @@ class Advised:
 def is_read(path: str) -> bool:
     """Whether a file of this name is read; in a folder nothing else tells."""
     return path.lower().endswith((".py", ".ipynb")) or parts_kind(path, "") is not None or kind_of(path, "") is not None
+
+
+def bounded(path: str, text: str) -> str:
+    """The text as far as it is judged: each command costs all rules, so scripts and lists of packages have a limit.
+
+    Python, YAML and JSON stay whole: they mean nothing without their end.
+    """
+    if (
+        len(text) <= MOST_COMMANDS
+        or is_python(path, text)
+        or path.lower().endswith((".yaml", ".yml", ".json", ".ipynb"))
+    ):
+        return text
+    return text[: text.rfind("\n", 0, MOST_COMMANDS) + 1 or MOST_COMMANDS]
 
 
 def read_advised(path: str, text: str, *, piped: bool = False) -> Advised | None:

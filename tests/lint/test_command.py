@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.cli.main import run
+from rocdoctor.lint.linted_file import bounded
 from rocdoctor.model.printable import spelled
 
 SCRIPT = "#!/bin/bash\nexport AMD_SERIALIZE_KERNEL=3\nexport RCCL_DEBUG=INFO\n"
@@ -132,3 +133,20 @@ def test_a_hostile_name_of_a_file_is_spelled(
 def test_a_hostile_name_that_cannot_be_read_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["lint", "no\nsuch.sh", "--no-machine"]) == 2
     assert "$'no\\nsuch.sh'" in capsys.readouterr().err
+
+
+def test_of_a_very_large_script_the_first_part_is_judged_and_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "big.sh"
+    padding = "# nothing to see\n" * 40_000
+    path.write_text(f"export HSA_OVERRIDE_GFX_VERSION=gfx9\n{padding}export NCCL_IB_DISABLE=yes\n")
+    for name in (str(path), str(tmp_path)):
+        assert _lint(name) == 0
+        said = capsys.readouterr()
+        assert "HSA_OVERRIDE_GFX_VERSION is gfx9" in said.out
+        assert "NCCL_IB_DISABLE" not in said.out
+        assert "only its first" in said.err
+    assert bounded("a.py", padding) == padding
+    assert padding.startswith(bounded("a.sh", padding))
+    assert bounded("a.sh", padding).endswith("\n")

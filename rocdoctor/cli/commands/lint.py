@@ -16,7 +16,7 @@ from rocdoctor.host import output
 from rocdoctor.judging.diagnose import rank
 from rocdoctor.knowledge.messages.advice import advice_named
 from rocdoctor.lint.env_findings import CHECKS, judge
-from rocdoctor.lint.linted_file import Advised, advice_names, is_read, read_advised, unsaid, wanted
+from rocdoctor.lint.linted_file import Advised, advice_names, bounded, is_read, read_advised, unsaid, wanted
 from rocdoctor.lint.python.source import is_python
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
@@ -145,11 +145,11 @@ def _files(names: Sequence[str]) -> tuple[list[Advised], list[str], int]:
     read = 0
     for name in names:
         if name != "-" and Path(name).is_dir():
-            files += [found for path in _below(name) if (found := _quiet(path)) is not None]
+            files += [found for path in _below(name) if (found := _quiet(path, notes)) is not None]
             read += 1
             continue
         try:
-            text = read_text(name)
+            text = _judged(name, read_text(name), notes)
         except InputError as error:
             notes.append(str(error))
             continue
@@ -182,8 +182,17 @@ def _below(folder: str) -> Iterator[str]:
                 yield str(Path(base, name))
 
 
-def _quiet(path: str) -> Advised | None:
+def _judged(name: str, text: str, notes: list[str]) -> str:
+    """The part of a file that is judged; a note where that is not all of it."""
+    part = bounded(name, text)
+    if len(part) < len(text):
+        lines = part.count("\n")
+        notes.append(f"{spelled(name)}: only its first {lines} lines are judged (it is larger than 512 KiB)")
+    return part
+
+
+def _quiet(path: str, notes: list[str]) -> Advised | None:
     try:
-        return read_advised(path, read_text(path))
+        return read_advised(path, _judged(path, read_text(path), notes))
     except InputError:
         return None

@@ -35,6 +35,7 @@ _INSTRUCTION = regex(r"\s{0,20}(FROM|ARG|ENV|RUN|CMD|ENTRYPOINT|COPY)\s+(?!\s)(.
 _FLAGS = regex(r"\A(?:--[a-z]{1,20}=\S+\s+)*")
 _HEREDOC = regex(r"<<-?\s?[\"']?([A-Za-z_]\w{0,60})[\"']?")
 _RUNS_SHELL = frozenset(("run", "script", "setup", "prerun", "before_script", "after_script", "worker_setup_commands"))
+_ASSIGNS = regex(r"[A-Za-z_]\w*\+?=")
 _WRAPPERS = frozenset(
     ("sudo", "nohup", "time", "exec", "command", "builtin", "nice", "stdbuf", "env", "doas", "timeout")
 )
@@ -143,7 +144,9 @@ def arguments(words: Sequence[Token]) -> Sequence[Token]:
             wrapped = True
         elif wrapped and text in _OPTIONS_WITH_WORD:
             at += 1
-        elif not (wrapped and (text.startswith("-") or text[:1].isdigit())) and not re.match(r"[A-Za-z_]\w*\+?=", text):
+        elif not (wrapped and (text.startswith("-") or text[:1].isdigit())) and not (
+            "=" in text and _ASSIGNS.match(text)
+        ):
             break
         at += 1
     return words[at:]

@@ -7,11 +7,18 @@ substitutions. Nothing is run. Linear in the length of the text; never raises.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+
+from rocdoctor.model.lazy_re import regex
 
 MAX_TOKENS = 400_000
 # Private-use characters around what the shell would fill in: "\ue000NAME\ue001"; "?" for what cannot be told.
 OPEN, CLOSE = "\ue000", "\ue001"
 UNTOLD = f"{OPEN}?{CLOSE}"
+# Signs that mean nothing but themselves, also at the start of a word.
+_PLAIN = regex(rf"[^\\'\"$` \t\r#\n;&|()<>{OPEN}{CLOSE}]+")
+_OPERATORS = ("<<<", "<<-", "&>>", ";;&", "<<", ">>", "&&", "||", ";;", ";&", ">&", "<&", "&>", ">|")
+_SECOND = frozenset("<>&|;")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,11 @@ class _Reader:
                 self._operator(char)
             else:
                 self._begin()
+                plain = _PLAIN.match(text, self.at)
+                if plain is not None:
+                    self.word.append(plain.group())
+                    self.at = plain.end()
+                    continue
                 self.word.append(char if char not in (OPEN, CLOSE) else "?")
                 self.at += 1
         self._end()
@@ -204,9 +216,8 @@ class _Reader:
         if char in "<>" and self.started and "".join(self.word).isdigit():
             self.word, self.started = [], False  # the number of a stream: 2>
         self._end()
-        for operator in ("<<<", "<<-", "&>>", ";;&", "<<", ">>", "&&", "||", ";;", ";&", ">&", "<&", "&>", ">|", char):
-            if text.startswith(operator, self.at):
-                break
+        alone = char in "\n()" or text[self.at + 1 : self.at + 2] not in _SECOND
+        operator = char if alone else next((one for one in _OPERATORS if text.startswith(one, self.at)), char)
         self.at += len(operator)
         if operator in ("<<", "<<-"):
             self.awaiting = operator
@@ -232,4 +243,10 @@ class _Reader:
 
 def tokens_of(text: str, line: int = 1) -> list[Token]:
     """The tokens of a shell text whose first line has this number."""
-    return _Reader(text, line).run()
+    return list(_tokens(text, line))
+
+
+@lru_cache(maxsize=4)
+def _tokens(text: str, line: int) -> tuple[Token, ...]:
+    """Kept for the next question about the same text: settings and advice are read one after the other."""
+    return tuple(_Reader(text, line).run())

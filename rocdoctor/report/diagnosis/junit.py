@@ -27,7 +27,9 @@ def render(diagnosis: Diagnosis, fail_on: str = "warning") -> str:
         if found is not None and found.severity in failing:
             failures += 1
             failure = SubElement(case, "failure", type=found.severity, message=safe(found.message))
-            lines = [f"{one.value}  ({spelled(one.source)}{f':{one.line}' if one.line else ''})" for one in found.evidence]
+            lines = [
+                f"{one.value}  ({spelled(one.source)}{f':{one.line}' if one.line else ''})" for one in found.evidence
+            ]
             if found.fix is not None:
                 lines.append(f"fix: {found.fix.text} {found.fix.command}".strip())
             failure.text = safe("\n".join(lines))
