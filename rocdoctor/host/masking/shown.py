@@ -46,6 +46,9 @@ def mask_shown(text: str, user: Replace, host: Replace, person: Replace) -> str:
         return text
     replaced = {"user": user, "host": host, "person": person}
     for kind, pattern in _ANSWERED:
-        replace = replaced[kind]
-        text = pattern.sub(lambda match, replace=replace: match["k"] + replace(match["s"]), text)
+        text = _substituted(pattern, replaced[kind], text)
     return text
+
+
+def _substituted(pattern: re.Pattern[str], replace: Replace, text: str) -> str:
+    return pattern.sub(lambda match: match["k"] + replace(match["s"]), text)
