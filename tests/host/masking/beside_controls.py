@@ -188,14 +188,12 @@ _TOOLS = (
     "::add-mask::***",
     "${DB_PASSWORD:-}",
     "${DB_PASSWORD:?not set}",
-    "namespace: kube-system",
     "  namespace: gpu-operator",
     "curl http://192.0.2.10:8080/metrics",
     "--host 192.0.2.10",
     "connect to 203.0.113.7 port 443 failed",
     "namespace: monitoring",
     "Namespace:    cert-manager",
-    "HOST: rocprofv3",
 )
 LINES: tuple[str, ...] = (*_PROSE, *_CODE, *_TOOLS)
 BLOCKS: tuple[str, ...] = (

@@ -7,7 +7,6 @@ import pytest
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.masking.rules import example, load_tables
 from rocdoctor.knowledge.load import load_table
-from rocdoctor.report.masked import notable
 from tools.docs.privacy import example_masker
 
 RULES = [(rule.token, text) for rule in load_tables().secrets for text in rule.examples]
@@ -28,7 +27,7 @@ def test_each_example_of_a_rule_is_masked_as_the_page_says(token: str, text: str
 def test_each_program_that_takes_a_secret_is_told_by_its_examples(text: str) -> None:
     filled, secrets = example(text)
     masked = Masker().mask_text(filled)
-    assert secrets and notable(filled)
+    assert secrets
     assert not [secret for secret in secrets if secret in masked]
     assert Masker().mask_text(masked) == masked
 
