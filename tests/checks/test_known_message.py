@@ -48,6 +48,9 @@ def _causes(machine: Machine) -> Iterator[tuple[str, str]]:
         (When(together=(_KIND,)), True),
         (When(without=(_KIND,)), False),
         (When(together=("gpu-lost",)), False),
+        (When(together=("gpu-lost", _KIND)), True),
+        (When(every=(_KIND, "mentions-nccl")), True),
+        (When(every=(_KIND, "gpu-lost")), False),
     ],
 )
 def test_a_condition_decides(when: When, holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:

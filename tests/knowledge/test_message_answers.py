@@ -63,7 +63,7 @@ def test_answers_name_what_exists() -> None:
             assert one.safety in get_args(Safety), where
             assert one.text.endswith("."), where
             assert not one.fix.endswith("."), where
-            assert {*one.when.together, *one.when.without} <= set(message_kinds()), where
+            assert {*one.when.together, *one.when.every, *one.when.without} <= set(message_kinds()), where
             assert {*one.when.inside, *one.when.outside} <= {"container", "slurm", "wsl"}, where
             assert one.when.vendor in ("", "amd", "nvidia"), where
 

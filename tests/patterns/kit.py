@@ -41,6 +41,8 @@ class Pattern:
 # -- collection
 
 
+# Fields of tables that hold expressions.
+_FIELDS = frozenset("match near never pattern value regex option key package image write clone".split())
 # Rows of tables whose expressions are asked by match and fullmatch.
 _ROWS = ("rocdoctor/paste/output_kinds.py", "rocdoctor/lint/advice/machine_hints.py")
 
@@ -105,7 +107,7 @@ def _of_tables() -> Iterator[str]:
 
 def _expressions(value: Any, key: str = "") -> Iterator[str]:
     if isinstance(value, str):
-        if key in ("match", "pattern", "value", "regex", "option", "key", "package", "image", "write", "clone"):
+        if key in _FIELDS:
             try:
                 re.compile(value.replace("%bdf", "0").replace("%hex", "0"))
             except re.error:

@@ -91,6 +91,8 @@ def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
         return False
     if when.together and not said(machine, *when.together):
         return False
+    if not all(said(machine, kind) for kind in when.every):
+        return False
     if when.without and said(machine, *when.without):
         return False
     if when.variables and not any(name in machine.environment.variables for name in when.variables):

@@ -25,6 +25,7 @@ class When:
     ``vendor``: of a GPU that is named, or none is named; ``named``: one of it is named. ``gfx``: the target of an AMD
     GPU; ``values``: values of the message: words in which ``*`` stands for any signs. ``lacks``: a value that lists
     targets, without that of the GPU. ``below``: two values that are numbers, the first less than 3/4 of the second.
+    ``every``: kinds that must all stand in the text, where of ``together`` one is enough.
     """
 
     vendor: str = ""
@@ -38,6 +39,7 @@ class When:
     named: str = ""
     lacks: str = ""
     below: tuple[str, ...] = ()
+    every: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,4 +103,5 @@ def _when(row: Mapping[str, Any]) -> When:
         row.get("named", ""),
         row.get("lacks", ""),
         some("below"),
+        some("with_all"),
     )

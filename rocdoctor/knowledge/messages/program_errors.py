@@ -53,6 +53,8 @@ def _wording(entry: Mapping[str, Any], text: Mapping[str, Any]) -> Wording:
     return Wording(
         find=words(text["find"]),
         match=text.get("match"),
+        near=words(text.get("near")),
+        never=words(text.get("never")),
         constants=text.get("set", {}),
         source=text.get("source", entry.get("source", "")),
         verified=bool(text.get("verified", entry.get("verified", False))),

@@ -93,6 +93,8 @@ class Wording:
 
     find: tuple[str, ...]
     match: str | None = None
+    near: tuple[str, ...] = ()  # expressions that must all stand around the literal, in any order
+    never: tuple[str, ...] = ()  # expressions of which none may stand there; both are asked in pasted texts alone
     constants: Mapping[str, Value] = field(default_factory=dict)
     join: tuple[str, ...] = ()  # kinds whose latest event takes the values of this line
     alone: bool = True  # without such an event the line makes one of its own

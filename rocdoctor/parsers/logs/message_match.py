@@ -300,7 +300,14 @@ def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str], width: int) 
 
 
 def _values(wording: Wording, window: str, at: int, length: int) -> dict[str, Value] | None:
-    """The values of the wording where its expression takes in the literal at ``at``; None where it does not."""
+    """The values of the wording where its expression takes in the literal at ``at``; None where it does not.
+
+    What must stand, or may not stand, around the literal is looked for in the whole window.
+    """
+    if not all(compiled(one).search(window) for one in wording.near):
+        return None
+    if any(compiled(one).search(window) for one in wording.never):
+        return None
     if wording.match is None:
         return values_of(wording, window)
     for number, found in enumerate(compiled(wording.match).finditer(window)):

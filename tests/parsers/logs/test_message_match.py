@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rocdoctor.knowledge.lookup import cause
 from rocdoctor.knowledge.messages.program_errors import message_kinds, message_signatures
-from rocdoctor.parsers.logs.log_match import compiled
+from rocdoctor.parsers.logs.log_match import Signature, Wording, compiled, matcher
 from rocdoctor.parsers.logs.message_match import find_messages
 
 LONG = (
@@ -97,3 +97,14 @@ def test_a_cut_text_with_a_longer_line() -> None:
     for tail in ("", longer + "\n"):
         found = find_messages(message_signatures(), lines + tail)
         assert "no-kernel-image" in [one.kind for one in found]
+
+
+def test_words_around_a_literal_stand_in_any_order() -> None:
+    wording = Wording(("freezes",), near=(r"(?i)\bdock\b", r"second (?:card|GPU)"), never=(r"\bgame\b",))
+    known = matcher([Signature("symptom", "note", "It.", (wording,))])
+    both = "With the dock attached the machine freezes.\nThe second GPU is not used."
+    assert [one.line for one in find_messages(known, both)] == [1]
+    assert find_messages(known, "The second GPU is not used with the Dock:\nit freezes")
+    assert not find_messages(known, "With the dock attached the machine freezes.")
+    assert not find_messages(known, both + " Only in that game.")
+    assert not find_messages(known, "The machine freezes." + " word" * 200 + " The second GPU, the dock.")
