@@ -42,7 +42,9 @@ class Pattern:
 
 
 # Fields of tables that hold expressions.
-_FIELDS = frozenset("match near never pattern value regex option key package image write clone".split())
+_FIELDS = frozenset(
+    {"match", "near", "never", "pattern", "value", "regex", "option", "key", "package", "image", "write", "clone"}
+)
 # Rows of tables whose expressions are asked by match and fullmatch.
 _ROWS = ("rocdoctor/paste/output_kinds.py", "rocdoctor/lint/advice/machine_hints.py")
 
