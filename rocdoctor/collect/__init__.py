@@ -123,6 +123,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         nvidia_attached=collect_attached(tools),
         failures=tuple(tools.failures),
         disagreements=unlike,
+        commands=statements.collect_commands(host),
         messages=collect_messages(host),
         slurm_nodes=collect_slurm_nodes(host),
         job=running_job.collect_job(host, running.uptime_s),

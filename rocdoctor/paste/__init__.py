@@ -1,11 +1,12 @@
 """Pasted text as a host: recognisers cut out the parts that they know, and these answer what a machine would be asked.
 
 Every answer is marked as an excerpt: what the text does not show is unknown. Beside the questions of a machine there
-are four of a text alone:
+are some of a text alone:
 
 ================  ============================================================================================
 ``text``          the whole text without quoting, markup and escape sequences; line N is line N of what was given
 ``stated``        what it says in its own words, one JSON object a line (``rocdoctor.paste.statements``)
+``commands``      what it shows to be started or installed, one JSON object a line (``rocdoctor.paste.command_lines``)
 ``log nccl``      the lines that NCCL or RCCL printed
 ``log torch``     the text, where torch or its launcher tells of ranks that failed or waited
 ``dump torch``    dumps of torch's flight recorder, as JSON
@@ -25,6 +26,8 @@ from fnmatch import fnmatchcase
 from rocdoctor.host.base import Answer, Kind
 from rocdoctor.paste.cards_present import overridden_targets, settled
 from rocdoctor.paste.clean_text import Clean, clean
+from rocdoctor.paste.command_lines import commands
+from rocdoctor.paste.command_lines import parts as command_parts
 from rocdoctor.paste.container_launch import launches
 from rocdoctor.paste.env_settings import parts as setting_parts
 from rocdoctor.paste.env_settings import settings
@@ -51,6 +54,7 @@ _JOINED = frozenset(
         "run ls -l /dev/kfd /dev/dri",
         "run pip freeze",
         "env",
+        "commands",
         "run lsmod",
         "run dkms status",
         "run scontrol show node",
@@ -87,9 +91,11 @@ def _parts(cleaned: Clean) -> list[Part]:
     taken = {number - 1 for part in result if part.question not in (COLLECT_ENV, "env") for number in part.numbers}
     set_here = settings(cleaned, found, index)
     result += setting_parts(set_here)
+    given = commands(cleaned, found, index)
+    result += command_parts(given)
     mentions = settled(cleaned, cards(cleaned, taken, index), overridden_targets(set_here))
     chosen = _counted(cleaned, merged(mentions), mentions)
-    values = [*said(cleaned, taken, stops, index), *launches(cleaned)]
+    values = [*said(cleaned, taken, stops, index), *launches(given)]
     result += stated_parts(cleaned, values, chosen, mentions)
     return sorted(result, key=lambda part: (part.first, part.question))
 

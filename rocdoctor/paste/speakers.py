@@ -84,11 +84,11 @@ def voice_rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: froze
 
 def _rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[int]) -> Iterator[str]:
     for question, numbers in answers.items():
-        if question == "stated" or (question != "env" and not others):
+        if question in ("stated", "commands") or (question != "env" and not others):
             continue
         spoken: list[Voice | None] = [_voice(clean, number - 1, others, question == "env") for number in numbers]
         yield from _ranges(question, spoken)
-    for number in sorted(set(answers.get("stated", ()))):
+    for number in sorted({*answers.get("stated", ()), *answers.get("commands", ())}):
         if number - 1 not in others and is_sentence(clean, number - 1):
             yield _row("text", number, number, "words")
     if others:

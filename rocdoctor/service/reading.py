@@ -103,6 +103,7 @@ _ROLES = {
 _NAMES = {
     "stated": "names of cards, systems and versions",
     "env": "environment variables",
+    "commands": "commands that start or install something",
     "log nccl": "log of NCCL or RCCL",
     "log torch": "log of a training job",
     "dump torch": "dump of torch's flight recorder",

@@ -12,9 +12,10 @@ from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.lookup import chip_of_device, profiles_by_name
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
-from rocdoctor.model.facts import Cpus, CudaToolkit, Gpu, Kernel, Machine, OperatingSystem, RocmInstall
+from rocdoctor.model.facts import CommandLine, Cpus, CudaToolkit, Gpu, Kernel, Machine, OperatingSystem, RocmInstall
 from rocdoctor.parsers.listings.collect_env import parse_collect_env
 from rocdoctor.parsers.logs.nccl_log import parse_nccl_log
+from rocdoctor.parsers.own.commands import parse_commands
 from rocdoctor.parsers.own.statements import Statement, of_field, parse_stated
 from rocdoctor.parsers.system.os_name import parse_os_name
 
@@ -26,6 +27,12 @@ def statements(host: Host) -> tuple[Statement, ...]:
     """The statements of a pasted text; none for any other evidence."""
     answer = host.ask("stated") if "stated" in host.available() else None
     return parse_stated(answer.text) if answer is not None and answer.ok else ()
+
+
+def collect_commands(host: Host) -> tuple[CommandLine, ...]:
+    """The command lines of a pasted text; none for any other evidence."""
+    answer = host.ask("commands") if "commands" in host.available() else None
+    return parse_commands(answer.text) if answer is not None and answer.ok else ()
 
 
 def add_log_of_nccl(host: Host, view: GpuView) -> None:

@@ -6,6 +6,7 @@ link speeds in GT/s per lane. ``Fact[X | None]`` means that "there is none" is i
 
 from __future__ import annotations
 
+from rocdoctor.model.facts.commands import CommandLine
 from rocdoctor.model.facts.expected import Expected
 from rocdoctor.model.facts.gpu import (
     ComputeNode,
@@ -61,6 +62,7 @@ from rocdoctor.model.facts.system import (
 )
 
 __all__ = [
+    "CommandLine",
     "ComputeNode",
     "Container",
     "Cpus",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rocdoctor.model.evidence import NOT_ASKED, Fact
+from rocdoctor.model.facts.commands import CommandLine
 from rocdoctor.model.facts.expected import Expected
 from rocdoctor.model.facts.gpu import Display, Gpu, GpuHolders, GpuLink
 from rocdoctor.model.facts.job import Job
@@ -74,6 +75,7 @@ class Machine:
     nvidia_attached: Fact[int] = NOT_ASKED  # GPUs that nvidia-smi counts
     interfaces: Fact[Mapping[str, str]] = NOT_ASKED  # every network interface -> operstate (up, down, unknown ...)
     network_complete: bool = False  # the list shows every network card on the bus
+    commands: tuple[CommandLine, ...] = ()  # what a pasted text shows to be started or installed, by line
     messages: tuple[Message, ...] = ()  # texts of programs in pasted text, by line
     passages: tuple[Passage, ...] = ()  # of pasted text: what stands in somebody's words
     slurm_nodes: tuple[SlurmNode, ...] = ()  # what Slurm says of the nodes of a cluster
