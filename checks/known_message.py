@@ -51,4 +51,5 @@ def _finding(one: Applied) -> Finding:
         cause=told.cause,
         explains=told.explains,
         confidence=told.confidence,
+        finer=told.finer,
     )

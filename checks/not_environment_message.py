@@ -83,6 +83,7 @@ _CODE = {
     ),
 }
 _ISA = "wrong-isa-kernel"
+_FINER = {"port-in-use": "port-in-use", "host-memory-killed": "host-memory", "mpi-no-slots": "launcher-slots"}
 
 
 @check(when_said(*_CODE, _ISA), cause="not-environment")
@@ -91,7 +92,8 @@ def not_environment_message(machine: Machine) -> Outcome:
         return _isa(machine, wrong)
     for kind, (text, way) in _CODE.items():
         if messages := said(machine, kind):
-            return warning(text, evidence=shown(messages), fix=Fix(way), confidence="possible")
+            finer = _FINER.get(kind, "")
+            return warning(text, evidence=shown(messages), fix=Fix(way), confidence="possible", finer=finer)
     return None
 
 

@@ -48,6 +48,7 @@ def oom_killer_log(machine: Machine) -> Outcome:
         ),
         confidence="likely",
         cause=_CAUSE,
+        finer="host-memory",
     )
 
 

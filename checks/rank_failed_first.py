@@ -38,6 +38,15 @@ from rocdoctor.model.shell_command import CommandText
 
 # What victims of a lost rank say, and what would be made of it without the first failure.
 _FOLLOWS = ("network-interface-wrong", "rendezvous-name-resolution", "iommu-acs-p2p")
+# What most often sends a signal that the launcher did not send: cause, finer id, and that in words.
+_SENT_BY = {
+    9: (
+        "out-of-memory",
+        "host-memory",
+        " Most often that is the OOM killer or the memory limit of the job: main memory (not that of a GPU) ran out.",
+    ),
+    7: ("shm-too-small", "", " Most often /dev/shm is full (docker --shm-size or --ipc=host raise it)."),
+}
 _NETWORK = ("collective-connection-failed", "rendezvous-failed", "collective-timeout")
 
 
@@ -154,8 +163,16 @@ def _killed(machine: Machine, run: JobRun, first: Origin, follows: tuple[str, ..
         number,
         ("Run that rank with PYTHONFAULTHANDLER=1 to have the stack of the crash", "export PYTHONFAULTHANDLER=1"),
     )
+    told = number == 9 and isinstance(machine.kernel.log, Known)  # whose OOM killer did not end it
+    cause, finer, words = ("", "", "") if told else _SENT_BY.get(number, ("", "", ""))
     return error(
-        text, evidence=evidence, fix=Fix(way, command=command, safety="safe"), confidence="likely", explains=follows
+        text + words,
+        evidence=evidence,
+        fix=Fix(way, command=command, safety="safe"),
+        cause=cause,
+        confidence="possible" if cause else "likely",
+        explains=follows,
+        finer=finer,
     )
 
 

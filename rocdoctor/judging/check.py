@@ -151,10 +151,21 @@ def finding(
     references: Iterable[str] = (),
     subject: Subject | None = None,
     about: About = About(),  # noqa: B008  # frozen
+    finer: str = "",
 ) -> Finding:
     """A finding; what each part means stands at ``Finding``. ``error``, ``warning`` and ``info`` are it by severity."""
     return Finding(
-        severity, message, tuple(evidence), fix, cause, tuple(explains), confidence, tuple(references), subject, about
+        severity,
+        message,
+        tuple(evidence),
+        fix,
+        cause,
+        tuple(explains),
+        confidence,
+        tuple(references),
+        subject,
+        about,
+        finer,
     )
 
 

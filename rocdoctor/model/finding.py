@@ -87,6 +87,7 @@ class Finding:
 
     ``explains`` names checks (or cause ids) whose findings follow from this one. ``cause`` overrides the check's.
     ``confidence`` follows the evidence: certain when read from the machine, likely when inferred, possible from prose.
+    ``finer`` is an id of ``finer`` in causes.yaml, which says more precisely what the cause is.
     """
 
     severity: Severity
@@ -99,6 +100,7 @@ class Finding:
     references: tuple[str, ...] = ()
     subject: Subject | None = None  # None: the subject of the check
     about: About = About()
+    finer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

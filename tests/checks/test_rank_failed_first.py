@@ -31,7 +31,8 @@ def test_out_of_memory_on_one_rank() -> None:
 
 def test_sigkill_without_a_word() -> None:
     found = found_in(CHECK, KILLED)
-    assert found is not None and (found.severity, found.cause) == ("error", "")
+    assert found is not None and (found.severity, found.cause) == ("error", "out-of-memory")
+    assert (found.confidence, found.finer) == ("possible", "host-memory")
     assert "Rank 1 (process 19025) was ended by SIGKILL, first of all ranks" in found.message
     assert found.fix is not None and "dmesg" in found.fix.command
 

@@ -9,7 +9,7 @@ import pytest
 
 from rocdoctor.judging.loading import check_files, checks_folder, name_of
 from rocdoctor.knowledge.load import knowledge_folder, load_table, words
-from rocdoctor.knowledge.lookup import cause
+from rocdoctor.knowledge.lookup import cause, causes
 from rocdoctor.knowledge.messages.answers import When, message_answers, message_questions
 from rocdoctor.knowledge.messages.program_errors import message_kinds, message_rows, message_signatures
 from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Safety
@@ -107,3 +107,13 @@ def _causes(text: str) -> Iterator[tuple[str, str]]:
 
 def test_a_hostile_value_stays_out_of_commands() -> None:
     assert shell_of_table("ls {path:path} {other}", path="$(id)/x y") == "ls '$(id)/x y' OTHER"
+
+
+def test_a_finer_id_stands_beside_a_cause_that_it_belongs_to() -> None:
+    finer = {row["id"]: row["of"] for row in load_table("causes")["finer"]}
+    told = [one for answers in message_answers().values() for one in answers if one.finer]
+    assert {"host-memory", "disk-full", "firewall"} <= {one.finer for one in told}
+    for one in told:
+        assert one.cause in finer[one.finer], (one.finer, one.cause)
+    assert not finer.keys() & causes().keys()
+    assert {name for known in finer.values() for name in known} <= causes().keys()

@@ -55,6 +55,7 @@ class MessageAnswer:
     verify: str = ""
     safety: Literal["safe", "reboots", "risky", "manual"] = "manual"
     explains: tuple[str, ...] = ()
+    finer: str = ""  # an id of ``finer`` in causes.yaml
     when: When = When()
 
 

@@ -54,6 +54,7 @@ def _cause(one: Cause) -> dict[str, Any]:
         "check": one.check,
         "subjects": [clean(each.label) for each in one.subjects],
         "explains": list(one.explains),
+        **({"finer": one.finding.finer} if one.finding is not None and one.finding.finer else {}),
     }
 
 

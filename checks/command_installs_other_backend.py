@@ -1,0 +1,104 @@
+"""torch was installed by a command that brings a build for another kind of GPU.
+
+Why
+  PyPI and conda's pytorch channel carry torch for CUDA (on some platforms for the CPU); ROCm builds come from indexes
+  of their own, which have "rocm" in their address. `cudatoolkit` and `pytorch-cuda` are of no use on an AMD GPU. An
+  index given with --extra-index-url is only one of two, and pip takes the higher version, so PyPI's build may win.
+
+Fix
+  Take the build out and install it from one index of this machine's GPUs with --index-url; with uv name the index for
+  torch and its companions in pyproject.toml, or use --torch-backend.
+
+References
+  https://pytorch.org/get-started/locally/
+  https://docs.astral.sh/uv/guides/integration/pytorch/
+"""
+
+from __future__ import annotations
+
+from rocdoctor.insight.software.torch_stack import wheel_index
+from rocdoctor.insight.texts.commands import misses_gpu, packages_of, shown_command, when_commands
+from rocdoctor.insight.texts.pasted import gpu_words, said, shown, vendors
+from rocdoctor.judging.check import Fix, Outcome, check, error, not_applicable
+from rocdoctor.model.evidence import Known
+from rocdoctor.model.facts import CommandLine, Machine
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.shell_command import shell
+
+_TORCH = frozenset(("torch", "pytorch", "torchvision", "torchaudio"))
+_CUDA_OF_CONDA = regex(r"\A(?:cudatoolkit|pytorch-cuda|cuda-toolkit)\b")
+_CUDA_INDEX = regex(r"/(?:nightly/)?cu1[0-3]\d\b|\Acu1[0-3]\d\Z")
+_CPU_INDEX = regex(r"/(?:nightly/)?cpu\b|\Acpu\Z")
+_SYMPTOMS = ("missing-library", "cuda-driver-insufficient", "torch-without-gpu-support", "no-nvidia-driver")
+
+
+@check(when_commands("pip", "uv", "conda"), cause="wrong-backend-build")
+def command_installs_other_backend(machine: Machine) -> Outcome:
+    if isinstance(machine.torch.version, Known):
+        return not_applicable("the version of torch is known; other checks judge it")
+    seen = vendors(machine)
+    if len(seen) != 1:
+        return not_applicable("no GPU of a single vendor in this evidence")
+    mine = next(iter(seen))
+    builds = [(one, build) for one in machine.commands if (build := _build(one))]
+    # The last installation is the one that is there.
+    last = builds[-1] if builds else None
+    if last is None or last[1] == {"amd": "rocm", "nvidia": "cuda"}[mine]:
+        return None
+    one, build = last
+    if build == "default" and mine == "nvidia":
+        return None
+    symptoms = said(machine, *_SYMPTOMS)
+    if not (misses_gpu(machine) or symptoms) or (build == "default" and one.program == "pip"):
+        return None  # pip's own index is judged by torch-sees-no-gpu-message
+    index = next((found for gpu in machine.gpus if gpu.vendor == mine and (found := wheel_index(gpu))), None)
+    fallback = "https://download.pytorch.org/whl/rocm6.4" if mine == "amd" else "https://download.pytorch.org/whl/cu126"
+    name = {"cuda": "a CUDA", "cpu": "a CPU-only", "rocm": "a ROCm", "default": "the CUDA"}[build]
+    wanted = "ROCm" if mine == "amd" else "CUDA"
+    return error(
+        f"The command installs {name} build of torch, and the {gpu_words(machine.gpus)} needs a {wanted} build.",
+        evidence=(*shown_command(one), *shown(symptoms)[:1]),
+        fix=Fix(
+            f"Uninstall torch and install it with --index-url from an index of {wanted} builds"
+            + (
+                "; conda's channel pytorch has no ROCm builds, so use pip inside the environment"
+                * (one.program == "conda")
+            ),
+            command=shell(
+                "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
+                "--index-url {index}",
+                index=index or fallback,
+            ),
+            safety="risky",
+            verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
+        ),
+        confidence="likely",
+        explains=("gpu-arch-not-built", "missing-shared-library", "driver-too-old", "kernel-module-not-loaded"),
+    )
+
+
+def _build(one: CommandLine) -> str:
+    """The build of torch that a command brings: rocm, cuda, cpu, default (of PyPI or a channel); "" where none."""
+    if one.program not in ("pip", "uv", "conda") or not _TORCH & set(packages_of(one)):
+        return ""
+    if one.program == "conda":
+        cuda = any(_CUDA_OF_CONDA.search(word) or "=cuda" in word or "_cuda" in word for word in one.words)
+        cpu = "cpuonly" in one.words or any("cpu" in word for word in one.words if word.startswith("pytorch"))
+        return "cuda" if cuda else "cpu" if cpu else "default"
+    if any("://" in word or word.endswith(".whl") or "+" in word for word in one.words):
+        return ""
+    named = " ".join(
+        value for key in ("index-url", "i", "default-index", "torch-backend") for value in one.options.get(key, ())
+    )
+    added = " ".join(
+        value for key in ("extra-index-url", "f", "find-links", "index") for value in one.options.get(key, ())
+    )
+    if "rocm" in f"{named} {added}".lower() or "amd" in f"{named} {added}" or "gfx" in f"{named} {added}":
+        return "rocm"
+    if _CUDA_INDEX.search(named) or _CUDA_INDEX.search(added):
+        return "cuda"
+    if _CPU_INDEX.search(named):
+        return "cpu"
+    if named or added or {"r", "requirement", "group", "e", "editable"} & set(one.options):
+        return ""
+    return "default"
