@@ -59,7 +59,7 @@ _PROSE = regex(
     r"\b(?:the|is|are|was|my|i|we|it|and|or|but|not|this|that|when|have|has|does|which|gives?|fails?)\b", re.I
 )
 _OPERATORS = frozenset(("&&", "||", ";", "|", ">", ">>", "2>&1", "&", "<", "2>", "&>"))
-_MOST = 400
+_MOST, _MOST_LINES = 400, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def parts(given: Sequence[Given]) -> Iterator[Part]:
 def _all(clean: Clean, found: Sequence[Section], index: Index) -> Iterator[Given]:
     given = {section.line: section.command for section in found}
     done = -1
-    for at in ascending(index.lines(_HINTS)):
+    for at in islice(ascending(index.lines(_HINTS)), _MOST_LINES):
         if at <= done or len(clean.lines[at]) > 4000:
             continue
         for text, role, sentence in _starts(clean, at, given.get(at)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from rocdoctor.model.lazy_re import regex
@@ -23,14 +24,14 @@ _BATCH = regex(r"\s{0,8}#SBATCH\s{1,8}(.{1,300})\Z")
 _LXC = regex(
     r"\s{0,8}(?:dev\d{1,2}: (/dev/[\w/]{1,60})(?:,\S{0,80})?|lxc\.mount\.entry\s?[:=]\s?(/dev/[\w/]{1,60})\s.{0,120})\Z"
 )
-_MOST_LINES, _MOST_TEXTS = 400, 20
+_MOST_LINES, _MOST_TEXTS, _MOST_HINTS = 400, 20, 20_000
 _KEYS = ("devices", "group_add", "security_opt")
 
 
 def manifests(clean: Clean, index: Index) -> Iterator[tuple[int, Role, dict[str, Any]]]:
     """(line, role, fields of the row) of each service, container of a pod, and batch head."""
     done, count = -1, 0
-    for at in ascending(index.lines(_HINTS)):
+    for at in islice(ascending(index.lines(_HINTS)), _MOST_HINTS):
         if at <= done or count >= _MOST_TEXTS:
             continue
         count += 1
