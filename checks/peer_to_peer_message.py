@@ -22,6 +22,8 @@ from rocdoctor.judging.check import Fix, Outcome, check, error, warning
 from rocdoctor.model.facts import Machine
 
 _MISSING, _HANG, _FAULT = "iommu-not-passthrough", "collective-hang", "peer-access-fault"
+_BETWEEN, _ALONE = "prose-several-nodes-hang", "prose-one-node-works"
+_REQUEST = "prose-is-request"
 
 # Torch's own list of what may be the reason of a time-out is nobody's observation.
 _TORCH = ("GIL deadlock", "ProcessGroupNCCL", "Watchdog caught")
@@ -33,6 +35,8 @@ def peer_to_peer_message(machine: Machine) -> Outcome:
     hangs = tuple(one for one in said(machine, _HANG) if not any(words in one.text for words in _TORCH))
     # A rank that failed or stayed away is why a collective does not end.
     known_why = origin(machine.run) is not None or bool(named_missing(machine.run))
+    # Where one machine works and several hang, the network between them is the first suspect.
+    known_why = known_why or bool(said(machine, _BETWEEN) and said(machine, _ALONE)) or bool(said(machine, _REQUEST))
     if not missing and not faults and (known_why or not hangs):
         return None
     amd = vendors(machine) == {"amd"} or bool(missing)

@@ -38,3 +38,13 @@ def test_what_torch_lists_as_possible_reasons_is_no_observation() -> None:
         "caused by GIL deadlock or other reasons such as network errors or bugs in the communications library."
     )
     assert finding_of("peer-to-peer-message", text) is None
+
+
+def test_a_hang_between_machines_is_the_network_s() -> None:
+    between = "nccl-tests hang between any pair of nodes of the two racks."
+    assert finding_of(CHECK, between + " A single node works.") is None
+    assert finding_of(CHECK, between) is not None
+
+
+def test_a_request_names_no_fault() -> None:
+    assert finding_of(CHECK, "It would be great if all_reduce_perf told which rank is missing when it hangs.") is None
