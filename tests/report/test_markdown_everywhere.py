@@ -14,11 +14,12 @@ from rocdoctor.model.facts import Machine, ModeResult, SmokeRun
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step, Verify
+from rocdoctor.report import markdown as form
 from rocdoctor.report.diagnosis import markdown, reply
-from rocdoctor.report.diff import diff_markdown
+from rocdoctor.report.diff import diff_document
 from rocdoctor.report.lint import lint_text
 from rocdoctor.report.plan import overview_text, recommend_markdown
-from rocdoctor.report.setup import setup_markdown
+from rocdoctor.report.setup import setup_document
 from rocdoctor.report.smoke import smoke_text
 from rocdoctor.train.recommend.plan import Needed, Recommendation
 from rocdoctor.train.recommend.search.overview import Overview
@@ -85,14 +86,15 @@ def _setup(words: str) -> str:
         notes=(words,),
         sources=(words,),
     )
-    return setup_markdown.render(SetupPlan("rocm", (step, replace(step, id="b", state="waiting")), (words,)), [words])
+    plan = SetupPlan("rocm", (step, replace(step, id="b", state="waiting")), (words,))
+    return form.render(setup_document.document(plan, [words], verbose=True))
 
 
 def _diff(words: str, machines: int) -> str:
     values = tuple(f"{words} {number}" for number in range(machines))
     one = Difference(named(words), words, "finding", values, None if machines == 2 else words, tuple(range(machines)))
     two = replace(one, majority=None)
-    return diff_markdown.render(Comparison(values, (one, two), tuple((words,) for _ in values)))
+    return form.render(diff_document.document(Comparison(values, (one, two), tuple((words,) for _ in values))))
 
 
 def _smoke(words: str) -> str:

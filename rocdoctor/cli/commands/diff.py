@@ -66,13 +66,15 @@ def run(options: Options) -> int:
 
         print_json(report(found))
     elif options.format == "markdown":
-        from rocdoctor.report.diff.diff_markdown import render as render_markdown
+        from rocdoctor.report.diff.diff_document import document
+        from rocdoctor.report.markdown import render as render_markdown
 
-        output.show(render_markdown(found))
+        output.show(render_markdown(document(found)))
     else:
-        from rocdoctor.report.diff.diff_text import render
+        from rocdoctor.report.diff.diff_document import document
+        from rocdoctor.report.text import render
 
-        output.show(render(found, width=width(), colour=colour_wanted(options), quiet=options.quiet))
+        output.show(render(document(found, quiet=options.quiet), width(), colour_wanted(options)))
     return EXIT_FINDINGS if found.drift else 0
 
 

@@ -22,8 +22,8 @@ from rocdoctor.repair.fixes.offers import Offer, offers, same_fix
 from rocdoctor.repair.fixes.steps import Work, work_of
 from rocdoctor.repair.fixes.target_machine import Place, this_machine
 from rocdoctor.repair.fixes.user_files import Refused
-from rocdoctor.report.diagnosis.text import Style, wrap
 from rocdoctor.report.fixes.fix_text import EFFECT, headline, offer_lines, render
+from rocdoctor.report.text import Style, wrap
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width

@@ -78,23 +78,17 @@ def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, plan: Setup
 
         print_json(as_json(plan, {"kind": host.kind, "origin": host.origin}, sudo))
     elif options.format == "markdown":
-        from rocdoctor.report.setup.setup_markdown import render as render_markdown
+        from rocdoctor.report.markdown import render as render_markdown
+        from rocdoctor.report.setup.setup_document import document
 
-        output.show(render_markdown(plan, machine_lines(diagnosis.machine), sudo))
+        output.show(render_markdown(document(plan, machine_lines(diagnosis.machine), sudo=sudo, verbose=True)))
     else:
-        from rocdoctor.report.setup.setup_text import render
+        from rocdoctor.report.setup.setup_document import document
+        from rocdoctor.report.text import render
 
-        output.show(
-            render(
-                plan,
-                machine_lines(diagnosis.machine),
-                width=width(),
-                sudo=sudo,
-                colour=colour_wanted(options),
-                quiet=options.quiet,
-                verbose=options.verbose,
-            )
-        )
+        lines = machine_lines(diagnosis.machine)
+        made = document(plan, lines, sudo=sudo, quiet=options.quiet, verbose=options.verbose)
+        output.show(render(made, width(), colour_wanted(options)))
 
 
 def made_for_root(diagnosis: Diagnosis) -> bool:

@@ -13,9 +13,10 @@ from rocdoctor.judging.subjects import grouped, is_whole, subjects_text
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Evidence, Finding, NextStep
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.subject import Subject
-from rocdoctor.report.diagnosis.markdown import code, inline, plain
-from rocdoctor.report.diagnosis.text import evidence_place, first_step
+from rocdoctor.report.diagnosis.text import first_step
+from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.machine.summary import machine_lines
+from rocdoctor.report.markdown import code, inline, plain
 
 _MAX_VALUE = 200
 _MAX_EVIDENCE = 4

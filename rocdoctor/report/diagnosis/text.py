@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
 from rocdoctor.judging.subjects import grouped, is_whole, subject_parts, subjects_text
 from rocdoctor.model.finding import SEVERITIES, Diagnosis, Evidence, Finding, Fix
-from rocdoctor.model.printable import clean, one_line, spelled
+from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.subject import Subject
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
+from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.machine.summary import HEAD, machine_lines
+from rocdoctor.report.text import Style, wrap
 
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 _MAX_VALUE = 160
 _MAX_EVIDENCE = 4
-
-
-class Style:
-    """Colours when they are wanted, nothing otherwise: no word depends on them."""
-
-    def __init__(self, colour: bool) -> None:
-        self.colour = colour
-
-    def __call__(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code else text
-
-
-def wrap(text: str, width: int, indent: str, hang: str | None = None) -> list[str]:
-    """The text in lines of at most ``width`` columns; a word that is longer than a line (a path) is not broken."""
-    rest = indent if hang is None else hang
-    lines: list[str] = []
-    for part in clean(text).split("\n"):
-        lines += textwrap.wrap(
-            part,
-            width,
-            initial_indent=indent if not lines else rest,
-            subsequent_indent=rest,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [""]
-    return lines
-
-
-def evidence_place(one: Evidence) -> str:
-    """Where an evidence stands, and that it is somebody's words where it is."""
-    where = spelled(one.source) + (f":{one.line}" if one.line else "")
-    return where + {"words": ", in words", "reply": ", in a reply or a quotation"}.get(one.voice, "")
 
 
 def evidence_lines(evidence: Iterable[Evidence], width: int) -> list[str]:

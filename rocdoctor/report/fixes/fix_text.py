@@ -11,7 +11,7 @@ from rocdoctor.repair.fixes.offers import Offer
 from rocdoctor.repair.fixes.steps import Work, set_in, told
 from rocdoctor.repair.fixes.target_machine import Place
 from rocdoctor.repair.setup.command_lines import broken, tokens_of
-from rocdoctor.report.diagnosis.text import Style, wrap
+from rocdoctor.report.text import Style, wrap
 
 _LABEL = 9
 _COMMANDS = ("run", "verify", "type")  # a long one goes on after a backslash, so that it can be copied

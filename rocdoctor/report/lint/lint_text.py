@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from rocdoctor.model.finding import Finding, Verdict
 from rocdoctor.model.printable import clean, one_line
-from rocdoctor.report.diagnosis.markdown import inline, plain
-from rocdoctor.report.diagnosis.text import Style, wrap
+from rocdoctor.report.markdown import inline, plain
+from rocdoctor.report.text import Style, wrap
 
 _COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 

@@ -6,7 +6,7 @@ import textwrap
 from typing import Any
 
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.diagnosis.markdown import plain
+from rocdoctor.report.markdown import plain
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.search.overview import METHODS, Cell, Overview
 

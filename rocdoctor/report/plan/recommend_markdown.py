@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rocdoctor.report.diagnosis.markdown import inline, plain
+from rocdoctor.report.markdown import inline, plain
 from rocdoctor.report.plan.recommend_text import headline, kind, title
 from rocdoctor.train.recommend.explain.value_reasons import gib
 from rocdoctor.train.recommend.plan import Recommendation

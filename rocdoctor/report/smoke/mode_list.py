@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rocdoctor.report.diagnosis.markdown import plain
+from rocdoctor.report.markdown import plain
 from rocdoctor.train.smoke.worker.mode import Mode
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rocdoctor.insight.jobs.smoke_modes import LAYERS
 from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.diagnosis.markdown import code, plain
+from rocdoctor.report.markdown import code, plain
 from rocdoctor.report.smoke.figures_text import finding_lines, section
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure
 

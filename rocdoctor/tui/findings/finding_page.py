@@ -11,7 +11,8 @@ from rocdoctor.judging.subjects import is_whole, subject_parts, subjects_text
 from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.finding import Confidence, Diagnosis, Evidence, Finding, Fix
 from rocdoctor.model.printable import clean, one_line
-from rocdoctor.report.diagnosis.text import evidence_place, wrap
+from rocdoctor.report.evidence_words import evidence_place
+from rocdoctor.report.text import wrap
 from rocdoctor.tui.findings.details import Details
 from rocdoctor.tui.findings.excerpt import Excerpt, Line
 from rocdoctor.tui.findings.findings_list import Row

@@ -10,9 +10,9 @@ from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.diagnosis.headline import headline
-from rocdoctor.report.diagnosis.text import wrap
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
 from rocdoctor.report.machine.summary import HEAD, machine_lines
+from rocdoctor.report.text import wrap
 from rocdoctor.tui.style import SEVERITY_STYLE
 
 _MOST = 8

@@ -189,7 +189,7 @@ def _sudo() -> bool:
 
 def _head(plan: SetupPlan, width: int) -> Text:
     from rocdoctor.repair.setup.words import GOAL_WORDS, headline
-    from rocdoctor.report.diagnosis.text import wrap
+    from rocdoctor.report.text import wrap
 
     said = headline(plan)
     text = Text("\n".join(wrap(said.text, width, "")), style="bold")
@@ -207,14 +207,14 @@ def _row(plan: SetupPlan, step: Step) -> Text:
 
 
 def _detail(plan: SetupPlan, step: Step, verified: Text | None, width: int) -> Text:
-    from rocdoctor.report.diagnosis.text import wrap
-    from rocdoctor.report.setup.setup_text import step_lines
+    from rocdoctor.report.setup.setup_document import step_blocks
+    from rocdoctor.report.text import lines, wrap
 
     text = Text()
     if verified is not None:
         text.append_text(verified)
         text.append("\n\n")
-    text.append("\n".join(step_lines(plan, step, width, _sudo())))
+    text.append("\n".join(lines(step_blocks(plan, step, sudo=_sudo(), verbose=True, whole=True), width)))
     for note in plan.notes:
         text.append("\n\n" + "\n".join(wrap(f"note: {one_line(note)}", width, "", "      ")))
     return text

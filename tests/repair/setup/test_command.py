@@ -17,7 +17,8 @@ from rocdoctor.cli.commands import setup
 from rocdoctor.cli.main import run
 from rocdoctor.repair.setup.plan import GOALS, SetupPlan
 from rocdoctor.repair.setup.script import render
-from rocdoctor.report.setup import setup_text
+from rocdoctor.report import text
+from rocdoctor.report.setup.setup_document import document
 from tests.kit import ROOT
 from tests.repair.setup.plan_kit import PLANS
 from tests.repair.setup.world.catalogue import CASES
@@ -113,7 +114,7 @@ def test_the_plans_of_all_machines_fit_and_their_scripts_are_clean(tmp_path: Pat
     paths: list[str] = []
     for case in CASES:
         plan = plan_of(case.name)
-        wide = [line for line in setup_text.render(plan, width=80).splitlines() if len(line) > 80]
+        wide = [line for line in text.render(document(plan), 80).splitlines() if len(line) > 80]
         words = [shlex.split(line.removesuffix(" \\")) for line in wide]
         # A label may stand before it.
         assert all(len(one) <= 2 and len(one[-1]) > 50 for one in words), "only a word that cannot be broken is longer"

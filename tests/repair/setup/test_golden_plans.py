@@ -9,7 +9,8 @@ import pytest
 from rocdoctor.judging.loading import check_files, checks_folder, name_of
 from rocdoctor.knowledge import install
 from rocdoctor.repair.setup.plan import Step
-from rocdoctor.report.setup.setup_text import render
+from rocdoctor.report.setup.setup_document import document
+from rocdoctor.report.text import render
 from tests.repair.setup.world.catalogue import CASES
 from tests.repair.setup.world.judge import NAMED, files_of, judged, plan_of
 
@@ -21,7 +22,7 @@ CHECKS = {name_of(path) for path in check_files(checks_folder())}
 @pytest.mark.parametrize("name", NAMES)
 def test_the_plan_is_the_one_that_was_read(name: str, update_golden: bool) -> None:
     path = PLANS / f"{name}.txt"
-    text = render(plan_of(name), width=100)
+    text = render(document(plan_of(name)), 100)
     if update_golden:
         PLANS.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -11,8 +12,19 @@ from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.command_lines import broken, tokens_of
 from rocdoctor.repair.setup.plan import GOALS, Action, SetupPlan, Step, Verify
 from rocdoctor.repair.setup.words import headline, left, waits_for
-from rocdoctor.report.setup import setup_json, setup_markdown, setup_text
+from rocdoctor.report import markdown
+from rocdoctor.report.setup import setup_json
+from rocdoctor.report.setup.setup_document import document
+from rocdoctor.report.text import render
 from tests.repair.setup.plan_kit import DRIVER, FULL, GROUPS, LIMITS, PLANS, RESTART
+
+
+def as_text(plan: SetupPlan, lines: Iterable[str] = (), width: int = 100, colour: bool = False, **options: bool) -> str:
+    return render(document(plan, lines, **options), width, colour)
+
+
+def as_markdown(plan: SetupPlan, lines: Iterable[str] = ()) -> str:
+    return markdown.render(document(plan, lines, verbose=True))
 
 
 @pytest.mark.parametrize(
@@ -28,25 +40,25 @@ from tests.repair.setup.plan_kit import DRIVER, FULL, GROUPS, LIMITS, PLANS, RES
     ],
 )
 def test_the_first_line_says_what_to_do_next(name: str, first: str) -> None:
-    assert setup_text.render(PLANS[name]).splitlines()[0] == first
+    assert as_text(PLANS[name]).splitlines()[0] == first
 
 
 def test_the_next_step_comes_with_its_commands() -> None:
-    lines = setup_text.render(FULL).splitlines()
+    lines = as_text(FULL).splitlines()
     assert lines[1:5] == [
         "    sudo apt update",
         "    sudo apt install linux-headers-6.8.0-31-generic linux-modules-extra-6.8.0-31-generic",
         "    sudo apt install amdgpu-dkms",
         "  It takes effect after a restart: restart, then run rocdoctor setup again.",
     ]
-    assert not any("sudo" in line for line in setup_text.render(FULL, sudo=False).splitlines())
+    assert not any("sudo" in line for line in as_text(FULL, sudo=False).splitlines())
 
 
 def test_what_is_done_by_hand_begins_with_how() -> None:
     step = Step("a", "Do it", "todo", "Why it is.", risk="manual", notes=("Do this first.", "Then that."))
-    lines = setup_text.render(SetupPlan("rocm", (step,))).splitlines()
+    lines = as_text(SetupPlan("rocm", (step,))).splitlines()
     assert lines[:3] == ["Step 1 of 1, now: Do it.", "    Do this first.", "    Then that."]
-    assert setup_text.render(SetupPlan("rocm", (replace(step, notes=()),))).splitlines()[1] == "    Why it is."
+    assert as_text(SetupPlan("rocm", (replace(step, notes=()),))).splitlines()[1] == "    Why it is."
 
 
 def test_a_plan_of_waiting_steps_says_for_what() -> None:
@@ -60,13 +72,13 @@ def test_a_plan_of_waiting_steps_says_for_what() -> None:
 @pytest.mark.parametrize("width", [60, 80, 100])
 @pytest.mark.parametrize("name", PLANS)
 def test_no_line_is_wider_than_asked(name: str, width: int) -> None:
-    text = setup_text.render(PLANS[name], ["gpu 0     AMD Radeon RX 7900 XTX"], width=width, verbose=True)
+    text = as_text(PLANS[name], ["gpu 0     AMD Radeon RX 7900 XTX"], width=width, verbose=True)
     assert max(map(len, text.splitlines())) <= width
     assert "\n\n\n" not in text
 
 
 def test_every_step_says_all_that_it_knows() -> None:
-    text = setup_text.render(FULL, verbose=True)
+    text = as_text(FULL, verbose=True)
     block = text[text.index("2  now ") : text.index("3  waiting")]
     for words in (
         "why      Kernel 6.2",
@@ -90,13 +102,13 @@ def test_what_is_done_takes_one_line() -> None:
     found = tuple(Evidence("value " * 5, "read /sys/" + "a" * 30, number) for number in range(3))
     plan = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=found),))
     for width, count in ((60, 1), (80, 2), (100, 2)):
-        last = setup_text.render(plan, width=width).splitlines()[-1]
+        last = as_text(plan, width=width).splitlines()[-1]
         assert last.startswith("1  done     Title: value value")
         assert last.count("value value value value value") == count
         assert "read" not in last
-    assert setup_text.render(plan, width=60, verbose=True).count("/sys/") == 3
+    assert as_text(plan, width=60, verbose=True).count("/sys/") == 3
     long = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=(Evidence("v" * 99, "read /x"),)),))
-    assert setup_text.render(long, width=60).splitlines()[-2:] == ["1  done     Title:", " " * 12 + "v" * 99]
+    assert as_text(long, width=60).splitlines()[-2:] == ["1  done     Title:", " " * 12 + "v" * 99]
 
 
 def test_what_a_step_waits_for_is_a_note_of_the_json_alone() -> None:
@@ -104,19 +116,19 @@ def test_what_a_step_waits_for_is_a_note_of_the_json_alone() -> None:
     plan = SetupPlan("rocm", (Step("a", "First", "todo", "Why."), wanted))
     steps = setup_json.as_json(plan, {}, sudo=True)["steps"]
     assert [one["notes"] for one in steps] == [[], ["Own.", "Waits for: First."]]
-    assert "Waits for" not in setup_text.render(plan, verbose=True) + setup_markdown.render(plan)
+    assert "Waits for" not in as_text(plan, verbose=True) + as_markdown(plan)
     hopeless = SetupPlan("rocm", (plan.steps[0], replace(wanted, state="impossible")))
     assert setup_json.as_json(hopeless, {}, sudo=True)["steps"][1]["notes"] == ["Own.", "Needs: First."]
-    assert "note     Needs: First.\n" in setup_text.render(hopeless)
+    assert "note     Needs: First.\n" in as_text(hopeless)
 
 
 def test_quiet_is_what_to_do_next() -> None:
-    assert setup_text.render(FULL, quiet=True).count("\n") == 5
+    assert as_text(FULL, quiet=True).count("\n") == 5
 
 
 def test_colour_adds_nothing_but_itself() -> None:
-    plain = setup_text.render(FULL)
-    coloured = setup_text.render(FULL, colour=True)
+    plain = as_text(FULL)
+    coloured = as_text(FULL, colour=True)
     assert coloured != plain
     for code in ("\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[31;1m", "\x1b[0m"):
         coloured = coloured.replace(code, "")
@@ -182,18 +194,18 @@ def test_json_is_the_contract() -> None:
 
 
 def test_markdown_is_a_guide() -> None:
-    text = setup_markdown.render(FULL, ["gpu 0     AMD"])
+    text = as_markdown(FULL, ["gpu 0     AMD"])
     assert text.startswith("## Set-up for training with PyTorch\n\n**Step 2 of 8, now: Install AMD's driver package.**")
     assert "| 2 | Install AMD's driver package | now |" in text
     assert "```sh\nsudo apt update\n" in text
     assert "- Verify: `rocdoctor check kernel-too-old-for-gpu` (after a restart)" in text
-    assert "It waits for step 4 (Restart the machine)." in text
+    assert "- Waits: for step 4 (Restart the machine)\n" in text
     assert text.count("```") % 2 == 0
 
 
 def test_no_word_ends_a_block_of_commands() -> None:
     step = Step("a", "A", "todo", "W", actions=(Action(("echo", "x\n```\n# H")),))
-    lines = setup_markdown.render(SetupPlan("rocm", (step,))).splitlines()
+    lines = as_markdown(SetupPlan("rocm", (step,))).splitlines()
     begin = lines.index("```sh")
     assert lines[begin : begin + 5] == ["```sh", 'echo "x', "\\`\\`\\`", '# H"', "```"]
 
@@ -218,7 +230,7 @@ def test_words_of_the_evidence_are_words(state: str) -> None:
         sources=("nowhere",),
     )
     plan = SetupPlan("rocm", (step,), (_EVIL,))
-    shown = [setup_text.render(plan, [_EVIL], verbose=True), setup_markdown.render(plan, [_EVIL])]
+    shown = [as_text(plan, [_EVIL], verbose=True), as_markdown(plan, [_EVIL])]
     shown.append(json.dumps(setup_json.as_json(plan, {"origin": _EVIL}, True), ensure_ascii=False))
     for text in shown:
         assert "\x1b" not in text

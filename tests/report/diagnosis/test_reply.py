@@ -8,9 +8,9 @@ import pytest
 
 from rocdoctor.model.finding import Evidence, Fix, NextStep
 from rocdoctor.paste import open_text
-from rocdoctor.report.diagnosis.markdown import plain
 from rocdoctor.report.diagnosis.reply import Recognised, render
 from rocdoctor.report.machine.summary import machine_lines
+from rocdoctor.report.markdown import plain
 from rocdoctor.report.masked import discreet, discretion_of
 from rocdoctor.service.reading import judged, named_parts, recognised, with_lines_of_text
 from tests.kit import amd_gpu, machine

@@ -1,0 +1,108 @@
+"""A set-up plan as a document: what to do next, then every step with its state in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rocdoctor.model.printable import clean, one_line
+from rocdoctor.repair.setup.command_lines import commands
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
+from rocdoctor.repair.setup.words import (
+    EFFECT_WORDS,
+    GOAL_WORDS,
+    RISK_WORDS,
+    headline,
+    notes,
+    number,
+    source_words,
+    state_words,
+    verify_words,
+    waits_for,
+)
+from rocdoctor.report.document import GAP, Block, Code, Commands, Fixed, Para, Row, Stage, Table, Title, Tokens, Words
+from rocdoctor.report.evidence_words import evidence_place
+from rocdoctor.report.machine.summary import HEAD
+
+_COLOURS = {"now": "1", "to do": "1", "done": "32", "no way": "31;1", "unknown": "33", "waiting": ""}
+_OF_DONE = ("why", "support", "note", "verify", "source")
+
+
+def document(
+    plan: SetupPlan, machine: Iterable[str] = (), *, sudo: bool = True, quiet: bool = False, verbose: bool = False
+) -> Iterator[Block]:
+    """The whole plan; ``machine`` are lines about the machine, ``quiet`` leaves what to do next, ``verbose`` adds
+    sources and the evidence of open steps. ``sudo``: commands that need privileges ask for them."""
+    yield Title(f"Set-up for {GOAL_WORDS[plan.goal]}")
+    yield from _head(plan, sudo)
+    if quiet:
+        return
+    yield GAP
+    yield Row("goal", GOAL_WORDS[plan.goal], column=HEAD + 1)
+    yield Fixed(tuple(machine), " " * (HEAD + 1))
+    for note in plan.notes:
+        yield Row("note", one_line(note), column=HEAD + 1)
+    steps = tuple((str(number(plan, one)), one_line(one.title), state_words(plan, one)) for one in plan.steps)
+    yield Table(("", "step", "state"), steps)
+    before = ""
+    for step in plan.steps:
+        if (before, step.state) != ("done", "done"):
+            yield GAP
+        yield from step_blocks(plan, step, sudo=sudo, verbose=verbose)
+        before = step.state
+
+
+def _head(plan: SetupPlan, sudo: bool) -> Iterator[Block]:
+    said = headline(plan)
+    yield Para(said.text, bold=True)
+    if said.step is not None and said.step.state == "todo":
+        yield Commands(_tokens(said.step.actions, sudo), indent="    ")
+        if not said.step.actions:
+            for one in notes(plan, said.step) or [one_line(said.step.why)]:
+                yield Para(one, "    ", "      ")
+    for one in said.more:
+        yield Para(one_line(one), "  ")
+
+
+def _tokens(actions: Iterable[Action], sudo: bool) -> tuple[Tokens, ...]:
+    return tuple(tokens for action in actions for tokens in commands(action, sudo))
+
+
+def step_blocks(plan: SetupPlan, step: Step, *, sudo: bool, verbose: bool, whole: bool = False) -> Iterator[Block]:
+    """One step; ``whole``: what there is to say of it also where it is done."""
+    figures, state = len(str(len(plan.steps))), state_words(plan, step)
+    indent = " " * (figures + 2)
+    done = step.state == "done"
+    found = tuple((one_line(one.value), evidence_place(one)) for one in step.evidence) if done else ()
+    yield Stage(number(plan, step), figures, state, _COLOURS.get(state, ""), one_line(step.title), found, verbose)
+    if done and not whole:
+        return
+    for label, words in _details(plan, step, verbose):
+        if label == "run":
+            if not done:
+                yield Commands(_tokens(step.actions, sudo), "run", indent, 9)
+        elif words and (not done or label in _OF_DONE):
+            yield Row(label, words, indent)
+    if not done:
+        yield Commands(_tokens(step.undo, sudo), "undo", indent, 9)
+
+
+def _details(plan: SetupPlan, step: Step, verbose: bool) -> Iterator[tuple[str, Words]]:
+    """(label, words) of what there is to say of a step; its commands stand at "run"."""
+    yield "why", one_line(step.why)
+    if step.state == "waiting":
+        yield "waits", waits_for(plan, step).removeprefix("waits ")
+    yield "run", ""
+    yield "changes", ", ".join(one_line(one) for one in step.changes)
+    if step.actions or step.state == "todo":
+        after = EFFECT_WORDS[step.effective]
+        risk = RISK_WORDS[step.risk] + (f"; takes effect {after}" if after else "")
+        yield "risk", risk + ("; not needed for the goal" if step.optional else "")
+    yield "support", one_line(step.support)
+    yield from (("note", note) for note in notes(plan, step))
+    command, about = verify_words(step)
+    yield "verify", (Code(clean(command)), f"   ({about})" if about else "") if command else ""
+    if verbose:
+        for one in step.evidence:
+            place = evidence_place(one)
+            yield "from", (Code(one_line(one.value)), *((" (", Code(place), ")") if place else ()))
+        yield from (("source", f"{one} ({step.kind})") for one in source_words(step))
