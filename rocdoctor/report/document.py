@@ -32,7 +32,7 @@ class Strong:
 
 
 Inline: TypeAlias = str | Code | Strong
-# A piece that is a tab alone stands between a name and what is said of it.
+# A piece of blanks alone stands between a name and what is said of it.
 Words: TypeAlias = Inline | tuple[Inline, ...]
 
 

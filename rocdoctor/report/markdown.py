@@ -131,7 +131,7 @@ def _words_of(words: Words) -> str:
             shown.append(inline(one.text or "(empty)"))
         elif isinstance(one, Strong):
             shown.append(f"**{plain(one.text)}**")
-        elif one == "\t":
+        elif one.isspace():
             shown.append(": ")
         else:
             before = " " if number and one[:1].isspace() else ""

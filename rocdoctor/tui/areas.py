@@ -46,7 +46,7 @@ _DRAWING = (
     "tui.help.screen",
     "tui.palette",
     "report.setup.setup_text",
-    "report.plan.recommend_text",
+    "report.plan.recommend_document",
     "train.recommend.plan",
 )
 

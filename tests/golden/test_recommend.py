@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.report.plan.recommend_text import render
+from rocdoctor.report.plan.recommend_document import document
+from rocdoctor.report.text import render
 from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.described_fleet import described
@@ -44,7 +45,7 @@ def _plans(fleet: Fleet, workloads: tuple[tuple[str, Method, int | None], ...]) 
         except SpecError as problem:
             pages.append(f"{title}\ncannot be planned: {problem}\n")
             continue
-        pages.append(f"{title}\n{render(answer, 100)}")
+        pages.append(f"{title}\n{render(document(answer), 100)}")
     return "\n".join(pages)
 
 

@@ -18,7 +18,7 @@ from rocdoctor.report import markdown as form
 from rocdoctor.report.diagnosis import markdown, reply
 from rocdoctor.report.diff import diff_document
 from rocdoctor.report.lint import lint_text
-from rocdoctor.report.plan import overview_text, recommend_markdown
+from rocdoctor.report.plan import overview_text, recommend_document
 from rocdoctor.report.setup import setup_document
 from rocdoctor.report.smoke import smoke_text
 from rocdoctor.train.recommend.plan import Needed, Recommendation
@@ -103,9 +103,8 @@ def _smoke(words: str) -> str:
 
 
 def _recommend(words: str) -> str:
-    return recommend_markdown.render(
-        Recommendation(fleet(), work(), None, None, words, (Needed(words),), (words,), 1, words)
-    )
+    answer = Recommendation(fleet(), work(), None, None, words, (Needed(words),), (words,), 1, words)
+    return form.render(recommend_document.document(answer))
 
 
 FORMS: dict[str, Callable[[str], str]] = {

@@ -70,9 +70,10 @@ def run(options: Options) -> int:
     limits = limits_of(named)
     answer, site = recommendation(options, options.model, limits.refuses, limits.only, limits.transformers)
     if answer.plan is None:
-        from rocdoctor.report.plan.recommend_text import render
+        from rocdoctor.report.plan.recommend_document import document
+        from rocdoctor.report.text import render
 
-        output.notes(render(answer, width()))
+        output.notes(render(document(answer), width()))
         return EXIT_FINDINGS
     return _deliver(options, files_of(named, answer.plan, _order(options, site.machine)), answer.plan)
 
@@ -116,7 +117,7 @@ def _deliver(options: Options, files: list[File], plan: Plan | None) -> int:
     for path in write_files(Path(options.output), files, force=options.force):
         output.note(f"wrote {spelled(str(path))}", "")
     if plan is not None:
-        from rocdoctor.report.plan.recommend_text import headline_of
+        from rocdoctor.report.plan.recommend_document import headline_of
 
         output.note(headline_of(plan), "")
     return 0

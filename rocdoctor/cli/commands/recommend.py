@@ -48,15 +48,16 @@ def run(options: PlanOptions) -> int:
     kind = options.format
     if options.model is None:
         return _overview(options)
-    from rocdoctor.report.plan import recommend_json, recommend_markdown, recommend_text
+    from rocdoctor.report import markdown, text
+    from rocdoctor.report.plan import recommend_document, recommend_json
 
     answer, _ = recommendation(options, options.model)
     if kind == "json":
         print_json(recommend_json.as_json(answer))
     elif kind == "markdown":
-        output.show(recommend_markdown.render(answer))
+        output.show(markdown.render(recommend_document.document(answer)))
     else:
-        output.show(recommend_text.render(answer, width()))
+        output.show(text.render(recommend_document.document(answer), width()))
     return 0 if answer.plan is not None else EXIT_FINDINGS
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.report.plan.recommend_text import headline
+from rocdoctor.report.plan.recommend_document import headline
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.plan import Plan, Recommendation
 

@@ -18,10 +18,11 @@ _BAR_STYLES = {"yes": "green", "tight": "yellow", "no": "bold red"}
 
 def plan_text(answer: Recommendation, width: int, command: str = "", apply: str = "") -> Text:
     """The whole answer. ``command`` gives the same on the command line; ``apply`` names a change that a key makes."""
-    from rocdoctor.report.plan.recommend_text import render
+    from rocdoctor.report.plan.recommend_document import document
+    from rocdoctor.report.text import render
 
     columns = max(40, min(width, _MOST_COLUMNS))
-    head, *blocks = clean(render(answer, columns)).rstrip("\n").split("\n\n")
+    head, *blocks = clean(render(document(answer), columns)).rstrip("\n").split("\n\n")
     text = Text(head, style="bold")
     if answer.plan is None and apply:
         text.append(f"\nKey a applies the smallest change: {one_line(apply)}.", style="not bold")

@@ -188,7 +188,7 @@ def made_words(first: Recommendation, made: Emission) -> str:
     """What is to be said of files: why there are none, or that they are of another plan than the one shown."""
     if made.problem or made.answer is None:
         return one_line(made.problem)
-    from rocdoctor.report.plan.recommend_text import headline
+    from rocdoctor.report.plan.recommend_document import headline
 
     one, other = first.plan, made.answer.plan
     if one is not None and other is not None and one.spec == other.spec:

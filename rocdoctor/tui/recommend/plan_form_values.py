@@ -175,7 +175,7 @@ def emission(form: Form, machine: Machine | None, targets: Sequence[str], seen: 
     except UsageError as error:
         return Emission(names, None, problem=str(error))
     if answer.plan is None:
-        from rocdoctor.report.plan.recommend_text import headline
+        from rocdoctor.report.plan.recommend_document import headline
 
         return Emission(names, answer, problem=headline(answer))
     described = bool(form.gpus.strip())

@@ -165,7 +165,7 @@ class RecommendPage(Page):
         elif self._outdated:
             self._say("The machine was looked at again: Enter makes the plan anew.")
         else:
-            from rocdoctor.report.plan.recommend_text import headline
+            from rocdoctor.report.plan.recommend_document import headline
 
             self._say(headline(self._answer) + ("" if self.has_class("wide") else " Enter shows why."))
 

@@ -9,7 +9,8 @@ import pytest
 
 from rocdoctor.collect import collect
 from rocdoctor.report.plan import overview_text
-from rocdoctor.report.plan.recommend_text import headline, render
+from rocdoctor.report.plan.recommend_document import document, headline
+from rocdoctor.report.text import render
 from rocdoctor.train.recommend.advise import recommend
 from rocdoctor.train.recommend.fleet.described_fleet import described
 from rocdoctor.train.recommend.fleet.machine_fleet import machine_fleet
@@ -65,7 +66,7 @@ def test_what_lies_in_main_memory_is_not_counted_as_divided() -> None:
 
 def test_one_sequence_is_no_plural_and_a_processor_is_no_gpu() -> None:
     answer = recommend(_laptop(), read_workload("llama-3.2-1b", "lora"))
-    text = render(answer, 100)
+    text = render(document(answer), 100)
     assert "none was asked for: 1 sequence (2048 tokens) a step" in text
     assert "this CPU's peak rate" in text
     assert "smoke --figures" not in text

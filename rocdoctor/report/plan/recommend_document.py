@@ -1,11 +1,11 @@
-"""A recommendation for people: what to run first, then every value with its reason."""
+"""A recommendation as a document: what to run first, then every value with its reason."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rocdoctor.model.printable import one_line
+from rocdoctor.report.document import GAP, Block, Code, Fixed, Heading, Para, Row, Table, Title, Words
 from rocdoctor.train.recommend.explain.value_reasons import FRAMEWORK_WORDS, gib, room
 from rocdoctor.train.recommend.plan import Plan, Recommendation, Workload
 
@@ -110,70 +110,65 @@ def _speed(plan: Plan) -> str:
     )
 
 
-def _wrapped(text: str, columns: int, first: str = "", rest: str = "") -> Iterator[str]:
-    yield from textwrap.wrap(
-        one_line(text), columns, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
-    ) or [""]
-
-
-def _settings(plan: Plan, columns: int) -> Iterator[str]:
-    yield "Settings"
+def _settings(plan: Plan) -> Iterator[Block]:
+    """Every value with its reason, and what else was possible."""
+    cells: list[tuple[Words, ...]] = []
+    laid: list[Block] = []
     for one in plan.choices:
-        head = f"  {title(one.key):18}{one_line(one.value):14} "
-        tail = one.reason + (f" ({one.figure})" if one.figure else "")
-        tail += f"; {one.instead}" if one.instead else ""
-        yield from _wrapped(tail, columns, head, " " * 35)
+        value = one_line(one.value)
+        after = (f" ({one.figure})" if one.figure else "") + (f"; {one.instead}" if one.instead else "")
+        cells.append((title(one.key), Code(value), one.reason, one.figure, one.instead))
+        laid.append(Row(f"{title(one.key):18}{value:14} ", one_line(one.reason + after), "  ", 33))
+    yield Heading("Settings")
+    yield Table(("setting", "value", "why", "figure", "instead"), tuple(cells), lambda _: tuple(laid))
 
 
-def _memory(plan: Plan, columns: int) -> Iterator[str]:
+def _memory(plan: Plan) -> Iterator[Block]:
     found = plan.result.memory
-    yield "Memory of one GPU" if plan.fleet.vendor != "cpu" else "Memory of one process"
+    yield Heading("Memory of one GPU" if plan.fleet.vendor != "cpu" else "Memory of one process")
     for key, words in _TERMS:
         value = getattr(found, key)
         if value > 5e6:
-            yield f"  {gib(value):>12}  {words}"
-    yield f"  {gib(found.live_peak):>12}  live at the peak (not all of these at once)"
-    yield from _wrapped(
-        f"the device must have {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime",
-        columns,
-        f"  {'':>12}  ",
-        " " * 16,
-    )
+            yield Row(f"{gib(value):>12}  ", words, "  ", 14)
+    yield Row(f"{gib(found.live_peak):>12}  ", "live at the peak (not all of these at once)", "  ", 14)
+    words = f"the device must have {gib(found.low)} to {gib(found.high)}, with the allocator and the runtime"
+    yield Row("", words, "  ", 14)
 
 
-def _places(plan: Plan, columns: int) -> Iterator[str]:
+def _places(plan: Plan) -> Iterator[Block]:
     shown = [one for one in plan.ranks if one.seat.bdf or one.seat.numa_node is not None]
     if len(plan.ranks) < 2 or not shown:
         return
-    yield "Ranks" + (" of each node" if plan.fleet.nodes > 1 else "")
+    yield Heading("Ranks" + (" of each node" if plan.fleet.nodes > 1 else ""))
+    lines = []
     for one in plan.ranks[:16]:
         seat = one.seat
         parts = [one.group, f"GPU {seat.torch_index}" if seat.torch_index is not None else "", seat.bdf or ""]
         parts.append(f"NUMA {seat.numa_node}" if seat.numa_node is not None else "")
         parts.append(f"CPUs {seat.cpus}" if seat.cpus else "")
         parts.append(f"NIC {seat.nic}" if seat.nic else "")
-        yield from _wrapped("  ".join(part for part in parts if part), columns, f"  {one.rank:3}  ", " " * 7)
+        lines.append(f"  {one.rank:3}  {one_line(' '.join(part for part in parts if part))}")
     if len(plan.ranks) > 16:
-        yield f"  and {len(plan.ranks) - 16} more"
+        lines.append(f"  and {len(plan.ranks) - 16} more")
+    yield Fixed(tuple(lines), " " * 7)
 
 
-def _environment(plan: Plan, columns: int) -> Iterator[str]:
-    if not plan.environment:
-        return
-    yield "Environment"
+def _environment(plan: Plan) -> Iterator[Block]:
+    if plan.environment:
+        yield Heading("Environment")
     for one in plan.environment:
-        yield from _wrapped(one.reason, columns, f"  {one.name}={one_line(one.value)}  ", "    ")
+        setting = f"{one.name}={one_line(one.value)}"
+        yield Para((Code(setting), "  ", one_line(one.reason)), "  ", "    ", item=True)
 
 
-def _list(words: str, lines: tuple[str, ...], columns: int) -> Iterator[str]:
-    if not lines:
-        return
-    yield words
+def _list(words: str, lines: tuple[str, ...]) -> Iterator[Block]:
+    if lines:
+        yield Heading(words)
     for one in lines:
-        yield from _wrapped(one, columns, "  - ", "    ")
+        yield Para(one_line(one), "  - ", "    ", item=True)
 
 
-def _sources(answer: Recommendation, columns: int) -> Iterator[str]:
+def _sources(answer: Recommendation) -> Iterator[Block]:
     unit = "process" if answer.fleet.vendor == "cpu" else "GPU"
     names = {
         "memory": f"memory of a {unit}",
@@ -184,32 +179,34 @@ def _sources(answer: Recommendation, columns: int) -> Iterator[str]:
     }
     found = [(name, answer.fleet.sources[key]) for key, name in names.items() if answer.fleet.sources.get(key)]
     if found:
-        yield "Figures"
-        for name, source in found:
-            yield from _wrapped(source, columns, f"  {name:20} ", " " * 23)
+        yield Heading("Figures")
+    for name, source in found:
+        yield Row(name, one_line(source), "  ", 21)
 
 
-def render(answer: Recommendation, columns: int) -> str:
-    """The whole answer as text of at most ``columns`` columns."""
-    blocks: list[list[str]] = [list(_wrapped(headline(answer), columns))]
+def document(answer: Recommendation) -> list[Block]:
+    """The whole answer."""
     plan = answer.plan
     said = tuple(one.text for one in answer.needed)
+    parts: list[Iterable[Block]] = []
     if plan is not None:
-        blocks[0] += _wrapped(_speed(plan), columns)
-        blocks += [list(_settings(plan, columns)), list(_memory(plan, columns))]
+        parts += [_settings(plan), _memory(plan)]
         if answer.runner_up is not None:
-            runner = f"{kind(answer.runner_up)}: {answer.margin}."
-            blocks.append(["Next best", *_wrapped(runner, columns, "  ", "    ")])
-        blocks += [list(_places(plan, columns)), list(_environment(plan, columns))]
-        blocks.append(list(_list("If it does not fit", said[1:], columns)))
-        blocks.append(list(_list("Notes", (*plan.notes, *answer.notes), columns)))
+            runner = one_line(f"{kind(answer.runner_up)}: {answer.margin}.")
+            parts.append((Heading("Next best"), Para(runner, "  ", "    ")))
+        parts += [_places(plan), _environment(plan), _list("If it does not fit", said[1:])]
+        parts.append(_list("Notes", (*plan.notes, *answer.notes)))
     else:
-        blocks.append(list(_list("Why", said[:1], columns)))
-        blocks.append(list(_list("What would fit", said[1:], columns)))
-        blocks.append(list(_list("Notes", (*answer.fleet.left_out, *answer.workload.derived, *answer.notes), columns)))
+        parts += [_list("Why", said[:1]), _list("What would fit", said[1:])]
+        parts.append(_list("Notes", (*answer.fleet.left_out, *answer.workload.derived, *answer.notes)))
     if not answer.refused:
-        blocks.append(list(_sources(answer, columns)))
+        parts.append(_sources(answer))
     if plan is not None:
         last = f"Write the files: rocdoctor emit TARGET... with the same options ({answer.considered} plans compared)"
-        blocks.append(list(_wrapped(last, columns)))
-    return "\n\n".join("\n".join(block) for block in blocks if block) + "\n"
+        parts.append((Para(last),))
+    blocks: list[Block] = [Title("rocdoctor recommend"), Para(one_line(headline(answer)), bold=True)]
+    blocks += [Para(_speed(plan))] if plan is not None else []
+    for part in parts:
+        found = list(part)
+        blocks += [GAP, *found] if found else []
+    return blocks
