@@ -102,7 +102,7 @@ def _block(block: Block) -> list[str]:
             return [f"- {plain(name)}: {_words_of(words)}" if name else f"- {_words_of(words)}"]
         case Commands(commands, label):
             fenced = fence([" ".join(tokens) for tokens in commands], "sh")
-            return [*([f"{label.capitalize()}:", ""] if fenced and label not in ("", "run") else []), *fenced]
+            return [*([f"{label.capitalize()}:", ""] if fenced and label else []), *fenced]
         case Fixed(lines):
             return fence(lines, "text")
         case Pairs(rows):

@@ -80,7 +80,7 @@ def test_sarif_has_what_the_standard_requires(script: str, capsys: pytest.Captur
 
 def test_markdown_names_place_and_check(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     _lint(script, "--format", "markdown")
-    assert "- **warning** `my run.sh:2`: AMD_SERIALIZE_KERNEL is 3" in capsys.readouterr().out
+    assert "- `my run.sh:2`: **warning**: AMD_SERIALIZE_KERNEL is 3" in capsys.readouterr().out
 
 
 def test_what_cannot_be_read_is_one_line_each(script: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ _ALLOWED = {
     ("compare/differences.py", "one.message.split()"): "white space, for printing; numbers.py says when two are alike",
     ("insight/jobs/job_log.py", "'out of memory' in (error.message or '').lower()"): "words of the program that failed",
     ("lint/advice/findings.py", "advice.message.replace('{value}', shown)"): "a template of our own, filled",
-    ("report/fixes/fix_text.py", "command != offer.fix.command"): "not to print one command twice",
+    ("report/fixes/fix_document.py", "command != offer.fix.command"): "not to print one command twice",
     ("report/masked.py", "mask(one.label) == one.label"): "masking is about words",
     ("service/reading.py", "step.command not in known"): "not to print one command twice",
     (

@@ -17,7 +17,7 @@ from rocdoctor.repair.setup.plan import Action, SetupPlan, Step, Verify
 from rocdoctor.report import markdown as form
 from rocdoctor.report.diagnosis import markdown, reply
 from rocdoctor.report.diff import diff_document
-from rocdoctor.report.lint import lint_text
+from rocdoctor.report.lint import lint_document
 from rocdoctor.report.plan import overview_text, recommend_document
 from rocdoctor.report.setup import setup_document
 from rocdoctor.report.smoke import smoke_text
@@ -112,7 +112,7 @@ FORMS: dict[str, Callable[[str], str]] = {
     "read": lambda words: reply.render(
         _diagnosis(words), [reply.Recognised(words, 1, 2), reply.Recognised(words, 3, 3, words)]
     ),
-    "lint": lambda words: lint_text.render(_diagnosis(words).verdicts, 1, markdown=True),
+    "lint": lambda words: form.render(lint_document.document(_diagnosis(words).verdicts, 1)),
     "setup": _setup,
     "diff-2": lambda words: _diff(words, 2),
     "diff-3": lambda words: _diff(words, 3),

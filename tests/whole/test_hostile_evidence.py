@@ -21,8 +21,9 @@ from rocdoctor.repair.fixes.offers import offers
 from rocdoctor.repair.setup.command_lines import quoted, typed
 from rocdoctor.repair.setup.plan import Action
 from rocdoctor.repair.setup.planner import plan
+from rocdoctor.report import text as terminal
 from rocdoctor.report.diagnosis import json_report, markdown, reply, text
-from rocdoctor.report.fixes import fix_text
+from rocdoctor.report.fixes.fix_document import document as fixes
 from rocdoctor.train.smoke.nodes.findings import NodeFinding, local_findings
 from rocdoctor.train.smoke.nodes.interfaces import Interface
 from rocdoctor.train.smoke.nodes.node_place import Place as Meeting
@@ -72,7 +73,7 @@ def printed(found: Diagnosis) -> Iterator[str]:
     for line in re.findall(r"(?m)^  verify: (.*)$", shown):
         assert line in known, line
     made = offers(found)
-    listed = fix_text.render(made, [None] * len(made), None, width=60)
+    listed = terminal.render(fixes(made, [None] * len(made), None), 60)
     yield from _ROWS.findall(listed)
 
 

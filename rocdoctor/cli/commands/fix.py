@@ -22,8 +22,8 @@ from rocdoctor.repair.fixes.offers import Offer, offers, same_fix
 from rocdoctor.repair.fixes.steps import Work, work_of
 from rocdoctor.repair.fixes.target_machine import Place, this_machine
 from rocdoctor.repair.fixes.user_files import Refused
-from rocdoctor.report.fixes.fix_text import EFFECT, headline, offer_lines, render
-from rocdoctor.report.text import Style, wrap
+from rocdoctor.report.fixes.fix_document import EFFECT, document, headline, offer_blocks
+from rocdoctor.report.text import Style, lines, render, wrap
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
@@ -78,7 +78,7 @@ def run(options: Options) -> int:
 
         print_json(as_json(found, works, place, {"kind": host.kind, "origin": host.origin}))
     else:
-        output.show(render(found, works, place, width=width(), colour=colour_wanted(options)))
+        output.show(render(document(found, works, place), width(), colour_wanted(options)))
     return EXIT_FINDINGS if any(_matters(offer) for offer in found) else 0
 
 
@@ -187,8 +187,8 @@ def _apply(options: Options, found: list[Offer], checks: Sequence[Check], place:
                     if not offer.changes or not set(offer.changes) <= made:
                         left.append((offer, work))
                     continue
-                lines = offer_lines(offer, work, place, width=run_.columns, style=run_.style, number=number)
-                output.line("\n".join(lines))
+                shown = lines(offer_blocks(offer, work, place, number), run_.columns, run_.style)
+                output.line("\n".join(shown))
                 if run_.one(offer, work):
                     made |= set(offer.changes)
                 else:
@@ -207,8 +207,8 @@ def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, Work | None
     if left:
         run_.say(f"Left to you: {len(left)} of {len(found)}.", "")
         for number, (offer, work) in enumerate(left, 1):
-            lines = offer_lines(offer, work, run_.place, width=run_.columns, style=run_.style, number=number)
-            output.line("\n".join(["", *lines]))
+            shown = lines(offer_blocks(offer, work, run_.place, number), run_.columns, run_.style)
+            output.line("\n".join(["", *shown]))
     else:
         run_.say("Nothing is left to you.", "")
     if run_.journal is not None:

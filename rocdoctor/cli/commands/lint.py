@@ -21,7 +21,8 @@ from rocdoctor.lint.python.source import is_python
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.model.printable import spelled
-from rocdoctor.report.lint.lint_text import render
+from rocdoctor.report import markdown, text
+from rocdoctor.report.lint.lint_document import document
 from rocdoctor.service.errors import InputError, UsageError, suggestion
 from rocdoctor.service.evidence import read_text
 from rocdoctor.service.options import Format
@@ -103,9 +104,10 @@ def _show(options: Options, diagnosis: Diagnosis, titles: dict[str, str], count:
         from rocdoctor.report.diagnosis.junit import render as render_junit
 
         output.show(render_junit(diagnosis))
+    elif form == "markdown":
+        output.show(markdown.render(document(verdicts, count)))
     else:
-        colour = colour_wanted(options) and form == "text"
-        output.show(render(verdicts, count, width=width(), colour=colour, markdown=form == "markdown"))
+        output.show(text.render(document(verdicts, count), width(), colour_wanted(options)))
 
 
 def _told(files: list[Advised], verdicts: list[Verdict]) -> str:

@@ -1,8 +1,8 @@
-"""Fixes for a terminal: the commands in the order of the causes, and what rocdoctor can do of them."""
+"""Fixes as a document: the commands in the order of the causes, and what rocdoctor can do of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rocdoctor.judging.subjects import subject_parts
 from rocdoctor.model.finding import Effective
@@ -10,12 +10,10 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.fixes.offers import Offer
 from rocdoctor.repair.fixes.steps import Work, set_in, told
 from rocdoctor.repair.fixes.target_machine import Place
-from rocdoctor.repair.setup.command_lines import broken, tokens_of
-from rocdoctor.report.text import Style, wrap
+from rocdoctor.repair.setup.command_lines import tokens_of
+from rocdoctor.report.document import GAP, Block, Commands, Note, Para, Row, Title
 
-_LABEL = 9
 _COMMANDS = ("run", "verify", "type")  # a long one goes on after a backslash, so that it can be copied
-_COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 EFFECT: dict[Effective, str] = {
     "now": "takes effect at once",
     "new-login": "takes effect at the next login",
@@ -23,15 +21,13 @@ EFFECT: dict[Effective, str] = {
 }
 
 
-def render(
-    found: Sequence[Offer], works: Sequence[Work | None], place: Place | None, *, width: int, colour: bool = False
-) -> str:
+def document(found: Sequence[Offer], works: Sequence[Work | None], place: Place | None) -> Iterator[Block]:
     """All fixes; ``works``: what each comes to on this machine, None for evidence of another one (no ``place``)."""
-    style = Style(colour)
-    lines = [style(line, "1") for line in wrap(headline(found, works), width, "")]
+    yield Title("rocdoctor fix")
+    yield Para(headline(found, works), bold=True)
     for number, (offer, work) in enumerate(zip(found, works, strict=True), 1):
-        lines += ["", *offer_lines(offer, work, place, width=width, style=style, number=number)]
-    return "\n".join(lines) + "\n"
+        yield GAP
+        yield from offer_blocks(offer, work, place, number)
 
 
 def headline(found: Sequence[Offer], works: Sequence[Work | None]) -> str:
@@ -43,27 +39,18 @@ def headline(found: Sequence[Offer], works: Sequence[Work | None]) -> str:
     return f"{count} rocdoctor can apply {able} of them: rocdoctor fix --apply" if able else count
 
 
-def offer_lines(
-    offer: Offer, work: Work | None, place: Place | None, *, width: int, style: Style, number: int
-) -> list[str]:
+def offer_blocks(offer: Offer, work: Work | None, place: Place | None, number: int) -> Iterator[Block]:
     """One fix: the finding, what to do, how safe that is, and what rocdoctor would do."""
-    severity = offer.finding.severity
-    head = f"{number}  {severity}  {offer.check}  {subject_parts(offer.subjects)[0]}"
-    first, *rest = wrap(head, width, "", "   ")
-    lines = [first.replace(severity, style(severity, _COLOURS[severity]), 1), *rest]
-    lines += wrap(one_line(offer.finding.message), width, "   ")
-    rows = [("fix", one_line(offer.fix.text)), ("run", offer.fix.command)]
-    rows.append(("safety", f"{offer.fix.safety}; {EFFECT[offer.fix.effective]}"))
+    fix = offer.fix
+    yield Note(offer.finding.severity, offer.check, subject_parts(offer.subjects)[0], offer.finding.message, number)
+    rows = [("fix", one_line(fix.text)), ("run", fix.command), ("safety", f"{fix.safety}; {EFFECT[fix.effective]}")]
     rows.append(("verify", offer.verify))
-    rows.append(("set in", ", ".join(one_line(one) for one in set_in(offer.fix, place)) if place is not None else ""))
-    rows += _apply_rows(offer, work, place)
-    for label, text in rows:
-        front, inner = f"   {label:<{_LABEL}}", " " * (_LABEL + 3)
+    rows.append(("set in", ", ".join(one_line(one) for one in set_in(fix, place)) if place is not None else ""))
+    for label, text in (*rows, *_apply_rows(offer, work, place)):
         if text and label in _COMMANDS:
-            lines += broken(tokens_of(clean(text)), width, front, f"{inner}  ")
+            yield Commands((tokens_of(clean(text)),), label, "   ", 9)
         elif text:
-            lines += wrap(text, width, front, inner)
-    return lines
+            yield Row(label, text, "   ")
 
 
 def _apply_rows(offer: Offer, work: Work | None, place: Place | None) -> Iterable[tuple[str, str]]:

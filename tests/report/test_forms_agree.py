@@ -1,0 +1,83 @@
+"""What a terminal shows of a document stands in its markdown too: all words of each line, next to each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from rocdoctor.compare.differences import compare
+from rocdoctor.compare.snapshot import snapshot
+from rocdoctor.repair.fixes.offers import offers
+from rocdoctor.report import markdown, text
+from rocdoctor.report.diagnosis.text import document as diagnosis_document
+from rocdoctor.report.diff.diff_document import document as diff_document
+from rocdoctor.report.document import Block
+from rocdoctor.report.fixes.fix_document import document as fix_document
+from rocdoctor.report.lint.lint_document import document as lint_document
+from rocdoctor.report.plan.recommend_document import document as recommend_document
+from rocdoctor.report.setup.setup_document import document as setup_document
+from rocdoctor.train.recommend.advise import recommend
+from rocdoctor.train.recommend.model.workload import read_workload
+from tests.golden.replay import judged_fixture
+from tests.repair.setup.plan_kit import PLANS
+from tests.report.made import FULL
+from tests.train.recommend.fleet_kit import fleet
+
+Blocks = Sequence[Block]
+
+
+def _diff(*names: str) -> Blocks:
+    shots = [snapshot(name, judged_fixture(name).machine, judged_fixture(name).verdicts, False) for name in names]
+    return list(diff_document(compare(shots)))
+
+
+def _fixes(name: str) -> Blocks:
+    found = offers(judged_fixture(name))
+    return list(fix_document(found, [None] * len(found), None))
+
+
+def _plan(model: str, gpus: str) -> Blocks:
+    return recommend_document(recommend(fleet(gpus), read_workload(model, "full")))
+
+
+DOCUMENTS: dict[str, Callable[[], Blocks]] = {
+    "made": lambda: list(diagnosis_document(FULL, verbose=True)),
+    "check": lambda: list(diagnosis_document(judged_fixture("wsl2-rx7900xtx"), verbose=True)),
+    "pasted": lambda: list(diagnosis_document(judged_fixture("rx6700xt-override"), pasted=True)),
+    "diff-2": lambda: _diff("rx9070xt", "h100-8gpu"),
+    "diff-3": lambda: _diff("rx9070xt", "h100-8gpu", "mi210-8gpu"),
+    "fix": lambda: _fixes("rx6700xt-override"),
+    "lint": lambda: list(lint_document(FULL.verdicts, 2)),
+    "recommend": lambda: _plan("llama-3.1-8b", "8xMI300X"),
+    "recommend-nothing": lambda: _plan("llama-3.1-405b", "T4:16GiB"),
+    **{f"setup-{name}": lambda name=name: _setup(name) for name in PLANS},  # type: ignore[misc]
+}
+
+
+def _setup(name: str) -> Blocks:
+    return list(setup_document(PLANS[name], ["gpu 0     AMD Radeon"], verbose=True))
+
+
+def _words(shown: str) -> str:
+    """The words of a form without layout and markup, a blank between each two."""
+    bare = shown.replace("&lt;", "<").replace("&amp;", "&")
+    return " ".join(re.findall(r"[a-z0-9]+", bare.lower()))
+
+
+def _sentences(blocks: Blocks) -> Iterator[str]:
+    """What each line of a wide terminal says; columns, and the sides of a change, apart from each other."""
+    for line in text.render(blocks, 10**5).splitlines():
+        for part in re.split(r" {2,}|\t| -> | \(|\)|; |(?<=:) ", line):
+            if words := _words(part):
+                yield words
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_markdown_says_all_that_a_terminal_shows(name: str) -> None:
+    blocks = DOCUMENTS[name]()
+    said = f" {_words(markdown.render(blocks))} "
+    sentences = list(_sentences(blocks))
+    assert len(sentences) > 1 or "lint" in name
+    assert [one for one in sentences if f" {one} " not in said] == []
