@@ -45,7 +45,7 @@ _DRAWING = (
     "tui.draw.verification",
     "tui.help.screen",
     "tui.palette",
-    "report.setup.setup_text",
+    "report.setup.setup_document",
     "report.plan.recommend_document",
     "train.recommend.plan",
 )
