@@ -97,7 +97,7 @@ def test_closed_streams_break_nothing(closed: str) -> None:
         (["check", "--timeout", "nan"], "no time between"),
         (["check", "--timeout", "1e9"], "no time between"),
         (["check", "--timeout", "soon"], "no time between"),
-        (["check", "--from", "/none\x1b[31m\nx"], "/none?[31m?x: no such file"),
+        (["check", "--from", "/none\x1b[31m\nx"], r"$'/none\x1b[31m\nx': no such file"),
         (["check", "gpu-without-drivr"], "did you mean 'gpu-without-driver'"),
         (["check", "--skip", "gpu_without_drivr"], "did you mean 'gpu-without-driver'"),
         (["check", "--checks", "/none"], "no such folder of checks"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,3 +62,8 @@ HOSTILE = (
     "a\x1b[31mred\x1b[0m\x1b]0;title\x07\x1b]52;c;ZXZpbA==\x1b\\\x1b[2J\x9b1A\x90q\x9c\x1b(B\x1bc\x07\x08\r\x00"
     "\u202etxt\u2066\u2028\ufeff\ud800z"
 )
+
+
+def unspelled(text: str) -> str:
+    """The text without names that are spelled for the shell, in which escape sequences are letters."""
+    return re.sub(r"\$'(?:[^'\\]|\\.)*'", "", text)
