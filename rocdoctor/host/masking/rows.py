@@ -21,7 +21,8 @@ _TARGETS = regex(
 )
 _INSERT = regex(r"(?i:\binto\b)[^(;]{1,160}\((?P<n>[^()\n]{1,2000})\)(?P<v>\s{0,40}(?i:values?)[^;]{0,100000})?")
 _VALUES = regex(r"\s{0,8}(?i:values?)[^;]{0,100000}")
-_TUPLE = regex(r"\((?P<v>(?:[^()'\"\n;]|'(?:[^'\\\n]|\\.){0,2000}'|\"(?:[^\"\\\n]|\\.){0,2000}\"){1,4000})\)")
+# A string, or a sign that begins or ends a list.
+_SIGN = regex(r"'(?:[^'\\\n]|\\.){0,2000}'|\"(?:[^\"\\\n]|\\.){0,2000}\"|[()'\";\n]")
 _ITEM = regex(
     r"[ \t]{0,8}(?:[urbfNE]{0,2}(?:\"(?P<a>(?:[^\"\\\n]|\\.){0,2000})\"|'(?P<b>(?:[^'\\\n]|\\.|"
     r"''){0,2000})')|(?P<c>[^,\"'\n]{0,400}))[ \t]{0,8}(?:,|\Z|[)\];])"
@@ -97,8 +98,18 @@ def inserted(text: str, tables: MaskingTables) -> Iterator[Span]:
         kinds = [kind_of_name(one.strip("`\"'[] \t"), tables) for one in names]
         if "strong" not in kinds or insert["v"] is None:
             continue
-        for values in _TUPLE.finditer(text, *insert.span("v")):
-            yield from told(names, items(text, *values.span("v")), text, tables)
+        for start, end in _tuples(text, *insert.span("v")):
+            yield from told(names, items(text, start, end), text, tables)
+
+
+def _tuples(text: str, start: int, end: int) -> Iterator[Span]:
+    """What stands between brackets that hold no others; one pass, whatever is left open."""
+    begin = -1
+    for sign in _SIGN.finditer(text, start, end):
+        if sign[0] == ")" and begin >= 0:
+            yield begin, sign.start()
+        if len(sign[0]) == 1:
+            begin = sign.end() if sign[0] == "(" else -1
 
 
 def in_cells(text: str, tables: MaskingTables) -> Iterator[Span]:

@@ -36,6 +36,7 @@ _PLACED = (
     'const pw = process.env.DB_PASSWORD || "{}";',
     'pw = ENV["DB_PASSWORD"] ?? "{}"',
     "INSERT INTO users (name, password) VALUES ('admin', '{}');",
+    "INSERT INTO users (name, password) VALUES (now(, ('a(b', '{}');",
     "INSERT INTO `users` (`password`, `name`) VALUES ('{}', 'admin'), ('{}', 'b')",
     "password(name: 'DB_PASSWORD', defaultValue: '{}', description: '')",
     '<PASSWORD value="{}"/>',
