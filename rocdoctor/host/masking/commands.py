@@ -30,6 +30,12 @@ _LONGEST_LINE = 8000
 _NOTHING = regex(
     r"-{1,2}[A-Za-z][\w-]{0,40}|[*x.-]{1,40}|[\"'<>\[\]{}()]{1,4}|\.{3}|[A-Z_]{2,40}|.{0,200}[<{$].{0,200}", re.DOTALL
 )
+# What follows the name of a program in a sentence about it.
+_PROSE = regex(
+    r"is|was|has|have|had|must|may|can|cannot|could|should|will|would|does|did|do|not|and|or|in|on|to|for|from|with|as|of|"
+    r"failed|fails|failure|found|returned|exited|complains|needs|takes|reads|asks|works|says|said|command|error",
+    2,
+)
 
 
 def mask_commands(text: str, tables: MaskingTables, note: Note, present: Collection[str] | None) -> str:
@@ -89,6 +95,9 @@ def _argued(rule: CommandRule, line: str, at: int) -> Iterator[Span]:
             end -= len(value) - len(value.rstrip(",)]"))
             value = line[start:end]
         if not value:
+            if group != "b":  # '' is a word, too
+                plain += [] if wanted or skipped else [(start, end)]
+                wanted = skipped = False
             continue
         if wanted:
             wanted = False
@@ -113,6 +122,8 @@ def _argued(rule: CommandRule, line: str, at: int) -> Iterator[Span]:
             skipped = False
         elif value[0] == "-" or said:
             skipped = value in rule.takes
+        elif rule.place and group == "b" and not plain and _PROSE.fullmatch(value):
+            return  # a sentence about the program
         else:
             plain.append((start, end))
     if rule.place and len(plain) >= rule.place:

@@ -6,6 +6,13 @@ Masking leaves every byte of it.
 from __future__ import annotations
 
 _PROSE = (
+    "cargo login failed with status 101",
+    "isql was not found in PATH",
+    "rootpw must be set in the file",
+    "virsh set-user-password failed for vm user1",
+    "virsh attach-disk vm /var/x.img vdb",
+    "hdparm --security-freeze /dev/sda",
+    "qpdf --encrypt '' '' 256 -- a.pdf b.pdf",
     "Failed password for root from 127.0.0.1 port 50222 ssh2",
     "Accepted password for root from 127.0.0.1 port 50222 ssh2",
     "Passwords are hashed with sha512 and 5000 rounds",
