@@ -108,12 +108,16 @@ _ASSIGNS = regex(
     r"variable|put|const)[ \t]{0,8}[\"'(*]{0,2}\Z"
 )
 _OPEN = regex(r"[urbf]{0,2}[\"'`]")
+# A name with its masked value and nothing else: most lines that get here.
+_DONE = regex(
+    r"[ \t>-]{0,40}[\"']?[\w.-]{1,60}[\"']?[ \t]{0,8}[:=][ \t]{0,8}[\"']?masked-[a-z-]{1,40}[\"']?[,;]?[ \t\r]{0,8}"
+)
 _BARE = regex(r"[^\s\"'`,;)\]}]{2,400}")
 
 
 def mask_beside(line: str, tables: MaskingTables, note: Note) -> str:
     """The line without the secrets that stand beside a strong name; as it is where it has no such name."""
-    if len(line) > _LONGEST_LINE:
+    if len(line) > _LONGEST_LINE or _DONE.fullmatch(line):
         return line
     names = list(_names(line, tables))
     if not names:
