@@ -113,9 +113,12 @@ def _tells(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def _opens(line: str) -> str:
     """How the value of a strong name goes on in the lines below this one, if it may."""
+    shape = _shape(line)
+    return shape if shape and strongest_kind(line, load_tables()) == "strong" else ""
+
+
+def _shape(line: str) -> str:
     low = line.lower()
-    if strongest_kind(line, load_tables()) != "strong":
-        return ""
     asked = _ASKED.fullmatch(line)
     if asked is not None:
         return "answer" if _tells(asked["n"]) else ""
