@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from rocdoctor.knowledge.messages.program_errors import message_signatures
@@ -11,6 +12,7 @@ from rocdoctor.parsers.logs.message_match import find_messages
 from tests.kit import judge, machine
 
 
+@lru_cache(maxsize=16)  # many checks look at one text
 def messages(text: str) -> tuple[Message, ...]:
     """The messages of a text."""
     found = find_messages(message_signatures(), text)
