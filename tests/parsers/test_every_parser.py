@@ -56,6 +56,8 @@ def _parsers() -> Iterator[Parser]:
             function = inspect.unwrap(value) if callable(value) else None
             if not inspect.isfunction(function) or function.__module__ != module.name or name.startswith("_"):
                 continue
+            if inspect.signature(function).return_annotation == "re.Pattern[str]":
+                continue  # reads an expression of our tables, not what a machine says
             needed = [one for one in inspect.signature(function).parameters.values() if one.default is one.empty]
             kinds = {str(one.annotation) for one in needed}
             if kinds and kinds <= _TEXTS:
@@ -153,7 +155,7 @@ REAL = _real()
 
 
 def test_there_are_many() -> None:
-    assert len(PARSERS) > 180
+    assert len(PARSERS) > 170
     assert len(REAL) > 100
 
 

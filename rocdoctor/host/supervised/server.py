@@ -5,8 +5,7 @@ Like the commands that run apart (``command_child.py``), a parent outlives a thr
 what tools leave behind.
 
 ==============================  ====================================================================================
-from the screens                ``[[number, question], ...]``; of smoke tests ``{"question": ..., "trace": ...}``, and
-                                later ``{"stop": true}``, which ends figures early
+from the screens                ``[[number, question], ...]``; of smoke tests ``{"question": ..., "trace": ...}``
 to the screens                  ``{"pid": ..., "problem": ..., "note": ...}`` once; then for each question the header
                                 of ``frames.py`` and the answer's bytes; of smoke tests also
                                 ``{"told": [what, mode, rank, state]}``

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import threading
 import time
@@ -56,14 +55,6 @@ class SmokeChild:
             link = self._link
         if link is not None:
             link.close()
-
-    def stop(self) -> None:
-        """Let figures end with what there is."""
-        with self._lock:
-            link = self._link
-        if link is not None:
-            with contextlib.suppress(OSError):
-                link.send(packed({"stop": True}), _SEND_S)
 
     def _perform(
         self, question: str, told: Callable[[str, str, int, str], None] | None, trace: str, folder: str
