@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.gpus.gpu_health import Reading, limited_readings
+from rocdoctor.insight.gpus.gpu_health import TemperatureReading, limited_readings
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, each_gpu, error, info, warning
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Gpu, Machine
@@ -35,7 +35,7 @@ def gpu_over_temperature(machine: Machine, gpu: Gpu) -> Outcome:
     return min(found, key=lambda one: ("error", "warning", "info").index(one.severity)) if found else None
 
 
-def _judge(reading: Reading, load: str) -> Finding | None:
+def _judge(reading: TemperatureReading, load: str) -> Finding | None:
     label, now, crit, emergency = reading.sensor.label, reading.input_c, reading.crit_c, reading.emergency_c
     if crit is None:
         return None

@@ -50,7 +50,7 @@ def gpu(index: int, vendor: str, gfx: str = "", integrated: bool = False, capabi
     )
 
 
-def every_route() -> Iterator[tuple[install.Distribution, tuple[install.Step, ...]]]:
+def every_route() -> Iterator[tuple[install.Distribution, tuple[install.InstallStep, ...]]]:
     for one in install.distributions():
         here = whole(one.key) if one.key in WHOLE else one
         kernel = KERNELS.get(one.key, "6.12.1")

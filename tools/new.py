@@ -59,9 +59,9 @@ KINDS: Mapping[str, Kind] = {
         (
             Row(
                 "rocdoctor/paste/output_kinds.py",
-                "KINDS: tuple[Kind, ...] = (",
+                "KINDS: tuple[OutputKind, ...] = (",
                 "\n)",
-                '\n    Kind("run $command", ("TODO",), regex(r"\\s{0,12}TODO \\S")),',
+                '\n    OutputKind("run $command", ("TODO",), regex(r"\\s{0,12}TODO \\S")),',
             ),
         ),
         ("in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values",),
@@ -72,9 +72,9 @@ KINDS: Mapping[str, Kind] = {
         (
             Row(
                 "rocdoctor/cli/commands/__init__.py",
-                "COMMANDS: Mapping[str, Line] = {",
+                "COMMANDS: Mapping[str, ListedCommand] = {",
                 "\n}",
-                '\n    "$name": Line("TODO: what it does, for rocdoctor --help", True),',
+                '\n    "$name": ListedCommand("TODO: what it does, for rocdoctor --help", True),',
             ),
         ),
         ("README.md: its row in the table of commands", "docs/schemas/$name.schema.json, if it prints JSON"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from rocdoctor.service.errors import UsageError
 
 if TYPE_CHECKING:
-    from rocdoctor.cli.commands import Command
+    from rocdoctor.cli.commands import CommandModule
     from rocdoctor.service.options import Format, PrintOptions
 
     OptionsT = TypeVar("OptionsT", bound=PrintOptions)
@@ -22,7 +22,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message)
 
 
-def options_of(name: str, command: Command[OptionsT], arguments: Sequence[str]) -> OptionsT:
+def options_of(name: str, command: CommandModule[OptionsT], arguments: Sequence[str]) -> OptionsT:
     """The options of a command from its arguments; raises UsageError. What is not given has its default there."""
     words = command.HELP[0].upper() + command.HELP[1:] + "."
     parser = Parser(prog=f"rocdoctor {name}", description=words, argument_default=argparse.SUPPRESS)

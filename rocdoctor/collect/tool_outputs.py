@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # each parser is loaded where its output is at hand: most mac
     from rocdoctor.parsers.amd.amd_smi_records import AmdSmi
     from rocdoctor.parsers.amd.rocm_smi_records import RocmSmi
     from rocdoctor.parsers.amd.rocminfo import RocmInfo
-    from rocdoctor.parsers.listings.lspci import PciDevice
+    from rocdoctor.parsers.listings.lspci import LspciDevice
     from rocdoctor.parsers.listings.lstopo_records import HwlocTopology
     from rocdoctor.parsers.listings.rccl_topo import RcclTopology
     from rocdoctor.parsers.nvidia.nvidia_links import NvidiaTopology, NvLinkStatus
@@ -52,7 +52,7 @@ class Tools:
     nvidia_smi: list[Parsed[NvidiaSmi]] = field(default_factory=list)
     nvlink: list[Parsed[NvLinkStatus]] = field(default_factory=list)
     nvidia_topo: list[Parsed[NvidiaTopology]] = field(default_factory=list)
-    lspci: list[Parsed[tuple[PciDevice, ...]]] = field(default_factory=list)
+    lspci: list[Parsed[tuple[LspciDevice, ...]]] = field(default_factory=list)
     lstopo: list[Parsed[HwlocTopology]] = field(default_factory=list)
     rccl: list[Parsed[RcclTopology]] = field(default_factory=list)
     failures: list[ToolFailure] = field(default_factory=list)

@@ -79,7 +79,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ProfileComparison:
     """What differs, and the traits that the profile has and this evidence does not tell."""
 
     changes: tuple[Change, ...]
@@ -127,7 +127,7 @@ def _words(names: list[str]) -> str:
     return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names)) or "no GPU"
 
 
-def compare(machine: Machine, expected: Expected, group: Group) -> Comparison:
+def compare(machine: Machine, expected: Expected, group: Group) -> ProfileComparison:
     """The traits of one group, profile against machine."""
     changes: list[Change] = []
     gaps: list[tuple[Trait, Unknown]] = []
@@ -157,7 +157,7 @@ def compare(machine: Machine, expected: Expected, group: Group) -> Comparison:
     if group == "version":
         for name, before in expected.packages.items():
             look(_package(name), before, _installed(machine, name))
-    return Comparison(tuple(changes), tuple(gaps), compared)
+    return ProfileComparison(tuple(changes), tuple(gaps), compared)
 
 
 def _package(name: str) -> Trait:

@@ -9,7 +9,7 @@ from rocdoctor.lint.config.manifests import read_yaml
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.lexer import OPEN, tokens_of
 from rocdoctor.parsers.shell.script import read_shell
-from rocdoctor.parsers.shell.settings import Setting, Sheet, resolved
+from rocdoctor.parsers.shell.settings import Sheet, ShellSetting, resolved
 from rocdoctor.paste.env_settings import is_known
 
 KINDS = ("shell", "slurm", "dockerfile", "yaml", "env", "unit")
@@ -98,7 +98,7 @@ def _slurm(sheet: Sheet, text: str) -> None:
         for part in match[1].split(",") if match else ():
             name, equals, value = part.partition("=")
             if equals:
-                sheet.settings.append(Setting(name, value, number))
+                sheet.settings.append(ShellSetting(name, value, number))
     read_shell(sheet, text)
 
 
@@ -111,7 +111,7 @@ def _env(sheet: Sheet, text: str) -> None:
         if words and words[0].text == "export":
             words = words[1:]
         value = words[0].text.partition("=")[2] if words else ""
-        sheet.settings.append(Setting(match[1], resolved(value, {})[0], number))
+        sheet.settings.append(ShellSetting(match[1], resolved(value, {})[0], number))
 
 
 def _unit(sheet: Sheet, text: str) -> None:
@@ -120,13 +120,13 @@ def _unit(sheet: Sheet, text: str) -> None:
         for token in tokens_of(match[1], number) if match else ():
             name, equals, value = token.text.partition("=")
             if equals and not token.operator:
-                sheet.settings.append(Setting(name, value, number))
+                sheet.settings.append(ShellSetting(name, value, number))
 
 
 def _dockerfile(sheet: Sheet, text: str) -> None:
     """ENV of the last stage and of the stages that it is built on."""
-    stages: dict[str, list[Setting]] = {}
-    stage: list[Setting] = []
+    stages: dict[str, list[ShellSetting]] = {}
+    stage: list[ShellSetting] = []
     known: dict[str, str] = {}
     for number, line in instructions(text):
         match = _DOCKER.match(line)
@@ -142,7 +142,7 @@ def _dockerfile(sheet: Sheet, text: str) -> None:
         for name, value, at in _env_words(match[2], number):
             told = resolved(value, known)[0]
             known[name] = told
-            stage.append(Setting(name, told, at))
+            stage.append(ShellSetting(name, told, at))
     sheet.settings += stage
 
 

@@ -36,14 +36,14 @@ from rocdoctor.paste.listings import listings
 from rocdoctor.paste.named_cards import Card, cards, machine_count, merged
 from rocdoctor.paste.output_kinds import COLLECT_ENV
 from rocdoctor.paste.passage_roles import role_of_block, shows_working
-from rocdoctor.paste.shell_sections import Section, question_of, sections
+from rocdoctor.paste.shell_sections import ShellSection, question_of, sections
 from rocdoctor.paste.speakers import replies, voice_rows
 from rocdoctor.paste.statements import parts as stated_parts
 from rocdoctor.paste.statements import said
-from rocdoctor.paste.text_part import Part, of_lines
-from rocdoctor.paste.word_index import Index
+from rocdoctor.paste.text_part import TextPart, of_lines
+from rocdoctor.paste.word_index import WordIndex
 
-__all__ = ["Part", "TextHost", "open_text", "recognise"]
+__all__ = ["TextHost", "TextPart", "open_text", "recognise"]
 
 # Parts of these questions are joined when a text has several; of all others one is chosen.
 _JOINED = frozenset(
@@ -80,8 +80,8 @@ def recognise(text: str) -> list[Answer]:
     return list(_answers(cleaned, [*job_parts(cleaned, dumps), *_parts(cleaned)])[0].values())
 
 
-def _parts(cleaned: Clean) -> list[Part]:
-    index = Index(cleaned)
+def _parts(cleaned: Clean) -> list[TextPart]:
+    index = WordIndex(cleaned)
     found = sections(cleaned)
     stops = {section.line for section in found}
     result = [part for section in found if (part := _of_section(cleaned, section)) is not None]
@@ -105,12 +105,12 @@ def _family(question: str) -> str:
     return question.split(" -")[0]
 
 
-def _names(part: Part) -> set[tuple[str, int]]:
+def _names(part: TextPart) -> set[tuple[str, int]]:
     """The ends of a part, by which one that a command has named already is found."""
     return {(_family(part.question), part.first), (_family(part.question), part.last)}
 
 
-def _of_section(cleaned: Clean, section: Section) -> Part | None:
+def _of_section(cleaned: Clean, section: ShellSection) -> TextPart | None:
     question = question_of(section.command)
     indices = list(range(section.first, section.end))
     while indices and not cleaned.lines[indices[-1]].strip():
@@ -136,14 +136,14 @@ def _counted(cleaned: Clean, chosen: list[Card], mentions: list[Card]) -> list[C
     return [many if card is one else card for card in chosen]
 
 
-def _answers(cleaned: Clean, found: list[Part]) -> tuple[dict[str, Answer], dict[str, list[int]]]:
+def _answers(cleaned: Clean, found: list[TextPart]) -> tuple[dict[str, Answer], dict[str, list[int]]]:
     """(the answers, for each of their lines the line of the text that it came from)."""
     others = replies(cleaned)
-    groups: dict[str, list[Part]] = {}
+    groups: dict[str, list[TextPart]] = {}
     for part in found:
         if part.role == "now" and part.body:
             groups.setdefault(part.question, []).append(part)
-    chosen: dict[str, list[Part]] = {}
+    chosen: dict[str, list[TextPart]] = {}
     for question, parts in groups.items():
         # Of a failing and a working state the failing one counts, of the writer's and a reply's the writer's.
         failing = [part for part in parts if not part.working] or parts
@@ -160,7 +160,7 @@ def _answers(cleaned: Clean, found: list[Part]) -> tuple[dict[str, Answer], dict
     return answers, numbers
 
 
-def _telling(parts: list[Part]) -> Part:
+def _telling(parts: list[TextPart]) -> TextPart:
     """The part that shows trouble, else the longest, the later one of equals."""
     bad = [part for part in parts if any(word in part.body[:20_000].lower() for word in _TROUBLE)]
     return max(enumerate(bad or parts), key=lambda one: (len(one[1].body), one[0]))[1]
@@ -173,7 +173,7 @@ class TextHost:
     answers: dict[str, Answer]
     origin: str
     kind: Kind = "text"
-    recognised: tuple[Part, ...] = field(default=())
+    recognised: tuple[TextPart, ...] = field(default=())
     read_from: str = ""  # which files it was put together from
     places: dict[str, list[int]] = field(default_factory=dict)  # question -> the text's line of each line of its answer
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from rocdoctor.knowledge.lookup import override_gfx_name
 from rocdoctor.paste.clean_text import Clean
-from rocdoctor.paste.env_settings import Setting
+from rocdoctor.paste.env_settings import TextSetting
 from rocdoctor.paste.named_cards import Card
 from rocdoctor.paste.speakers import is_sentence
 
 _OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 
 
-def overridden_targets(found: Sequence[Setting]) -> frozenset[str]:
+def overridden_targets(found: Sequence[TextSetting]) -> frozenset[str]:
     """The targets that overrides of the text make programs print."""
     values = [one.value for one in found if one.name.startswith(_OVERRIDE) and one.role == "now" and one.value]
     return frozenset(target for value in values if (target := override_gfx_name(value)) is not None)

@@ -11,9 +11,9 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.system.env_text import parse_shell
 from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.passage_roles import Role, role_of_block, role_of_setting, sentence_around
-from rocdoctor.paste.shell_sections import Section
-from rocdoctor.paste.text_part import Part
-from rocdoctor.paste.word_index import Index, ascending
+from rocdoctor.paste.shell_sections import ShellSection
+from rocdoctor.paste.text_part import TextPart
+from rocdoctor.paste.word_index import WordIndex, ascending
 
 _MAX_SETTINGS = 5000
 # Prefixes of the libraries and launchers of this field: names below them count also where no table has them.
@@ -118,7 +118,7 @@ _WHAT_IT_SHOWED = regex(
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TextSetting:
     """One variable as a line (index) sets it; ``value`` None: taken away. ``spoken``: in a sentence, not in code."""
 
     name: str
@@ -133,7 +133,7 @@ def is_known(name: str) -> bool:
     return name.startswith(_PREFIXES) or name in env_names()
 
 
-def settings(clean: Clean, found: list[Section], index: Index) -> list[Setting]:
+def settings(clean: Clean, found: list[ShellSection], index: WordIndex) -> list[TextSetting]:
     """Every setting, in the order of the text."""
     result = list(_of_lines(clean, index))
     for section in found[:2000]:
@@ -142,12 +142,12 @@ def settings(clean: Clean, found: list[Section], index: Index) -> list[Setting]:
             for at in range(section.first, min(section.end, section.first + 3)):
                 value = clean.lines[at].strip()
                 if value and " " not in value:
-                    result.append(Setting(match[1], value, at, "now"))
+                    result.append(TextSetting(match[1], value, at, "now"))
                     break
     return sorted(result, key=lambda one: one.line)
 
 
-def _of_lines(clean: Clean, index: Index) -> Iterator[Setting]:
+def _of_lines(clean: Clean, index: WordIndex) -> Iterator[TextSetting]:
     count = 0
     searched = clean.text if _CANDIDATE.search(clean.shapes) else ""
     named = (index.line_at(match.start()) for match in _CANDIDATE.finditer(searched))
@@ -161,7 +161,7 @@ def _of_lines(clean: Clean, index: Index) -> Iterator[Setting]:
             return
 
 
-def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
+def _of_line(clean: Clean, at: int) -> Iterator[TextSetting]:
     line = clean.lines[at][:4000]
     block = role_of_block(clean, at, at, setting=True)
     found: list[tuple[str, str | None]] = []
@@ -169,11 +169,11 @@ def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
     if len(printed) >= _MAP_LEAST or (printed and "map[" in line):
         for one in printed:
             if (value := one[2].rstrip("]\"'")) and is_known(one[1]):
-                yield Setting(one[1], value, at, "other" if block == "other" else "now")
+                yield TextSetting(one[1], value, at, "other" if block == "other" else "now")
         return
     library = _BY_LIBRARY.search(line)
     if library:
-        yield Setting(library[1], library[2], at, "other" if block == "other" else "now")
+        yield TextSetting(library[1], library[2], at, "other" if block == "other" else "now")
         return
     for pattern in (_OPTION, _PYTHON, _UNIT, _WINDOWS):
         found += [(one[1], one[2].strip("'\"")) for one in pattern.finditer(line)]
@@ -193,7 +193,7 @@ def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
             found += [(one.name, one.value) for one in told]
     if found:
         for key, setting in found:
-            yield Setting(key, setting, at, block)
+            yield TextSetting(key, setting, at, block)
         return
     for one in _SENTENCE.finditer(line):
         if not is_known(one[1]) or ("=" not in one[0][len(one[1]) : len(one[1]) + 4] and one[1] not in env_names()):
@@ -208,7 +208,7 @@ def _of_line(clean: Clean, at: int) -> Iterator[Setting]:
             role = "tried"
         if block == "other" or at in clean.guides:
             role = block
-        yield Setting(one[1], one[2].rstrip(".:!?"), at, role, spoken=True)
+        yield TextSetting(one[1], one[2].rstrip(".:!?"), at, role, spoken=True)
 
 
 def _is_for_one_run(name: str, before: str, after: str) -> bool:
@@ -219,12 +219,12 @@ def _is_for_one_run(name: str, before: str, after: str) -> bool:
     return bool(_WHAT_IT_SHOWED.match(after[:400]))
 
 
-def parts(found: list[Setting]) -> Iterator[Part]:
+def parts(found: list[TextSetting]) -> Iterator[TextPart]:
     """The settings as answers to ``env``: one part of those that hold now, and one of each other role.
 
     Of several values of one name the last one in code counts, else the last that a sentence gives.
     """
-    held: dict[str, Setting] = {}
+    held: dict[str, TextSetting] = {}
     for one in found:
         if one.role != "now":
             continue
@@ -241,4 +241,4 @@ def parts(found: list[Setting]) -> Iterator[Part]:
         chosen.sort(key=lambda one: one.line)
         if chosen:
             body = "\n".join(f"{one.name}={one.value}" for one in chosen)
-            yield Part("env", body, tuple(one.line + 1 for one in chosen), role)
+            yield TextPart("env", body, tuple(one.line + 1 for one in chosen), role)

@@ -12,7 +12,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.logs.flight_recorder import dump_spans, looks_like_dump
 from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.passage_roles import Role, role_of_block
-from rocdoctor.paste.text_part import Part
+from rocdoctor.paste.text_part import TextPart
 
 LOG = "log torch"
 DUMP = "dump torch"
@@ -57,12 +57,12 @@ def without_dumps(text: str) -> tuple[str, str]:
     return "".join(rest), "\n" * text.count("\n", 0, first) + text[first : spans[-1][1]]
 
 
-def job_parts(cleaned: Clean, dumps: str) -> list[Part]:
+def job_parts(cleaned: Clean, dumps: str) -> list[TextPart]:
     """The parts of a text that tell of a job: its log, and the dumps that were taken out."""
-    found: list[Part] = []
+    found: list[TextPart] = []
     if dumps.strip():
         lines = dumps.split("\n")
-        found.append(Part(DUMP, dumps, tuple(range(1, len(lines) + 1))))
+        found.append(TextPart(DUMP, dumps, tuple(range(1, len(lines) + 1))))
     text = cleaned.text
     places = [at for sign in _SIGNS if (at := text.find(sign)) >= 0]
     if (raised := _RANK.search(text)) is not None:
@@ -74,5 +74,5 @@ def job_parts(cleaned: Clean, dumps: str) -> list[Part]:
             roles.append(role_of_block(cleaned, line, line, setting=False))
         body = "\n".join("" if quote else line for line, quote in zip(cleaned.lines, cleaned.quotes, strict=True))
         role: Role = "now" if "now" in roles else roles[0]
-        found.append(Part(LOG, body, tuple(range(1, len(cleaned.lines) + 1)), role))
+        found.append(TextPart(LOG, body, tuple(range(1, len(cleaned.lines) + 1)), role))
     return found

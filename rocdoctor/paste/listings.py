@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rocdoctor.paste.clean_text import Clean
-from rocdoctor.paste.output_kinds import KINDS, PROSE, Kind
+from rocdoctor.paste.output_kinds import KINDS, PROSE, OutputKind
 from rocdoctor.paste.passage_roles import role_of_block, shows_working
-from rocdoctor.paste.text_part import Part, of_lines
-from rocdoctor.paste.word_index import Index
+from rocdoctor.paste.text_part import TextPart, of_lines
+from rocdoctor.paste.word_index import WordIndex
 
 
-def listings(clean: Clean, stops: set[int], index: Index) -> Iterator[Part]:
+def listings(clean: Clean, stops: set[int], index: WordIndex) -> Iterator[TextPart]:
     """The parts that look like outputs; ``stops``: the lines (indices) of prompts, where an output ends."""
     whole = clean.text
     for kind in KINDS:
@@ -28,7 +28,7 @@ def listings(clean: Clean, stops: set[int], index: Index) -> Iterator[Part]:
         yield from _ranges(clean, kind, hits, stops) if kind.until else _lines(clean, kind, hits, stops)
 
 
-def _lines(clean: Clean, kind: Kind, hits: list[int], stops: set[int]) -> Iterator[Part]:
+def _lines(clean: Clean, kind: OutputKind, hits: list[int], stops: set[int]) -> Iterator[TextPart]:
     """Matching lines, those of one passage together (with gaps of a few lines), each passage with its role."""
     groups: list[list[int]] = []
     for at in hits:
@@ -66,7 +66,7 @@ def _between(stops: set[int], low: int, high: int) -> bool:
     return any(at in stops for at in range(low + 1, high))
 
 
-def _ranges(clean: Clean, kind: Kind, hits: list[int], stops: set[int]) -> Iterator[Part]:
+def _ranges(clean: Clean, kind: OutputKind, hits: list[int], stops: set[int]) -> Iterator[TextPart]:
     done = -1
     for at in hits[:2000]:
         if at <= done:
@@ -110,6 +110,6 @@ def _is_prose(clean: Clean, at: int) -> bool:
     return not clean.lines[at - 1].strip() and bool(PROSE.match(clean.lines[at]))
 
 
-def _part(clean: Clean, question: str, indices: list[int]) -> Part:
+def _part(clean: Clean, question: str, indices: list[int]) -> TextPart:
     role = role_of_block(clean, indices[0], indices[-1], setting=False)
     return of_lines(clean, question, indices, role, shows_working(clean, indices[0]))

@@ -12,7 +12,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.passage_roles import Role, role_of_block, role_of_card, sentence_around
 from rocdoctor.paste.past_cards import fate_or_age
-from rocdoctor.paste.word_index import Index, ascending
+from rocdoctor.paste.word_index import WordIndex, ascending
 
 _AMD = (
     r"(?:AMD[ /]{1,2})?(?:ATI )?(?:Radeon(?:\(TM\))?[ _-])?(?:"
@@ -143,7 +143,7 @@ class Card:
     fate: str | None = None  # of ``former.fate``, or "old" for a card that is called so
 
 
-def cards(clean: Clean, taken: set[int], index: Index) -> list[Card]:
+def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
     """Every mention outside of recognised outputs (``taken``: their lines)."""
     found: list[Card] = []
     searched = clean.text if _ANY_NUMBER.search(clean.shapes) else ""

@@ -11,7 +11,7 @@ COLLECT_ENV = "run python -m torch.utils.collect_env"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class OutputKind:
     """How one output looks. ``hints``: words of which the text must hold one; ``line``: a line that belongs to it;
     ``words``: those, in lower case, of which such a line holds one, where that spares looking at each line.
 
@@ -52,9 +52,9 @@ _LSPCI = regex(
     r"Communication|Non-Essential|Co-proc|Bridge|RAID|Memory|Multimedia|Class|Serial|Performance)"
     r"[^:]{0,60}:)"
 )
-KINDS: tuple[Kind, ...] = (
-    Kind("run dmesg", ("kernel:", "amdgpu", "NVRM", "kfd kfd"), _KERNEL, sign=_STAMP),
-    Kind(
+KINDS: tuple[OutputKind, ...] = (
+    OutputKind("run dmesg", ("kernel:", "amdgpu", "NVRM", "kfd kfd"), _KERNEL, sign=_STAMP),
+    OutputKind(
         "run rocminfo",
         (
             "ROCk module",
@@ -67,7 +67,7 @@ KINDS: tuple[Kind, ...] = (
         _ROCMINFO,
         until=regex(r"\s*\*\*\* Done \*\*\*"),
     ),
-    Kind(
+    OutputKind(
         "run rocm-smi",
         ("ROCm System Management Interface", "ROCM-SMI", "AvgPwr", "SCLK", "GPU["),
         regex(
@@ -76,49 +76,49 @@ KINDS: tuple[Kind, ...] = (
         ),
         until=regex(r"\s*=+ ?End of ROCm SMI"),
     ),
-    Kind("run rocm-smi --json", ('{"card', '"card0"'), regex(r'\s{0,12}\{\s{0,4}"card\d{1,3}"'), until=_NEVER),
-    Kind("run amd-smi", ("AMD-SMI",), regex(r"\s{0,12}\|\s+AMD-SMI "), until=_NEVER, before=1),
-    Kind(
+    OutputKind("run rocm-smi --json", ('{"card', '"card0"'), regex(r'\s{0,12}\{\s{0,4}"card\d{1,3}"'), until=_NEVER),
+    OutputKind("run amd-smi", ("AMD-SMI",), regex(r"\s{0,12}\|\s+AMD-SMI "), until=_NEVER, before=1),
+    OutputKind(
         "run amd-smi topology",
         ("ACCESS TABLE:", "WEIGHT TABLE:", "HOPS TABLE:", "LINK TYPE TABLE:"),
         regex(r"\s{0,12}(?:ACCESS|WEIGHT|HOPS|LINK TYPE) TABLE:\s{0,80}\Z"),
         until=_NEVER,
     ),
-    Kind(
+    OutputKind(
         "run amd-smi static",
         ("MARKET_NAME", "ASIC:", "TARGET_GRAPHICS_VERSION", "THROTTLE_STATUS"),
         regex(r"\s{0,12}GPU: \d{1,3}\s*\Z"),
         until=_NEVER,
     ),
-    Kind(
+    OutputKind(
         "run amd-smi static --json",
         ('"asic"', '"market_name"'),
         regex(r'\s{0,12}[\[{]\s{0,4}(?:"gpu_data"|\{?\s{0,4}"gpu":)'),
         until=_NEVER,
     ),
-    Kind(
+    OutputKind(
         "run nvidia-smi",
         ("NVIDIA-SMI", "Driver Version"),
         regex(r"\s{0,12}(?:\|\s+NVIDIA-SMI |NVIDIA-SMI has failed|Failed to initialize NVML)"),
         until=regex(r"(?!\s*(?:[|+=]|\Z|NVIDIA-SMI|Failed|Make sure))"),
         before=1,
     ),
-    Kind("run nvidia-smi -q", ("NVSMI LOG",), regex(r"\s{0,12}=+\s?NVSMI LOG\s?=+"), until=_NEVER),
-    Kind(
+    OutputKind("run nvidia-smi -q", ("NVSMI LOG",), regex(r"\s{0,12}=+\s?NVSMI LOG\s?=+"), until=_NEVER),
+    OutputKind(
         "run nvidia-smi -q -x",
         ("<nvidia_smi_log",),
         regex(r"\s{0,12}<nvidia_smi_log"),
         until=regex(r"\s*</nvidia_smi_log"),
         before=2,
     ),
-    Kind(
+    OutputKind(
         "run nvidia-smi -L",
         ("(UUID: GPU-",),
         regex(r"\s{0,12}GPU \d{1,3}: .{2,80}\(UUID: (?:GPU|MIG)-"),
         more=True,
         words=("(uuid: ",),
     ),
-    Kind(
+    OutputKind(
         "run nvidia-smi topo -m",
         ("CPU Affinity", "GPU0"),
         regex(
@@ -127,36 +127,36 @@ KINDS: tuple[Kind, ...] = (
         ),
         least=2,
     ),
-    Kind(
+    OutputKind(
         "run lspci -tv",
         ("-[0000:", "-[0000"),
         regex(r"\s{0,60}(?:[-+\\|][-+\\| ]{0,40})\[?[0-9a-f]{2,4}[:.\]-]"),
         least=2,
     ),
-    Kind(
+    OutputKind(
         "run lspci -k",
         ("VGA", "3D controller", "Display controller", "Kernel driver in use", "Processing accelerators", "PCI bridge"),
         _LSPCI,
         more=True,
     ),
-    Kind(
+    OutputKind(
         "read /etc/os-release",
         ("PRETTY_NAME=",),
         regex(r"\s{0,12}(?:PRETTY_NAME|NAME|VERSION|VERSION_ID|VERSION_CODENAME|ID|ID_LIKE)=\S"),
         least=2,
     ),
-    Kind(
+    OutputKind(
         "run lsb_release -a",
         ("Distributor ID:",),
         regex(r"\s{0,12}(?:Distributor ID|Description|Release|Codename):\s"),
     ),
-    Kind(
+    OutputKind(
         "run scontrol show node",
         ("NodeName=",),
         regex(r"\s{0,12}NodeName=[\w.-]{1,64} (?:Arch|CoresPerSocket|CPUAlloc)=|\s{0,12}NodeName=[\w.-]{1,64}\s*\Z"),
         more=True,
     ),
-    Kind(
+    OutputKind(
         "run sinfo",
         ("NODELIST",),
         regex(
@@ -164,10 +164,10 @@ KINDS: tuple[Kind, ...] = (
         ),
         until=_NEVER,
     ),
-    Kind("run uname -a", ("Linux ",), regex(r"\s{0,12}Linux \S{1,80} \d{1,2}\.\d{1,3}\.\S{1,80} #\d")),
-    Kind("read /proc/version", ("Linux version ",), regex(r"\s{0,12}Linux version \d\.")),
-    Kind("read /proc/cmdline", ("BOOT_IMAGE=",), regex(r"\s{0,12}BOOT_IMAGE=")),
-    Kind(
+    OutputKind("run uname -a", ("Linux ",), regex(r"\s{0,12}Linux \S{1,80} \d{1,2}\.\d{1,3}\.\S{1,80} #\d")),
+    OutputKind("read /proc/version", ("Linux version ",), regex(r"\s{0,12}Linux version \d\.")),
+    OutputKind("read /proc/cmdline", ("BOOT_IMAGE=",), regex(r"\s{0,12}BOOT_IMAGE=")),
+    OutputKind(
         "run lscpu",
         ("Model name:",),
         regex(
@@ -178,13 +178,13 @@ KINDS: tuple[Kind, ...] = (
         ),
         least=3,
     ),
-    Kind("run id", ("uid=",), regex(r".{0,40}\buid=\d{1,10}\(?.{0,80}\bgid=\d"), words=("uid=",)),
-    Kind(
+    OutputKind("run id", ("uid=",), regex(r".{0,40}\buid=\d{1,10}\(?.{0,80}\bgid=\d"), words=("uid=",)),
+    OutputKind(
         "run ls -l /dev/kfd /dev/dri",
         ("crw", "brw"),
         regex(r"\s{0,12}[cb][r-][w-][x-][r-][w-][x-][r-][w-][xtT-][.+@]?\s+\d"),
     ),
-    Kind(
+    OutputKind(
         "run dkms status",
         ("amdgpu", "nvidia", "rock-dkms"),
         regex(
@@ -193,13 +193,13 @@ KINDS: tuple[Kind, ...] = (
         ),
         words=(": installed", ": built", ": added", ": broken"),
     ),
-    Kind(
+    OutputKind(
         "run modinfo amdgpu",
         ("filename:",),
         regex(r"\s{0,12}filename:\s+/\S{1,200}/amdgpu\.ko"),
         until=_NEVER,
     ),
-    Kind(
+    OutputKind(
         "run df -h",
         ("/dev/shm",),
         regex(
@@ -208,7 +208,7 @@ KINDS: tuple[Kind, ...] = (
         ),
         least=2,
     ),
-    Kind(
+    OutputKind(
         "run ulimit -a",
         ("max locked memory", "open files", "max memory size"),
         regex(
@@ -217,9 +217,9 @@ KINDS: tuple[Kind, ...] = (
             r"time|max user processes|virtual memory|file locks)\s.{0,60}(?:\d|unlimited)\s*\Z"
         ),
     ),
-    Kind("run ip addr", ("mtu ",), regex(r"\s{0,12}\d{1,4}: \S{1,40}: <[A-Z,_-]{2,120}> mtu"), more=True),
-    Kind("run ibstat", ("CA '",), regex(r"\s{0,12}CA '\S{1,40}'"), more=True),
-    Kind(
+    OutputKind("run ip addr", ("mtu ",), regex(r"\s{0,12}\d{1,4}: \S{1,40}: <[A-Z,_-]{2,120}> mtu"), more=True),
+    OutputKind("run ibstat", ("CA '",), regex(r"\s{0,12}CA '\S{1,40}'"), more=True),
+    OutputKind(
         "run lsmod",
         ("Used by",),
         regex(
@@ -228,16 +228,16 @@ KINDS: tuple[Kind, ...] = (
         ),
         least=2,
     ),
-    Kind(
+    OutputKind(
         "log nccl",
         ("NCCL INFO", "NCCL WARN", "NCCL version", "RCCL version", "NET/"),
         regex(r".{0,200}\b(?:NCCL (?:INFO|WARN|version)|RCCL version)\b"),
         words=("ccl info", "ccl warn", "ccl version"),
     ),
-    Kind("read /proc/driver/nvidia/version", ("NVRM version:",), regex(r"\s{0,12}NVRM version: ")),
-    Kind("run pip list", ("Package",), regex(r"\s{0,12}Package\s+Version\b"), until=_NEVER),
+    OutputKind("read /proc/driver/nvidia/version", ("NVRM version:",), regex(r"\s{0,12}NVRM version: ")),
+    OutputKind("run pip list", ("Package",), regex(r"\s{0,12}Package\s+Version\b"), until=_NEVER),
     # Rows of `pip list | grep torch`, whose header is gone.
-    Kind(
+    OutputKind(
         "run pip list",
         ("torch ", "torchvision "),
         regex(
@@ -246,24 +246,24 @@ KINDS: tuple[Kind, ...] = (
         ),
         least=2,
     ),
-    Kind(
+    OutputKind(
         "run pip freeze",
         ("==",),
         regex(r"\s{0,12}(?:[-* ]{0,3}[A-Za-z][\w.-]{0,60}(?:\[[\w,-]{1,40}\])?==[\w.+!-]{1,60}\s*\Z)"),
     ),
-    Kind(
+    OutputKind(
         "run pip show",
         ("Summary:", "Home-page:"),
         regex(r"\s{0,12}Name: [\w.-]{1,60}\s*\Z"),
         until=regex(r"\s{0,12}Required-by:"),
     ),
-    Kind(
+    OutputKind(
         "run conda list",
         ("# Name", "packages in environment"),
         regex(r"\s{0,12}# (?:packages in environment|Name\s+Version)"),
         until=_NEVER,
     ),
-    Kind(
+    OutputKind(
         COLLECT_ENV,
         ("PyTorch version", "CUDA used to build PyTorch"),
         regex(

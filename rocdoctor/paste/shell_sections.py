@@ -124,7 +124,7 @@ _RUNNERS = (("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"),
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ShellSection:
     """A command and the lines (indices) of what it printed."""
 
     command: str
@@ -166,7 +166,7 @@ def _known(command: str) -> bool:
     )
 
 
-def sections(clean: Clean) -> list[Section]:
+def sections(clean: Clean) -> list[ShellSection]:
     """Every command with its output: up to the next prompt, or the end of the code block or of the indented lines."""
     found: list[tuple[int, str]] = []
     prompts: list[int] = []
@@ -190,13 +190,13 @@ def sections(clean: Clean) -> list[Section]:
         if len(found) >= _MAX_SECTIONS:
             prompts.append(at + 1)  # what follows is not looked at, so it is no output of the last command
             break
-    result: list[Section] = []
+    result: list[ShellSection] = []
     following = iter([*prompts, len(clean.lines)])
     upcoming = next(following)
     for at, command in found:
         while upcoming <= at:
             upcoming = next(following, len(clean.lines))
-        result.append(Section(command, at, at + 1, _end(clean, at, upcoming)))
+        result.append(ShellSection(command, at, at + 1, _end(clean, at, upcoming)))
     return result
 
 

@@ -12,12 +12,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Literal
 
+from rocdoctor.model.facts.software import Voice
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.paste.clean_text import Clean
-
-Voice = Literal["program", "words", "reply", "advice"]
 
 _LABEL = regex(r"[\s|*_#>\u2022+-]{0,10}[A-Za-z][\w /()&.-]{0,40}(?:\*\*|__)?\s{0,20}[:=|](?:\*\*|__)?(?:\s|\Z)")
 _TITLE = regex(r"[\s*_#>]{0,10}(?:title|subject|re|fwd|description)[*_]{0,2}\s?:", re.IGNORECASE)

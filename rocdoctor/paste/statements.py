@@ -20,8 +20,8 @@ from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.named_cards import Card
 from rocdoctor.paste.passage_roles import Role, role_of_block, role_of_name, sentence_around
 from rocdoctor.paste.speakers import is_sentence
-from rocdoctor.paste.text_part import Part
-from rocdoctor.paste.word_index import Index, ascending
+from rocdoctor.paste.text_part import TextPart
+from rocdoctor.paste.word_index import WordIndex, ascending
 
 _LABELS = {
     "os": "os",
@@ -186,7 +186,7 @@ class Said:
     sure: bool = False  # of a labelled list, not of a sentence
 
 
-def said(clean: Clean, taken: set[int], stops: set[int], index: Index) -> Iterator[Said]:
+def said(clean: Clean, taken: set[int], stops: set[int], index: WordIndex) -> Iterator[Said]:
     """Every value outside of recognised outputs (``taken``: their lines); ``stops`` are lines with a prompt."""
     labels = _labels(clean, index)
     count = 0
@@ -203,7 +203,7 @@ def said(clean: Clean, taken: set[int], stops: set[int], index: Index) -> Iterat
             return
 
 
-def _labels(clean: Clean, index: Index) -> dict[int, tuple[str, str]]:
+def _labels(clean: Clean, index: WordIndex) -> dict[int, tuple[str, str]]:
     """Lines (indices) of the form "label: value", and lines below a heading that is a label: (field, value)."""
     found: dict[int, tuple[str, str]] = {}
     if not _LABEL_LINE.search(index.shapes):
@@ -340,7 +340,7 @@ def _role(clean: Clean, at: int, match: re.Match[str]) -> Role:
     return role_of_name(before, after)
 
 
-def parts(clean: Clean, values: list[Said], cards: list[Card], mentions: list[Card]) -> Iterator[Part]:
+def parts(clean: Clean, values: list[Said], cards: list[Card], mentions: list[Card]) -> Iterator[TextPart]:
     """The answer to ``stated``, labelled values first; what is not of this machine now stands in parts of its own."""
     rows: list[tuple[int, str]] = []
     for card in cards:
@@ -364,7 +364,7 @@ def parts(clean: Clean, values: list[Said], cards: list[Card], mentions: list[Ca
             seen.add((one.field, one.value))
             rows.append((one.line + 1, json.dumps({"field": one.field, "value": one.value, "line": one.line + 1})))
     if rows:
-        yield Part("stated", "\n".join(row for _, row in rows), tuple(number for number, _ in rows))
+        yield TextPart("stated", "\n".join(row for _, row in rows), tuple(number for number, _ in rows))
     for role in ("tried", "advice", "other"):
         lines = sorted(
             {
@@ -373,4 +373,4 @@ def parts(clean: Clean, values: list[Said], cards: list[Card], mentions: list[Ca
             }
         )
         if lines:
-            yield Part("stated", "", tuple(lines), role)
+            yield TextPart("stated", "", tuple(lines), role)

@@ -10,7 +10,7 @@ from rocdoctor.paste.passage_roles import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """Lines of a text that answer a question; only parts of the role "now" do answer it.
 
     ``numbers`` are the lines of the text (from 1), one for each line of ``body``.
@@ -33,7 +33,9 @@ class Part:
         return self.numbers[-1]
 
 
-def of_lines(clean: Clean, question: str, indices: Sequence[int], role: Role = "now", working: bool = False) -> Part:
+def of_lines(
+    clean: Clean, question: str, indices: Sequence[int], role: Role = "now", working: bool = False
+) -> TextPart:
     """The part that consists of some lines (indices)."""
     body = "\n".join(clean.lines[at] for at in indices)
-    return Part(question, body, tuple(at + 1 for at in indices), role, working)
+    return TextPart(question, body, tuple(at + 1 for at in indices), role, working)

@@ -17,7 +17,7 @@ from itertools import islice
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.host.decoding import decode
 from rocdoctor.host.evidence.capture import CaptureError, gunzip, is_capture
-from rocdoctor.host.evidence.folder import Tree, TreeError, TreeHost
+from rocdoctor.host.evidence.folder import FolderTree, TreeError, TreeHost
 from rocdoctor.host.evidence.whole_outputs import whole_output
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.model.lazy_re import regex
@@ -64,7 +64,7 @@ _PROSE = frozenset(("stated", "voices"))
 class _Inside:
     """A folder of a tree as a tree."""
 
-    tree: Tree
+    tree: FolderTree
     base: tuple[str, ...]
 
     def kind(self, parts: tuple[str, ...]) -> str:
@@ -80,7 +80,7 @@ class _Inside:
         return self.tree.data((*self.base, *parts))
 
 
-def open_loose(tree: Tree, origin: str) -> Host:
+def open_loose(tree: FolderTree, origin: str) -> Host:
     """A host over the files of a tree that has no known layout; raises TreeError where nothing in it is known."""
     if _PROJECT & set(tree.names(())):
         raise TreeError("no sys, proc, etc, files, commands or sos_commands folder in it; it looks like source code")
@@ -130,7 +130,7 @@ def _shown(parts: tuple[str, ...]) -> str:
     return "/".join(parts)
 
 
-def _search(tree: Tree) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+def _search(tree: FolderTree) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     """(folders that are laid out like a machine's files, files outside of these), breadth first."""
     roots: list[tuple[str, ...]] = []
     files: list[tuple[str, ...]] = []
@@ -157,7 +157,9 @@ def _promise(parts: tuple[str, ...]) -> tuple[bool, bool, int]:
     return (not _command(parts[-1]), not _LOG.search(parts[-1]), len(parts))
 
 
-def _joined(tree: Tree, files: list[tuple[str, ...]]) -> tuple[str, list[tuple[int, str]], list[tuple[Answer, str]]]:
+def _joined(
+    tree: FolderTree, files: list[tuple[str, ...]]
+) -> tuple[str, list[tuple[int, str]], list[tuple[Answer, str]]]:
     """(files as one text, the line of it at which each begins with its name, files that are one output as a whole)."""
     stems = {(*parts[:-1], _stem(parts[-1])) for parts in files if not _OLDER.search(parts[-1])}
     texts: list[str] = []
@@ -184,7 +186,7 @@ def _joined(tree: Tree, files: list[tuple[str, ...]]) -> tuple[str, list[tuple[i
     return "".join(texts), starts, whole
 
 
-def _text(tree: Tree, parts: tuple[str, ...], most: int) -> str:
+def _text(tree: FolderTree, parts: tuple[str, ...], most: int) -> str:
     """The text of a file; "" for what is none, cannot be read, or is too long."""
     try:
         data = tree.data(parts)

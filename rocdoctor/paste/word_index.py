@@ -10,7 +10,7 @@ from itertools import accumulate, groupby
 from rocdoctor.paste.clean_text import NO_DIGITS, Clean
 
 
-class Index:
+class WordIndex:
     """The text and its shapes in lower case, and the offsets of its lines."""
 
     __slots__ = ("_shapes", "lowered", "shapes", "starts")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.train.emit.files import File
-from rocdoctor.train.emit.targets import TARGETS, Order, Target, target
+from rocdoctor.train.emit.targets import TARGETS, Order, TargetModule, target
 from rocdoctor.train.recommend.model.layout import Framework
 from rocdoctor.train.recommend.plan import Plan
 from rocdoctor.train.recommend.search.candidates import Refuses
@@ -51,7 +51,7 @@ def files_of(named: Sequence[str], plan: Plan, order: Order) -> list[File]:
     return [file for name in named for file in target(name).files(plan, order)]
 
 
-def _common(modules: Sequence[Target], named: Sequence[str]) -> tuple[Framework, ...]:
+def _common(modules: Sequence[TargetModule], named: Sequence[str]) -> tuple[Framework, ...]:
     """The frameworks that all targets can express, in the order of the first."""
     common: list[Framework] = [
         one for one in modules[0].FRAMEWORKS if all(one in other.FRAMEWORKS for other in modules)

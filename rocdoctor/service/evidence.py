@@ -12,7 +12,7 @@ from pathlib import Path
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.decoding import NotText, decode
 from rocdoctor.host.evidence.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
-from rocdoctor.host.evidence.folder import DiskTree, Tree, TreeError, TreeHost
+from rocdoctor.host.evidence.folder import DiskTree, FolderTree, TreeError, TreeHost
 from rocdoctor.host.evidence.job_files import folder_text, is_pickle, named, pickle_advice
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.model.printable import spelled
@@ -54,7 +54,7 @@ def open_evidence(argument: str) -> Host:
         raise InputError(f"{argument}: {error.strerror or error}") from None
 
 
-def _open_tree(tree: Tree, origin: str) -> Host:
+def _open_tree(tree: FolderTree, origin: str) -> Host:
     try:
         return TreeHost(tree, origin)
     except TreeError:  # no known layout: then what the text reader knows

@@ -20,7 +20,7 @@ from rocdoctor.tui.session import Session, session_of
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class PaletteEntry:
     """One entry: its words, what it does in a sentence, what is called; ``first``: offered before anything is typed."""
 
     words: str
@@ -50,18 +50,18 @@ class Commands(Provider):
             if score > 0:
                 yield Hit(score, Text(one.words), one.call, text=one.words, help=escape(one.about))
 
-    def _all(self) -> Iterator[Command]:
+    def _all(self) -> Iterator[PaletteEntry]:
         app = self._rocdoctor
         for key, area in zip(KEYS, AREAS, strict=False):
-            yield Command(f"Go to {area.name} (key {key})", area.about, partial(app.action_area, area.module))
+            yield PaletteEntry(f"Go to {area.name} (key {key})", area.about, partial(app.action_area, area.module))
         if isinstance(self.screen, Page):
             yield from _actions(app, self.screen)
         yield from _everywhere(app)
         for name, title in app.look.titles.items():
-            yield Command(f"Explain {one_line(name)}", one_line(title), partial(explain, app, name), first=False)
+            yield PaletteEntry(f"Explain {one_line(name)}", one_line(title), partial(explain, app, name), first=False)
 
 
-def _actions(app: Session, page: Page) -> Iterator[Command]:
+def _actions(app: Session, page: Page) -> Iterator[PaletteEntry]:
     """What can be done on this screen: its own keys, with their words."""
     here = next(area.name for area in AREAS if area.module == page.AREA)
     seen: set[str] = set()
@@ -72,22 +72,26 @@ def _actions(app: Session, page: Page) -> Iterator[Command]:
         if one.action not in seen and not one.action.startswith("app.") and page.offers(one):
             seen.add(one.action)
             words = f"{here}: {one.description} (key {one.key_display or one.key})"
-            yield Command(words, one.tooltip or "on this screen", partial(app.run_action, one.action, page))
+            yield PaletteEntry(words, one.tooltip or "on this screen", partial(app.run_action, one.action, page))
 
 
-def _everywhere(app: Session) -> Iterator[Command]:
+def _everywhere(app: Session) -> Iterator[PaletteEntry]:
     from rocdoctor.tui.open_evidence import open_in_all_screens
 
-    yield Command(
+    yield PaletteEntry(
         "Open evidence...", "a bundle, a folder, an archive or a log, on all screens", partial(open_in_all_screens, app)
     )
-    yield Command("Back to the evidence before (key b)", "after other evidence was opened", app.action_earlier)
-    yield Command("Copy the first command", "the one thing to do first, to the clipboard", partial(copy_first, app))
-    yield Command("Report as text (key t)", "for screen readers, copying and small terminals", app.action_text_report)
-    yield Command("Ask everything again (key r)", "a second look at the machine", app.action_reload)
-    yield Command("Help (key ?)", "keys and screens", app.action_help)
-    yield Command("Change theme...", "colours of the screens", app.search_themes)
-    yield Command("Quit (key q)", "leave rocdoctor", app.action_quit)
+    yield PaletteEntry("Back to the evidence before (key b)", "after other evidence was opened", app.action_earlier)
+    yield PaletteEntry(
+        "Copy the first command", "the one thing to do first, to the clipboard", partial(copy_first, app)
+    )
+    yield PaletteEntry(
+        "Report as text (key t)", "for screen readers, copying and small terminals", app.action_text_report
+    )
+    yield PaletteEntry("Ask everything again (key r)", "a second look at the machine", app.action_reload)
+    yield PaletteEntry("Help (key ?)", "keys and screens", app.action_help)
+    yield PaletteEntry("Change theme...", "colours of the screens", app.search_themes)
+    yield PaletteEntry("Quit (key q)", "leave rocdoctor", app.action_quit)
 
 
 def copy_first(app: Session) -> None:

@@ -18,7 +18,7 @@ from rocdoctor.host.base import Answer, Host, Kind, run
 from rocdoctor.model.finding import Verdict
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.tui.findings.details import reads_itself
-from rocdoctor.tui.findings.findings_list import Row
+from rocdoctor.tui.findings.findings_list import FindingsRow
 
 # "check": the check again; "program": also the command, here; "shell": the command is for a shell; "elsewhere": this
 # evidence is not of a live machine.
@@ -73,7 +73,7 @@ _ITSELF = (
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class VerifyPlan:
     """How a fix can be verified: ``command`` as the finding names it, ``check`` to judge anew, what to know before."""
 
     way: Way
@@ -89,30 +89,30 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class VerifyResult:
     """What came of it: the check's verdicts before and after, and what the command said."""
 
-    plan: Plan
+    plan: VerifyPlan
     before: tuple[Verdict, ...] = ()
     after: tuple[Verdict, ...] = ()
     output: Answer | None = None
     problem: str = ""
 
 
-def plan_for(row: Row, kind: Kind) -> Plan:
+def plan_for(row: FindingsRow, kind: Kind) -> VerifyPlan:
     """The way to verify a finding of some evidence."""
     fix = row.finding.fix if row.finding is not None else None
     command = (fix.verify if fix is not None else "") or f"rocdoctor check {row.check}"
     if kind != "live":
-        return Plan("elsewhere", command, row.check)
+        return VerifyPlan("elsewhere", command, row.check)
     before = [_LATER[fix.effective]] if fix is not None and fix.effective in _LATER else []
     if not before and reads_itself(row):
         before = [_ITSELF]
     named = _CHECK.fullmatch(command)
     if named:
-        return Plan("check", command, named[1], before=tuple(before))
+        return VerifyPlan("check", command, named[1], before=tuple(before))
     argv = plain_argv(command)
-    return Plan("program" if argv else "shell", command, row.check, argv, tuple(before))
+    return VerifyPlan("program" if argv else "shell", command, row.check, argv, tuple(before))
 
 
 def plain_argv(command: str) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def plain_argv(command: str) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class Progress:
+class VerifyProgress:
     """How far it is; written by the thread that works, read by the screen."""
 
     cancelled: bool = False
@@ -170,7 +170,7 @@ def close(host: Host) -> None:
 class WatchedHost:
     """A host whose questions are counted, and no longer asked once nobody waits."""
 
-    def __init__(self, inner: Host, progress: Progress) -> None:
+    def __init__(self, inner: Host, progress: VerifyProgress) -> None:
         self.inner = inner
         self.kind: Kind = inner.kind
         self.origin = inner.origin
@@ -191,7 +191,9 @@ class WatchedHost:
         return self.inner.available()
 
 
-def verify(plan: Plan, before: Sequence[Verdict], fresh: Callable[[], Host | None], progress: Progress) -> Result:
+def verify(
+    plan: VerifyPlan, before: Sequence[Verdict], fresh: Callable[[], Host | None], progress: VerifyProgress
+) -> VerifyResult:
     """Do it, in a thread: the command if there is one to run here, then the check on a fresh look."""
     from rocdoctor.collect import collect
     from rocdoctor.judging.diagnose import diagnose
@@ -201,17 +203,17 @@ def verify(plan: Plan, before: Sequence[Verdict], fresh: Callable[[], Host | Non
     had = tuple(one for one in before if one.check == plan.check)
     host = fresh()
     if host is None:
-        return Result(plan, had, problem="this machine cannot be asked anew from here")
+        return VerifyResult(plan, had, problem="this machine cannot be asked anew from here")
     progress.host = host
     try:
         checks, problems = chosen_checks((plan.check,), ())
         if not checks:
-            return Result(plan, had, problem="; ".join(problems) or f"there is no check {plan.check}")
+            return VerifyResult(plan, had, problem="; ".join(problems) or f"there is no check {plan.check}")
         watched = WatchedHost(host, progress)
         output = watched.ask(run(*plan.argv)) if plan.way == "program" else None
         after = diagnose(collect(watched), checks).verdicts
-        return Result(plan, had, after, output)
+        return VerifyResult(plan, had, after, output)
     except UsageError as error:
-        return Result(plan, had, problem=str(error))
+        return VerifyResult(plan, had, problem=str(error))
     finally:
         close(host)

@@ -28,7 +28,7 @@ from rocdoctor.repair.setup.plan import GOALS, Step
 from rocdoctor.repair.setup.planner import plan
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.tui.findings.details import steps_for
-from rocdoctor.tui.findings.findings_list import Section, sections
+from rocdoctor.tui.findings.findings_list import FindingsSection, sections
 from rocdoctor.tui.topology.check_notes import about, notes
 from tests.golden.faulty import FOLDER
 from tests.golden.replay import NAMES, host_of, judged
@@ -130,7 +130,7 @@ def test_the_same_causes_groups_and_screens_follow(name: str) -> None:
         assert named == [(one.check, one.subject) for one in about(other.verdicts, gpu)]
 
 
-def _rows(name: str, diagnosis: Diagnosis, found: Sequence[Section]) -> list[tuple[Any, ...]]:
+def _rows(name: str, diagnosis: Diagnosis, found: Sequence[FindingsSection]) -> list[tuple[Any, ...]]:
     return [
         (
             part.heading,

@@ -150,7 +150,7 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
 _VERBS = {("apt", "install"), ("dnf", "install"), ("zypper", "install"), ("pacman", "-Syu")}
 
 
-def installed(step: install.Step) -> Iterator[str]:
+def installed(step: install.InstallStep) -> Iterator[str]:
     for command in step.run:
         plain = [word for word in command if not word.startswith("--")]
         if tuple(plain[:2]) in _VERBS:

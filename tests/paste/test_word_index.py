@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.paste.clean_text import clean
-from rocdoctor.paste.word_index import Index
+from rocdoctor.paste.word_index import WordIndex
 
 TEXT = st.text(st.sampled_from("ab12RX \nİß."), max_size=60)
 WORD = st.text(st.sampled_from("ab12rx "), min_size=1, max_size=4)
 
 
 def test_lines_are_found_in_any_case_and_by_their_digits() -> None:
-    index = Index(clean("one RX 6800\nnothing\nrx 7900 here\nrx 6800"))
+    index = WordIndex(clean("one RX 6800\nnothing\nrx 7900 here\nrx 6800"))
     assert list(index.lines(("rx 6", "here"))) == [0, 2, 3]
     assert index.may_hold(("RX 6",))
     assert not index.may_hold(("GTX",))
@@ -22,7 +22,7 @@ def test_lines_are_found_in_any_case_and_by_their_digits() -> None:
 @given(TEXT, WORD)
 def test_lines_agree_with_a_plain_search(text: str, word: str) -> None:
     cleaned = clean(text)
-    index = Index(cleaned)
+    index = WordIndex(cleaned)
     lines = index.lowered.split("\n")
     assert list(index.lines((word,))) == [at for at, line in enumerate(lines) if word in line]
 
@@ -30,4 +30,4 @@ def test_lines_agree_with_a_plain_search(text: str, word: str) -> None:
 @given(TEXT, WORD)
 def test_what_may_not_be_held_is_not_there(text: str, word: str) -> None:
     cleaned = clean(text)
-    assert Index(cleaned).may_hold((word,)) or word not in cleaned.text
+    assert WordIndex(cleaned).may_hold((word,)) or word not in cleaned.text

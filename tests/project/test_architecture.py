@@ -198,6 +198,16 @@ def test_an_unguarded_fact_fails_type_checking(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
+def test_a_class_has_a_name_of_its_own() -> None:
+    """Options are what each command declares; a name that begins with an underscore is at home in its module."""
+    found: dict[str, list[str]] = {}
+    for path in [*PACKAGE.rglob("*.py"), *CHECKS]:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Options":
+                found.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
 def test_no_line_is_exempt_from_the_formatter() -> None:
     mark = re.compile(r"#\s*(?:fmt|yapf):|#\s*(?:ruff|isort):\s*(?:skip|off)")
     files = [path for place in ("rocdoctor", "checks", "tests", "tools") for path in (ROOT / place).glob("**/*.py")]

@@ -21,8 +21,8 @@ from rocdoctor.cli.main import run
 from rocdoctor.report.smoke.nodes_text import as_json as nodes_as_json
 from rocdoctor.train.recommend.memory.trace import unavailable
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
-from rocdoctor.train.smoke.nodes.leader import Outcome
-from rocdoctor.train.smoke.nodes.path_probes import Link, Stream
+from rocdoctor.train.smoke.nodes.leader import NodeOutcome
+from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 from tests.golden.replay import FIXTURES, NAMES
 from tests.kit import ROOT
 
@@ -137,8 +137,8 @@ def test_stored_smoke_results_keep_their_schema() -> None:
     """As they are, with a second run, over nodes, and where the nodes never met."""
     stored = json.loads((_GOLDEN / "smoke_2_ranks.json").read_text(encoding="utf-8"))
     found = NodeFinding("reach", "error", "firewall", (0, 1), "Node 1 is not reached.", "Open the port.")
-    link = Link(0, 1, "10.0.0.2", connect_ms=0.4, frame_bytes=1500, out=Stream(1 << 20, 0.1, False))
-    probes = json.loads(json.dumps(nodes_as_json(Outcome(1, (found,), links=(link,)))))
+    link = ProbedLink(0, 1, "10.0.0.2", connect_ms=0.4, frame_bytes=1500, out=Stream(1 << 20, 0.1, False))
+    probes = json.loads(json.dumps(nodes_as_json(NodeOutcome(1, (found,), links=(link,)))))
     low = {
         "severity": "warning",
         "gpu": 0,

@@ -16,7 +16,7 @@ from rocdoctor.tui.areas import AREAS, KEYS
 from rocdoctor.tui.smoke.grid import SmokeGrid
 from rocdoctor.tui.topology.drawn import Drawn
 from rocdoctor.tui.topology.screen import TopologyPage
-from rocdoctor.tui.widgets.flow import Flow, FlowFrame
+from rocdoctor.tui.widgets.flow import FlowFrame, FlowText
 from rocdoctor.tui.widgets.rows import Lines
 from tests.tui.kit import driven, fixture_host
 from tools.docs.pictures import settled
@@ -43,12 +43,12 @@ def laid(monkeypatch: pytest.MonkeyPatch) -> Iterator[Laid]:
 
         monkeypatch.setattr(kind, name, after)
 
-    watch(Flow, "_draw", lambda one: one._width if one._make is not None else 0)
+    watch(FlowText, "_draw", lambda one: one._width if one._make is not None else 0)
     watch(FlowFrame, "_draw", lambda one: one._room if one._fill is not None else Size())
     watch(Lines, "_lay", lambda one: one._width if one._cut is not None else 0)
     watch(SmokeGrid, "put", lambda one: one._width)
     watch(Drawn, "put", lambda one: one.room)
-    for kind in (Flow, FlowFrame, Lines, SmokeGrid, Drawn):
+    for kind in (FlowText, FlowFrame, Lines, SmokeGrid, Drawn):
         watch(kind, "_size_updated", lambda one: one.outer_size.width, "the width of ")
     yield found
 

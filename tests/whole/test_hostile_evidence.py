@@ -25,10 +25,10 @@ from rocdoctor.report import text as terminal
 from rocdoctor.report.diagnosis import json_report, markdown, reply, text
 from rocdoctor.report.fixes.fix_document import document as fixes
 from rocdoctor.train.smoke.nodes.findings import NodeFinding, local_findings
-from rocdoctor.train.smoke.nodes.interfaces import Interface
-from rocdoctor.train.smoke.nodes.node_place import Place as Meeting
+from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
+from rocdoctor.train.smoke.nodes.node_place import NodePlace as Meeting
 from rocdoctor.train.smoke.nodes.path_findings import frame_findings
-from rocdoctor.train.smoke.nodes.path_probes import Link, Stream
+from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 from rocdoctor.train.smoke.nodes.rendezvous import explain
 from tests.golden.faulty import MACHINES
 from tests.golden.replay import NAMES, host_of, judged, our_checks
@@ -215,9 +215,9 @@ def test_a_group_of_the_evidence_joins_nobody_else(
 
 @pytest.mark.parametrize("word", HOSTILE)
 def test_nodes_of_strangers(word: str, tmp_path: Path) -> None:
-    face = Interface(word, True, True, 1500, 10000, ("198.51.100.1",))
+    face = NodeInterface(word, True, True, 1500, 10000, ("198.51.100.1",))
     one = node(0, LO, face, GLOO_SOCKET_IFNAME="ib7")
-    link = Link(0, 1, word, frame_bytes=9000, frame_out=1500, out=Stream(0, 1.0, True))
+    link = ProbedLink(0, 1, word, frame_bytes=9000, frame_out=1500, out=Stream(0, 1.0, True))
     made: list[NodeFinding] = local_findings(one, "gloo", "198.51.100.1")
     made += local_findings(node(0, LO, face, host=("127.0.1.1",)), "gloo", "198.51.100.1")
     made += frame_findings([link], {0: one, 1: one})

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 OptionsT = TypeVar("OptionsT", bound="PrintOptions")
 
 
-class Line(NamedTuple):
+class ListedCommand(NamedTuple):
     """A command as it stands in the list of all.
 
     ``asks_machine``: it reads the kernel's files or asks the vendor's tools of this machine, unless ``--from`` names
@@ -30,7 +30,7 @@ class Line(NamedTuple):
     asks_machine: bool = False
 
 
-class Command(Protocol[OptionsT]):
+class CommandModule(Protocol[OptionsT]):
     """The module of a command."""
 
     HELP: str
@@ -45,27 +45,29 @@ class Command(Protocol[OptionsT]):
         ...
 
 
-COMMANDS: Mapping[str, Line] = {
-    "check": Line("judge this machine, or evidence of another one", True),
-    "facts": Line("print what the machine is, as JSON or text", True),
-    "read": Line("diagnose pasted text: a bug report, a log (- for standard input)"),
-    "lint": Line("judge the settings in scripts, profiles and job files, and the advice they follow", True),
-    "setup": Line("what to do, in order, until this machine trains: steps, commands, and what is done already", True),
-    "fix": Line("the commands that repair what check finds; --apply runs those that are safe", True),
-    "smoke": Line("prove that distributed training computes right, mode by mode"),
-    "recommend": Line("a training configuration for this machine, with reasons", True),
-    "estimate": Line("memory and speed of one training configuration"),
-    "emit": Line("write that configuration as files for launchers", True),
-    "bundle": Line("record the evidence in one text file that is safe to post", True),
-    "diff": Line("what differs between machines, or between two bundles of one"),
-    "explain": Line("the manual page of a check"),
-    "list": Line("all checks in one line each"),
-    "tui": Line("the screens (also without a command on a terminal)"),
+COMMANDS: Mapping[str, ListedCommand] = {
+    "check": ListedCommand("judge this machine, or evidence of another one", True),
+    "facts": ListedCommand("print what the machine is, as JSON or text", True),
+    "read": ListedCommand("diagnose pasted text: a bug report, a log (- for standard input)"),
+    "lint": ListedCommand("judge the settings in scripts, profiles and job files, and the advice they follow", True),
+    "setup": ListedCommand(
+        "what to do, in order, until this machine trains: steps, commands, and what is done already", True
+    ),
+    "fix": ListedCommand("the commands that repair what check finds; --apply runs those that are safe", True),
+    "smoke": ListedCommand("prove that distributed training computes right, mode by mode"),
+    "recommend": ListedCommand("a training configuration for this machine, with reasons", True),
+    "estimate": ListedCommand("memory and speed of one training configuration"),
+    "emit": ListedCommand("write that configuration as files for launchers", True),
+    "bundle": ListedCommand("record the evidence in one text file that is safe to post", True),
+    "diff": ListedCommand("what differs between machines, or between two bundles of one"),
+    "explain": ListedCommand("the manual page of a check"),
+    "list": ListedCommand("all checks in one line each"),
+    "tui": ListedCommand("the screens (also without a command on a terminal)"),
 }
 
 
-def command(name: str) -> Command[PrintOptions]:
+def command(name: str) -> CommandModule[PrintOptions]:
     """The module of a command; KeyError for a name that is none."""
     if name not in COMMANDS:
         raise KeyError(name)
-    return cast("Command[PrintOptions]", import_module(f"rocdoctor.cli.commands.{name}"))
+    return cast("CommandModule[PrintOptions]", import_module(f"rocdoctor.cli.commands.{name}"))

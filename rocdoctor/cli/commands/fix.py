@@ -19,8 +19,8 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.fixes.apply import apply, undo
 from rocdoctor.repair.fixes.journal import Journal, alone, opened
 from rocdoctor.repair.fixes.offers import Offer, offers, same_fix
-from rocdoctor.repair.fixes.steps import Work, work_of
-from rocdoctor.repair.fixes.target_machine import Place, this_machine
+from rocdoctor.repair.fixes.steps import FixWork, work_of
+from rocdoctor.repair.fixes.target_machine import TargetMachine, this_machine
 from rocdoctor.repair.fixes.user_files import Refused
 from rocdoctor.report.fixes.fix_document import EFFECT, document, headline, offer_blocks
 from rocdoctor.report.text import Style, lines, render, wrap
@@ -108,7 +108,7 @@ def _matters(offer: Offer) -> bool:
     return offer.finding.severity != "info"
 
 
-def _work(offer: Offer, place: Place | None) -> Work | None:
+def _work(offer: Offer, place: TargetMachine | None) -> FixWork | None:
     return None if place is None or offer.refusal else work_of(offer.fix, offer.changes, offer.check, place)
 
 
@@ -118,7 +118,7 @@ def _work(offer: Offer, place: Place | None) -> Work | None:
 class _Run:
     """One run of ``--apply``: the folder of backups is made with the first change."""
 
-    def __init__(self, options: Options, checks: Sequence[Check], place: Place) -> None:
+    def __init__(self, options: Options, checks: Sequence[Check], place: TargetMachine) -> None:
         self.options, self.place = options, place
         self.checks = {one.name: one for one in checks}
         self.style = Style(colour_wanted(options))
@@ -130,7 +130,7 @@ class _Run:
         """A sentence of the run, at once."""
         output.line("\n".join(wrap(one_line(text), self.columns, indent)))
 
-    def one(self, offer: Offer, work: Work) -> bool:
+    def one(self, offer: Offer, work: FixWork) -> bool:
         """Ask for and apply one fix; whether it was applied."""
         if not self.options.yes and not self._agreed():
             return False
@@ -174,9 +174,9 @@ class _Run:
         return True
 
 
-def _apply(options: Options, found: list[Offer], checks: Sequence[Check], place: Place) -> int:
+def _apply(options: Options, found: list[Offer], checks: Sequence[Check], place: TargetMachine) -> int:
     run_ = _Run(options, checks, place)
-    left: list[tuple[Offer, Work | None]] = []
+    left: list[tuple[Offer, FixWork | None]] = []
     made: set[object] = set()
     try:
         # Where nothing can be applied, no folder is made either.
@@ -200,7 +200,7 @@ def _apply(options: Options, found: list[Offer], checks: Sequence[Check], place:
     return EXIT_FINDINGS if run_.failed or any(_matters(offer) for offer, _ in left) else 0
 
 
-def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, Work | None]]) -> None:
+def _summary(run_: _Run, found: list[Offer], left: list[tuple[Offer, FixWork | None]]) -> None:
     if not found:
         run_.say(headline(found, []), "")
         return

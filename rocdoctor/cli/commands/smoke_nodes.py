@@ -18,8 +18,8 @@ from rocdoctor.parsers.own.smoke_results import to_json
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions
 from rocdoctor.service.session import Progress, print_json, width
-from rocdoctor.train.smoke.nodes.leader import Outcome, Wish
-from rocdoctor.train.smoke.nodes.node_place import Place, PlaceError, place
+from rocdoctor.train.smoke.nodes.leader import NodeOutcome, Wish
+from rocdoctor.train.smoke.nodes.node_place import NodePlace, PlaceError, place
 from rocdoctor.train.smoke.nodes.run import smoke_over_nodes
 from rocdoctor.train.smoke.nodes.secret import VARIABLE, SecretError, given, make
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
@@ -101,7 +101,7 @@ def run(nnodes: str, options: NodeOptions, modes: tuple[Mode, ...]) -> int:
     return outcome.code
 
 
-def _with_key(options: NodeOptions, here: Place) -> Place:
+def _with_key(options: NodeOptions, here: NodePlace) -> NodePlace:
     """The place with its secret: given, made here and shown to the user of node 0, or left to a file of the step."""
     try:
         key = given(options.key, options.key_file, os.environ)
@@ -122,7 +122,7 @@ def _with_key(options: NodeOptions, here: Place) -> Place:
     return replace(here, key=key)
 
 
-def _command(options: NodeOptions, here: Place) -> str:
+def _command(options: NodeOptions, here: NodePlace) -> str:
     words = ["rocdoctor", "smoke", "--nnodes", str(here.nodes), "--node-rank", "1", "--rdzv", here.endpoint]
     for name, value in (("backend", options.backend), ("device", options.device), ("python", options.python)):
         words += [f"--{name}", value] if value not in (None, "auto") else []
@@ -145,7 +145,7 @@ def _say(words: str) -> None:
     output.note(words)
 
 
-def _print(options: NodeOptions, outcome: Outcome, here: Place) -> None:
+def _print(options: NodeOptions, outcome: NodeOutcome, here: NodePlace) -> None:
     if here.node and not outcome.findings:  # node 0 has printed everything
         _say(f"node {here.node}: {outcome.words or 'all is well'} (the report is on node 0)")
         return

@@ -12,7 +12,7 @@ from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.kernel.pci import PciClass, is_virtual_bridge, parse_class
 
 if TYPE_CHECKING:
-    from rocdoctor.parsers.listings.lspci import PciDevice
+    from rocdoctor.parsers.listings.lspci import LspciDevice
     from rocdoctor.parsers.listings.lstopo_records import HwlocOsDevice, HwlocPciDevice, HwlocTopology
     from rocdoctor.parsers.listings.rccl_topo import RcclPci, RcclTopology
 
@@ -31,18 +31,18 @@ _VENDOR_WORDS = (
 )
 
 
-def _class_of(device: PciDevice) -> PciClass | None:
+def _class_of(device: LspciDevice) -> PciClass | None:
     return parse_class(device.class_code or _CLASS_BY_NAME.get((device.class_name or "").lower()))
 
 
-def _vendor_id(device: PciDevice) -> int | None:
+def _vendor_id(device: LspciDevice) -> int | None:
     if device.vendor_id:
         return int(device.vendor_id, 16)
     name = (device.name or device.vendor_name or "").lower()
     return next((number for words, number in _VENDOR_WORDS if words in name), None)
 
 
-def _link(device: PciDevice, question: str) -> LinkState:
+def _link(device: LspciDevice, question: str) -> LinkState:
     def fact(value: object, field: str) -> Fact[object]:
         return NOT_ASKED if value is None else Known(value, Source(question, device.lines.get(field, device.line)))
 
@@ -55,7 +55,7 @@ def _link(device: PciDevice, question: str) -> LinkState:
     )
 
 
-def lspci_records(devices: tuple[PciDevice, ...], question: str) -> tuple[list[GpuRecord], list[Display]]:
+def lspci_records(devices: tuple[LspciDevice, ...], question: str) -> tuple[list[GpuRecord], list[Display]]:
     """GPUs and plain displays of an lspci output."""
     # Without a driver line anywhere the output was made without -k or -v, and says nothing of drivers.
     tells_drivers = any(device.driver or device.modules for device in devices)
@@ -79,7 +79,7 @@ def lspci_records(devices: tuple[PciDevice, ...], question: str) -> tuple[list[G
 
 
 def _lspci_record(
-    device: PciDevice, devices: tuple[PciDevice, ...], vendor: str, question: str, tells_drivers: bool
+    device: LspciDevice, devices: tuple[LspciDevice, ...], vendor: str, question: str, tells_drivers: bool
 ) -> GpuRecord:
     record = GpuRecord("lspci", vendor, bdf=device.bdf)
 
@@ -111,7 +111,7 @@ def _lspci_record(
     return record
 
 
-def _hop(bridge: PciDevice, question: str) -> PcieHop:
+def _hop(bridge: LspciDevice, question: str) -> PcieHop:
     source = Source(question, bridge.line)
     vendor: Fact[str] = Known(bridge.vendor_id, source) if bridge.vendor_id else NOT_ASKED
     device: Fact[str] = Known(bridge.device_id, source) if bridge.device_id else NOT_ASKED

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import Machine, Message, Passage
+from rocdoctor.model.facts.software import Voice
 from rocdoctor.parsers.own.speakers import parse_voices
 
 _QUESTION = "voices"
@@ -16,10 +18,7 @@ _QUESTION = "voices"
 def with_voices(host: Host, machine: Machine) -> Machine:
     """The machine with the passages that are somebody's words; the first passage that holds a line counts."""
     answer = host.ask(_QUESTION) if _QUESTION in host.available() else None
-    told = [
-        Passage(one.question, one.first, one.last, one.voice)
-        for one in (parse_voices(answer.text) if answer is not None and answer.ok else ())
-    ]
+    told = parse_voices(answer.text) if answer is not None and answer.ok else ()
     voices = _at_lines(told, sorted({message.line for message in machine.messages}))
     messages = [_of_message(message, voices[message.line]) for message in machine.messages]
     said = [*messages, *(one for one in told if one.voice not in ("program", "advice"))]
@@ -28,7 +27,7 @@ def with_voices(host: Host, machine: Machine) -> Machine:
     return replace(machine, passages=(*said, *_of_tables(machine, said)))
 
 
-def _at_lines(told: list[Passage], lines: list[int]) -> dict[int, set[str]]:
+def _at_lines(told: Sequence[Passage], lines: list[int]) -> dict[int, set[str]]:
     """The voices of some lines of the text, which ascend."""
     found: dict[int, set[str]] = {line: set() for line in lines}
     for one in told:
@@ -39,7 +38,7 @@ def _at_lines(told: list[Passage], lines: list[int]) -> dict[int, set[str]]:
 
 
 def _of_message(message: Message, voices: set[str]) -> Passage:
-    voice = "program"
+    voice: Voice = "program"
     if message.role == "quoted" or "reply" in voices:
         voice = "reply"
     elif message.narrated and "program" not in voices:
@@ -54,7 +53,8 @@ def _of_tables(machine: Machine, said: list[Passage]) -> list[Passage]:
         if not isinstance(gpu.name, Known) or not isinstance(gpu.gfx, Known):
             continue
         source, line = gpu.name.source, gpu.name.source.line or 0
-        voice = next((p.voice for p in said if p.question == source.question and p.first <= line <= p.last), "program")
+        holding = (p for p in said if p.question == source.question and p.first <= line <= p.last)
+        voice: Voice = next((p.voice for p in holding), "program")
         if gpu.gfx.source.line is None and voice != "program":
             found.append(Passage(gpu.gfx.source.question, 0, 0, voice))
     return found

@@ -14,7 +14,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.system.network import interface_kind
 
 if TYPE_CHECKING:
-    from rocdoctor.parsers.listings.lspci import PciDevice
+    from rocdoctor.parsers.listings.lspci import LspciDevice
     from rocdoctor.parsers.listings.lstopo_records import HwlocPciDevice
     from rocdoctor.parsers.listings.rccl_topo import RcclNic
 
@@ -83,7 +83,7 @@ def _lstopo(device: HwlocPciDevice, answer: Answer) -> Nic | None:
     )
 
 
-def _lspci(device: PciDevice, answer: Answer) -> Nic | None:
+def _lspci(device: LspciDevice, answer: Answer) -> Nic | None:
     pci_class = device.class_code or _CLASS_NAMES.get((device.class_name or "").lower()) or ""
     if pci_class[:4] not in ("0200", "0207", "0208"):
         return None

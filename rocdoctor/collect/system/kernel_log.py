@@ -6,7 +6,7 @@ from rocdoctor.host.base import Answer, Host
 from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
 from rocdoctor.model.evidence import Fact, Known, Source, Unknown
 from rocdoctor.model.facts import KernelLog, LogEvent
-from rocdoctor.parsers.logs.dmesg import KernelLog as ParsedLog
+from rocdoctor.parsers.logs.dmesg import KernelLogText as ParsedLog
 from rocdoctor.parsers.logs.dmesg import parse
 
 # The same log, best first: the ring buffer, then what the journal or syslog kept of this boot.

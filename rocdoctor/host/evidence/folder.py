@@ -32,7 +32,7 @@ class TreeError(ValueError):
     """A folder or archive that cannot be read; the message says why."""
 
 
-class Tree(Protocol):
+class FolderTree(Protocol):
     """Raw access by path parts, links not followed."""
 
     def kind(self, parts: tuple[str, ...]) -> str:
@@ -114,7 +114,7 @@ class _TooFar(Exception):
     """A path that takes more steps or links than any real one."""
 
 
-def resolve(tree: Tree, root: tuple[str, ...], path: str, known: Links | None = None) -> tuple[str, ...] | None:
+def resolve(tree: FolderTree, root: tuple[str, ...], path: str, known: Links | None = None) -> tuple[str, ...] | None:
     """The parts of what a path leads to inside ``root``, links followed; None when it leads nowhere.
 
     ``known`` keeps where links lead, for a tree that does not change. Like the kernel this follows 40 links in all.
@@ -128,7 +128,7 @@ def resolve(tree: Tree, root: tuple[str, ...], path: str, known: Links | None = 
 class _Walk:
     """One resolution: what is left of its steps and links."""
 
-    def __init__(self, tree: Tree, root: tuple[str, ...], known: Links) -> None:
+    def __init__(self, tree: FolderTree, root: tuple[str, ...], known: Links) -> None:
         self.tree, self.root, self.known = tree, root, known
         self.steps, self.links = MAX_STEPS, MAX_LINKS
 
@@ -178,7 +178,7 @@ class _Walk:
         return found
 
 
-def _flattened(tree: Tree, parts: tuple[str, ...]) -> str:
+def _flattened(tree: FolderTree, parts: tuple[str, ...]) -> str:
     """The target of a link that became a one-line file; "" when the file is something else."""
     try:
         text = tree.data(parts)[:4097].decode("utf-8").strip()
@@ -192,7 +192,7 @@ class TreeHost:
 
     kind: Kind = "folder"
 
-    def __init__(self, tree: Tree, origin: str) -> None:
+    def __init__(self, tree: FolderTree, origin: str) -> None:
         self.tree = tree
         self.origin = origin
         self.notes: tuple[str, ...] = getattr(tree, "notes", ())

@@ -50,7 +50,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenInterpreter:
     """How an interpreter is run: ``who`` is None for ourselves, ``environment`` where it is the usual one of programs.
 
     ``not_imported`` is why it shall not tell what torch sees, ``refused`` why it is not run at all.
@@ -233,17 +233,17 @@ def _prefixes(path: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if one != "/"]
 
 
-def chosen(path: str, use: Use, given: Mapping[str, str] | None = None, trust: bool = False) -> Chosen:
+def chosen(path: str, use: Use, given: Mapping[str, str] | None = None, trust: bool = False) -> ChosenInterpreter:
     """As whom an interpreter is asked what it holds; ``given`` is the environment under test where it is not ours."""
     if not privileged():
-        return Chosen(path, environment=given)
+        return ChosenInterpreter(path, environment=given)
     if trust:
-        return Chosen(path, environment=dict(os.environ) if given is None else given)
-    ours = Chosen(path, environment=interpreter_environment(os.environ if given is None else given))
+        return ChosenInterpreter(path, environment=dict(os.environ) if given is None else given)
+    ours = ChosenInterpreter(path, environment=interpreter_environment(os.environ if given is None else given))
     try:
         weak = weak_interpreter(path, use)
     except OSError as error:
-        return Chosen(path, refused=f"{path}: {error.strerror}")
+        return ChosenInterpreter(path, refused=f"{path}: {error.strerror}")
     caller = invoking_user()
     if caller is not None:
         who = identity(caller[1], caller[2])
@@ -255,16 +255,18 @@ def chosen(path: str, use: Use, given: Mapping[str, str] | None = None, trust: b
     owners = {one.uid for one in weak}
     owner = owners.pop() if len(owners) == 1 else None
     if owner is None:
-        return Chosen(path, refused=_refusal(path, weak))
+        return ChosenInterpreter(path, refused=_refusal(path, weak))
     why = f"torch was not imported: root does not do it, since {weak[0]}, and that user may have other rights to GPUs"
     return _as(path, identity(owner), f"{why}; {TRUST_OPTION} has root do it")
 
 
-def _as(path: str, who: Identity, not_imported: str = "") -> Chosen:
+def _as(path: str, who: Identity, not_imported: str = "") -> ChosenInterpreter:
     for one in (path, str(PROBE)):
         if not may(one, who):
-            return Chosen(path, refused=f"root does not run {path} itself, and user {who.uid} may not read {one}")
-    return Chosen(path, who, environment_of(who.name, who.home), not_imported)
+            return ChosenInterpreter(
+                path, refused=f"root does not run {path} itself, and user {who.uid} may not read {one}"
+            )
+    return ChosenInterpreter(path, who, environment_of(who.name, who.home), not_imported)
 
 
 def refused_to_root(path: str, trust: bool = False) -> str:

@@ -38,7 +38,7 @@ class JobError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class JobProcess:
+class RunningProcess:
     """The process: ``python`` is its interpreter, None with ``no_python`` saying why; ids are effective ones."""
 
     pid: int
@@ -52,7 +52,7 @@ class JobProcess:
     started: str = ""  # when, by which a later process of this number is told apart
 
 
-def find_job(pid: int) -> JobProcess:
+def find_job(pid: int) -> RunningProcess:
     """The process with this number (or that has this thread); raises JobError for one that cannot be judged."""
     if not hasattr(os, "geteuid") or not os.path.isdir("/proc/self"):
         raise JobError("--pid needs Linux with /proc")
@@ -86,7 +86,7 @@ def find_job(pid: int) -> JobProcess:
         rights = Rights(ids["Uid"][1], ids["Gid"][1], tuple(sorted(groups)))
         with contextlib.suppress(OSError):
             pin(pid, rights if privileged() and rights.uid != 0 else None)
-    return JobProcess(pid, ids["Uid"][1], ids["Gid"][1], groups, same, environment, python, why, _started(pid))
+    return RunningProcess(pid, ids["Uid"][1], ids["Gid"][1], groups, same, environment, python, why, _started(pid))
 
 
 _NUMBERS = ("Tgid", "PPid", "Uid", "Gid", "Groups")
@@ -168,14 +168,14 @@ def _python_of(pid: int, environment: dict[str, str] | None) -> str | None:
 _PREFIXES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 
-def hidden_of(job: JobProcess) -> str:
+def hidden_of(job: RunningProcess) -> str:
     """What cannot be seen of another user's job, as a sentence; empty for an own one."""
     if job.environment is not None:
         return ""
     return f"process {job.pid} is another user's: its environment, devices and interpreter cannot be read"
 
 
-def live_for(job: JobProcess, timeout_s: float, python: str | None, trust_python: bool = False) -> LiveHost:
+def live_for(job: RunningProcess, timeout_s: float, python: str | None, trust_python: bool = False) -> LiveHost:
     """The live host that a job's host asks: its interpreter is the job's unless another one was chosen."""
     from rocdoctor.host.live.live_host import LiveHost
 
@@ -189,7 +189,7 @@ class JobHost:
 
     kind: Kind = "live"
 
-    def __init__(self, inner: Host, job: JobProcess, python_chosen: bool = False) -> None:
+    def __init__(self, inner: Host, job: RunningProcess, python_chosen: bool = False) -> None:
         self.inner = inner
         self.job = job
         self.python_chosen = python_chosen

@@ -15,7 +15,7 @@ _PLAUSIBLE_LIMIT_C = (30.0, 200.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TemperatureReading:
     """A temperature with the limits that the card states for this sensor, in degrees Celsius."""
 
     sensor: Temperature
@@ -29,7 +29,7 @@ class Reading:
         return None if self.crit_c is None else self.crit_c - self.input_c
 
 
-def readings(gpu: Gpu) -> tuple[Reading, ...]:
+def readings(gpu: Gpu) -> tuple[TemperatureReading, ...]:
     """The plausible temperatures; raises ``NotKnown`` where no sensor answers."""
     found = []
     for sensor in gpu.temps:
@@ -37,7 +37,7 @@ def readings(gpu: Gpu) -> tuple[Reading, ...]:
         if value is not None:
             crit = _within(value_or(sensor.crit_c, None), _PLAUSIBLE_LIMIT_C)
             emergency = _within(value_or(sensor.emergency_c, None), _PLAUSIBLE_LIMIT_C)
-            found.append(Reading(sensor, value, crit, emergency))
+            found.append(TemperatureReading(sensor, value, crit, emergency))
     if found:
         return tuple(found)
     if value_or(gpu.runtime_status, "") == "suspended":
@@ -45,7 +45,7 @@ def readings(gpu: Gpu) -> tuple[Reading, ...]:
     raise unknown("no temperature in this evidence")
 
 
-def limited_readings(gpu: Gpu) -> tuple[Reading, ...]:
+def limited_readings(gpu: Gpu) -> tuple[TemperatureReading, ...]:
     """The temperatures whose limit the card states, nearest to it first; raises ``NotKnown`` when there is none."""
     limited = [reading for reading in readings(gpu) if reading.crit_c is not None]
     if not limited:
@@ -57,7 +57,7 @@ def _within(value: float | None, limits: tuple[float, float]) -> float | None:
     return value if value is not None and limits[0] <= value <= limits[1] else None
 
 
-def nearest_to_limit(gpu: Gpu) -> Reading | None:
+def nearest_to_limit(gpu: Gpu) -> TemperatureReading | None:
     """The temperature nearest to its limit, or None where no limit is known."""
     try:
         return limited_readings(gpu)[0]

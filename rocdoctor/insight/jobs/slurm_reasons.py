@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SlurmReason:
     """A reason: how it is recognised, what it means, what to look at, and the template of a command for it."""
 
     pattern: re.Pattern[str]
@@ -38,7 +38,7 @@ COUNT = regex(r"gres/(\w{1,32})\S{0,40} count (?:reported lower|too low|re)[^(]{
 GPU = regex(
     r"(?i)\bgpus?\b|\bxid\b|\becc\b|nvlink|xgmi|\bras\b|\bhbm\b|amdgpu|nvidia|rocm|fell off|fallen off|\bpcie?\b"
 )
-SILENT = Kind(
+SILENT = SlurmReason(
     regex(r"(?i)not responding"),
     "its slurmd does not answer the controller",
     "see whether the machine is up, then look at slurmd and the network",
@@ -46,33 +46,33 @@ SILENT = Kind(
 )
 _KINDS = (
     SILENT,
-    Kind(
+    SlurmReason(
         regex(r"(?i)kill task failed|unkillable"),
         "a process of a job could not be killed: it hangs in the kernel, often in the GPU driver or a file system",
         "find the process in state D and what the kernel log says of it; mostly only a reboot frees the node",
         "ssh {node:host} 'ps -eo pid,stat,wchan:30,cmd | grep \" D\"; sudo dmesg | tail -50'",
     ),
-    Kind(
+    SlurmReason(
         regex(r"(?i)low realmemory"),
         "it has less memory than slurm.conf says: a memory module that failed, or a value that leaves nothing for the "
         "system",
         "compare the memory that it has with the configured one",
         "ssh {node:host} 'slurmd -C; free -m; sudo dmesg | grep -i edac'",
     ),
-    Kind(
+    SlurmReason(
         regex(r"(?i)low (?:socket|cpus|tmpdisk)|corespec differ|node configuration differs"),
         "it has other hardware than slurm.conf says (CPUs, cores, disk)",
         "compare what slurmd finds with slurm.conf",
         "ssh {node:host} slurmd -C",
         "warning",
     ),
-    Kind(
+    SlurmReason(
         regex(r"(?i)unexpectedly reboot"),
         "it rebooted without being told to: power, a kernel panic, or a hardware reset",
         "look at the end of the log of the boot before",
         "ssh {node:host} 'last -x | head; sudo journalctl -b -1 -k -n 80'",
     ),
-    Kind(
+    SlurmReason(
         regex(
             r"(?i)(?:prolog|epilog)(?:/epilog)? (?:error|failure)|batch job complete f|launch failed|duplicate jobid"
         ),
@@ -80,13 +80,13 @@ _KINDS = (
         "read what slurmd wrote at that time",
         "ssh {node:host} sudo journalctl -u slurmd -n 100",
     ),
-    Kind(
+    SlurmReason(
         regex(r"(?i)reboot timed out|resumetimeout"),
         "it did not come back in time after a reboot or power-up",
         "look at its console",
         "scontrol show node {node:host}",
     ),
-    Kind(
+    SlurmReason(
         regex(r"(?i)\bNHC\b|health ?check"),
         "a health check failed there",
         "run the health check by hand",
@@ -95,6 +95,6 @@ _KINDS = (
 )
 
 
-def kind_of(reason: str) -> Kind | None:
+def kind_of(reason: str) -> SlurmReason | None:
     """What Slurm itself, or a health check, means by a reason; None for words of a person."""
     return next((one for one in _KINDS if one.pattern.search(reason)), None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedInterfaces:
     """What a variable asks for."""
 
     names: tuple[str, ...]
@@ -24,23 +24,23 @@ class Wanted:
         return hit is not self.excluding
 
 
-def wanted(variable: str, value: str) -> Wanted:
+def wanted(variable: str, value: str) -> WantedInterfaces:
     """What a value of a variable asks for; a port number after a colon is left out, as NCCL does."""
     text = value.strip().strip("\"'")
     if not variable.startswith("NCCL_"):
-        return Wanted(_split(text), True, False)
+        return WantedInterfaces(_split(text), True, False)
     excluding = text.startswith("^")
     text = text.removeprefix("^")
     exact = text.startswith("=")
-    return Wanted(tuple(name.split(":")[0] for name in _split(text.removeprefix("="))), exact, excluding)
+    return WantedInterfaces(tuple(name.split(":")[0] for name in _split(text.removeprefix("="))), exact, excluding)
 
 
-def chosen(want: Wanted, present: Iterable[str]) -> list[str]:
+def chosen(want: WantedInterfaces, present: Iterable[str]) -> list[str]:
     """The interfaces of a machine that a variable leaves. Names with a colon (aliases) count as their interface."""
     found = sorted(name for name in present if want.takes(name))
     if found or want.excluding:
         return found
-    plain = Wanted(tuple(name.split(":")[0] for name in want.names), want.exact, False)
+    plain = WantedInterfaces(tuple(name.split(":")[0] for name in want.names), want.exact, False)
     return sorted(name for name in present if plain.takes(name))
 
 

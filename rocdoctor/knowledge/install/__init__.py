@@ -9,8 +9,8 @@ from __future__ import annotations
 from rocdoctor.knowledge.install.amd_drivers import (
     DriverRoute,
     Firmware,
+    PackageStream,
     Route,
-    Stream,
     Support,
     boot_notes,
     current_targets,
@@ -35,7 +35,7 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
 )
 from rocdoctor.knowledge.install.packages import gone_packages, package_exists
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
-from rocdoctor.knowledge.install.steps import Host, Step, fill, hosts, missing_names, steps_of, weakest
+from rocdoctor.knowledge.install.steps import InstallStep, RepositoryHost, fill, hosts, missing_names, steps_of, weakest
 from rocdoctor.knowledge.install.torch_wheels import (
     Companion,
     WheelIndex,
@@ -54,12 +54,12 @@ __all__ = [
     "Distribution",
     "DriverRoute",
     "Firmware",
-    "Host",
+    "InstallStep",
     "NodeNeeds",
+    "PackageStream",
+    "RepositoryHost",
     "Route",
     "Runtime",
-    "Step",
-    "Stream",
     "Support",
     "Targets",
     "WheelIndex",

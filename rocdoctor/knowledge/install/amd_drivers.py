@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_name
 from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
-from rocdoctor.knowledge.install.steps import Step, Words, hosts, missing_names, steps_of
+from rocdoctor.knowledge.install.steps import InstallStep, Words, hosts, missing_names, steps_of
 from rocdoctor.knowledge.load import load_table, words
 from rocdoctor.model.evidence import Unknown
 
@@ -23,7 +23,7 @@ DriverKind = Literal["in-tree", "dkms", "packaged", "oem-kernel", "windows", "ho
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class PackageStream:
     """A generation of ROCm packages; ``gfx`` are the targets with packages, ``deprecated`` those on their way out."""
 
     id: str
@@ -42,9 +42,9 @@ class DriverRoute:
     support: Support
     why: str
     driver: str | None = None
-    steps: tuple[Step, ...] = ()
-    undo: tuple[Step, ...] = ()
-    secure_boot: tuple[Step, ...] = ()
+    steps: tuple[InstallStep, ...] = ()
+    undo: tuple[InstallStep, ...] = ()
+    secure_boot: tuple[InstallStep, ...] = ()
     verify: tuple[Words, ...] = ()
     kernel_at_least: str | None = None
     risk: str | None = None
@@ -53,7 +53,7 @@ class DriverRoute:
     table: str = "install"  # in which the sources stand
 
     @property
-    def ordered(self) -> tuple[Step, ...]:
+    def ordered(self) -> tuple[InstallStep, ...]:
         """All steps under Secure Boot in their order: the key goes in before the restart, and is looked at after it."""
         before = tuple(step for step in self.steps if step.id != "reboot")
         restart = tuple(step for step in self.steps if step.id == "reboot")
@@ -86,8 +86,8 @@ class Route:
     rocm: str | None
     support: Support
     packages: Words
-    steps: tuple[Step, ...]
-    undo: tuple[Step, ...]
+    steps: tuple[InstallStep, ...]
+    undo: tuple[InstallStep, ...]
     verify: tuple[Words, ...]
     prefix: str | None = None
     environment: Mapping[str, str] | None = None
@@ -109,10 +109,12 @@ class Route:
 
 
 @cache
-def streams() -> tuple[Stream, ...]:
+def streams() -> tuple[PackageStream, ...]:
     """The generations of ROCm packages, newest first."""
     return tuple(
-        Stream(raw["id"], raw["rocm"], raw["prefix"], words(raw["gfx"]), words(raw.get("deprecated")), words(raw["s"]))
+        PackageStream(
+            raw["id"], raw["rocm"], raw["prefix"], words(raw["gfx"]), words(raw.get("deprecated")), words(raw["s"])
+        )
         for raw in load_table("install_rocm")["streams"]
     )
 
@@ -197,7 +199,7 @@ def driver_route(
             return _dkms(found, gfx, kernel, release, secure_boot)
     if knows is False:
         return Unknown(_no_kernel(gfx, kernel, target.kernel_present, firmware, found))
-    steps: tuple[Step, ...] = ()
+    steps: tuple[InstallStep, ...] = ()
     if firmware is not None and firmware["section"] is not None:
         steps = steps_of("install", ["firmware"], {"firmware": firmware["package"]}, {"install": ("apt", "install")})
     risks: list[str] = []
@@ -262,7 +264,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     )
 
 
-def secure_boot_steps(found: Distribution) -> tuple[Step, ...]:
+def secure_boot_steps(found: Distribution) -> tuple[InstallStep, ...]:
     """How the key that DKMS signs with is enrolled; empty where its place was not read."""
     base = found.key.split(" ")[0]
     keys = load_table("install")["secure_boot"][base if base in ("sles", "ubuntu") else "other"]
@@ -271,12 +273,12 @@ def secure_boot_steps(found: Distribution) -> tuple[Step, ...]:
     return steps_of("install", ["secure-boot-import", "secure-boot-check"], {"cert": keys["cert"]})
 
 
-def boot_notes(steps: tuple[Step, ...]) -> Words:
+def boot_notes(steps: tuple[InstallStep, ...]) -> Words:
     """What to know of keys for Secure Boot, where there are steps for them."""
     raw = load_table("install")["secure_boot"]
     return (raw["text"], raw["console"]) if steps else ()
 
 
-def groups_step(user: str) -> Step:
+def groups_step(user: str) -> InstallStep:
     """The step that gives a user access to the GPU; needless where the nodes can be opened already."""
     return steps_of("install", [load_table("install")["groups"]["step"]], {"user": user} if user else {})[0]

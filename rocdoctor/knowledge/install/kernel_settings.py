@@ -9,11 +9,11 @@ import re
 from typing import Any
 
 from rocdoctor.knowledge.install.distributions import Distribution
-from rocdoctor.knowledge.install.steps import Step, steps_of
+from rocdoctor.knowledge.install.steps import InstallStep, steps_of
 from rocdoctor.knowledge.load import load_table
 from rocdoctor.model.evidence import Unknown
 
-Change = tuple[tuple[Step, ...], tuple[Step, ...]]  # what to do, and what undoes it
+Change = tuple[tuple[InstallStep, ...], tuple[InstallStep, ...]]  # what to do, and what undoes it
 
 _TABLE = "install_kernel"
 
@@ -44,7 +44,7 @@ def kernel_parameter(found: Distribution | None, word: str, *, remove: bool = Fa
     return steps_of(_TABLE, row[names[0]], values), steps_of(_TABLE, row[names[1]], values)
 
 
-def initramfs(found: Distribution | None) -> tuple[Step, ...] | Unknown:
+def initramfs(found: Distribution | None) -> tuple[InstallStep, ...] | Unknown:
     """How the initial RAM disk is made anew, in which firmware and blacklists are kept."""
     row = None if found is None else _row(load_table(_TABLE)["initramfs"], found)
     if row is None:

@@ -9,7 +9,7 @@ from typing import Any
 from rocdoctor.knowledge.gpus.gfx import gfx_target
 from rocdoctor.knowledge.install.amd_drivers import DriverKind, DriverRoute, boot_notes, driver_elsewhere
 from rocdoctor.knowledge.install.distributions import Distribution
-from rocdoctor.knowledge.install.steps import Step, Words, fill_text, steps_of
+from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, steps_of
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.facts.gpu import Gpu
@@ -42,7 +42,7 @@ class NodeNeeds:
     """What each node of a job over InfiniBand or RoCE needs. ``packages`` () where the names were not looked up."""
 
     packages: Words
-    limits: Step
+    limits: InstallStep
     container_args: Words
     verify: tuple[Words, ...]
     same: str
@@ -123,7 +123,7 @@ def _nvidia(
     found: Distribution, row: Any, why: str, kernel: str, secure_boot: bool | None, risk: str | None, kind: DriverKind
 ) -> DriverRoute:
     values = {**found.values, "nvdir": row.get("nvdir", "")} | ({"kernel": kernel} if kernel else {})
-    boot: tuple[Step, ...] = ()
+    boot: tuple[InstallStep, ...] = ()
     # Ubuntu signs its modules; Debian and NVIDIA's repository build them on the machine.
     if secure_boot is not False and not found.key.startswith("ubuntu"):
         cert = load_table("install")["secure_boot"]["other"]["cert"]
@@ -155,7 +155,7 @@ def container_runtime(vendor: str, engine: str, values: dict[str, str] | None = 
     return None
 
 
-def toolkit_steps(found: Distribution, vendor: str) -> tuple[Step, ...] | Unknown:
+def toolkit_steps(found: Distribution, vendor: str) -> tuple[InstallStep, ...] | Unknown:
     """The steps that install a vendor's container toolkit. AMD GPUs work in containers without one."""
     for raw in load_table("install_cluster")["toolkits"]:
         fits = found.key in raw["distributions"] if "distributions" in raw else raw["manager"] == found.manager
@@ -168,7 +168,7 @@ def node_needs(found: Distribution) -> NodeNeeds:
     """What each node of a job over several machines needs beside its GPUs."""
     raw = load_table("install_cluster")["nodes"]
     packages, limits = raw["packages"].get(found.manager), raw["memlock"]
-    step = Step(
+    step = InstallStep(
         "memlock",
         limits["text"],
         root=True,

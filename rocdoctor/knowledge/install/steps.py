@@ -21,7 +21,7 @@ _NAME = regex(r"\{([a-z_0-9]+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InstallStep:
     """One thing to do: a file with lines, then commands. ``after``: what the next step waits for.
 
     ``sources`` stand in the knowledge table ``table``; ``kind`` is that of the weakest.
@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class RepositoryHost:
     """An official repository of a vendor. ``base`` None: the address was not read, and ``page`` shows it."""
 
     name: str
@@ -78,7 +78,7 @@ def _fill_words(command: Words, values: Mapping[str, str], lists: Mapping[str, W
     return tuple(filled)
 
 
-def fill(step: Step, values: Mapping[str, str], lists: Mapping[str, Words] | None = None) -> Step:
+def fill(step: InstallStep, values: Mapping[str, str], lists: Mapping[str, Words] | None = None) -> InstallStep:
     """The step with names filled; ``lists`` are for names that stand for several words of a command."""
     return replace(
         step,
@@ -96,10 +96,13 @@ def weakest(table: str, sources: Iterable[str]) -> Kind:
 
 
 @cache
-def hosts() -> Mapping[str, Host]:
+def hosts() -> Mapping[str, RepositoryHost]:
     """The official repositories by name."""
     rows = load_table("install")["hosts"]
-    return {name: Host(name, raw["base"], raw["vendor"], raw["page"], words(raw["s"])) for name, raw in rows.items()}
+    return {
+        name: RepositoryHost(name, raw["base"], raw["vendor"], raw["page"], words(raw["s"]))
+        for name, raw in rows.items()
+    }
 
 
 @cache
@@ -112,14 +115,14 @@ def host_values() -> Mapping[str, str]:
 
 
 @cache
-def table_steps(table: str) -> Mapping[str, Step]:
+def table_steps(table: str) -> Mapping[str, InstallStep]:
     """The steps of a table by id, not filled."""
     return {name: _step(table, name, raw) for name, raw in load_table(table)["steps"].items()}
 
 
-def _step(table: str, name: str, raw: Any) -> Step:
+def _step(table: str, name: str, raw: Any) -> InstallStep:
     sources = words(raw["s"])
-    return Step(
+    return InstallStep(
         name,
         raw["do"],
         tuple(tuple(shlex.split(one)) for one in raw.get("run", ())),
@@ -135,10 +138,10 @@ def _step(table: str, name: str, raw: Any) -> Step:
 
 def steps_of(
     table: str, names: Iterable[str], values: Mapping[str, str], lists: Mapping[str, Words] | None = None
-) -> tuple[Step, ...]:
+) -> tuple[InstallStep, ...]:
     """Steps of a table in this order, filled with addresses of hosts and ``values``."""
     known = {**host_values(), **values}
-    found: list[Step] = []
+    found: list[InstallStep] = []
     for name in names:
         step = table_steps(table)[name]
         # A step is worth no more than the source of an address in it.
@@ -150,6 +153,6 @@ def steps_of(
     return tuple(found)
 
 
-def missing_names(steps: Iterable[Step]) -> Words:
+def missing_names(steps: Iterable[InstallStep]) -> Words:
     """The names that are open in any of the steps, sorted."""
     return tuple(sorted({name for step in steps for name in step.missing}))

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target
 from rocdoctor.knowledge.install.amd_drivers import Support, current_targets, override_of
 from rocdoctor.knowledge.install.distributions import Distribution
-from rocdoctor.knowledge.install.steps import Step, Words, fill_text, host_values, hosts, open_names
+from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, host_values, hosts, open_names
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.knowledge.software.compat import TorchRelease, series, torch_releases
 
@@ -217,21 +217,25 @@ def cpu_wheel(python: str) -> WheelIndex | None:
     return None
 
 
-def environment_steps(found: Distribution, environment: str) -> tuple[Step, ...]:
+def environment_steps(found: Distribution, environment: str) -> tuple[InstallStep, ...]:
     """The steps that make a virtual environment at ``environment``; Debian and Ubuntu package venv on its own."""
     table = load_table("install_torch")["venv"]
     values = {"interpreter": found.interpreter, "environment": environment}
-    steps: list[Step] = []
+    steps: list[InstallStep] = []
     if found.manager == "apt":
         command = tuple(fill_text(word, values) for word in table["apt"]["run"][0].split())
         about = words(table["apt"]["s"])
-        steps.append(Step("venv-package", "Install venv", (command,), True, sources=about, table="install_torch"))
+        steps.append(
+            InstallStep("venv-package", "Install venv", (command,), True, sources=about, table="install_torch")
+        )
     elif found.interpreter not in ("python3", "python"):
         command = (*_INSTALL[found.manager], found.python_package)
         about = found.sources
-        steps.append(Step("interpreter", "Install the interpreter", (command,), True, sources=about, table="install"))
+        steps.append(
+            InstallStep("interpreter", "Install the interpreter", (command,), True, sources=about, table="install")
+        )
     made = tuple(fill_text(word, values) for word in table["make"].split())
-    steps.append(Step("venv", "Make a virtual environment", (made,), sources=(), table="install_torch"))
+    steps.append(InstallStep("venv", "Make a virtual environment", (made,), sources=(), table="install_torch"))
     return tuple(steps)
 
 

@@ -22,9 +22,9 @@ from rocdoctor.lint.config.toml_text import toml_tree
 from rocdoctor.lint.config.trees import Tree, walk, yaml_trees
 from rocdoctor.lint.env_files import instructions, kind_of, read_sheet
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.shell.lexer import OPEN, Command, Token, tokens_of
+from rocdoctor.parsers.shell.lexer import OPEN, ScriptCommand, Token, tokens_of
 from rocdoctor.parsers.shell.script import read_shell
-from rocdoctor.parsers.shell.settings import Setting, Sheet, filled
+from rocdoctor.parsers.shell.settings import Sheet, ShellSetting, filled
 
 _REQUIREMENTS = regex(r"(?:.*[-_.])?(?:requirements?|constraints?|reqs?)(?:[-_.].*)?\.(?:txt|in)\Z")
 _OPTIONS = regex(r"\s{0,20}options\s+([a-z0-9_\-]{1,60})\s+(?!\s)(.*)\Z", re.I)
@@ -68,13 +68,13 @@ class Parts:
 
     path: str
     kind: str
-    commands: list[Command] = field(default_factory=list)
+    commands: list[ScriptCommand] = field(default_factory=list)
     installs: list[Install] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     parameters: list[Parameter] = field(default_factory=list)
-    settings: list[Setting] = field(default_factory=list)
+    settings: list[ShellSetting] = field(default_factory=list)
     trees: list[Tree] = field(default_factory=list)
-    containers: list[containers.Container] = field(default_factory=list)
+    containers: list[containers.ManifestContainer] = field(default_factory=list)
     batch: dict[str, tuple[str, int]] = field(default_factory=dict)
     stages: dict[int, int] = field(default_factory=dict)  # stage of a Dockerfile: the number of the one below it
     places: list[int] = field(default_factory=list)  # for each command the stage
@@ -294,7 +294,7 @@ def _from(parts: Parts, rest: str, number: int, names: dict[str, int], known: di
 
 
 def _add(parts: Parts, text: str, line: int, stage: int, known: dict[str, str]) -> None:
-    found: list[Command] = []
+    found: list[ScriptCommand] = []
     if text.lstrip().startswith("["):
         rows = yaml_trees(text.replace("\\\n", " "))
         found = containers.exec_commands([Token(word, line) for tree in rows for word, _ in tree.words()])
@@ -305,5 +305,5 @@ def _add(parts: Parts, text: str, line: int, stage: int, known: dict[str, str]) 
             Token(filled(word.text, known), word.line, bare=word.bare) if OPEN in word.text else word
             for word in one.words
         )
-        parts.commands.append(Command(words, one.targets, one.sure, one.piped))
+        parts.commands.append(ScriptCommand(words, one.targets, one.sure, one.piped))
         parts.places.append(stage)

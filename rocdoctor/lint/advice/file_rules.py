@@ -28,7 +28,7 @@ from rocdoctor.lint.advice.package_requests import system_packages
 from rocdoctor.lint.config.trees import walk
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.lexer import OPEN
-from rocdoctor.parsers.shell.settings import Setting
+from rocdoctor.parsers.shell.settings import ShellSetting
 
 _PERMANENT = regex(r"(?:\A|/)\.?(?:bashrc|zshrc|profile|bash_profile|zshenv|bash\.bashrc|environment)\Z|/profile\.d/")
 _RULES: Mapping[str, Callable[[Parts], Iterable[Place]]] = {**INSTALL_RULES, **JOB_RULES}
@@ -126,7 +126,7 @@ def _setting(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
             yield Place(one.line, f"{one.name}={value}")
 
 
-def _last(settings: Iterable[Setting]) -> list[Setting]:
+def _last(settings: Iterable[ShellSetting]) -> list[ShellSetting]:
     """What holds at the end of each scope."""
     return list({(one.name, one.scope): one for one in settings}.values())
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rocdoctor.lint.advice.file_parts import Parts, arguments, image_of
 from rocdoctor.lint.advice.machine_hints import Place, option, options
-from rocdoctor.lint.config.containers import Container
+from rocdoctor.lint.config.containers import ManifestContainer
 from rocdoctor.lint.config.trees import walk
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.parsers.shell.lexer import CLOSE, OPEN, Command, Token, tokens_of
+from rocdoctor.parsers.shell.lexer import CLOSE, OPEN, ScriptCommand, Token, tokens_of
 from rocdoctor.parsers.shell.options import shell_text
 
 _RUNNERS = ("torch.distributed.run", "torch.distributed.launch")
@@ -34,7 +34,7 @@ def _batch(parts: Parts, *names: str) -> int | None:
     return next((_number(parts.batch[name][0]) for name in names if name in parts.batch), None)
 
 
-def _torchrun(one: Command) -> tuple[list[Token], list[Token]] | None:
+def _torchrun(one: ScriptCommand) -> tuple[list[Token], list[Token]] | None:
     """The words of srun and those of the torchrun that it starts, also inside a text for a shell; else None."""
     words = list(arguments(one.words))
     if not words or words[0].text.rsplit("/", 1)[-1] != "srun":
@@ -106,7 +106,7 @@ def master_localhost(parts: Parts) -> Iterator[Place]:
 # -- containers
 
 
-def _launches(box: Container) -> bool:
+def _launches(box: ManifestContainer) -> bool:
     words = [word.text for one in box.commands for word in one.words]
     names = [word.rsplit("/", 1)[-1] for word in words]
     return any(name in _LAUNCH for name in names) or any(name in words for name in _RUNNERS)

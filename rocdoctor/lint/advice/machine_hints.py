@@ -10,7 +10,7 @@ from rocdoctor.knowledge.load import numbers
 from rocdoctor.lint.advice.file_parts import Parts, arguments
 from rocdoctor.lint.advice.package_requests import system_packages
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.shell.lexer import Command, Token
+from rocdoctor.parsers.shell.lexer import ScriptCommand, Token
 
 # Commands whose words are text, patterns or names of files.
 _TEXT = frozenset(
@@ -91,7 +91,7 @@ class Place:
     possible: bool = False
 
 
-def is_text(one: Command) -> bool:
+def is_text(one: ScriptCommand) -> bool:
     """Whether a command only shows, looks for or moves what its words say."""
     told = arguments(one.words)
     return not told or told[0].text.rsplit("/", 1)[-1] in _TEXT

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rocdoctor.lint.config.trees import Tree, walk
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.parsers.shell.lexer import Command, Token
+from rocdoctor.parsers.shell.lexer import ScriptCommand, Token
 from rocdoctor.parsers.shell.script import read_shell
 from rocdoctor.parsers.shell.settings import Sheet
 
@@ -51,7 +51,7 @@ _GPU = regex(r"(?:(amd|nvidia)\.com/(?:gpu|mig)|gpu\.intel\.com/)")
 
 
 @dataclass(slots=True)
-class Container:
+class ManifestContainer:
     """A container. ``gpus``: how many it is given, where that is told; ``vendor``: by whose device plug-in.
 
     ``shared_memory``: whether more of it than by default is asked for. ``kind``: compose, docker or that of the
@@ -62,7 +62,7 @@ class Container:
     line: int
     image: str = ""
     image_line: int = 0
-    commands: list[Command] = field(default_factory=list)
+    commands: list[ScriptCommand] = field(default_factory=list)
     environment: dict[str, tuple[str, int]] = field(default_factory=dict)
     devices: list[str] = field(default_factory=list)
     gpus: int | None = None
@@ -72,23 +72,23 @@ class Container:
     tree: Tree | None = None
 
 
-def exec_commands(words: Sequence[Token]) -> list[Command]:
+def exec_commands(words: Sequence[Token]) -> list[ScriptCommand]:
     """A list of words as a command; the text that a shell is given is taken apart."""
-    found: list[Command] = []
+    found: list[ScriptCommand] = []
     if len(words) > 2 and words[0].text.rsplit("/", 1)[-1] in ("sh", "bash") and re.match(r"-\w*c", words[1].text):
         read_shell(Sheet("", "shell"), words[2].text, words[2].line, commands=found)
         return found
-    return [Command(tuple(words), (), True, False)] if words else []
+    return [ScriptCommand(tuple(words), (), True, False)] if words else []
 
 
-def containers_of(tree: Tree) -> list[Container]:
+def containers_of(tree: Tree) -> list[ManifestContainer]:
     """The containers of one YAML document."""
     if "services" in tree.mapping and "kind" not in tree.mapping:
         return [_service(one) for one in tree.get("services").mapping.values() if one.mapping]
     kind = tree.get("kind").text
     if kind is None or "apiVersion" not in tree.mapping:
         return []
-    found: list[Container] = []
+    found: list[ManifestContainer] = []
     for path, one in walk(tree):
         if path and path[-1] == "containers" and one.items:
             pod = _above(tree, path)
@@ -101,17 +101,17 @@ def _above(tree: Tree, path: tuple[str, ...]) -> Tree:
     return tree.get(*path[:-1])
 
 
-def _command(*rows: Tree) -> list[Command]:
+def _command(*rows: Tree) -> list[ScriptCommand]:
     if len(rows) == 1 and rows[0].text is not None:
-        found: list[Command] = []
+        found: list[ScriptCommand] = []
         read_shell(Sheet("", "shell"), rows[0].text, rows[0].line, commands=found)
         return found
     return exec_commands([Token(text, line) for row in rows for text, line in row.words()])
 
 
-def _service(box: Tree) -> Container:
+def _service(box: Tree) -> ManifestContainer:
     image = box.get("image")
-    one = Container("compose", box.line, image.text or "", image.line, tree=box)
+    one = ManifestContainer("compose", box.line, image.text or "", image.line, tree=box)
     for key in ("entrypoint", "command"):
         one.commands += _command(box.get(key))
     one.environment = dict(_environment(box.get("environment")))
@@ -141,9 +141,9 @@ def _environment(rows: Tree) -> Iterator[tuple[str, tuple[str, int]]]:
             yield key, (row.get("value").text or "", row.get("value").line)
 
 
-def _pod_container(kind: str, box: Tree, pod: Tree, tree: Tree) -> Container:
+def _pod_container(kind: str, box: Tree, pod: Tree, tree: Tree) -> ManifestContainer:
     image = box.get("image")
-    one = Container(kind, box.line, image.text or "", image.line, tree=tree)
+    one = ManifestContainer(kind, box.line, image.text or "", image.line, tree=tree)
     one.commands = _command(box.get("command"), box.get("args"))
     one.environment = dict(_environment(box.get("env")))
     for limits in (box.get("resources", "limits"), box.get("resources", "requests")):
@@ -157,17 +157,17 @@ def _pod_container(kind: str, box: Tree, pod: Tree, tree: Tree) -> Container:
     return one
 
 
-def started(words: Sequence[Token]) -> Container | None:
+def started(words: Sequence[Token]) -> ManifestContainer | None:
     """The container that a docker command runs or pulls, or None."""
     if len(words) < 3 or words[0].text.rsplit("/", 1)[-1] not in (*_PROGRAMS, "singularity", "apptainer"):
         return None
     if words[0].text.rsplit("/", 1)[-1] not in _PROGRAMS:
         named = next((word for word in words if word.text.startswith("docker://")), None)
-        return Container("singularity", words[0].line, named.text, named.line) if named is not None else None
+        return ManifestContainer("singularity", words[0].line, named.text, named.line) if named is not None else None
     at = 2 if words[1].text in ("container", "image") else 1
     if words[at].text not in ("run", "create", "pull"):
         return None
-    one = Container("docker" if words[at].text != "pull" else "pull", words[0].line)
+    one = ManifestContainer("docker" if words[at].text != "pull" else "pull", words[0].line)
     at += 1
     while at < len(words) and words[at].text.startswith("-"):
         name, equals, value = words[at].text.partition("=")
@@ -182,7 +182,7 @@ def started(words: Sequence[Token]) -> Container | None:
     return one
 
 
-def _option(one: Container, name: str, value: str, line: int) -> None:
+def _option(one: ManifestContainer, name: str, value: str, line: int) -> None:
     if name == "--device":
         one.devices.append(value.partition(":")[0])
     elif name in ("-e", "--env"):

@@ -9,7 +9,7 @@ import yaml
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.script import read_shell
-from rocdoctor.parsers.shell.settings import Setting, Sheet
+from rocdoctor.parsers.shell.settings import Sheet, ShellSetting
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ENV_KEYS = frozenset(("environment", "env", "envs", "env_vars", "env_variables", "environment_variables"))
@@ -112,7 +112,7 @@ class _Walker:
 
     def _put(self, name: str, value: str, node: yaml.Node, scope: int) -> None:
         if _NAME.match(name) and "$" not in value:
-            self.sheet.settings.append(Setting(name, value, node.start_mark.line + 1, scope))
+            self.sheet.settings.append(ShellSetting(name, value, node.start_mark.line + 1, scope))
 
     def _script(self, node: yaml.Node, scope: int) -> None:
         items = node.value if isinstance(node, yaml.SequenceNode) else [node]

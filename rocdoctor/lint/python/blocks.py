@@ -25,19 +25,19 @@ _MAX_TEST_NODES = 60
 
 
 @dataclass(eq=False, slots=True)
-class Block:
+class CodeBlock:
     """A run of statements. ``guarded``: it is reached only where some release has, or lacks, what it uses."""
 
     kind: Kind
     node: ast.AST
-    parent: Block | None
+    parent: CodeBlock | None
     guarded: bool = False
     # Of functions, classes and the module: what each name is bound to; None stands for a value that is not told.
     bound: dict[str, list[ast.expr | None]] = field(default_factory=dict)
     imports: dict[str, str] = field(default_factory=dict)
 
     @property
-    def scope(self) -> Block:
+    def scope(self) -> CodeBlock:
         """The function, the class or the module that names of this block belong to."""
         one = self
         while one.kind not in ("function", "class", "module") and one.parent is not None:
@@ -45,23 +45,23 @@ class Block:
         return one
 
     @property
-    def function(self) -> Block:
+    def function(self) -> CodeBlock:
         """The function that this block runs in, or the module."""
         one = self
         while one.kind not in ("function", "module") and one.parent is not None:
             one = one.parent
         return one
 
-    def above(self) -> list[Block]:
+    def above(self) -> list[CodeBlock]:
         """This block and those around it, innermost first."""
-        found: list[Block] = [self]
+        found: list[CodeBlock] = [self]
         while found[-1].parent is not None:
             found.append(found[-1].parent)
         return found
 
-    def within(self, other: Block) -> bool:
+    def within(self, other: CodeBlock) -> bool:
         """Whether this block is the other or lies in it."""
-        one: Block | None = self
+        one: CodeBlock | None = self
         while one is not None:
             if one is other:
                 return True

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from rocdoctor.lint.python.blocks import Block
-from rocdoctor.lint.python.file_index import Index, Place
+from rocdoctor.lint.python.blocks import CodeBlock
+from rocdoctor.lint.python.file_index import CodePlace, FileIndex
 from rocdoctor.lint.python.values import UNTOLD, command, constant, text
 from rocdoctor.parsers.shell.lexer import CLOSE, OPEN
-from rocdoctor.parsers.shell.settings import Setting, Sheet
+from rocdoctor.parsers.shell.settings import Sheet, ShellSetting
 from rocdoctor.paste.env_settings import is_known
 
 _ENVIRON = "os.environ"
@@ -38,13 +38,13 @@ class EnvSetting:
 
     name: str
     value: str | None
-    place: Place
+    place: CodePlace
     node: ast.expr | None = None
     default: bool = False
     child: bool = False
 
 
-def settings_of(index: Index) -> list[EnvSetting]:
+def settings_of(index: FileIndex) -> list[EnvSetting]:
     """Every variable that the file sets by name, in the order of the file."""
     if "settings" not in index.memo:
         found = [*_statements(index), *_calls(index)]
@@ -52,7 +52,7 @@ def settings_of(index: Index) -> list[EnvSetting]:
     return cast("list[EnvSetting]", index.memo["settings"])
 
 
-def commands_of(index: Index) -> list[tuple[int, str]]:
+def commands_of(index: FileIndex) -> list[tuple[int, str]]:
     """Line of the file and text of each command that is started; unknown words are ``$VALUE``."""
     found = list(index.source.shell)
     for name in _STARTERS:
@@ -64,13 +64,13 @@ def commands_of(index: Index) -> list[tuple[int, str]]:
     return sorted(found)
 
 
-def sheet_of(path: str, index: Index) -> Sheet:
+def sheet_of(path: str, index: FileIndex) -> Sheet:
     """The settings as those of any other file; what a function or a branch sets is not sure to hold."""
     sheet = Sheet(path, "python")
-    scopes: dict[Block, int] = {index.module: 0}
+    scopes: dict[CodeBlock, int] = {index.module: 0}
     running = _running(index)
     for number, name, value in index.source.settings:
-        sheet.settings.append(Setting(name, value, number))
+        sheet.settings.append(ShellSetting(name, value, number))
     for one in settings_of(index):
         if not is_known(one.name):
             continue
@@ -80,11 +80,11 @@ def sheet_of(path: str, index: Index) -> Sheet:
         elif one.default:
             scope = sheet.open(scope, sure=False)
         told = None if one.value is None else one.value.replace(UNTOLD, f"{OPEN}{CLOSE}")
-        sheet.settings.append(Setting(one.name, told, index.source.line(one.place.line), scope))
+        sheet.settings.append(ShellSetting(one.name, told, index.source.line(one.place.line), scope))
     return sheet
 
 
-def _scope(sheet: Sheet, scopes: dict[Block, int], running: set[Block], block: Block) -> int:
+def _scope(sheet: Sheet, scopes: dict[CodeBlock, int], running: set[CodeBlock], block: CodeBlock) -> int:
     chain = list(reversed(block.above()))
     scope = 0
     for one in chain:
@@ -95,7 +95,7 @@ def _scope(sheet: Sheet, scopes: dict[Block, int], running: set[Block], block: B
     return scope
 
 
-def _running(index: Index) -> set[Block]:
+def _running(index: FileIndex) -> set[CodeBlock]:
     """Functions of the module that are surely called when the file runs."""
     functions = {
         one.node.name: one
@@ -104,7 +104,7 @@ def _running(index: Index) -> set[Block]:
         and one.parent is index.module
         and len(index.module.bound.get(one.node.name, ())) == 1
     }
-    calls: dict[Block, list[str]] = {}
+    calls: dict[CodeBlock, list[str]] = {}
     for place in index.calls:
         assert isinstance(place.node, ast.Call)
         if isinstance(place.node.func, ast.Name) and place.node.func.id in functions:
@@ -112,7 +112,7 @@ def _running(index: Index) -> set[Block]:
             within = chain[: chain.index(place.block.function)]
             if not any(one.kind == "branch" and not _main(one) for one in within):
                 calls.setdefault(place.block.function, []).append(place.node.func.id)
-    found: set[Block] = set()
+    found: set[CodeBlock] = set()
     pending = [functions[name] for name in calls.get(index.module, ())]
     while pending:
         one = pending.pop()
@@ -122,13 +122,13 @@ def _running(index: Index) -> set[Block]:
     return found
 
 
-def _main(block: Block) -> bool:
+def _main(block: CodeBlock) -> bool:
     """Whether a block is that of ``if __name__ == "__main__"``."""
     test = block.node.test if isinstance(block.node, ast.If) else None
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
-def _told(index: Index, node: ast.expr, block: Block) -> str:
+def _told(index: FileIndex, node: ast.expr, block: CodeBlock) -> str:
     value = text(index, node, block)
     if value is not None:
         return value
@@ -136,7 +136,7 @@ def _told(index: Index, node: ast.expr, block: Block) -> str:
     return str(number) if isinstance(number, (int, float)) and not isinstance(number, bool) else UNTOLD
 
 
-def _statements(index: Index) -> Iterator[EnvSetting]:
+def _statements(index: FileIndex) -> Iterator[EnvSetting]:
     for place in index.assigned:
         node = place.node
         if isinstance(node, ast.Assign):
@@ -155,14 +155,14 @@ def _statements(index: Index) -> Iterator[EnvSetting]:
             yield from _loop(index, node, place)
 
 
-def _key(index: Index, target: ast.AST, block: Block) -> str:
+def _key(index: FileIndex, target: ast.AST, block: CodeBlock) -> str:
     if not isinstance(target, ast.Subscript) or index.dotted(target.value, block) != _ENVIRON:
         return ""
     name = constant(index.value(target.slice, block))
     return name if isinstance(name, str) else ""
 
 
-def _loop(index: Index, node: ast.For | ast.AsyncFor, place: Place) -> Iterator[EnvSetting]:
+def _loop(index: FileIndex, node: ast.For | ast.AsyncFor, place: CodePlace) -> Iterator[EnvSetting]:
     """``for name, value in SETTINGS.items(): os.environ[name] = value``."""
     called = node.iter
     if not (isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute) and called.func.attr == "items"):
@@ -183,7 +183,7 @@ def _loop(index: Index, node: ast.For | ast.AsyncFor, place: Place) -> Iterator[
 
 
 def _pairs(
-    index: Index, node: ast.expr, place: Place, *, default: bool = False, child: bool = False
+    index: FileIndex, node: ast.expr, place: CodePlace, *, default: bool = False, child: bool = False
 ) -> Iterator[EnvSetting]:
     """The entries of a dictionary, each on its own line."""
     told = index.value(node, place.block)
@@ -197,11 +197,11 @@ def _pairs(
     elif isinstance(told, ast.Call) and isinstance(told.func, ast.Name) and told.func.id == "dict":
         rows = [(one.value, one.arg, one.value) for one in told.keywords if one.arg]
     for at, name, value in rows:
-        here = Place(at, place.block, place.order)
+        here = CodePlace(at, place.block, place.order)
         yield EnvSetting(name, _told(index, value, place.block), here, value, default, child)
 
 
-def _calls(index: Index) -> Iterator[EnvSetting]:
+def _calls(index: FileIndex) -> Iterator[EnvSetting]:
     for name, default in (("os.environ.setdefault", True), ("os.putenv", False), ("os.environ.__setitem__", False)):
         for place in index.by_name.get(name, ()):
             assert isinstance(place.node, ast.Call)

@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rocdoctor.lint.python.blocks import Block, asks_release, guards, leaves
-from rocdoctor.lint.python.source import Source
+from rocdoctor.lint.python.blocks import CodeBlock, asks_release, guards, leaves
+from rocdoctor.lint.python.source import SourceCode
 
 MAX_NODES = 1_000_000
 # Rules compare calls with each other: nobody's script calls one function more often.
@@ -20,11 +20,11 @@ _MAX_DEPTH = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class CodePlace:
     """A node where it stands; ``name``: its full dotted name where it has one; ``order`` grows down the file."""
 
     node: ast.AST
-    block: Block
+    block: CodeBlock
     order: int
     name: str = ""
 
@@ -35,27 +35,27 @@ class Place:
 
 
 @dataclass(slots=True)
-class Index:
+class FileIndex:
     """What a file holds. ``words``: every identifier in it, as an excuse for what a rule would otherwise say."""
 
-    source: Source
-    module: Block
-    calls: list[Place] = field(default_factory=list)
-    uses: list[Place] = field(default_factory=list)
-    imports: list[Place] = field(default_factory=list)
-    texts: list[Place] = field(default_factory=list)
-    dicts: list[Place] = field(default_factory=list)
-    assigned: list[Place] = field(default_factory=list)  # Assign, AnnAssign, AugAssign and Delete statements
-    blocks: list[Block] = field(default_factory=list)
-    classes: list[Place] = field(default_factory=list)
-    chains: dict[tuple[str, str], list[Place]] = field(default_factory=dict)  # by the last two names of a chain
+    source: SourceCode
+    module: CodeBlock
+    calls: list[CodePlace] = field(default_factory=list)
+    uses: list[CodePlace] = field(default_factory=list)
+    imports: list[CodePlace] = field(default_factory=list)
+    texts: list[CodePlace] = field(default_factory=list)
+    dicts: list[CodePlace] = field(default_factory=list)
+    assigned: list[CodePlace] = field(default_factory=list)  # Assign, AnnAssign, AugAssign and Delete statements
+    blocks: list[CodeBlock] = field(default_factory=list)
+    classes: list[CodePlace] = field(default_factory=list)
+    chains: dict[tuple[str, str], list[CodePlace]] = field(default_factory=dict)  # by the last two names of a chain
     words: set[str] = field(default_factory=set)
-    by_name: dict[str, list[Place]] = field(default_factory=dict)
-    by_method: dict[str, list[Place]] = field(default_factory=dict)
+    by_name: dict[str, list[CodePlace]] = field(default_factory=dict)
+    by_method: dict[str, list[CodePlace]] = field(default_factory=dict)
     same: tuple[tuple[str, str], ...] = ()
     memo: dict[str, object] = field(default_factory=dict)  # what several rules work out
 
-    def dotted(self, node: ast.AST | None, block: Block) -> str:
+    def dotted(self, node: ast.AST | None, block: CodeBlock) -> str:
         """The full name of a name or attribute chain that begins with an import; "" for anything else."""
         parts: list[str] = []
         while isinstance(node, ast.Attribute) and len(parts) < _MAX_DEPTH:
@@ -66,7 +66,7 @@ class Index:
         base = self._base(node.id, block)
         return self.usual(".".join([base, *reversed(parts)])) if base else ""
 
-    def _base(self, name: str, block: Block, depth: int = 0) -> str:
+    def _base(self, name: str, block: CodeBlock, depth: int = 0) -> str:
         for scope in block.above():
             if scope.kind not in ("function", "module"):
                 continue
@@ -79,7 +79,7 @@ class Index:
                 return ""
         return ""
 
-    def _alias(self, node: ast.expr, scope: Block, depth: int) -> str:
+    def _alias(self, node: ast.expr, scope: CodeBlock, depth: int) -> str:
         parts: list[str] = []
         while isinstance(node, ast.Attribute) and len(parts) < _MAX_DEPTH:
             parts.append(node.attr)
@@ -94,7 +94,7 @@ class Index:
                 return public + name[len(inner) :]
         return name
 
-    def value(self, node: ast.expr | None, block: Block, depth: int = 0) -> ast.expr | None:
+    def value(self, node: ast.expr | None, block: CodeBlock, depth: int = 0) -> ast.expr | None:
         """A node, or what the only assignment to its name in the nearest scope put there."""
         if not isinstance(node, ast.Name) or depth > 3:
             return node
@@ -106,14 +106,14 @@ class Index:
         return node
 
 
-def build(source: Source, same: Iterable[tuple[str, str]] = ()) -> Index | None:
+def build(source: SourceCode, same: Iterable[tuple[str, str]] = ()) -> FileIndex | None:
     """The index of a file, or None where it is too large to walk."""
-    module = Block("module", source.tree, None)
-    index = Index(source, module, same=tuple(same), blocks=[module])
+    module = CodeBlock("module", source.tree, None)
+    index = FileIndex(source, module, same=tuple(same), blocks=[module])
     return _resolve(index) if _Walker(index).walk() else None
 
 
-def _resolve(index: Index) -> Index:
+def _resolve(index: FileIndex) -> FileIndex:
     index.calls = [_named(index, one, one.node.func) for one in index.calls if isinstance(one.node, ast.Call)]
     for one in index.calls:
         assert isinstance(one.node, ast.Call)
@@ -125,24 +125,24 @@ def _resolve(index: Index) -> Index:
     return index
 
 
-def _put(table: dict[str, list[Place]], name: str, place: Place) -> None:
+def _put(table: dict[str, list[CodePlace]], name: str, place: CodePlace) -> None:
     rows = table.setdefault(name, [])
     if len(rows) < MAX_OF_ONE_NAME:
         rows.append(place)
 
 
-def _named(index: Index, one: Place, node: ast.AST) -> Place:
+def _named(index: FileIndex, one: CodePlace, node: ast.AST) -> CodePlace:
     name = index.dotted(node, one.block)
-    return Place(one.node, one.block, one.order, name) if name else one
+    return CodePlace(one.node, one.block, one.order, name) if name else one
 
 
 class _Walker:
     """Fills an index from its tree, in the order of the file."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: FileIndex) -> None:
         self.index = index
         self.count = 0
-        self.stack: list[tuple[ast.AST, Block]] = []
+        self.stack: list[tuple[ast.AST, CodeBlock]] = []
 
     def walk(self) -> bool:
         """False when there are too many nodes."""
@@ -155,9 +155,9 @@ class _Walker:
             self._visit(node, block)
         return True
 
-    def _visit(self, node: ast.AST, block: Block) -> None:
+    def _visit(self, node: ast.AST, block: CodeBlock) -> None:
         index = self.index
-        place = Place(node, block, self.count)
+        place = CodePlace(node, block, self.count)
         if isinstance(node, ast.Attribute):
             index.words.add(node.attr)
             index.uses.append(place)
@@ -187,15 +187,15 @@ class _Walker:
             return
         self._children(node, block)
 
-    def _children(self, node: ast.AST, block: Block) -> None:
+    def _children(self, node: ast.AST, block: CodeBlock) -> None:
         self.stack.extend((child, block) for child in reversed(list(ast.iter_child_nodes(node))))
 
-    def _push(self, block: Block, *nodes: ast.AST | None) -> None:
+    def _push(self, block: CodeBlock, *nodes: ast.AST | None) -> None:
         self.stack.extend((node, block) for node in reversed(nodes) if node is not None)
 
-    def _body(self, body: list[ast.stmt], block: Block) -> None:
+    def _body(self, body: list[ast.stmt], block: CodeBlock) -> None:
         """Statements of a block; a text that stands alone is a comment. After a test for a release all is guarded."""
-        rows: list[tuple[ast.AST, Block]] = []
+        rows: list[tuple[ast.AST, CodeBlock]] = []
         for one in body:
             if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
                 continue
@@ -204,12 +204,12 @@ class _Walker:
                 block = self._block("body", one, block, guarded=True)
         self.stack.extend(reversed(rows))
 
-    def _block(self, kind: str, node: ast.AST, parent: Block, guarded: bool = False) -> Block:
-        made = Block(kind, node, parent, guarded or parent.guarded)  # type: ignore[arg-type]
+    def _block(self, kind: str, node: ast.AST, parent: CodeBlock, guarded: bool = False) -> CodeBlock:
+        made = CodeBlock(kind, node, parent, guarded or parent.guarded)  # type: ignore[arg-type]
         self.index.blocks.append(made)
         return made
 
-    def _bind(self, target: ast.AST, value: ast.expr | None, block: Block) -> None:
+    def _bind(self, target: ast.AST, value: ast.expr | None, block: CodeBlock) -> None:
         names = [(target, value)]
         while names:
             node, told = names.pop()
@@ -224,28 +224,28 @@ class _Walker:
 
     # -- statements
 
-    def _Import(self, node: ast.Import, block: Block, place: Place) -> None:  # noqa: N802
+    def _Import(self, node: ast.Import, block: CodeBlock, place: CodePlace) -> None:  # noqa: N802
         for alias in node.names:
             self.index.words.update(alias.name.split("."))
-            self.index.imports.append(Place(node, block, place.order, self.index.usual(alias.name)))
+            self.index.imports.append(CodePlace(node, block, place.order, self.index.usual(alias.name)))
             first = alias.name.split(".")[0]
             self._imported(block, alias.asname or first, alias.name if alias.asname else first)
 
-    def _ImportFrom(self, node: ast.ImportFrom, block: Block, place: Place) -> None:  # noqa: N802
+    def _ImportFrom(self, node: ast.ImportFrom, block: CodeBlock, place: CodePlace) -> None:  # noqa: N802
         module = "." * node.level + (node.module or "")
         self.index.words.update((node.module or "").split("."))
         for alias in node.names:
             self.index.words.add(alias.name)
             full = f"{module}.{alias.name}"
-            self.index.imports.append(Place(node, block, place.order, self.index.usual(full)))
+            self.index.imports.append(CodePlace(node, block, place.order, self.index.usual(full)))
             self._imported(block, alias.asname or alias.name, full)
 
-    def _imported(self, block: Block, name: str, full: str) -> None:
+    def _imported(self, block: CodeBlock, name: str, full: str) -> None:
         """A name that branches import from different places is none of them for sure."""
         known = block.scope.imports
         known[name] = full if known.get(name, full) == full else ""
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, block: Block, _: Place) -> None:
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, block: CodeBlock, _: CodePlace) -> None:
         block.scope.bound.setdefault(node.name, []).append(None)
         inner = self._block("function", node, block)
         self._parameters(node.args, inner)
@@ -254,35 +254,35 @@ class _Walker:
 
     _FunctionDef = _AsyncFunctionDef = _function
 
-    def _Lambda(self, node: ast.Lambda, block: Block, _: Place) -> None:  # noqa: N802
+    def _Lambda(self, node: ast.Lambda, block: CodeBlock, _: CodePlace) -> None:  # noqa: N802
         inner = self._block("function", node, block)
         self._parameters(node.args, inner)
         self._push(inner, node.body)
 
-    def _parameters(self, args: ast.arguments, inner: Block) -> None:
+    def _parameters(self, args: ast.arguments, inner: CodeBlock) -> None:
         for one in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
             if one is not None:
                 inner.bound.setdefault(one.arg, []).append(None)
 
-    def _ClassDef(self, node: ast.ClassDef, block: Block, place: Place) -> None:  # noqa: N802
+    def _ClassDef(self, node: ast.ClassDef, block: CodeBlock, place: CodePlace) -> None:  # noqa: N802
         block.scope.bound.setdefault(node.name, []).append(None)
         self.index.classes.append(place)
         self._body(node.body, self._block("class", node, block))
         self._push(block, *node.decorator_list, *node.bases, *node.keywords)
 
-    def _If(self, node: ast.If, block: Block, _: Place) -> None:  # noqa: N802
+    def _If(self, node: ast.If, block: CodeBlock, _: CodePlace) -> None:  # noqa: N802
         asks = asks_release(node.test)
         if node.orelse:
             self._body(node.orelse, self._block("branch", node, block, guarded=asks))
         self._body(node.body, self._block("branch", node, block, guarded=asks))
         self._push(block, node.test)
 
-    def _IfExp(self, node: ast.IfExp, block: Block, _: Place) -> None:  # noqa: N802
+    def _IfExp(self, node: ast.IfExp, block: CodeBlock, _: CodePlace) -> None:  # noqa: N802
         inner = self._block("branch", node, block, guarded=asks_release(node.test))
         self._push(inner, node.body, node.orelse)
         self._push(block, node.test)
 
-    def _loop(self, node: ast.For | ast.AsyncFor, block: Block, place: Place) -> None:
+    def _loop(self, node: ast.For | ast.AsyncFor, block: CodeBlock, place: CodePlace) -> None:
         self.index.assigned.append(place)
         self._bind(node.target, None, block)
         self._body(node.orelse, block)
@@ -291,13 +291,13 @@ class _Walker:
 
     _For = _AsyncFor = _loop
 
-    def _While(self, node: ast.While, block: Block, _: Place) -> None:  # noqa: N802
+    def _While(self, node: ast.While, block: CodeBlock, _: CodePlace) -> None:  # noqa: N802
         self._body(node.orelse, block)
         inner = self._block("loop", node, block)
         self._body(node.body, inner)
         self._push(inner, node.test)
 
-    def _Try(self, node: ast.Try, block: Block, _: Place) -> None:  # noqa: N802
+    def _Try(self, node: ast.Try, block: CodeBlock, _: CodePlace) -> None:  # noqa: N802
         guarded = guards(node)
         self._body(node.finalbody, block)
         self._body(node.orelse, self._block("body", node, block, guarded=guarded))
@@ -307,7 +307,7 @@ class _Walker:
 
     _TryStar = _Try
 
-    def _with(self, node: ast.With | ast.AsyncWith, block: Block, _: Place) -> None:
+    def _with(self, node: ast.With | ast.AsyncWith, block: CodeBlock, _: CodePlace) -> None:
         for item in node.items:
             if item.optional_vars is not None:
                 self._bind(item.optional_vars, None, block)
@@ -316,7 +316,7 @@ class _Walker:
 
     _With = _AsyncWith = _with
 
-    def _assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, block: Block, place: Place) -> None:
+    def _assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, block: CodeBlock, place: CodePlace) -> None:
         self.index.assigned.append(place)
         plain = not isinstance(node, ast.AugAssign)
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -325,29 +325,29 @@ class _Walker:
 
     _Assign = _AnnAssign = _AugAssign = _assign
 
-    def _Delete(self, node: ast.Delete, block: Block, place: Place) -> None:  # noqa: N802
+    def _Delete(self, node: ast.Delete, block: CodeBlock, place: CodePlace) -> None:  # noqa: N802
         self.index.assigned.append(place)
         self._children(node, block)
 
     # -- expressions
 
-    def _NamedExpr(self, node: ast.NamedExpr, block: Block, _: Place) -> None:  # noqa: N802
+    def _NamedExpr(self, node: ast.NamedExpr, block: CodeBlock, _: CodePlace) -> None:  # noqa: N802
         self._bind(node.target, node.value, block)
         self._push(block, node.value)
 
-    def _comprehension(self, node: ast.comprehension, block: Block, _: Place) -> None:
+    def _comprehension(self, node: ast.comprehension, block: CodeBlock, _: CodePlace) -> None:
         self._bind(node.target, None, block)
         self._children(node, block)
 
-    def _keyword(self, node: ast.keyword, block: Block, _: Place) -> None:
+    def _keyword(self, node: ast.keyword, block: CodeBlock, _: CodePlace) -> None:
         if node.arg:
             self.index.words.add(node.arg)
         self._push(block, node.value)
 
-    def _Call(self, node: ast.Call, block: Block, place: Place) -> None:  # noqa: N802
+    def _Call(self, node: ast.Call, block: CodeBlock, place: CodePlace) -> None:  # noqa: N802
         self.index.calls.append(place)
         self._children(node, block)
 
-    def _Dict(self, node: ast.Dict, block: Block, place: Place) -> None:  # noqa: N802
+    def _Dict(self, node: ast.Dict, block: CodeBlock, place: CodePlace) -> None:  # noqa: N802
         self.index.dicts.append(place)
         self._children(node, block)

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rocdoctor.lint.python.blocks import Block
-from rocdoctor.lint.python.file_index import Index, Place
+from rocdoctor.lint.python.blocks import CodeBlock
+from rocdoctor.lint.python.file_index import CodePlace, FileIndex
 
 Rule = Mapping[str, Any]
-Found = Iterator[tuple[Place, str]]
+Found = Iterator[tuple[CodePlace, str]]
 
 
-def _receiver(place: Place) -> str:
+def _receiver(place: CodePlace) -> str:
     """What a method is called on: ``optimizer`` or ``self.optimizer``; "" for anything longer."""
     node = place.node.func if isinstance(place.node, ast.Call) else None
     inner = node.value if isinstance(node, ast.Attribute) else None
@@ -24,9 +24,9 @@ def _receiver(place: Place) -> str:
     return ""
 
 
-def _loops(index: Index) -> list[tuple[Block, list[Place]]]:
+def _loops(index: FileIndex) -> list[tuple[CodeBlock, list[CodePlace]]]:
     """Innermost loops that run backward() in each pass, with those calls."""
-    found: dict[Block, list[Place]] = {}
+    found: dict[CodeBlock, list[CodePlace]] = {}
     for place in index.by_method.get("backward", ()):
         loop = _loop(place.block)
         if loop is not None and _each_pass(place.block, loop):
@@ -34,7 +34,7 @@ def _loops(index: Index) -> list[tuple[Block, list[Place]]]:
     return list(found.items())
 
 
-def _loop(block: Block) -> Block | None:
+def _loop(block: CodeBlock) -> CodeBlock | None:
     for one in block.above():
         if one.kind in ("function", "module", "class"):
             return None
@@ -43,7 +43,7 @@ def _loop(block: Block) -> Block | None:
     return None
 
 
-def _each_pass(block: Block, loop: Block) -> bool:
+def _each_pass(block: CodeBlock, loop: CodeBlock) -> bool:
     """Whether a block of a loop is reached in each pass: no branch lies between."""
     for one in block.above():
         if one is loop:
@@ -53,7 +53,7 @@ def _each_pass(block: Block, loop: Block) -> bool:
     return False
 
 
-def _rarely(block: Block, loop: Block) -> bool:
+def _rarely(block: CodeBlock, loop: CodeBlock) -> bool:
     """Whether a block of a loop is a branch under a remainder, as ``(step + 1) % accumulation == 0`` is."""
     for one in block.above():
         if one is loop:
@@ -74,7 +74,7 @@ def _parts(root: ast.AST) -> list[ast.AST]:
     return found
 
 
-def zero_grad_each_micro_step(index: Index, rule: Rule) -> Found:
+def zero_grad_each_micro_step(index: FileIndex, rule: Rule) -> Found:
     """zero_grad() in each pass of a loop whose optimiser steps in some passes only: what was summed up is lost."""
     for loop, backward in _loops(index):
         steps = [one for one in index.by_method.get("step", ()) if one.block.within(loop)]
@@ -93,7 +93,7 @@ def zero_grad_each_micro_step(index: Index, rule: Rule) -> Found:
                 yield place, f"{name}.zero_grad()"
 
 
-def accumulation_every_step(index: Index, rule: Rule) -> Found:
+def accumulation_every_step(index: FileIndex, rule: Rule) -> Found:
     """A loop that runs backward() in each pass and the optimiser in some, in a file without no_sync()."""
     for loop, backward in _loops(index):
         steps = [one for one in index.by_method.get("step", ()) if one.block.within(loop)]
@@ -101,7 +101,7 @@ def accumulation_every_step(index: Index, rule: Rule) -> Found:
             yield backward[0], "backward()"
 
 
-def call_each_step(index: Index, rule: Rule) -> Found:
+def call_each_step(index: FileIndex, rule: Rule) -> Found:
     """A call of ``named`` in each pass of a loop that runs backward() in each pass."""
     for loop, _ in _loops(index):
         for place in index.by_name.get(rule["named"], ()):

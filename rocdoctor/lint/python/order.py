@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rocdoctor.lint.python.env_settings import EnvSetting, settings_of
-from rocdoctor.lint.python.file_index import Index, Place
+from rocdoctor.lint.python.file_index import CodePlace, FileIndex
 from rocdoctor.lint.python.values import UNTOLD, constant, shown
 from rocdoctor.parsers.formats.text import whole_number
 
 Rule = Mapping[str, Any]
-Found = Iterator[tuple[Place, str]]
+Found = Iterator[tuple[CodePlace, str]]
 
 # Whoever starts processes may set variables for them at any time.
 _STARTERS = frozenset(
@@ -41,7 +41,7 @@ _LAUNCHED = frozenset(
 )
 
 
-def after_device_use(index: Index, rule: Rule) -> Found:
+def after_device_use(index: FileIndex, rule: Rule) -> Found:
     """A variable that fits ``variable``, set after one of ``starts`` or of ``methods`` was surely called."""
     if not index.words.isdisjoint(_STARTERS):
         return
@@ -62,11 +62,11 @@ def after_device_use(index: Index, rule: Rule) -> Found:
             yield place, f"{setting.name} is set after {shown(_called(before[0]))}() in line {before[0].line}"
 
 
-def _called(place: Place) -> ast.expr | None:
+def _called(place: CodePlace) -> ast.expr | None:
     return place.node.func if isinstance(place.node, ast.Call) else None
 
 
-def _plain(place: Place) -> bool:
+def _plain(place: CodePlace) -> bool:
     """``x.cuda()`` and ``x.cuda(0)``, but no method of a module of that name."""
     return not place.name and isinstance(place.node, ast.Call) and len(place.node.args) <= 1
 
@@ -78,7 +78,7 @@ def _fresh(setting: EnvSetting) -> bool:
     return not re.search(r"\b_?(?:old|orig|prev|saved|backup|before|initial)", words)
 
 
-def device_count_as_setting(index: Index, rule: Rule) -> Found:
+def device_count_as_setting(index: FileIndex, rule: Rule) -> Found:
     """A list of visible devices that is made from the number of visible devices."""
     for setting in settings_of(index):
         if not re.fullmatch(rule["variable"], setting.name) or setting.node is None or setting.child:
@@ -89,7 +89,7 @@ def device_count_as_setting(index: Index, rule: Rule) -> Found:
             yield setting.place, setting.name
 
 
-def fixed_rank(index: Index, rule: Rule) -> Found:
+def fixed_rank(index: FileIndex, rule: Rule) -> Found:
     """RANK and WORLD_SIZE set to constants, the latter above 1, in a file that starts no processes."""
     if not index.words.isdisjoint(_LAUNCHED):
         return
@@ -104,7 +104,7 @@ def fixed_rank(index: Index, rule: Rule) -> Found:
                 return
 
 
-def own_master(index: Index, rule: Rule) -> Found:
+def own_master(index: FileIndex, rule: Rule) -> Found:
     """MASTER_ADDR set to this host in a file that takes its rank from a launcher and starts no processes."""
     if not index.words.isdisjoint(_LAUNCHED):
         return

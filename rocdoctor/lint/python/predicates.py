@@ -10,21 +10,21 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from rocdoctor.lint.python.file_index import Index, Place
+from rocdoctor.lint.python.file_index import CodePlace, FileIndex
 from rocdoctor.lint.python.loops import accumulation_every_step, call_each_step, zero_grad_each_micro_step
 from rocdoctor.lint.python.order import after_device_use, device_count_as_setting, fixed_rank, own_master
 from rocdoctor.lint.python.sharding import clip_of_shards, save_of_shards
 from rocdoctor.lint.python.values import argument, constant, known, shown
 
 Rule = Mapping[str, Any]
-Found = Iterator[tuple[Place, str]]
+Found = Iterator[tuple[CodePlace, str]]
 
 _GATHERS = ("torch.distributed.all_gather", "torch.distributed.all_gather_into_tensor")
 _REDUCES = ("all_reduce", "reduce_scatter", "reduce_scatter_tensor", "sum")
 _GRAD_FREE = ("torch.no_grad", "torch.inference_mode", "torch.autograd.Function")
 
 
-def forward_gathers(index: Index, rule: Rule) -> Found:
+def forward_gathers(index: FileIndex, rule: Rule) -> Found:
     """A collective called in forward of a module whose class name fits ``class_name``; not where no gradient flows."""
     for name in _GATHERS:
         for place in index.by_name.get(name, ()):
@@ -55,7 +55,7 @@ def _names(root: ast.AST) -> Iterator[ast.AST]:
         stack.extend(ast.iter_child_nodes(node))
 
 
-def _no_gradient(index: Index, place: Place) -> bool:
+def _no_gradient(index: FileIndex, place: CodePlace) -> bool:
     for block in place.block.above():
         node = block.node
         if isinstance(node, (ast.With, ast.AsyncWith)):
@@ -75,7 +75,7 @@ def _no_gradient(index: Index, place: Place) -> bool:
     return False
 
 
-def row_gathers(index: Index, rule: Rule) -> Found:
+def row_gathers(index: FileIndex, rule: Rule) -> Found:
     """A branch for a row-parallel layer that gathers and never sums."""
     for name in _GATHERS:
         for place in index.by_name.get(name, ()):
@@ -94,12 +94,12 @@ def row_gathers(index: Index, rule: Rule) -> Found:
                     break
 
 
-def _within(place: Place, body: list[ast.stmt]) -> bool:
+def _within(place: CodePlace, body: list[ast.stmt]) -> bool:
     last = body[-1]
     return body[0].lineno <= place.line <= (last.end_lineno or last.lineno)
 
 
-def in_test_of(index: Index, rule: Rule) -> Found:
+def in_test_of(index: FileIndex, rule: Rule) -> Found:
     """An assignment to ``target`` of ``value`` in a branch whose condition names ``names``."""
     for place in index.assigned:
         if not isinstance(place.node, ast.Assign) or constant(place.node.value) is not rule["value"]:
@@ -115,7 +115,7 @@ def in_test_of(index: Index, rule: Rule) -> Found:
                     break
 
 
-def hook_of_tensors(index: Index, rule: Rule) -> Found:
+def hook_of_tensors(index: FileIndex, rule: Rule) -> Found:
     """register_comm_hook with a lambda whose parameters have other names, or that gives a tensor."""
     for place in index.by_method.get("register_comm_hook", ()):
         assert isinstance(place.node, ast.Call)
@@ -131,7 +131,7 @@ def hook_of_tensors(index: Index, rule: Rule) -> Found:
             yield place, shown(hook)
 
 
-def endless_sampler(index: Index, rule: Rule) -> Found:
+def endless_sampler(index: FileIndex, rule: Rule) -> Found:
     """DistributedSampler over an object of a class of this file that is an IterableDataset without a length."""
     endless = set()
     for one in index.classes:
@@ -149,7 +149,7 @@ def endless_sampler(index: Index, rule: Rule) -> Found:
             yield place, made_by.func.id
 
 
-def summed_to_compare(index: Index, rule: Rule) -> Found:
+def summed_to_compare(index: FileIndex, rule: Rule) -> Found:
     """all_reduce of a gradient in a function whose name says that it only looks."""
     for place in index.by_name.get("torch.distributed.all_reduce", ()):
         assert isinstance(place.node, ast.Call)
@@ -163,7 +163,7 @@ def summed_to_compare(index: Index, rule: Rule) -> Found:
             yield place, f"{shown(first)} in {name}"
 
 
-def patched_forward(index: Index, rule: Rule) -> Found:
+def patched_forward(index: FileIndex, rule: Rule) -> Found:
     """``module.forward = checkpoint...(module.forward)`` in a loop over modules."""
     for place in index.assigned:
         node = place.node
@@ -179,7 +179,7 @@ def patched_forward(index: Index, rule: Rule) -> Found:
             yield place, shown(node)
 
 
-def rank_as_device(index: Index, rule: Rule) -> Found:
+def rank_as_device(index: FileIndex, rule: Rule) -> Found:
     """A device numbered by the rank among all processes, not by that on its node."""
     for place in index.by_name.get("torch.cuda.set_device", ()):
         assert isinstance(place.node, ast.Call)
@@ -195,7 +195,7 @@ def rank_as_device(index: Index, rule: Rule) -> Found:
                 yield place, f"torch.device({shown(parts)})"
 
 
-def _global_rank(index: Index, node: ast.expr | None, place: Place) -> bool:
+def _global_rank(index: FileIndex, node: ast.expr | None, place: CodePlace) -> bool:
     told = index.value(node, place.block)
     if isinstance(told, ast.Call) and isinstance(told.func, ast.Name) and told.func.id == "int" and told.args:
         told = told.args[0]
@@ -209,13 +209,13 @@ def _global_rank(index: Index, node: ast.expr | None, place: Place) -> bool:
     return name == "torch.distributed.get_rank" and not told.args and not told.keywords
 
 
-def attribute_of(index: Index, rule: Rule) -> Found:
+def attribute_of(index: FileIndex, rule: Rule) -> Found:
     """A chain that ends with ``of`` and ``named``, of whatever object."""
     for word in index.chains.get((rule["of"], rule["named"]), ()):
         yield word, f"{rule['of']}.{rule['named']}"
 
 
-def written_to(index: Index, rule: Rule) -> Found:
+def written_to(index: FileIndex, rule: Rule) -> Found:
     """write() of a text that fits ``words`` in a function that names a path with ``named``."""
     paths = {
         one.block.function
@@ -230,7 +230,7 @@ def written_to(index: Index, rule: Rule) -> Found:
                 yield place, told.strip()
 
 
-def batch_not_whole(index: Index, rule: Rule) -> Found:
+def batch_not_whole(index: FileIndex, rule: Rule) -> Found:
     """A DeepSpeed configuration whose three batch sizes fit no whole number of processes."""
     for place, config in _deepspeed(index):
         numbers = [known(index, config.get(key), place.block) for key in _BATCH]
@@ -244,7 +244,7 @@ def batch_not_whole(index: Index, rule: Rule) -> Found:
 _BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 
-def stage_with_pipeline(index: Index, rule: Rule) -> Found:
+def stage_with_pipeline(index: FileIndex, rule: Rule) -> Found:
     """A DeepSpeed configuration with ZeRO stage 2 or 3 in a file that builds a PipelineModule."""
     for place, config in _deepspeed(index):
         zero = index.value(config.get("zero_optimization"), place.block)
@@ -253,7 +253,7 @@ def stage_with_pipeline(index: Index, rule: Rule) -> Found:
                 yield place, f"ZeRO stage {stage}"
 
 
-def _deepspeed(index: Index) -> Iterator[tuple[Place, dict[str, ast.expr]]]:
+def _deepspeed(index: FileIndex) -> Iterator[tuple[CodePlace, dict[str, ast.expr]]]:
     for place in index.dicts:
         assert isinstance(place.node, ast.Dict)
         pairs = zip(place.node.keys[:500], place.node.values[:500], strict=False)
@@ -262,7 +262,7 @@ def _deepspeed(index: Index) -> Iterator[tuple[Place, dict[str, ast.expr]]]:
             yield place, config
 
 
-PREDICATES: Mapping[str, Callable[[Index, Rule], Found]] = {
+PREDICATES: Mapping[str, Callable[[FileIndex, Rule], Found]] = {
     one.__name__: one
     for one in (
         accumulation_every_step,

@@ -31,9 +31,9 @@ from typing import Any
 from rocdoctor.knowledge.load import load_table, words
 from rocdoctor.knowledge.messages.advice import Advice, advice_for
 from rocdoctor.lint.advice.findings import Hit
-from rocdoctor.lint.python.file_index import Index, Place, build
+from rocdoctor.lint.python.file_index import CodePlace, FileIndex, build
 from rocdoctor.lint.python.predicates import PREDICATES
-from rocdoctor.lint.python.source import Source
+from rocdoctor.lint.python.source import SourceCode
 from rocdoctor.lint.python.values import UNTOLD, argument, constant, known, shown, text
 
 Rule = Mapping[str, Any]
@@ -46,13 +46,13 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 _MAX_HITS = 20
 
 
-def index_of(source: Source) -> Index | None:
+def index_of(source: SourceCode) -> FileIndex | None:
     """The index of a file with the public names that the table tells."""
     same = load_table("advice_python").get("same_names") or {}
     return build(source, tuple(same.items()))
 
 
-def hits_in(index: Index, advice: Iterable[Advice] | None = None) -> list[Hit]:
+def hits_in(index: FileIndex, advice: Iterable[Advice] | None = None) -> list[Hit]:
     """What a file follows, by line; at most 20 places for each piece of advice."""
     found: list[Hit] = []
     for one in advice_for("python") if advice is None else advice:
@@ -66,7 +66,7 @@ def hits_in(index: Index, advice: Iterable[Advice] | None = None) -> list[Hit]:
     return sorted(found, key=lambda hit: (hit.line, hit.advice.id, hit.possible))
 
 
-def _matches(index: Index, rule: Rule) -> Iterator[tuple[Place, str]]:
+def _matches(index: FileIndex, rule: Rule) -> Iterator[tuple[CodePlace, str]]:
     if not _file_fits(index, rule):
         return
     for place, value in _candidates(index, rule):
@@ -80,7 +80,7 @@ def _matches(index: Index, rule: Rule) -> Iterator[tuple[Place, str]]:
             yield place, value
 
 
-def _file_fits(index: Index, rule: Rule) -> bool:
+def _file_fits(index: FileIndex, rule: Rule) -> bool:
     if not index.words.issuperset(words(rule.get("has"))) or not index.words.isdisjoint(words(rule.get("lacks"))):
         return False
     if "has_any" in rule and index.words.isdisjoint(rule["has_any"]):
@@ -90,7 +90,7 @@ def _file_fits(index: Index, rule: Rule) -> bool:
     return "lacks_text" not in rule or re.search(rule["lacks_text"], index.source.text) is None
 
 
-def _candidates(index: Index, rule: Rule) -> Iterator[tuple[Place, str]]:
+def _candidates(index: FileIndex, rule: Rule) -> Iterator[tuple[CodePlace, str]]:
     for name in words(rule.get("call")):
         yield from ((one, name) for one in index.by_name.get(name, []))
     for name in words(rule.get("method")):
@@ -113,7 +113,7 @@ def _candidates(index: Index, rule: Rule) -> Iterator[tuple[Place, str]]:
         yield from PREDICATES[rule["find"]](index, rule)
 
 
-def _uses(index: Index, names: Sequence[str]) -> Iterator[tuple[Place, str]]:
+def _uses(index: FileIndex, names: Sequence[str]) -> Iterator[tuple[CodePlace, str]]:
     """Chains that begin with the name, and imports of it; a name that was imported is not told twice."""
     below = tuple(name + "." for name in names)
     for one in index.imports:
@@ -124,7 +124,7 @@ def _uses(index: Index, names: Sequence[str]) -> Iterator[tuple[Place, str]]:
             yield one, one.name
 
 
-def _dicts(index: Index, rule: Rule) -> Iterator[tuple[Place, str]]:
+def _dicts(index: FileIndex, rule: Rule) -> Iterator[tuple[CodePlace, str]]:
     pattern = re.compile(rule["keys"])
     for one in index.dicts:
         assert isinstance(one.node, ast.Dict)
@@ -134,7 +134,7 @@ def _dicts(index: Index, rule: Rule) -> Iterator[tuple[Place, str]]:
             yield one, ", ".join(seen)
 
 
-def _arguments(index: Index, place: Place, rule: Rule) -> str | None:
+def _arguments(index: FileIndex, place: CodePlace, rule: Rule) -> str | None:
     """The value of the last argument that a rule names; None when the call does not fit, "" when none is named."""
     call = place.node
     assert isinstance(call, ast.Call)
@@ -153,7 +153,7 @@ def _arguments(index: Index, place: Place, rule: Rule) -> str | None:
     return value
 
 
-def _fits(index: Index, node: ast.expr, place: Place, wanted: Rule) -> bool:
+def _fits(index: FileIndex, node: ast.expr, place: CodePlace, wanted: Rule) -> bool:
     if "matches" in wanted:
         words_of = text(index, node, place.block)
         return words_of is not None and UNTOLD not in words_of and re.fullmatch(wanted["matches"], words_of) is not None

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rocdoctor.lint.python.file_index import Index, Place
+from rocdoctor.lint.python.file_index import CodePlace, FileIndex
 from rocdoctor.lint.python.values import argument, shown
 
 Rule = Mapping[str, Any]
-Found = Iterator[tuple[Place, str]]
+Found = Iterator[tuple[CodePlace, str]]
 
 _MAX_WRAPS = 50
 _FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
@@ -25,9 +25,9 @@ def _owner(node: ast.AST | None) -> str:
     return ""
 
 
-def _sharded(index: Index) -> dict[str, list[Place]]:
+def _sharded(index: FileIndex) -> dict[str, list[CodePlace]]:
     """Names that FullyShardedDataParallel(...) is assigned to, with those calls; unsharded ones are left out."""
-    found: dict[str, list[Place]] = {}
+    found: dict[str, list[CodePlace]] = {}
     for place in index.assigned:
         if not isinstance(place.node, ast.Assign) or not isinstance(place.node.value, ast.Call):
             continue
@@ -42,7 +42,7 @@ def _sharded(index: Index) -> dict[str, list[Place]]:
     return found
 
 
-def clip_of_shards(index: Index, rule: Rule) -> Found:
+def clip_of_shards(index: FileIndex, rule: Rule) -> Found:
     """torch.nn.utils.clip_grad_norm_ on parameters of a module that FSDP1 wraps; ``same_function``: both in one."""
     sharded = _sharded(index)
     for name in ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm"):
@@ -58,7 +58,7 @@ def clip_of_shards(index: Index, rule: Rule) -> Found:
                 yield place, f"{owner}.parameters()"
 
 
-def save_of_shards(index: Index, rule: Rule) -> Found:
+def save_of_shards(index: FileIndex, rule: Rule) -> Found:
     """torch.save of what state_dict() of a module that FSDP1 wraps gives."""
     sharded = _sharded(index)
     for place in index.by_name.get("torch.save", ()):

@@ -26,7 +26,7 @@ _WORTH = regex(r"torch|deepspeed|environ|putenv|subprocess|os\.system|popen|fair
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceCode:
     """Code that was parsed. ``lines``: line of the file for each line of code, empty where they are the same.
 
     ``shell``: lines of a notebook that a shell runs; ``settings``: variables that its magics set, each with its line.
@@ -54,7 +54,7 @@ def worth_reading(text: str) -> bool:
     return _WORTH.search(text) is not None
 
 
-def read_python(path: str, text: str) -> Source | None:
+def read_python(path: str, text: str) -> SourceCode | None:
     """The code of a file, or None where it is no Python 3 or too large."""
     notebook = path.lower().endswith(".ipynb")
     if len(text) > (_MAX_NOTEBOOK_BYTES if notebook else MAX_BYTES):
@@ -62,7 +62,7 @@ def read_python(path: str, text: str) -> Source | None:
     if notebook:
         return _notebook(text)
     tree = parsed(text)
-    return None if tree is None else Source(tree, text)
+    return None if tree is None else SourceCode(tree, text)
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -85,7 +85,7 @@ class _Cells:
     settings: list[tuple[int, str, str]] = field(default_factory=list)
 
 
-def _notebook(text: str) -> Source | None:
+def _notebook(text: str) -> SourceCode | None:
     try:
         cells = json.loads(text)["cells"]
     except (ValueError, RecursionError, MemoryError, TypeError, KeyError, IndexError):
@@ -102,7 +102,7 @@ def _notebook(text: str) -> Source | None:
     tree = parsed(code := "\n".join(found.code) + "\n")
     if tree is None:
         return None
-    return Source(tree, code, tuple(found.numbers), tuple(found.shell), tuple(found.settings))
+    return SourceCode(tree, code, tuple(found.numbers), tuple(found.shell), tuple(found.settings))
 
 
 def _lines(source: Any) -> list[str]:

@@ -6,8 +6,8 @@ import ast
 import shlex
 from typing import Final, Literal
 
-from rocdoctor.lint.python.blocks import Block
-from rocdoctor.lint.python.file_index import Index
+from rocdoctor.lint.python.blocks import CodeBlock
+from rocdoctor.lint.python.file_index import FileIndex
 
 _MAX_TEXT = 4000
 _MAX_PARTS = 400
@@ -40,12 +40,12 @@ def constant(node: ast.expr | None) -> object:
     return ...
 
 
-def known(index: Index, node: ast.expr | None, block: Block) -> object:
+def known(index: FileIndex, node: ast.expr | None, block: CodeBlock) -> object:
     """As ``constant``, after a name was followed to its only assignment."""
     return constant(index.value(node, block))
 
 
-def text(index: Index, node: ast.expr | None, block: Block) -> str | None:
+def text(index: FileIndex, node: ast.expr | None, block: CodeBlock) -> str | None:
     """The text of an expression with ``UNTOLD`` for its unknown parts; None where it is no text at all."""
     node = index.value(node, block)
     value = constant(node)
@@ -68,7 +68,7 @@ def text(index: Index, node: ast.expr | None, block: Block) -> str | None:
     return None
 
 
-def command(index: Index, node: ast.expr | None, block: Block) -> str | None:
+def command(index: FileIndex, node: ast.expr | None, block: CodeBlock) -> str | None:
     """A command line from a text or a list of arguments."""
     node = index.value(node, block)
     if isinstance(node, (ast.List, ast.Tuple)):
@@ -77,7 +77,7 @@ def command(index: Index, node: ast.expr | None, block: Block) -> str | None:
     return text(index, node, block)
 
 
-def argument(index: Index, call: ast.Call, block: Block, name: str, position: int | None) -> ast.expr | Missing:
+def argument(index: FileIndex, call: ast.Call, block: CodeBlock, name: str, position: int | None) -> ast.expr | Missing:
     """The argument of a call by its name or place; "absent" when it is surely not given."""
     untold = False
     for keyword in call.keywords:

@@ -9,6 +9,8 @@ from typing import Literal
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Reason
 from rocdoctor.model.subject import Subject
 
+Voice = Literal["program", "words", "reply", "advice"]  # whose words: a program's, somebody's, a reply, advice
+
 
 @dataclass(frozen=True, slots=True)
 class RocmInstall:
@@ -137,9 +139,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Lines (from 1) of the answer to a question of pasted text; ``voice``: program, words (sentences) or reply."""
+    """Lines (from 1) of the answer to a question of pasted text, and whose words they are (``words``: sentences)."""
 
     question: str
     first: int
     last: int
-    voice: str
+    voice: Voice

@@ -39,7 +39,7 @@ _CUDA_FILE = regex(r"((?:/[^/]+)*/cuda[^/]*)/version\.(?:json|txt)")
 
 
 @dataclass(frozen=True, slots=True)
-class RocmInstall:
+class RocmInstallFiles:
     """One ROCm installation; ``version`` is its release, HIP is numbered apart from ROCm 10.0 on.
 
     ``aliases`` are other names of the same folder. ``source`` is the path that told the version, ``line`` its line. A
@@ -58,7 +58,7 @@ class RocmInstall:
 
 
 @dataclass(frozen=True, slots=True)
-class CudaToolkit:
+class CudaToolkitFiles:
     """One CUDA toolkit (not the driver's CUDA version)."""
 
     root: str
@@ -96,7 +96,7 @@ def decode_release(digits: str) -> str | None:
 
 def rocm_installs(
     paths: Iterable[str], texts: Mapping[str, str], links: Mapping[str, str] | None = None, os_id: str | None = None
-) -> tuple[RocmInstall, ...]:
+) -> tuple[RocmInstallFiles, ...]:
     """The installations that paths, version files (path -> text) and links (path -> target) give, by root.
 
     ``os_id`` is the ID of os-release: on Arch, ``/opt/rocm`` is the distribution's.
@@ -132,7 +132,7 @@ def rocm_installs(
 
 def cuda_toolkits(
     paths: Iterable[str], texts: Mapping[str, str], links: Mapping[str, str] | None = None
-) -> tuple[CudaToolkit, ...]:
+) -> tuple[CudaToolkitFiles, ...]:
     """The CUDA toolkits that paths, version.json and version.txt files, and links give, by root."""
     targets = {_tidy(path): target for path, target in (links or {}).items()}
     told: dict[str, _Told] = {}
@@ -155,7 +155,7 @@ def cuda_toolkits(
         if entry is None and named is None:
             continue
         values = (entry.version, entry.source, entry.line) if entry else (None, None, None)
-        found.append(CudaToolkit(root, values[0], values[1], values[2]))
+        found.append(CudaToolkitFiles(root, values[0], values[1], values[2]))
     return tuple(found)
 
 
@@ -265,7 +265,7 @@ def _add_link_names(links: Mapping[str, str], roots: Mapping[str, None], aliases
 
 def _install(
     root: str, told: list[_Told], hip: str | None, aliases: tuple[str, ...], os_id: str | None
-) -> RocmInstall | None:
+) -> RocmInstallFiles | None:
     named = _CLASSIC.fullmatch(root) or _CORE.fullmatch(root)
     named_version = named.group(2) if named else None
     # Files tell more than the library's name, the folder's name least.
@@ -288,10 +288,10 @@ def _install(
     else:
         kind = "classic"
     values = (best.build, best.source, best.line) if best else (None, None, None)
-    return RocmInstall(root, kind, version, values[0], hip, aliases, values[1], values[2], named_version)
+    return RocmInstallFiles(root, kind, version, values[0], hip, aliases, values[1], values[2], named_version)
 
 
-def _merge_copies(found: list[RocmInstall]) -> list[RocmInstall]:
+def _merge_copies(found: list[RocmInstallFiles]) -> list[RocmInstallFiles]:
     """Takes /opt/rocm for another name of the one installation of its version where no link was read."""
     copies = [item for item in found if item.root in ("/opt/rocm", "/opt/rocm/core")]
     others = [item for item in found if item not in copies]

@@ -12,7 +12,7 @@ from typing import Any
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.amd import rocm_smi_tables as tables
 from rocdoctor.parsers.amd.rocm_smi_keys import read_key
-from rocdoctor.parsers.amd.rocm_smi_records import RasBlock, RocmSmi, RocmSmiGpu
+from rocdoctor.parsers.amd.rocm_smi_records import RasCounts, RocmSmi, RocmSmiGpu
 from rocdoctor.parsers.amd.smi_links import LinkTable
 from rocdoctor.parsers.formats.json_text import JsonText, load_json
 from rocdoctor.parsers.formats.text import lines_of, value_of
@@ -165,7 +165,7 @@ def _read_text(lines: list[str], reading: _Reading) -> tuple[str, bool]:
                 reading.links.add(cells[0], other, kind, cell, number)
             continue
         if title == "ras info" and ras_gpu is not None and (block := tables.ras_row(line)):
-            reading.put(ras_gpu, {"ras": {block[0]: RasBlock(number, block[1], block[2])}}, number)
+            reading.put(ras_gpu, {"ras": {block[0]: RasCounts(number, block[1], block[2])}}, number)
             continue
         if line.lower().startswith("driver version:"):
             _system("driver version", line.partition(":")[2], number, reading)

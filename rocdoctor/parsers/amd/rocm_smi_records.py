@@ -8,7 +8,7 @@ from rocdoctor.parsers.amd.smi_links import SmiLink
 
 
 @dataclass(frozen=True, slots=True)
-class RasBlock:
+class RasCounts:
     """Error counts of one block since the driver was loaded."""
 
     line: int
@@ -53,7 +53,7 @@ class RocmSmiGpu:
     numa_affinity: int | None = None
     compute_partition: str | None = None
     memory_partition: str | None = None
-    ras: dict[str, RasBlock] = field(default_factory=dict)
+    ras: dict[str, RasCounts] = field(default_factory=dict)
     retired_pages: int | None = None
     lines: dict[str, int] = field(default_factory=dict)
 

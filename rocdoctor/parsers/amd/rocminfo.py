@@ -13,7 +13,7 @@ MAX_PARTS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class MemoryPool:
     """One memory pool of an agent: ``segment`` is GLOBAL, GROUP, ..."""
 
     segment: str | None = None
@@ -40,7 +40,7 @@ class Agent:
     pci_address: str | None = None
     compute_units: int | None = None
     apu: bool | None = None
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[MemoryPool, ...] = ()
     lines: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -203,8 +203,8 @@ def _agent(line: int, block: list[tuple[int, str]]) -> Agent:
     )
 
 
-def _pool(values: dict[str, str]) -> Pool:
-    return Pool(
+def _pool(values: dict[str, str]) -> MemoryPool:
+    return MemoryPool(
         segment=value_of(values.get("Segment", "").partition(";")[0]),
         size_bytes=to_bytes(re.sub(r"\([^)]{0,40}\)", " ", values.get("Size", "")), "KB"),
     )

@@ -22,7 +22,7 @@ _ABSOLUTE_ZERO_MC = -273150
 
 
 @dataclass(frozen=True, slots=True)
-class Temperature:
+class HwmonTemperature:
     """A temperature sensor in °C; ``label`` "edge", "junction", "mem", "pkg", "vram" or None."""
 
     channel: int
@@ -33,7 +33,7 @@ class Temperature:
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class HwmonPower:
     """A power sensor in W: ``average_w`` over a window and ``input_w`` at once (either may be missing), and its caps.
 
     ``cap_w`` is the limit in force, ``cap_default_w`` the board's.
@@ -53,7 +53,7 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
-class Fan:
+class HwmonFan:
     """A fan: speeds in RPM; ``pwm`` 0 to 255, ``pwm_enable`` 0 full speed, 1 manual, 2 automatic."""
 
     channel: int
@@ -64,7 +64,7 @@ class Fan:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class HwmonClock:
     """A clock in MHz under its label ("sclk", "mclk")."""
 
     channel: int
@@ -76,10 +76,10 @@ class Reading:
 class Hwmon:
     """One hwmon folder."""
 
-    temperatures: tuple[Temperature, ...]
-    powers: tuple[Power, ...]
-    fans: tuple[Fan, ...]
-    clocks_mhz: tuple[Reading, ...]
+    temperatures: tuple[HwmonTemperature, ...]
+    powers: tuple[HwmonPower, ...]
+    fans: tuple[HwmonFan, ...]
+    clocks_mhz: tuple[HwmonClock, ...]
 
 
 def parse_hwmon(files: Mapping[str, str]) -> Hwmon:
@@ -125,11 +125,11 @@ def _watts(text: str | None) -> float | None:
     return _scaled(text, 1_000_000)
 
 
-def _temperature(texts: Mapping[str, str], channel: int) -> Temperature | None:
+def _temperature(texts: Mapping[str, str], channel: int) -> HwmonTemperature | None:
     values = {key: _celsius(texts.get(f"temp{channel}_{key}")) for key in _TEMP_FILES}
     if all(value is None for value in values.values()):
         return None
-    return Temperature(
+    return HwmonTemperature(
         channel=channel,
         label=value_of(texts.get(f"temp{channel}_label")),
         temp_c=values["input"],
@@ -142,23 +142,23 @@ _TEMP_FILES = ("input", "crit", "emergency")
 _POWER_FILES = ("average", "input", "cap", "cap_default", "cap_max")
 
 
-def _power(texts: Mapping[str, str], channel: int) -> Power | None:
+def _power(texts: Mapping[str, str], channel: int) -> HwmonPower | None:
     values = {key: _watts(texts.get(f"power{channel}_{key}")) for key in _POWER_FILES}
     if all(value is None for value in values.values()):
         return None
-    return Power(channel, *(values[key] for key in _POWER_FILES))
+    return HwmonPower(channel, *(values[key] for key in _POWER_FILES))
 
 
-def _fan(texts: Mapping[str, str], channel: int) -> Fan | None:
+def _fan(texts: Mapping[str, str], channel: int) -> HwmonFan | None:
     values = [_int(texts.get(f"fan{channel}_{key}")) for key in ("input", "max")]
     values += [_int(texts.get(f"pwm{channel}{key}")) for key in ("", "_enable")]
-    return Fan(channel, *values) if any(value is not None for value in values) else None
+    return HwmonFan(channel, *values) if any(value is not None for value in values) else None
 
 
-def _clocks(texts: Mapping[str, str], numbers: list[int]) -> tuple[Reading, ...]:
+def _clocks(texts: Mapping[str, str], numbers: list[int]) -> tuple[HwmonClock, ...]:
     found = []
     for channel in numbers:
         value = _scaled(texts.get(f"freq{channel}_input"), 1_000_000)
         if value is not None:
-            found.append(Reading(channel, value_of(texts.get(f"freq{channel}_label")), value))
+            found.append(HwmonClock(channel, value_of(texts.get(f"freq{channel}_label")), value))
     return tuple(found)

@@ -35,7 +35,7 @@ _CAPABILITY = regex(r"Capabilities: (?:\[[0-9a-fA-F]{1,3}(?: v\d{1,2})?\] )?(.*)
 
 
 @dataclass(frozen=True, slots=True)
-class PciDevice:
+class LspciDevice:
     """One PCI function as lspci shows it.
 
     ``bdf`` is the full address. Ids and codes are lower-case hexadecimal texts without 0x ("1002", class "0302").
@@ -78,12 +78,12 @@ class PciDevice:
         return self.bdf.split(":")[0]
 
 
-def parse_lspci(text: str) -> tuple[PciDevice, ...]:
+def parse_lspci(text: str) -> tuple[LspciDevice, ...]:
     """The functions of one or several lspci outputs in the order of the text; the same address is one device.
 
     Where an address comes again (`lspci -nn` followed by `lspci -vv`), the first value of each field is kept.
     """
-    found: dict[str, PciDevice] = {}
+    found: dict[str, LspciDevice] = {}
     header: dict[str, Any] | None = None
     body: list[tuple[int, str]] = []
     gap = False  # blank lines part devices, but not what stands indented below them from its device
@@ -108,7 +108,7 @@ def parse_lspci(text: str) -> tuple[PciDevice, ...]:
     return tuple(found.values())
 
 
-def upstream_path(devices: Sequence[PciDevice], bdf: str) -> tuple[PciDevice, ...] | None:
+def upstream_path(devices: Sequence[LspciDevice], bdf: str) -> tuple[LspciDevice, ...] | None:
     """The bridges above a function, root port first; () for one on a root bus, None where ``bdf`` is not there.
 
     In an excerpt bridges may be missing: the path is whole only if its first entry sits on a root bus. Needs bus
@@ -118,7 +118,7 @@ def upstream_path(devices: Sequence[PciDevice], bdf: str) -> tuple[PciDevice, ..
     current = by_address.get(pci_address(bdf) or "")
     if current is None:
         return None
-    path: list[PciDevice] = []
+    path: list[LspciDevice] = []
     seen = {current.bdf}
     bridges = [device for device in devices if device.secondary_bus]
     while len(path) < MAX_PATH:
@@ -131,8 +131,8 @@ def upstream_path(devices: Sequence[PciDevice], bdf: str) -> tuple[PciDevice, ..
     return tuple(path)
 
 
-def _parent(bridges: Sequence[PciDevice], child: PciDevice) -> PciDevice | None:
-    best: PciDevice | None = None
+def _parent(bridges: Sequence[LspciDevice], child: LspciDevice) -> LspciDevice | None:
+    best: LspciDevice | None = None
     for bridge in bridges:
         first, last = bridge.secondary_bus or 0, bridge.subordinate_bus or bridge.secondary_bus or 0
         if bridge.domain != child.domain or not first <= child.bus <= last or bridge.bus >= child.bus:
@@ -145,18 +145,18 @@ def _parent(bridges: Sequence[PciDevice], child: PciDevice) -> PciDevice | None:
     return best
 
 
-def _finish(found: dict[str, PciDevice], header: dict[str, Any] | None, body: list[tuple[int, str]]) -> None:
+def _finish(found: dict[str, LspciDevice], header: dict[str, Any] | None, body: list[tuple[int, str]]) -> None:
     if header is None:
         return
     _read_body(header, body)
-    device = PciDevice(**header)
+    device = LspciDevice(**header)
     known = found.get(device.bdf)
     found[device.bdf] = device if known is None else _merged(known, device)
 
 
-def _merged(first: PciDevice, second: PciDevice) -> PciDevice:
+def _merged(first: LspciDevice, second: LspciDevice) -> LspciDevice:
     changes: dict[str, Any] = {}
-    for entry in fields(PciDevice):
+    for entry in fields(LspciDevice):
         if entry.name in ("bdf", "line", "lines"):
             continue
         mine, other = getattr(first, entry.name), getattr(second, entry.name)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import format_pci, lines_of
-from rocdoctor.parsers.listings.lspci import MAX_DEVICES, PciDevice
+from rocdoctor.parsers.listings.lspci import MAX_DEVICES, LspciDevice
 
 _ROOT = regex(r"\[([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2})(?:-[0-9a-fA-F]{2})?\]")
 _FUNCTION = regex(r"([01][0-9a-fA-F])\.([0-7])")
@@ -17,12 +17,12 @@ _IDS = regex(r"\[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]\Z")
 _DEVICE = regex(r"(?:^|.*[ \t])Device ([0-9a-fA-F]{4})\Z")
 
 
-def parse_lspci_tree(text: str) -> tuple[PciDevice, ...]:
+def parse_lspci_tree(text: str) -> tuple[LspciDevice, ...]:
     """The functions of a tree in its order, bridges with ``secondary_bus`` and ``subordinate_bus``.
 
     Class and driver are not in a tree. ``upstream_path`` of ``lspci`` works on the result.
     """
-    found: dict[str, PciDevice] = {}
+    found: dict[str, LspciDevice] = {}
     places: dict[int, tuple[int, int] | None] = {}  # column of a branch mark -> domain and bus of what hangs there
     for number, raw in enumerate(lines_of(text), 1):
         line = raw.expandtabs(8)[:1000]
@@ -42,7 +42,7 @@ def _read_line(
     position: int,
     place: tuple[int, int] | None,
     places: dict[int, tuple[int, int] | None],
-    found: dict[str, PciDevice],
+    found: dict[str, LspciDevice],
     number: int,
 ) -> None:
     first = position
@@ -83,7 +83,7 @@ def _read_line(
 
 def _device(
     bdf: str, line: int, bus: int, secondary: int | None, subordinate: int | None, name: str | None
-) -> PciDevice:
+) -> LspciDevice:
     vendor_id = device_id = None
     if name is not None:
         name = name.rstrip()
@@ -94,7 +94,7 @@ def _device(
             name = name[: ids.start()].strip()
         elif nameless:
             device_id = nameless.group(1).lower()
-    return PciDevice(
+    return LspciDevice(
         bdf=bdf,
         line=line,
         name=name or None,

@@ -28,7 +28,7 @@ _MARKS = "*~#!%$@^-+"
 
 
 @dataclass(frozen=True, slots=True)
-class SlurmNode:
+class SlurmNodeEntry:
     """One node, or a list of nodes in Slurm's own short form ("gpu[03-04]"), in one state.
 
     ``states``: lower case, without marks; ``silent``: marked as not responding. ``reason`` as it was set, in tables cut
@@ -44,9 +44,9 @@ class SlurmNode:
     gres: str | None = None
 
 
-def parse_slurm_nodes(text: str) -> tuple[SlurmNode, ...]:
+def parse_slurm_nodes(text: str) -> tuple[SlurmNodeEntry, ...]:
     """Every node of every form in the text, in its order; of a node that is listed twice the fuller entry."""
-    found: dict[tuple[str, tuple[str, ...]], SlurmNode] = {}
+    found: dict[tuple[str, tuple[str, ...]], SlurmNodeEntry] = {}
     header: list[str] | None = None
     block: dict[str, str] = {}
     begun = 0
@@ -69,7 +69,7 @@ def parse_slurm_nodes(text: str) -> tuple[SlurmNode, ...]:
     return tuple(sorted(found.values(), key=lambda one: one.line))
 
 
-def _keep(found: dict[tuple[str, tuple[str, ...]], SlurmNode], one: SlurmNode | None) -> None:
+def _keep(found: dict[tuple[str, tuple[str, ...]], SlurmNodeEntry], one: SlurmNodeEntry | None) -> None:
     if one is None:
         return
     key = (one.names, one.states)
@@ -91,7 +91,7 @@ def _read(block: dict[str, str], line: str) -> None:
             return
 
 
-def _of_block(block: dict[str, str], line: int) -> SlurmNode | None:
+def _of_block(block: dict[str, str], line: int) -> SlurmNodeEntry | None:
     names, state = block.get("NodeName", ""), block.get("State", "")
     told = _states(state)
     if not _NAME.match(names) or told is None:
@@ -101,7 +101,7 @@ def _of_block(block: dict[str, str], line: int) -> SlurmNode | None:
     if by and reason is not None:
         reason = reason[: by.start()]
     gres = block.get("Gres", "(null)")
-    return SlurmNode(
+    return SlurmNodeEntry(
         names,
         line,
         told[0],
@@ -112,7 +112,7 @@ def _of_block(block: dict[str, str], line: int) -> SlurmNode | None:
     )
 
 
-def _of_row(header: list[str], line: str, number: int) -> SlurmNode | None:
+def _of_row(header: list[str], line: str, number: int) -> SlurmNodeEntry | None:
     """A row of a table; the reason, which holds blanks, is the first or the last column."""
     count = len(header)
     if header[-1] == "REASON":
@@ -130,7 +130,7 @@ def _of_row(header: list[str], line: str, number: int) -> SlurmNode | None:
     told = _states(row["STATE"]) if "STATE" in row else ((), False)
     if told is None or ("TIMESTAMP" in row and not _STAMP.fullmatch(row["TIMESTAMP"])):
         return None
-    return SlurmNode(names, number, told[0], told[1], _words(row.get("REASON")), row.get("USER"))
+    return SlurmNodeEntry(names, number, told[0], told[1], _words(row.get("REASON")), row.get("USER"))
 
 
 def _states(text: str) -> tuple[tuple[str, ...], bool] | None:

@@ -62,7 +62,7 @@ class KernelEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelLog:
+class KernelLogText:
     """A kernel log.
 
     ``extent``: "boot" reaches back to the start of the (last) boot, "tail" begins later, "excerpt" is a few lines:
@@ -101,7 +101,7 @@ class KernelLog:
         return flaps
 
 
-def parse(text: str, signatures: Matcher) -> KernelLog:
+def parse(text: str, signatures: Matcher) -> KernelLogText:
     """The log in ``text``; never raises. Times are seconds since boot, ages seconds."""
     lines, other = split(text)
     refused = next((line for _, line in other if _REFUSED.search(line)), None)
@@ -126,7 +126,7 @@ def parse(text: str, signatures: Matcher) -> KernelLog:
                 during_resume=log_frame.within(suspends, event.line),
             )
         )
-    return KernelLog(
+    return KernelLogText(
         lines=tuple(lines),
         events=tuple(finished),
         extent=log_frame.extent(lines, boots),

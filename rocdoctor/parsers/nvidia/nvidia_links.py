@@ -20,7 +20,7 @@ _COLUMNS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 
 
 @dataclass(frozen=True, slots=True)
-class NvLink:
+class NvLinkRow:
     """One link: ``speed_gb_s`` is gigabytes a second in one direction, ``active`` None where the text says neither."""
 
     index: int
@@ -36,7 +36,7 @@ class NvLinkGpu:
     index: int
     name: str | None
     uuid: str | None
-    links: tuple[NvLink, ...]
+    links: tuple[NvLinkRow, ...]
     all_inactive: bool
     line: int
 
@@ -81,7 +81,7 @@ def nvlink_count(kind: str | None) -> int | None:
 def parse_nvlink_status(text: str) -> NvLinkStatus:
     """``nvidia-smi nvlink --status``."""
     heads: list[tuple[int, int, str | None, str | None]] = []
-    links: list[list[NvLink]] = []
+    links: list[list[NvLinkRow]] = []
     messages: list[str | None] = []
     for at, raw in enumerate(lines_of(text), 1):
         line = raw[:_MAX_LINE]
@@ -98,7 +98,7 @@ def parse_nvlink_status(text: str) -> NvLinkStatus:
             inactive = "inactive" in match.group(2).lower()
             value = float(speed.group(1)) if speed else None
             state = False if inactive else True if speed else None
-            links[-1].append(NvLink(int(match.group(1)), state, value, at))
+            links[-1].append(NvLinkRow(int(match.group(1)), state, value, at))
         elif "nvlink" in line.lower() and "unable to retrieve" in line.lower():
             messages[-1] = line.strip()
     gpus = tuple(
@@ -115,7 +115,7 @@ def parse_nvlink_status(text: str) -> NvLinkStatus:
     return NvLinkStatus(gpus, parse_failures(text))
 
 
-def _all_inactive(links: list[NvLink], message: str | None) -> bool:
+def _all_inactive(links: list[NvLinkRow], message: str | None) -> bool:
     if links:
         return all(link.active is False for link in links)
     return message is not None and "all links are inactive" in message.lower()

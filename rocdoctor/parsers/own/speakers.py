@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
+from rocdoctor.model.facts import Passage
+from rocdoctor.model.facts.software import Voice
 from rocdoctor.parsers.formats.json_values import rows
-
-Voice = Literal["program", "words", "reply", "advice"]
 
 _MAX_ROWS = 20_000
 _VOICES: dict[str, Voice] = {"program": "program", "words": "words", "reply": "reply", "advice": "advice"}
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """Lines ``first`` to ``last`` (counted from 1) of the answer to ``question``, and whose words they are."""
-
-    question: str
-    first: int
-    last: int
-    voice: Voice
 
 
 @lru_cache(maxsize=1)  # asked by several who look at one text

@@ -18,9 +18,9 @@ __all__ = [
     "ArchSource",
     "Duplicate",
     "InterpreterReport",
-    "Package",
     "PathEntry",
     "PythonFacts",
+    "PythonPackage",
     "Shadow",
     "StepError",
     "TorchRuntime",
@@ -68,7 +68,7 @@ class PathEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class PythonPackage:
     """One distribution by its metadata; ``requires`` has only what concerns torch, its companions and GPU libraries."""
 
     name: str  # canonical: lower case, hyphens
@@ -88,7 +88,7 @@ class Duplicate:
     """A distribution that is there more than once: the first is imported, the others are hidden behind it."""
 
     name: str
-    packages: tuple[Package, ...]
+    packages: tuple[PythonPackage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class InterpreterReport:
 
     python: PythonFacts | None = None
     path: tuple[PathEntry, ...] = ()
-    packages: tuple[Package, ...] | None = None
+    packages: tuple[PythonPackage, ...] | None = None
     packages_total: int | None = None
     requirements_complete: bool | None = None
     leftovers: tuple[str, ...] = ()
@@ -152,7 +152,7 @@ def parse(text_: str) -> InterpreterReport:
     return replace(report, runtime=parse_runtime(found))
 
 
-def package(report: InterpreterReport, name: str) -> Package | None:
+def package(report: InterpreterReport, name: str) -> PythonPackage | None:
     """The package of a canonical name that an import gets: the first one on the path."""
     return next((item for item in report.packages or () if item.name == name), None)
 
@@ -220,11 +220,11 @@ def _path(value: object) -> Iterator[PathEntry]:
             yield PathEntry(path, text(item, "origin"), flag(item, "exists"))
 
 
-def _packages(value: object, line: int) -> Iterator[Package]:
+def _packages(value: object, line: int) -> Iterator[PythonPackage]:
     for item in dicts(value):
         name = text(item, "name")
         if name is not None:
-            yield Package(
+            yield PythonPackage(
                 name=name,
                 version=text(item, "version"),
                 metadata=text(item, "metadata"),
@@ -238,14 +238,14 @@ def _packages(value: object, line: int) -> Iterator[Package]:
             )
 
 
-def _duplicates(packages: tuple[Package, ...]) -> tuple[Duplicate, ...]:
-    groups: dict[str, list[Package]] = {}
+def _duplicates(packages: tuple[PythonPackage, ...]) -> tuple[Duplicate, ...]:
+    groups: dict[str, list[PythonPackage]] = {}
     for item in packages:
         groups.setdefault(item.name, []).append(item)
     return tuple(Duplicate(name, tuple(group)) for name, group in groups.items() if _really_twice(group))
 
 
-def _really_twice(group: list[Package]) -> bool:
+def _really_twice(group: list[PythonPackage]) -> bool:
     # One editable install leaves two traces: a link in site-packages and the metadata in its source folder.
     linked = [item for item in group if not (item.metadata or "").endswith(".egg-link")]
     return len(linked) > 1

@@ -47,7 +47,7 @@ class StepWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class TorchDevice:
+class ProbedDevice:
     """A GPU as torch lists it. ``bdf`` has function 0: torch does not tell it."""
 
     index: int
@@ -77,7 +77,7 @@ class TorchRuntime:
     available: bool | None = None
     device_count: int | None = None
     arch_list: tuple[str, ...] | None = None
-    devices: tuple[TorchDevice, ...] = ()
+    devices: tuple[ProbedDevice, ...] = ()
     distributed: bool | None = None
     backends: tuple[tuple[str, bool], ...] = ()  # ("nccl", True), ("gloo", True), ...
     nccl_version: str | None = None  # RCCL's on ROCm
@@ -201,7 +201,7 @@ def _dotted(value: object) -> str | None:
     return "-".join([".".join(numbers), *suffix]) if numbers else None
 
 
-def _devices(answers: Mapping[str, Any], lines: Mapping[str, int], rocm: bool) -> tuple[TorchDevice, ...]:
+def _devices(answers: Mapping[str, Any], lines: Mapping[str, int], rocm: bool) -> tuple[ProbedDevice, ...]:
     devices = []
     for step, value in answers.items():
         index = whole(value, "index") if step.startswith("device.") and isinstance(value, dict) else None
@@ -212,7 +212,7 @@ def _devices(answers: Mapping[str, Any], lines: Mapping[str, int], rocm: bool) -
         gfx, _, features = (arch or "").partition(":")
         major, minor = whole(value, "major"), whole(value, "minor")
         devices.append(
-            TorchDevice(
+            ProbedDevice(
                 index=index,
                 gfx=gfx if gfx.startswith("gfx") else None,
                 gfx_features=features or None,

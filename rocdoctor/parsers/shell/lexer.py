@@ -32,7 +32,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class ScriptCommand:
     """One command as it would run: its words with what the script tells put in, and the files that it writes to.
 
     ``sure`` false: in a branch, a loop, a function. ``piped``: it reads what the command before it wrote.

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.shell.lexer import OPEN, UNTOLD, Command, Token, tokens_of
+from rocdoctor.parsers.shell.lexer import OPEN, UNTOLD, ScriptCommand, Token, tokens_of
 from rocdoctor.parsers.shell.options import option_settings, shell_text
-from rocdoctor.parsers.shell.settings import Setting, Sheet, filled, resolved
+from rocdoctor.parsers.shell.settings import Sheet, ShellSetting, filled, resolved
 
 _ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
 _MARKED = regex(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
@@ -53,12 +53,12 @@ class _Frame:
 
 
 class _Script:
-    def __init__(self, sheet: Sheet, scope: int, depth: int, commands: list[Command] | None = None) -> None:
+    def __init__(self, sheet: Sheet, scope: int, depth: int, commands: list[ScriptCommand] | None = None) -> None:
         self.sheet, self.scope, self.depth, self.commands = sheet, scope, depth, commands
         self.piped = False
         self.dead = False
         self.frames: list[_Frame] = []
-        self.plain: list[tuple[int, Setting]] = []  # place in the list of settings, for those not exported yet
+        self.plain: list[tuple[int, ShellSetting]] = []  # place in the list of settings, for those not exported yet
         self.exported: set[str] = set()
         self.all_exported = False
         self.values: dict[str, tuple[int, str]] = {}
@@ -265,7 +265,7 @@ class _Script:
         if self.depth < 4:
             read_shell(self.sheet, word.text, word.line, scope, self.depth + 1, self.commands)
 
-    def _told(self, words: list[Token], targets: list[str], scope: int) -> Command:
+    def _told(self, words: list[Token], targets: list[str], scope: int) -> ScriptCommand:
         """The words with the values that hold here; one without quotes falls apart at its blanks."""
         chain = self.sheet.chain(scope)
         named = {name for word in (*(one.text for one in words), *targets) for name in _MARKED.findall(word)}
@@ -276,7 +276,7 @@ class _Script:
             parts = text.split() if word.bare and text is not word.text else [text]
             found += [Token(part, word.line, bare=word.bare) for part in parts]
         sure = all(self.sheet.scopes[level].sure for level in chain)
-        return Command(tuple(found), tuple(filled(one, known) for one in targets), sure, self.piped)
+        return ScriptCommand(tuple(found), tuple(filled(one, known) for one in targets), sure, self.piped)
 
     # -- values
 
@@ -298,12 +298,12 @@ class _Script:
             known = {key: told for key, (where, told) in named.items() if where in chain}
             value, default = resolved(value, known)
             if default:
-                self._keep(Setting(name, UNTOLD, line, scope), plain)
+                self._keep(ShellSetting(name, UNTOLD, line, scope), plain)
                 scope = self.sheet.open(scope, sure=False)
         self.values[name] = (scope, UNTOLD if value is None else value)
-        self._keep(Setting(name, value, line, scope), plain)
+        self._keep(ShellSetting(name, value, line, scope), plain)
 
-    def _keep(self, setting: Setting, plain: bool) -> None:
+    def _keep(self, setting: ShellSetting, plain: bool) -> None:
         if plain:
             self.plain.append((len(self.sheet.settings), setting))
         else:
@@ -317,7 +317,7 @@ class _Script:
 
 
 def read_shell(
-    sheet: Sheet, text: str, line: int = 1, scope: int = 0, depth: int = 0, commands: list[Command] | None = None
+    sheet: Sheet, text: str, line: int = 1, scope: int = 0, depth: int = 0, commands: list[ScriptCommand] | None = None
 ) -> None:
     """Add what a shell text sets to a sheet, its first line counted as ``line``, and its commands to a list."""
     script = _Script(sheet, scope, depth, commands)

@@ -16,7 +16,7 @@ _PATHS = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ShellSetting:
     """One variable as a line sets it; ``value`` None: taken away. Text between marks is not told by the file."""
 
     name: str
@@ -44,7 +44,7 @@ class Sheet:
 
     path: str
     kind: str
-    settings: list[Setting] = field(default_factory=list)
+    settings: list[ShellSetting] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=lambda: [Scope()])
 
     def open(self, parent: int, *, sure: bool = True, passing: bool = False, fresh: bool = False) -> int:
@@ -66,7 +66,7 @@ class Sheet:
 class View:
     """The variables that hold together in one scope; ``sure`` as in Scope, over the whole chain."""
 
-    variables: dict[str, Setting]
+    variables: dict[str, ShellSetting]
     sure: bool
     passing: bool
 
@@ -105,14 +105,14 @@ def filled(value: str, lookup: dict[str, str]) -> str:
 
 def views(sheet: Sheet) -> Iterator[View]:
     """Every scope that sets something, with what it inherits; what the file does not tell is left out."""
-    by_scope: dict[int, list[tuple[int, Setting]]] = {}
+    by_scope: dict[int, list[tuple[int, ShellSetting]]] = {}
     for order, setting in enumerate(sheet.settings):
         by_scope.setdefault(setting.scope, []).append((order, setting))
     for scope, own in sorted(by_scope.items()):
         chain = sheet.chain(scope)
         first = own[0][0]
         passing = sheet.scopes[scope].passing
-        found: dict[str, tuple[int, Setting]] = {}
+        found: dict[str, tuple[int, ShellSetting]] = {}
         for level in reversed(chain):
             for order, setting in by_scope.get(level, []):
                 if passing and level != scope and order > first:
@@ -126,7 +126,7 @@ def views(sheet: Sheet) -> Iterator[View]:
 
 
 def _overruled(
-    found: dict[str, tuple[int, Setting]], by_scope: dict[int, list[tuple[int, Setting]]], chain: list[int]
+    found: dict[str, tuple[int, ShellSetting]], by_scope: dict[int, list[tuple[int, ShellSetting]]], chain: list[int]
 ) -> None:
     """What an outer scope sets again afterwards replaces what an inner one set."""
     for level in chain[1:]:
@@ -136,7 +136,7 @@ def _overruled(
                 found[setting.name] = (order, setting)
 
 
-def _told(setting: Setting) -> Setting | None:
+def _told(setting: ShellSetting) -> ShellSetting | None:
     value = setting.value
     if value is None:
         return None
@@ -144,5 +144,5 @@ def _told(setting: Setting) -> Setting | None:
         return setting
     if setting.name in _PATHS:
         parts = [part for part in value.split(":") if part and OPEN not in part]
-        return Setting(setting.name, ":".join(parts), setting.line, setting.scope) if parts else None
+        return ShellSetting(setting.name, ":".join(parts), setting.line, setting.scope) if parts else None
     return None

@@ -30,7 +30,7 @@ class NodeMeminfo:
 
 
 @dataclass(frozen=True, slots=True)
-class NumaNode:
+class NumactlNode:
     """One node of numactl: ``cpulist`` canonical ("" for a node of memory alone), ``distances`` in node order."""
 
     node: int
@@ -65,7 +65,7 @@ def parse_distances(text: str) -> tuple[int, ...] | None:
     return tuple(int(word) for word in words)
 
 
-def parse_numactl_hardware(text: str) -> tuple[NumaNode, ...]:
+def parse_numactl_hardware(text: str) -> tuple[NumactlNode, ...]:
     """Reads `numactl --hardware` (or -H); its MB are 1024 * 1024 bytes."""
     values: dict[int, dict[str, str]] = {}
     starts: dict[int, int] = {}
@@ -88,7 +88,7 @@ def parse_numactl_hardware(text: str) -> tuple[NumaNode, ...]:
             if numbers:
                 distances.setdefault(int(row.group(1)), numbers)
     return tuple(
-        NumaNode(
+        NumactlNode(
             node=node,
             line=starts[node],
             cpulist=_cpus(found.get("cpus")),

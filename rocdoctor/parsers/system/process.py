@@ -33,7 +33,7 @@ class ProcessStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class UserIds:
     """`id`: numbers of the user and of the groups, with the group names that were printed."""
 
     uid: int | None = None
@@ -121,7 +121,7 @@ def groups_with_member(text: str, user: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def parse_id(text: str) -> Identity | None:
+def parse_id(text: str) -> UserIds | None:
     """Reads `id` ("uid=1000(...) gid=1000(...) groups=1000(...),44(video)"); the name of the user is not kept."""
     for line, raw in enumerate(lines_of(text, 10_000), 1):
         uid, gid = _ID_UID.search(raw), _ID_GID.search(raw)
@@ -131,5 +131,5 @@ def parse_id(text: str) -> Identity | None:
         groups = {}
         if listed:
             groups = {int(entry.group(1)): entry.group(2) for entry in _ID_GROUP.finditer(listed.group(1))}
-        return Identity(int(uid.group(1)), groups, line)
+        return UserIds(int(uid.group(1)), groups, line)
     return None

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from rocdoctor.repair.fixes.journal import Copy, Entry, Journal
 from rocdoctor.repair.fixes.steps import Edit, Run, Step, Write, check_command, kernel_path
-from rocdoctor.repair.fixes.target_machine import Place
+from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.fixes.user_files import (
     Refused,
-    Seen,
+    SeenFile,
     digest_of,
     former_mode,
     look,
@@ -31,7 +31,7 @@ class Done:
     said: str
 
 
-def apply(steps: Iterable[Step], check: str, place: Place, journal: Journal) -> list[Done]:
+def apply(steps: Iterable[Step], check: str, place: TargetMachine, journal: Journal) -> list[Done]:
     """Do the steps of one fix in order; the first that fails ends it."""
     results: list[Done] = []
     for step in steps:
@@ -49,7 +49,7 @@ def apply(steps: Iterable[Step], check: str, place: Place, journal: Journal) -> 
     return results
 
 
-def _edit(step: Edit, check: str, place: Place, journal: Journal) -> str:
+def _edit(step: Edit, check: str, place: TargetMachine, journal: Journal) -> str:
     copy = journal.keep(step.path, step.seen)
     digest = digest_of(step.data)
     number = journal.begin(Entry("edit", check, path=step.path, old=step.seen.digest, new=digest, copies=(copy,)))
@@ -63,7 +63,7 @@ def _edit(step: Edit, check: str, place: Place, journal: Journal) -> str:
     return f"changed {shown}"
 
 
-def _write(step: Write, check: str, place: Place, journal: Journal) -> str:
+def _write(step: Write, check: str, place: TargetMachine, journal: Journal) -> str:
     number = journal.begin(Entry("kernel", check, path=step.path, old=step.old, new=step.new))
     real = place.real(step.path)
     try:
@@ -78,7 +78,7 @@ def _write(step: Write, check: str, place: Place, journal: Journal) -> str:
     return f"wrote {step.new} to {step.path}"
 
 
-def _run(step: Run, check: str, place: Place, journal: Journal) -> str:
+def _run(step: Run, check: str, place: TargetMachine, journal: Journal) -> str:
     copies = tuple(journal.keep(path, _seen(place, path)) for path in step.changes)
     entry = Entry("command", check, words=step.words, undo=step.undo, copies=copies)
     number = journal.begin(entry)
@@ -89,7 +89,7 @@ def _run(step: Run, check: str, place: Place, journal: Journal) -> str:
     return f"ran {shlex.join(step.words)}"
 
 
-def _seen(place: Place, path: str) -> Seen | None:
+def _seen(place: TargetMachine, path: str) -> SeenFile | None:
     """A file that a command will change; None where there is none."""
     real = place.real(path)
     if not os.path.lexists(real):
@@ -103,7 +103,7 @@ def _seen(place: Place, path: str) -> Seen | None:
 # -- taking back
 
 
-def undo(journal: Journal, place: Place) -> list[Done]:
+def undo(journal: Journal, place: TargetMachine) -> list[Done]:
     """Take back what a run did, the last step first. What somebody has changed since is left alone and said."""
     results: list[Done] = []
     for number in reversed(range(len(journal.entries))):
@@ -120,7 +120,7 @@ def undo(journal: Journal, place: Place) -> list[Done]:
     return results
 
 
-def _undo_one(entry: Entry, place: Place, journal: Journal) -> str:
+def _undo_one(entry: Entry, place: TargetMachine, journal: Journal) -> str:
     if entry.kind == "edit":
         return _undo_edit(entry, place, journal)
     if entry.kind == "kernel":
@@ -128,7 +128,7 @@ def _undo_one(entry: Entry, place: Place, journal: Journal) -> str:
     return _undo_run(entry, place, journal)
 
 
-def _undo_edit(entry: Entry, place: Place, journal: Journal) -> str:
+def _undo_edit(entry: Entry, place: TargetMachine, journal: Journal) -> str:
     shown = place.shown(entry.path)
     (copy,) = entry.copies  # `opened` lets no other number through
     try:
@@ -143,7 +143,7 @@ def _undo_edit(entry: Entry, place: Place, journal: Journal) -> str:
     return f"{shown} is as it was before"
 
 
-def _undo_write(entry: Entry, place: Place) -> str:
+def _undo_write(entry: Entry, place: TargetMachine) -> str:
     path = kernel_path(entry.path, place)
     real = place.real(path)
     held = read_kernel(real)
@@ -158,7 +158,7 @@ def _undo_write(entry: Entry, place: Place) -> str:
     return f"wrote {entry.old} to {path} again"
 
 
-def _undo_run(entry: Entry, place: Place, journal: Journal) -> str:
+def _undo_run(entry: Entry, place: TargetMachine, journal: Journal) -> str:
     words = shlex.join(entry.words)
     if entry.state == "failed" and all(_as_before(copy, place) for copy in entry.copies):
         return f"{words} had failed and changed nothing"
@@ -184,7 +184,7 @@ def _undo_run(entry: Entry, place: Place, journal: Journal) -> str:
     return said
 
 
-def _as_before(copy: Copy, place: Place) -> bool:
+def _as_before(copy: Copy, place: TargetMachine) -> bool:
     try:
         data = place.real(copy.path).read_bytes()
     except OSError:
@@ -192,7 +192,7 @@ def _as_before(copy: Copy, place: Place) -> bool:
     return bool(copy.copy) and digest_of(data) == copy.digest
 
 
-def _same_time(copy: Copy, place: Place) -> None:
+def _same_time(copy: Copy, place: TargetMachine) -> None:
     """A file with its old bytes gets its old time and mode."""
     real = place.real(copy.path)
     try:

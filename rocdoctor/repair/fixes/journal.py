@@ -23,8 +23,8 @@ from rocdoctor.host.live.regular_files import READING, read_opened
 from rocdoctor.host.live.trust import privileged, weaknesses
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.repair.fixes.known_changes import is_kernel, is_startup, is_undoing
-from rocdoctor.repair.fixes.target_machine import Place
-from rocdoctor.repair.fixes.user_files import Refused, Seen, digest_of
+from rocdoctor.repair.fixes.target_machine import TargetMachine
+from rocdoctor.repair.fixes.user_files import Refused, SeenFile, digest_of
 
 SCHEMA = "rocdoctor.fixes/1"
 _LIST = "list.json"
@@ -121,7 +121,7 @@ class Journal:
         journal._write()
         return journal
 
-    def keep(self, path: str, seen: Seen | None) -> Copy:
+    def keep(self, path: str, seen: SeenFile | None) -> Copy:
         """Copy a file into the folder before it is changed."""
         if seen is None:
             return Copy(path)
@@ -165,7 +165,7 @@ class Journal:
         self.kept.put(_LIST, json.dumps(data, indent=1).encode())
 
 
-def opened(folder: Path, place: Place) -> Journal:
+def opened(folder: Path, place: TargetMachine) -> Journal:
     """The folder of an earlier run, judged and read through one descriptor.
 
     Raises:
@@ -195,7 +195,7 @@ def _judge(path: Path, status: os.stat_result, uid: int) -> None:
         raise Refused(f"{path}: others can read or change it, so it is not trusted")
 
 
-def _entries(text: bytes, path: Path, place: Place) -> list[Entry]:
+def _entries(text: bytes, path: Path, place: TargetMachine) -> list[Entry]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -260,7 +260,7 @@ def _text(raw: Any) -> str:
     return raw
 
 
-def _possible(entry: Entry, place: Place) -> bool:
+def _possible(entry: Entry, place: TargetMachine) -> bool:
     """Whether a fix can have done it: nothing else is taken back, whoever wrote it down."""
     if entry.kind == "command":
         changes = [copy.path for copy in entry.copies]

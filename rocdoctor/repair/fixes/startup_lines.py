@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.shell.lexer import Command, tokens_of
+from rocdoctor.parsers.shell.lexer import ScriptCommand, tokens_of
 from rocdoctor.parsers.shell.script import read_shell
 from rocdoctor.parsers.shell.settings import Sheet
 from rocdoctor.parsers.system.env_text import parse_env
@@ -37,7 +37,7 @@ def places(text: str, kind: Kind, name: str, value: str) -> Places:
         simple = re.compile(rf"\s*(?:export\s+)?{re.escape(name)}=[^\r\n]*\r?\n?\Z")
         plain = tuple(number for number in found if number <= len(lines) and simple.match(lines[number - 1]))
         return Places(plain, tuple(number for number in found if number not in plain))
-    sheet, commands = Sheet("", "shell"), list[Command]()
+    sheet, commands = Sheet("", "shell"), list[ScriptCommand]()
     read_shell(sheet, text, commands=commands)
     found = list(dict.fromkeys(one.line for one in sheet.settings if one.name == name and one.value == value))
     alone = {

@@ -14,8 +14,8 @@ from rocdoctor.model.finding import Effective, Fix
 from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.fixes.known_changes import is_command, is_kernel, is_undoing
 from rocdoctor.repair.fixes.startup_lines import Kind, by_hand, places, switched_off
-from rocdoctor.repair.fixes.target_machine import Place
-from rocdoctor.repair.fixes.user_files import MOST_BYTES, Refused, Seen, look, read_kernel
+from rocdoctor.repair.fixes.target_machine import TargetMachine
+from rocdoctor.repair.fixes.user_files import MOST_BYTES, Refused, SeenFile, look, read_kernel
 from rocdoctor.repair.setup.command_lines import quoted
 
 
@@ -26,7 +26,7 @@ class Edit:
     path: str
     kind: Kind
     lines: tuple[int, ...]
-    seen: Seen
+    seen: SeenFile
     data: bytes
 
 
@@ -52,7 +52,7 @@ Step = Edit | Write | Run
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class FixWork:
     """What a fix comes to on this machine. ``left`` are sentences on what the person has to do, and ``typed`` the
     commands for it. Without steps nothing is done. ``effective`` counts what the changes are, not what is typed."""
 
@@ -62,7 +62,7 @@ class Work:
     effective: Effective = "now"
 
 
-def work_of(fix: Fix, changes: Iterable[Change], check: str, place: Place) -> Work:
+def work_of(fix: Fix, changes: Iterable[Change], check: str, place: TargetMachine) -> FixWork:
     """The steps of a fix on this machine. What cannot be done whole is not begun."""
     steps: list[Step] = []
     left: list[str] = []
@@ -92,10 +92,10 @@ def work_of(fix: Fix, changes: Iterable[Change], check: str, place: Place) -> Wo
             for number in step.lines
         ]
         steps = []
-    return Work(tuple(steps), tuple(dict.fromkeys(left)), tuple(dict.fromkeys(typed)), effective)
+    return FixWork(tuple(steps), tuple(dict.fromkeys(left)), tuple(dict.fromkeys(typed)), effective)
 
 
-def _unset(change: Unset, check: str, place: Place) -> tuple[list[Step], list[str], list[str]]:
+def _unset(change: Unset, check: str, place: TargetMachine) -> tuple[list[Step], list[str], list[str]]:
     """(edits, what is left to the person, commands for that)."""
     value = place.environment.get(change.name)
     if value is None:
@@ -131,7 +131,7 @@ def _unset(change: Unset, check: str, place: Place) -> tuple[list[Step], list[st
     return edits, left, typed
 
 
-def set_in(fix: Fix, place: Place) -> tuple[str, ...]:
+def set_in(fix: Fix, place: TargetMachine) -> tuple[str, ...]:
     """Files with lines that set the variables which a fix unsets, as a person would write them."""
     found: list[str] = []
     for name in fix.unsets:
@@ -144,7 +144,7 @@ def set_in(fix: Fix, place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _typed(place: Place, path: str, number: int, kind: Kind) -> str:
+def _typed(place: TargetMachine, path: str, number: int, kind: Kind) -> str:
     """The command by which a person switches a line off."""
     front = "" if place.privileged or path.startswith(f"{place.home}/") else "sudo "
     return front + " ".join(quoted(word) for word in by_hand(kind, number, place.shown(path)))
@@ -166,13 +166,13 @@ def _too_large(path: Path) -> bool:
         return False
 
 
-def _edit(place: Place, path: str, kind: Kind, numbers: tuple[int, ...], check: str) -> Edit:
+def _edit(place: TargetMachine, path: str, kind: Kind, numbers: tuple[int, ...], check: str) -> Edit:
     seen = look(place.real(path), place.uid, place.root)
     data = switched_off(seen.data.decode("latin-1"), kind, numbers, check).encode("latin-1")
     return Edit(path, kind, numbers, seen, data)
 
 
-def _written(change: KernelValue, place: Place) -> list[Step]:
+def _written(change: KernelValue, place: TargetMachine) -> list[Step]:
     found: list[Step] = []
     for path in place.matching(change.path):
         path = kernel_path(path, place)
@@ -186,7 +186,7 @@ def _written(change: KernelValue, place: Place) -> list[Step]:
     return found
 
 
-def kernel_path(path: str, place: Place) -> str:
+def kernel_path(path: str, place: TargetMachine) -> str:
     """The file of the kernel behind a path; raises Refused for one that leads to none whose words a fix changes."""
     top = os.path.realpath(place.root).rstrip("/")
     real = os.path.realpath(place.real(path))
@@ -196,7 +196,7 @@ def kernel_path(path: str, place: Place) -> str:
     return inside
 
 
-def _run(change: Command, place: Place) -> Run:
+def _run(change: Command, place: TargetMachine) -> Run:
     if any(USER in words for words in (change.words, *change.undo)) and not place.user:
         raise Refused("the name of the user is not known here")
     words, *undo = (
@@ -209,7 +209,7 @@ def _run(change: Command, place: Place) -> Run:
     return Run(words, tuple(command for command in undo if not _held(command, place)), change.changes)
 
 
-def _held(command: tuple[str, ...], place: Place) -> bool:
+def _held(command: tuple[str, ...], place: TargetMachine) -> bool:
     """Whether a command that takes a person out of a group would take away what was there before."""
     if command[:2] != ("gpasswd", "-d"):
         return False
@@ -224,7 +224,7 @@ def check_command(words: tuple[str, ...]) -> None:
         raise Refused(f"{' '.join(words)[:80]!r} is no command that rocdoctor runs")
 
 
-def told(step: Step, place: Place) -> str:
+def told(step: Step, place: TargetMachine) -> str:
     """What a step does, in words."""
     if isinstance(step, Edit):
         lines = ", ".join(map(str, step.lines))

@@ -37,18 +37,18 @@ _OF_SYSTEM: tuple[tuple[str, Kind], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProgramOutcome:
     """How a program ended: what it said, and whether it succeeded."""
 
     ok: bool
     said: str
 
 
-Runner = Callable[[Sequence[str]], Outcome]
+Runner = Callable[[Sequence[str]], ProgramOutcome]
 
 
 @dataclass(frozen=True)
-class Place:
+class TargetMachine:
     """One machine, or a folder laid out like its root.
 
     ``home`` and every path of a change are seen from ``root``; ``state`` (where backups go) is a real path.
@@ -92,7 +92,7 @@ def startup_patterns(home: str) -> dict[str, Kind]:
     return found | dict(_OF_SYSTEM)
 
 
-def this_machine() -> Place:
+def this_machine() -> TargetMachine:
     """The machine that we run on, as the user that we run as; programs and accounts are those of the system."""
     import pwd
 
@@ -108,7 +108,7 @@ def this_machine() -> Place:
     base = "" if uid == 0 else os.environ.get("XDG_STATE_HOME", "")
     state = Path(base if os.path.isabs(base) else f"{home}/.local/state") / "rocdoctor" / "fixes"
     person = through_sudo[0] if through_sudo is not None else name
-    return Place(
+    return TargetMachine(
         Path("/"),
         home.rstrip("/"),
         uid,
@@ -120,15 +120,15 @@ def this_machine() -> Place:
     )
 
 
-def run_program(words: Sequence[str]) -> Outcome:
+def run_program(words: Sequence[str]) -> ProgramOutcome:
     """Run a program of the system (as root only from folders that root alone can write), with a deadline of 60 s."""
     from rocdoctor.host.live.programs import find_program, refusal
     from rocdoctor.host.live.run_program import run_bounded
 
     program = find_program(words[0])
     if program is None:
-        return Outcome(False, refusal(words[0]) or f"there is no program {words[0]} here")
+        return ProgramOutcome(False, refusal(words[0]) or f"there is no program {words[0]} here")
     answer = run_bounded(f"run {' '.join(words)}", [program, *words[1:]], 60.0)
     if answer.status != "ok":
-        return Outcome(False, answer.note or answer.status)
-    return Outcome(answer.exit_code == 0, answer.text)
+        return ProgramOutcome(False, answer.note or answer.status)
+    return ProgramOutcome(answer.exit_code == 0, answer.text)

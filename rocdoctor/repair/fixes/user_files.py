@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenFile:
     """A file as it was read: its content, and what tells whether somebody has changed it since."""
 
     path: Path
@@ -44,7 +44,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def look(path: Path, uid: int, top: Path = Path("/"), *, closed: bool = False) -> Seen:
+def look(path: Path, uid: int, top: Path = Path("/"), *, closed: bool = False) -> SeenFile:
     """A file that may be replaced by the user ``uid``; ``top``: above it nothing is judged.
 
     ``closed``: it may be closed to its owner too, as those of the system that programs alone write (/etc/gshadow).
@@ -72,12 +72,12 @@ def look(path: Path, uid: int, top: Path = Path("/"), *, closed: bool = False) -
     if special:
         raise Refused(f"it has access lists or attributes that a new file would lose ({', '.join(special)})")
     _judge_folders(path, uid, top)
-    return Seen(
+    return SeenFile(
         path, data, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid, status.st_mtime_ns, status.st_ino
     )
 
 
-def replace(seen: Seen, data: bytes, mtime_ns: int | None = None, mode: int | None = None) -> None:
+def replace(seen: SeenFile, data: bytes, mtime_ns: int | None = None, mode: int | None = None) -> None:
     """Put new content in the place of a file that is as it was seen, with its mode and group.
 
     Raises:

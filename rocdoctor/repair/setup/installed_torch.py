@@ -11,7 +11,7 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, override_gfx_name
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.finding import Evidence, Finding, Verdict
-from rocdoctor.repair.setup.required_torch import Wanted, wheel_for
+from rocdoctor.repair.setup.required_torch import RequiredTorch, wheel_for
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import sentence
 
@@ -43,7 +43,7 @@ class Judgement:
     finding: Finding | None = None
 
 
-def judged(situation: Situation, want: Wanted) -> Judgement:
+def judged(situation: Situation, want: RequiredTorch) -> Judgement:
     """What is to be said of the installed torch."""
     machine, torch = situation.machine, situation.machine.torch
     if not isinstance(torch.version, Known):
@@ -71,7 +71,7 @@ def judged(situation: Situation, want: Wanted) -> Judgement:
     return Judgement("wrong", gap, (cite(torch.version), *want.evidence), _LACKS_GFX)
 
 
-def _harm(situation: Situation, want: Wanted) -> Judgement | None:
+def _harm(situation: Situation, want: RequiredTorch) -> Judgement | None:
     """The first finding against the installed torch that is about the GPUs to train on."""
     for name in _FOR_CPU if want.backend == "cpu" else _FOR_GPU:
         for verdict, found in situation.findings([name]):
@@ -82,13 +82,13 @@ def _harm(situation: Situation, want: Wanted) -> Judgement | None:
     return None
 
 
-def _other_build(situation: Situation, want: Wanted) -> str:
+def _other_build(situation: Situation, want: RequiredTorch) -> str:
     torch = situation.machine.torch
     kind = WORDS[value_or(backend(torch), "cpu")]
     return f"torch {value_or(torch.version, '')} is a {kind} build, and this machine needs {want.words}."
 
 
-def _counts(situation: Situation, want: Wanted, name: str, found: Finding) -> bool:
+def _counts(situation: Situation, want: RequiredTorch, name: str, found: Finding) -> bool:
     if name == _LACKS_GFX and runs_as_other(situation, want):
         return False  # the wheel is right, and the setting that it runs with is a step of its own
     if want.backend == "cpu" or (name == _LACKS_GFX and found.confidence != "certain"):
@@ -97,7 +97,7 @@ def _counts(situation: Situation, want: Wanted, name: str, found: Finding) -> bo
     return True
 
 
-def runs_as_other(situation: Situation, want: Wanted) -> str | None:
+def runs_as_other(situation: Situation, want: RequiredTorch) -> str | None:
     """The value of HSA_OVERRIDE_GFX_VERSION with which the installed torch has code for this GPU, if it needs one."""
     torch = situation.machine.torch
     if want.backend != "rocm" or not isinstance(torch.arch_list, Known) or not isinstance(torch.python, Known):
@@ -111,7 +111,7 @@ def runs_as_other(situation: Situation, want: Wanted) -> str | None:
     return value if covered else None
 
 
-def _covered(situation: Situation, want: Wanted) -> tuple[Judged, str]:
+def _covered(situation: Situation, want: RequiredTorch) -> tuple[Judged, str]:
     """Whether the build has code for every GPU: as the check says, else by the list of the build."""
     torch = situation.machine.torch
     name = _LACKS_GFX if want.backend == "rocm" else _LACKS_SM
@@ -133,7 +133,7 @@ def _gap(mine: list[Verdict]) -> str:
     return f"Whether the installed torch has code for this GPU is not known{f': {told}' if told else ''}"
 
 
-def _good_words(situation: Situation, want: Wanted) -> str:
+def _good_words(situation: Situation, want: RequiredTorch) -> str:
     torch = situation.machine.torch
     built = value_or(torch.hip, None) if want.backend == "rocm" else value_or(torch.cuda, None)
     version = value_or(torch.version, "")
@@ -146,7 +146,7 @@ def _good_words(situation: Situation, want: Wanted) -> str:
     return f"{named}, counts {count} GPU{'' if count == 1 else 's'}." if count else f"{named}."
 
 
-def _proof(situation: Situation, want: Wanted) -> tuple[Evidence, ...]:
+def _proof(situation: Situation, want: RequiredTorch) -> tuple[Evidence, ...]:
     torch = situation.machine.torch
     built = torch.hip if want.backend == "rocm" else torch.cuda
     found = [cite(torch.version, f"torch {value_or(torch.version, '')}"), cite(built)]

@@ -28,7 +28,7 @@ _ANY_CUDA = "8.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequiredTorch:
     """The back end that serves this machine. ``why`` speaks of its GPUs, or says why it is the CPU.
 
     ``gpus`` train, ``gfx`` and ``capability`` are what a wheel needs code for (capability None: not known yet).
@@ -53,7 +53,7 @@ class Wanted:
         return frozenset({MACHINE, *(gpu.subject for gpu in self.gpus)})
 
 
-def wanted(situation: Situation) -> Wanted | Unknown:
+def wanted(situation: Situation) -> RequiredTorch | Unknown:
     """The back end for the GPUs that would train here; Unknown where the evidence does not show them."""
     machine = situation.machine
     if not machine.gpus:
@@ -61,9 +61,9 @@ def wanted(situation: Situation) -> Wanted | Unknown:
             return _under_windows(situation)
         if not machine.gpus_complete:
             return Unknown("which GPUs this machine has is not in this evidence")
-        return Wanted("cpu", "No GPU is on the bus, so torch computes on the CPU.")
+        return RequiredTorch("cpu", "No GPU is on the bus, so torch computes on the CPU.")
     found = [one for one in (_amd(situation), _nvidia(situation)) if one is not None]
-    usable = [one for one in found if isinstance(one, Wanted) and one.backend != "cpu"]
+    usable = [one for one in found if isinstance(one, RequiredTorch) and one.backend != "cpu"]
     if len(usable) > 1:
         return _of_two(situation, usable)
     if usable:
@@ -75,14 +75,14 @@ def wanted(situation: Situation) -> Wanted | Unknown:
         return found[0]
     other = machine.gpus[0]
     maker = {"intel": "Intel"}.get(other.vendor, "another vendor")
-    return Wanted(
+    return RequiredTorch(
         "cpu",
         f"The GPU here is of {maker}, and the tables have no wheel for it: torch computes on the CPU.",
         evidence=(cite(other.pci_id),),
     )
 
 
-def _under_windows(situation: Situation) -> Wanted | Unknown:
+def _under_windows(situation: Situation) -> RequiredTorch | Unknown:
     """Inside WSL no GPU is on a bus: what torch itself counts, or the NVIDIA tool, tells which one there is."""
     torch = situation.machine.torch
     if value_or(torch.device_count, 0) > 0:
@@ -90,13 +90,13 @@ def _under_windows(situation: Situation) -> Wanted | Unknown:
         gfx = tuple(dict.fromkeys(one.gfx.value for one in torch.devices if isinstance(one.gfx, Known)))
         why = "torch counts a GPU of Windows."
         if kind == "rocm":
-            return Wanted("rocm", why, gfx=gfx, evidence=(cite(torch.device_count),))
+            return RequiredTorch("rocm", why, gfx=gfx, evidence=(cite(torch.device_count),))
         if kind == "cuda":
-            return Wanted("cuda", why, evidence=(cite(torch.device_count),))
+            return RequiredTorch("cuda", why, evidence=(cite(torch.device_count),))
     return Unknown("which GPU Windows gives to WSL is not in this evidence")
 
 
-def _amd(situation: Situation) -> Wanted | Unknown | None:
+def _amd(situation: Situation) -> RequiredTorch | Unknown | None:
     machine = situation.machine
     if not situation.gpus("amd") or all(found.vendor != "amd" for found in situation.targets):
         return None
@@ -104,9 +104,9 @@ def _amd(situation: Situation) -> Wanted | Unknown | None:
     able = [gpu for gpu in gpus if kfd_path(gpu) is not False]
     if not able:
         if not gpus:
-            return Wanted("cpu", "The AMD GPUs are kept for virtual machines, so torch computes on the CPU.")
+            return RequiredTorch("cpu", "The AMD GPUs are kept for virtual machines, so torch computes on the CPU.")
         name = value_or(gpus[0].name, value_or(gpus[0].pci_id, "this AMD GPU"))
-        return Wanted(
+        return RequiredTorch(
             "cpu",
             f"The compute driver has no path for {name}, so torch computes on the CPU.",
             evidence=(cite(gpus[0].pci_id),),
@@ -119,7 +119,7 @@ def _amd(situation: Situation) -> Wanted | Unknown | None:
         targets.setdefault(fact.value, gpu)
     if all(is_integrated(gpu) for gpu in able) and not _for_compute(targets):
         names = ", ".join(targets)
-        return Wanted(
+        return RequiredTorch(
             "cpu",
             f"The integrated GPU ({names}) is on no list of AMD, and the CPU trains as well: torch for the CPU.",
             evidence=tuple(cite(gpu.gfx) for gpu in able[:1]),
@@ -128,14 +128,16 @@ def _amd(situation: Situation) -> Wanted | Unknown | None:
     evidence = tuple(cite(gpu.gfx, gfx) for gfx, gpu in targets.items())
     if not _any_wheel(tuple(targets)):
         names = ", ".join(targets)
-        return Wanted(
+        return RequiredTorch(
             "cpu",
             f"No wheel that the tables know has code for {names}, so torch computes on the CPU.",
             tuple(able),
             evidence=evidence,
             notes=("A build of torch from source for that target is the only other way, and nobody supports it.",),
         )
-    return Wanted("rocm", f"torch needs code for {', '.join(targets)}.", tuple(able), tuple(targets), evidence=evidence)
+    return RequiredTorch(
+        "rocm", f"torch needs code for {', '.join(targets)}.", tuple(able), tuple(targets), evidence=evidence
+    )
 
 
 def _tried(targets: tuple[str, ...]) -> tuple[str, ...]:
@@ -151,17 +153,17 @@ def _for_compute(targets: Iterable[str]) -> bool:
     return instinct or bool(install.current_targets() & set(targets))
 
 
-def _nvidia(situation: Situation) -> Wanted | Unknown | None:
+def _nvidia(situation: Situation) -> RequiredTorch | Unknown | None:
     target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
     gpus = [gpu for gpu in situation.gpus("nvidia") if not is_reserved(gpu)]
     if target is None:
         return None
     if not gpus:
-        return Wanted("cpu", "The NVIDIA GPUs are kept for virtual machines, so torch computes on the CPU.")
+        return RequiredTorch("cpu", "The NVIDIA GPUs are kept for virtual machines, so torch computes on the CPU.")
     evidence = tuple(cite(gpu.compute_capability) for gpu in gpus[:1] if isinstance(gpu.compute_capability, Known))
     new = [gpu for gpu in gpus if numbers(value_or(gpu.compute_capability, "5.0")) >= _OLDEST_CUDA]
     if not new:
-        return Wanted(
+        return RequiredTorch(
             "cpu",
             f"Official wheels have no code for compute capability {target.capability}, so torch computes on the CPU.",
             tuple(gpus),
@@ -170,10 +172,10 @@ def _nvidia(situation: Situation) -> Wanted | Unknown | None:
     told = [one.compute_capability.value for one in new if isinstance(one.compute_capability, Known)]
     lowest = min(told, key=numbers, default=None)
     needs = f"compute capability {lowest}" if lowest else "the NVIDIA GPU here"
-    return Wanted("cuda", f"torch needs code for {needs}.", tuple(new), capability=lowest, evidence=evidence)
+    return RequiredTorch("cuda", f"torch needs code for {needs}.", tuple(new), capability=lowest, evidence=evidence)
 
 
-def _of_two(situation: Situation, usable: Sequence[Wanted]) -> Wanted:
+def _of_two(situation: Situation, usable: Sequence[RequiredTorch]) -> RequiredTorch:
     """GPUs of two vendors: those that the installed torch is for, else those of AMD."""
     vendor = VENDOR_OF.get(value_or(backend(situation.machine.torch), ""))
     mine = next((one for one in usable if VENDOR_OF[one.backend] == vendor), usable[0])
@@ -181,7 +183,7 @@ def _of_two(situation: Situation, usable: Sequence[Wanted]) -> Wanted:
         "This machine has GPUs of two vendors: one torch uses those of one, so the others need an environment of "
         "their own."
     )
-    return Wanted(mine.backend, mine.why, mine.gpus, mine.gfx, mine.capability, mine.evidence, (note,))
+    return RequiredTorch(mine.backend, mine.why, mine.gpus, mine.gfx, mine.capability, mine.evidence, (note,))
 
 
 # -- the wheel
@@ -193,7 +195,7 @@ def pythons() -> tuple[str, ...]:
     return tuple(sorted(every, key=numbers))
 
 
-def wheel_for(situation: Situation, want: Wanted, python: str) -> install.WheelIndex | None:
+def wheel_for(situation: Situation, want: RequiredTorch, python: str) -> install.WheelIndex | None:
     """The wheel to propose for a Python series; None where the tables have none (for this processor)."""
     if situation.arch != "x86_64":
         return None
@@ -226,7 +228,7 @@ def _version(situation: Situation, driver: str) -> str:
     return value_or(situation.machine.drivers.get(driver, {}).get("version", NOT_ASKED), "")
 
 
-def pythons_for(situation: Situation, want: Wanted) -> tuple[str, ...]:
+def pythons_for(situation: Situation, want: RequiredTorch) -> tuple[str, ...]:
     """The Python series for which the tables have a wheel."""
     if want.backend == "cuda" and want.capability is None:
         want = replace(want, capability=_ANY_CUDA)

@@ -17,7 +17,7 @@ _INSTALLS = {"apt": "install", "apt-get": "install", "dnf": "install", "zypper":
 VENDOR_PAGE = install.hosts()["amd_stable"].page
 
 
-def actions_of(steps: Iterable[install.Step]) -> tuple[Action, ...]:
+def actions_of(steps: Iterable[install.InstallStep]) -> tuple[Action, ...]:
     """What steps of the tables do; the restart is left out, since a plan has one of its own."""
     found: list[Action] = []
     for step in steps:
@@ -65,7 +65,7 @@ def fetched_by(actions: Iterable[Action]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words[words.index("-o") + 1] for words in found))
 
 
-def sources_of(steps: Iterable[install.Step]) -> tuple[str, ...]:
+def sources_of(steps: Iterable[install.InstallStep]) -> tuple[str, ...]:
     """The sources behind steps of one table, each once."""
     return tuple(dict.fromkeys(source for step in steps for source in step.sources))
 

@@ -27,7 +27,7 @@ _LEFT = ("todo", "waiting")
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
+class SetupHeadline:
     """What to do next: a sentence, what else to know of it, and the step that it speaks of."""
 
     text: str
@@ -50,11 +50,11 @@ def state_words(plan: SetupPlan, step: Step) -> str:
     return "now" if step is plan.next and step.state == "todo" and not step.optional else STATE_WORDS[step.state]
 
 
-def headline(plan: SetupPlan) -> Headline:
+def headline(plan: SetupPlan) -> SetupHeadline:
     """What to do next."""
     goal, count = GOAL_WORDS[plan.goal], len(plan.steps)
     if not plan.steps:
-        return Headline(f"No step is known for {goal} on this machine.", plan.notes[:1])
+        return SetupHeadline(f"No step is known for {goal} on this machine.", plan.notes[:1])
     following = plan.next
     if left(plan) or (following is not None and not following.optional):
         return _next(plan, following or left(plan)[0])
@@ -62,23 +62,23 @@ def headline(plan: SetupPlan) -> Headline:
     if hopeless is not None:
         title = one_line(hopeless.title).rstrip(".")
         text = f"No source names a way to {goal} here: step {number(plan, hopeless)} of {count}, {title}."
-        return Headline(text, (hopeless.why,), hopeless)
+        return SetupHeadline(text, (hopeless.why,), hopeless)
     every = "the one step is" if count == 1 else f"all {count} steps are"
     if following is not None:
         more = f"One that can be done as well: step {number(plan, following)}, {one_line(following.title)}."
-        return Headline(f"Nothing is left that {goal} needs.", (more,), None)
-    return Headline(f"Nothing is left to do for {goal}: {every} done.")
+        return SetupHeadline(f"Nothing is left that {goal} needs.", (more,), None)
+    return SetupHeadline(f"Nothing is left to do for {goal}: {every} done.")
 
 
-def _next(plan: SetupPlan, step: Step) -> Headline:
+def _next(plan: SetupPlan, step: Step) -> SetupHeadline:
     head = f"Step {number(plan, step)} of {len(plan.steps)}"
     title = one_line(step.title).rstrip(".")
     if step.state == "todo":
-        return Headline(f"{head}, now: {title}.", _after(step), step)
+        return SetupHeadline(f"{head}, now: {title}.", _after(step), step)
     if step.state == "waiting":
         told = (waits_for(plan, step), step.why, handed_over(step.handed_to) if step.handed_to else "")
-        return Headline(f"{head} waits: {title}.", tuple(one for one in told if one), step)
-    return Headline(f"{head} is unknown here: {title}.", (step.why,), step)
+        return SetupHeadline(f"{head} waits: {title}.", tuple(one for one in told if one), step)
+    return SetupHeadline(f"{head} is unknown here: {title}.", (step.why,), step)
 
 
 def _after(step: Step) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from rocdoctor.judging.subjects import subject_parts
 from rocdoctor.model.finding import Effective
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.fixes.offers import Offer
-from rocdoctor.repair.fixes.steps import Work, set_in, told
-from rocdoctor.repair.fixes.target_machine import Place
+from rocdoctor.repair.fixes.steps import FixWork, set_in, told
+from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.setup.command_lines import tokens_of
 from rocdoctor.report.document import GAP, Block, Commands, Note, Para, Row, Title
 
@@ -21,7 +21,7 @@ EFFECT: dict[Effective, str] = {
 }
 
 
-def document(found: Sequence[Offer], works: Sequence[Work | None], place: Place | None) -> Iterator[Block]:
+def document(found: Sequence[Offer], works: Sequence[FixWork | None], place: TargetMachine | None) -> Iterator[Block]:
     """All fixes; ``works``: what each comes to on this machine, None for evidence of another one (no ``place``)."""
     yield Title("rocdoctor fix")
     yield Para(headline(found, works), bold=True)
@@ -30,7 +30,7 @@ def document(found: Sequence[Offer], works: Sequence[Work | None], place: Place 
         yield from offer_blocks(offer, work, place, number)
 
 
-def headline(found: Sequence[Offer], works: Sequence[Work | None]) -> str:
+def headline(found: Sequence[Offer], works: Sequence[FixWork | None]) -> str:
     """How many fixes there are, and how many of them can be applied."""
     if not found:
         return "Nothing to fix: these checks found nothing that has a remedy."
@@ -39,7 +39,7 @@ def headline(found: Sequence[Offer], works: Sequence[Work | None]) -> str:
     return f"{count} rocdoctor can apply {able} of them: rocdoctor fix --apply" if able else count
 
 
-def offer_blocks(offer: Offer, work: Work | None, place: Place | None, number: int) -> Iterator[Block]:
+def offer_blocks(offer: Offer, work: FixWork | None, place: TargetMachine | None, number: int) -> Iterator[Block]:
     """One fix: the finding, what to do, how safe that is, and what rocdoctor would do."""
     fix = offer.fix
     yield Note(offer.finding.severity, offer.check, subject_parts(offer.subjects)[0], offer.finding.message, number)
@@ -53,7 +53,7 @@ def offer_blocks(offer: Offer, work: Work | None, place: Place | None, number: i
             yield Row(label, text, "   ")
 
 
-def _apply_rows(offer: Offer, work: Work | None, place: Place | None) -> Iterable[tuple[str, str]]:
+def _apply_rows(offer: Offer, work: FixWork | None, place: TargetMachine | None) -> Iterable[tuple[str, str]]:
     if offer.refusal:
         yield "apply", f"no: {offer.refusal}"
     elif work is None or place is None:

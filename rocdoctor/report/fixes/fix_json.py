@@ -8,14 +8,14 @@ from typing import Any
 from rocdoctor import __version__
 from rocdoctor.model.printable import clean
 from rocdoctor.repair.fixes.offers import Offer
-from rocdoctor.repair.fixes.steps import Work, set_in, told
-from rocdoctor.repair.fixes.target_machine import Place
+from rocdoctor.repair.fixes.steps import FixWork, set_in, told
+from rocdoctor.repair.fixes.target_machine import TargetMachine
 
 SCHEMA = "rocdoctor.fix/1"
 
 
 def as_json(
-    found: Sequence[Offer], works: Sequence[Work | None], place: Place | None, subject: dict[str, str]
+    found: Sequence[Offer], works: Sequence[FixWork | None], place: TargetMachine | None, subject: dict[str, str]
 ) -> dict[str, Any]:
     """The fixes as plain data; ``does`` is empty where rocdoctor applies nothing, and ``left`` says why."""
     return {
@@ -26,7 +26,7 @@ def as_json(
     }
 
 
-def _offer(offer: Offer, work: Work | None, place: Place | None) -> dict[str, Any]:
+def _offer(offer: Offer, work: FixWork | None, place: TargetMachine | None) -> dict[str, Any]:
     fix = offer.fix
     steps = work.steps if work is not None and place is not None else ()
     return {

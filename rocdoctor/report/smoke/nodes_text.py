@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 from rocdoctor.train.smoke.nodes.findings import NodeFinding, numbers
-from rocdoctor.train.smoke.nodes.leader import Outcome
+from rocdoctor.train.smoke.nodes.leader import NodeOutcome
 from rocdoctor.train.smoke.nodes.path_findings import face_of
-from rocdoctor.train.smoke.nodes.path_probes import Link, Stream
+from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 
 if TYPE_CHECKING:
     from rocdoctor.host.masking.masker import Masker
 
 
-def render(outcome: Outcome, width: int) -> str:
+def render(outcome: NodeOutcome, width: int) -> str:
     """What stands before the table of modes."""
     bad = [one for one in outcome.findings if one.severity == "error"]
     lines = []
@@ -34,7 +34,7 @@ def render(outcome: Outcome, width: int) -> str:
     return "\n".join(lines)
 
 
-def _nodes(outcome: Outcome) -> list[str]:
+def _nodes(outcome: NodeOutcome) -> list[str]:
     rows = [("node", "address", "interface", "MTU", "torch", "Python", "clock")]
     for one in outcome.nodes:
         face = face_of(one)
@@ -57,7 +57,7 @@ def _nodes(outcome: Outcome) -> list[str]:
     ]
 
 
-def _link(one: Link) -> str:
+def _link(one: ProbedLink) -> str:
     if one.error:
         return f"node {one.a} to node {one.b}: {one_line(one.error)}"
     words = (
@@ -89,7 +89,7 @@ def _finding(one: NodeFinding, width: int) -> list[str]:
     return lines + ([f"      {one_line(one.command)}"] if one.command else [])
 
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
+def as_json(outcome: NodeOutcome) -> dict[str, Any]:
     """What stands beside the smoke results in JSON: nodes, links, findings of the probes."""
     clocks = outcome.clocks or {}
     return {

@@ -17,7 +17,7 @@ from rocdoctor.train.recommend.explain.reasons import reasons
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import fits
 from rocdoctor.train.recommend.memory.fitting_change import smallest_change
-from rocdoctor.train.recommend.memory.gpu_memory import Memory, memory
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, memory
 from rocdoctor.train.recommend.model.spec import Recompute, Work, read_spec
 from rocdoctor.train.recommend.speed.pipeline import Schedule, schedule
 from rocdoctor.train.recommend.speed.step_time import Speed, speed
@@ -34,7 +34,7 @@ class Result:
 
     work: Work
     schedule: Schedule
-    memory: Memory
+    memory: GpuMemory
     speed: Speed | None
     fits: str
     derived: tuple[str, ...]

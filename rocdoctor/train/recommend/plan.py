@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from rocdoctor.train.recommend.estimate import Result
-from rocdoctor.train.recommend.fleet.gpu_figures import Gpu
+from rocdoctor.train.recommend.fleet.gpu_figures import GpuFigures
 from rocdoctor.train.recommend.model.shapes import Model
 from rocdoctor.train.recommend.model.spec import Work
 
@@ -73,7 +73,7 @@ class Fleet:
     vendor: Vendor
     nodes: int
     seats: tuple[Seat, ...]
-    gpu: Gpu
+    gpu: GpuFigures
     spec_gpu: Mapping[str, Any]
     gfx: str | None = None
     compute_capability: str | None = None

@@ -18,7 +18,7 @@ _TABLE = "training_libraries"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SoftwareAnswer:
     """``value`` is a kernel or a type, or ``yes``, ``no``, ``unknown``; with the reason, and where that stands."""
 
     value: str
@@ -31,69 +31,73 @@ class Answer:
         return self.value
 
 
-def attention(fleet: Fleet) -> Answer:
+def attention(fleet: Fleet) -> SoftwareAnswer:
     """The attention kernel to plan with: ``flash`` keeps no scores, ``math`` keeps them all."""
     unknown = "whether torch has an attention kernel for this GPU is not known, so the scores are planned for"
-    return _ask(fleet, "attention") or Answer("math", unknown)
+    return _ask(fleet, "attention") or SoftwareAnswer("math", unknown)
 
 
-def precision(fleet: Fleet) -> Answer:
+def precision(fleet: Fleet) -> SoftwareAnswer:
     """``bf16``, ``fp16`` (with a gradient scaler) or ``fp32``."""
     unknown = "what types this GPU's matrix units take is not known; bf16 needs no loss scaling on any"
-    return _ask(fleet, "precision") or Answer("bf16", unknown)
+    return _ask(fleet, "precision") or SoftwareAnswer("bf16", unknown)
 
 
-def eight_bit_optimizer(fleet: Fleet) -> Answer:
+def eight_bit_optimizer(fleet: Fleet) -> SoftwareAnswer:
     """Whether bitsandbytes has 8-bit optimizers for these GPUs."""
     return _bitsandbytes(fleet, "eight_bit_optimizer", "8-bit optimizers")
 
 
-def four_bit(fleet: Fleet) -> Answer:
+def four_bit(fleet: Fleet) -> SoftwareAnswer:
     """Whether bitsandbytes has 4-bit weights for these GPUs."""
     return _bitsandbytes(fleet, "four_bit", "4-bit kernels")
 
 
-def fp8(fleet: Fleet) -> Answer:
+def fp8(fleet: Fleet) -> SoftwareAnswer:
     """Whether the matrix units take 8-bit floating point types."""
-    return _ask(fleet, "fp8") or Answer("unknown", "whether this GPU has 8-bit types is not known")
+    return _ask(fleet, "fp8") or SoftwareAnswer("unknown", "whether this GPU has 8-bit types is not known")
 
 
-def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> Answer:
+def _bitsandbytes(fleet: Fleet, question: str, words_of: str) -> SoftwareAnswer:
     if fleet.vendor != "amd":
-        return _ask(fleet, question) or Answer("unknown", f"whether bitsandbytes has {words_of} here is not known")
+        return _ask(fleet, question) or SoftwareAnswer(
+            "unknown", f"whether bitsandbytes has {words_of} here is not known"
+        )
     table = load_table(_TABLE)["bitsandbytes_rocm"]
     by_series: Mapping[str, list[str]] = table["series"]
     said, gfx = _source(table["s"]), fleet.gfx
     if gfx is None:
-        return Answer("unknown", "the target of this GPU is not known", said)
+        return SoftwareAnswer("unknown", "the target of this GPU is not known", said)
     having = [one for one, targets in by_series.items() if gfx in targets]
     if not having:
-        return Answer("no", f"no wheel of bitsandbytes has {words_of} for {gfx}; it would have to be built here", said)
+        return SoftwareAnswer(
+            "no", f"no wheel of bitsandbytes has {words_of} for {gfx}; it would have to be built here", said
+        )
     rocm = series(fleet.software.hip) if fleet.software.hip else ""
     if not rocm:
         which = f"ROCm {having[0]}" if len(having) == 1 else f"ROCm {having[0]} to {having[-1]}"
-        return Answer("yes", f"bitsandbytes has {words_of} for {gfx} with {which}", said)
+        return SoftwareAnswer("yes", f"bitsandbytes has {words_of} for {gfx} with {which}", said)
     if rocm in having:
-        return Answer("yes", f"bitsandbytes has {words_of} for {gfx} with ROCm {rocm}", said)
+        return SoftwareAnswer("yes", f"bitsandbytes has {words_of} for {gfx} with ROCm {rocm}", said)
     if rocm in by_series:
-        return Answer(
+        return SoftwareAnswer(
             "no",
             f"the wheel of bitsandbytes has nothing for {gfx} with ROCm {rocm}, but with ROCm {', '.join(having)}",
             said,
         )
-    return Answer(
+    return SoftwareAnswer(
         "unknown",
         f"the wheel of bitsandbytes has no library for ROCm {rocm}; it has for ROCm {', '.join(having)}",
         said,
     )
 
 
-def _ask(fleet: Fleet, question: str) -> Answer | None:
+def _ask(fleet: Fleet, question: str) -> SoftwareAnswer | None:
     """The first row of a question that applies."""
     for row in load_table(_TABLE)[question]:
         if _applies(row, fleet):
             reason = row["why"].format(gfx=fleet.gfx, capability=fleet.compute_capability, torch=fleet.software.torch)
-            return Answer(row["value"], reason, _source(row["s"]))
+            return SoftwareAnswer(row["value"], reason, _source(row["s"]))
     return None
 
 

@@ -20,7 +20,7 @@ MOST_SHOWN = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BundleRow:
     """One entry of the bundle: the question (or ``REPORT``), bytes of the answer, its state in words."""
 
     question: str
@@ -36,7 +36,7 @@ class Contents:
     """
 
     made: Bundle
-    rows: tuple[Row, ...]
+    rows: tuple[BundleRow, ...]
     keys: tuple[str, ...]
     states: Mapping[str, int]
     size_bytes: int
@@ -58,8 +58,8 @@ def gather(host: Host, machine: Machine | None) -> Contents:
 
 def contents_of(made: Bundle) -> Contents:
     """A bundle as rows."""
-    rows = [Row(REPORT, len(made.summary.encode()), "")]
-    rows += [Row(one_line(one.question), len(one.data), state(one)) for one in made.answers]
+    rows = [BundleRow(REPORT, len(made.summary.encode()), "")]
+    rows += [BundleRow(one_line(one.question), len(one.data), state(one)) for one in made.answers]
     states = Counter(_group(row.state) for row in rows[1:])
     data = made.content
     return Contents(

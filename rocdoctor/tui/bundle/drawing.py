@@ -6,7 +6,7 @@ from rich.text import Text
 
 from rocdoctor.model.printable import one_line
 from rocdoctor.model.units import binary_size
-from rocdoctor.tui.bundle.contents import Contents, Row
+from rocdoctor.tui.bundle.contents import BundleRow, Contents
 from rocdoctor.tui.style import STATE_STYLE
 
 _STYLES = {
@@ -38,7 +38,7 @@ def head(contents: Contents, packs: bool, written: str) -> Text:
     return text
 
 
-def row(one: Row, width: int, here: bool) -> Text:
+def row(one: BundleRow, width: int, here: bool) -> Text:
     """One question: a mark where the cursor is, the question, its size, its state."""
     room = max(10, width - _SIZE - _STATE - 4)
     name = Text(("> " if here else "  ") + one.question)

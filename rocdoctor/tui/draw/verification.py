@@ -12,7 +12,7 @@ from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.subject import Subject
 from rocdoctor.tui.style import STATE_STYLE
-from rocdoctor.tui.verify import Plan, Progress, Result
+from rocdoctor.tui.verify import VerifyPlan, VerifyProgress, VerifyResult
 
 _MOST_LINES = 40
 _WORDS = {
@@ -24,7 +24,7 @@ _WORDS = {
 }
 
 
-def asking(plan: Plan) -> Text:
+def asking(plan: VerifyPlan) -> Text:
     """What to know before, and what the next press of the key does."""
     text = Text("Verify\n", style="bold")
     for each in plan.before:
@@ -45,7 +45,7 @@ def asking(plan: Plan) -> Text:
     return text
 
 
-def running(plan: Plan, progress: Progress) -> Text:
+def running(plan: VerifyPlan, progress: VerifyProgress) -> Text:
     """How far it is."""
     text = Text("Verifying ", style="bold")
     text.append(f"{plan.check} ", style="not bold")
@@ -55,7 +55,7 @@ def running(plan: Plan, progress: Progress) -> Text:
     return text
 
 
-def result(found: Result) -> Text:
+def result(found: VerifyResult) -> Text:
     """The outcome in one sentence, the verdicts before and now, and what the command said."""
     state, words = outcome(found)
     text = Text(words, style=STATE_STYLE.get(state, "bold"))
@@ -72,7 +72,7 @@ def result(found: Result) -> Text:
     return text
 
 
-def outcome(found: Result) -> tuple[str, str]:
+def outcome(found: VerifyResult) -> tuple[str, str]:
     """(the state that its colour is of, one sentence)."""
     if found.problem:
         return "unknown", f"Could not verify: {one_line(found.problem)}"

@@ -14,7 +14,7 @@ from rocdoctor.model.question import Question
 from rocdoctor.model.question_commands import command_of
 from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.tui.findings.excerpt import Excerpt, excerpt, merged
-from rocdoctor.tui.findings.findings_list import Row
+from rocdoctor.tui.findings.findings_list import FindingsRow
 
 # A question that was put, or that nobody put, and that has no answer here.
 _OPEN = ("denied", "timeout", "failed", "not-asked")
@@ -50,7 +50,7 @@ def recorded(host: Host, question: str) -> Answer | None:
     return None if host.kind == "live" else host.ask(question)
 
 
-def look_up(host: Host, row: Row, diagnosis: Diagnosis) -> Details:
+def look_up(host: Host, row: FindingsRow, diagnosis: Diagnosis) -> Details:
     """Read the page and the lines."""
     from rocdoctor.service.session import chosen_checks
 
@@ -75,7 +75,7 @@ def _shown(host: Host, evidence: Sequence[Evidence]) -> list[Shown]:
     ]
 
 
-def steps_for(host: Host, row: Row, diagnosis: Diagnosis) -> tuple[NextStep, ...]:
+def steps_for(host: Host, row: FindingsRow, diagnosis: Diagnosis) -> tuple[NextStep, ...]:
     """What would answer an unknown verdict, as far as it is known: never invented."""
     gap = row.members[0].gap
     if gap is None:
@@ -107,7 +107,7 @@ def _not_imported(machine: Machine, gap: Unknown) -> bool:
     return isinstance(machine.torch.interpreter, Known) and gap.reason == "not-asked"
 
 
-def reads_itself(row: Row) -> bool:
+def reads_itself(row: FindingsRow) -> bool:
     """Whether it was judged by what this very process was started with, which no fix elsewhere changes.
 
     Variables, limits and groups of a process are those of its start.

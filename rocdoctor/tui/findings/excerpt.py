@@ -20,7 +20,7 @@ _KEPT = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExcerptLine:
     """A line with its number from 1; ``marked`` ones hold the value, at ``spans`` of ``text`` where it stands there."""
 
     number: int
@@ -33,7 +33,7 @@ class Line:
 class Excerpt:
     """Some lines of an answer; ``note`` says what they are, or why there are none."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ExcerptLine, ...] = ()
     note: str = ""
 
 
@@ -76,13 +76,13 @@ def _around(lines: list[str], wanted: list[int], value: str) -> Excerpt:
     return Excerpt(result, "" if literal else "the marked line is where it was read")
 
 
-def _line(lines: list[str], number: int, value: str, marked: bool) -> Line:
+def _line(lines: list[str], number: int, value: str, marked: bool) -> ExcerptLine:
     raw = lines[number - 1]
     at = _find(raw, value)[0][0] if marked and len(raw) > 2 * _KEPT and _find(raw, value) else 0
     begin, end = max(0, at - _KEPT), at + _KEPT
     cut = ("... " if begin else "") + raw[begin:end] + (" ..." if end < len(raw) else "")
     text = clean(cut).replace("\n", " ").expandtabs(4)
-    return Line(number, text, marked, tuple(_find(text, value)) if marked else ())
+    return ExcerptLine(number, text, marked, tuple(_find(text, value)) if marked else ())
 
 
 def _find(text: str, value: str) -> list[tuple[int, int]]:
@@ -113,7 +113,7 @@ def _telling(value: str) -> list[str]:
 
 def merged(parts: list[Excerpt]) -> Excerpt:
     """Several excerpts of one answer as one."""
-    lines: dict[int, Line] = {}
+    lines: dict[int, ExcerptLine] = {}
     for part in parts:
         for line in part.lines:
             before = lines.get(line.number)
@@ -121,7 +121,7 @@ def merged(parts: list[Excerpt]) -> Excerpt:
                 lines[line.number] = line
             elif line.marked and line.text == before.text:
                 spans = tuple(sorted({*before.spans, *line.spans}))
-                lines[line.number] = Line(line.number, line.text, True, _apart(spans))
+                lines[line.number] = ExcerptLine(line.number, line.text, True, _apart(spans))
     notes = list(dict.fromkeys(part.note for part in parts if part.note))
     return Excerpt(tuple(lines[number] for number in sorted(lines)), "; ".join(notes))
 

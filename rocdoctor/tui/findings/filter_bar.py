@@ -17,7 +17,7 @@ from rocdoctor.model.printable import one_line
 from rocdoctor.tui.findings.findings_list import (
     STATES,
     Filter,
-    Section,
+    FindingsSection,
     next_area,
     next_severity,
     next_state,
@@ -73,14 +73,14 @@ class FilterPanel(Vertical):
     def __init__(self) -> None:
         super().__init__()
         self.filter = Filter()
-        self._sections: tuple[Section, ...] = ()
+        self._sections: tuple[FindingsSection, ...] = ()
 
     def compose(self) -> ComposeResult:
         """The line, and the input that is hidden at first."""
         yield FilterBar()
         yield Input(placeholder="words to look for; Enter keeps them, Escape clears them", id="search")
 
-    def of(self, sections: Sequence[Section]) -> None:
+    def of(self, sections: Sequence[FindingsSection]) -> None:
         """What there is to choose from."""
         self._sections = tuple(sections)
         self._say()

@@ -10,7 +10,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from rocdoctor.model.printable import one_line
-from rocdoctor.tui.findings.findings_list import Row, Section
+from rocdoctor.tui.findings.findings_list import FindingsRow, FindingsSection
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 
 
@@ -27,24 +27,24 @@ class FindingOptions(OptionList):
 
     def __init__(self) -> None:
         super().__init__(id="list")
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[int, FindingsRow] = {}
         self._shown: list[tuple[str, str]] = []
-        self._last: Row | None = None
+        self._last: FindingsRow | None = None
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[FindingsRow]:
         """All rows, in order."""
         return list(self._rows.values())
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> FindingsRow | None:
         """The chosen row."""
         return None if self.highlighted is None else self._rows.get(self.highlighted)
 
-    def fill(self, sections: Iterable[Section]) -> None:
+    def fill(self, sections: Iterable[FindingsSection]) -> None:
         """Show these rows, and stay on the row that was chosen last where it is there (again)."""
         self._last = before = self.row or self._last
-        prompts: list[tuple[Text, Row | None]] = []
+        prompts: list[tuple[Text, FindingsRow | None]] = []
         for section in sections:
             prompts.append((Text(section.heading, style="bold"), None))
             prompts += [(row_text(row), row) for row in section.rows]
@@ -66,7 +66,7 @@ class FindingOptions(OptionList):
         self.fill(())
         self._last = None
 
-    def _where(self, before: Row | None) -> int | None:
+    def _where(self, before: FindingsRow | None) -> int | None:
         """The same row, else one of the same check, else the first."""
         if before is not None:
             for same in (
@@ -79,7 +79,7 @@ class FindingOptions(OptionList):
         return next(iter(self._rows), None)
 
 
-def row_text(row: Row) -> Text:
+def row_text(row: FindingsRow) -> Text:
     """One row: how grave, the check, the subjects, and the beginning of what it says."""
     text = Text("  ", no_wrap=True, overflow="ellipsis")
     text.append(f"{row.word:<7} ", style=SEVERITY_STYLE.get(row.word) or STATE_STYLE.get(row.state, ""))

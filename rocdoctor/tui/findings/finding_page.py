@@ -14,8 +14,8 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.text import wrap
 from rocdoctor.tui.findings.details import Details
-from rocdoctor.tui.findings.excerpt import Excerpt, Line
-from rocdoctor.tui.findings.findings_list import Row
+from rocdoctor.tui.findings.excerpt import Excerpt, ExcerptLine
+from rocdoctor.tui.findings.findings_list import FindingsRow
 from rocdoctor.tui.findings.manual_page import paragraphs, sections
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
 
@@ -38,7 +38,7 @@ _EFFECT = {
 _VALUE_STYLE = "bold reverse"
 
 
-def page(row: Row, diagnosis: Diagnosis, details: Details | None, width: int, everything: bool = False) -> Text:
+def page(row: FindingsRow, diagnosis: Diagnosis, details: Details | None, width: int, everything: bool = False) -> Text:
     """The whole page; ``details`` is None while they are looked up, ``everything`` leaves nothing out."""
     width = max(30, min(width, WIDEST))
     out = _Page(width)
@@ -55,7 +55,7 @@ def page(row: Row, diagnosis: Diagnosis, details: Details | None, width: int, ev
     return out.text
 
 
-def plain(row: Row, diagnosis: Diagnosis, details: Details | None) -> str:
+def plain(row: FindingsRow, diagnosis: Diagnosis, details: Details | None) -> str:
     """The page for the clipboard."""
     lines = page(row, diagnosis, details, 100, everything=True).plain.split("\n")
     return "\n".join(line.rstrip() for line in lines).strip() + "\n"
@@ -86,7 +86,7 @@ class _Page:
             self.say(more, "  ", "dim")
 
 
-def _head(out: _Page, row: Row, diagnosis: Diagnosis) -> None:
+def _head(out: _Page, row: FindingsRow, diagnosis: Diagnosis) -> None:
     out.line(row.word, SEVERITY_STYLE.get(row.word) or STATE_STYLE.get(row.state, ""))
     out.text.append(f"  {row.check}", style="bold")
     whole = subjects_text(row.subjects)
@@ -102,7 +102,7 @@ def _head(out: _Page, row: Row, diagnosis: Diagnosis) -> None:
     out.line("")
 
 
-def _cause_words(row: Row, diagnosis: Diagnosis) -> list[str]:
+def _cause_words(row: FindingsRow, diagnosis: Diagnosis) -> list[str]:
     name = row.follows or row.cause
     entry = cause_entry(name)
     if entry is None or row.word == "info":
@@ -125,7 +125,7 @@ def _sure(out: _Page, confidence: Confidence, evidence: Sequence[Evidence]) -> N
 # -- evidence
 
 
-def _evidence(out: _Page, row: Row, details: Details | None, everything: bool) -> None:
+def _evidence(out: _Page, row: FindingsRow, details: Details | None, everything: bool) -> None:
     assert row.finding is not None
     if not row.finding.evidence:
         return
@@ -177,7 +177,7 @@ def _excerpt(out: _Page, found: Excerpt, everything: bool) -> None:
         out.say(f"({found.note})", "    ", "dim")
 
 
-def clipped(line: Line, room: int) -> Text:
+def clipped(line: ExcerptLine, room: int) -> Text:
     """A line in so many columns, the value in sight; what is cut is replaced by dots."""
     text = Text(line.text, style="" if line.marked else "dim", no_wrap=True)
     for begin, end in line.spans:
@@ -194,7 +194,7 @@ def clipped(line: Line, room: int) -> Text:
     return cut
 
 
-def _others(out: _Page, row: Row, everything: bool) -> None:
+def _others(out: _Page, row: FindingsRow, everything: bool) -> None:
     """The same finding on other subjects: values and places, without those that all of them share."""
     first = {(one.source, one.line) for one in row.members[0].finding.evidence} if row.members[0].finding else set()
     lines: list[tuple[str, Evidence | None]] = []
@@ -239,7 +239,7 @@ def _command(out: _Page, command: str) -> None:
         out.line(f"      {each}", "bold")
 
 
-def _no_finding(out: _Page, row: Row, details: Details | None) -> None:
+def _no_finding(out: _Page, row: FindingsRow, details: Details | None) -> None:
     if row.state == "pass":
         out.say("Looked at, and nothing is wrong here.")
         return

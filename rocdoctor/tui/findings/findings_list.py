@@ -26,7 +26,7 @@ _SURE = {"certain": "", "likely": " (likely)", "possible": " (possible)"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FindingsRow:
     """The verdicts that say the same of several subjects. ``follows`` is the cause that explains it, else empty."""
 
     state: State
@@ -68,11 +68,11 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FindingsSection:
     """Rows below one heading."""
 
     heading: str
-    rows: tuple[Row, ...]
+    rows: tuple[FindingsRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Filter:
     area: str = ""
     text: str = ""
 
-    def lets(self, row: Row, title: str = "") -> bool:
+    def lets(self, row: FindingsRow, title: str = "") -> bool:
         """Whether a row is shown; ``title`` is what its check's manual page says in one line."""
         if self.state and row.state != self.state:
             return False
@@ -95,7 +95,7 @@ class Filter:
         return not self.text or _has(row, title, self.text)
 
 
-def _has(row: Row, title: str, text: str) -> bool:
+def _has(row: FindingsRow, title: str, text: str) -> bool:
     found = row.finding
     said = [row.check, row.where, row.word, row.why, title, *(one.label for one in row.subjects)]
     if found is not None:
@@ -109,12 +109,12 @@ def _has(row: Row, title: str, text: str) -> bool:
     return all(word in whole for word in text.lower().split())
 
 
-def sections(diagnosis: Diagnosis) -> tuple[Section, ...]:
+def sections(diagnosis: Diagnosis) -> tuple[FindingsSection, ...]:
     """All verdicts: causes with what follows from them, other findings, notes, then what is no finding."""
     rows = _found(diagnosis.verdicts)
     causes = diagnosis.causes
     parents = _parents(rows, causes)
-    result: list[Section] = []
+    result: list[FindingsSection] = []
     for number, cause in enumerate(causes):
         own = [row for row in rows if row.cause == cause.cause and _grave(row)]
         own.sort(key=lambda row: row.check != cause.check)
@@ -122,17 +122,19 @@ def sections(diagnosis: Diagnosis) -> tuple[Section, ...]:
         own = [replace(row, follows=cause.cause) if row.check in explained else row for row in own]
         own.sort(key=lambda row: bool(row.follows))
         below = [replace(row, follows=cause.cause) for row in rows if parents.get(row.key) == cause.cause]
-        result.append(Section(_heading(number, cause), (*own, *below)))
+        result.append(FindingsSection(_heading(number, cause), (*own, *below)))
     standing = {cause.cause for cause in causes}
     others = [row for row in rows if _grave(row) and row.cause not in standing and row.key not in parents]
     words = "other findings" if causes else "no root cause is known; begin with the first"
-    result.append(Section(words, tuple(others)))
+    result.append(FindingsSection(words, tuple(others)))
     graver = any(_grave(row) for row in rows)
     result.append(
-        Section("worth knowing" if graver else "nothing to fix; worth knowing", tuple(r for r in rows if not _grave(r)))
+        FindingsSection(
+            "worth knowing" if graver else "nothing to fix; worth knowing", tuple(r for r in rows if not _grave(r))
+        )
     )
     for state, heading in _SILENT:
-        result.append(Section(heading, tuple(_silent(diagnosis.verdicts, state))))
+        result.append(FindingsSection(heading, tuple(_silent(diagnosis.verdicts, state))))
     return tuple(section for section in result if section.rows)
 
 
@@ -144,14 +146,14 @@ _SILENT: tuple[tuple[State, str], ...] = (
 )
 
 
-def _found(verdicts: Sequence[Verdict]) -> list[Row]:
+def _found(verdicts: Sequence[Verdict]) -> list[FindingsRow]:
     """The findings as a report groups them."""
     members: dict[tuple[str, str, str], list[Verdict]] = {}
     for one in verdicts:
         if one.finding is not None:
             members.setdefault((one.check, one.finding.severity, one.finding.message), []).append(one)
     return [
-        Row(
+        FindingsRow(
             "fail",
             name,
             tuple(members[name, found.severity, found.message]),
@@ -163,7 +165,7 @@ def _found(verdicts: Sequence[Verdict]) -> list[Row]:
     ]
 
 
-def _grave(row: Row) -> bool:
+def _grave(row: FindingsRow) -> bool:
     return row.finding is not None and row.finding.severity != "info"
 
 
@@ -173,7 +175,7 @@ def _heading(number: int, cause: Cause) -> str:
     return f"{'do first' if number == 0 else f'cause {number + 1}'}: {title}{_SURE[cause.confidence]}"
 
 
-def _parents(rows: Sequence[Row], causes: Sequence[Cause]) -> dict[tuple[str, str, str], str]:
+def _parents(rows: Sequence[FindingsRow], causes: Sequence[Cause]) -> dict[tuple[str, str, str], str]:
     """Which cause the findings follow from whose own cause does not stand, through as many steps as it takes."""
     standing = {cause.cause for cause in causes}
     left = [row for row in rows if _grave(row) and row.cause not in standing]
@@ -190,45 +192,47 @@ def _parents(rows: Sequence[Row], causes: Sequence[Cause]) -> dict[tuple[str, st
     return parents
 
 
-def _explained(rows: Iterable[Row]) -> set[str]:
+def _explained(rows: Iterable[FindingsRow]) -> set[str]:
     return {what for row in rows for one in row.members if one.finding for what in one.finding.explains}
 
 
-def _silent(verdicts: Iterable[Verdict], state: State) -> list[Row]:
+def _silent(verdicts: Iterable[Verdict], state: State) -> list[FindingsRow]:
     groups: dict[tuple[str, str], list[Verdict]] = {}
     for one in verdicts:
         if one.state == state:
             groups.setdefault((one.check, one_line(one.why)), []).append(one)
-    return [Row(state, name, tuple(members), area=area_of(name)) for (name, _), members in groups.items()]
+    return [FindingsRow(state, name, tuple(members), area=area_of(name)) for (name, _), members in groups.items()]
 
 
 # -- filtering
 
 
-def filtered(whole: Iterable[Section], wanted: Filter, titles: Mapping[str, str]) -> tuple[Section, ...]:
+def filtered(
+    whole: Iterable[FindingsSection], wanted: Filter, titles: Mapping[str, str]
+) -> tuple[FindingsSection, ...]:
     """What is left of the sections."""
     kept = (replace(one, rows=tuple(r for r in one.rows if wanted.lets(r, titles.get(r.check, "")))) for one in whole)
     return tuple(one for one in kept if one.rows)
 
 
-def state_counts(whole: Iterable[Section]) -> Counter[str]:
+def state_counts(whole: Iterable[FindingsSection]) -> Counter[str]:
     """How many rows there are of each state."""
     return Counter(row.state for one in whole for row in one.rows)
 
 
-def next_state(whole: Sequence[Section], now: str) -> str:
+def next_state(whole: Sequence[FindingsSection], now: str) -> str:
     """The next state that has rows; failed ones and all can always be chosen."""
     counts = state_counts(whole)
     return _next([state for state, _ in STATES if state in ("", "fail") or counts[state]], now)
 
 
-def next_severity(whole: Sequence[Section], wanted: Filter) -> str:
+def next_severity(whole: Sequence[FindingsSection], wanted: Filter) -> str:
     """The next severity that there is among the findings, then all."""
     there = {row.finding.severity for one in whole for row in one.rows if row.finding is not None}
     return _next(["", *(one for one in SEVERITIES if one in there)], wanted.severity)
 
 
-def next_area(whole: Sequence[Section], wanted: Filter) -> str:
+def next_area(whole: Sequence[FindingsSection], wanted: Filter) -> str:
     """The next area that has rows of the chosen state, then all."""
     there = {row.area for one in whole for row in one.rows if not wanted.state or row.state == wanted.state}
     return _next(["", *(one for one in (*AREAS, OTHER) if one in there)], wanted.area)

@@ -22,11 +22,11 @@ from rocdoctor.tui.findings.empty_list import no_rows
 from rocdoctor.tui.findings.filter_bar import FilterPanel
 from rocdoctor.tui.findings.finding_options import FindingOptions
 from rocdoctor.tui.findings.finding_page import page, plain
-from rocdoctor.tui.findings.findings_list import Row, Section, filtered, sections
+from rocdoctor.tui.findings.findings_list import FindingsRow, FindingsSection, filtered, sections
 from rocdoctor.tui.findings.verifying import Verifying
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.widgets.flow import Flow
+from rocdoctor.tui.widgets.flow import FlowText
 
 _REST_S = 0.04  # while somebody runs through the list, pages are not looked up
 Key = tuple[str, str, str]
@@ -83,7 +83,7 @@ class FindingsPage(Page):
         super().__init__()
         self._host: Host | None = None
         self._diagnosis: Diagnosis | None = None
-        self._sections: tuple[Section, ...] = ()
+        self._sections: tuple[FindingsSection, ...] = ()
         self._details: dict[Key, Details] = {}
         self._read: set[Key] = set()  # whose details are of this diagnosis
         self._seen: Key | None = None
@@ -98,7 +98,7 @@ class FindingsPage(Page):
             yield FindingOptions()
             with VerticalScroll(id="detail"):
                 yield Static(id="verification")
-                yield Flow(id="page")
+                yield FlowText(id="page")
         yield Static(id="empty")
 
     # -- what is known
@@ -140,7 +140,7 @@ class FindingsPage(Page):
     # -- the chosen row
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> FindingsRow | None:
         """The chosen row."""
         return self.query_one(FindingOptions).row
 
@@ -196,7 +196,7 @@ class FindingsPage(Page):
         if row is None or self._diagnosis is None:
             return
         self._name_keys()
-        self.query_one("#page", Flow).set(partial(page, row, self._diagnosis, self._details.get(row.key)))
+        self.query_one("#page", FlowText).set(partial(page, row, self._diagnosis, self._details.get(row.key)))
         self.draw_verification()
 
     def _name_keys(self) -> None:

@@ -12,9 +12,9 @@ from rocdoctor.model.finding import Verdict
 from rocdoctor.model.printable import clean
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.draw.verification import asking, result, running
-from rocdoctor.tui.findings.findings_list import Row
+from rocdoctor.tui.findings.findings_list import FindingsRow
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.verify import Plan, Progress, Result, plan_for, verify
+from rocdoctor.tui.verify import VerifyPlan, VerifyProgress, VerifyResult, plan_for, verify
 
 _TICK_S = 0.5
 
@@ -27,12 +27,12 @@ class Verifying:
         self.page = page
         self._copy = copy
         self._draw = draw
-        self._asked: dict[tuple[str, str, str], Plan] = {}
-        self._results: dict[tuple[str, str, str], Result] = {}
-        self._row: Row | None = None
-        self._plan: Plan | None = None
-        self._progress = Progress()
-        self._task: Background[Result] | None = None
+        self._asked: dict[tuple[str, str, str], VerifyPlan] = {}
+        self._results: dict[tuple[str, str, str], VerifyResult] = {}
+        self._row: FindingsRow | None = None
+        self._plan: VerifyPlan | None = None
+        self._progress = VerifyProgress()
+        self._task: Background[VerifyResult] | None = None
         self._timer: Timer | None = None
 
     @property
@@ -40,7 +40,7 @@ class Verifying:
         """Whether one runs."""
         return self._task is not None and self._task.running
 
-    def text(self, row: Row) -> Text | None:
+    def text(self, row: FindingsRow) -> Text | None:
         """What to show of a row."""
         if self.running and self._plan is not None and self._row is not None and self._row.key == row.key:
             return running(self._plan, self._progress)
@@ -48,7 +48,7 @@ class Verifying:
             return result(self._results[row.key])
         return asking(self._asked[row.key]) if row.key in self._asked else None
 
-    def press(self, row: Row, kind: Kind, before: tuple[Verdict, ...]) -> None:
+    def press(self, row: FindingsRow, kind: Kind, before: tuple[Verdict, ...]) -> None:
         """The key was pressed on a row."""
         if self.running:
             self.page.notify("a verification is running; Escape cancels it")
@@ -66,17 +66,17 @@ class Verifying:
         self._asked.pop(row.key, None)
         self._start(row, plan, before)
 
-    def _start(self, row: Row, plan: Plan, before: tuple[Verdict, ...]) -> None:
-        progress = Progress()
+    def _start(self, row: FindingsRow, plan: VerifyPlan, before: tuple[Verdict, ...]) -> None:
+        progress = VerifyProgress()
         self._row, self._plan, self._progress = row, plan, progress
         fresh = self.page.rocdoctor.again_host
 
-        def done(found: Result) -> None:
+        def done(found: VerifyResult) -> None:
             self._results[row.key] = found
             self._ended()
 
         def failed(error: Exception) -> None:
-            self._results[row.key] = Result(plan, problem=f"{type(error).__name__}: {error}")
+            self._results[row.key] = VerifyResult(plan, problem=f"{type(error).__name__}: {error}")
             self._ended()
 
         self._task = Background(self.page.app, lambda task: verify(plan, before, fresh, progress), done, failed)
@@ -96,7 +96,7 @@ class Verifying:
         self._ended()
         return True
 
-    def put_away(self, row: Row | None) -> bool:
+    def put_away(self, row: FindingsRow | None) -> bool:
         """Close what is shown of a row; whether there was something."""
         if row is None:
             return False

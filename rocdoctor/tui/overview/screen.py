@@ -14,7 +14,7 @@ from textual.widgets import Static
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.widgets.flow import Flow
+from rocdoctor.tui.widgets.flow import FlowText
 
 
 class OverviewPage(Page):
@@ -33,13 +33,13 @@ class OverviewPage(Page):
     def body(self) -> ComposeResult:
         """Parts below each other."""
         with VerticalScroll(id="overview"):
-            first = Flow(id="first")
+            first = FlowText(id="first")
             first.update("Asking the machine. What is known appears at once, slow tools follow.")
             first.border_title = "in short"
             yield first
-            yield Flow(id="card", classes="part")
-            yield Flow(id="found", classes="part")
-            yield Flow(id="unknown", classes="part")
+            yield FlowText(id="card", classes="part")
+            yield FlowText(id="found", classes="part")
+            yield FlowText(id="unknown", classes="part")
 
     def show(self, look: Look) -> None:
         """Fill the parts."""
@@ -51,13 +51,13 @@ class OverviewPage(Page):
             drawing as overview,  # the first frame does not wait for what checks and reports need
         )
 
-        first = self.query_one("#first", Flow)
+        first = self.query_one("#first", FlowText)
         first.border_title = overview.first_title(look.diagnosis)
         first.set(partial(overview.first, look.diagnosis, look.preliminary))
         self.refresh_bindings()
-        self.query_one("#card", Flow).set(partial(overview.card, look.diagnosis))
-        self.query_one("#found", Flow).set(partial(overview.found_parts, look.diagnosis))
-        self.query_one("#unknown", Flow).set(partial(overview.unknown, look.diagnosis))
+        self.query_one("#card", FlowText).set(partial(overview.card, look.diagnosis))
+        self.query_one("#found", FlowText).set(partial(overview.found_parts, look.diagnosis))
+        self.query_one("#unknown", FlowText).set(partial(overview.unknown, look.diagnosis))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """There may be nothing to copy."""

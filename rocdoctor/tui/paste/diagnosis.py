@@ -16,7 +16,7 @@ _HEAD_LINES, _HEAD_CHARACTERS = 4, 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class LargePaste:
     """A large paste: its text as it came, its size and lines, its first lines made safe to show."""
 
     text: str
@@ -34,13 +34,13 @@ class Read:
     parts: str
 
 
-def aside(text: str) -> Aside:
+def aside(text: str) -> LargePaste:
     """A large paste, looked at once."""
     ends = text.count("\n") or text.count("\r")
     lines = ends + (not text.endswith(("\n", "\r")))
     head = clean(unix(text[:_HEAD_CHARACTERS])).split("\n")[:_HEAD_LINES]
     # Bytes of text that is nearly all ASCII; counting them exactly would copy it.
-    return Aside(text, len(text), lines, "\n".join(head))
+    return LargePaste(text, len(text), lines, "\n".join(head))
 
 
 def unix(text: str) -> str:

@@ -18,9 +18,9 @@ from rocdoctor.tui import open_evidence
 from rocdoctor.tui.background import Background
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
-from rocdoctor.tui.paste.diagnosis import LARGE, Aside, aside, report
+from rocdoctor.tui.paste.diagnosis import LARGE, LargePaste, aside, report
 from rocdoctor.tui.paste.paste_area import PasteArea
-from rocdoctor.tui.widgets.flow import Flow
+from rocdoctor.tui.widgets.flow import FlowText
 
 if TYPE_CHECKING:
     from rocdoctor.tui.paste.diagnosis import Read
@@ -63,7 +63,7 @@ class PastePage(Page):
 
     def __init__(self) -> None:
         super().__init__()
-        self._asides: list[Aside] = []
+        self._asides: list[LargePaste] = []
         self._work: Background[Read] | None = None
         self._read: Read | None = None
         self.reading = False
@@ -83,7 +83,7 @@ class PastePage(Page):
             with Vertical(id="result"):
                 yield Static("", id="result-title", markup=False)
                 with VerticalScroll(id="result-scroll"):
-                    yield Flow(id="report")
+                    yield FlowText(id="report")
 
     def show(self, look: Look) -> None:
         """Nothing here depends on the machine."""
@@ -196,7 +196,7 @@ class PastePage(Page):
         self._see(True)
         title = f"diagnosis of {one_line(read.host.origin)}   o: all screens   Escape: back to the text"
         self.query_one("#result-title", Static).update(Text(title, no_wrap=True, overflow="ellipsis"))
-        self.query_one("#report", Flow).set(lambda width: Text(report(read, width)))
+        self.query_one("#report", FlowText).set(lambda width: Text(report(read, width)))
         scroll = self.query_one("#result-scroll")
         scroll.scroll_home(animate=False)
         scroll.focus()

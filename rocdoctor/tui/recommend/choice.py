@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.widgets import Static
 
 
-class Choice(Static, can_focus=True):
+class ChoiceField(Static, can_focus=True):
     """``options`` are (value, what it means)."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -24,12 +24,12 @@ class Choice(Static, can_focus=True):
     class Changed(Message):
         """Another value is chosen."""
 
-        def __init__(self, choice: Choice) -> None:
+        def __init__(self, choice: ChoiceField) -> None:
             super().__init__()
             self.choice = choice
 
         @property
-        def control(self) -> Choice:
+        def control(self) -> ChoiceField:
             """The line."""
             return self.choice
 

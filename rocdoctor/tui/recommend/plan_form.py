@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from rocdoctor.model.printable import one_line
-from rocdoctor.tui.recommend.choice import Choice
+from rocdoctor.tui.recommend.choice import ChoiceField
 from rocdoctor.tui.recommend.drawing import model_row
 from rocdoctor.tui.recommend.plan_form_values import FRAMEWORKS, GOALS, METHODS, Form
 from rocdoctor.tui.widgets.rows import Rows
@@ -69,11 +69,11 @@ class PlanForm(Container):
             with Horizontal(classes="field"):
                 yield Static("model", classes="label")
                 yield Static(self.model, id="model", markup=False)
-            yield from _field("method", Choice(METHODS, id="method"))
+            yield from _field("method", ChoiceField(METHODS, id="method"))
             yield from _field("sequence", Input(id="seq", placeholder="usual for the method"))
             yield from _field("batch", Input(id="batch", placeholder="left to the plan"))
-            yield from _field("goal", Choice(GOALS, id="goal"))
-            yield from _field("framework", Choice(FRAMEWORKS, id="framework"))
+            yield from _field("goal", ChoiceField(GOALS, id="goal"))
+            yield from _field("framework", ChoiceField(FRAMEWORKS, id="framework"))
             yield from _field("train on", Input(id="gpus", placeholder="this machine"))
             yield from _field("nodes", Input(id="nodes", placeholder="1"))
             yield from _field("program", Input(Form().script, id="script"))
@@ -87,16 +87,16 @@ class PlanForm(Container):
     def form(self) -> Form:
         """What the fields hold."""
         text = {name: self.query_one(f"#{name}", Input).value for name in ("seq", "batch", "gpus", "nodes", "script")}
-        chosen = {name: self.query_one(f"#{name}", Choice).value for name in ("method", "goal", "framework")}
+        chosen = {name: self.query_one(f"#{name}", ChoiceField).value for name in ("method", "goal", "framework")}
         return Form(self.model, **chosen, **text)
 
     def fill(self, form: Form) -> None:
         """Put other values into the fields; nobody is told of a change."""
-        with self.prevent(Input.Changed, Choice.Changed, Rows.Moved):
+        with self.prevent(Input.Changed, ChoiceField.Changed, Rows.Moved):
             for name in ("seq", "batch", "gpus", "nodes", "script"):
                 self.query_one(f"#{name}", Input).value = getattr(form, name)
             for name in ("method", "goal", "framework"):
-                self.query_one(f"#{name}", Choice).value = getattr(form, name)
+                self.query_one(f"#{name}", ChoiceField).value = getattr(form, name)
             self.query_one("#search", Input).value = ""
             self._choose(form.model)
             self._find()
@@ -148,7 +148,7 @@ class PlanForm(Container):
         else:
             self.post_message(self.Submitted())
 
-    def on_choice_changed(self, event: Choice.Changed) -> None:
+    def on_choice_changed(self, event: ChoiceField.Changed) -> None:
         """Tell of a change, and what the value means."""
         event.stop()
         self._hint()
@@ -179,12 +179,12 @@ class PlanForm(Container):
     def _hint(self) -> None:
         at = self.screen.focused
         words = ""
-        if isinstance(at, Choice):
+        if isinstance(at, ChoiceField):
             words = f"{at.value or 'any'}: {at.meaning}. Left and right choose."
         elif at is not None:
             words = _HINTS.get(at.id or "", "")
         self.query_one("#hint", Static).update(words)
 
 
-def _field(label: str, widget: Choice | Input) -> Iterator[Horizontal]:
+def _field(label: str, widget: ChoiceField | Input) -> Iterator[Horizontal]:
     yield Horizontal(Static(label, classes="label"), widget, classes="field")

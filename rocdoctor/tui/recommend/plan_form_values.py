@@ -103,7 +103,7 @@ def command(form: Form, source: str | None, targets: Sequence[str] = (), folder:
     return shlex.join(words)
 
 
-class Stopped(Exception):
+class SearchStopped(Exception):
     """Nobody waits for this search any more."""
 
 
@@ -115,7 +115,7 @@ def counter(task: Background[Any], say: Callable[[str], object], words: str) -> 
         nonlocal count
         count += 1
         if task.cancelled:
-            raise Stopped
+            raise SearchStopped
         if count % _TOLD_EVERY == 0:
             task.tell(say, f"{words} ... {count} configurations compared (Escape stops)")
 

@@ -20,7 +20,7 @@ from rocdoctor.tui.recommend.drawing import plan_text
 from rocdoctor.tui.recommend.plan_files import PlanFiles
 from rocdoctor.tui.recommend.plan_form import PlanForm
 from rocdoctor.tui.recommend.plan_form_values import Form, beginning, changed, command, counter, models, plan
-from rocdoctor.tui.widgets.flow import Flow
+from rocdoctor.tui.widgets.flow import FlowText
 from rocdoctor.tui.widgets.rows import Rows
 from rocdoctor.tui.write_files import FOLDER
 
@@ -86,7 +86,7 @@ class RecommendPage(Page):
                 yield PlanForm()
                 yield Static("", id="state", markup=False)
             with VerticalScroll(id="plan-box"):
-                yield Flow(id="plan")
+                yield FlowText(id="plan")
             yield PlanFiles(id="files-box")
 
     @property
@@ -211,7 +211,7 @@ class RecommendPage(Page):
         line = command(form, source) if source != "" else ""
         change = self._change()
         words = f"{answer.needed[1].option} {answer.needed[1].value}" if change is not None else ""
-        self.query_one("#plan", Flow).set(lambda width: plan_text(answer, width, line, words))
+        self.query_one("#plan", FlowText).set(lambda width: plan_text(answer, width, line, words))
         self.query_one("#plan-box").scroll_home(animate=False)
         self._tell_state()
 

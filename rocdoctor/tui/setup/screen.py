@@ -22,8 +22,8 @@ from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.setup.step_verify import Verified, verify_step
 from rocdoctor.tui.style import STATE_STYLE
-from rocdoctor.tui.verify import Progress
-from rocdoctor.tui.widgets.flow import Flow
+from rocdoctor.tui.verify import VerifyProgress
+from rocdoctor.tui.widgets.flow import FlowText
 
 
 class SetupPage(Page):
@@ -62,20 +62,20 @@ class SetupPage(Page):
         self._work: Background[SetupPlan] | None = None
         self._verified: dict[str, Text] = {}
         self._verifying: Background[Verified] | None = None
-        self._progress = Progress()
+        self._progress = VerifyProgress()
 
     def body(self) -> ComposeResult:
         """What to do next, the list, the selected step."""
-        yield Flow(id="setup-head")
+        yield FlowText(id="setup-head")
         with Container(id="setup-parts"):
             yield OptionList(id="setup-list")
             with VerticalScroll(id="setup-detail"):
-                yield Flow(id="setup-step")
+                yield FlowText(id="setup-step")
 
     def show(self, look: Look) -> None:
         """Make the plan anew where the diagnosis is another one."""
         if look.diagnosis is None:
-            self.query_one("#setup-head", Flow).set(lambda width: Text("Asking the machine ..."))
+            self.query_one("#setup-head", FlowText).set(lambda width: Text("Asking the machine ..."))
         elif look.diagnosis is not self._judged:
             self._verified = {}
             self._judged = look.diagnosis
@@ -97,7 +97,7 @@ class SetupPage(Page):
         steps = self.query_one("#setup-list", OptionList)
         before = self.selected.id if self.selected is not None else None
         self.plan = plan
-        self.query_one("#setup-head", Flow).set(partial(_head, plan))
+        self.query_one("#setup-head", FlowText).set(partial(_head, plan))
         steps.clear_options()
         steps.add_options([Option(_row(plan, step), id=step.id) for step in plan.steps])
         ids = [step.id for step in plan.steps]
@@ -120,7 +120,7 @@ class SetupPage(Page):
 
     def _show_step(self) -> None:
         plan, step = self.plan, self.selected
-        flow = self.query_one("#setup-step", Flow)
+        flow = self.query_one("#setup-step", FlowText)
         if plan is None or step is None:
             flow.set(lambda width: Text("No step is known for this machine."))
             return
@@ -148,7 +148,7 @@ class SetupPage(Page):
             return
         self._verified[step.id] = Text("Verifying: asking the machine again (x cancels) ...", style="italic")
         self._show_step()
-        progress = self._progress = Progress()
+        progress = self._progress = VerifyProgress()
         fresh = self.rocdoctor.again_host
 
         def done(found: Verified) -> None:

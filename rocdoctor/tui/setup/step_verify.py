@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocdoctor.host.base import Answer, Host, run
 from rocdoctor.repair.setup.plan import Goal, SetupPlan, Step
-from rocdoctor.tui.verify import Progress, WatchedHost, close, plain_argv
+from rocdoctor.tui.verify import VerifyProgress, WatchedHost, close, plain_argv
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def program_of(step: Step) -> tuple[str, ...]:
     return plain_argv(step.verify.command) if step.verify is not None and not step.verify.check else ()
 
 
-def verify_step(step: Step, goal: Goal, fresh: Callable[[], Host | None], progress: Progress) -> Verified:
+def verify_step(step: Step, goal: Goal, fresh: Callable[[], Host | None], progress: VerifyProgress) -> Verified:
     """Look at the machine anew, in a thread. Never raises for what a machine may answer."""
     from rocdoctor.collect import collect
     from rocdoctor.judging.diagnose import diagnose

@@ -8,7 +8,7 @@ from rich.text import Text
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from rocdoctor.tui.smoke.grid_drawing import Row, Section, heading, line
+from rocdoctor.tui.smoke.grid_drawing import GridRow, GridSection, heading, line
 
 _LEAST = 50
 
@@ -18,14 +18,14 @@ class SmokeGrid(OptionList):
 
     def __init__(self) -> None:
         super().__init__(id="grid")
-        self.sections: Sequence[Section] = ()
-        self._rows: list[Row | None] = []  # one an option; None is a heading
+        self.sections: Sequence[GridSection] = ()
+        self._rows: list[GridRow | None] = []  # one an option; None is a heading
         self._led: int | None = None
         self._chosen: Collection[str] | None = None
         self._width = 0
 
     @property
-    def selected(self) -> Row | None:
+    def selected(self) -> GridRow | None:
         """The row under the cursor."""
         at = self.highlighted
         return self._rows[at] if at is not None and at < len(self._rows) else None
@@ -34,7 +34,7 @@ class SmokeGrid(OptionList):
         """Whether a person moved the cursor, and not ``lead``."""
         return event.option_index != self._led
 
-    def put(self, sections: Sequence[Section], chosen: Collection[str] | None) -> None:
+    def put(self, sections: Sequence[GridSection], chosen: Collection[str] | None) -> None:
         """Show these sections. ``chosen``: the modes that are marked; None where nothing can be chosen."""
         self._width = self.scrollable_content_region.width
         width = max(_LEAST, self._width)
@@ -69,18 +69,18 @@ class SmokeGrid(OptionList):
             self._led = at
             self.highlighted = at
 
-    def _place_of(self, row: Row | None) -> int | None:
+    def _place_of(self, row: GridRow | None) -> int | None:
         """Where a mode of before is now; without one the first fault, else the first mode."""
         places = (self._first(lambda one: row is not None and one.mode == row.mode), self._first(_bad))
         return next((at for at in places if at is not None), self._first(lambda one: True))
 
-    def _first(self, is_it: Callable[[Row], bool]) -> int | None:
+    def _first(self, is_it: Callable[[GridRow], bool]) -> int | None:
         return next((at for at, one in enumerate(self._rows) if one is not None and is_it(one)), None)
 
 
-def _keys(rows: Sequence[Row | None]) -> list[tuple[int, str] | None]:
+def _keys(rows: Sequence[GridRow | None]) -> list[tuple[int, str] | None]:
     return [None if row is None else (row.section, row.mode) for row in rows]
 
 
-def _bad(row: Row) -> bool:
+def _bad(row: GridRow) -> bool:
     return row.result is not None and row.result.state in ("fail", "crashed")

@@ -11,7 +11,7 @@ from rocdoctor.insight.jobs.smoke_modes import LAYERS
 from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.smoke.smoke_text import LEGEND, largest, name_of, run_words, signs_of
-from rocdoctor.tui.smoke.run_session import Progress
+from rocdoctor.tui.smoke.run_session import ModeProgress
 from rocdoctor.tui.style import STATE_STYLE
 
 _NAME = 26
@@ -31,33 +31,33 @@ _WAITING = "..."
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """A line of the grid: one mode in one section. ``result`` is its verdict, ``progress`` how far it is."""
 
     section: int
     mode: str
     title: str = ""
     result: ModeResult | None = None
-    progress: Progress | None = None
+    progress: ModeProgress | None = None
     running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class GridSection:
     """Modes on the same ranks, with their heading; ``world`` 0: nothing was run on any."""
 
     heading: str
     world: int
-    rows: tuple[Row, ...]
+    rows: tuple[GridRow, ...]
 
 
-def recorded(runs: Sequence[SmokeRun], titles: Mapping[str, str]) -> list[Section]:
+def recorded(runs: Sequence[SmokeRun], titles: Mapping[str, str]) -> list[GridSection]:
     """The grid of finished runs, and the modes that none of them tried."""
     found = [
-        Section(
+        GridSection(
             run_words(run),
             run.world,
-            tuple(Row(at, one.mode, titles.get(one.mode, ""), one) for one in run.modes),
+            tuple(GridRow(at, one.mode, titles.get(one.mode, ""), one) for one in run.modes),
         )
         for at, run in enumerate(runs)
     ]
@@ -66,37 +66,37 @@ def recorded(runs: Sequence[SmokeRun], titles: Mapping[str, str]) -> list[Sectio
 
 
 def running(
-    passes: Sequence[Mapping[str, Progress]],
+    passes: Sequence[Mapping[str, ModeProgress]],
     current: str,
     wanted: Sequence[str],
     titles: Mapping[str, str],
     world: int,
     over: str = "",
-) -> list[Section]:
+) -> list[GridSection]:
     """The grid while events arrive; ``world`` 0: as many ranks as have answered. ``over``: how it ended, if it did."""
-    found: list[Section] = []
+    found: list[GridSection] = []
     for at, one in enumerate(passes):
         last = at == len(passes) - 1
         ranks = max([world, *(rank + 1 for each in one.values() for rank in each.ranks)])
         names = [*dict.fromkeys([*one, *(wanted if last else ())])]
         names.sort(key=lambda name: wanted.index(name) if name in wanted else -1)
         rows = tuple(
-            Row(at, name, titles.get(name, ""), None, one.get(name), last and name == current and name in one)
+            GridRow(at, name, titles.get(name, ""), None, one.get(name), last and name == current and name in one)
             for name in names
         )
         which = f", set {at + 1} of ranks" if len(passes) > 1 else ""
-        found.append(Section(f"{(over or 'running') if last else 'done'}{which}", ranks, rows))
+        found.append(GridSection(f"{(over or 'running') if last else 'done'}{which}", ranks, rows))
     return found
 
 
-def untried(tried: Collection[str], titles: Mapping[str, str], number: int) -> list[Section]:
+def untried(tried: Collection[str], titles: Mapping[str, str], number: int) -> list[GridSection]:
     """The modes that were not tried, with what they are."""
-    rows = tuple(Row(number, mode, title) for mode, title in titles.items() if mode not in tried)
+    rows = tuple(GridRow(number, mode, title) for mode, title in titles.items() if mode not in tried)
     heading = "not run" if tried else "modes"
-    return [Section(heading, 0, rows)] if rows else []
+    return [GridSection(heading, 0, rows)] if rows else []
 
 
-def heading(section: Section, width: int, marks: bool) -> Text:
+def heading(section: GridSection, width: int, marks: bool) -> Text:
     """The section's name and the heads of its columns."""
     text = Text()
     text.append(one_line(section.heading), style="bold")
@@ -111,7 +111,7 @@ def heading(section: Section, width: int, marks: bool) -> Text:
     return text
 
 
-def line(row: Row, world: int, width: int, mark: bool | None) -> Text:
+def line(row: GridRow, world: int, width: int, mark: bool | None) -> Text:
     """One mode. ``mark``: whether it is chosen; None where there is nothing to choose."""
     text = Text(no_wrap=True, overflow="ellipsis")
     if mark is not None:
@@ -145,7 +145,7 @@ def line(row: Row, world: int, width: int, mark: bool | None) -> Text:
     return text
 
 
-def detail(row: Row, live: bool) -> Text:
+def detail(row: GridRow, live: bool) -> Text:
     """All of one mode: what it is, its verdict, the fault with its layer and ranks, every number."""
     text = Text()
     text.append(one_line(row.mode), style="bold")
@@ -213,7 +213,7 @@ def _room(world: int, width: int, marks: bool) -> int:
     return width - (_MARK if marks else 0) - _NAME - cells - 9
 
 
-def _signs(row: Row, world: int) -> list[str]:
+def _signs(row: GridRow, world: int) -> list[str]:
     if row.result is not None:
         return signs_of(row.result)
     ranks = row.progress.ranks if row.progress is not None else {}
@@ -234,7 +234,7 @@ def _done_word(state: str) -> str:
     return {"": "", "pass": "pass", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "not tested"}.get(state, state)
 
 
-def _progress_words(row: Row, live: bool) -> str:
+def _progress_words(row: GridRow, live: bool) -> str:
     if row.running:
         answered = len(row.progress.ranks) if row.progress is not None else 0
         return f"running; {answered} ranks have answered" if answered != 1 else "running; 1 rank has answered"

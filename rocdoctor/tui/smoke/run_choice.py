@@ -13,7 +13,7 @@ _BACKENDS, _DEVICES = ("auto", "nccl", "gloo"), ("auto", "cpu")
 
 
 @dataclass(slots=True)
-class Choice:
+class RunChoice:
     """The request, and the modes from which it chooses (none before they are read in)."""
 
     request: Request = field(default_factory=Request)

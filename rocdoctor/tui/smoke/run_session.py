@@ -59,7 +59,7 @@ class HostRunner:
 
 
 @dataclass(slots=True)
-class Progress:
+class ModeProgress:
     """One mode that runs or has run: what each rank has answered, and the verdict ("" while it runs)."""
 
     ranks: dict[int, str] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class SmokeSession:
     modes: Sequence[str]
     now: Callable[[], float] = time.monotonic
     state: State = "running"
-    passes: list[dict[str, Progress]] = field(default_factory=list)
+    passes: list[dict[str, ModeProgress]] = field(default_factory=list)
     current: str = ""
     problem: str = ""
     runs: tuple[SmokeRun, ...] = ()
@@ -121,11 +121,11 @@ class SmokeSession:
                 return
             if not self.passes or mode in self.passes[-1]:
                 self.passes.append({})  # the same modes again, on other ranks
-            self.passes[-1][mode] = Progress()
+            self.passes[-1][mode] = ModeProgress()
             return
         if mode.startswith(FIGURES) or not self.passes:
             return
-        one = self.passes[-1].setdefault(mode, Progress())
+        one = self.passes[-1].setdefault(mode, ModeProgress())
         if what == "rank":
             one.ranks[rank] = state
         elif what == "done":

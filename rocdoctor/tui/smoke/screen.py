@@ -24,8 +24,8 @@ from rocdoctor.tui.background import Background
 from rocdoctor.tui.look import Look
 from rocdoctor.tui.page import Page
 from rocdoctor.tui.smoke.grid import SmokeGrid
-from rocdoctor.tui.smoke.grid_drawing import Row, Section, about, detail, recorded, running, untested, untried
-from rocdoctor.tui.smoke.run_choice import Choice
+from rocdoctor.tui.smoke.grid_drawing import GridRow, GridSection, about, detail, recorded, running, untested, untried
+from rocdoctor.tui.smoke.run_choice import RunChoice
 from rocdoctor.tui.smoke.run_session import (
     HostRunner,
     Runner,
@@ -37,7 +37,7 @@ from rocdoctor.tui.smoke.run_session import (
     trouble,
 )
 from rocdoctor.tui.smoke.run_words import form_text, state_text
-from rocdoctor.tui.widgets.flow import Flow
+from rocdoctor.tui.widgets.flow import FlowText
 
 _TICK_S = 0.25
 _LEAST = 50  # columns for which the details are laid out at least
@@ -89,7 +89,7 @@ class SmokePage(Page):
     def __init__(self) -> None:
         super().__init__()
         self._host: Host | None = None
-        self._choice = Choice()
+        self._choice = RunChoice()
         self._session: SmokeSession | None = None
         self._follows = True
         self._judged: Judged = ((), (), ())
@@ -102,7 +102,7 @@ class SmokePage(Page):
             with Container(id="parts"):
                 yield SmokeGrid()
                 with VerticalScroll(id="detail"):
-                    yield Flow(id="one")
+                    yield FlowText(id="one")
 
     def on_mount(self) -> None:
         """Load the modes, and draw what events change a few times a second."""
@@ -246,7 +246,7 @@ class SmokePage(Page):
             self._judged = (runs, *beside_peaks(runs, machine))
         return self._judged[1:]
 
-    def _sections(self, runs: tuple[SmokeRun, ...]) -> list[Section]:
+    def _sections(self, runs: tuple[SmokeRun, ...]) -> list[GridSection]:
         session = self._session
         if session is not None and session.passes and session.state != "done":
             over = "" if session.going_on else session.state
@@ -268,7 +268,7 @@ class SmokePage(Page):
         self._draw_detail()
 
     def _draw_detail(self) -> None:
-        row, one = self.query_one(SmokeGrid).selected, self.query_one("#one", Flow)
+        row, one = self.query_one(SmokeGrid).selected, self.query_one("#one", FlowText)
         if row is None:
             one.set(lambda width: Text())
             return
@@ -294,7 +294,7 @@ class SmokePage(Page):
         return text
 
 
-def _detail(row: Row, live: bool, runs: Sequence[SmokeRun], low: Sequence[LowFigure], width: int) -> Text:
+def _detail(row: GridRow, live: bool, runs: Sequence[SmokeRun], low: Sequence[LowFigure], width: int) -> Text:
     text, width = detail(row, live), max(_LEAST, width)
     for run in runs:
         for words in about(run):

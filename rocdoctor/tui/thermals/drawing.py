@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocdoctor.collect.gpus.sensors import CpuSensors
-from rocdoctor.insight.gpus.gpu_health import Reading as Heat
+from rocdoctor.insight.gpus.gpu_health import TemperatureReading as Heat
 from rocdoctor.insight.gpus.gpu_health import readings
 from rocdoctor.model.evidence import Known, NotKnown, value_or
 from rocdoctor.model.facts import Gpu

@@ -23,7 +23,7 @@ _BARS = ("│", "└", " ")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TreeRow:
     """A line, and the index of the GPU that it tells of."""
 
     text: Text
@@ -36,13 +36,13 @@ class _Drawer:
     notes: Notes
     width: int
     marks: dict[Key, dict[str, list[int]]]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[TreeRow] = field(default_factory=list)
 
     def put(self, first: str, rest: str, parts: Sequence[Atom], gpu: int | None = None) -> None:
-        self.rows += [Row(line, gpu) for line in filled(first, rest, parts, self.width)]
+        self.rows += [TreeRow(line, gpu) for line in filled(first, rest, parts, self.width)]
 
 
-def numa_rows(machine: Machine, notes: Notes, width: int) -> list[Row]:
+def numa_rows(machine: Machine, notes: Notes, width: int) -> list[TreeRow]:
     """A section for each NUMA node, and one for what has no node."""
     drawer = _Drawer(machine, notes, width, _marks(machine))
     nodes = machine.numa_nodes
@@ -85,7 +85,7 @@ def _marks(machine: Machine) -> dict[Key, dict[str, list[int]]]:
 def _head(drawer: _Drawer, place: Place, gpus: Sequence[Gpu]) -> None:
     machine = drawer.machine
     if drawer.rows and drawer.rows[-1].text.plain[:1] in _BARS:
-        drawer.rows.append(Row(Text("")))
+        drawer.rows.append(TreeRow(Text("")))
     if place == NO_AFFINITY:
         drawer.put("", "  ", atoms("No NUMA node: firmware states no affinity", "bold"))
         return

@@ -19,7 +19,7 @@ Make = Callable[[int], Text]
 Fill = Callable[[Size], RenderableType]
 
 
-class Flow(Static):
+class FlowText(Static):
     """Shows ``make(width)``; continued lines stand below their own text."""
 
     def __init__(self, make: Make | None = None, **options: Any) -> None:

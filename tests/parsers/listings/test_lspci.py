@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.parsers.listings.lspci import PciDevice, parse_lspci, upstream_path
+from rocdoctor.parsers.listings.lspci import LspciDevice, parse_lspci, upstream_path
 from rocdoctor.parsers.listings.lspci_tree import parse_lspci_tree
 
 VERBOSE = """\
@@ -77,7 +77,7 @@ VERBOSE = """\
 """
 
 
-def device(text: str, bdf: str) -> PciDevice:
+def device(text: str, bdf: str) -> LspciDevice:
     return next(entry for entry in parse_lspci(text) if entry.bdf == bdf)
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocdoctor.parsers.listings.slurm_nodes import SlurmNode, parse_slurm_nodes
+from rocdoctor.parsers.listings.slurm_nodes import SlurmNodeEntry, parse_slurm_nodes
 
 # Transcribed in the form of Slurm 22.05 and 24.11, values constructed.
 LONG = """Fri Nov 20 09:12:44 2026
@@ -35,14 +35,14 @@ NodeName=gpu04 Arch=x86_64 CoresPerSocket=64
 
 def test_long_table() -> None:
     first, second, third = parse_slurm_nodes(LONG)
-    assert first == SlurmNode("gpu01", 3, ("mixed",))
+    assert first == SlurmNodeEntry("gpu01", 3, ("mixed",))
     assert second.reason == "gres/gpu count repor"
     assert (third.states, third.silent, third.reason) == (("down",), True, "Not responding")
 
 
 def test_table_of_reasons() -> None:
     first, second = parse_slurm_nodes(REASONS)
-    assert first == SlurmNode("gpu[05-06]", 2, (), False, "Kill task failed", set_by="root")
+    assert first == SlurmNodeEntry("gpu[05-06]", 2, (), False, "Kill task failed", set_by="root")
     assert second.reason == "gres/gpu count repor"
 
 
@@ -56,7 +56,7 @@ def test_plain_table() -> None:
 
 def test_blocks_of_scontrol() -> None:
     first, second = parse_slurm_nodes(NODE)
-    assert first == SlurmNode(
+    assert first == SlurmNodeEntry(
         "gpu02",
         1,
         ("down", "drain", "not_responding"),
@@ -65,7 +65,7 @@ def test_blocks_of_scontrol() -> None:
         "slurm",
         "gpu:mi300x:8(S:0-1)",
     )
-    assert second == SlurmNode("gpu04", 9, ("idle",))
+    assert second == SlurmNodeEntry("gpu04", 9, ("idle",))
 
 
 def test_one_line_for_each_node() -> None:

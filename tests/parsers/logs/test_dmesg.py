@@ -6,10 +6,10 @@ import pytest
 
 from rocdoctor.knowledge.messages.kernel_log import kernel_signatures
 from rocdoctor.parsers.logs import dmesg
-from rocdoctor.parsers.logs.dmesg import KernelLog
+from rocdoctor.parsers.logs.dmesg import KernelLogText
 
 
-def parse(text: str) -> KernelLog:
+def parse(text: str) -> KernelLogText:
     return dmesg.parse(text, kernel_signatures())
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from rocdoctor.parsers.own.speakers import Passage, parse_voices
+from rocdoctor.model.facts import Passage
+from rocdoctor.parsers.own.speakers import parse_voices
 
 
 def test_rows() -> None:

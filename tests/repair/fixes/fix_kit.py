@@ -11,8 +11,8 @@ from rocdoctor.model.change import Change
 from rocdoctor.model.finding import Fix
 from rocdoctor.repair.fixes.apply import Done, apply, undo
 from rocdoctor.repair.fixes.journal import Journal, alone, opened
-from rocdoctor.repair.fixes.steps import Work, work_of
-from rocdoctor.repair.fixes.target_machine import Outcome, Place
+from rocdoctor.repair.fixes.steps import FixWork, work_of
+from rocdoctor.repair.fixes.target_machine import ProgramOutcome, TargetMachine
 
 BASHRC = """# of the distribution
 export PATH=$HOME/bin:$PATH
@@ -34,7 +34,7 @@ class Scratch:
         for name in ("etc/profile.d", "etc/environment.d", "proc/sys/kernel", "sys/kernel/mm/transparent_hugepage"):
             (self.root / name).mkdir(parents=True)
         self.calls: list[tuple[str, ...]] = []
-        self.programs: dict[str, Callable[[Sequence[str]], Outcome]] = {}
+        self.programs: dict[str, Callable[[Sequence[str]], ProgramOutcome]] = {}
         self.state = folder / "state"
         self.file("home/alice/.bashrc", BASHRC, 0o644)
         self.file("proc/sys/kernel/numa_balancing", "1\n", 0o644)
@@ -51,16 +51,18 @@ class Scratch:
         os.utime(path, ns=(1_600_000_000_123_456_789, 1_600_000_000_123_456_789))
         return path
 
-    def run(self, words: Sequence[str]) -> Outcome:
+    def run(self, words: Sequence[str]) -> ProgramOutcome:
         """What stands in for programs."""
         self.calls.append(tuple(words))
         program = self.programs.get(words[0])
-        return program(words) if program is not None else Outcome(False, f"there is no program {words[0]} here")
+        return program(words) if program is not None else ProgramOutcome(False, f"there is no program {words[0]} here")
 
-    def place(self, environment: Mapping[str, str] | None = None, *, privileged: bool = False) -> Place:
+    def place(self, environment: Mapping[str, str] | None = None, *, privileged: bool = False) -> TargetMachine:
         """The machine as the user that runs the tests sees it."""
         variables = {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"} if environment is None else environment
-        return Place(self.root, "/home/alice", os.geteuid(), "alice", self.state, self.run, privileged, variables)
+        return TargetMachine(
+            self.root, "/home/alice", os.geteuid(), "alice", self.state, self.run, privileged, variables
+        )
 
     def fresh(self) -> Journal:
         """A folder of backups, made without the lock."""
@@ -70,7 +72,7 @@ class Scratch:
     def groups(self) -> None:
         """usermod and gpasswd that change the two files as the real ones do."""
 
-        def change(user: str, groups: Sequence[str], adding: bool) -> Outcome:
+        def change(user: str, groups: Sequence[str], adding: bool) -> ProgramOutcome:
             for name in ("etc/group", "etc/gshadow"):
                 path = self.root / name
                 lines = [
@@ -78,7 +80,7 @@ class Scratch:
                     for line in path.read_text().splitlines()
                 ]
                 path.write_text("\n".join(lines) + "\n")
-            return Outcome(True, "")
+            return ProgramOutcome(True, "")
 
         self.programs["usermod"] = lambda words: change(words[3], words[2].split(","), True)
         self.programs["gpasswd"] = lambda words: change(words[2], [words[3]], False)
@@ -114,19 +116,19 @@ def changed(before: Mapping[str, object], after: Mapping[str, object]) -> set[st
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
-def work(changes: Sequence[Change], place: Place) -> Work:
+def work(changes: Sequence[Change], place: TargetMachine) -> FixWork:
     """What changes come to at a place."""
     return work_of(Fix("words", "sudo command", "safe", changes=tuple(changes)), changes, "a-check", place)
 
 
-def done(changes: Sequence[Change], place: Place) -> tuple[list[Done], Journal]:
+def done(changes: Sequence[Change], place: TargetMachine) -> tuple[list[Done], Journal]:
     """Apply changes as the command does, under the lock."""
     with alone(place.state, place.uid):
         journal = Journal.make(place.state, place.root)
         return apply(work(changes, place).steps, "a-check", place, journal), journal
 
 
-def undone(folder: Path, place: Place) -> list[Done]:
+def undone(folder: Path, place: TargetMachine) -> list[Done]:
     """Undo a run as the command does."""
     with alone(place.state, place.uid):
         return undo(opened(folder, place), place)

@@ -10,7 +10,7 @@ import pytest
 from rocdoctor.model.change import Command, KernelValue, joining
 from rocdoctor.repair.fixes.apply import Done
 from rocdoctor.repair.fixes.steps import Write
-from rocdoctor.repair.fixes.target_machine import Outcome
+from rocdoctor.repair.fixes.target_machine import ProgramOutcome
 from tests.repair.fixes.fix_kit import Scratch, changed, done, tree, undone, work
 
 _BALANCING = (KernelValue("/proc/sys/kernel/numa_balancing", "0"),)
@@ -112,7 +112,7 @@ def test_a_file_that_nobody_may_write_is_copied_too(scratch: Scratch) -> None:
     (scratch.root / "etc/gshadow").chmod(0o400)
     place = scratch.place(privileged=True)
     before = tree(scratch.root)
-    scratch.programs["usermod"] = lambda words: Outcome(True, "")
+    scratch.programs["usermod"] = lambda words: ProgramOutcome(True, "")
     results, journal = done([joining(("render",))], place)
     assert results[0].ok
     assert (journal.folder / "copy-2").read_bytes() == before["etc/gshadow"][4]
@@ -130,7 +130,7 @@ def test_groups_that_were_held_before_stay(scratch: Scratch) -> None:
 
 
 def test_a_command_that_fails_is_said(scratch: Scratch) -> None:
-    scratch.programs["usermod"] = lambda words: Outcome(False, "usermod: group 'render' does not exist\n")
+    scratch.programs["usermod"] = lambda words: ProgramOutcome(False, "usermod: group 'render' does not exist\n")
     place = scratch.place(privileged=True)
     results, journal = done([joining(("render",))], place)
     assert results == [Done(False, "usermod -aG render alice failed: usermod: group 'render' does not exist")]

@@ -23,7 +23,7 @@ from rocdoctor.repair.fixes import journal as journal_module
 from rocdoctor.repair.fixes.apply import undo
 from rocdoctor.repair.fixes.journal import alone, opened
 from rocdoctor.repair.fixes.known_changes import is_startup
-from rocdoctor.repair.fixes.target_machine import Outcome
+from rocdoctor.repair.fixes.target_machine import ProgramOutcome
 from rocdoctor.repair.fixes.user_files import Refused, look
 from rocdoctor.repair.fixes.user_files import replace as put
 from tests.examples import examples
@@ -144,7 +144,7 @@ def test_no_size_without_end_is_set(scratch: Scratch, size: str) -> None:
     enlarge = Command(
         ("mount", "-o", "remount,size=8G", "/dev/shm"), (("mount", "-o", "remount,size=67108864", "/dev/shm"),)
     )
-    scratch.programs["mount"] = lambda _: Outcome(True, "")
+    scratch.programs["mount"] = lambda _: ProgramOutcome(True, "")
     place = scratch.place(privileged=True)
     _, journal = done([enlarge], place)
     scratch.calls.clear()

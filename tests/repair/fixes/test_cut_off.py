@@ -10,7 +10,7 @@ import pytest
 from rocdoctor.cli.main import run
 from rocdoctor.model.change import Unset, joining
 from rocdoctor.repair.fixes.journal import Folder
-from rocdoctor.repair.fixes.target_machine import Outcome
+from rocdoctor.repair.fixes.target_machine import ProgramOutcome
 from rocdoctor.repair.fixes.user_files import Refused
 from tests.repair.fixes.fix_kit import Scratch, changed, done, tree, undone
 
@@ -59,7 +59,7 @@ def test_a_full_disk_does_not_end_the_undoing(scratch: Scratch, monkeypatch: pyt
 
 
 def test_a_command_that_was_cut_off_before_it_did_anything(scratch: Scratch) -> None:
-    def stopped(words: Sequence[str]) -> Outcome:
+    def stopped(words: Sequence[str]) -> ProgramOutcome:
         raise KeyboardInterrupt
 
     scratch.programs["usermod"] = stopped

@@ -14,7 +14,7 @@ from rocdoctor.model.change import joining
 from rocdoctor.model.finding import Fix
 from rocdoctor.repair.fixes.apply import Done, apply, undo
 from rocdoctor.repair.fixes.steps import work_of
-from rocdoctor.repair.fixes.target_machine import Outcome, run_program, this_machine
+from rocdoctor.repair.fixes.target_machine import ProgramOutcome, run_program, this_machine
 from tests.repair.fixes.fix_kit import Scratch, changed, tree
 
 _FAKE = """#!/bin/sh
@@ -49,14 +49,14 @@ def _fake(folder: Path, name: str, more: str = "") -> None:
 def test_a_program_gets_its_words_as_they_are(fakes: Path) -> None:
     _fake(fakes, "usermod", "echo done")
     words = ("usermod", "-aG", "a b", "$USER", "`id`", ";", "*")
-    assert run_program(words) == Outcome(True, "done")
+    assert run_program(words) == ProgramOutcome(True, "done")
     assert (fakes / "calls").read_text() == "usermod|-aG|a b|$USER|`id`|;|*|\n"
 
 
 def test_a_program_that_fails_or_is_missing(fakes: Path) -> None:
     _fake(fakes, "usermod", "echo 'no such group' >&2; exit 6")
-    assert run_program(("usermod", "x")) == Outcome(False, "no such group")
-    assert run_program(("no-program-of-this-name",)) == Outcome(
+    assert run_program(("usermod", "x")) == ProgramOutcome(False, "no such group")
+    assert run_program(("no-program-of-this-name",)) == ProgramOutcome(
         False, "there is no program no-program-of-this-name here"
     )
 

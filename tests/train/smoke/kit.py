@@ -14,7 +14,7 @@ from pathlib import Path
 from rocdoctor.host.base import Answer, Kind
 from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.run.pool import Pool
-from rocdoctor.train.smoke.run.runner import Setting, modes_named, run_modes
+from rocdoctor.train.smoke.run.runner import RunSetting, modes_named, run_modes
 
 PLANTED = Path(__file__).with_name("planted")
 
@@ -57,7 +57,7 @@ def planted_for_all_modes(fault: str, rank: int, mode: str, world: int, limit_s:
 def _run(words: str, mode: str, world: int, limit_s: float) -> ModeResult:
     pool, plant = _server()
     plant.write_text(words)
-    found = run_modes(pool, Setting(world, "gloo", "cpu", limit_s), modes_named([mode], True)).modes[-1]
+    found = run_modes(pool, RunSetting(world, "gloo", "cpu", limit_s), modes_named([mode], True)).modes[-1]
     if words:
         _count(words.split(), found, world, limit_s)
     return found
@@ -111,10 +111,10 @@ class NoSensors:
 
 def measured_on_the_cpu(fault: str, rank: int, part: str, world: int = 2) -> SmokeRun:
     """The stage of measured figures with one fault at one rank in one part."""
-    from rocdoctor.train.smoke.figures.measure import Wanted, measure
+    from rocdoctor.train.smoke.figures.measure import WantedFigures, measure
     from rocdoctor.train.smoke.figures.sampler import Sampler
 
     pool, plant = _server()
     plant.write_text(f"{fault} {rank} {part}")
     silent = Sampler(True, NoSensors())
-    return measure(pool, Setting(world, "gloo", "cpu", 30.0), [], Wanted(), sampler=silent, budget_s=120.0)
+    return measure(pool, RunSetting(world, "gloo", "cpu", 30.0), [], WantedFigures(), sampler=silent, budget_s=120.0)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from rocdoctor.parsers.own.smoke_results import ModeResult
-from rocdoctor.train.smoke.run.launch import Place, launch
+from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
 from rocdoctor.train.smoke.worker.mode import all_modes
 
 PLANTED = Path(__file__).with_name("planted_launch")
@@ -33,7 +33,7 @@ def run(
         _TOKEN: token.partition("=")[2],
     }
     chosen = next(one for one in all_modes() if one.name == mode)
-    result = launch(chosen, Place(interpreter, surroundings, world, "gloo", "cpu", limit_s))
+    result = launch(chosen, LaunchPlace(interpreter, surroundings, world, "gloo", "cpu", limit_s))
     assert _with(token) == []
     return result
 

@@ -307,7 +307,7 @@ def test_hostile_answers_are_shown_as_plain_text() -> None:
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_rows_and_lines_keep_to_the_width(width: int) -> None:
-    long = bundling.Row("read /sys/" + "a" * 300, 123_456, "timed out")
+    long = bundling.BundleRow("read /sys/" + "a" * 300, 123_456, "timed out")
     drawn = row(long, width, True)
     assert drawn.plain.startswith("> read")
     if width >= 40:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rocdoctor.host.base import Answer
 from rocdoctor.model.finding import Evidence
-from rocdoctor.tui.findings.excerpt import Excerpt, Line, excerpt, merged
+from rocdoctor.tui.findings.excerpt import Excerpt, ExcerptLine, excerpt, merged
 
 
 def _answer(text: str, question: str = "read /x") -> Answer:
@@ -92,7 +92,10 @@ def test_excerpts_of_one_answer_become_one() -> None:
 
 
 def test_spans_that_overlap_become_one() -> None:
-    parts = [Excerpt((Line(1, "abcdef", True, ((0, 3),)),)), Excerpt((Line(1, "abcdef", True, ((2, 5),)),))]
+    parts = [
+        Excerpt((ExcerptLine(1, "abcdef", True, ((0, 3),)),)),
+        Excerpt((ExcerptLine(1, "abcdef", True, ((2, 5),)),)),
+    ]
     assert merged(parts).lines[0].spans == ((0, 5),)
 
 

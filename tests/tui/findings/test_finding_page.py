@@ -15,9 +15,9 @@ from rocdoctor.model.question_commands import command_of
 from rocdoctor.model.subject import MACHINE
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.tui.findings.details import Details, look_up, recorded, steps_for
-from rocdoctor.tui.findings.excerpt import Line
+from rocdoctor.tui.findings.excerpt import ExcerptLine
 from rocdoctor.tui.findings.finding_page import clipped, page, plain
-from rocdoctor.tui.findings.findings_list import Row, sections
+from rocdoctor.tui.findings.findings_list import FindingsRow, sections
 from rocdoctor.tui.findings.manual_page import paragraphs
 from rocdoctor.tui.findings.manual_page import sections as manual_sections
 from tests.golden.replay import host_of, judged, our_checks
@@ -26,7 +26,7 @@ from tests.tui.findings.finding_kit import BROKEN, FAULTY, LiveCapture, diagnosi
 from tests.tui.findings.finding_kit import recorded as recorded_live
 
 
-def _rows(host: Host, check: str = "") -> list[Row]:
+def _rows(host: Host, check: str = "") -> list[FindingsRow]:
     return [row for one in sections(judged(host)) for row in one.rows if check in ("", row.check)]
 
 
@@ -109,13 +109,13 @@ def test_nearly_all_values_that_were_read_on_a_line_are_shown_with_it() -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        (Row("pass", "shm-too-small", (Verdict("shm-too-small", MACHINE, "pass"),)), "nothing is wrong here"),
+        (FindingsRow("pass", "shm-too-small", (Verdict("shm-too-small", MACHINE, "pass"),)), "nothing is wrong here"),
         (
-            Row("crashed", "shm-too-small", (Verdict("shm-too-small", MACHINE, "crashed", why="KeyError: 3"),)),
+            FindingsRow("crashed", "shm-too-small", (Verdict("shm-too-small", MACHINE, "crashed", why="KeyError: 3"),)),
             "The check itself broke: KeyError: 3",
         ),
         (
-            Row(
+            FindingsRow(
                 "not-applicable",
                 "shm-too-small",
                 (Verdict("shm-too-small", named("m"), "not-applicable", why="no GPU"),),
@@ -124,7 +124,7 @@ def test_nearly_all_values_that_were_read_on_a_line_are_shown_with_it() -> None:
         ),
     ],
 )
-def test_verdicts_that_are_no_findings_have_a_page_too(row: Row, words: str) -> None:
+def test_verdicts_that_are_no_findings_have_a_page_too(row: FindingsRow, words: str) -> None:
     host = host_of("mi300x-8gpu")
     diagnosis = judged(host)
     text = page(row, diagnosis, look_up(host, row, diagnosis), 80).plain
@@ -136,7 +136,7 @@ def test_how_sure_it_is_is_said_in_words() -> None:
     def text(confidence: str, voice: str) -> str:
         found = Finding("error", "Bad.", (Evidence("v", "text", 1, voice),), confidence=confidence)  # type: ignore[arg-type]
         verdict = Verdict("made-up", MACHINE, "fail", found)
-        return page(Row("fail", "made-up", (verdict,)), diagnosis_of([verdict]), None, 80).plain
+        return page(FindingsRow("fail", "made-up", (verdict,)), diagnosis_of([verdict]), None, 80).plain
 
     assert "certain" not in text("certain", "program")
     assert "Likely, not certain" in text("likely", "program")
@@ -147,7 +147,7 @@ def test_how_sure_it_is_is_said_in_words() -> None:
 def test_the_risk_and_the_time_of_a_fix_are_said_in_words() -> None:
     def title(**more: str) -> str:
         verdict = failed("made-up", "Bad.", fix=Fix("Do it", "x", **more))  # type: ignore[arg-type]
-        text = page(Row("fail", "made-up", (verdict,)), diagnosis_of([verdict]), None, 80).plain
+        text = page(FindingsRow("fail", "made-up", (verdict,)), diagnosis_of([verdict]), None, 80).plain
         return next(line for line in text.split("\n") if line.startswith("Fix"))
 
     assert title(safety="safe") == "Fix  safe; takes effect at once"
@@ -183,7 +183,7 @@ def test_many_values_on_many_subjects_are_counted_and_copied_whole() -> None:
 def test_hostile_text_is_shown_as_it_is_and_drives_nothing() -> None:
     bad = "\x1b[2J[red]boom[/red]\x1b]0;title\x07 \u202edrow"
     verdict = failed("made-up", bad, evidence=(Evidence(bad, bad),), fix=Fix(bad, bad))
-    text = page(Row("fail", "made-up", (verdict,)), diagnosis_of([verdict]), None, 80).plain
+    text = page(FindingsRow("fail", "made-up", (verdict,)), diagnosis_of([verdict]), None, 80).plain
     assert "[red]boom[/red]" in text
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text)
 
@@ -198,8 +198,8 @@ def test_an_unknown_verdict_says_why_and_what_would_answer_it() -> None:
     assert "What would answer it\n      sudo dmesg | rocdoctor check --add -\n" in text
 
 
-def _unknown(gap: Unknown) -> Row:
-    return Row("unknown", "made-up", (Verdict("made-up", MACHINE, "unknown", why=gap.why, gap=gap),))
+def _unknown(gap: Unknown) -> FindingsRow:
+    return FindingsRow("unknown", "made-up", (Verdict("made-up", MACHINE, "unknown", why=gap.why, gap=gap),))
 
 
 @pytest.mark.parametrize(
@@ -284,13 +284,13 @@ def test_answers_that_were_added_are_found_too() -> None:
 @pytest.mark.parametrize(
     ("line", "room", "text"),
     [
-        (Line(1, "short", True, ((0, 5),)), 20, "short"),
-        (Line(1, "abcdefghijklmnopqrstuvwxyz"), 12, "abcdefgh ..."),
-        (Line(1, "." * 40 + "VALUE" + "." * 40, True, ((40, 45),)), 30, None),
-        (Line(1, "." * 80 + "VALUE", True, ((80, 85),)), 30, None),
+        (ExcerptLine(1, "short", True, ((0, 5),)), 20, "short"),
+        (ExcerptLine(1, "abcdefghijklmnopqrstuvwxyz"), 12, "abcdefgh ..."),
+        (ExcerptLine(1, "." * 40 + "VALUE" + "." * 40, True, ((40, 45),)), 30, None),
+        (ExcerptLine(1, "." * 80 + "VALUE", True, ((80, 85),)), 30, None),
     ],
 )
-def test_a_long_line_is_cut_so_that_the_value_stays(line: Line, room: int, text: str | None) -> None:
+def test_a_long_line_is_cut_so_that_the_value_stays(line: ExcerptLine, room: int, text: str | None) -> None:
     found = clipped(line, room).plain
     assert len(found) <= room
     if text is not None:

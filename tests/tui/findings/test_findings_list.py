@@ -8,7 +8,7 @@ from rocdoctor.knowledge.lookup import causes
 from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.findings.findings_list import (
     Filter,
-    Section,
+    FindingsSection,
     filtered,
     next_area,
     next_severity,
@@ -23,11 +23,11 @@ from tests.tui.findings.finding_kit import BROKEN, diagnosis_of, every_machine, 
 TITLES = {"wheel": "A wheel", "kfd": "The compute driver"}
 
 
-def _shape(found: tuple[Section, ...]) -> list[tuple[str, list[tuple[str, str]]]]:
+def _shape(found: tuple[FindingsSection, ...]) -> list[tuple[str, list[tuple[str, str]]]]:
     return [(one.heading, [(row.check, row.follows) for row in one.rows]) for one in found]
 
 
-def _sick() -> tuple[Section, ...]:
+def _sick() -> tuple[FindingsSection, ...]:
     return sections(
         diagnosis_of(
             (

@@ -13,8 +13,17 @@ from rocdoctor.model.finding import Effective, Evidence, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.model.subject import MACHINE
 from rocdoctor.tui.draw.verification import asking, outcome, result, running
-from rocdoctor.tui.findings.findings_list import Row, sections
-from rocdoctor.tui.verify import Plan, Progress, Result, WatchedHost, close, plain_argv, plan_for, verify
+from rocdoctor.tui.findings.findings_list import FindingsRow, sections
+from rocdoctor.tui.verify import (
+    VerifyPlan,
+    VerifyProgress,
+    VerifyResult,
+    WatchedHost,
+    close,
+    plain_argv,
+    plan_for,
+    verify,
+)
 from tests.golden.replay import host_of, judged
 from tests.kit import ROOT, named
 from tests.tui.findings.finding_kit import BROKEN, LiveCapture, failed
@@ -23,9 +32,9 @@ from tests.tui.findings.finding_kit import recorded as recorded_live
 CHECK = "gfx-override-mismatch"
 
 
-def _row(command: str = "", effective: Effective = "now", source: str = "read /proc/meminfo") -> Row:
+def _row(command: str = "", effective: Effective = "now", source: str = "read /proc/meminfo") -> FindingsRow:
     fix = Fix("Do it.", effective=effective, verify=str.__new__(ShellCommand, command))
-    return Row("fail", "made-up", (failed("made-up", "Bad.", evidence=(Evidence("v", source, 1),), fix=fix),))
+    return FindingsRow("fail", "made-up", (failed("made-up", "Bad.", evidence=(Evidence("v", source, 1),), fix=fix),))
 
 
 # -- which way
@@ -134,7 +143,7 @@ def test_the_commands_of_our_checks_go_the_way_that_was_looked_at() -> None:
 
 
 def test_the_way_follows_the_command_and_the_evidence() -> None:
-    assert plan_for(_row(), "live") == Plan("check", "rocdoctor check made-up", "made-up")
+    assert plan_for(_row(), "live") == VerifyPlan("check", "rocdoctor check made-up", "made-up")
     assert plan_for(_row("rocdoctor check shm-too-small"), "live").check == "shm-too-small"
     assert plan_for(_row("ulimit -l"), "live").way == "shell"
     for kind in ("bundle", "folder", "text"):
@@ -155,10 +164,10 @@ def test_what_takes_effect_later_is_said_before() -> None:
 # -- doing it
 
 
-def _verified(before: CaptureHost, after: Host | None, check: str) -> Result:
+def _verified(before: CaptureHost, after: Host | None, check: str) -> VerifyResult:
     diagnosis = judged(before)
     row = next(row for one in sections(diagnosis) for row in one.rows if row.check == check)
-    return verify(plan_for(row, "live"), diagnosis.verdicts, lambda: after, Progress())
+    return verify(plan_for(row, "live"), diagnosis.verdicts, lambda: after, VerifyProgress())
 
 
 def test_a_fix_that_was_made_is_seen() -> None:
@@ -179,10 +188,10 @@ def test_a_fix_that_was_not_made_is_seen() -> None:
 
 
 def test_half_a_fix_is_named_as_such_and_new_words_are_shown() -> None:
-    plan = Plan("check", "rocdoctor check hot", "hot")
+    plan = VerifyPlan("check", "rocdoctor check hot", "hot")
     two = (failed("hot", "Too hot.", subject="gpu 0"), failed("hot", "Too hot.", subject="gpu 1"))
     now = (Verdict("hot", named("gpu 0"), "pass"), failed("hot", "Even hotter.", subject="gpu 1"))
-    found = Result(plan, two, now)
+    found = VerifyResult(plan, two, now)
     assert outcome(found) == ("fail", "Partly fixed: hot passes on gpu 0, not yet on gpu 1.")
     assert "now it says: Even hotter." in result(found).plain
 
@@ -204,7 +213,7 @@ def test_half_a_fix_is_named_as_such_and_new_words_are_shown() -> None:
     ],
 )
 def test_unknown_is_never_fixed(after: tuple[Verdict, ...], words: str) -> None:
-    found = Result(Plan("check", "x", "hot"), (failed("hot", "Too hot."),), after)
+    found = VerifyResult(VerifyPlan("check", "x", "hot"), (failed("hot", "Too hot."),), after)
     assert outcome(found) == ("unknown", words)
 
 
@@ -212,7 +221,7 @@ def test_other_evidence_and_lost_checks_are_said() -> None:
     broken = BROKEN["link x4"]()
     assert "cannot be asked anew" in outcome(_verified(broken, None, "pcie-link-narrow"))[1]
     fresh = LiveCapture(broken)
-    found = verify(Plan("check", "rocdoctor check gone", "gone-for-good"), (), lambda: fresh, Progress())
+    found = verify(VerifyPlan("check", "rocdoctor check gone", "gone-for-good"), (), lambda: fresh, VerifyProgress())
     assert outcome(found)[0] == "unknown"
     assert "gone-for-good" in found.problem
     assert fresh.closed
@@ -222,7 +231,9 @@ def test_a_command_runs_through_the_host_and_its_output_is_made_safe() -> None:
     said = Answer("run rocminfo", "ok", b"\x1b]0;title\x07\x1b[31mAgent 1\x1b[0m\n" + b"x\n" * 99 + b"x", 3)
     fresh = LiveCapture(host_of("rx7900xtx-2gpu"), {"run rocminfo": said})
     row = _row("rocminfo")
-    found = verify(Plan("program", "rocminfo", CHECK, ("rocminfo",)), row.members, lambda: fresh, Progress())
+    found = verify(
+        VerifyPlan("program", "rocminfo", CHECK, ("rocminfo",)), row.members, lambda: fresh, VerifyProgress()
+    )
     text = result(found).plain
     assert "$ rocminfo   (ended with status 3)" in text
     assert "\n    Agent 1\n" in text
@@ -239,13 +250,13 @@ def test_a_command_runs_through_the_host_and_its_output_is_made_safe() -> None:
     ],
 )
 def test_a_command_that_says_nothing_is_told_from_a_good_one(answer: Answer, words: str) -> None:
-    found = Result(Plan("program", "rocminfo", "x"), (), (Verdict("x", MACHINE, "pass"),), answer)
+    found = VerifyResult(VerifyPlan("program", "rocminfo", "x"), (), (Verdict("x", MACHINE, "pass"),), answer)
     assert words in result(found).plain
 
 
 def test_a_cancelled_verification_asks_nothing_more_and_ends_its_host() -> None:
     inner = LiveCapture(host_of("rx7900xtx-2gpu"))
-    progress = Progress()
+    progress = VerifyProgress()
     closed = threading.Event()
     inner.close = closed.set  # type: ignore[method-assign]
     watched = WatchedHost(recorded_live(inner), progress)
@@ -269,8 +280,8 @@ def test_closing_ends_the_process_behind_but_not_one_that_is_shared() -> None:
 
 
 def test_progress_names_the_question_that_is_waited_for() -> None:
-    progress = Progress()
+    progress = VerifyProgress()
     progress.asked, progress.waiting = 12, "run amd-smi static --json"
-    text = running(Plan("check", "x", "hot"), progress).plain
+    text = running(VerifyPlan("check", "x", "hot"), progress).plain
     assert "12 questions asked (Escape cancels)" in text
     assert "now: run amd-smi static --json" in text

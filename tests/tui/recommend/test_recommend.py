@@ -21,7 +21,7 @@ from rocdoctor.service.errors import UsageError
 from rocdoctor.train.recommend.plan import Needed, Recommendation
 from rocdoctor.tui.app import RocdoctorApp
 from rocdoctor.tui.recommend import plan_form_values
-from rocdoctor.tui.recommend.choice import Choice
+from rocdoctor.tui.recommend.choice import ChoiceField
 from rocdoctor.tui.recommend.drawing import plan_text
 from rocdoctor.tui.recommend.plan_files import PlanFiles
 from rocdoctor.tui.recommend.plan_form import PlanForm
@@ -336,7 +336,7 @@ def test_the_form_outlasts_another_look_and_a_resize_and_begins_anew_with_other_
     async def leave(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
         page = await _open(app, pilot)
         first = page.query_one(PlanForm).form()
-        page.query_one("#method", Choice).focus()
+        page.query_one("#method", ChoiceField).focus()
         await pilot.press("right", "down", *"777")
         form = page.query_one(PlanForm).form()
         assert form.seq == "777"

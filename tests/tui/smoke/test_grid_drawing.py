@@ -5,35 +5,46 @@ from __future__ import annotations
 import pytest
 
 from rocdoctor.model.facts import ModeResult, RankResult, SmokeRun
-from rocdoctor.tui.smoke.grid_drawing import Row, about, detail, heading, line, recorded, running, untested, untried
-from rocdoctor.tui.smoke.run_session import Progress
+from rocdoctor.tui.smoke.grid_drawing import GridRow, about, detail, heading, line, recorded, running, untested, untried
+from rocdoctor.tui.smoke.run_session import ModeProgress
 from tests.tui.smoke.smoke_kit import cpu_run, crashed, failed, gpu_run, passed, ranks, skipped
 
 TITLES = {"ddp": "data parallel", "zero-1": "ZeRO-1", "fsdp2": "FSDP2 of much more words than there is room for " * 3}
 
 
-def words(row: Row, world: int = 2, width: int = 77, mark: bool | None = None) -> list[str]:
+def words(row: GridRow, world: int = 2, width: int = 77, mark: bool | None = None) -> list[str]:
     return line(row, world, width, mark).plain.split()
 
 
 def test_a_row_holds_a_word_for_each_rank_the_time_and_the_numbers() -> None:
-    assert words(Row(0, "ddp", "", passed("ddp"))) == ["ddp", "ok", "ok", "0.06", "s", "grad", "1.9e-08", "(1.0e-06)"]
-    assert words(Row(0, "ddp", "", failed("ddp")))[:4] == ["ddp", "off", "FAIL", "0.07"], "who suffers, who is at fault"
-    assert words(Row(0, "ddp", "", crashed("ddp")))[:3] == ["ddp", "DEAD", "lost"]
-    assert words(Row(0, "ddp", "", skipped("ddp")))[-2:] == ["not", "tested"]
+    assert words(GridRow(0, "ddp", "", passed("ddp"))) == [
+        "ddp",
+        "ok",
+        "ok",
+        "0.06",
+        "s",
+        "grad",
+        "1.9e-08",
+        "(1.0e-06)",
+    ]
+    assert words(GridRow(0, "ddp", "", failed("ddp")))[:4] == ["ddp", "off", "FAIL", "0.07"], (
+        "who suffers, who is at fault"
+    )
+    assert words(GridRow(0, "ddp", "", crashed("ddp")))[:3] == ["ddp", "DEAD", "lost"]
+    assert words(GridRow(0, "ddp", "", skipped("ddp")))[-2:] == ["not", "tested"]
 
 
 def test_what_is_chosen_is_marked() -> None:
-    assert line(Row(0, "ddp", "", passed("ddp")), 2, 77, True).plain.startswith("[x] ddp ")
-    assert line(Row(0, "ddp", "", passed("ddp")), 2, 77, False).plain.startswith("[ ] ddp ")
-    assert line(Row(0, "ddp", "", passed("ddp")), 2, 77, None).plain.startswith("ddp ")
+    assert line(GridRow(0, "ddp", "", passed("ddp")), 2, 77, True).plain.startswith("[x] ddp ")
+    assert line(GridRow(0, "ddp", "", passed("ddp")), 2, 77, False).plain.startswith("[ ] ddp ")
+    assert line(GridRow(0, "ddp", "", passed("ddp")), 2, 77, None).plain.startswith("ddp ")
 
 
 def test_many_ranks_are_counted() -> None:
     states = dict.fromkeys(range(3), "fail")
     one = ModeResult("ddp", "fail", 1.0, ranks=ranks(32, states))  # type: ignore[arg-type]
-    assert words(Row(0, "ddp", "", one), 32)[:5] == ["ddp", "29", "of", "32", "ok"]
-    assert words(Row(0, "ddp", "", skipped("ddp", 32)), 32) == ["ddp", "-", "not", "tested"]
+    assert words(GridRow(0, "ddp", "", one), 32)[:5] == ["ddp", "29", "of", "32", "ok"]
+    assert words(GridRow(0, "ddp", "", skipped("ddp", 32)), 32) == ["ddp", "-", "not", "tested"]
 
 
 def test_heads_stand_over_their_cells() -> None:
@@ -48,7 +59,7 @@ def test_heads_stand_over_their_cells() -> None:
 
 
 def test_while_it_runs_cells_fill_as_ranks_answer() -> None:
-    begun = {"ddp": Progress({0: "pass", 1: "fail"}, "fail"), "zero-1": Progress({1: "pass"})}
+    begun = {"ddp": ModeProgress({0: "pass", 1: "fail"}, "fail"), "zero-1": ModeProgress({1: "pass"})}
     (section,) = running([begun], "zero-1", ["ddp", "zero-1", "fsdp2"], TITLES, 0)
     assert (section.heading, section.world) == ("running", 2)
     assert [words(row) for row in section.rows] == [
@@ -63,14 +74,14 @@ def test_while_it_runs_cells_fill_as_ranks_answer() -> None:
 
 
 def test_a_second_set_of_ranks_is_a_section_of_its_own() -> None:
-    first, second = {"ddp": Progress({0: "pass"}, "pass")}, {"ddp": Progress({0: "pass"})}
+    first, second = {"ddp": ModeProgress({0: "pass"}, "pass")}, {"ddp": ModeProgress({0: "pass"})}
     found = running([first, second], "ddp", ["ddp"], TITLES, 0)
     assert [one.heading for one in found] == ["done, set 1 of ranks", "running, set 2 of ranks"]
     assert [one.rows[0].running for one in found] == [False, True]
 
 
 def test_ranks_that_did_not_come_up_have_a_row() -> None:
-    begun = {"ddp": Progress(), "start": Progress({}, "crashed")}
+    begun = {"ddp": ModeProgress(), "start": ModeProgress({}, "crashed")}
     (section,) = running([begun], "ddp", ["ddp", "zero-1"], TITLES, 2)
     assert [row.mode for row in section.rows] == ["start", "ddp", "zero-1"]
 
@@ -87,7 +98,7 @@ def test_modes_that_were_not_run_stand_below_with_what_they_are() -> None:
 
 
 def test_all_of_a_failed_mode() -> None:
-    text = detail(Row(0, "ddp", "data parallel", failed("ddp", gpus=True)), True).plain
+    text = detail(GridRow(0, "ddp", "data parallel", failed("ddp", gpus=True)), True).plain
     for part in (
         "ddp: data parallel",
         "FAILED: wrong numbers, or far too late, 0.07 s",
@@ -102,22 +113,22 @@ def test_all_of_a_failed_mode() -> None:
 
 
 def test_all_of_other_modes() -> None:
-    assert "passed: the right numbers on every rank" in detail(Row(0, "a", "", passed("a")), True).plain
-    assert "times too large" not in detail(Row(0, "a", "", passed("a")), True).plain
-    skipped_text = detail(Row(0, "a", "", skipped("a")), True).plain
+    assert "passed: the right numbers on every rank" in detail(GridRow(0, "a", "", passed("a")), True).plain
+    assert "times too large" not in detail(GridRow(0, "a", "", passed("a")), True).plain
+    skipped_text = detail(GridRow(0, "a", "", skipped("a")), True).plain
     assert "not tested here" in skipped_text
     assert "needs 4 ranks or more" in skipped_text
-    assert "not run; space chooses it" in detail(Row(0, "a"), True).plain
-    assert "not run in this evidence" in detail(Row(0, "a"), False).plain
-    one = Row(0, "a", progress=Progress({0: "pass"}), running=True)
+    assert "not run; space chooses it" in detail(GridRow(0, "a"), True).plain
+    assert "not run in this evidence" in detail(GridRow(0, "a"), False).plain
+    one = GridRow(0, "a", progress=ModeProgress({0: "pass"}), running=True)
     assert "running; 1 rank has answered" in detail(one, True).plain
 
 
 def test_many_ranks_at_fault_are_counted() -> None:
     one = ModeResult("a", "fail", 1.0, ranks=ranks(8, dict.fromkeys(range(8), "fail"), range(8)))
     many = ModeResult("a", "fail", 1.0, ranks=tuple(RankResult(at, "fail", "", None, True) for at in range(30)))
-    assert "more" not in detail(Row(0, "a", "", one), True).plain
-    assert "and 22 more" in detail(Row(0, "a", "", many), True).plain
+    assert "more" not in detail(GridRow(0, "a", "", one), True).plain
+    assert "and 22 more" in detail(GridRow(0, "a", "", many), True).plain
 
 
 def test_what_was_not_tested_is_said() -> None:
@@ -138,7 +149,7 @@ def test_rows_keep_their_width(world: int, width: int) -> None:
         assert len(heading(section, width, True).plain.splitlines()[-1]) <= width
         for row in section.rows:
             assert line(row, section.world, width, True).cell_len <= width
-    begun = {long: Progress(dict.fromkeys(range(world), "not-applicable"), "not-applicable")}
+    begun = {long: ModeProgress(dict.fromkeys(range(world), "not-applicable"), "not-applicable")}
     for row in running([begun], "", [long], TITLES, world)[0].rows:
         assert line(row, world, width, True).cell_len <= width
 

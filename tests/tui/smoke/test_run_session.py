@@ -11,7 +11,7 @@ from rocdoctor.model.facts import Machine, SmokeRun, TorchBuild
 from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.train.smoke.run.request import Request
 from rocdoctor.train.smoke.worker.mode import Mode
-from rocdoctor.tui.smoke.run_choice import Choice
+from rocdoctor.tui.smoke.run_choice import RunChoice
 from rocdoctor.tui.smoke.run_session import SmokeSession, beside_peaks, deadline_words, trouble
 from tests.kit import amd_gpu, k, machine
 from tests.tui.smoke.smoke_kit import ScriptedRunner, cpu_run, passed
@@ -94,7 +94,7 @@ def test_deadlines_in_words() -> None:
 
 
 def test_the_choice() -> None:
-    one = Choice(modes=MODES)
+    one = RunChoice(modes=MODES)
     assert (one.wanted, one.slow("b"), one.slow("figures-x")) == (("a", "b"), 4.0, 1.0)
     assert one.toggle("c")
     assert one.request.modes == ("a", "b", "c")

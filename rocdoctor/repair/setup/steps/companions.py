@@ -11,7 +11,7 @@ from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.repair.setup.installed_torch import judged
 from rocdoctor.repair.setup.pip_actions import TRITONS, bring_back_alone, family, index_of, pinned, uninstall
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.repair.setup.required_torch import Wanted, wanted
+from rocdoctor.repair.setup.required_torch import RequiredTorch, wanted
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import at_least, evidence_of
 from rocdoctor.repair.setup.steps.python_environment import concerns_torch
@@ -143,7 +143,7 @@ def _numpy(situation: Situation, here: Interpreter) -> Step | None:
     )
 
 
-def _fine(situation: Situation, want: Wanted) -> Step:
+def _fine(situation: Situation, want: RequiredTorch) -> Step:
     """What is there fits; what else exists for this target stands in the notes."""
     torch = situation.machine.torch
     packages = value_or(torch.packages, {})
@@ -158,7 +158,7 @@ def _fine(situation: Situation, want: Wanted) -> Step:
     return Step("companions", "Companions of torch", "done", why, evidence, notes=_others(situation, want))
 
 
-def _others(situation: Situation, want: Wanted) -> tuple[str, ...]:
+def _others(situation: Situation, want: RequiredTorch) -> tuple[str, ...]:
     """What the tables know of further libraries for this target."""
     if want.backend != "rocm" or len(want.gfx) != 1:
         return ()

@@ -14,7 +14,7 @@ from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.repair.setup.required_torch import Wanted, wanted
+from rocdoctor.repair.setup.required_torch import RequiredTorch, wanted
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     actions_of,
@@ -55,7 +55,7 @@ def steps(situation: Situation) -> Sequence[Step]:
         return ()
     driver, want = _driver(situation, gpus), wanted(situation)
     # Where torch uses other GPUs, or none, the goal is reached without it.
-    driver = replace(driver, optional=isinstance(want, Wanted) and want.backend != "cuda")
+    driver = replace(driver, optional=isinstance(want, RequiredTorch) and want.backend != "cuda")
     found = [driver, _key(situation, driver), _persistence(situation), _fabric(situation)]
     return for_caretaker(situation, [one for one in found if one is not None])
 

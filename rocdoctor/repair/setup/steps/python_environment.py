@@ -10,7 +10,7 @@ from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.setup.installed_torch import judged
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.repair.setup.required_torch import Wanted, pythons, pythons_for, wanted
+from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons, pythons_for, wanted
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import actions_of, changes_of, sentence, sources_of, with_fresh_lists
 from rocdoctor.repair.setup.torch_environment import NEW, Interpreter, fresh, under_test
@@ -30,10 +30,10 @@ def steps(situation: Situation) -> Sequence[Step]:
     if isinstance(here, Unknown):
         why = f"{sentence(here.why)} rocdoctor --python PATH names the interpreter of the job."
         return (Step(_ID, _TITLE, "unknown", why, verify=Verify(command="python3 --version")),)
-    if isinstance(want, Wanted) and judged(situation, want).state == "good":
+    if isinstance(want, RequiredTorch) and judged(situation, want).state == "good":
         why = f"{here.path} is {here.words} with Python {here.series}, and the torch that serves this machine is in it."
         return (Step(_ID, _TITLE, "done", why, here.evidence),)
-    fits = pythons_for(situation, want) if isinstance(want, Wanted) else pythons()
+    fits = pythons_for(situation, want) if isinstance(want, RequiredTorch) else pythons()
     if here.own and (here.series in fits or not fits):
         return (Step(_ID, _TITLE, "done", f"{here.path} is {here.words} with Python {here.series}.", here.evidence),)
     return (_new(situation, here, fits),)

@@ -15,7 +15,7 @@ from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.repair.setup.installed_torch import Judgement, judged
 from rocdoctor.repair.setup.pip_actions import bring_back, family, uninstall, with_pip
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.repair.setup.required_torch import Wanted, pythons_for, wanted, wheel_for
+from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wanted, wheel_for
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import sentence
 from rocdoctor.repair.setup.steps.python_environment import concerns_torch, place
@@ -43,7 +43,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     return (_install(situation, want, told),)
 
 
-def _good(situation: Situation, want: Wanted, told: Judgement) -> Step:
+def _good(situation: Situation, want: RequiredTorch, told: Judgement) -> Step:
     here = under_test(situation)
     python = here.series if isinstance(here, Interpreter) else ""
     wheel = wheel_for(situation, want, python) if python and want.backend == "rocm" else None
@@ -57,7 +57,7 @@ def _good(situation: Situation, want: Wanted, told: Judgement) -> Step:
 # -- what is to be installed
 
 
-def _install(situation: Situation, want: Wanted, told: Judgement) -> Step:
+def _install(situation: Situation, want: RequiredTorch, told: Judgement) -> Step:
     fits = pythons_for(situation, want)
     into, here = place(situation, fits), under_test(situation)
     if _not_of_the_wheel(told):
@@ -99,7 +99,7 @@ def _by_hand(told: Judgement) -> Step:
     )
 
 
-def _capability(want: Wanted, told: Judgement) -> Step:
+def _capability(want: RequiredTorch, told: Judgement) -> Step:
     """Which wheel fits is decided by the compute capability, and the driver tells that once it runs."""
     why = f"{told.why} Its compute capability decides which wheel fits"
     asks = "nvidia-smi --query-gpu=compute_cap --format=csv"
@@ -123,7 +123,7 @@ def _unknown(told: Judgement, why: str, *pages: str) -> Step:
     )
 
 
-def _no_wheel(situation: Situation, want: Wanted, told: Judgement, fits: Sequence[str]) -> Step:
+def _no_wheel(situation: Situation, want: RequiredTorch, told: Judgement, fits: Sequence[str]) -> Step:
     driver = situation.machine.drivers.get("nvidia", {}).get("version")
     if want.backend == "cuda" and not fits and isinstance(driver, Known):
         why = f"{told.why} The tables have no wheel for driver {driver.value}: a newer driver comes first."
@@ -145,7 +145,7 @@ def _no_wheel(situation: Situation, want: Wanted, told: Judgement, fits: Sequenc
 
 def _todo(
     situation: Situation,
-    want: Wanted,
+    want: RequiredTorch,
     told: Judgement,
     wheel: install.WheelIndex,
     into: Interpreter,
@@ -186,20 +186,25 @@ def _todo(
     )
 
 
-def _for(want: Wanted) -> str:
+def _for(want: RequiredTorch) -> str:
     if want.backend == "rocm":
         return ", ".join(want.gfx)
     return "the CPU" if want.backend == "cpu" else f"compute capability {want.capability}"
 
 
-def _code_of(want: Wanted, wheel: install.WheelIndex) -> str:
+def _code_of(want: RequiredTorch, wheel: install.WheelIndex) -> str:
     """What the build has code for: the target itself, or the one that the GPU is run as."""
     value = (wheel.environment or {}).get(NAME)
     return _for(want) if value is None else f"{override_gfx_name(value)}, which {_for(want)} can be run as"
 
 
 def _notes(
-    situation: Situation, want: Wanted, wheel: install.WheelIndex, into: Interpreter, old: dict[str, str], undo: bool
+    situation: Situation,
+    want: RequiredTorch,
+    wheel: install.WheelIndex,
+    into: Interpreter,
+    old: dict[str, str],
+    undo: bool,
 ) -> tuple[str, ...]:
     found: list[str] = []
     if old:

@@ -12,7 +12,7 @@ from rocdoctor.knowledge.gpus.gfx import override_gfx_name, same_isa_group
 from rocdoctor.model.evidence import Known, Unknown
 from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.repair.setup.required_torch import Wanted, pythons_for, wanted, wheel_for
+from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wanted, wheel_for
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.steps.python_environment import concerns_torch, place
 from rocdoctor.repair.setup.torch_environment import Interpreter
@@ -33,7 +33,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     return tuple(step for step in found if step is not None)
 
 
-def _override(situation: Situation, want: Wanted) -> Step | None:
+def _override(situation: Situation, want: RequiredTorch) -> Step | None:
     """The target whose code a GPU runs that no wheel has code for."""
     into = place(situation, pythons_for(situation, want))
     wheel = wheel_for(situation, want, into.series) if into is not None else None
@@ -72,7 +72,7 @@ def _override(situation: Situation, want: Wanted) -> Step | None:
     )
 
 
-def _hidden(situation: Situation, want: Wanted) -> Step | None:
+def _hidden(situation: Situation, want: RequiredTorch) -> Step | None:
     """The integrated GPU beside a discrete one: hidden where it stands in front."""
     title = "Hide the integrated GPU from torch"
     found = situation.finding(_IGPU)

@@ -39,7 +39,7 @@ class Order:
     machine: Machine | None = None
 
 
-class Target(Protocol):
+class TargetModule(Protocol):
     """The functions of a target's module."""
 
     FRAMEWORKS: tuple[Framework, ...]
@@ -67,8 +67,8 @@ TARGETS: Mapping[str, str] = {
 }
 
 
-def target(name: str) -> Target:
+def target(name: str) -> TargetModule:
     """The module of a target; KeyError for a name that is none."""
     if name not in TARGETS:
         raise KeyError(name)
-    return cast(Target, import_module(f"rocdoctor.train.emit.targets.{name}"))
+    return cast(TargetModule, import_module(f"rocdoctor.train.emit.targets.{name}"))

@@ -27,7 +27,7 @@ _NO_GPU_DEEPSPEED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class AccelerateLine:
     """One key of a section (empty: the top) with its value and reason."""
 
     section: str
@@ -102,46 +102,59 @@ def _kind(plan: Plan) -> tuple[str, str]:
     return "MULTI_GPU", plan.why("framework") or "DistributedDataParallel: every GPU has a whole copy"
 
 
-def lines(plan: Plan) -> list[Line]:
+def lines(plan: Plan) -> list[AccelerateLine]:
     """Every key of the file with its reason, in the file's order."""
     work, fleet = plan.work, plan.fleet
     kind, why = _kind(plan)
-    found = [Line("", "compute_environment", "LOCAL_MACHINE"), Line("", "distributed_type", kind, why)]
+    found = [
+        AccelerateLine("", "compute_environment", "LOCAL_MACHINE"),
+        AccelerateLine("", "distributed_type", kind, why),
+    ]
     if work.framework != "deepspeed":  # beside a DeepSpeed file accelerate refuses a precision of its own
         precision = "no" if work.precision == "fp32" else work.precision
         found.append(
-            Line("", "mixed_precision", precision, plan.why("precision") or "the precision of matrix products")
+            AccelerateLine(
+                "", "mixed_precision", precision, plan.why("precision") or "the precision of matrix products"
+            )
         )
     several = fleet.nodes > 1
     per = "nodes x processes of one" if fleet.vendor == "cpu" else "one a GPU"
     found += [
-        Line("", "num_machines", fleet.nodes, "nodes"),
-        Line("", "num_processes", fleet.gpus, f"{per}: {fleet.nodes} x {fleet.per_node}"),
-        Line("", "machine_rank", 0, "other nodes: accelerate launch --machine_rank 1, 2 ..." if several else ""),
-        Line("", "main_training_function", "main"),
-        Line("", "use_cpu", False),
+        AccelerateLine("", "num_machines", fleet.nodes, "nodes"),
+        AccelerateLine("", "num_processes", fleet.gpus, f"{per}: {fleet.nodes} x {fleet.per_node}"),
+        AccelerateLine(
+            "", "machine_rank", 0, "other nodes: accelerate launch --machine_rank 1, 2 ..." if several else ""
+        ),
+        AccelerateLine("", "main_training_function", "main"),
+        AccelerateLine("", "use_cpu", False),
     ]
     if work.framework == "fsdp2":
         found += _fsdp_lines(plan)
     elif work.framework == "deepspeed":
         early = work.parallel.zero == 3
         found += [
-            Line(
+            AccelerateLine(
                 "deepspeed_config",
                 "deepspeed_config_file",
                 "ds_config.json",
                 "stage, buckets and precision are there; looked for in the folder where you start",
             ),
-            Line("deepspeed_config", "zero3_init_flag", early, "weights are sharded while they load" if early else ""),
+            AccelerateLine(
+                "deepspeed_config", "zero3_init_flag", early, "weights are sharded while they load" if early else ""
+            ),
         ]
         if several:
-            found.append(Line("deepspeed_config", "deepspeed_multinode_launcher", "standard", "started on every node"))
+            found.append(
+                AccelerateLine("deepspeed_config", "deepspeed_multinode_launcher", "standard", "started on every node")
+            )
     if work.compile:
-        found.append(Line("dynamo_config", "dynamo_backend", "INDUCTOR", plan.why("compile") or "torch.compile"))
+        found.append(
+            AccelerateLine("dynamo_config", "dynamo_backend", "INDUCTOR", plan.why("compile") or "torch.compile")
+        )
     return found
 
 
-def _fsdp_lines(plan: Plan) -> list[Line]:
+def _fsdp_lines(plan: Plan) -> list[AccelerateLine]:
     work = plan.work
     again = work.recompute == "full"
     reshard = not work.parallel.keep_gathered
@@ -154,7 +167,7 @@ def _fsdp_lines(plan: Plan) -> list[Line]:
         ("fsdp_activation_checkpointing", again, plan.why("recompute")),
         ("fsdp_state_dict_type", "SHARDED_STATE_DICT", "each rank saves its part"),
     ]
-    return [Line("fsdp_config", *one) for one in values]
+    return [AccelerateLine("fsdp_config", *one) for one in values]
 
 
 def _unit(plan: Plan) -> str:

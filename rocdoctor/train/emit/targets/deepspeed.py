@@ -27,7 +27,7 @@ _RATE = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DeepSpeedLine:
     """One value of the file: its path (``zero_optimization.stage``), and why."""
 
     path: str
@@ -66,12 +66,16 @@ def refuses(work: Work) -> str | None:
     return None
 
 
-def _batches(plan: Plan) -> list[Line]:
+def _batches(plan: Plan) -> list[DeepSpeedLine]:
     work = plan.work
     return [
-        Line("train_micro_batch_size_per_gpu", work.micro_batch, plan.why("micro_batch") or "sequences a GPU and pass"),
-        Line("gradient_accumulation_steps", work.microbatches, plan.why("grad_accum") or "passes before a step"),
-        Line(
+        DeepSpeedLine(
+            "train_micro_batch_size_per_gpu", work.micro_batch, plan.why("micro_batch") or "sequences a GPU and pass"
+        ),
+        DeepSpeedLine(
+            "gradient_accumulation_steps", work.microbatches, plan.why("grad_accum") or "passes before a step"
+        ),
+        DeepSpeedLine(
             "train_batch_size",
             plan.global_batch,
             plan.why("global_batch") or f"{work.micro_batch} x {work.microbatches} x {work.parallel.dp} ranks",
@@ -79,24 +83,26 @@ def _batches(plan: Plan) -> list[Line]:
     ]
 
 
-def _precision(plan: Plan) -> list[Line]:
+def _precision(plan: Plan) -> list[DeepSpeedLine]:
     work = plan.work
     why = plan.why("precision")
     lines = []
     if work.precision != "fp32":
-        lines.append(Line(f"{work.precision}.enabled", True, why or f"matrix products in {work.precision}"))
+        lines.append(DeepSpeedLine(f"{work.precision}.enabled", True, why or f"matrix products in {work.precision}"))
         if work.precision == "fp16":
-            lines.append(Line("fp16.loss_scale", 0, "0: the scale of the loss is found while training"))
+            lines.append(DeepSpeedLine("fp16.loss_scale", 0, "0: the scale of the loss is found while training"))
     size = 4 if work.precision == "fp32" else 2
     reason = f"{size} bytes of gradient a parameter, as estimated"
-    return [*lines, Line("data_types.grad_accum_dtype", work.precision, reason)]
+    return [*lines, DeepSpeedLine("data_types.grad_accum_dtype", work.precision, reason)]
 
 
-def _zero(plan: Plan) -> list[Line]:
+def _zero(plan: Plan) -> list[DeepSpeedLine]:
     work = plan.work
     sizes = work.parallel
     name = "zero_optimization."
-    lines = [Line(f"{name}stage", sizes.zero, plan.why("shard") or plan.why("data_parallel") or _STAGES[sizes.zero])]
+    lines = [
+        DeepSpeedLine(f"{name}stage", sizes.zero, plan.why("shard") or plan.why("data_parallel") or _STAGES[sizes.zero])
+    ]
     if not sizes.zero:
         return lines
     # The buffers are made whole whatever the model's size, so a model smaller than a bucket gets a smaller one.
@@ -106,30 +112,36 @@ def _zero(plan: Plan) -> list[Line]:
     gib = 4 * bucket / 2**30
     held = f"two buckets of {bucket:,} 16-bit gradients are in flight ({gib:.2g} GiB), as estimated"
     lines += [
-        Line(f"{name}overlap_comm", True, "gradients are reduced while the backward pass goes on"),
-        Line(f"{name}contiguous_gradients", True, "gradients are copied into one buffer: no fragments"),
-        Line(f"{name}reduce_bucket_size", bucket, held),
+        DeepSpeedLine(f"{name}overlap_comm", True, "gradients are reduced while the backward pass goes on"),
+        DeepSpeedLine(f"{name}contiguous_gradients", True, "gradients are copied into one buffer: no fragments"),
+        DeepSpeedLine(f"{name}reduce_bucket_size", bucket, held),
     ]
     if sizes.zero < 3:
-        lines.append(Line(f"{name}allgather_bucket_size", bucket, "new weights are sent in pieces of that size"))
+        lines.append(
+            DeepSpeedLine(f"{name}allgather_bucket_size", bucket, "new weights are sent in pieces of that size")
+        )
     else:
         live = f"at most this many parameters are whole at once ({2 * _LIVE / 2**30:.2g} GiB in 16 bits), as estimated"
         lines += [
-            Line(f"{name}stage3_max_live_parameters", _LIVE, live),
-            Line(f"{name}stage3_max_reuse_distance", _LIVE, "what is needed again within that many is kept"),
-            Line(f"{name}stage3_prefetch_bucket_size", _PREFETCH, "gathered ahead of their use; DeepSpeed's default"),
-            Line(f"{name}stage3_param_persistence_threshold", _PERSISTENT, "smaller ones stay whole; the default"),
+            DeepSpeedLine(f"{name}stage3_max_live_parameters", _LIVE, live),
+            DeepSpeedLine(f"{name}stage3_max_reuse_distance", _LIVE, "what is needed again within that many is kept"),
+            DeepSpeedLine(
+                f"{name}stage3_prefetch_bucket_size", _PREFETCH, "gathered ahead of their use; DeepSpeed's default"
+            ),
+            DeepSpeedLine(
+                f"{name}stage3_param_persistence_threshold", _PERSISTENT, "smaller ones stay whole; the default"
+            ),
         ]
     host = plan.why("offload") or "the GPU's memory does not hold it"
     if sizes.offload_optimizer:
         lines += [
-            Line(f"{name}offload_optimizer.device", "cpu", host),
-            Line(f"{name}offload_optimizer.pin_memory", True, "copies overlap only from pinned memory"),
+            DeepSpeedLine(f"{name}offload_optimizer.device", "cpu", host),
+            DeepSpeedLine(f"{name}offload_optimizer.pin_memory", True, "copies overlap only from pinned memory"),
         ]
     if sizes.offload_weights:
         lines += [
-            Line(f"{name}offload_param.device", "cpu", host),
-            Line(f"{name}offload_param.pin_memory", True, "copies overlap only from pinned memory"),
+            DeepSpeedLine(f"{name}offload_param.device", "cpu", host),
+            DeepSpeedLine(f"{name}offload_param.pin_memory", True, "copies overlap only from pinned memory"),
         ]
     return lines
 
@@ -142,28 +154,30 @@ _STAGES = (
 )
 
 
-def _optimizer(plan: Plan) -> list[Line]:
+def _optimizer(plan: Plan) -> list[DeepSpeedLine]:
     work = plan.work
     kind = "AdamW" if work.optimizer == "adam" else "SGD"
     lines = [
-        Line("optimizer.type", kind, plan.why("optimizer") or "the optimizer whose states were estimated"),
-        Line(
+        DeepSpeedLine("optimizer.type", kind, plan.why("optimizer") or "the optimizer whose states were estimated"),
+        DeepSpeedLine(
             "optimizer.params.lr", _RATE, "a cautious start; set the rate of your recipe, memory does not depend on it"
         ),
     ]
     if work.optimizer == "momentum":
-        lines.append(Line("optimizer.params.momentum", 0.9, "one momentum a parameter was estimated"))
+        lines.append(DeepSpeedLine("optimizer.params.momentum", 0.9, "one momentum a parameter was estimated"))
     if kind == "SGD" and work.parallel.zero:
-        lines.append(Line("zero_allow_untested_optimizer", True, "DeepSpeed takes SGD with ZeRO only when told so"))
+        lines.append(
+            DeepSpeedLine("zero_allow_untested_optimizer", True, "DeepSpeed takes SGD with ZeRO only when told so")
+        )
     return lines
 
 
-def lines(plan: Plan) -> list[Line]:
+def lines(plan: Plan) -> list[DeepSpeedLine]:
     """Every value of the file with its reason, in the file's order."""
     return [*_batches(plan), *_precision(plan), *_zero(plan), *_optimizer(plan)]
 
 
-def nested(values: Sequence[Line]) -> dict[str, Any]:
+def nested(values: Sequence[DeepSpeedLine]) -> dict[str, Any]:
     """The values as the mapping that DeepSpeed reads."""
     out: dict[str, Any] = {}
     for line in values:
@@ -175,7 +189,7 @@ def nested(values: Sequence[Line]) -> dict[str, Any]:
     return out
 
 
-def _page(plan: Plan, values: Sequence[Line], must: Sequence[str], order: Order) -> str:
+def _page(plan: Plan, values: Sequence[DeepSpeedLine], must: Sequence[str], order: Order) -> str:
     work = plan.work
     text = [
         "# Why ds_config.json holds what it holds",
@@ -212,7 +226,7 @@ def loading(work: Work) -> list[str]:
     return []
 
 
-def _files(plan: Plan, values: Sequence[Line], must: Sequence[str], order: Order) -> list[File]:
+def _files(plan: Plan, values: Sequence[DeepSpeedLine], must: Sequence[str], order: Order) -> list[File]:
     text = json.dumps(nested(values), indent=2) + "\n"
     return [File("ds_config.json", text), File("ds_config.reasons.md", _page(plan, values, must, order))]
 

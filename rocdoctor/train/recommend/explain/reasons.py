@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
-from rocdoctor.train.recommend.memory.gpu_memory import Memory, bytes_per_parameter, shares
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bytes_per_parameter, shares
 from rocdoctor.train.recommend.model.shapes import active_parameters, parameters
 from rocdoctor.train.recommend.model.spec import Work
 from rocdoctor.train.recommend.speed.pipeline import Schedule
 from rocdoctor.train.recommend.speed.step_time import Speed
 
 
-def reasons(work: Work, plan: Schedule, found: Memory, told: Speed | None) -> list[str]:
+def reasons(work: Work, plan: Schedule, found: GpuMemory, told: Speed | None) -> list[str]:
     """The lines, memory first; each names its formula or rule."""
     model, sizes, gpu = work.model, work.parallel, work.gpu
     part = shares(work)

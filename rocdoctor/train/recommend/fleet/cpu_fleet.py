@@ -9,7 +9,7 @@ from rocdoctor.model.facts import Machine, NumaNode
 from rocdoctor.parsers.formats.cpuset import list_to_set, set_to_list
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB, read_gpu
-from rocdoctor.train.recommend.fleet.machine_gpus import Chosen
+from rocdoctor.train.recommend.fleet.machine_gpus import ChosenGpus
 from rocdoctor.train.recommend.fleet.node_network import nic_gb_s, training_nics
 from rocdoctor.train.recommend.memory.host_memory import main_memory, software_of
 from rocdoctor.train.recommend.plan import Fleet, Seat
@@ -18,7 +18,7 @@ from rocdoctor.train.recommend.plan import Fleet, Seat
 _PROGRAMS = 0.85
 
 
-def cpu_fleet(machine: Machine, nodes: int, chosen: Chosen) -> Fleet:
+def cpu_fleet(machine: Machine, nodes: int, chosen: ChosenGpus) -> Fleet:
     """One process a NUMA node with processors; raises SpecError where the size of main memory is not known.
 
     No table has rates of processors: such a plan says what fits and nothing about speed.
@@ -89,7 +89,7 @@ def _cpus(node: NumaNode) -> str | None:
     return set_to_list(numbers) if numbers else None
 
 
-def _why(machine: Machine, chosen: Chosen) -> list[str]:
+def _why(machine: Machine, chosen: ChosenGpus) -> list[str]:
     """Why there is no GPU to plan for, where that may surprise."""
     found = []
     if chosen.left_out:

@@ -13,7 +13,7 @@ GIB = float(2**30)
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class GpuFigures:
     """One GPU device. Rates are peaks: FLOP/s dense, bytes/s; None where no table has them.
 
     ``power_share`` is the power limit over the part's board power where the name tells one, else 1.
@@ -157,7 +157,7 @@ def _power_share(name: str, profile: GpuProfile | None) -> float:
     return min(1.2, max(0.2, int(limit.group(1)) / board))
 
 
-def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> Gpu:
+def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> GpuFigures:
     """The GPU of ``gpu:`` (a name, or name, mem_gib, peak_tflops, bandwidth_gb_s, nic_gb_s); raises nothing.
 
     More fields that a plan for a machine gives: usable_gib, link_gb_s, fabric, island, mesh, host_gb_s, per_node,
@@ -198,7 +198,7 @@ def read_gpu(raw: Any, nics: Mapping[str, float], why: list[str]) -> Gpu:
     power, measured = _number(table.get("power_share")), _number(table.get("measured_tflops"))
     listed_peak, fp8 = (None if peak else _peak(profile, why)), _rate(profile, "fp8")
     flash = table.get("flash")
-    return Gpu(
+    return GpuFigures(
         name=name,
         profile_id=profile.id if profile else None,
         generation=generation,

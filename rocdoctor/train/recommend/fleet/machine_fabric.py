@@ -17,11 +17,11 @@ from rocdoctor.train.recommend.fleet.fabrics import (
     pcie_link_gb_s,
     xgmi_link_gb_s,
 )
-from rocdoctor.train.recommend.fleet.machine_gpus import Device
+from rocdoctor.train.recommend.fleet.machine_gpus import CountedDevice
 from rocdoctor.train.recommend.fleet.rank_locality import numa_of
 
 
-def host_link_gb_s(machine: Machine, devices: Sequence[Device]) -> float | None:
+def host_link_gb_s(machine: Machine, devices: Sequence[CountedDevice]) -> float | None:
     """GB/s of the weakest PCIe link between a device and the CPU, one direction; None where none is known.
 
     Lanes in use at the speed that both ends can do: an idle GPU lowers the speed, never the lanes.
@@ -42,7 +42,7 @@ def host_link_gb_s(machine: Machine, devices: Sequence[Device]) -> float | None:
 
 
 def machine_fabric(
-    machine: Machine, devices: Sequence[Device], profile: GpuProfile | None, host: float | None, notes: list[str]
+    machine: Machine, devices: Sequence[CountedDevice], profile: GpuProfile | None, host: float | None, notes: list[str]
 ) -> Fabric:
     """Kind, islands and speed of the links between these devices."""
     ranks = range(len(devices))
@@ -65,16 +65,16 @@ def machine_fabric(
     return Fabric("pcie", _by_numa(machine, devices), host, False, "machine" if host else "assumption")
 
 
-def _fast_links(machine: Machine, devices: Sequence[Device]) -> list[GpuLink]:
+def _fast_links(machine: Machine, devices: Sequence[CountedDevice]) -> list[GpuLink]:
     chosen = {one.gpu.index for one in devices}
     return [link for link in machine.links if link.type in ("xgmi", "nvlink") and {link.a, link.b} <= chosen]
 
 
-def _active(device: Device) -> int:
+def _active(device: CountedDevice) -> int:
     return sum(one.active for one in value_or(device.gpu.nvlinks, ()))
 
 
-def _islands(devices: Sequence[Device], links: Sequence[GpuLink]) -> tuple[tuple[int, ...], ...]:
+def _islands(devices: Sequence[CountedDevice], links: Sequence[GpuLink]) -> tuple[tuple[int, ...], ...]:
     """Local ranks that links connect, directly or over others; partitions of a card are always together."""
     group = {one.gpu.index: one.gpu.index for one in devices}
 
@@ -95,7 +95,7 @@ def _wired(
     kind: Kind,
     links: Sequence[GpuLink],
     islands: tuple[tuple[int, ...], ...],
-    devices: Sequence[Device],
+    devices: Sequence[CountedDevice],
     profile: GpuProfile | None,
     notes: list[str],
 ) -> Fabric:
@@ -132,7 +132,7 @@ def _wired(
     )
 
 
-def _speeds(devices: Sequence[Device]) -> list[float]:
+def _speeds(devices: Sequence[CountedDevice]) -> list[float]:
     """GB/s of all active NVLinks of each device, one direction; empty where one is not known."""
     found: list[float] = []
     for device in devices:
@@ -143,7 +143,7 @@ def _speeds(devices: Sequence[Device]) -> list[float]:
     return found
 
 
-def _nvlink_gb_s(devices: Sequence[Device], profile: GpuProfile | None) -> float | None:
+def _nvlink_gb_s(devices: Sequence[CountedDevice], profile: GpuProfile | None) -> float | None:
     listed = profile.nvlink_gb_s_total.values[0] / 2 if profile and profile.nvlink_gb_s_total else None
     speeds = _speeds(devices)
     if not speeds:
@@ -151,7 +151,7 @@ def _nvlink_gb_s(devices: Sequence[Device], profile: GpuProfile | None) -> float
     return min(min(speeds), listed) if listed else min(speeds)
 
 
-def _by_numa(machine: Machine, devices: Sequence[Device]) -> tuple[tuple[int, ...], ...]:
+def _by_numa(machine: Machine, devices: Sequence[CountedDevice]) -> tuple[tuple[int, ...], ...]:
     """Over PCIe the GPUs of one NUMA node are an island; all of them where the nodes are not known."""
     nodes = [numa_of(machine, one) for one in devices]
     if None in nodes:

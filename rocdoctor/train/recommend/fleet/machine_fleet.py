@@ -21,7 +21,7 @@ from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.cpu_fleet import cpu_fleet
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB, read_gpu
 from rocdoctor.train.recommend.fleet.machine_fabric import host_link_gb_s, machine_fabric
-from rocdoctor.train.recommend.fleet.machine_gpus import Device, choose
+from rocdoctor.train.recommend.fleet.machine_gpus import CountedDevice, choose
 from rocdoctor.train.recommend.fleet.node_network import network_rates, nic_gb_s, training_nics
 from rocdoctor.train.recommend.fleet.rank_locality import seats_of
 from rocdoctor.train.recommend.memory.host_memory import host_memory, shared_memory, software_of
@@ -163,7 +163,7 @@ def _works_in_main_memory(gpu: Gpu, profile: GpuProfile | None) -> bool:
 
 def _memory(
     machine: Machine,
-    devices: Sequence[Device],
+    devices: Sequence[CountedDevice],
     profile: GpuProfile | None,
     shared: bool,
     sources: dict[str, str],
@@ -193,7 +193,7 @@ def _memory(
     return memory, usable
 
 
-def _used(devices: Sequence[Device], notes: list[str]) -> None:
+def _used(devices: Sequence[CountedDevice], notes: list[str]) -> None:
     """Memory that other programs and displays hold now: the plan counts on all of it."""
     found: dict[int, tuple[float, Gpu]] = {}
     for one in devices:
@@ -206,9 +206,9 @@ def _used(devices: Sequence[Device], notes: list[str]) -> None:
         notes.append(f"{gpu.label}: {most / GIB:.1f} GiB of its memory{more} are in use now; the plan needs them free")
 
 
-def _power_share(devices: Sequence[Device], notes: list[str]) -> float | None:
+def _power_share(devices: Sequence[CountedDevice], notes: list[str]) -> float | None:
     """The lowest power limit over its default, None where no limit is lowered."""
-    found: list[tuple[float, Device]] = []
+    found: list[tuple[float, CountedDevice]] = []
     for device in devices:
         cap, default = value_or(device.gpu.power.cap_w, None), value_or(device.gpu.power.cap_default_w, None)
         if cap and default and cap < _POWER_ROUNDING * default:

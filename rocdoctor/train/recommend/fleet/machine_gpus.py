@@ -24,7 +24,7 @@ _DISPLAY_UNITS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class CountedDevice:
     """A GPU as programs count it: a card, or one partition of it (``node``) of ``parts``.
 
     ``number`` is its place among the devices of its runtime when no variable selects any.
@@ -47,15 +47,15 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenGpus:
     """The devices to plan for, in the order of local ranks; empty when there is none."""
 
-    devices: tuple[Device, ...]
+    devices: tuple[CountedDevice, ...]
     left_out: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def choose(machine: Machine) -> Chosen:
+def choose(machine: Machine) -> ChosenGpus:
     """The equal devices that training would use on this machine."""
     left_out: list[str] = []
     notes: list[str] = []
@@ -74,7 +74,7 @@ def choose(machine: Machine) -> Chosen:
             if gpu.vendor not in vendors
         ]
         usable = [gpu for gpu in usable if gpu.vendor in vendors]
-    devices: list[Device] = []
+    devices: list[CountedDevice] = []
     for vendor in ("amd", "nvidia"):
         devices += _selected(
             machine, vendor, _devices([gpu for gpu in usable if gpu.vendor == vendor]), left_out, notes
@@ -82,7 +82,7 @@ def choose(machine: Machine) -> Chosen:
     chosen = _equal(_without_integrated(devices, left_out), left_out)
     for gpu in {one.gpu.index: one.gpu for one in chosen}.values():
         notes += _cautions(gpu)
-    return Chosen(tuple(chosen), tuple(left_out), tuple(notes))
+    return ChosenGpus(tuple(chosen), tuple(left_out), tuple(notes))
 
 
 def _unusable(machine: Machine, gpu: Gpu) -> str | None:
@@ -166,28 +166,28 @@ def _no_code(machine: Machine, gpu: Gpu) -> str | None:
     return None
 
 
-def _devices(gpus: Sequence[Gpu]) -> list[Device]:
+def _devices(gpus: Sequence[Gpu]) -> list[CountedDevice]:
     """Devices in the order of their runtime: by KFD node (ROCr), else by torch's number or PCI address."""
 
     def place(gpu: Gpu) -> tuple[int, int]:
         known = gpu.kfd_node if gpu.vendor == "amd" else gpu.torch_index
         return (value_or(known, 10_000), gpu.index)
 
-    found: list[Device] = []
+    found: list[CountedDevice] = []
     for gpu in sorted(gpus, key=place):
         nodes = gpu.compute_nodes if len(gpu.compute_nodes) > 1 else (None,)
         for node in sorted(nodes, key=lambda one: value_or(one.kfd_node, 10_000) if one is not None else 0):
-            found.append(Device(gpu, len(found), node, len(nodes)))
+            found.append(CountedDevice(gpu, len(found), node, len(nodes)))
     return found
 
 
 def _selected(
-    machine: Machine, vendor: str, devices: list[Device], left_out: list[str], notes: list[str]
-) -> list[Device]:
+    machine: Machine, vendor: str, devices: list[CountedDevice], left_out: list[str], notes: list[str]
+) -> list[CountedDevice]:
     """The devices that the visibility variables leave, in the order that they give."""
     left = devices
     for step in visible(machine, vendor).steps if devices else ():
-        kept: list[Device] = []
+        kept: list[CountedDevice] = []
         named = True
         for entry in step.kept:
             device = _named(left, entry)
@@ -206,7 +206,7 @@ def _selected(
     return left
 
 
-def _named(devices: Sequence[Device], entry: str) -> Device | None:
+def _named(devices: Sequence[CountedDevice], entry: str) -> CountedDevice | None:
     if entry.isdecimal():
         place = whole_number(entry)  # of ASCII digits, as the drivers read them
         return devices[place] if place is not None and place < len(devices) else None
@@ -218,7 +218,7 @@ def _named(devices: Sequence[Device], entry: str) -> Device | None:
     return None
 
 
-def _without_integrated(devices: list[Device], left_out: list[str]) -> list[Device]:
+def _without_integrated(devices: list[CountedDevice], left_out: list[str]) -> list[CountedDevice]:
     discrete = [one for one in devices if not is_integrated(one.gpu)]
     if not discrete:
         return devices
@@ -230,16 +230,16 @@ def _without_integrated(devices: list[Device], left_out: list[str]) -> list[Devi
     return discrete
 
 
-def _kind(device: Device) -> tuple[object, ...]:
+def _kind(device: CountedDevice) -> tuple[object, ...]:
     gpu = device.gpu
     model = value_or(gpu.pci_id, None) or value_or(gpu.name, "")
     memory = device.memory_bytes
     return (gpu.vendor, model, value_or(gpu.gfx, ""), round(memory / GIB) if memory else 0, device.parts)
 
 
-def _equal(devices: Sequence[Device], left_out: list[str]) -> list[Device]:
+def _equal(devices: Sequence[CountedDevice], left_out: list[str]) -> list[CountedDevice]:
     """The group of equal devices with most memory in all; the others are named."""
-    groups: dict[tuple[object, ...], list[Device]] = {}
+    groups: dict[tuple[object, ...], list[CountedDevice]] = {}
     for one in devices:
         groups.setdefault(_kind(one), []).append(one)
     if len(groups) < 2:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine, Nic, NumaNode
 from rocdoctor.parsers.formats.cpuset import list_to_set, set_to_list
-from rocdoctor.train.recommend.fleet.machine_gpus import Device
+from rocdoctor.train.recommend.fleet.machine_gpus import CountedDevice
 from rocdoctor.train.recommend.plan import Seat
 
 
-def numa_of(machine: Machine, device: Device) -> int | None:
+def numa_of(machine: Machine, device: CountedDevice) -> int | None:
     """The NUMA node of a device: what the firmware says, or the only one there is."""
     told = value_or(device.gpu.numa_node, None)
     if told is not None:
@@ -81,7 +81,9 @@ def _bus(bdf: str) -> tuple[str, int]:
     return domain, int(bus, 16)
 
 
-def nearest_nics(nics: Sequence[Nic], devices: Sequence[Device], nodes: Sequence[int | None]) -> list[str | None]:
+def nearest_nics(
+    nics: Sequence[Nic], devices: Sequence[CountedDevice], nodes: Sequence[int | None]
+) -> list[str | None]:
     """The network card of each seat: of its NUMA node, the nearest PCI bus first, each card once while they last.
 
     Firmware numbers the buses behind one switch in a row, so the nearest number is the shortest way.
@@ -114,7 +116,11 @@ def nearest_nics(nics: Sequence[Nic], devices: Sequence[Device], nodes: Sequence
 
 
 def seats_of(
-    machine: Machine, devices: Sequence[Device], nics: Sequence[Nic], islands: Sequence[Sequence[int]], notes: list[str]
+    machine: Machine,
+    devices: Sequence[CountedDevice],
+    nics: Sequence[Nic],
+    islands: Sequence[Sequence[int]],
+    notes: list[str],
 ) -> tuple[Seat, ...]:
     """One seat a device, in the order of local ranks."""
     nodes = [numa_of(machine, one) for one in devices]

@@ -42,7 +42,7 @@ class Shares:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class GpuMemory:
     """Bytes of one GPU; ``low`` and ``high`` bound what the device must have."""
 
     states: float
@@ -211,7 +211,7 @@ def _boundaries(work: Work, plan: Schedule) -> float:
     return one * (2.0 * plan.microbatches * plan.chunks + plan.stored)
 
 
-def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
+def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> GpuMemory:
     """The peak over the phases of a step; ``table`` is ``memory`` of the efficiency table.
 
     The loss phase holds all activations and the logits, and gradients only where they outlive a step; the backward
@@ -268,7 +268,7 @@ def memory(work: Work, plan: Schedule, table: Mapping[str, Any]) -> Memory:
         spread = 0.4 * logits if eight else 0.5 * logits if work.compile and work.framework == "fsdp2" else 0.0
     if work.framework == "megatron" and work.method == "full" and work.precision.startswith("fp8"):
         spread += gradients / 2
-    return Memory(
+    return GpuMemory(
         states=states,
         gathered=gathered,
         activations=(last if loss_counts else max(first, last)),

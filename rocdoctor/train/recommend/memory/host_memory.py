@@ -9,7 +9,7 @@ from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
-from rocdoctor.train.recommend.fleet.machine_gpus import Device
+from rocdoctor.train.recommend.fleet.machine_gpus import CountedDevice
 from rocdoctor.train.recommend.plan import Software
 
 _PAGE = 4096
@@ -40,7 +40,7 @@ def host_memory(machine: Machine, taken: float) -> tuple[float | None, str]:
 
 
 def shared_memory(
-    machine: Machine, devices: Sequence[Device], sources: dict[str, str], notes: list[str]
+    machine: Machine, devices: Sequence[CountedDevice], sources: dict[str, str], notes: list[str]
 ) -> tuple[float, float]:
     """Bytes that one device without memory of its own can reach, and of them what programs can have.
 
@@ -82,17 +82,17 @@ def shared_memory(
     return memory, _PROGRAMS * memory
 
 
-def _own(device: Device) -> bool:
+def _own(device: CountedDevice) -> bool:
     """Whether the driver's own figures bound what an integrated GPU reaches."""
     return value_or(device.gpu.integrated, False) and isinstance(device.gpu.gtt_bytes, Known)
 
 
-def _has_carve_out(device: Device, memory: float) -> bool:
+def _has_carve_out(device: CountedDevice, memory: float) -> bool:
     """Whether the memory is the GPU's own part, which the system does not count as main memory."""
     return memory == value_or(device.gpu.vram_bytes, 0) and value_or(device.gpu.integrated, False)
 
 
-def _reach(machine: Machine, device: Device, count: int, main: float | None) -> float | None:
+def _reach(machine: Machine, device: CountedDevice, count: int, main: float | None) -> float | None:
     gpu = device.gpu
     own = value_or(gpu.vram_bytes, None)
     pages = value_or(machine.memory.ttm_pages_limit, None)
@@ -115,7 +115,7 @@ def _maps_main_memory(machine: Machine) -> bool:
     return version is not None and (int(version.group(1)), int(version.group(2))) >= _GTT_SINCE
 
 
-def _as_torch_sees(machine: Machine, device: Device) -> float | None:
+def _as_torch_sees(machine: Machine, device: CountedDevice) -> float | None:
     bdf = value_or(device.gpu.bdf, None)
     found = [one for one in machine.torch.devices if bdf and value_or(one.bdf, None) == bdf]
     sizes = [float(one.memory_bytes.value) for one in found if isinstance(one.memory_bytes, Known)]

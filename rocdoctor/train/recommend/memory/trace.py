@@ -16,7 +16,7 @@ from rocdoctor.host.base import Answer
 from rocdoctor.train.recommend.estimate import Result
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.memory.fit import fits
-from rocdoctor.train.recommend.memory.gpu_memory import Memory, bucket_bytes, bytes_per_parameter
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, bucket_bytes, bytes_per_parameter
 from rocdoctor.train.recommend.model.shapes import counted_parameters
 from rocdoctor.train.recommend.model.spec import Work
 
@@ -180,7 +180,7 @@ def merged(one: Result, traced: Traced, table: Mapping[str, Any]) -> Result:
     return replace(one, memory=found, fits=fits(found, one.work.gpu))
 
 
-def memory(work: Work, closed: Memory, traced: Traced, table: Mapping[str, Any]) -> Memory:
+def memory(work: Work, closed: GpuMemory, traced: Traced, table: Mapping[str, Any]) -> GpuMemory:
     """Bytes of one GPU from a trace; what lies beside torch's live memory comes from the closed form's rules."""
     plan = work.parallel
     count = float(work.model.given_parameters or counted_parameters(work.model))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from rocdoctor.train.recommend.errors import SpecError, flag, nearest_divisor, table, whole
-from rocdoctor.train.recommend.fleet.gpu_figures import Gpu, read_gpu
+from rocdoctor.train.recommend.fleet.gpu_figures import GpuFigures, read_gpu
 from rocdoctor.train.recommend.model.layout import Framework, Parallel, framework_of, read_parallel
 from rocdoctor.train.recommend.model.models import read_model
 from rocdoctor.train.recommend.model.shapes import Model
@@ -31,7 +31,7 @@ class Work:
     """
 
     model: Model
-    gpu: Gpu
+    gpu: GpuFigures
     gpus: int
     seq: int
     micro_batch: int

@@ -12,7 +12,7 @@ from typing import Any
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.estimate import efficiency
 from rocdoctor.train.recommend.memory.fit import fits
-from rocdoctor.train.recommend.memory.gpu_memory import Memory, memory
+from rocdoctor.train.recommend.memory.gpu_memory import GpuMemory, memory
 from rocdoctor.train.recommend.model.layout import Framework, Parallel, read_parallel
 from rocdoctor.train.recommend.model.spec import Loss, Optimizer, Recompute, Work, read_spec
 from rocdoctor.train.recommend.model.specification import framework_field
@@ -72,7 +72,7 @@ class Candidate:
 
     work: Work
     schedule: Schedule
-    memory: Memory
+    memory: GpuMemory
     speed: Speed | None
     fits: str
     level: float

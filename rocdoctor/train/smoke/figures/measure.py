@@ -20,7 +20,7 @@ from rocdoctor.train.smoke.figures.sampler import Reading, Sampler, summary
 from rocdoctor.train.smoke.figures.soak import PIECE_S, SoakRow, soak_figures
 from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
-from rocdoctor.train.smoke.run.runner import Setting, Told
+from rocdoctor.train.smoke.run.runner import RunSetting, Told
 from rocdoctor.train.smoke.worker.figures import PARTS, SOAK
 from rocdoctor.train.smoke.worker.mode import Mode
 
@@ -33,7 +33,7 @@ _ON_GPUS = ("figures-host", "figures-pairs", "figures-compiled")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFigures:
     """What to measure: ``figures``, and ``soak_minutes`` of load (0: none). ``trace``: a file to write, or empty."""
 
     figures: bool = True
@@ -46,7 +46,7 @@ class _Stage:
     """What the stage gathers as it goes; all of it is printed, however it ends."""
 
     pool: Pool
-    setting: Setting
+    setting: RunSetting
     gpus: Sequence[Mapping[str, Any]]
     stop: threading.Event
     records: dict[int, list[Mapping[str, Any]]] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class _Stage:
         ]
 
 
-def setting_for(settings: Sequence[Setting], gpus: Sequence[Mapping[str, Any]]) -> Setting:
+def setting_for(settings: Sequence[RunSetting], gpus: Sequence[Mapping[str, Any]]) -> RunSetting:
     """The set of ranks that figures are taken on: one a device, since two on one would measure each other."""
     first = settings[0]
     if first.device != "cpu" and first.world > len(gpus) > 0:
@@ -109,9 +109,9 @@ def setting_for(settings: Sequence[Setting], gpus: Sequence[Mapping[str, Any]]) 
 
 def measure(
     pool: Pool,
-    setting: Setting,
+    setting: RunSetting,
     gpus: Sequence[Mapping[str, Any]],
-    wanted: Wanted,
+    wanted: WantedFigures,
     told: Told | None = None,
     stop: threading.Event | None = None,
     sampler: Sampler | None = None,
@@ -156,7 +156,7 @@ def measure(
     )
 
 
-def _parts(stage: _Stage, wanted: Wanted, tell: Told, deadline: float) -> None:
+def _parts(stage: _Stage, wanted: WantedFigures, tell: Told, deadline: float) -> None:
     left = []
     for part in PARTS:
         rest = deadline - time.monotonic()

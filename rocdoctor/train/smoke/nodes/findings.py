@@ -9,7 +9,15 @@ from typing import Literal
 
 from rocdoctor.insight.links.socket_interfaces import chosen, wanted
 from rocdoctor.model.shell_command import CommandText, shell
-from rocdoctor.train.smoke.nodes.interfaces import GLOO, NCCL, Choice, gloo_choice, is_loopback, nccl_choice, owner
+from rocdoctor.train.smoke.nodes.interfaces import (
+    GLOO,
+    NCCL,
+    BoundInterface,
+    gloo_choice,
+    is_loopback,
+    nccl_choice,
+    owner,
+)
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts, is_local_only
 
 Severity = Literal["error", "warning", "info"]
@@ -46,7 +54,7 @@ class NodeFinding:
     command: CommandText = ""
 
 
-def choice_of(one: NodeFacts, backend: str) -> Choice:
+def choice_of(one: NodeFacts, backend: str) -> BoundInterface:
     """Where the library of a back end binds to on a node."""
     if backend == "nccl":
         return nccl_choice(one.variables, one.interfaces)
@@ -108,7 +116,7 @@ def _variable(
     return finding(f"{name} is {value}, and this interface of {where} has no IP address.")
 
 
-def _host_name(one: NodeFacts, choice: Choice, better: str | None) -> NodeFinding:
+def _host_name(one: NodeFacts, choice: BoundInterface, better: str | None) -> NodeFinding:
     if one.host_addresses is None:
         why = f"The host name of node {one.node} does not resolve there"
     elif is_local_only(one.host_addresses):

@@ -32,7 +32,7 @@ class StrangerError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionKeys:
     """What codes of later lines are made with, one key a direction."""
 
     send: bytes
@@ -93,7 +93,7 @@ class Caller:
         told = code(self._key, "first", self._claim, self._number).hex()
         return f"{_NAME} {self._claim} {self._number} {told}\n".encode()
 
-    def second(self, line: bytes) -> tuple[bytes, Session]:
+    def second(self, line: bytes) -> tuple[bytes, SessionKeys]:
         """What to send upon the other side's answer, and the keys.
 
         Raises:
@@ -104,7 +104,7 @@ class Caller:
         _equal(code(self._key, "listener", *said), found["code"])
         told = code(self._key, "caller", *said).hex()
         up, down = code(self._key, "upwards", *said), code(self._key, "downwards", *said)
-        return f"{told}\n".encode(), Session(up, down)
+        return f"{told}\n".encode(), SessionKeys(up, down)
 
 
 class Listener:
@@ -115,7 +115,7 @@ class Listener:
         self._said: tuple[str, str, str] | None = None
         self._claimed: Claim | None = None
         self.claim: Claim | None = None
-        self.session: Session | None = None
+        self.session: SessionKeys | None = None
 
     def take(self, line: bytes) -> bytes:
         """What to answer to a line; nothing after the last one.
@@ -135,5 +135,5 @@ class Listener:
         found = _matched(_THIRD, line)
         _equal(code(self._key, "caller", *self._said), found["code"])
         up, down = code(self._key, "upwards", *self._said), code(self._key, "downwards", *self._said)
-        self.claim, self.session = self._claimed, Session(down, up)
+        self.claim, self.session = self._claimed, SessionKeys(down, up)
         return b""

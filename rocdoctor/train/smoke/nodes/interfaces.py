@@ -22,7 +22,7 @@ _NAME = regex(r"[A-Za-z0-9_.:@-]{1,15}")  # the kernel takes 15 bytes (IFNAMSIZ)
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class NodeInterface:
     """One interface; ``running``: it has a carrier. ``mtu`` in bytes, ``speed_mbit_s`` None where not told."""
 
     name: str
@@ -39,7 +39,7 @@ class Interface:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class BoundInterface:
     """What a library binds to: the interface by name and an address, either None where there is none."""
 
     interface: str | None
@@ -47,7 +47,7 @@ class Choice:
     by: str  # the variable, "host name" or "default"
 
 
-def interfaces() -> tuple[Interface, ...]:
+def interfaces() -> tuple[NodeInterface, ...]:
     """The interfaces of this network namespace."""
     import psutil
 
@@ -62,7 +62,7 @@ def interfaces() -> tuple[Interface, ...]:
         ]
         up = "up" in flags or (flags == [""] and bool(one.isup))
         running = "running" in flags or (flags == [""] and bool(one.isup))
-        found.append(Interface(name, up, running, one.mtu or None, _speed(one.speed), tuple(usable)))
+        found.append(NodeInterface(name, up, running, one.mtu or None, _speed(one.speed), tuple(usable)))
     return tuple(found)
 
 
@@ -70,7 +70,7 @@ def _speed(value: int) -> int | None:
     return value if 0 < value < 10_000_000 else None  # drivers that do not know it give 0 or all ones
 
 
-def from_json(value: Any) -> tuple[Interface, ...]:
+def from_json(value: Any) -> tuple[NodeInterface, ...]:
     """Interfaces that another node told; what does not look like one is left out, since names stand in commands."""
     found = []
     for one in value[:256] if isinstance(value, list) else ():
@@ -78,7 +78,7 @@ def from_json(value: Any) -> tuple[Interface, ...]:
             addresses = one.get("addresses")
             told = [item for item in addresses[:64] if is_address(item)] if isinstance(addresses, list) else []
             found.append(
-                Interface(
+                NodeInterface(
                     one["name"],
                     one.get("up") is True,
                     one.get("running") is True,
@@ -94,24 +94,26 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 32 else None
 
 
-def to_json(many: Sequence[Interface]) -> list[dict[str, Any]]:
+def to_json(many: Sequence[NodeInterface]) -> list[dict[str, Any]]:
     """The form in which they are told."""
     return [asdict(one) for one in many]
 
 
-def gloo_choice(variables: Mapping[str, str], many: Sequence[Interface], host_address: str | None) -> Choice:
+def gloo_choice(
+    variables: Mapping[str, str], many: Sequence[NodeInterface], host_address: str | None
+) -> BoundInterface:
     """What gloo binds to. ``host_address``: the first address of the host name that can be bound here, else None."""
     value = variables.get(GLOO, "").strip()
     if value:
         names = wanted(GLOO, value).names[:1]
         one = next((item for item in many if item.name in names), None)
-        return Choice(names[0] if names else value, one.addresses[0] if one and one.addresses else None, GLOO)
+        return BoundInterface(names[0] if names else value, one.addresses[0] if one and one.addresses else None, GLOO)
     if host_address:
-        return Choice(owner(many, host_address), host_address, "host name")
-    return Choice("lo", "127.0.0.1", "default")
+        return BoundInterface(owner(many, host_address), host_address, "host name")
+    return BoundInterface("lo", "127.0.0.1", "default")
 
 
-def nccl_choice(variables: Mapping[str, str], many: Sequence[Interface]) -> Choice:
+def nccl_choice(variables: Mapping[str, str], many: Sequence[NodeInterface]) -> BoundInterface:
     """The interface that NCCL or RCCL starts from."""
     value = variables.get(NCCL, "").strip()
     usable = [one for one in many if one.addresses and one.up]
@@ -119,12 +121,16 @@ def nccl_choice(variables: Mapping[str, str], many: Sequence[Interface]) -> Choi
         names = chosen(wanted(NCCL, value), [one.name for one in many])
         one = next((item for item in usable if item.name in names), None)
         name = one.name if one else (names[0] if names else value)
-        return Choice(name, one.addresses[0] if one else None, NCCL)
+        return BoundInterface(name, one.addresses[0] if one else None, NCCL)
     usable.sort(key=lambda item: (not item.name.startswith("ib"), item.name.startswith(_LAST)))
-    return Choice(usable[0].name, usable[0].addresses[0], "default") if usable else Choice(None, None, "default")
+    return (
+        BoundInterface(usable[0].name, usable[0].addresses[0], "default")
+        if usable
+        else BoundInterface(None, None, "default")
+    )
 
 
-def owner(many: Sequence[Interface], address: str) -> str | None:
+def owner(many: Sequence[NodeInterface], address: str) -> str | None:
     """The interface that has an address."""
     return next((one.name for one in many if address in one.addresses), "lo" if is_loopback(address) else None)
 

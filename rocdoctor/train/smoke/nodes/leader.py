@@ -20,17 +20,17 @@ from rocdoctor.train.smoke.nodes.findings import (
     variable_findings,
     version_findings,
 )
-from rocdoctor.train.smoke.nodes.interfaces import GLOO, Interface, gloo_choice, interfaces, is_loopback, owner
+from rocdoctor.train.smoke.nodes.interfaces import GLOO, NodeInterface, gloo_choice, interfaces, is_loopback, owner
 from rocdoctor.train.smoke.nodes.local_ranks import Local
-from rocdoctor.train.smoke.nodes.messages import OrderError, Target
+from rocdoctor.train.smoke.nodes.messages import OrderError, ProbeTarget
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.path_findings import face_of, frame_findings, reach_findings, speed_findings
-from rocdoctor.train.smoke.nodes.path_probes import Link
+from rocdoctor.train.smoke.nodes.path_probes import ProbedLink
 from rocdoctor.train.smoke.nodes.remote_pool import Member, Team
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
-from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S, Setting, run_modes
+from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S, RunSetting, run_modes
 from rocdoctor.train.smoke.worker.mode import Mode
 
 _PROBE_S = 60.0  # all probes of one round; each has its own, shorter deadline
@@ -55,7 +55,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class NodeOutcome:
     """What came out on this node. ``runs`` only on node 0; ``words``: what node 0 told another node at the end.
 
     ``clocks``: by node, seconds ahead of node 0 and how sure that is. ``probes_s``: from the start to the modes.
@@ -64,7 +64,7 @@ class Outcome:
     code: int
     findings: tuple[NodeFinding, ...] = ()
     nodes: tuple[NodeFacts, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[ProbedLink, ...] = ()
     clocks: Mapping[int, tuple[float, float]] | None = None
     runs: tuple[SmokeRun, ...] = ()
     probes_s: float = 0.0
@@ -91,7 +91,7 @@ class Lead:
 
     def __init__(
         self,
-        place: Place,
+        place: NodePlace,
         wish: Wish,
         interpreter: str,
         local: Local,
@@ -103,7 +103,7 @@ class Lead:
         self.place, self.wish, self.interpreter, self.local, self.wires = place, wish, interpreter, local, wires
         self.facts, self.backend, self.told = dict(facts), backend, told
         self.began = time.monotonic()
-        self.links: list[Link] = []
+        self.links: list[ProbedLink] = []
         self.clocks: dict[int, tuple[float, float]] = {}
         self.ahead: dict[int, float] = {}
         here = {one.here for one in facts.values()}
@@ -111,7 +111,7 @@ class Lead:
         self.reached = {node: wire.peer_address() for node, wire in wires.items()}
         self.reached[0] = next(iter(wires.values())).local_address() if wires else ""
 
-    def run(self) -> Outcome:
+    def run(self) -> NodeOutcome:
         """Probe, and run the modes unless a probe tells that they cannot."""
         for node, wire in self.wires.items():
             self._ask_clock(node, wire)
@@ -143,7 +143,7 @@ class Lead:
         for wire in self.wires.values():
             wire.say(end=1, code=code, words=words[:600])
         nodes = tuple(self.facts[node] for node in sorted(self.facts))
-        return Outcome(code, tuple(found), nodes, tuple(self.links), self.clocks, runs, probes_s, words)
+        return NodeOutcome(code, tuple(found), nodes, tuple(self.links), self.clocks, runs, probes_s, words)
 
     def _judge_nodes(self) -> list[NodeFinding]:
         nodes = [self.facts[node] for node in sorted(self.facts)]
@@ -185,7 +185,7 @@ class Lead:
             self.links = [one for one in self.links if (one.a, one.b) not in ways] + measured
         self.links.sort(key=lambda one: (one.a, one.b))
 
-    def _round(self, many: Mapping[int, Sequence[int]], measure: bool) -> list[Link]:
+    def _round(self, many: Mapping[int, Sequence[int]], measure: bool) -> list[ProbedLink]:
         aims = {a: [self._target(a, b, measure) for b in targets] for a, targets in many.items() if targets}
         for node, own in aims.items():
             if node:
@@ -201,13 +201,13 @@ class Lead:
             wire.take()
         return found
 
-    def _target(self, a: int, b: int, measure: bool) -> Target:
+    def _target(self, a: int, b: int, measure: bool) -> ProbeTarget:
         other = self.facts[b]
         ends = [face.mtu for face in (face_of(self.facts[a]), face_of(other)) if face is not None and face.mtu]
         frame = min(*ends, _MAX_FRAME) if measure and len(ends) == 2 else None
-        return Target(b, other.data_address or "", other.data_port or 0, other.token, frame)
+        return ProbeTarget(b, other.data_address or "", other.data_port or 0, other.token, frame)
 
-    def _setting(self) -> tuple[Setting | None, list[NodeFinding]]:
+    def _setting(self) -> tuple[RunSetting | None, list[NodeFinding]]:
         """Which ranks, after a look at the GPUs where torch was built for them."""
         wish, count = self.wish, len(self.facts)
         mine = self.facts[0].versions
@@ -250,10 +250,10 @@ class Lead:
             untested = (*untested, "any network: all nodes are this one machine")
         limit = wish.limit_s or (CPU_LIMIT_S if device == "cpu" else GPU_LIMIT_S)
         notes = (f"{count} nodes with {per_node} rank{'s' * (per_node > 1)} each, on top of torchrun", *wish.notes)
-        return Setting(count * per_node, backend, device, limit, tuple(untested), notes), found
+        return RunSetting(count * per_node, backend, device, limit, tuple(untested), notes), found
 
-    def _modes(self, setting: Setting) -> tuple[tuple[SmokeRun, ...], list[NodeFinding]]:
-        def mine() -> Interface | None:
+    def _modes(self, setting: RunSetting) -> tuple[tuple[SmokeRun, ...], list[NodeFinding]]:
+        def mine() -> NodeInterface | None:
             name = owner(self.facts[0].interfaces, self.reached[0])
             return next((one for one in interfaces() if one.name == name), None)
 

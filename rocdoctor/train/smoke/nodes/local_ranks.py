@@ -19,7 +19,7 @@ from typing import Any
 
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.polling import readable
 from rocdoctor.train.smoke.run import processes
 from rocdoctor.train.smoke.run.pool import WORKER
@@ -43,7 +43,7 @@ class _Rank:
     rest: bytes = b""
 
 
-def ended_early(words: str, log: str, place: Place) -> dict[str, str]:
+def ended_early(words: str, log: str, place: NodePlace) -> dict[str, str]:
     """(kind, message) of a torchrun that ended before its ranks had begun; ``words``: its last error."""
     if place.node == 0 and str(place.port) in _TAKEN.findall(log):
         message = (
@@ -57,7 +57,7 @@ def ended_early(words: str, log: str, place: Place) -> dict[str, str]:
 class Local:
     """The ranks of one node. Events are dictionaries as the pool's server gives them; ``at`` is monotonic time here."""
 
-    def __init__(self, interpreter: str, place: Place, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, interpreter: str, place: NodePlace, environment: Mapping[str, str] | None = None) -> None:
         self._interpreter = interpreter
         self._place = place
         self._folder = Path(private_folder("rocdoctor-nodes-"))

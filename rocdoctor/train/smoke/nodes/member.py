@@ -13,8 +13,8 @@ from rocdoctor.train.smoke.nodes import messages, path_probes
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
 from rocdoctor.train.smoke.nodes.interfaces import bindable, interfaces, owner
 from rocdoctor.train.smoke.nodes.local_ranks import Local
-from rocdoctor.train.smoke.nodes.messages import Target
-from rocdoctor.train.smoke.nodes.path_probes import Link, Stream
+from rocdoctor.train.smoke.nodes.messages import ProbeTarget
+from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 from rocdoctor.train.smoke.nodes.polling import ready
 from rocdoctor.train.smoke.nodes.signed_lines import SILENT_S, Wire
 from rocdoctor.train.smoke.run.pool import Pool, PoolError
@@ -107,11 +107,11 @@ def _safe_address(wire: Wire) -> str:
         return ""
 
 
-def probe(node: int, targets: Sequence[Target], measure: bool) -> list[Link]:
+def probe(node: int, targets: Sequence[ProbeTarget], measure: bool) -> list[ProbedLink]:
     """Connect to the targets all at once, or measure the ways to them one after another."""
     if measure:
         return [path_probes.measure(*_way(node, one), one.frame) for one in targets]
-    found: list[Link] = []
+    found: list[ProbedLink] = []
     threads = [
         threading.Thread(target=lambda one=one: found.append(path_probes.connect(*_way(node, one))), daemon=True)
         for one in targets
@@ -122,15 +122,15 @@ def probe(node: int, targets: Sequence[Target], measure: bool) -> list[Link]:
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     told = {one.b for one in found}
-    missing = [Link(node, one.node, one.address, "no answer") for one in targets if one.node not in told]
+    missing = [ProbedLink(node, one.node, one.address, "no answer") for one in targets if one.node not in told]
     return [*found, *missing]
 
 
-def _way(node: int, one: Target) -> tuple[int, int, str, int, str]:
+def _way(node: int, one: ProbeTarget) -> tuple[int, int, str, int, str]:
     return node, one.node, one.address, one.port, one.token
 
 
-def link_from_json(value: Any, a: int, asked: Mapping[int, str]) -> Link:
+def link_from_json(value: Any, a: int, asked: Mapping[int, str]) -> ProbedLink:
     """A link that node ``a`` measured to one of those that it was asked for, by node with their addresses.
 
     Raises:
@@ -152,7 +152,7 @@ def link_from_json(value: Any, a: int, asked: Mapping[int, str]) -> Link:
         return None if value.get(name) is None else messages.whole(value[name], 0, 65535)
 
     ms = value.get("connect_ms")
-    return Link(
+    return ProbedLink(
         a,
         b,
         asked[b],

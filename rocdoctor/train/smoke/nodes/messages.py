@@ -30,7 +30,7 @@ class OrderError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ProbeTarget:
     """A probe of another node. ``frame``: the size of a frame to try, None for none."""
 
     node: int
@@ -74,7 +74,7 @@ def seconds(value: Any) -> float:
     return float(value)
 
 
-def targets(order: Mapping[str, Any], alone: bool) -> list[Target]:
+def targets(order: Mapping[str, Any], alone: bool) -> list[ProbeTarget]:
     """Whom to probe. ``alone``: node 0 is on this machine, so that loopback may be meant.
 
     Raises:
@@ -92,7 +92,7 @@ def targets(order: Mapping[str, Any], alone: bool) -> list[Target]:
             raise OrderError
         frame = None if one.get("frame") is None else whole(one["frame"], 1, 65535)
         port = whole(one.get("port"), 1, 65535)
-        found.append(Target(whole(one.get("node"), 0, _MOST_NODES), address, port, token, frame))
+        found.append(ProbeTarget(whole(one.get("node"), 0, _MOST_NODES), address, port, token, frame))
     return found
 
 

@@ -20,7 +20,7 @@ from rocdoctor.knowledge.lookup import env_names
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 from rocdoctor.train.smoke.nodes.interfaces import (
-    Interface,
+    NodeInterface,
     bindable,
     from_json,
     interfaces,
@@ -55,7 +55,7 @@ class NodeFacts:
 
     node: int
     versions: dict[str, str | None]
-    interfaces: tuple[Interface, ...]
+    interfaces: tuple[NodeInterface, ...]
     host_addresses: tuple[str, ...] | None
     host_address: str | None
     variables: dict[str, str]
@@ -65,7 +65,7 @@ class NodeFacts:
     data_port: int | None = None
     token: str = ""
 
-    def interface(self, name: str | None) -> Interface | None:
+    def interface(self, name: str | None) -> NodeInterface | None:
         """The interface of that name."""
         return next((one for one in self.interfaces if one.name == name), None)
 

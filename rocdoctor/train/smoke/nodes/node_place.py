@@ -24,7 +24,7 @@ class PlaceError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePlace:
     """This node's number, how many there are, and node 0's address and port.
 
     ``run``: the Slurm step, "" outside; ``key``: the secret, "" where node 0 leaves it in a file of the step.
@@ -45,7 +45,7 @@ class Place:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def place(nnodes: str, node_rank: int | None, rdzv: str | None, variables: Mapping[str, str]) -> Place:
+def place(nnodes: str, node_rank: int | None, rdzv: str | None, variables: Mapping[str, str]) -> NodePlace:
     """Where this node stands; what is not given comes from Slurm.
 
     Raises:
@@ -85,7 +85,7 @@ def place(nnodes: str, node_rank: int | None, rdzv: str | None, variables: Mappi
             f"--rdzv HOST:PORT is missing: an address of node 0 and a free port, for example 10.0.0.1:{DEFAULT_PORT}"
         )
     run = f"{job}.{slurm.get('SLURM_STEP_ID', '')}" if slurm else ""
-    return Place(node, nodes, host, port, run, bool(slurm), _number(slurm.get("SLURM_LOCALID")) or 0)
+    return NodePlace(node, nodes, host, port, run, bool(slurm), _number(slurm.get("SLURM_LOCALID")) or 0)
 
 
 def _endpoint(text: str) -> tuple[str, int]:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from rocdoctor.model.shell_command import shell
 from rocdoctor.train.smoke.nodes.findings import NodeFinding, Severity, numbers
-from rocdoctor.train.smoke.nodes.interfaces import Interface, owner
+from rocdoctor.train.smoke.nodes.interfaces import NodeInterface, owner
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
-from rocdoctor.train.smoke.nodes.path_probes import STALL_S, Link, Stream
+from rocdoctor.train.smoke.nodes.path_probes import STALL_S, ProbedLink, Stream
 
 _CAUSE = "network-interface-wrong"
 # A stream of one connection is far below the speed of fast links, and a busy machine slows it down: only a tenth of
@@ -17,7 +17,7 @@ _GRADIENT_BITS = 1e9 * 16
 _SHARE, _ENOUGH_MBIT_S, _UNKNOWN_MBIT_S = 0.1, 10_000, 1_000
 
 
-def reach_findings(links: Sequence[Link]) -> list[NodeFinding]:
+def reach_findings(links: Sequence[ProbedLink]) -> list[NodeFinding]:
     """Nodes that another node cannot connect to, on the address that the communication library would use."""
     found = []
     failed = [one for one in links if one.error]
@@ -40,7 +40,7 @@ def reach_findings(links: Sequence[Link]) -> list[NodeFinding]:
     return found
 
 
-def frame_findings(links: Sequence[Link], nodes: Mapping[int, NodeFacts]) -> list[NodeFinding]:
+def frame_findings(links: Sequence[ProbedLink], nodes: Mapping[int, NodeFacts]) -> list[NodeFinding]:
     """Streams that stall, because large frames are lost or for another reason."""
     found = []
     for one in links:
@@ -74,7 +74,7 @@ def frame_findings(links: Sequence[Link], nodes: Mapping[int, NodeFacts]) -> lis
 
 
 def _black_hole(
-    one: Link, largest: int, giver: int, taker: int, nodes: Mapping[int, NodeFacts], stalled: bool
+    one: ProbedLink, largest: int, giver: int, taker: int, nodes: Mapping[int, NodeFacts], stalled: bool
 ) -> NodeFinding:
     ends = ", ".join(
         f"{face.name} of node {node} has MTU {face.mtu}"
@@ -98,7 +98,7 @@ def _black_hole(
     return NodeFinding("mtu", severity, _CAUSE, (giver, taker), words, advice, command)
 
 
-def speed_findings(links: Sequence[Link], nodes: Mapping[int, NodeFacts]) -> list[NodeFinding]:
+def speed_findings(links: Sequence[ProbedLink], nodes: Mapping[int, NodeFacts]) -> list[NodeFinding]:
     """Streams that are far slower than the interfaces say."""
     found = []
     for one in links:
@@ -127,7 +127,7 @@ def _rate(stream: Stream | None) -> float | None:
     return stream.mbit_s if stream is not None and not stream.stalled else None
 
 
-def face_of(one: NodeFacts | None) -> Interface | None:
+def face_of(one: NodeFacts | None) -> NodeInterface | None:
     """The interface that a node's ranks would use."""
     if one is None or one.data_address is None:
         return None

@@ -52,7 +52,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ProbedLink:
     """From node ``a`` to node ``b``. ``error``: why no connection came about; None in ``frame`` fields: not known.
 
     ``frame_bytes``: the size that was tried, by the smaller MTU of the two ends; ``frame_out``, ``frame_back``: the
@@ -222,14 +222,14 @@ def send(connection: socket.socket) -> None:
     connection.settimeout(STALL_S + 0.5)
 
 
-def connect(a: int, b: int, address: str, port: int, token: str) -> Link:
+def connect(a: int, b: int, address: str, port: int, token: str) -> ProbedLink:
     """Whether node b's responder answers at all."""
     began = time.monotonic()
     try:
         with _open(address, port, token, "ping"):
-            return Link(a, b, address, connect_ms=(time.monotonic() - began) * 1e3)
+            return ProbedLink(a, b, address, connect_ms=(time.monotonic() - began) * 1e3)
     except OSError as error:
-        return Link(a, b, address, words_of(error))
+        return ProbedLink(a, b, address, words_of(error))
 
 
 def words_of(error: OSError) -> str:
@@ -251,7 +251,7 @@ def _open(address: str, port: int, token: str, order: str) -> socket.socket:
     return connection
 
 
-def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: int | None) -> Link:
+def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: int | None) -> ProbedLink:
     """Connect, try frames, and stream in both directions."""
     found = connect(a, b, address, port, token)
     if found.error:
@@ -266,7 +266,7 @@ def measure(a: int, b: int, address: str, port: int, token: str, frame_bytes: in
         out = _told(connection)
     with contextlib.suppress(OSError), _open(address, port, token, "give") as connection:
         back = receive(connection)
-    return Link(a, b, address, "", found.connect_ms, frame_bytes, largest_out, largest_back, out, back, told)
+    return ProbedLink(a, b, address, "", found.connect_ms, frame_bytes, largest_out, largest_back, out, back, told)
 
 
 def _told(connection: socket.socket) -> Stream | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocdoctor.train.smoke.nodes import messages
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
-from rocdoctor.train.smoke.nodes.interfaces import Interface
+from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
 from rocdoctor.train.smoke.nodes.local_ranks import Local
 from rocdoctor.train.smoke.nodes.polling import ready
 from rocdoctor.train.smoke.nodes.signed_lines import SILENT_S, Wire
@@ -37,7 +37,7 @@ class Team:
         members: Mapping[int, Member],
         per_node: int,
         hello: dict[str, Any],
-        mine: Callable[[], Interface | None],
+        mine: Callable[[], NodeInterface | None],
         more: Mapping[str, str] | None = None,
     ) -> None:
         self._local = local

@@ -21,7 +21,7 @@ from rocdoctor.train.smoke.nodes.handshake import StrangerError
 from rocdoctor.train.smoke.nodes.interfaces import bindable, is_loopback
 from rocdoctor.train.smoke.nodes.new_connection import Guest, introduce
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts, disclosed, facts_from_json, resolve, within
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.path_probes import words_of
 from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS, ready, to_drop
 from rocdoctor.train.smoke.nodes.secret import BEFOREHAND, left
@@ -43,7 +43,7 @@ class MeetingError(Exception):
         self.findings = findings
 
 
-def host(place: Place, limit_s: float, say: Say) -> tuple[dict[int, Wire], dict[int, NodeFacts]]:
+def host(place: NodePlace, limit_s: float, say: Say) -> tuple[dict[int, Wire], dict[int, NodeFacts]]:
     """Wait on node 0 until all other nodes are there.
 
     Raises:
@@ -91,7 +91,7 @@ def host(place: Place, limit_s: float, say: Say) -> tuple[dict[int, Wire], dict[
     return wires, facts
 
 
-def _accept(place: Place, listener: socket.socket, fresh: list[Guest]) -> None:
+def _accept(place: NodePlace, listener: socket.socket, fresh: list[Guest]) -> None:
     try:
         connection, sender = listener.accept()
     except OSError:  # it has gone again, or all descriptors are taken
@@ -108,7 +108,7 @@ def _accept(place: Place, listener: socket.socket, fresh: list[Guest]) -> None:
         fresh.pop(to_drop(one.address for one in fresh)).close()
 
 
-def _listen(place: Place) -> list[socket.socket]:
+def _listen(place: NodePlace) -> list[socket.socket]:
     found = within(_TRY_S, lambda: resolve(place.host))
     own = [address for address in found or () if bindable(address)]
     if found and not own:
@@ -145,7 +145,12 @@ def _listen(place: Place) -> list[socket.socket]:
 
 
 def _welcome(
-    place: Place, guest: Guest, wire: Wire, word: dict[str, Any], wires: dict[int, Wire], facts: dict[int, NodeFacts]
+    place: NodePlace,
+    guest: Guest,
+    wire: Wire,
+    word: dict[str, Any],
+    wires: dict[int, Wire],
+    facts: dict[int, NodeFacts],
 ) -> None:
     claim = guest.claim
     assert claim is not None
@@ -181,12 +186,12 @@ def _plain(end: str) -> str:
     return re.sub(r"[^0-9A-Fa-f.: ]", "?", end).replace(" ", " port ")
 
 
-def _waiting(place: Place, wires: dict[int, Wire], rest_s: float) -> str:
+def _waiting(place: NodePlace, wires: dict[int, Wire], rest_s: float) -> str:
     missing = [node for node in range(1, place.nodes) if node not in wires]
     return f"node 0 listens on {place.endpoint} and waits for {numbers(missing)}, {rest_s:.0f} s more"
 
 
-def _missing(place: Place, wires: dict[int, Wire], limit_s: float, strangers: Counter[str]) -> NodeFinding:
+def _missing(place: NodePlace, wires: dict[int, Wire], limit_s: float, strangers: Counter[str]) -> NodeFinding:
     missing = tuple(node for node in range(1, place.nodes) if node not in wires)
     who = numbers(missing)
     words = f"{who[0].upper()}{who[1:]} did not come to {place.endpoint} within {limit_s:g} s."
@@ -200,7 +205,7 @@ def _missing(place: Place, wires: dict[int, Wire], limit_s: float, strangers: Co
     return NodeFinding("rendezvous", "error", _CAUSE, missing, words, advice)
 
 
-def _unresolved(place: Place) -> NodeFinding:
+def _unresolved(place: NodePlace) -> NodeFinding:
     words = f"The name {place.host} does not resolve on node {place.node}."
     advice = "Give an IP address of node 0 in --rdzv, or make the name known on every node (DNS or /etc/hosts)."
     return NodeFinding(
@@ -208,7 +213,7 @@ def _unresolved(place: Place) -> NodeFinding:
     )
 
 
-def join(place: Place, mine: NodeFacts, limit_s: float, say: Say) -> Wire:
+def join(place: NodePlace, mine: NodeFacts, limit_s: float, say: Say) -> Wire:
     """Connect to node 0 and say who this is; what stands in the way is said as soon as it is known.
 
     Raises:
@@ -237,7 +242,7 @@ def join(place: Place, mine: NodeFacts, limit_s: float, say: Say) -> Wire:
         time.sleep(0.3)
 
 
-def _try(place: Place, mine: NodeFacts, addresses: tuple[str, ...]) -> tuple[Wire | None, str]:
+def _try(place: NodePlace, mine: NodeFacts, addresses: tuple[str, ...]) -> tuple[Wire | None, str]:
     problem = "no answer"
     for address in addresses[:4]:
         try:
@@ -272,7 +277,7 @@ def _try(place: Place, mine: NodeFacts, addresses: tuple[str, ...]) -> tuple[Wir
     return None, problem
 
 
-def explain(place: Place, problem: str, addresses: tuple[str, ...], own: bool = False) -> NodeFinding:
+def explain(place: NodePlace, problem: str, addresses: tuple[str, ...], own: bool = False) -> NodeFinding:
     """Why node 0 is not reached, from the kind of failure. ``own``: the address is one of this node."""
     address, node = addresses[0], place.node
     named = f"{place.host} ({address})" if place.host != address else address

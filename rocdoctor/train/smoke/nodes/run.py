@@ -13,17 +13,17 @@ from types import FrameType
 from rocdoctor.train.smoke.nodes import member, rendezvous
 from rocdoctor.train.smoke.nodes.findings import NodeFinding, choice_of, local_findings
 from rocdoctor.train.smoke.nodes.interfaces import is_loopback
-from rocdoctor.train.smoke.nodes.leader import Lead, Outcome, Told, Wish, backend_of, for_gpus
+from rocdoctor.train.smoke.nodes.leader import Lead, NodeOutcome, Told, Wish, backend_of, for_gpus
 from rocdoctor.train.smoke.nodes.local_ranks import Local
 from rocdoctor.train.smoke.nodes.node_facts import disclosed, gather
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.path_probes import Responder
 from rocdoctor.train.smoke.nodes.secret import BEFOREHAND, VARIABLE, SecretError, left_for_others, make
 
 
 def smoke_over_nodes(
-    place: Place, wish: Wish, interpreter: str, say: rendezvous.Say, told: Told | None = None
-) -> Outcome:
+    place: NodePlace, wish: Wish, interpreter: str, say: rendezvous.Say, told: Told | None = None
+) -> NodeOutcome:
     """Run this node's part; on node 0 with the whole result."""
     with contextlib.ExitStack() as stack:
         os.environ.pop(VARIABLE, None)  # nothing that we start needs it
@@ -59,18 +59,18 @@ def smoke_over_nodes(
             wire = rendezvous.join(place, mine, wish.wait_s, say)
         except SecretError as problem:
             words = f"Node 0 cannot tell the others the secret of this run: {problem}."
-            return Outcome(
+            return NodeOutcome(
                 1, (NodeFinding("rendezvous", "error", "rendezvous-name-resolution", (0,), words, BEFOREHAND),)
             )
         except rendezvous.MeetingError as problem:
             own = [
                 one for one in local_findings(mine, backend) if one.severity == "error" and not is_loopback(place.host)
             ]
-            return Outcome(1, (*problem.findings, *own), (mine,))
+            return NodeOutcome(1, (*problem.findings, *own), (mine,))
         stack.callback(wire.close)
         more = for_gpus(mine, wire.local_address())
         code, words, lost = member.serve(wire, local, place.node, interpreter, more)
-        return Outcome(code, (lost,) if lost else (), (mine,), words=words)
+        return NodeOutcome(code, (lost,) if lost else (), (mine,), words=words)
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-from rocdoctor.train.smoke.nodes.handshake import Session
+from rocdoctor.train.smoke.nodes.handshake import SessionKeys
 from rocdoctor.train.smoke.nodes.polling import readable
 
 MAX_LINE = 4 << 20
@@ -29,7 +29,7 @@ _MOST_DIGITS = 40
 class Wire:
     """One end of a connection. ``heard``: when something last came (monotonic clock); ``closed``: it has ended."""
 
-    def __init__(self, connection: socket.socket, session: Session) -> None:
+    def __init__(self, connection: socket.socket, session: SessionKeys) -> None:
         connection.settimeout(_SEND_S)
         with contextlib.suppress(OSError):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -24,7 +24,7 @@ from pathlib import Path
 from rocdoctor.host.live.trust import private_folder
 from rocdoctor.parsers.own.smoke_results import Layer, ModeResult, RankResult, State
 from rocdoctor.train.smoke.judge.verdicts import judge
-from rocdoctor.train.smoke.run.launch_files import Seen, look, planned_loss, records
+from rocdoctor.train.smoke.run.launch_files import SeenLaunch, look, planned_loss, records
 from rocdoctor.train.smoke.run.launcher_words import root_cause
 from rocdoctor.train.smoke.run.pool import WORKER, ModeRecord
 from rocdoctor.train.smoke.run.processes import alone, environment, marked, process_state, sweep
@@ -45,7 +45,7 @@ Told = Callable[[int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LaunchPlace:
     """Where the ranks of a mode shall run: the interpreter and environment under test, how many ranks, and on what."""
 
     interpreter: str
@@ -56,7 +56,7 @@ class Place:
     limit_s: float
 
 
-def launch(mode: Mode, place: Place, told: Told | None = None) -> ModeResult:
+def launch(mode: Mode, place: LaunchPlace, told: Told | None = None) -> ModeResult:
     """Launch the mode and judge it; not applicable where a package that it needs is not installed."""
     how = mode.launch
     assert how is not None, mode.name
@@ -84,7 +84,7 @@ def launch(mode: Mode, place: Place, told: Told | None = None) -> ModeResult:
     return replace(found, facts={**found.facts, **({"versions": versions} if versions else {})})
 
 
-def installed(place: Place, names: Sequence[str]) -> dict[str, str] | None:
+def installed(place: LaunchPlace, names: Sequence[str]) -> dict[str, str] | None:
     """Versions of the distributions that the interpreter has; None when it does not tell. Imports none of them."""
     if not names:
         return {}
@@ -105,7 +105,7 @@ def installed(place: Place, names: Sequence[str]) -> dict[str, str] | None:
         sweep(mark)
 
 
-def _prepare(mode: Mode, launch: Launch, place: Place, folder: Path) -> LaunchPlan:
+def _prepare(mode: Mode, launch: Launch, place: LaunchPlace, folder: Path) -> LaunchPlan:
     for attempt in range(launch.restarts + 1):
         (folder / str(attempt)).mkdir(mode=0o700)
         board.create(str(folder / str(attempt) / "board"), place.world)
@@ -132,12 +132,14 @@ def _free_port() -> int:
 class _Watch:
     """One launch, from the start of the launcher until nothing of it is left to wait for."""
 
-    def __init__(self, name: str, launch: Launch, place: Place, folder: Path, mark: str, told: Told | None) -> None:
+    def __init__(
+        self, name: str, launch: Launch, place: LaunchPlace, folder: Path, mark: str, told: Told | None
+    ) -> None:
         self._name, self._launch, self._place, self._folder, self._mark = name, launch, place, folder, mark
         self._tell = told
         self._told: set[int] = set()
 
-    def over(self, command: Sequence[str]) -> Seen:
+    def over(self, command: Sequence[str]) -> SeenLaunch:
         """Start the launcher, wait until it has ended or the deadline has passed, end what is left."""
         began = time.monotonic()
         base = {name: value for name, value in self._place.surroundings.items() if not name.startswith(_FOREIGN)}
@@ -175,7 +177,7 @@ class _Watch:
                 deadline = min(deadline, time.monotonic() + _GRACE_S)
             time.sleep(_POLL_S)
 
-    def _ask_silent(self, seen: Seen) -> None:
+    def _ask_silent(self, seen: SeenLaunch) -> None:
         ours = marked(self._mark)  # a number may belong to somebody else by now
         silent = [one for one in seen.ranks.values() if one.result is None and one.ended is None and one.pid in ours]
         for one in silent:
@@ -193,7 +195,7 @@ def _read(path: Path) -> str:
     return ""
 
 
-def _verdict(name: str, place: Place, folder: Path, seen: Seen) -> ModeResult:
+def _verdict(name: str, place: LaunchPlace, folder: Path, seen: SeenLaunch) -> ModeResult:
     late = seen.status is None
     launcher = f"; the launcher said: {seen.words}" if seen.words else ""
     started = sum(one.count for one in seen.ranks.values())

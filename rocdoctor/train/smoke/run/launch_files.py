@@ -25,7 +25,7 @@ class RankFiles:
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenLaunch:
     """The whole launch: its ranks at the last start of the group, and how the launcher ended."""
 
     wall_s: float = 0.0
@@ -35,14 +35,14 @@ class Seen:
     words: str = ""
 
 
-def look(folder: Path, restarts: int) -> Seen:
+def look(folder: Path, restarts: int) -> SeenLaunch:
     """The files of the last start of the group, or of the first in which a rank was lost against the plan."""
-    last = Seen()
+    last = SeenLaunch()
     for attempt in range(restarts + 1):
         place = folder / str(attempt)
         found = _ranks(place)
         if found:
-            last = Seen(attempt=attempt, ranks=found)
+            last = SeenLaunch(attempt=attempt, ranks=found)
         if not planned_loss(place) and any(map(_lost, found.values())):
             break
     return last
@@ -81,7 +81,7 @@ def _json(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def records(world: int, folder: Path, seen: Seen) -> list[RankRecord]:
+def records(world: int, folder: Path, seen: SeenLaunch) -> list[RankRecord]:
     """The record of each rank at the start that is judged; one that left nothing is empty."""
     place = folder / str(seen.attempt)
     found = []

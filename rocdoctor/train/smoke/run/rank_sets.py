@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S, Setting
+from rocdoctor.train.smoke.run.runner import CPU_LIMIT_S, GPU_LIMIT_S, RunSetting
 
 MAX_WORLD = 64
 _DEFAULT_CPU_WORLD = 2
@@ -22,7 +22,7 @@ def plan(
     backend: str,
     device: str,
     limit_s: float | None = None,
-) -> list[Setting]:
+) -> list[RunSetting]:
     """The settings to run one after another.
 
     Several GPUs: one rank each on nccl (RCCL on ROCm builds). One GPU: each mode alone on it, then two ranks that share
@@ -41,15 +41,15 @@ def plan(
         if not hello.get("gloo"):
             raise PlanError("without a GPU the tests need gloo, and this torch was built without it")
         nothing = ("GPUs", f"{library} or any link between GPUs")
-        return [Setting(world or _DEFAULT_CPU_WORLD, "gloo", "cpu", limit_s or CPU_LIMIT_S, nothing)]
+        return [RunSetting(world or _DEFAULT_CPU_WORLD, "gloo", "cpu", limit_s or CPU_LIMIT_S, nothing)]
     limit = limit_s or GPU_LIMIT_S
     if backend != "gloo" and hello.get("nccl") and (world or count) <= count and (count > 1 or world == 1):
         ranks = world or min(count, _MAX_DEFAULT_WORLD)
         untested = () if ranks > 1 else ("links between GPUs",)
         notes = () if world or ranks == count else (f"{count - ranks} of {count} GPUs are left out: ask with --world",)
-        return [Setting(ranks, "nccl", "cuda", limit, untested, notes)]
+        return [RunSetting(ranks, "nccl", "cuda", limit, untested, notes)]
     if backend == "nccl":
-        return [Setting(world or count, "nccl", "cuda", limit, ("links between GPUs",) if count == 1 else ())]
+        return [RunSetting(world or count, "nccl", "cuda", limit, ("links between GPUs",) if count == 1 else ())]
     return _sharing(hello, count, world, backend, library, limit)
 
 
@@ -69,16 +69,16 @@ def _need_nccl(hello: dict[str, Any], count: int, world: int | None, library: st
 
 def _sharing(
     hello: dict[str, Any], count: int, world: int | None, backend: str, library: str, limit: float
-) -> list[Setting]:
+) -> list[RunSetting]:
     """More ranks than GPUs: they share over gloo."""
-    found: list[Setting] = []
+    found: list[RunSetting] = []
     if world is None and backend == "auto" and hello.get("nccl"):
-        found.append(Setting(1, "nccl", "cuda", limit, ("links between GPUs",)))
+        found.append(RunSetting(1, "nccl", "cuda", limit, ("links between GPUs",)))
     if hello.get("gloo"):
         ranks = world or max(2, min(count, _MAX_DEFAULT_WORLD))
         notes: tuple[str, ...] = ()
         if backend == "auto" and ranks > count:
             owners = "one GPU" if count == 1 else f"{count} GPUs"
             notes = (f"{ranks} ranks share {owners}, so they talk over gloo: {library} takes one rank a GPU",)
-        found.append(Setting(ranks, "gloo", "cuda", limit, (library, "links between GPUs"), notes))
+        found.append(RunSetting(ranks, "gloo", "cuda", limit, (library, "links between GPUs"), notes))
     return found

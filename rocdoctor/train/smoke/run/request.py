@@ -109,7 +109,7 @@ def perform(
             from rocdoctor.train.smoke.figures import measure as figures
 
             setting = figures.setting_for(settings, gpus)
-            wanted = figures.Wanted(request.figures, request.soak_minutes, aside.trace)
+            wanted = figures.WantedFigures(request.figures, request.soak_minutes, aside.trace)
             measured = figures.measure(pool, setting, gpus, wanted, told, aside.stop)
             runs = _joined(runs, measured, notes)
         return runs

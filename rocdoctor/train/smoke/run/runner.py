@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from rocdoctor.parsers.own.smoke_results import ModeResult, RankResult, SmokeRun
 from rocdoctor.train.smoke.judge.verdicts import judge, located
-from rocdoctor.train.smoke.run.launch import Place, launch
+from rocdoctor.train.smoke.run.launch import LaunchPlace, launch
 from rocdoctor.train.smoke.run.pool import ModeRecord, Pool
 from rocdoctor.train.smoke.worker import locate
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
@@ -19,7 +19,7 @@ CPU_LIMIT_S, GPU_LIMIT_S = 30.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RunSetting:
     """One set of ranks: how many, on which back end, on ``cpu`` or ``cuda``, and the deadline of a mode in seconds."""
 
     world: int
@@ -65,7 +65,7 @@ def modes_named(names: Iterable[str], full: bool) -> tuple[Mode, ...]:
 
 
 def run_modes(
-    pool: Ranks, setting: Setting, modes: Sequence[Mode], told: Told | None = None, notes: tuple[str, ...] = ()
+    pool: Ranks, setting: RunSetting, modes: Sequence[Mode], told: Told | None = None, notes: tuple[str, ...] = ()
 ) -> SmokeRun:
     """Run the modes one after another on one set of ranks; the set is made anew after a loss."""
     began = time.monotonic()
@@ -110,13 +110,13 @@ def run_modes(
     )
 
 
-def _launched(mode: Mode, pool: Ranks, setting: Setting, tell: Callable[[int, str], None]) -> ModeResult:
+def _launched(mode: Mode, pool: Ranks, setting: RunSetting, tell: Callable[[int, str], None]) -> ModeResult:
     if not isinstance(pool, Pool):
         words = "its launcher starts all ranks on one machine; run it on each node by itself"
         ranks = tuple(RankResult(rank, "not-applicable") for rank in range(setting.world))
         return ModeResult(mode.name, "not-applicable", 0.0, words, ranks=ranks)
     limit_s = setting.limit_s * mode.slow
-    place = Place(pool.interpreter, pool.surroundings, setting.world, setting.backend, setting.device, limit_s)
+    place = LaunchPlace(pool.interpreter, pool.surroundings, setting.world, setting.backend, setting.device, limit_s)
     return launch(mode, place, tell)
 
 
@@ -128,7 +128,7 @@ def _nobody(what: str, mode: str, rank: int, state: str) -> None:
     """Nobody wants to know how far it is."""
 
 
-def _not_applicable(mode: Mode, setting: Setting) -> ModeResult | None:
+def _not_applicable(mode: Mode, setting: RunSetting) -> ModeResult | None:
     if setting.world >= mode.min_world:
         return None
     words = f"needs {mode.min_world} ranks or more"

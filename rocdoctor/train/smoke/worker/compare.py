@@ -23,7 +23,7 @@ _TURNS = {"loss": LOSS_TURN, "grad": BACKWARD_TURN, "param": END_TURN}
 _MAX_KEPT = 6
 
 
-class Comparison:
+class ModeComparisons:
     """All comparisons of one mode on one rank."""
 
     def __init__(self, torch: Any, factor: float = 1.0) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from . import model as models
 from .board import Board
-from .compare import Comparison
-from .mode import NotApplicable
+from .compare import ModeComparisons
+from .mode import ModeNotApplicable
 
 
 class Context:
@@ -43,7 +43,7 @@ class Context:
         self._board = board
         self._cache = cache
         # A GPU adds in another order than one process does with other shapes.
-        self.comparison = Comparison(torch, factor=1.0 if device.type == "cpu" else 4.0)
+        self.comparison = ModeComparisons(torch, factor=1.0 if device.type == "cpu" else 4.0)
         self.check = self.comparison.check
         self.check_all = self.comparison.check_all
         self.expect = self.comparison.expect
@@ -62,7 +62,7 @@ class Context:
     def need(self, holds: Any, words: str) -> None:
         """End the mode as not applicable unless ``holds``."""
         if not holds:
-            raise NotApplicable(words)
+            raise ModeNotApplicable(words)
 
     def build(self, layers: int = 0) -> Any:
         """The model on this rank's device, with the same numbers on every rank."""

@@ -157,7 +157,7 @@ def _flows(context: Context, layers: int) -> list[Flow]:
 Cut = Callable[[Any], Any]
 
 
-class Place:
+class ComparedPlace:
     """How a place is compared: as which stage forward and backward (None: not at all), and which part a rank has.
 
     ``source``: the rank that sent it, where what is compared as ``value`` comes from a single one. ``side``: as Taps
@@ -188,7 +188,7 @@ class Place:
 def check(
     context: Context,
     taps: Taps,
-    places: Mapping[str, Place],
+    places: Mapping[str, ComparedPlace],
     flow: Flow,
     rows: Sequence[slice],
     factor: float,

@@ -6,7 +6,7 @@ import json
 import os
 import socket
 
-from .rank import Job, serve
+from .rank import RankJob, serve
 
 
 def main(arguments: list[str]) -> int:
@@ -25,5 +25,5 @@ def main(arguments: list[str]) -> int:
     runner.connect(plan["socket"])
     runner.sendall((json.dumps({"event": "joined", "rank": rank, "pid": os.getpid()}) + "\n").encode())
     handle = runner.detach()
-    serve(Job(plan, rank), handle, os.dup(handle))
+    serve(RankJob(plan, rank), handle, os.dup(handle))
     return 1

@@ -25,7 +25,7 @@ from . import board as boards
 from . import guard, watch
 from .context import Context
 from .mode import all_modes
-from .rank import Job, bind_to_parent, pci_address, quiet, run
+from .rank import RankJob, bind_to_parent, pci_address, quiet, run
 
 # (rank, number of ranks) as launchers tell it; a process that nobody tells anything is alone.
 _PLACES = (("RANK", "WORLD_SIZE"), ("HOROVOD_RANK", "HOROVOD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"))
@@ -135,7 +135,7 @@ def _work(plan: dict[str, Any], rank: int, attempt: int) -> None:
     """Run the mode on this rank and write its record. Never returns."""
     status = 1
     try:
-        job = Job(plan, rank)
+        job = RankJob(plan, rank)
         bind_to_parent(job.parent)
         quiet(job)
         faulthandler.dump_traceback_later(float(plan["limit_s"]) + _ORPHAN_S, exit=True)
@@ -160,7 +160,7 @@ def _work(plan: dict[str, Any], rank: int, attempt: int) -> None:
         os._exit(status)
 
 
-def _context(torch: Any, job: Job, plan: dict[str, Any], board: boards.Board, attempt: int) -> LaunchedContext:
+def _context(torch: Any, job: RankJob, plan: dict[str, Any], board: boards.Board, attempt: int) -> LaunchedContext:
     random.seed(0)
     device = torch.device("cpu")
     if job.device != "cpu":

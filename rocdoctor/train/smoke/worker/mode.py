@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class NotApplicable(Exception):
+class ModeNotApplicable(Exception):
     """The mode cannot be tried here; the message says why and names what would be needed."""
 
 

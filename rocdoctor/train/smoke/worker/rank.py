@@ -23,7 +23,7 @@ from typing import Any
 from . import board as boards
 from . import figures, guard, locate, watch
 from .context import Context
-from .mode import NotApplicable, OtherRankFailed, all_modes
+from .mode import ModeNotApplicable, OtherRankFailed, all_modes
 
 _PR_SET_PDEATHSIG = 1
 # Words in the errors of ranks that lost another rank, or waited for one in vain: not the fault itself.
@@ -53,7 +53,7 @@ _UNSUPPORTED = (
 )
 
 
-class Job:
+class RankJob:
     """What the server tells a rank: its place in the pool. All values are JSON.
 
     ``joined``: a launcher of the user's (torchrun) started it and says where the others are; then ``folder`` is this
@@ -73,7 +73,7 @@ class Job:
         self.local_world = int(plan.get("local_world", self.world))
 
 
-def serve(job: Job, commands: int, events: int) -> None:
+def serve(job: RankJob, commands: int, events: int) -> None:
     """Run in a fresh fork until told to end, or until the other side is gone. Never returns."""
     status = 1
     try:
@@ -95,7 +95,7 @@ def bind_to_parent(parent: int) -> None:
         os._exit(1)
 
 
-def quiet(job: Job) -> None:
+def quiet(job: RankJob) -> None:
     """Write into a log of our own, dump the stack on SIGUSR2, and tell libraries which rank this is."""
     log = os.open(os.path.join(job.folder, f"rank{job.rank}.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for number in (1, 2):
@@ -111,7 +111,7 @@ def quiet(job: Job) -> None:
     )
 
 
-def _serve(job: Job, commands: int, events: int) -> None:
+def _serve(job: RankJob, commands: int, events: int) -> None:
     import torch  # type: ignore[import-not-found, unused-ignore]
 
     def say(**fields: Any) -> None:
@@ -143,7 +143,7 @@ def _serve(job: Job, commands: int, events: int) -> None:
             say(event="result", mode=name, seconds=time.monotonic() - began, **record)
 
 
-def join(torch: Any, job: Job, board: boards.Board) -> Any:
+def join(torch: Any, job: RankJob, board: boards.Board) -> Any:
     """Choose the device and form the process group. Gives the device and the GPU's PCI address (None on the CPU)."""
     import torch.distributed as dist
 
@@ -194,7 +194,7 @@ def run(torch: Any, function: Callable[[Context], None], context: Context) -> di
         function(context)
         if context.device.type == "cuda":
             torch.cuda.synchronize()
-    except NotApplicable as reason:
+    except ModeNotApplicable as reason:
         return {"state": "not-applicable", "message": str(reason)[:400]}
     except BaseException as error:
         return _crash(torch, error)

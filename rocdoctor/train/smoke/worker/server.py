@@ -48,7 +48,7 @@ _PRELOAD = (
 MIN_TORCH = (2, 1)
 
 
-class Pool:
+class RankProcesses:
     """The ranks that run now: process ids and pipes."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Server:
 
     def __init__(self, commands: int, events: int) -> None:
         self._in, self._out = commands, events
-        self._pool = Pool()
+        self._pool = RankProcesses()
         self._rest = b""
         self._stopped = False
 
@@ -131,9 +131,9 @@ class Server:
 
     def _fork(self, order: dict[str, Any]) -> None:
         from . import board as boards
-        from .rank import Job, serve
+        from .rank import RankJob, serve
 
-        self._pool = Pool()
+        self._pool = RankProcesses()
         plan = {**order, "server": os.getpid()}
         boards.create(os.path.join(plan["folder"], "board"), int(plan["world"]))
         for rank in range(int(plan["world"])):
@@ -147,7 +147,7 @@ class Server:
                 # A pipe's end that another process holds would never report that its owner is gone.
                 for handle in (self._in, self._out, command_out, event_in, *self._pool.commands, *self._pool.events):
                     os.close(handle)
-                serve(Job(plan, rank), command_in, event_out)
+                serve(RankJob(plan, rank), command_in, event_out)
             os.close(command_in)
             os.close(event_out)
             self._pool.pids[pid] = rank

@@ -15,7 +15,7 @@ from .context import Context
 _STEP_SHARE = 0.1 / 20
 
 
-class Step:
+class ShardedStep:
     """What one step should show: ``whole`` are the gathered parameters, ``local`` this rank's own gradients (mean over
     its own rows), the rest is of the whole batch."""
 
@@ -31,28 +31,28 @@ class Step:
         self.loss: Any = None
 
 
-def steps_fp32(context: Context) -> list[Step]:
+def steps_fp32(context: Context) -> list[ShardedStep]:
     """Two steps of SGD in fp32; made once a pool."""
     return context.cached("steps in fp32", lambda: _steps_fp32(context))  # type: ignore[no-any-return]
 
 
-def _steps_fp32(context: Context) -> list[Step]:
+def _steps_fp32(context: Context) -> list[ShardedStep]:
     wanted = context.reference("sgd")
     found = []
     for number, (tokens, targets) in enumerate(context.batches()):
-        step = Step(context.share(tokens), context.share(targets), wanted.before[number])
+        step = ShardedStep(context.share(tokens), context.share(targets), wanted.before[number])
         step.local_loss, step.local = local_gradients(context, step.before, step.tokens, step.targets)
         step.loss, step.grad, step.after = wanted.losses[number], wanted.grads[number], wanted.after[number]
         found.append(step)
     return found
 
 
-def steps_mixed(context: Context, dtype: Any) -> list[Step]:
+def steps_mixed(context: Context, dtype: Any) -> list[ShardedStep]:
     """Two steps of SGD that compute in ``dtype`` and add gradients up in fp32; made once a pool."""
     return context.cached(("steps in", dtype), lambda: _steps_mixed(context, dtype))  # type: ignore[no-any-return]
 
 
-def _steps_mixed(context: Context, dtype: Any) -> list[Step]:
+def _steps_mixed(context: Context, dtype: Any) -> list[ShardedStep]:
     """Every rank's share is computed alone, as it will be: rounding to ``dtype`` is then the same on both sides."""
     torch = context.torch
     before, found = models.parameters(context.build()), []
@@ -61,7 +61,7 @@ def _steps_mixed(context: Context, dtype: Any) -> list[Step]:
             local_gradients(context, before, context.share(tokens, rank), context.share(targets, rank), dtype)
             for rank in range(context.world)
         ]
-        step = Step(context.share(tokens), context.share(targets), before)
+        step = ShardedStep(context.share(tokens), context.share(targets), before)
         step.whole = {name: one.to(dtype) for name, one in before.items()}
         step.local_loss, step.local = shares[context.rank]
         step.loss = torch.stack([loss for loss, _ in shares]).mean()
@@ -183,7 +183,7 @@ class Layout:
 
 def train(
     context: Context,
-    steps: list[Step],
+    steps: list[ShardedStep],
     call: Callable[[Any], Any],
     probe: Probe,
     layout: Layout,
@@ -245,7 +245,7 @@ def train(
     probe.end()
 
 
-def _whose(context: Context, step: Step, number: int, layout: Layout) -> None:
+def _whose(context: Context, step: ShardedStep, number: int, layout: Layout) -> None:
     """Find the one rank whose share explains how the mean of the gradients is wrong, and note it with the faults."""
     faults = [
         one

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from rocdoctor.train.recommend.estimate import estimate
-from rocdoctor.train.recommend.fleet.gpu_figures import Gpu, read_gpu
+from rocdoctor.train.recommend.fleet.gpu_figures import GpuFigures, read_gpu
 
 MI210 = {"name": "AMD Instinct MI210", "fabric": "xgmi", "link_gb_s": 150.0, "host_gb_s": 31.5, "per_node": 8}
 
 
-def gpu(**fields: Any) -> Gpu:
+def gpu(**fields: Any) -> GpuFigures:
     return read_gpu({**MI210, **fields}, {}, [])
 
 

@@ -24,12 +24,12 @@ from rocdoctor.train.smoke.figures.figure_math import (
     token_flops,
 )
 from rocdoctor.train.smoke.figures.judge_figures import outliers
-from rocdoctor.train.smoke.figures.measure import Wanted, measure, setting_for
+from rocdoctor.train.smoke.figures.measure import WantedFigures, measure, setting_for
 from rocdoctor.train.smoke.figures.sampler import Sampler
 from rocdoctor.train.smoke.figures.soak import SoakRow, soak_figures
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.request import Request, request_of
-from rocdoctor.train.smoke.run.runner import Setting
+from rocdoctor.train.smoke.run.runner import RunSetting
 from rocdoctor.train.smoke.worker.figures_training import Shape
 from tests.train.smoke.kit import NoSensors, measured_on_the_cpu
 
@@ -143,9 +143,9 @@ def test_the_question_tells_what_is_measured_and_not_where_a_trace_goes() -> Non
 
 def test_two_ranks_never_share_a_device_for_figures() -> None:
     gpus = [{"pci": None}]
-    assert setting_for([Setting(2, "gloo", "cuda")], gpus).world == 1
-    assert setting_for([Setting(1, "nccl", "cuda"), Setting(2, "gloo", "cuda")], gpus).backend == "nccl"
-    assert setting_for([Setting(4, "gloo", "cpu")], []).world == 4
+    assert setting_for([RunSetting(2, "gloo", "cuda")], gpus).world == 1
+    assert setting_for([RunSetting(1, "nccl", "cuda"), RunSetting(2, "gloo", "cuda")], gpus).backend == "nccl"
+    assert setting_for([RunSetting(4, "gloo", "cpu")], []).world == 4
 
 
 def rows(rates: list[float], clock: float = 2000.0, slowed: tuple[str, ...] = ()) -> list[SoakRow]:
@@ -283,7 +283,7 @@ def test_a_rank_that_is_only_slow_stands_out(slow_rank: Figures) -> None:
 def test_sustained_load_on_the_cpu_has_a_rate_for_each_rank() -> None:
     with Pool(sys.executable, os.environ) as pool:
         silent = Sampler(True, NoSensors())
-        run = measure(pool, Setting(2, "gloo", "cpu", 30.0), [], Wanted(False, 0.02), sampler=silent)
+        run = measure(pool, RunSetting(2, "gloo", "cpu", 30.0), [], WantedFigures(False, 0.02), sampler=silent)
     assert [one["rank"] for one in run.figures["soak_tflops"]] == [0, 1]
     assert all(one["value"] > 0 and one["first"] > 0 for one in run.figures["soak_tflops"])
     assert "matmul_fp32_tflops" not in run.figures
@@ -294,6 +294,6 @@ def test_a_run_that_is_stopped_tells_what_it_left_out() -> None:
     stop.set()
     with Pool(sys.executable, os.environ) as pool:
         silent = Sampler(True, NoSensors())
-        run = measure(pool, Setting(2, "gloo", "cpu", 30.0), [], Wanted(True, 1.0), stop=stop, sampler=silent)
+        run = measure(pool, RunSetting(2, "gloo", "cpu", 30.0), [], WantedFigures(True, 1.0), stop=stop, sampler=silent)
     assert any(note.startswith("not measured, since stopped: matrix products") for note in run.notes)
     assert "soak_tflops" not in run.figures

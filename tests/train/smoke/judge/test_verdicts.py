@@ -9,7 +9,7 @@ import pytest
 
 from rocdoctor.train.smoke.judge.verdicts import judge
 from rocdoctor.train.smoke.nodes.local_ranks import ended_early
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.run.pool import ModeRecord, RankRecord
 
 
@@ -120,12 +120,12 @@ _OLD_TORCHRUN = "[c10d] The server socket has failed to bind to [::]:29500 (errn
 
 @pytest.mark.parametrize("log", [_TORCHRUN, _OLD_TORCHRUN, f"RuntimeError: x\n{_OLD_TORCHRUN}\nmore"])
 def test_a_port_that_was_taken_after_the_meeting_is_named(log: str) -> None:
-    told = ended_early(log.splitlines()[0], log, Place(0, 2, "10.0.0.1", 29500))
+    told = ended_early(log.splitlines()[0], log, NodePlace(0, 2, "10.0.0.1", 29500))
     assert told["kind"] == "port"
     assert told["message"].startswith("port 29500 of node 0, that of --rdzv, was taken by another program")
     found = judge(ModeRecord("start", 1.0, (_failed(0, **told), _stuck(1, ""))))
     assert (found.layer, found.named) == ("configuration", (0,))
-    for place in (Place(0, 2, "10.0.0.1", 29501), Place(1, 2, "10.0.0.1", 29500)):
+    for place in (NodePlace(0, 2, "10.0.0.1", 29501), NodePlace(1, 2, "10.0.0.1", 29500)):
         assert ended_early("words", log, place) == {
             "kind": "error",
             "message": "torchrun ended before its ranks had begun: words",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.train.smoke.worker.mode import NotApplicable
+from rocdoctor.train.smoke.worker.mode import ModeNotApplicable
 from rocdoctor.train.smoke.worker.modes import pipeline
 from tests.train.smoke import kit
 
@@ -103,7 +103,7 @@ def test_a_stage_that_hangs_is_named() -> None:
 
 
 def test_stages_cover_the_model_and_ranks_hold_them_in_turn() -> None:
-    blocks = [number for stage in range(3) for number in pipeline.Part(stage, 3, 4).blocks]
+    blocks = [number for stage in range(3) for number in pipeline.PipelineStage(stage, 3, 4).blocks]
     assert blocks == [0, 1, 2, 3]
     assert pipeline.holders_of(3, 2, "loop") == [0, 1, 2, 0, 1, 2]
     assert pipeline.holders_of(3, 2, "v") == [0, 1, 2, 2, 1, 0]
@@ -115,9 +115,9 @@ def test_a_schedule_that_torch_does_not_have_names_the_release(monkeypatch: pyte
 
     def need(holds: Any, words: str) -> None:
         if not holds:
-            raise NotApplicable(words)
+            raise ModeNotApplicable(words)
 
     for owner in (pipelining, schedules):
         monkeypatch.delattr(owner, "ScheduleDualPipeV", raising=False)
-    with pytest.raises(NotApplicable, match=r"needs torch 2\.9: ScheduleDualPipeV"):
+    with pytest.raises(ModeNotApplicable, match=r"needs torch 2\.9: ScheduleDualPipeV"):
         pipeline.schedule_class(SimpleNamespace(need=need), "ScheduleDualPipeV")  # type: ignore[arg-type]

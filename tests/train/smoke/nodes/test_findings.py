@@ -18,17 +18,17 @@ from rocdoctor.train.smoke.nodes.findings import (
     variable_findings,
     version_findings,
 )
-from rocdoctor.train.smoke.nodes.interfaces import Interface, from_json, gloo_choice, nccl_choice
+from rocdoctor.train.smoke.nodes.interfaces import NodeInterface, from_json, gloo_choice, nccl_choice
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts, disclosed, facts_from_json
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.path_findings import frame_findings, reach_findings, speed_findings
-from rocdoctor.train.smoke.nodes.path_probes import Link, Stream
+from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 from rocdoctor.train.smoke.nodes.rendezvous import explain
 
-LO = Interface("lo", True, True, 65536, None, ("127.0.0.1", "::1"))
-ETH = Interface("eth0", True, True, 1500, 10000, ("198.51.100.1",))
-IB = Interface("ib0", True, True, 4092, 100000, ("192.0.2.1",))
-DOCKER = Interface("docker0", True, False, 1500, None, ("172.17.0.1",))
+LO = NodeInterface("lo", True, True, 65536, None, ("127.0.0.1", "::1"))
+ETH = NodeInterface("eth0", True, True, 1500, 10000, ("198.51.100.1",))
+IB = NodeInterface("ib0", True, True, 4092, 100000, ("192.0.2.1",))
+DOCKER = NodeInterface("docker0", True, False, 1500, None, ("172.17.0.1",))
 VERSIONS: dict[str, str | None] = {
     "rocdoctor": "0.1.0",
     "python": "3.12.3",
@@ -38,7 +38,7 @@ VERSIONS: dict[str, str | None] = {
 }
 
 
-def node(number: int = 0, *faces: Interface, host: tuple[str, ...] | None = (), **variables: str) -> NodeFacts:
+def node(number: int = 0, *faces: NodeInterface, host: tuple[str, ...] | None = (), **variables: str) -> NodeFacts:
     """A node with lo and eth0 unless told otherwise; its host name is eth0's address."""
     faces = faces or (LO, ETH)
     addresses = (ETH.addresses[0],) if host == () else host
@@ -62,7 +62,7 @@ def test_a_sound_node_has_no_finding() -> None:
         ((LO, replace(ETH, addresses=())), "eth0", "no IP address"),
     ],
 )
-def test_a_variable_that_names_the_wrong_interface(faces: tuple[Interface, ...], value: str, words: str) -> None:
+def test_a_variable_that_names_the_wrong_interface(faces: tuple[NodeInterface, ...], value: str, words: str) -> None:
     found = local_findings(node(3, *faces, GLOO_SOCKET_IFNAME=value), "gloo")
     assert [(one.probe, one.severity, one.nodes) for one in found] == [("interface", "error", (3,))]
     assert words in found[0].message
@@ -146,21 +146,21 @@ def test_clocks_count_only_beyond_what_the_way_makes_unsure() -> None:
 
 
 def test_a_target_that_nobody_reaches_and_one_that_some_reach() -> None:
-    way = Link(0, 1, "198.51.100.2", connect_ms=0.2)
-    failed = Link(1, 0, "198.51.100.1", "no answer")
-    found = reach_findings([way, failed, Link(2, 0, "198.51.100.1", "no answer")])
+    way = ProbedLink(0, 1, "198.51.100.2", connect_ms=0.2)
+    failed = ProbedLink(1, 0, "198.51.100.1", "no answer")
+    found = reach_findings([way, failed, ProbedLink(2, 0, "198.51.100.1", "no answer")])
     assert [(one.nodes, one.severity) for one in found] == [((0,), "error")]
     assert "Nodes 1-2 cannot connect to node 0 at 198.51.100.1" in found[0].message
-    some = reach_findings([failed, Link(2, 0, "198.51.100.1", connect_ms=1.0)])
+    some = reach_findings([failed, ProbedLink(2, 0, "198.51.100.1", connect_ms=1.0)])
     assert "other nodes reach it" in some[0].remedy
 
 
 GOOD = Stream(400_000_000, 0.4, False)
 
 
-def way(**changes: object) -> Link:
+def way(**changes: object) -> ProbedLink:
     """A sound way between nodes 0 and 1."""
-    sound = Link(0, 1, "198.51.100.2", "", 0.2, 9000, 9000, 9000, GOOD, GOOD)
+    sound = ProbedLink(0, 1, "198.51.100.2", "", 0.2, 9000, 9000, 9000, GOOD, GOOD)
     return replace(sound, **changes)  # type: ignore[arg-type]
 
 
@@ -195,7 +195,7 @@ def test_slow_means_a_tenth_of_what_the_interface_says() -> None:
     assert speed_findings([way(out=Stream(6_000_000, 0.4, False))], unknown) == []  # 120 Mbit/s, nothing to measure by
 
 
-PLACE = Place(1, 2, "198.51.100.1", 29500)
+PLACE = NodePlace(1, 2, "198.51.100.1", 29500)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ PLACE = Place(1, 2, "198.51.100.1", 29500)
     ],
 )
 def test_why_node_0_is_not_reached(
-    problem: str, place: Place, addresses: tuple[str, ...], own: bool, words: str
+    problem: str, place: NodePlace, addresses: tuple[str, ...], own: bool, words: str
 ) -> None:
     assert words in explain(place, problem, addresses, own).message
 

@@ -179,10 +179,10 @@ def test_the_other_nodes_want_the_key() -> None:
 
 def test_the_command_that_node_0_prints(capsys: pytest.CaptureFixture[str]) -> None:
     from rocdoctor.cli.commands import smoke_nodes
-    from rocdoctor.train.smoke.nodes.node_place import Place
+    from rocdoctor.train.smoke.nodes.node_place import NodePlace
 
     options = smoke_nodes.NodeOptions(backend="gloo", python="/opt/my env/bin/python")
-    here = smoke_nodes._with_key(options, Place(0, 3, "10.0.0.1", 29500))
+    here = smoke_nodes._with_key(options, NodePlace(0, 3, "10.0.0.1", 29500))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "rocdoctor: start this on the other nodes, with --node-rank 1 to 2:"
     assert lines[1] == (
@@ -190,7 +190,7 @@ def test_the_command_that_node_0_prints(capsys: pytest.CaptureFixture[str]) -> N
         "--backend gloo --python '/opt/my env/bin/python'"
     )
     assert len(here.key) == 26 and here.key not in repr(here)
-    assert smoke_nodes._with_key(options, Place(0, 2, "10.0.0.1", 29500, run="7.0")).key == ""  # left in a file
+    assert smoke_nodes._with_key(options, NodePlace(0, 2, "10.0.0.1", 29500, run="7.0")).key == ""  # left in a file
     assert capsys.readouterr().err == ""
 
 

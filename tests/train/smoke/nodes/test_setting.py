@@ -10,8 +10,8 @@ from rocdoctor.train.smoke.nodes import member
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
 from rocdoctor.train.smoke.nodes.leader import Lead, Wish
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
-from rocdoctor.train.smoke.nodes.node_place import Place
-from rocdoctor.train.smoke.run.runner import Setting
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
+from rocdoctor.train.smoke.run.runner import RunSetting
 
 
 class Answer:
@@ -35,13 +35,13 @@ class Answer:
 
 def setting(
     monkeypatch: pytest.MonkeyPatch, gpus: tuple[int, int], wish: Wish, hip: str | None = "7.0"
-) -> tuple[Setting | None, list[NodeFinding]]:
+) -> tuple[RunSetting | None, list[NodeFinding]]:
     """What is decided for two nodes with so many GPUs."""
     monkeypatch.setattr(member, "survey", lambda _: {"gpus": gpus[0], "nccl": True, "gloo": True, "problem": ""})
     facts = {node: NodeFacts(node, {"torch": "2.9.0", "hip": hip}, (), None, "198.51.100.1", {}) for node in (0, 1)}
     wires: Any = {1: Answer(gpus[1])}
     nobody: Any = None
-    lead = Lead(Place(0, 2, "198.51.100.1", 29500), wish, "python", nobody, wires, facts, "nccl", None)
+    lead = Lead(NodePlace(0, 2, "198.51.100.1", 29500), wish, "python", nobody, wires, facts, "nccl", None)
     return lead._setting()
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from rocdoctor.train.smoke.nodes import path_probes, rendezvous
-from rocdoctor.train.smoke.nodes.handshake import Session
+from rocdoctor.train.smoke.nodes.handshake import SessionKeys
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
 from tests.train.smoke.nodes.network import KEY
 
@@ -29,14 +29,14 @@ def facts(node: int) -> NodeFacts:
     return NodeFacts(node, {"torch": "2.9.0"}, (), None, None, {})
 
 
-def at(port: int, nodes: int = 2) -> Place:
+def at(port: int, nodes: int = 2) -> NodePlace:
     """Node 0's place on loopback."""
-    return Place(0, nodes, "127.0.0.1", port, key=KEY)
+    return NodePlace(0, nodes, "127.0.0.1", port, key=KEY)
 
 
 def pair() -> tuple[Wire, Wire]:
     one, other = socket.socketpair()
-    return Wire(one, Session(b"up", b"down")), Wire(other, Session(b"down", b"up"))
+    return Wire(one, SessionKeys(b"up", b"down")), Wire(other, SessionKeys(b"down", b"up"))
 
 
 def quiet(_: str) -> None:
@@ -87,7 +87,7 @@ def test_a_stream_that_ends_early_counts_as_stalled() -> None:
     one.close()
 
 
-def met(place: Place, *others: Place) -> tuple[list[str], list[str]]:
+def met(place: NodePlace, *others: NodePlace) -> tuple[list[str], list[str]]:
     """Findings at node 0 and at the others after they tried to meet; "met" where all was well."""
     first: list[str] = []
     rest: list[str] = []
@@ -101,7 +101,7 @@ def met(place: Place, *others: Place) -> tuple[list[str], list[str]]:
         except rendezvous.MeetingError as problem:
             first.extend(one.message for one in problem.findings)
 
-    def follow(one: Place) -> None:
+    def follow(one: NodePlace) -> None:
         try:
             rendezvous.join(one, facts(one.node), 2.0, quiet).close()
             rest.append("met")

@@ -16,10 +16,10 @@ import pytest
 
 from rocdoctor import __version__
 from rocdoctor.train.smoke.nodes import handshake, member, path_probes, rendezvous
-from rocdoctor.train.smoke.nodes.handshake import Claim, Session, StrangerError
+from rocdoctor.train.smoke.nodes.handshake import Claim, SessionKeys, StrangerError
 from rocdoctor.train.smoke.nodes.new_connection import Guest, introduce
 from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
-from rocdoctor.train.smoke.nodes.node_place import Place
+from rocdoctor.train.smoke.nodes.node_place import NodePlace
 from rocdoctor.train.smoke.nodes.polling import MOST_STRANGERS
 from rocdoctor.train.smoke.nodes.signed_lines import Wire
 from tests.waiting import until
@@ -43,7 +43,7 @@ class Meeting:
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             port = int(one.getsockname()[1])
-        self.place = Place(0, nodes, host, port, key=KEY)
+        self.place = NodePlace(0, nodes, host, port, key=KEY)
         self.facts: dict[int, NodeFacts] = {}
         self.problem = ""
         self._limit_s = limit_s
@@ -218,7 +218,7 @@ def test_a_false_node_0_is_not_followed_and_learns_nothing() -> None:
 
     mine = replace(facts(1), variables={"NCCL_TEST": "secret-value"})
     with false_node_0(says) as port, pytest.raises(rendezvous.MeetingError, match="not rocdoctor of this run"):
-        rendezvous.join(Place(1, 2, "127.0.0.1", port, key=KEY), mine, 0.3, quiet)
+        rendezvous.join(NodePlace(1, 2, "127.0.0.1", port, key=KEY), mine, 0.3, quiet)
     said = b"".join(heard)
     assert KEY.encode() not in said and b"secret" not in said and b"hello" not in said and b"torch" not in said
     assert all(len(one) < handshake.MAX_LINE for one in heard)
@@ -315,8 +315,8 @@ class Way:
     def __init__(self) -> None:
         self.near, here = ends()
         self.there, far = ends()
-        self.one = Wire(here, Session(b"up", b"down"))
-        self.other = Wire(far, Session(b"down", b"up"))
+        self.one = Wire(here, SessionKeys(b"up", b"down"))
+        self.other = Wire(far, SessionKeys(b"down", b"up"))
 
     def line(self, **fields: Any) -> bytes:
         """A line that the first end says, as it passes by."""
@@ -359,7 +359,7 @@ def test_a_line_does_not_serve_in_the_other_direction() -> None:
 @pytest.mark.parametrize("said", ['{"a": %s}' % ("9" * 1_000_000), "[" * 100_000, "[1]", "nonsense", "\\ud800"])
 def test_a_line_that_is_no_object_is_passed_over(said: str) -> None:
     way = Way()
-    session = Session(b"up", b"down")
+    session = SessionKeys(b"up", b"down")
     from rocdoctor.train.smoke.nodes.signed_lines import _code
 
     text = said.encode()

@@ -13,7 +13,7 @@ from ..compare import FP32
 from ..context import Context
 from ..mode import Mode
 from .fsdp2 import library
-from .pipeline import Part, Pipeline, schedule_class, stage_module
+from .pipeline import Pipeline, PipelineStage, schedule_class, stage_module
 from .tensor_parallel import needs, part, places, split, taps_for
 
 ORDER = 90
@@ -93,7 +93,7 @@ def run(context: Context, pp: int, dp: int, tp: int) -> None:
     kind = schedule_class(context, "Schedule1F1B") if pp > 1 else None
     grid = Grid(context, pp, dp, tp)
     wanted, flow = flows.training(context, _LAYERS), flows.reference(context, _LAYERS)
-    stage = Part(grid.pp, pp, _LAYERS)
+    stage = PipelineStage(grid.pp, pp, _LAYERS)
     module = stage_module(torch, context.build(_LAYERS), stage)
     if tp > 1:
         split(context, module, grid.mesh["tp"], whole=grid.whole)

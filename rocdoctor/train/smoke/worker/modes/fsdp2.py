@@ -10,7 +10,7 @@ from .. import shards
 from ..compare import BACKWARD_TURN
 from ..context import Context
 from ..mode import Mode
-from ..sharded import Layout, Probe, Step, steps_fp32, steps_mixed, train
+from ..sharded import Layout, Probe, ShardedStep, steps_fp32, steps_mixed, train
 
 ORDER = 40
 # Two units in the last place of bf16 (8 bits), as a share of the largest value.
@@ -82,7 +82,7 @@ def _run(
     *,
     replicas: int = 1,
     reshard: bool = True,
-    steps: list[Step] | None = None,
+    steps: list[ShardedStep] | None = None,
     passes: int = 1,
     wrap: Callable[[Any], None] | None = None,
     seen: Callable[[int, Probe], None] | None = None,

@@ -40,7 +40,7 @@ def schedule_class(context: Context, name: str) -> Any:
     return found
 
 
-class Part:
+class PipelineStage:
     """One stage of the model: which blocks, and what is around them."""
 
     __slots__ = ("blocks", "first", "last", "number")
@@ -51,7 +51,7 @@ class Part:
         self.blocks = range(number * layers // stages, (number + 1) * layers // stages)
 
 
-def stage_module(torch: Any, model: Any, part: Part) -> Any:
+def stage_module(torch: Any, model: Any, part: PipelineStage) -> Any:
     """The part of a model; its parameters keep the names that they have in the whole model."""
 
     class Stage(torch.nn.Module):  # type: ignore[misc]
@@ -85,7 +85,7 @@ class Pipeline:
         self,
         context: Context,
         kind: Any,
-        parts: Sequence[Part],
+        parts: Sequence[PipelineStage],
         modules: Sequence[Any],
         holders: Sequence[int],
         layers: int,
@@ -101,7 +101,7 @@ class Pipeline:
         stage_class = torch.distributed.pipelining.PipelineStage
         shape = (rows // micro, sizes.sequence)
 
-        def example(part: Part, end: bool) -> Any:
+        def example(part: PipelineStage, end: bool) -> Any:
             if part.first and not end:
                 return torch.empty(shape, dtype=torch.int64, device="meta")
             width = sizes.vocabulary if part.last and end else sizes.width
@@ -144,7 +144,7 @@ class Pipeline:
         )
         return [one.detach() * self.share for one in losses]
 
-    def places(self) -> dict[str, flows.Place]:
+    def places(self) -> dict[str, flows.ComparedPlace]:
         """Where the stages are watched: what comes in is another rank's, what goes out this rank's own."""
         turns = flows.turns(self.layers)
         found = {}
@@ -154,16 +154,16 @@ class Pipeline:
             first, last = f"input of stage {part.number}", f"output of stage {part.number}"
             at = turns[f"output of {before}"]
             if part.first:
-                found[first] = flows.Place("input", None, "input of embedding", 0, _whole)
+                found[first] = flows.ComparedPlace("input", None, "input of embedding", 0, _whole)
             else:
                 sender = self.holders[part.number - 1]
-                found[first] = flows.Place("value", "local", f"behind {before}", at + 2, _whole, sender)
+                found[first] = flows.ComparedPlace("value", "local", f"behind {before}", at + 2, _whole, sender)
             behind = f"output of {end}" if part.last else f"behind {end}"
             at = turns[f"output of {end}"] + 1
             if part.last:
-                found[last] = flows.Place("local", None, behind, at, _whole)
+                found[last] = flows.ComparedPlace("local", None, behind, at, _whole)
             else:
-                found[last] = flows.Place("local", "value", behind, at, _whole, self.holders[part.number + 1])
+                found[last] = flows.ComparedPlace("local", "value", behind, at, _whole, self.holders[part.number + 1])
         return found
 
     def check(self, flow: flows.Flow, losses: Sequence[Any], rows: slice, step: int) -> None:
@@ -230,7 +230,7 @@ def run(context: Context, name: str, rounds: int = 1, shape: str = "loop") -> No
     wanted, flow = flows.training(context, layers), flows.reference(context, layers)
     model = context.build(layers)
     holders = holders_of(world, rounds, shape)
-    parts = [Part(number, stages, layers) for number, holder in enumerate(holders) if holder == rank]
+    parts = [PipelineStage(number, stages, layers) for number, holder in enumerate(holders) if holder == rank]
     modules = [stage_module(torch, model, part) for part in parts]
     context.mark("building the schedule")
     pipe = Pipeline(context, kind, parts, modules, holders, layers, micro, context.sizes.batch)

@@ -152,7 +152,7 @@ def norm_share(context: Context, name: str, flow: flows.Flow, before: Mapping[st
 
 def places(
     layers: int, names: Any, world: int, rank: int, sequence: bool, own: str = "local"
-) -> dict[str, flows.Place]:
+) -> dict[str, flows.ComparedPlace]:
     """Where a tensor-parallel rank is watched: before each exchange its own part, behind it the result."""
     turns = flows.turns(layers)
 
@@ -167,22 +167,22 @@ def places(
         last = name.rsplit(".", 1)[-1]
         if last in ("output", "down"):
             at = f"input of {name}"
-            found[at] = flows.Place(own, own, at, turns[at], columns)
+            found[at] = flows.ComparedPlace(own, own, at, turns[at], columns)
         if last in ("output", "down", "embedding"):
             at = f"output of {name}"
-            found[at] = flows.Place("value", None, at, turns[at], result)
+            found[at] = flows.ComparedPlace("value", None, at, turns[at], result)
         if last in ("norm1", "norm2", "norm"):
             at = f"output of {name}"
-            found[at] = flows.Place(None, "value", at, turns[at], result)
+            found[at] = flows.ComparedPlace(None, "value", at, turns[at], result)
         if last == "head":
             at = f"output of {name}"
-            found[at] = flows.Place("value", None, at, turns[at], _whole)
+            found[at] = flows.ComparedPlace("value", None, at, turns[at], _whole)
         if sequence and last in ("query", "key", "value", "up", "head"):
             at = f"input of {name}"
-            found[f"whole {at}"] = flows.Place("value", None, at, turns[at], _whole, side="arriving")
+            found[f"whole {at}"] = flows.ComparedPlace("value", None, at, turns[at], _whole, side="arriving")
         if sequence and last in ("output", "down"):
             at = f"output of {name}"
-            found[f"whole {at}"] = flows.Place(None, "value", at, turns[at], _whole, side="leaving")
+            found[f"whole {at}"] = flows.ComparedPlace(None, "value", at, turns[at], _whole, side="leaving")
     return found
 
 
@@ -190,7 +190,7 @@ def _whole(full: Any) -> Any:
     return full
 
 
-def taps_for(model: Any, watched: Mapping[str, flows.Place]) -> flows.Taps:
+def taps_for(model: Any, watched: Mapping[str, flows.ComparedPlace]) -> flows.Taps:
     """Hooks at the places of a model."""
     modules = dict(model.named_modules())
     return flows.Taps({name: (modules[name.rpartition(" ")[2]], place.side) for name, place in watched.items()})

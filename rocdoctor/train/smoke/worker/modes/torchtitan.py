@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import torchrun
-from ..mode import Launch, Mode, NotApplicable
+from ..mode import Launch, Mode, ModeNotApplicable
 
 ORDER = 250
 
 
 def _never(_: Any) -> None:
-    raise NotApplicable(_needs(0, "", "cuda"))
+    raise ModeNotApplicable(_needs(0, "", "cuda"))
 
 
 def _needs(_: int, __: str, device: str) -> str:
