@@ -198,6 +198,18 @@ def test_an_unguarded_fact_fails_type_checking(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
+def test_files_stay_short_enough_to_be_read() -> None:
+    long = {
+        "rocdoctor/host/probe/interpreter.py": "one file: nothing is put on the path of the interpreter under test",
+        "rocdoctor/host/masking/names.py": "to be parted",
+    }
+    lines = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8").count("\n")
+        for path in [*PACKAGE.rglob("*.py"), *CHECKS]
+    }
+    assert {path: count for path, count in lines.items() if count > 400 and path not in long} == {}
+
+
 def test_a_class_has_a_name_of_its_own() -> None:
     """Options are what each command declares; a name that begins with an underscore is at home in its module."""
     found: dict[str, list[str]] = {}

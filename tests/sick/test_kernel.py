@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live import live_host
+from rocdoctor.host.live import quick_questions
 from rocdoctor.host.live.live_host import LiveHost
 from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, gpus_of, marked, place
 from tests.waiting import until
@@ -71,7 +71,7 @@ def test_a_device_that_holds_every_read_costs_one_deadline_and_little_more_each(
         released.wait(GIVE_UP_S)
         return Answer(question, "ok")
 
-    monkeypatch.setitem(live_host._QUICK, "read", read)
+    monkeypatch.setitem(quick_questions._QUICK, "read", read)
     host = LiveHost(timeout_s=2.0)
     questions = [f"read /sick/{number}" for number in range(60)]
     host.prefetch(questions)

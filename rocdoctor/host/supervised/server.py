@@ -27,7 +27,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from rocdoctor.host.base import Answer, Host, Kind
-from rocdoctor.host.live.live_host import LiveHost, look
+from rocdoctor.host.live.live_host import LiveHost
+from rocdoctor.host.live.quick_questions import look
 from rocdoctor.host.live.run_program import end_all
 from rocdoctor.host.supervised.command_child import adopt, possible, run_apart
 from rocdoctor.host.supervised.frames import Frames, Outlet, answer_header, packed

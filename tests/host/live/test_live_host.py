@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live import interpreter, live_host, programs, run_program
+from rocdoctor.host.live import interpreter, programs, quick_questions, run_program
 from rocdoctor.host.live.live_host import LiveHost
 from rocdoctor.host.live.run_program import run_bounded
 from tests.waiting import until
@@ -72,7 +72,7 @@ def test_the_reason_of_a_failure_is_kept_and_output_is_bounded(tmp_path: Path, m
 
 def test_a_read_that_hangs_in_the_kernel_costs_one_deadline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "good").write_text("fine")
-    original = live_host._QUICK["read"]
+    original = quick_questions._QUICK["read"]
     stuck = {"read /sick/1", "read /sick/2", "read /sick/3"}
     healed = threading.Event()
 
@@ -81,7 +81,7 @@ def test_a_read_that_hangs_in_the_kernel_costs_one_deadline(monkeypatch: pytest.
             healed.wait(30)
         return original(question)
 
-    monkeypatch.setitem(live_host._QUICK, "read", read)
+    monkeypatch.setitem(quick_questions._QUICK, "read", read)
     host = LiveHost(timeout_s=0.6)
     host.prefetch([*stuck, f"read {tmp_path}/good"])
     began = time.monotonic()

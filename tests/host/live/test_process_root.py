@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rocdoctor.host.live import process_root
-from rocdoctor.host.live.live_host import look
+from rocdoctor.host.live.quick_questions import look
 
 PID = 4_194_305  # no process has this number
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from rocdoctor.host.base import Answer
-from rocdoctor.host.live import live_host
+from rocdoctor.host.live import quick_questions
 from rocdoctor.host.supervised.frames import Frames, answer_of, packed
 from rocdoctor.host.supervised.server import Service
 from tests.sick.kit import GIVE_UP_S, MARGIN_S
@@ -61,7 +61,7 @@ def sick(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
             released.wait(GIVE_UP_S)
         return Answer(question, "ok", question.encode())
 
-    monkeypatch.setitem(live_host._QUICK, "read", read)
+    monkeypatch.setitem(quick_questions._QUICK, "read", read)
     yield released
     released.set()
 
