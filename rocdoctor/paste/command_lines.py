@@ -20,9 +20,9 @@ from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.command_options import Parsed, parsed
 from rocdoctor.paste.manifests import manifests
 from rocdoctor.paste.passage_roles import Role, heading, role_of_block, role_of_setting, sentence_around
-from rocdoctor.paste.shell_sections import Section
-from rocdoctor.paste.text_part import Part
-from rocdoctor.paste.word_index import Index, ascending
+from rocdoctor.paste.shell_sections import ShellSection
+from rocdoctor.paste.text_part import TextPart
+from rocdoctor.paste.word_index import WordIndex, ascending
 
 _HINTS = (
     *(f"{name} {verb}" for name in ("docker", "podman", "nerdctl", "nvidia-docker") for verb in ("run", "create")),
@@ -71,12 +71,12 @@ class Given:
     fields: Mapping[str, Any]
 
 
-def commands(clean: Clean, found: Sequence[Section], index: Index) -> list[Given]:
+def commands(clean: Clean, found: Sequence[ShellSection], index: WordIndex) -> list[Given]:
     """The commands of a text, in its order."""
     return sorted(islice(_all(clean, found, index), _MOST), key=lambda one: one.line)
 
 
-def parts(given: Sequence[Given]) -> Iterator[Part]:
+def parts(given: Sequence[Given]) -> Iterator[TextPart]:
     """The commands as answers to ``commands``; what was tried was given too, advice stands in a part of its own."""
     rows: dict[Role, list[tuple[int, str]]] = {}
     for one in given:
@@ -84,10 +84,10 @@ def parts(given: Sequence[Given]) -> Iterator[Part]:
         if len(row) < 4000:
             rows.setdefault("now" if one.role == "tried" else one.role, []).append((one.line + 1, row))
     for role, chosen in rows.items():
-        yield Part("commands", "\n".join(row for _, row in chosen), tuple(line for line, _ in chosen), role)
+        yield TextPart("commands", "\n".join(row for _, row in chosen), tuple(line for line, _ in chosen), role)
 
 
-def _all(clean: Clean, found: Sequence[Section], index: Index) -> Iterator[Given]:
+def _all(clean: Clean, found: Sequence[ShellSection], index: WordIndex) -> Iterator[Given]:
     given = {section.line: section.command for section in found}
     done = -1
     for at in islice(ascending(index.lines(_HINTS)), _MOST_LINES):

@@ -12,7 +12,7 @@ from rocdoctor.parsers.formats.yaml_text import parse_yaml
 from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.command_options import parsed
 from rocdoctor.paste.passage_roles import Role, role_of_block
-from rocdoctor.paste.word_index import Index, ascending
+from rocdoctor.paste.word_index import WordIndex, ascending
 
 _HINTS = ("services:", "containers:", "#sbatch", "lxc.mount.entry", ": /dev/")
 _TOP = regex(
@@ -28,7 +28,7 @@ _MOST_LINES, _MOST_TEXTS, _MOST_HINTS = 400, 20, 20_000
 _KEYS = ("devices", "group_add", "security_opt")
 
 
-def manifests(clean: Clean, index: Index) -> Iterator[tuple[int, Role, dict[str, Any]]]:
+def manifests(clean: Clean, index: WordIndex) -> Iterator[tuple[int, Role, dict[str, Any]]]:
     """(line, role, fields of the row) of each service, container of a pod, and batch head."""
     done, count = -1, 0
     for at in islice(ascending(index.lines(_HINTS)), _MOST_HINTS):
