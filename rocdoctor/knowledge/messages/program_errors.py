@@ -27,7 +27,11 @@ class MessageKind:
 def message_rows() -> tuple[Mapping[str, Any], ...]:
     """The rows of ``messages.yaml``, then those of ``messages_*.yaml``; raises ``TableError`` for a damaged table."""
     others = sorted(path.stem for path in knowledge_folder().glob("messages_*.yaml"))
-    return tuple(row for name in ("messages", *others) for row in load_table(name)["messages"])
+    return tuple(_row(load_table(name), row) for name in ("messages", *others) for row in load_table(name)["messages"])
+
+
+def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**row, "fold": True} if table.get("fold") else row
 
 
 @cache
@@ -50,12 +54,18 @@ def _signature(entry: Mapping[str, Any]) -> Signature:
 
 
 def _wording(entry: Mapping[str, Any], text: Mapping[str, Any]) -> Wording:
+    fold = bool(entry.get("fold", False))
     return Wording(
-        find=words(text["find"]),
-        match=text.get("match"),
-        near=words(text.get("near")),
-        never=words(text.get("never")),
+        find=tuple(map(str.lower, words(text["find"]))) if fold else words(text["find"]),
+        match=_any_case(text["match"], fold) if "match" in text else None,
+        near=tuple(_any_case(one, fold) for one in words(text.get("near"))),
+        never=tuple(_any_case(one, fold) for one in words(text.get("never"))),
+        fold=fold,
         constants=text.get("set", {}),
         source=text.get("source", entry.get("source", "")),
         verified=bool(text.get("verified", entry.get("verified", False))),
     )
+
+
+def _any_case(expression: str, fold: bool) -> str:
+    return "(?i)" + expression if fold and not expression.startswith("(?i)") else expression

@@ -95,6 +95,7 @@ class Wording:
     match: str | None = None
     near: tuple[str, ...] = ()  # expressions that must all stand around the literal, in any order
     never: tuple[str, ...] = ()  # expressions of which none may stand there; both are asked in pasted texts alone
+    fold: bool = False  # the literals are words of people, in lower case, and found in any case in pasted texts
     constants: Mapping[str, Value] = field(default_factory=dict)
     join: tuple[str, ...] = ()  # kinds whose latest event takes the values of this line
     alone: bool = True  # without such an event the line makes one of its own

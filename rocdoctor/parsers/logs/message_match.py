@@ -7,6 +7,7 @@ of the text and the number of literals whose words it holds.
 
 from __future__ import annotations
 
+import string
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expressio
 _USUAL_WIDTHS = frozenset((72, 76, 78, 80, 100, 120, 132))
 _EDGES = " |+-="  # what lines of tables end with
 _MOST_CUTS = 500
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _SAME_DIGITS = str.maketrans("123456789", "000000000")
 _QUOTE = regex(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = regex(
@@ -143,6 +145,7 @@ class _Flat:
     text: str
     starts: Sequence[int]
     lines: Sequence[int]
+    low: str  # the same in lower case, of the same length
 
     def line_at(self, offset: int) -> int:
         return self.lines[max(bisect_right(self.starts, offset) - 1, 0)] if self.lines else 1
@@ -154,9 +157,10 @@ def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
     quoted = _quoted(raw)
     found: dict[tuple[str, int], FoundMessage] = {}
     words = _words(raw)
+    folded = words | {word.translate(_LOWER) for word in words}
     width = max(map(len, raw), default=0)
     for flat in _flattened(raw):
-        for wording_of, wording, literal in _possible(known, words | _words_at_cuts(flat), flat.text):
+        for wording_of, wording, literal in _possible(known, folded | _words_at_cuts(flat), flat):
             for message in _occurrences(flat, wording_of, wording, literal, raw, quoted, width):
                 key = (message.kind, message.line)
                 if key not in found or len(message.values) > len(found[key].values):
@@ -218,7 +222,8 @@ def _join(raw: Sequence[str], width: int | None, chosen: Sequence[int]) -> _Flat
         for at, line in zip(chosen, cleaned, strict=True)
         if line
     ]
-    return _Flat("".join(parts), list(accumulate(map(len, parts), initial=0))[:-1], lines)
+    text = "".join(parts)
+    return _Flat(text, list(accumulate(map(len, parts), initial=0))[:-1], lines, text.translate(_LOWER))
 
 
 def _words(lines: Iterable[str]) -> set[str]:
@@ -234,9 +239,13 @@ def _words_at_cuts(flat: _Flat) -> set[str]:
     return {word for text in around for word in only_words(text).split()[1:-1]}
 
 
-def _possible(known: Matcher, words: set[str], text: str) -> Iterable[tuple[Signature, Wording, str]]:
-    """The literals whose key word the text has; ``words`` are its words with all digits made equal."""
-    entries = [entry for word, found in known.index.items() if _has(text, words, word) for entry in found]
+def _possible(known: Matcher, words: set[str], flat: _Flat) -> Iterable[tuple[Signature, Wording, str]]:
+    """The literals whose key word the text has; ``words``: its words in both cases, digits made equal."""
+    entries = []
+    for word, found in known.index.items():
+        as_it_is = _has(flat.text, words, word)
+        folded = as_it_is or (any(entry[2].fold for entry in found) and _has(flat.low, words, word))
+        entries += [entry for entry in found if as_it_is or (folded and entry[2].fold)]
     for _, signature, wording, literal in sorted(entries, key=lambda entry: entry[0]):
         yield signature, wording, literal
 
@@ -263,7 +272,8 @@ def _occurrences(
     quoted: frozenset[int],
     width: int,
 ) -> Iterable[FoundMessage]:
-    at = flat.text.find(literal)
+    text = flat.low if wording.fold else flat.text
+    at = text.find(literal)
     for _ in range(_MOST_OF_ONE):
         if at < 0:
             return
@@ -274,7 +284,7 @@ def _occurrences(
             excerpt = _excerpt(flat, at, len(literal), raw, width)
             role = _role(flat, at, len(literal), line, raw, quoted)
             yield FoundMessage(signature.kind, line, excerpt, values, role, _narrated(flat, at, len(literal)))
-        at = flat.text.find(literal, at + len(literal))
+        at = text.find(literal, at + len(literal))
 
 
 def _wrapped(flat: _Flat, place: int, raw: Sequence[str], width: int) -> bool:

@@ -108,3 +108,22 @@ def test_words_around_a_literal_stand_in_any_order() -> None:
     assert not find_messages(known, "With the dock attached the machine freezes.")
     assert not find_messages(known, both + " Only in that game.")
     assert not find_messages(known, "The machine freezes." + " word" * 200 + " The second GPU, the dock.")
+
+
+def test_words_of_people_are_found_in_any_case_and_messages_as_they_are_printed() -> None:
+    said = Wording(("on battery",), match="(?i)only slow on battery", fold=True)
+    printed = Wording(("Xid 79",))
+    known = matcher([Signature("said", "note", "", (said,)), Signature("printed", "note", "", (printed,))])
+    for text, kinds in (
+        ("Only slow ON Battery", ["said"]),
+        ("only slow on battery", ["said"]),
+        ("xid 79", []),
+        ("Xid 79", ["printed"]),
+    ):
+        assert [one.kind for one in find_messages(known, text)] == kinds
+
+
+def test_tables_of_what_people_say_ask_for_any_case() -> None:
+    folded = [one for one in message_signatures().signatures if one.wordings[0].fold]
+    assert len(folded) > 100
+    assert all(literal == literal.lower() for one in folded for wording in one.wordings for literal in wording.find)
