@@ -3,10 +3,11 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.model.printable import clean, one_line, spelled
+from tests.examples import examples
 from tests.report.made import HOSTILE
 
 
@@ -108,7 +109,7 @@ def test_a_name_with_signs_that_nobody_sees_is_spelled_as_bash_reads_it(name: st
     assert spelled(name) == shown
 
 
-@settings(max_examples=40, deadline=None)
+@examples(0.5)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12))
 def test_what_is_spelled_is_one_line_and_means_the_name(name: str) -> None:
     shown = spelled(name)
