@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from rocdoctor.compare.gpu_alignment import Aligned, align, gpu_words
 from rocdoctor.compare.numbers import same_message, same_words
-from rocdoctor.compare.snapshot import Found, Snapshot, Table
+from rocdoctor.compare.snapshot import Found, Snapshot, SnapshotTable
 from rocdoctor.compare.traits import OF_GPU, OF_MACHINE, Group, Trait, same, shown
 from rocdoctor.model.finding import SEVERITIES
 from rocdoctor.model.subject import MACHINE, Subject
@@ -181,7 +181,7 @@ def _tables(notes: _Notes, machines: Sequence[Snapshot]) -> None:
             )
 
 
-def _entry(table: Table | None, name: str) -> str | None:
+def _entry(table: SnapshotTable | None, name: str) -> str | None:
     if table is None:
         return None
     return table.values.get(name, "not installed" if table.complete else None)

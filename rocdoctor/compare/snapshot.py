@@ -28,7 +28,7 @@ class GpuState:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SnapshotTable:
     """Names with values (packages with versions); ``complete``: what is not in it is not there."""
 
     values: Mapping[str, str]
@@ -58,7 +58,7 @@ class Snapshot:
     gpus: tuple[GpuState, ...] = ()
     gpus_complete: bool = False
     traits: Mapping[str, str | None] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    tables: Mapping[str, SnapshotTable] = field(default_factory=dict)
     findings: tuple[Found, ...] = ()
     unknown: Mapping[str, frozenset[Subject]] = field(default_factory=dict)
 
@@ -103,13 +103,13 @@ def _values(facts: Mapping[str, Fact[str]]) -> dict[str, str | None]:
     return {key: fact.value if isinstance(fact, Known) else None for key, fact in facts.items()}
 
 
-def _tables(machine: Machine) -> dict[str, Table]:
-    tables: dict[str, Table] = {}
+def _tables(machine: Machine) -> dict[str, SnapshotTable]:
+    tables: dict[str, SnapshotTable] = {}
     python = packages(machine)
     if isinstance(python, Known):
-        tables["package"] = Table(python.value, packages_complete(machine))
+        tables["package"] = SnapshotTable(python.value, packages_complete(machine))
     if isinstance(machine.rocm_packages, Known):
-        tables["ROCm package"] = Table(machine.rocm_packages.value, False)
+        tables["ROCm package"] = SnapshotTable(machine.rocm_packages.value, False)
     parameters = {
         f"{module}.{name}": value
         for module, values in machine.kernel.module_parameters.items()
@@ -117,5 +117,5 @@ def _tables(machine: Machine) -> dict[str, Table]:
         for name, value in values.items()
     }
     if parameters:
-        tables["module parameter"] = Table(parameters, False)
+        tables["module parameter"] = SnapshotTable(parameters, False)
     return tables

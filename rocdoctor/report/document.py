@@ -76,8 +76,8 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
-    """Commands to type; one of several tokens goes on after a backslash where the line ends."""
+class CommandLines:
+    """CommandLines to type; one of several tokens goes on after a backslash where the line ends."""
 
     commands: tuple[Tokens, ...]
     label: str = ""
@@ -145,7 +145,7 @@ class Gap:
 
 
 GAP = Gap()
-Block: TypeAlias = Title | Heading | Para | Row | Commands | Fixed | Pairs | Note | Stage | Table | Gap
+Block: TypeAlias = Title | Heading | Para | Row | CommandLines | Fixed | Pairs | Note | Stage | Table | Gap
 Document: TypeAlias = Iterable[Block]
 
 

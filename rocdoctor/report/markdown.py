@@ -9,7 +9,7 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.document import (
     Block,
     Code,
-    Commands,
+    CommandLines,
     Document,
     Fixed,
     Gap,
@@ -100,7 +100,7 @@ def _block(block: Block) -> list[str]:
         case Row(label, words):
             name = f"{label[:1].upper()}{label[1:]}".strip()
             return [f"- {plain(name)}: {_words_of(words)}" if name else f"- {_words_of(words)}"]
-        case Commands(commands, label):
+        case CommandLines(commands, label):
             fenced = fence([" ".join(tokens) for tokens in commands], "sh")
             return [*([f"{label.capitalize()}:", ""] if fenced and label else []), *fenced]
         case Fixed(lines):
@@ -146,7 +146,7 @@ def _cells(cells: tuple[Words, ...]) -> str:
 
 
 def fence(lines: list[str] | tuple[str, ...], language: str) -> list[str]:
-    """A block of code. Commands keep their backquotes inside a longer fence, so nothing inside ends it."""
+    """A block of code. CommandLines keep their backquotes inside a longer fence, so nothing inside ends it."""
     if not lines:
         return []
     shown = [clean(line) if language == "sh" else code(line) for line in lines]

@@ -9,7 +9,7 @@ from rocdoctor.repair.setup.command_lines import broken
 from rocdoctor.report.document import (
     COLOURS,
     Block,
-    Commands,
+    CommandLines,
     Document,
     Fixed,
     Gap,
@@ -81,8 +81,8 @@ def _block(block: Block, width: int, style: Style) -> list[str]:
             found = _folded(words, width, indent, hang, style) if folded else [indent + _in_a_line(words, style)]
             return [style(line, "1") for line in found] if bold else found
         case Row(label, words, indent, column):
-            return _folded(words, width, f"{indent}{label:<{column}}", indent + " " * column, style)
-        case Commands():
+            return _within(_folded(words, width, f"{indent}{label:<{column}}", indent + " " * column, style), width)
+        case CommandLines():
             return _commands(block, width)
         case Fixed(fixed, hang):
             if hang is None:
@@ -113,11 +113,23 @@ def _folded(words: Words, width: int, indent: str, hang: str | None, style: Styl
     return [first, *found[1:]]
 
 
+def _within(found: list[str], width: int) -> list[str]:
+    """The lines; a long word that makes one too wide stands on a line of its own, as far to the left as it needs."""
+    made: list[str] = []
+    for line in found:
+        head, _, word = line.rstrip().rpartition(" ")
+        if len(line) <= width or "\x1b" in line:
+            made.append(line)
+        else:
+            made += [*([head.rstrip()] if head.strip() else []), word.rjust(width)]
+    return made
+
+
 def _in_a_line(words: Words, style: Style) -> str:
     return "".join(clean(one) if isinstance(one, str) else style(clean(one.text), one.colour) for one in spans(words))
 
 
-def _commands(block: Commands, width: int) -> list[str]:
+def _commands(block: CommandLines, width: int) -> list[str]:
     inner = block.indent + " " * block.column
     return [
         clean(line)

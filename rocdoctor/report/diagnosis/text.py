@@ -13,7 +13,7 @@ from rocdoctor.model.subject import Subject
 from rocdoctor.report import text as text_form
 from rocdoctor.report.diagnosis.headline import headline
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
-from rocdoctor.report.document import GAP, Block, Code, Commands, Fixed, Heading, Note, Pairs, Para, Title
+from rocdoctor.report.document import GAP, Block, Code, CommandLines, Fixed, Heading, Note, Pairs, Para, Title
 from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.machine.summary import HEAD, machine_lines
 
@@ -84,7 +84,7 @@ def _fix(fix: Fix, name: str) -> Iterator[Block]:
 def _command(command: str, indent: str) -> Iterator[Block]:
     """A command as it is: nothing breaks it."""
     if command:
-        yield Commands(((command,),), indent=indent)
+        yield CommandLines(((command,),), indent=indent)
 
 
 def _headline(diagnosis: Diagnosis) -> Iterator[Block]:

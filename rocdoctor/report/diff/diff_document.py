@@ -7,7 +7,7 @@ from functools import partial
 
 from rocdoctor.compare.differences import Comparison
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.diff.diff_words import Row, gaps, headline, parties, reasons, rows, several, undecided
+from rocdoctor.report.diff.diff_words import DiffRow, gaps, headline, parties, reasons, rows, several, undecided
 from rocdoctor.report.document import GAP, Block, Code, Heading, Para, Table, Title
 
 _WHERE, _WHAT = 9, 36  # columns
@@ -43,7 +43,7 @@ def _pair(found: Comparison, quiet: bool) -> Iterator[Block]:
             yield Table(("", "what", *names), cells, partial(_laid, listed, names, column))
 
 
-def _laid(listed: Sequence[Row], names: Sequence[str], column: int, width: int) -> tuple[Block, ...]:
+def _laid(listed: Sequence[DiffRow], names: Sequence[str], column: int, width: int) -> tuple[Block, ...]:
     """A difference a line; a finding and what is too long for that have a line for each machine."""
     blocks: list[Block] = []
     for row in listed:

@@ -14,7 +14,7 @@ NOT_KNOWN = "not known there"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """One difference for people: ``where`` is "" for the machine itself."""
 
     where: str
@@ -25,16 +25,16 @@ class Row:
     drift: bool
 
 
-def rows(differences: Iterable[Difference]) -> list[Row]:
+def rows(differences: Iterable[Difference]) -> list[DiffRow]:
     """Differences in their order; those with equal values on several GPUs in one row (``gpu 0-7``)."""
     groups: dict[tuple[object, ...], list[Subject]] = {}
     for one in differences:
         groups.setdefault((one.what, one.kind, one.values, one.majority, one.drift), []).append(one.subject)
-    found: list[Row] = []
+    found: list[DiffRow] = []
     for (what, kind, values, majority, drift), subjects in groups.items():
         shown = tuple(one_line(value) if value is not None else NOT_KNOWN for value in values)  # type: ignore[attr-defined]
         most = one_line(str(majority)) if majority is not None else None
-        found.append(Row(_where(subjects), one_line(str(what)), kind, shown, most, bool(drift)))  # type: ignore[arg-type]
+        found.append(DiffRow(_where(subjects), one_line(str(what)), kind, shown, most, bool(drift)))  # type: ignore[arg-type]
     return found
 
 
@@ -45,7 +45,7 @@ def _where(subjects: Sequence[Subject]) -> str:
     return ", ".join([*places, *others])
 
 
-def reason(row: Row, number: int) -> str:
+def reason(row: DiffRow, number: int) -> str:
     """What sets a machine apart from the majority, in a few words."""
     head = " ".join(part for part in (row.where, row.what) if part)
     return f"{head}: {row.values[number]} (others: {row.majority})"
@@ -56,12 +56,12 @@ def reasons(found: Comparison, number: int) -> list[str]:
     return [reason(row, number) for row in rows(found.of(number))]
 
 
-def undecided(found: Comparison) -> list[Row]:
+def undecided(found: Comparison) -> list[DiffRow]:
     """Differences among three or more machines without a majority."""
     return rows(one for one in found.differences if one.majority is None and one.drift)
 
 
-def parties(found: Comparison, row: Row) -> list[tuple[str, str]]:
+def parties(found: Comparison, row: DiffRow) -> list[tuple[str, str]]:
     """(value, who has it), the most common first."""
     groups: dict[str, list[str]] = {}
     for name, value in zip(found.names, row.values, strict=True):

@@ -11,7 +11,7 @@ from rocdoctor.repair.fixes.offers import Offer
 from rocdoctor.repair.fixes.steps import FixWork, set_in, told
 from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.setup.command_lines import tokens_of
-from rocdoctor.report.document import GAP, Block, Commands, Note, Para, Row, Title
+from rocdoctor.report.document import GAP, Block, CommandLines, Note, Para, Row, Title
 
 _COMMANDS = ("run", "verify", "type")  # a long one goes on after a backslash, so that it can be copied
 EFFECT: dict[Effective, str] = {
@@ -48,7 +48,7 @@ def offer_blocks(offer: Offer, work: FixWork | None, place: TargetMachine | None
     rows.append(("set in", ", ".join(one_line(one) for one in set_in(fix, place)) if place is not None else ""))
     for label, text in (*rows, *_apply_rows(offer, work, place)):
         if text and label in _COMMANDS:
-            yield Commands((tokens_of(clean(text)),), label, "   ", 9)
+            yield CommandLines((tokens_of(clean(text)),), label, "   ", 9)
         elif text:
             yield Row(label, text, "   ")
 

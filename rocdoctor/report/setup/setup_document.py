@@ -19,7 +19,20 @@ from rocdoctor.repair.setup.words import (
     verify_words,
     waits_for,
 )
-from rocdoctor.report.document import GAP, Block, Code, Commands, Fixed, Para, Row, Stage, Table, Title, Tokens, Words
+from rocdoctor.report.document import (
+    GAP,
+    Block,
+    Code,
+    CommandLines,
+    Fixed,
+    Para,
+    Row,
+    Stage,
+    Table,
+    Title,
+    Tokens,
+    Words,
+)
 from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.machine.summary import HEAD
 
@@ -55,7 +68,7 @@ def _head(plan: SetupPlan, sudo: bool) -> Iterator[Block]:
     said = headline(plan)
     yield Para(said.text, bold=True)
     if said.step is not None and said.step.state == "todo":
-        yield Commands(_tokens(said.step.actions, sudo), indent="    ")
+        yield CommandLines(_tokens(said.step.actions, sudo), indent="    ")
         if not said.step.actions:
             for one in notes(plan, said.step) or [one_line(said.step.why)]:
                 yield Para(one, "    ", "      ")
@@ -79,11 +92,11 @@ def step_blocks(plan: SetupPlan, step: Step, *, sudo: bool, verbose: bool, whole
     for label, words in _details(plan, step, verbose):
         if label == "run":
             if not done:
-                yield Commands(_tokens(step.actions, sudo), "run", indent, 9)
+                yield CommandLines(_tokens(step.actions, sudo), "run", indent, 9)
         elif words and (not done or label in _OF_DONE):
             yield Row(label, words, indent)
     if not done:
-        yield Commands(_tokens(step.undo, sudo), "undo", indent, 9)
+        yield CommandLines(_tokens(step.undo, sudo), "undo", indent, 9)
 
 
 def _details(plan: SetupPlan, step: Step, verbose: bool) -> Iterator[tuple[str, Words]]:

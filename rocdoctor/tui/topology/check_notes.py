@@ -13,7 +13,7 @@ from rocdoctor.tui.topology.path_links import Key, Limb, limbs, sources
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class CheckNote:
     """A finding: how grave, and the check that says so."""
 
     severity: Severity
@@ -27,9 +27,9 @@ class Note:
 class Notes:
     """Findings by limb; by its index those about a GPU that cite none of its limbs; by name those about a card."""
 
-    limbs: dict[Key, list[Note]] = field(default_factory=dict)
-    gpus: dict[int, list[Note]] = field(default_factory=dict)
-    nics: dict[str, list[Note]] = field(default_factory=dict)
+    limbs: dict[Key, list[CheckNote]] = field(default_factory=dict)
+    gpus: dict[int, list[CheckNote]] = field(default_factory=dict)
+    nics: dict[str, list[CheckNote]] = field(default_factory=dict)
 
 
 def about(verdicts: Sequence[Verdict], gpu: Gpu) -> list[Verdict]:
@@ -53,7 +53,7 @@ def notes(machine: Machine, verdicts: Sequence[Verdict]) -> Notes:
     for verdict in verdicts:
         if verdict.finding is None:
             continue
-        note = Note(verdict.finding.severity, verdict.check)
+        note = CheckNote(verdict.finding.severity, verdict.check)
         own = ways.get(verdict.subject)
         if verdict.subject.kind == "nic" and verdict.subject.name in cards:
             said.nics.setdefault(verdict.subject.name, []).append(note)

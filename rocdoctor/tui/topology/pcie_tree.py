@@ -13,7 +13,7 @@ from rocdoctor.model.facts import Gpu, Machine, Nic
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.style import SEVERITY_STYLE
 from rocdoctor.tui.topology import labels
-from rocdoctor.tui.topology.check_notes import Note, Notes
+from rocdoctor.tui.topology.check_notes import CheckNote, Notes
 from rocdoctor.tui.topology.filled_lines import Atom, atoms, filled, phrases
 from rocdoctor.tui.topology.labels import NO_AFFINITY, NOT_KNOWN, Place, place_of
 from rocdoctor.tui.topology.path_links import Branch, Key, could_words, grown, hung, narrowest_limb, now_words
@@ -184,7 +184,7 @@ def _link(drawer: _Drawer, branch: Branch) -> tuple[list[Atom], list[Atom]]:
     return parts, noted + _findings(found)
 
 
-def _findings(found: Sequence[Note]) -> list[Atom]:
+def _findings(found: Sequence[CheckNote]) -> list[Atom]:
     parts = [Atom(str(note), SEVERITY_STYLE[note.severity]) for note in found[:_MOST_NOTES]]
     if len(found) > _MOST_NOTES:
         parts += atoms(f"and {len(found) - _MOST_NOTES} more")
