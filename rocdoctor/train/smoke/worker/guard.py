@@ -10,9 +10,13 @@ from __future__ import annotations
 import builtins
 import functools
 import pickle
-from typing import Any
+import re
+import traceback
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-# Names by which values and records are made again; none of them calls what it is given, opens or imports anything.
+# Names by which values and records are made again; none of them calls what it is given, opens or imports anything
+# (frames of tracebacks would read source files: see PlainFrame).
 _VALUES = {
     "builtins": ("bytearray", "complex", "frozenset", "range", "set", "slice"),
     "collections": ("OrderedDict", "deque"),
@@ -21,7 +25,7 @@ _VALUES = {
     "pathlib._local": ("PosixPath", "PurePosixPath"),  # Python 3.13
     "torch": ("Size", "device"),
     "torch.serialization": ("_get_layout",),
-    "traceback": ("FrameSummary", "StackSummary"),
+    "traceback": ("StackSummary",),
 }
 # Their classes are records: dataclasses, named tuples and enumerations of plans and of what was written.
 _RECORDS = (
@@ -32,13 +36,47 @@ _RECORDS = (
     "torch.distributed.checkpoint.planner",
     "torch.distributed.checkpoint.storage",
 )
+# What torch's writer and reader of checkpoints put behind their folder to get the path of a file, whatever has it.
+_NAMES = {"prefix": re.compile(r"__\d{1,10}_"), "relative_path": re.compile(r"__\d{1,10}_\d{1,10}\.\w{1,20}")}
 
 
-class PlainUnpickler(pickle.Unpickler):
-    """An unpickler that knows only what is needed to exchange values and plans of checkpoints."""
+class PlainFrame(traceback.FrameSummary):
+    """A line of another rank's traceback: its source is what that rank says, and never read from a file."""
+
+    __slots__ = ()
+
+    def __init__(self, filename: object = "", lineno: object = 0, name: object = "", **_: object) -> None:
+        self.__setstate__((None, {"filename": filename, "lineno": lineno, "name": name}))
+
+    def __setstate__(self, state: Any) -> None:
+        said = state[1] if isinstance(state, tuple) else state
+        file, name, line = (said.get(key) for key in ("filename", "name", "_line"))
+        line = said.get("_lines") if line is None else line  # Python 3.13
+        number = said.get("lineno")
+        super().__init__(
+            file if isinstance(file, str) else "?",
+            number if isinstance(number, int) else 0,
+            name if isinstance(name, str) else "?",
+            lookup_line=False,
+            line=line if isinstance(line, str) else "",  # None would be looked up when it is shown
+        )
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        """As the class that other ranks know: rank 0 hands on what it got."""
+        place = self.filename, self.lineno, self.name
+        return traceback.FrameSummary, place, (None, dict(zip(("filename", "lineno", "name"), place), _line=self.line))
+
+
+class PlainUnpickler(pickle._Unpickler):
+    """An unpickler that knows only what is needed to exchange values and plans of checkpoints.
+
+    It is Python's own in Python: the one in C does not let us look at what it makes.
+    """
 
     def find_class(self, module: str, name: str) -> Any:
         """The class or value of that name; UnpicklingError for all that is not on the list."""
+        if (module, name) == ("traceback", "FrameSummary"):
+            return PlainFrame
         if name in _VALUES.get(module, ()):
             return super().find_class(module, name)
         if "." not in name:
@@ -57,6 +95,33 @@ class PlainUnpickler(pickle.Unpickler):
                 if _is_record(found, module):
                     return found
         raise pickle.UnpicklingError(f"rocdoctor does not unpickle {module}.{name} from another rank")
+
+    def _build(self) -> None:
+        """Attributes are set of new records and errors, never of classes, functions and members of enumerations."""
+        kind = type(self.stack[-2])  # type: ignore[attr-defined, unused-ignore]
+        if not (hasattr(kind, "__dataclass_fields__") or issubclass(kind, (BaseException, PlainFrame))):
+            raise pickle.UnpicklingError(f"rocdoctor does not unpickle attributes of {kind.__name__} from another rank")
+        pickle._Unpickler.dispatch[pickle.BUILD[0]](self)  # type: ignore[arg-type, unused-ignore]
+
+    dispatch: ClassVar = {**pickle._Unpickler.dispatch, pickle.BUILD[0]: _build}  # type: ignore[dict-item, unused-ignore]
+
+
+def _checked(make: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The step of an unpickler that makes or fills an object, and a look at the names of files in it."""
+
+    def step(unpickler: Any) -> None:
+        make(unpickler)
+        made = unpickler.stack[-1]
+        for attribute, pattern in _NAMES.items():
+            name = getattr(made, attribute, None)
+            if name is not None and not (isinstance(name, str) and pattern.fullmatch(name)):
+                raise pickle.UnpicklingError(f"rocdoctor does not unpickle {attribute} {name!r:.200} from another rank")
+
+    return step
+
+
+for _code in (pickle.REDUCE, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.OBJ, pickle.INST, pickle.BUILD):
+    PlainUnpickler.dispatch[_code[0]] = _checked(PlainUnpickler.dispatch[_code[0]])  # type: ignore[arg-type, unused-ignore]
 
 
 def _is_record(found: Any, module: str) -> bool:

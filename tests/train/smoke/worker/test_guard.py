@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import linecache
 import os
 import pickle
 import subprocess
 import sys
+import traceback
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -105,6 +107,72 @@ def test_values_and_records_come_through() -> None:
         assert read(pickle.dumps(one)) == one
     assert read(pickle.dumps(properties)).dtype is torch.float32
     assert str(read(pickle.dumps(ValueError("of another rank")))) == "of another rank"
+
+
+class Filled(Calls):
+    """The same, and attributes are set of what came out."""
+
+    def __init__(self, function: Any, arguments: tuple[Any, ...], state: Any) -> None:
+        self._of = function, arguments, state  # type: ignore[assignment]
+
+
+def _outside() -> list[Any]:
+    from torch.distributed.checkpoint.filesystem import _StorageInfo, _StoragePrefix
+    from torch.distributed.checkpoint.planner import SavePlan
+
+    names = ("/tmp/victim/__0_", "../__0_", "__0_/../../x", "__0_\n", "", 0, ["__0_"])
+    found: list[Any] = [SavePlan([], storage_data=_StoragePrefix(one)) for one in names]  # type: ignore[arg-type]
+    found += [Calls(_StoragePrefix, one) for one in names]
+    found += [Filled(ValueError, (), {"prefix": one}) for one in names]  # whatever has the attribute is taken
+    found += [Filled(_StoragePrefix, ("__0_",), (None, {"prefix": one})) for one in names]
+    found += [_StorageInfo(one, 0, 1) for one in ("/etc/passwd", "../__0_0.distcp", "a/__0_0.distcp", "", "..")]
+    return found
+
+
+@pytest.mark.parametrize("protocol", range(3, 6))  # the older ones go by names of Python 2
+def test_no_file_outside_the_folder_is_named(protocol: int) -> None:
+    from torch.distributed.checkpoint.filesystem import _StorageInfo, _StoragePrefix
+
+    for one in _outside():
+        with pytest.raises(pickle.UnpicklingError, match=r"does not unpickle (prefix|relative_path)"):
+            read(pickle.dumps(one, protocol))
+    for one in (_StoragePrefix("__11_"), _StorageInfo("__11_0.distcp", 0, 1)):
+        assert read(pickle.dumps(one, protocol)) == one
+
+
+def test_attributes_of_classes_functions_and_members_are_not_set() -> None:
+    from torch.distributed.checkpoint.filesystem import _StoragePrefix
+    from torch.distributed.checkpoint.planner import LoadItemType
+
+    build = pickle.dumps((None, {"planted": 1}), 0)[:-1] + b"b."
+    for one in (_StoragePrefix, LoadItemType, LoadItemType.TENSOR, ValueError, torch.serialization._get_layout):
+        with pytest.raises(pickle.UnpicklingError, match="does not unpickle attributes of"):
+            read(pickle.dumps(one, 3)[:-1] + build)
+        assert not hasattr(one, "planted")
+
+
+def test_no_source_is_read_for_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def note(name: object, *_: object) -> str:
+        asked.append(name)
+        return ""
+
+    made = traceback.extract_stack()[-1]
+    assert made.line == "made = traceback.extract_stack()[-1]"
+    for function in ("getline", "getlines", "updatecache"):
+        monkeypatch.setattr(linecache, function, note)
+    bare = traceback.FrameSummary("/tmp/fifo", 1, "f", lookup_line=False)
+    hostile = Calls(traceback.FrameSummary, "/tmp/fifo", 1, "f")
+    for one in (bare, hostile):
+        frame = read(pickle.dumps(one))
+        frame = read(pickle.dumps(frame))  # rank 0 hands it on
+        assert "".join(traceback.StackSummary.from_list([frame]).format()).splitlines()[0] == (
+            '  File "/tmp/fifo", line 1, in f'
+        )
+        assert not frame.line and "/tmp/fifo" not in asked
+    again = read(pickle.dumps(read(pickle.dumps(made))))
+    assert (again.filename, again.lineno, again.name, again.line) == (made.filename, made.lineno, made.name, made.line)
 
 
 def test_code_from_another_rank_does_not_run() -> None:
