@@ -12,7 +12,7 @@ from rocdoctor.parsers.formats.text import whole_number
 from rocdoctor.parsers.kernel.pci import PciClass, is_virtual_bridge, parse_class
 
 if TYPE_CHECKING:
-    from rocdoctor.parsers.listings.lspci import LspciDevice
+    from rocdoctor.parsers.listings.lspci import LspciDevice, UpstreamPaths
     from rocdoctor.parsers.listings.lstopo_records import HwlocOsDevice, HwlocPciDevice, HwlocTopology
     from rocdoctor.parsers.listings.rccl_topo import RcclPci, RcclTopology
 
@@ -59,6 +59,9 @@ def lspci_records(devices: tuple[LspciDevice, ...], question: str) -> tuple[list
     """GPUs and plain displays of an lspci output."""
     # Without a driver line anywhere the output was made without -k or -v, and says nothing of drivers.
     tells_drivers = any(device.driver or device.modules for device in devices)
+    from rocdoctor.parsers.listings.lspci import UpstreamPaths
+
+    paths = UpstreamPaths(devices)
     found: list[GpuRecord] = []
     displays: list[Display] = []
     for device in devices:
@@ -74,12 +77,12 @@ def lspci_records(devices: tuple[LspciDevice, ...], question: str) -> tuple[list
             continue
         vendor = gpu_vendor(vendor_id, pci_class)
         if vendor is not None:
-            found.append(_lspci_record(device, devices, vendor, question, tells_drivers))
+            found.append(_lspci_record(device, paths, vendor, question, tells_drivers))
     return found, displays
 
 
 def _lspci_record(
-    device: LspciDevice, devices: tuple[LspciDevice, ...], vendor: str, question: str, tells_drivers: bool
+    device: LspciDevice, paths: UpstreamPaths, vendor: str, question: str, tells_drivers: bool
 ) -> GpuRecord:
     record = GpuRecord("lspci", vendor, bdf=device.bdf)
 
@@ -102,9 +105,7 @@ def _lspci_record(
     if device.regions:
         sizes = [region.size_bytes for region in device.regions if region.size_bytes]
         put("pcie.bar_bytes", max(sizes, default=None), "regions")
-    from rocdoctor.parsers.listings.lspci import upstream_path
-
-    path = upstream_path(devices, device.bdf)
+    path = paths.of(device.bdf)
     if path:
         put("pcie.hops", tuple(_hop(bridge, question) for bridge in path), "bdf")
         put("pcie.path_complete", True, "bdf")

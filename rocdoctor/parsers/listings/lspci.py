@@ -5,7 +5,7 @@ The tree form is read by ``lspci_tree``, the capability blocks of -vv by ``lspci
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -108,41 +108,48 @@ def parse_lspci(text: str) -> tuple[LspciDevice, ...]:
     return tuple(found.values())
 
 
-def upstream_path(devices: Sequence[LspciDevice], bdf: str) -> tuple[LspciDevice, ...] | None:
-    """The bridges above a function, root port first; () for one on a root bus, None where ``bdf`` is not there.
+class UpstreamPaths:
+    """Which bridges lie above which function, looked up in one index of a listing."""
 
-    In an excerpt bridges may be missing: the path is whole only if its first entry sits on a root bus. Needs bus
-    numbers (-v and above, or the tree).
-    """
-    by_address = {device.bdf: device for device in devices}
-    current = by_address.get(pci_address(bdf) or "")
-    if current is None:
-        return None
-    path: list[LspciDevice] = []
-    seen = {current.bdf}
-    bridges = [device for device in devices if device.secondary_bus]
-    while len(path) < MAX_PATH:
-        parent = _parent(bridges, current)
-        if parent is None or parent.bdf in seen:
-            break
-        seen.add(parent.bdf)
-        path.insert(0, parent)
-        current = parent
-    return tuple(path)
+    def __init__(self, devices: Iterable[LspciDevice]) -> None:
+        self._by_address: dict[str, LspciDevice] = {}
+        self._bridges: dict[tuple[str, int], LspciDevice] = {}  # the nearest, by domain and bus
+        for device in devices:
+            self._by_address[device.bdf] = device
+        for device in self._by_address.values():
+            if device.secondary_bus:
+                last = device.subordinate_bus or device.secondary_bus
+                for bus in range(max(device.secondary_bus, device.bus + 1), last + 1):
+                    nearest = self._bridges.get((device.domain, bus))
+                    # Virtual functions may sit on a bus beyond their parent's secondary one: then the narrowest range
+                    # has them. Of equal ones the first.
+                    if nearest is None or device.secondary_bus > (nearest.secondary_bus or 0):
+                        self._bridges[device.domain, bus] = device
+
+    def of(self, bdf: str) -> tuple[LspciDevice, ...] | None:
+        """The bridges above a function, root port first; () for one on a root bus, None where ``bdf`` is not there.
+
+        In an excerpt bridges may be missing: the path is whole only if its first entry sits on a root bus. Needs bus
+        numbers (-v and above, or the tree).
+        """
+        current = self._by_address.get(pci_address(bdf) or "")
+        if current is None:
+            return None
+        path: list[LspciDevice] = []
+        seen = {current.bdf}
+        while len(path) < MAX_PATH:
+            parent = self._bridges.get((current.domain, current.bus))
+            if parent is None or parent.bdf in seen:
+                break
+            seen.add(parent.bdf)
+            path.append(parent)
+            current = parent
+        return tuple(reversed(path))
 
 
-def _parent(bridges: Sequence[LspciDevice], child: LspciDevice) -> LspciDevice | None:
-    best: LspciDevice | None = None
-    for bridge in bridges:
-        first, last = bridge.secondary_bus or 0, bridge.subordinate_bus or bridge.secondary_bus or 0
-        if bridge.domain != child.domain or not first <= child.bus <= last or bridge.bus >= child.bus:
-            continue
-        # Virtual functions may sit on a bus beyond their parent's secondary one: then the narrowest range has them.
-        if first == child.bus:
-            return bridge
-        if best is None or first > (best.secondary_bus or 0):
-            best = bridge
-    return best
+def upstream_path(devices: Iterable[LspciDevice], bdf: str) -> tuple[LspciDevice, ...] | None:
+    """``UpstreamPaths.of`` for one question."""
+    return UpstreamPaths(devices).of(bdf)
 
 
 def _finish(found: dict[str, LspciDevice], header: dict[str, Any] | None, body: list[tuple[int, str]]) -> None:

@@ -135,6 +135,23 @@ def test_bridges_that_point_at_each_other_end() -> None:
     assert path is not None and [bridge.bdf for bridge in path] == ["0000:01:00.0"]
 
 
+def test_bridges_are_looked_at_once_for_a_whole_listing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocdoctor.collect.gpus.listings import lspci_records
+
+    bridge = "{0:02x}:00.0 PCI bridge: x y\n\tBus: primary={0:02x}, secondary={1:02x}, subordinate=50, sec-latency=0\n"
+    gpu = "{:02x}:{:02x}.{} 3D controller: NVIDIA Corporation Device 2330\n"
+    text = "".join(bridge.format(bus, bus + 1) for bus in range(8))
+    text += "".join(gpu.format(bus, one // 8, one % 8) for bus in (8, 9) for one in range(200))
+    devices = parse_lspci(text)
+    looks: list[str] = []
+    plain = LspciDevice.bus.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(LspciDevice, "bus", property(lambda one: looks.append(one.bdf) or plain(one)))
+    records, _ = lspci_records(devices, "run lspci")
+    assert len(records) == 400
+    assert {len(one.facts["pcie.hops"].value) for one in records} == {8}  # type: ignore[union-attr]
+    assert len(looks) < 12 * len(records)
+
+
 def test_plain_text_gives_ids_only_where_they_show() -> None:
     text = (
         "1a:00.0 PCI bridge: Advanced Micro Devices, Inc. [AMD/ATI] Device 1501\n"
