@@ -127,7 +127,8 @@ _CODE = regex(
 )
 # Where programs make new files only; in the other places they look for names.
 _TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-_IN_VALUE = regex(r"(?<![^:,;=|<>()'\"\s])/[^:,;=|<>()'\"\s]*")
+_WORD = regex(r"[^:,;=|<>()'\"\s]*/[^:,;=|<>()'\"\s]*")
+_MAX_SLASHES = 64
 
 
 @cache
@@ -164,10 +165,19 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
             kept = [part for part in value.split(os.pathsep) if os.path.isabs(part) and not _weak_place(part)]
             if kept or name == "PATH":
                 found[name] = os.pathsep.join(kept)
-        elif not any(_weak_place(path, name in _TEMPORARY) for path in _IN_VALUE.findall(value)):
+        elif not any(_weak_place(path, name in _TEMPORARY) for path in _in_value(value)):
             found[name] = value
     found.setdefault("PATH", os.pathsep.join(_directories()))
     found.setdefault("HOME", root_home())
+    return found
+
+
+def _in_value(value: str) -> list[str]:
+    """What may be absolute paths in a value: where a sign or an option stands before a slash, from each slash on."""
+    found = []
+    for word in _WORD.findall(value):
+        starts = [0] if word[0] == "/" else [at for at, sign in enumerate(word) if sign == "/"]
+        found += [word[at:] for at in starts] if len(starts) <= _MAX_SLASHES else ["/\0"]  # as good as weak
     return found
 
 

@@ -220,6 +220,13 @@ def test_an_interpreter_of_root_gets_no_paths_and_no_code_of_others(disk: None) 
         "NCCL_CONF": "a=1,b=/home/u/x",
         "LESSOPEN": "|/home/u/x %s",
         "LESSCLOSE": "'/home/u/x' %s",
+        "CC": "gcc -B/home/u/x",
+        "CFLAGS": "-O2 -I/home/u/x",
+        "LESSFILTER": "||-/home/u/x %s",
+        "LIST": "[/home/u/x]",
+        "BRACES": "{/home/u/x}",
+        "PLACE": "a@/home/u/x",
+        "CXXFLAGS": "-I/good",
         "NCCL_DEBUG": "INFO",
         "HF_TOKEN": "hf_x",
         "ROCM_PATH": "/good/rocm",
@@ -237,6 +244,7 @@ def test_an_interpreter_of_root_gets_no_paths_and_no_code_of_others(disk: None) 
         "ROCM_PATH": "/good/rocm",
         "TRITON_CACHE_DIR": "/good/cache",
         "URL": "http://x.example/y",
+        "CXXFLAGS": "-I/good",
     }
 
 
