@@ -25,6 +25,7 @@ from rocdoctor.host.masking.ids import (
 from rocdoctor.host.masking.names import Names
 from rocdoctor.host.masking.needs_masking import is_plain
 from rocdoctor.host.masking.network import mask_emails, mask_net
+from rocdoctor.host.masking.prompted import masked_secret
 from rocdoctor.host.masking.rules import DROPPED, VALUE_TOKEN, load_tables
 from rocdoctor.host.masking.secrets import mask_secrets
 from rocdoctor.host.masking.telling import placeholder, secret_name
@@ -151,6 +152,7 @@ class Masker:
             return self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
         if len(text) <= 200:
             text = mask_whole_answer(text, self._pseudonyms, question)
+        text = self._names.mask_prompted(text, masked_secret(self._note))
         text = mask_blocks(text, self._tables, self._note)
         text = self._names.mask_columns(text)
         lines = text.split("\n")

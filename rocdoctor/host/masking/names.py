@@ -13,6 +13,7 @@ from rocdoctor.host.masking.columns import mask_columns
 from rocdoctor.host.masking.ids import Pseudonyms, serial
 from rocdoctor.host.masking.name_lists import COMPRESSED, any_of, numbers_of
 from rocdoctor.host.masking.paths import is_known, is_public, mask_hosts, mask_paths
+from rocdoctor.host.masking.prompted import mask_prompted
 from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
 from rocdoctor.host.masking.shown import mask_shown
 from rocdoctor.model.lazy_re import regex
@@ -202,6 +203,10 @@ class Names:
             text = self._mask_place(place, text, [word for word in place.words if word in present])
         text = mask_hosts(text, low, self._found_host, self._public, self._common)
         return self.mask_bare(text)
+
+    def mask_prompted(self, text: str, secret: Callable[[str], str]) -> str:
+        """The text with what telling commands printed below themselves replaced."""
+        return mask_prompted(text, secret, self._words, self._sure_host, lambda one: serial(one, self._pseudonyms))
 
     def mask_columns(self, text: str) -> str:
         """The text with the people and machines of tables replaced whose first line tells what their columns hold."""

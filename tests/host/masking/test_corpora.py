@@ -23,6 +23,7 @@ from tests.host.masking import (
     further_lines,
     identity_lines,
     people_lines,
+    prompted_lines,
     secret_lines,
     site_lines,
     system_controls,
@@ -45,9 +46,16 @@ BLOCKS = (
     *identity_lines.BLOCKS,
     *beside_lines.BLOCKS,
     *further_lines.BLOCKS,
+    *prompted_lines.BLOCKS,
 )
 CONTROLS = (*control_lines.LINES, *telling_words.LINES, *beside_controls.LINES, *system_controls.LINES)
-CONTROL_BLOCKS = (*control_lines.BLOCKS, *telling_words.BLOCKS, *beside_controls.BLOCKS, *system_controls.BLOCKS)
+CONTROL_BLOCKS = (
+    *control_lines.BLOCKS,
+    *telling_words.BLOCKS,
+    *beside_controls.BLOCKS,
+    *system_controls.BLOCKS,
+    *prompted_lines.CONTROLS,
+)
 
 
 def test_the_lists_are_long_enough_and_have_no_line_twice() -> None:
