@@ -54,7 +54,10 @@ _BLOCK_GAP = regex(r"[\"'][ \t]{1,8}(?=\{)")
 _BECOMES = regex(
     r"(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}'|\([a-z ]{1,40}\)|[^\s\"']{1,400})[ \t]{1,8}->[ \t]{1,8}(?=[\"'])"
 )
-_ARGUMENT_GAP = regex(r"[\"']?(?:[ \t]*,)?[ \t]{1,8}|[\"'],")
+# A here-string is the value; another sign of redirection and the next option are none.
+_ARGUMENT_GAP = regex(
+    r"[ \t]{1,8}<<<[ \t]{0,8}|[\"']?(?:[ \t]*,)?[ \t]{1,8}(?![ \t]|<{1,3}(?:[ \t]|\Z)|--[A-Za-z])|[\"'],"
+)
 _BLANK_GAP = regex(r"[ \t]{1,8}(?=[\"']?[A-Za-z0-9+/=_.~!@#$%^&*-]{16})")
 _VERSION = regex(r"v?\d+(?:[.!]\w+)+(?:[+-][\w.]+)?[,;)\]}]*|latest")
 _IS_GAP = regex(r"[ \t]{1,4}is[ \t:]{1,4}")
