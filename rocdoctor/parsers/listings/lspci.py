@@ -147,11 +147,6 @@ class UpstreamPaths:
         return tuple(reversed(path))
 
 
-def upstream_path(devices: Iterable[LspciDevice], bdf: str) -> tuple[LspciDevice, ...] | None:
-    """``UpstreamPaths.of`` for one question."""
-    return UpstreamPaths(devices).of(bdf)
-
-
 def _finish(found: dict[str, LspciDevice], header: dict[str, Any] | None, body: list[tuple[int, str]]) -> None:
     if header is None:
         return

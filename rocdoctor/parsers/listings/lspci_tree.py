@@ -20,7 +20,7 @@ _DEVICE = regex(r"(?:^|.*[ \t])Device ([0-9a-fA-F]{4})\Z")
 def parse_lspci_tree(text: str) -> tuple[LspciDevice, ...]:
     """The functions of a tree in its order, bridges with ``secondary_bus`` and ``subordinate_bus``.
 
-    Class and driver are not in a tree. ``upstream_path`` of ``lspci`` works on the result.
+    Class and driver are not in a tree. ``UpstreamPaths`` of ``lspci`` works on the result.
     """
     found: dict[str, LspciDevice] = {}
     places: dict[int, tuple[int, int] | None] = {}  # column of a branch mark -> domain and bus of what hangs there

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.parsers.listings.lspci import LspciDevice, parse_lspci, upstream_path
+from rocdoctor.parsers.listings.lspci import LspciDevice, UpstreamPaths, parse_lspci
 from rocdoctor.parsers.listings.lspci_tree import parse_lspci_tree
 
 VERBOSE = """\
@@ -121,11 +121,11 @@ def test_regions_and_resizable_bars() -> None:
 
 def test_upstream_path() -> None:
     devices = parse_lspci(VERBOSE)
-    path = upstream_path(devices, "c3:00.0")
+    path = UpstreamPaths(devices).of("c3:00.0")
     assert path is not None
     assert [bridge.bdf for bridge in path] == ["0000:c0:01.1", "0000:c1:00.0", "0000:c2:00.0"]
-    assert upstream_path(devices, "0000:c0:01.1") == ()
-    assert upstream_path(devices, "0000:03:00.0") is None
+    assert UpstreamPaths(devices).of("0000:c0:01.1") == ()
+    assert UpstreamPaths(devices).of("0000:03:00.0") is None
 
 
 def test_bridges_that_point_at_each_other_end() -> None:
@@ -133,7 +133,7 @@ def test_bridges_that_point_at_each_other_end() -> None:
         "01:00.0 PCI bridge: x y\n\tBus: primary=00, secondary=02, subordinate=ff, sec-latency=0\n"
         "02:00.0 PCI bridge: x y\n\tBus: primary=02, secondary=01, subordinate=ff, sec-latency=0\n"
     )
-    path = upstream_path(parse_lspci(text), "02:00.0")
+    path = UpstreamPaths(parse_lspci(text)).of("02:00.0")
     assert path is not None and [bridge.bdf for bridge in path] == ["0000:01:00.0"]
 
 
@@ -146,7 +146,7 @@ def test_bridges_are_looked_at_once_for_a_whole_listing(monkeypatch: pytest.Monk
     text += "".join(gpu.format(bus, one // 8, one % 8) for bus in (8, 9) for one in range(200))
     devices = parse_lspci(text)
     looks: list[str] = []
-    plain = LspciDevice.bus.fget  # type: ignore[attr-defined]
+    plain: Any = LspciDevice.bus.fget  # type: ignore[attr-defined]
 
     def counted(one: LspciDevice) -> Any:
         looks.append(one.bdf)
@@ -261,7 +261,7 @@ def test_tree() -> None:
         "0000:82:01.0",
         "0000:84:00.0",
     ]
-    path = upstream_path(devices, "0000:83:00.1")
+    path = UpstreamPaths(devices).of("0000:83:00.1")
     assert path is not None and [bridge.bdf for bridge in path] == ["0000:80:00.0", "0000:81:00.0", "0000:82:00.0"]
     by_bdf = {entry.bdf: entry for entry in devices}
     assert (by_bdf["0000:81:00.0"].secondary_bus, by_bdf["0000:81:00.0"].subordinate_bus) == (0x82, 0x84)
