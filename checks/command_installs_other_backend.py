@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.software.torch_stack import wheel_index
+from rocdoctor.insight.software.torch_stack import any_wheel_index, wheel_index
 from rocdoctor.insight.texts.commands import misses_gpu, packages_of, shown_command, when_commands
 from rocdoctor.insight.texts.pasted import gpu_words, said, shown, vendors
 from rocdoctor.judging.check import Fix, Outcome, check, error, not_applicable
@@ -52,7 +52,6 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
     if not (misses_gpu(machine) or symptoms) or (build == "default" and one.program == "pip"):
         return None  # pip's own index is judged by torch-sees-no-gpu-message
     index = next((found for gpu in machine.gpus if gpu.vendor == mine and (found := wheel_index(gpu))), None)
-    fallback = "https://download.pytorch.org/whl/rocm6.4" if mine == "amd" else "https://download.pytorch.org/whl/cu126"
     name = {"cuda": "a CUDA", "cpu": "a CPU-only", "rocm": "a ROCm", "default": "the CUDA"}[build]
     wanted = "ROCm" if mine == "amd" else "CUDA"
     return error(
@@ -67,7 +66,7 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
             command=shell(
                 "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
                 "--index-url {index}",
-                index=index or fallback,
+                index=index or any_wheel_index(mine),
             ),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',

@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.torch_stack import any_wheel_index
 from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
 from rocdoctor.judging.check import Confidence, Finding, Fix, Outcome, Severity, check, finding
 from rocdoctor.model.evidence import value_or
@@ -53,9 +54,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         command=shell(
             "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
             "--index-url {index}",
-            index="https://download.pytorch.org/whl/rocm6.4"
-            if vendors(machine) == {"amd"}
-            else "INDEX_OF_YOUR_FLAVOUR",
+            index=any_wheel_index("amd") if vendors(machine) == {"amd"} else "INDEX_OF_YOUR_FLAVOUR",
         ),
         safety="risky",
         verify='python3 -c "import torch, torchvision; print(torch.__version__, torchvision.__version__)"',

@@ -16,7 +16,15 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend, for_training, reinstall, wheel_index
+from rocdoctor.insight.software.torch_stack import (
+    VENDOR_OF,
+    WORDS,
+    any_wheel_index,
+    backend,
+    for_training,
+    reinstall,
+    wheel_index,
+)
 from rocdoctor.insight.texts.pasted import first_value, gpu_words, said, shown, vendors, when_said
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, not_applicable, warning
 from rocdoctor.model.evidence import Known, value_or
@@ -57,7 +65,7 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
             command=shell(
                 "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
                 "--index-url {index}",
-                index=fit or "https://download.pytorch.org/whl/rocm6.4",
+                index=fit or any_wheel_index("amd"),
             ),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',

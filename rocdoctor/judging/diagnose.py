@@ -20,6 +20,8 @@ from rocdoctor.knowledge.lookup import cause as cause_entry
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import CONFIDENCES, SEVERITIES, Cause, Diagnosis, Verdict
 
+_OF_TABLES = "known-message"  # the check that says what rows of the message tables say
+
 
 def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] = ()) -> Diagnosis:
     """Run the checks on a machine and rank what they found."""
@@ -91,9 +93,12 @@ def _unexplained(members: list[Verdict]) -> list[Verdict]:
     return [one for one in members if not any(what == one.check and by != one.check for by, what in told)]
 
 
-def _verdict_order(verdict: Verdict) -> tuple[int, int, str]:
-    assert verdict.finding is not None
-    return (SEVERITIES.index(verdict.finding.severity), CONFIDENCES.index(verdict.finding.confidence), verdict.check)
+def _verdict_order(verdict: Verdict) -> tuple[bool, int, int, bool, str]:
+    """Of findings of one cause: no mere possibility speaks over what is surer, no row of the tables over a check."""
+    found = verdict.finding
+    assert found is not None
+    severity, confidence = SEVERITIES.index(found.severity), CONFIDENCES.index(found.confidence)
+    return (found.confidence == "possible", severity, confidence, verdict.check == _OF_TABLES, verdict.check)
 
 
 def _order(one: Cause) -> tuple[int, int, int, str]:

@@ -6,6 +6,7 @@ in, text out; every line stays at its place. Names and serial numbers are replac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from rocdoctor.host.masking.rules import VALUE_TOKEN, load_tables
@@ -24,18 +25,11 @@ _PIPE = r"[ \t]{0,4}(?:2>\S{1,20}[ \t]{0,4})?\Z"
 _VARIABLE = regex(
     r"(?:(?:echo|Write-Output|Write-Host)[ \t]{1,4}(?:-[neE]{1,3}[ \t]{1,4})?\"?\$(?:\{|env:)?(?P<v>\w{1,80})\}?\"?|"
     rf"printenv[ \t]{{1,4}}(?P<w>\w{{1,80}})|\$env:(?P<x>\w{{1,80}})){_PIPE}",
-    2,
+    re.IGNORECASE,
 )
 _FILE = regex(
     rf"(?:cat|head(?:[ \t]-\S{{1,6}}){{0,1}}|tail(?:[ \t]-\S{{1,6}}){{0,1}}|less|more|type|Get-Content|gc)[ \t]{{1,4}}"
     rf"[\"']?(?P<f>[^\s\"'|;&<>*]{{1,200}})[\"']?{_PIPE}"
-)
-_TOLD = regex(
-    r"(?P<secret>gcloud auth (?:application-default )?print-(?:access|identity)-token|gh auth token|"
-    r"aws configure get [\w.-]{0,40}(?:secret_access_key|session_token|access_key_id))(?=[ \t]|\Z)|"
-    r"(?P<user>git config (?:--(?:global|local|get)[ \t]){0,2}user\.(?:name|email))(?=[ \t]|\Z)|"
-    r"(?P<serial>dmidecode (?:-s|--string) (?:system|baseboard|chassis)-(?:serial-number|uuid|asset-tag))(?=[ \t]|\Z)|"
-    r"(?P<host>hostnamectl (?:--(?:static|pretty|transient)(?: hostname)?|hostname --static))(?=[ \t]|\Z)"
 )
 _EXPRESSION = regex(
     r"(?:print\()?(?:(?:os\.)?environ(?:\.get\(|\[)[\"'](?P<a>\w{1,80})[\"'][^\n]{0,40}[\])]|"
@@ -54,7 +48,7 @@ _SAYS = regex(
     r"(?:ba|z|da)?sh: .{0,300}|(?:cat|head|tail|less|sudo|error|fatal|warning|traceback|ERROR)\b.{0,400}|"
     r"\w{1,40}Error\b.{0,300}|<.{0,200}>|[\d.,]{1,12}|(?:tensor|array)\(.{0,400}|"
     r".{0,300}(?:No such file|denied|not found|not defined).{0,200}",
-    2,
+    re.IGNORECASE,
 )
 _WORDS = (
     "$",
@@ -132,14 +126,18 @@ def _asks(command: str, python: bool) -> str:
         return "random" if kind in ("medium", "weak") else "secret" if kind else ""
     sudo = _SUDO.match(command)
     command = command[sudo.end() :] if sudo else command
-    told = _TOLD.match(command)
-    if told is not None:
-        return str(told.lastgroup)
+    if told := _prints(command.split()):
+        return told
     variable = _VARIABLE.fullmatch(command)
     if variable is not None:
         return _of_variable(variable["v"] or variable["w"] or variable["x"])
     file = _FILE.fullmatch(command)
     return _of_file(file["f"]) if file is not None else ""
+
+
+def _prints(words: list[str]) -> str:
+    said = {*words, *(word.rpartition(".")[2] for word in words)}
+    return next((what for named, what in load_tables().prints if named <= said and words[0] in named), "")
 
 
 def _of_variable(name: str) -> str:

@@ -106,6 +106,7 @@ class MaskingTables:
     places_of: Mapping[str, tuple[int, ...]]
     secrets: tuple[SecretRule, ...]
     commands: tuple[CommandRule, ...]
+    prints: tuple[tuple[frozenset[str], str], ...]  # the words of a command, and what it prints
     literals: tuple[tuple[str, int], ...]
     span_literals: tuple[tuple[str, int], ...]
     span_words: tuple[str, ...]
@@ -241,6 +242,7 @@ def load_tables() -> MaskingTables:
         places_of,
         rules,
         commands,
+        tuple((frozenset(_names(one["words"])), str(one["what"])) for one in data["prints"]),
         literals,
         span_literals,
         tuple(dict.fromkeys(word for word, _ in span_literals)),

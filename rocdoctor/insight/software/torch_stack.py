@@ -7,7 +7,7 @@ requirement names one). None means that the evidence does not decide.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec
@@ -227,6 +227,9 @@ def preliminary(version: str) -> bool:
     return found is None or any(word in found[1] for word in ("a", "b", "rc", "dev"))
 
 
+_CUDA_12 = "cu128"
+
+
 def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
     """The wheel index of pytorch.org to install from for a GPU, by the tables; None where none is known to have code.
 
@@ -234,7 +237,7 @@ def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
     newest CUDA 12 flavour (CUDA release notes; 12.8 is the first with Blackwell).
     """
     if gpu.vendor == "nvidia":
-        flavour = "cu130" if numbers(driver)[:1] >= (580,) else "cu128"
+        flavour = "cu130" if numbers(driver)[:1] >= (580,) else _CUDA_12
         return f"https://download.pytorch.org/whl/{flavour}"
     gfx = value_or(gpu.gfx, "")
     flavours = {
@@ -243,8 +246,17 @@ def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
         for one in release.rocm or ()
         if one.gfx is not None and arch_list_covers(one.gfx, gfx)
     }
-    if not flavours:
-        return None
+    return _newest(flavours) if flavours else None
+
+
+def any_wheel_index(vendor: str) -> str:
+    """The index for GPUs of a vendor where nothing tells which one: the newest ROCm flavour of the tables, CUDA 12."""
+    if vendor == "nvidia":
+        return f"https://download.pytorch.org/whl/{_CUDA_12}"
+    return _newest({one.flavour for release in torch_releases() for one in release.rocm or ()})
+
+
+def _newest(flavours: Collection[str]) -> str:
     newest = max(flavours, key=lambda name: numbers(name.removeprefix("rocm")))
     return f"https://download.pytorch.org/whl/{newest}"
 
