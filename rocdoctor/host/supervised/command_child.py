@@ -156,8 +156,10 @@ def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
         if code is not None and time.monotonic() >= left_at:
             return code
         if code is None and _only_threads_left(child):
+            # Hanging threads keep it a zombie; those of a child that a signal has just ended need a moment to go.
             said = _delivered(status)
-            code, delivered, left_at = 1 if said is None else said, said is not None, 0.0
+            code, delivered = 1 if said is None else said, said is not None
+            left_at = time.monotonic() + _END_S
             continue
         try:
             got = signal.sigtimedwait(heard, _LOOK_S)

@@ -35,8 +35,9 @@ def test_children_of_every_thread_are_seen() -> None:
             one.wait()
 
 
-def test_a_child_that_dies_between_two_looks_has_its_own_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A zombie is asked for its status once more before one is guessed."""
+@pytest.mark.parametrize("looks", [1, 2, 4])
+def test_a_child_that_dies_between_looks_has_its_own_status(monkeypatch: pytest.MonkeyPatch, looks: int) -> None:
+    """A zombie whose other threads are about to end is waited for before a status is guessed."""
     status, said = os.pipe()
     child = os.fork()
     if child == 0:
@@ -45,7 +46,7 @@ def test_a_child_that_dies_between_two_looks_has_its_own_status(monkeypatch: pyt
     real = os.waitpid
     while not command_child._only_threads_left(child):
         os.sched_yield()
-    missed = iter([(0, 0)])  # the look before it died
+    missed = iter([(0, 0)] * looks)  # before it died, and while its threads end
     monkeypatch.setattr(os, "waitpid", lambda pid, how: next(missed, None) or real(pid, how))
     try:
         assert command_child._wait(child, status, {signal.SIGCHLD}) == -signal.SIGKILL
