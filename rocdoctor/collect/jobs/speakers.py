@@ -53,8 +53,8 @@ def _of_tables(machine: Machine, said: list[Passage]) -> list[Passage]:
         if not isinstance(gpu.name, Known) or not isinstance(gpu.gfx, Known):
             continue
         source, line = gpu.name.source, gpu.name.source.line or 0
-        holding = (p for p in said if p.question == source.question and p.first <= line <= p.last)
-        voice: Voice = next((p.voice for p in holding), "program")
+        holding = [p for p in said if p.question == source.question and p.first <= line <= p.last]
+        voice: Voice = holding[0].voice if holding else "program"
         if gpu.gfx.source.line is None and voice != "program":
             found.append(Passage(gpu.gfx.source.question, 0, 0, voice))
     return found
