@@ -116,6 +116,8 @@ def _work(work: Callable[[], int], said: int, alive: int, mask: set[int | signal
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
         raise
+    except KeyboardInterrupt:  # before the work has handlers of its own
+        code = 128 + signal.SIGINT
     sys.exit(code)
 
 

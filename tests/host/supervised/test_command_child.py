@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -52,3 +53,20 @@ def test_a_child_that_dies_between_looks_has_its_own_status(monkeypatch: pytest.
         assert command_child._wait(child, status, {signal.SIGCHLD}) == -signal.SIGKILL
     finally:
         os.close(status)
+
+
+_INTERRUPTED_EARLY = """
+import os, signal, _thread
+from rocdoctor.host.supervised import command_child
+real, sigint = _thread.start_new_thread, signal.SIGINT
+def interrupted(*arguments):  # the child has not taken the mask off yet
+    os.kill(os.getpid(), sigint)
+    return real(*arguments)
+command_child._thread.start_new_thread = interrupted
+command_child.run_apart(lambda: 7)
+"""
+
+
+def test_an_interrupt_before_the_child_has_handlers_is_an_interrupt() -> None:
+    done = subprocess.run([sys.executable, "-c", _INTERRUPTED_EARLY], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "")
