@@ -20,10 +20,10 @@ from rocdoctor.insight.software.torch_stack import any_wheel_index, wheel_index
 from rocdoctor.insight.texts.commands import misses_gpu, packages_of, shown_command, when_commands
 from rocdoctor.insight.texts.pasted import gpu_words, said, shown, vendors
 from rocdoctor.judging.check import Fix, Outcome, check, error, not_applicable
+from rocdoctor.knowledge.software.wheel_indexes import install_torch
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.facts import CommandLine, Machine
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.model.shell_command import shell
 
 _TORCH = frozenset(("torch", "pytorch", "torchvision", "torchaudio"))
 _CUDA_OF_CONDA = regex(r"\A(?:cudatoolkit|pytorch-cuda|cuda-toolkit)\b")
@@ -63,11 +63,7 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
                 "; conda's channel pytorch has no ROCm builds, so use pip inside the environment"
                 * (one.program == "conda")
             ),
-            command=shell(
-                "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
-                "--index-url {index}",
-                index=index or any_wheel_index(mine),
-            ),
+            command=install_torch(index or any_wheel_index(mine)),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),

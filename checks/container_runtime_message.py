@@ -16,9 +16,11 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.installing import in_order, wanted
 from rocdoctor.insight.texts.pasted import first_value, in_wsl, said, shown, vendors, when_said
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, warning
 from rocdoctor.model.facts import Machine, Message
+from rocdoctor.model.shell_command import ShellCommand
 
 _RUNTIME = "container-gpu-runtime"
 _LIBRARY = "container-driver-library"
@@ -63,16 +65,20 @@ def container_runtime_message(machine: Machine) -> Outcome:
         )
     cdi = any("cdi" in one.values for one in messages)
     what = "no CDI description of the GPUs" if cdi else "no NVIDIA runtime"
+    toolkit = wanted(machine, "nvidia-container-toolkit", host=True)
     return error(
         f"The container engine has {what}: nvidia-container-toolkit is not installed or not configured on the host.",
         evidence=shown(messages),
         fix=Fix(
-            "Install nvidia-container-toolkit on the host, configure the engine and restart it"
+            f"Install {toolkit.words} on the host, configure the engine and restart it"
             + ("; generate the CDI file again after each driver update" if cdi else ""),
             command="sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
             if cdi
-            else "sudo apt install nvidia-container-toolkit; sudo nvidia-ctk runtime configure --runtime=docker; "
-            "sudo systemctl restart docker",
+            else in_order(
+                toolkit.command,
+                ShellCommand("sudo nvidia-ctk runtime configure --runtime=docker"),
+                ShellCommand("sudo systemctl restart docker"),
+            ),
             safety="safe" if cdi else "risky",
             verify="docker run --rm --gpus all ubuntu nvidia-smi",
         ),

@@ -20,6 +20,7 @@ from rocdoctor.insight.software.torch_stack import installed, needs_torch, of_in
 from rocdoctor.judging.check import Fix, Outcome, check, cite, error, machine_with_nvidia, not_applicable, unknown
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import cuda_min_driver
+from rocdoctor.knowledge.software.wheel_indexes import newest_cuda_flavour, wheel_url
 from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
 from rocdoctor.model.facts import Machine
 
@@ -56,14 +57,15 @@ def cuda_driver_too_old_for_wheel(machine: Machine) -> Outcome:
         # The container toolkit puts such a package in place by itself where the image brings one.
         raise unknown("a forward compatibility package of the container may make up for the driver", "undecided")
     twelve = numbers(value_or(driver, "")) >= (525,) or numbers(value_or(speaks, "")) >= (12,)
-    index = f"https://download.pytorch.org/whl/cu{'126' if twelve else '118'}"
+    older = newest_cuda_flavour(12 if twelve else 11)
+    index = f" ({wheel_url(older)})" if older is not None else ""
     return error(
         f"torch {version} is built with CUDA {cuda}, which needs an NVIDIA driver {floor} or newer; the {has} of this "
         "machine is too old.",
         evidence=evidence,
         fix=Fix(
             f"Update the NVIDIA driver to {row.full.split('.')[0]} or newer and reboot, or take an older torch that is "
-            f"built for the CUDA version of this driver ({index})",
+            f"built for the CUDA version of this driver{index}",
             safety="reboots",
             effective="reboot",
             verify="nvidia-smi",

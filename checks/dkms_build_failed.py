@@ -16,11 +16,12 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.installing import in_order, wanted
 from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.shell_command import ShellCommand, shell
+from rocdoctor.model.shell_command import ShellCommand
 
 
 @check(when_said("dkms-build-failed"), cause="dkms-kernel-mismatch")
@@ -37,15 +38,14 @@ def dkms_build_failed(machine: Machine) -> Outcome:
     target = f"kernel {kernel}" if kernel else "the running kernel"
     amd = "nvidia" not in package
     if any("headers" in one.values for one in failed):
-        headers = ShellCommand("linux-headers-$(uname -r)")
-        if kernel:
-            headers = shell("linux-headers-{kernel:package}", kernel=kernel)
+        running = ShellCommand("$(uname -r)")
+        headers = wanted(machine, "kernel-headers", host=True, kernel=kernel or running)
         return error(
             f"{named} was not built by DKMS for {target}: the headers of that kernel are not installed.",
             evidence=shown(failed),
             fix=Fix(
-                f"Install the headers ({headers}) and build again",
-                command=shell("sudo apt install {headers}; sudo dkms autoinstall", headers=headers),
+                f"Install the headers ({headers.words}) and build again",
+                command=in_order(headers.command, ShellCommand("sudo dkms autoinstall")),
                 safety="reboots",
                 verify="dkms status",
             ),

@@ -17,6 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import capped, harm, is_driven, missing_firmware, probe_failure
+from rocdoctor.insight.software.installing import in_order, initramfs_here, wanted
 from rocdoctor.judging.check import Fix, Outcome, check, each_amd_gpu, finding, quote, unknown
 from rocdoctor.model.evidence import Known, known
 from rocdoctor.model.facts import Gpu, Machine
@@ -36,14 +37,15 @@ def gpu_firmware_missing(machine: Machine, gpu: Gpu) -> Outcome:
     which = f"firmware file {names[0]}" if len(names) == 1 else f"{len(names)} firmware files" if names else "firmware"
     fatal = probe_failure(machine, gpu) is not None or isinstance(gpu.driver, Known)
     end = ", and no driver is bound to this GPU" if fatal else ""
+    package = wanted(machine, "amd-firmware", host=True)
     return finding(
         harm(machine, gpu) if fatal else capped(harm(machine, gpu), "warning"),
         f"The kernel did not find the {which} for this GPU{end}.",
         evidence=tuple(quote(log.source, event.text, event.line) for event in missing[:4]),
         fix=Fix(
-            "Install the firmware package of the distribution (linux-firmware or firmware-amd-graphics; "
-            "amdgpu-dkms-firmware for the packaged driver), rebuild the initramfs and reboot",
-            command="sudo apt install linux-firmware && sudo update-initramfs -u -k all",
+            f"Install the firmware package of the distribution ({package.words}; amdgpu-dkms-firmware for the packaged "
+            "driver), rebuild the initramfs and reboot",
+            command=in_order(package.command, initramfs_here(machine)),
             safety="reboots",
             effective="reboot",
             verify="sudo dmesg | grep -i 'firmware load'",

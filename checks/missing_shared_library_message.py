@@ -16,13 +16,14 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.installing import find_library, finders, in_order, install_library
 from rocdoctor.insight.software.libraries import Library, library
 from rocdoctor.insight.texts.pasted import in_container, said, shown, vendors, when_said
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.model.shell_command import shell
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _KIND = "missing-library"
 # NCCL and RCCL look for plugins at every start, and have their own code in place of each.
@@ -124,10 +125,10 @@ def _fix(machine: Machine, one: Library) -> Fix:
             f"release. If {one.name} lies under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
             "LD_LIBRARY_PATH)",
             command=shell(
-                "ls {root:path}/lib/{stem:library}.so*; sudo apt install {package}; sudo ldconfig",
+                "ls {root:path}/lib/{stem:library}.so*; {install}",
                 root=root,
                 stem=one.stem,
-                package=one.package or "",
+                install=in_order(install_library(machine, one), ShellCommand("sudo ldconfig")),
             ),
             verify=verify,
         )
@@ -143,23 +144,19 @@ def _fix(machine: Machine, one: Library) -> Fix:
             verify=verify,
         )
     if one.package is not None:
-        name = one.package.split(" ", 1)[0]
         return Fix(
             f"Install the package that holds it ({one.package}) in the version{major} that the binary asks for; "
             f"do not link "
             "another version under this name",
-            command=shell("sudo apt install {name}; sudo ldconfig", name=name),
+            command=in_order(install_library(machine, one), ShellCommand("sudo ldconfig")),
             safety="safe",
             verify=verify,
         )
     return Fix(
-        f"Find the package that holds {one.name} (apt-file search, dnf provides) and install it; if it is "
-        f"there, add its "
-        "folder to the loader with ldconfig or LD_LIBRARY_PATH",
-        command=shell(
-            "sudo find / -name '{stem:library}.so*' 2>/dev/null; apt-file search {name:library}",
-            stem=one.stem,
-            name=one.name,
+        f"Find the package that holds {one.name} ({finders()}) and install it; if it is there, add its folder to the "
+        "loader with ldconfig or LD_LIBRARY_PATH",
+        command=in_order(
+            shell("sudo find / -name '{stem:library}.so*' 2>/dev/null", stem=one.stem), find_library(machine, one.name)
         ),
         verify=verify,
     )

@@ -18,15 +18,12 @@ from __future__ import annotations
 
 from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error
+from rocdoctor.knowledge.software.package_managers import package_managers, vendor_first, wanted_packages
 from rocdoctor.model.facts import Machine
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _APT = ("package-version-conflict", "package-file-conflict")
 _LOADER = ("symbol-version-missing", "rocm-versions-differ")
-_PIN = (
-    "Pin-Priority 600 for repo.radeon.com in /etc/apt/preferences.d/rocm-pin-600, then apt update, remove the "
-    "packages of "
-    "the distribution (apt remove rocminfo rocm-smi hipcc libamdhip64-5) and install again"
-)
 
 
 @check(when_said(*_APT, *_LOADER), cause="mixed-rocm-installs")
@@ -53,10 +50,10 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
             f"ROCm packages of two sources (AMD's repository and the distribution) are mixed: {how}.",
             evidence=shown(packages),
             fix=Fix(
-                f"Use one source only: {_PIN}",
-                "apt-cache policy rocminfo rocm-core hip-runtime-amd",
+                f"Use one source only: {_vendor_alone()}",
+                _sources("rocminfo", "rocm-core", "hip-runtime-amd"),
                 "manual",
-                verify="apt-cache policy rocminfo",
+                verify=_sources("rocminfo"),
             ),
             confidence="likely",
             explains=("missing-shared-library",),
@@ -79,4 +76,18 @@ def mixed_rocm_message(machine: Machine) -> Outcome:
         ),
         confidence="likely",
         explains=("missing-shared-library", "libc-or-abi-mismatch", "python-package-mismatch"),
+    )
+
+
+def _sources(*packages: str) -> ShellCommand:
+    return shell("{words}", words=package_managers()["apt"].command("sources", packages))
+
+
+def _vendor_alone() -> str:
+    """The pin of the tables, then the packages of the archive out of the way: apt alone gives these messages."""
+    apt, (file, pin) = package_managers()["apt"], vendor_first()
+    removal = apt.command("remove", wanted_packages("archive-rocm")["apt"])
+    return (
+        f"{pin} in {file}, then {' '.join(apt.command('refresh'))}, remove the packages of the distribution "
+        f"({' '.join(removal)}) and install again"
     )

@@ -32,9 +32,10 @@ from rocdoctor.insight.texts.pasted import (
 )
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, warning
 from rocdoctor.knowledge.lookup import gfx_target, override_gfx_name
+from rocdoctor.knowledge.software.wheel_indexes import has_wheels, install_torch, wheel_url
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine, Message
-from rocdoctor.model.shell_command import CommandText, shell
+from rocdoctor.model.shell_command import ShellCommand, shell
 
 _KINDS = ("arch-not-in-torch", "no-kernel-image", "tensile-library-missing")
 # The first CUDA toolkit that compiles for an architecture (CUDA release notes).
@@ -190,12 +191,7 @@ def _nvidia(machine: Machine, messages: tuple[Message, ...], level: str) -> Find
     )
 
 
-def _with_cuda(release: str | None) -> CommandText:
+def _with_cuda(release: str | None) -> ShellCommand:
     """torch of a CUDA release that has an index of its own; "" for another."""
-    index = {"11.8": "cu118", "12.8": "cu128", "12.9": "cu129"}.get(release or "")
-    if index is None:
-        return ""
-    return shell(
-        "pip install -U torch torchvision torchaudio --index-url https://download.pytorch.org/whl/{index:name}",
-        index=index,
-    )
+    flavour = f"cu{(release or '').replace('.', '')}"
+    return install_torch(wheel_url(flavour) if has_wheels(flavour) else None, how="upgrade")

@@ -20,6 +20,7 @@ from __future__ import annotations
 from rocdoctor.insight.software.torch_stack import any_wheel_index
 from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
 from rocdoctor.judging.check import Confidence, Finding, Fix, Outcome, Severity, check, finding
+from rocdoctor.knowledge.software.wheel_indexes import install_torch
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.shell_command import shell
@@ -51,11 +52,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
     together = Fix(
         "Reinstall torch, torchvision and torchaudio together: matching versions, in one command, from one wheel index "
         "(the same CUDA or ROCm flavour)",
-        command=shell(
-            "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
-            "--index-url {index}",
-            index=any_wheel_index("amd") if vendors(machine) == {"amd"} else "INDEX_OF_YOUR_FLAVOUR",
-        ),
+        command=install_torch(any_wheel_index("amd") if vendors(machine) == {"amd"} else "INDEX_OF_YOUR_FLAVOUR"),
         safety="risky",
         verify='python3 -c "import torch, torchvision; print(torch.__version__, torchvision.__version__)"',
     )
@@ -75,7 +72,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
     elif main.kind == "numpy-abi":
         text = "A package was compiled for another major version of NumPy (1.x or 2.x) than the one installed."
         together = Fix(
-            "Install numpy<2, or newer releases of the packages that use it", 'pip install "numpy<2"', "safe"
+            "Install numpy<2, or newer releases of the packages that use it", 'pip install "numpy<2"', "risky"
         )
     elif main.kind == "cudnn-version-mismatch":
         wanted, found = first_value(messages, "wanted"), first_value(messages, "found")
@@ -124,7 +121,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
             "Reinstall or rebuild the extension for the installed torch: uninstall it, then pip install "
             "--no-build-isolation --no-cache-dir, or take the wheel named for this torch, CUDA and Python version",
             "pip install --force-reinstall --no-cache-dir --no-build-isolation PACKAGE",
-            "safe",
+            "risky",
         )
     return finding(
         severity,

@@ -16,6 +16,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.installing import wanted
 from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error
 from rocdoctor.model.evidence import Known
@@ -59,11 +60,11 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             ),
             confidence="likely",
         )
-    if compiler := said(machine, _COMPILER):
-        gcc = first_value(compiler, "gcc")
+    if unfit := said(machine, _COMPILER):
+        gcc = first_value(unfit, "gcc")
         return error(
             f"The host compiler is newer than the CUDA toolkit allows (gcc {gcc} at most).",
-            evidence=shown(compiler),
+            evidence=shown(unfit),
             fix=Fix(
                 f"Compile with gcc {gcc} (CC and CXX), or install a newer toolkit of torch's major version",
                 shell("export CC=gcc-{gcc:number} CXX=g++-{gcc:number}", gcc=gcc or ""),
@@ -71,13 +72,15 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             confidence="likely",
         )
     if none := said(machine, _NO_COMPILER):
+        compiler = wanted(machine, "c-compiler")
         return error(
             "Triton finds no C compiler, which it needs at run time to build its launchers: torch.compile and Triton "
             "kernels cannot run.",
             evidence=shown(none),
             fix=Fix(
-                "Install gcc (with the Python headers) in this environment or image, or point CC to a compiler",
-                "sudo apt install gcc python3-dev",
+                f"Install gcc with the headers of Python ({compiler.words}) in this environment or image, or point CC "
+                "to a compiler",
+                compiler.command,
                 "safe",
                 verify="cc --version",
             ),

@@ -22,6 +22,7 @@ from rocdoctor.insight.software.torch_stack import backend, reinstall, wheel_ind
 from rocdoctor.insight.texts.pasted import first_value, gpu_words, in_container, said, shown, vendors, when_said
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, error, not_applicable, warning
 from rocdoctor.knowledge.lookup import cuda_min_driver
+from rocdoctor.knowledge.software.wheel_indexes import wheel_url
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine, Message
 
@@ -61,9 +62,9 @@ def _cuda_build_on_amd(machine: Machine, messages: tuple[Message, ...]) -> Findi
         evidence=shown(messages),
         fix=Fix(
             "Uninstall this torch and install the ROCm build if the GPU is supported by ROCm, else the CPU build "
-            "(--index-url https://download.pytorch.org/whl/cpu); a plain pip install takes the CUDA build",
+            f"(--index-url {wheel_url('cpu')}); a plain pip install takes the CUDA build",
             fix.command,
-            "safe",
+            fix.safety,
             verify=fix.verify,
         ),
         confidence="certain",
@@ -90,7 +91,7 @@ def _no_gpu_support(machine: Machine, messages: tuple[Message, ...]) -> Finding:
             f"Install the {wanted} build of torch from its own wheel index in this environment, with torchvision and "
             "torchaudio from the same index; a later pip install without the index can bring the CPU build back",
             fix.command,
-            "safe",
+            fix.safety,
             verify=fix.verify,
         ),
         confidence="certain" if sure and here else "likely",

@@ -31,11 +31,11 @@ from rocdoctor.insight.software.torch_stack import (
     works,
 )
 from rocdoctor.judging.check import About, Finding, Outcome, check, cite, error, info, quote, warning, whole_machine
+from rocdoctor.knowledge.software.wheel_indexes import wheel_url
 from rocdoctor.model.evidence import Known, known
 from rocdoctor.model.facts import Machine
 
 _OFFICIAL = ("torchvision", "torchaudio", "torchtext")
-_INDEX = "https://download.pytorch.org/whl/"
 
 
 def _cuda_major(version: str) -> str | None:
@@ -98,7 +98,7 @@ def _question(source: object) -> str:
 
 def _index(version: str) -> str | None:
     label = local_part(version)
-    return f"{_INDEX}{label}" if re.fullmatch(r"rocm\d[\d.]*|cu\d{2,3}|cpu", label) else None
+    return wheel_url(label) if re.fullmatch(r"rocm\d[\d.]*|cu\d{2,3}|cpu", label) else None
 
 
 def _differs_in_release(version: str, demand: str) -> bool:

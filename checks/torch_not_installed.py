@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import SELECTOR_PAGE, compute_gpus, for_training, wheel_index
 from rocdoctor.judging.check import Fix, Outcome, check, cite, info, whole_machine
+from rocdoctor.knowledge.software.wheel_indexes import install_torch
 from rocdoctor.model.evidence import NOT_ASKED, known, value_or
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.shell_command import shell
 
 
 @check(whole_machine)
@@ -34,7 +34,7 @@ def torch_not_installed(machine: Machine) -> Outcome:
         evidence=[cite(machine.torch.version, "no torch"), cite(machine.torch.interpreter)],
         fix=Fix(
             f"Name the interpreter of the job with --python, or install torch for this machine ({SELECTOR_PAGE})",
-            command=shell("pip install torch --index-url {index}", index=index) if index else "",
+            command=install_torch(index, how="install"),
             safety="safe",
         ),
     )

@@ -27,9 +27,9 @@ from rocdoctor.insight.software.torch_stack import (
 )
 from rocdoctor.insight.texts.pasted import first_value, gpu_words, said, shown, vendors, when_said
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, not_applicable, warning
+from rocdoctor.knowledge.software.wheel_indexes import install_torch
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Gpu, Machine, Message
-from rocdoctor.model.shell_command import shell
 
 
 @check(when_said("torch-sees-no-gpu"), cause="wrong-backend-build")
@@ -62,11 +62,7 @@ def torch_sees_no_gpu_message(machine: Machine) -> Outcome:
         fix=Fix(
             "Look at torch.version.hip (None means that it is not a ROCm build); uninstall torch and install it with "
             f"--index-url from one ROCm index that has wheels for {wheel}",
-            command=shell(
-                "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
-                "--index-url {index}",
-                index=fit or any_wheel_index("amd"),
-            ),
+            command=install_torch(fit or any_wheel_index("amd")),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),

@@ -38,6 +38,9 @@ class ShellCommand(str):
             ...
 
 
+# A template of a table that ships with us, with ``{name}`` where words go.
+TableCommand: TypeAlias = str
+
 # Text is quoted, unless it is a part of a command (a ShellCommand); several words are parted by blanks.
 Word: TypeAlias = str | int | Sequence[str]
 
@@ -83,7 +86,7 @@ def shell(template: LiteralString, /, **words: Word) -> ShellCommand:
     return str.__new__(ShellCommand, "".join(parts))
 
 
-def shell_of_table(template: str, /, **words: Word) -> ShellCommand:
+def shell_of_table(template: TableCommand, /, **words: Word) -> ShellCommand:
     """``shell`` for a template of a table that ships with us, which types cannot tell from a word of the evidence.
 
     A word that is not given becomes its name in capitals.

@@ -18,7 +18,7 @@ import pytest
 
 from rocdoctor.judging.loading import check_files, load_check, name_of
 from rocdoctor.knowledge.lookup import cause
-from tests.kit import ROOT
+from tests.kit import NOT_SAFE, ROOT
 
 PACKAGE = ROOT / "rocdoctor"
 CHECKS = check_files(ROOT / "checks")
@@ -84,21 +84,47 @@ def test_a_check_has_one_spelling_for_each_end(path: Path) -> None:
     assert "known(Unknown(" not in path.read_text()
 
 
-_NOT_SAFE = re.compile(r"\brestart\b|modprobe|rmmod|pip uninstall|pip install [^;&|]*(?:-U|[<=>])|\breboot\b|\bkill\b")
-
-
 def _written(node: ast.expr) -> str:
     return " ".join(one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str))
 
 
 @pytest.mark.parametrize("path", [*CHECKS, *_modules("insight")], ids=lambda path: path.stem)
 def test_what_restarts_replaces_or_loads_is_not_called_safe(path: Path) -> None:
+    """As far as it is written there; ``tests.kit.keeps_contract`` sees every finding of a test."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Fix":
-            parts = {word.arg: word.value for word in node.keywords if word.arg}
+            parts = dict(zip(("text", "command", "safety"), node.args, strict=False))
+            parts |= {word.arg: word.value for word in node.keywords if word.arg}
             safety = parts.get("safety")
             if isinstance(safety, ast.Constant) and safety.value == "safe" and "command" in parts:
-                assert not _NOT_SAFE.search(_written(parts["command"])), ast.unparse(parts["command"])
+                assert not NOT_SAFE.search(_written(parts["command"])), ast.unparse(parts["command"])
+
+
+_OF_TABLES = re.compile(
+    r"\b(?:apt|apt-get|dnf|yum|zypper|pacman|apk|emerge) (?:-\S+ )*"
+    r"(?:(?:re)?install|(?:auto)?remove|purge|update|upgrade|-[SRF])|\bapt-(?:cache|file)\b"
+    r"|\bpip3? install [^;]*--(?:extra-)?index-url|\b(?:download\.pytorch|repo\.(?:radeon|amd))\."
+)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """The strings of a file, also those in pieces, without the docstrings."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for inner in ast.iter_child_nodes(node):
+            if not (isinstance(node, ast.Expr) and isinstance(inner, ast.Constant)):
+                yield from (
+                    [inner.value]
+                    if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+                    else [_written(inner)]
+                    if isinstance(inner, ast.JoinedStr | ast.Tuple)
+                    else []
+                )
+
+
+@pytest.mark.parametrize("path", [*CHECKS, *_modules("insight"), *_modules("repair")], ids=lambda path: path.stem)
+def test_commands_of_package_managers_come_from_the_tables(path: Path) -> None:
+    """Which manager a machine has, and what it calls a thing, is knowledge of distributions: so are wheel indexes."""
+    assert not [text for text in _texts(path) if _OF_TABLES.search(text)]
 
 
 @pytest.mark.parametrize("path", CHECKS, ids=lambda path: path.stem)

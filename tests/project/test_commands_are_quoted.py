@@ -26,7 +26,7 @@ _FIELDS = {
     "replace": {},
 }
 _GATE = ("shell", "shell_of_table", "reworded", "ShellCommand")
-_TYPES = ("CommandText", "ShellCommand", "LiteralString")
+_TYPES = ("CommandText", "ShellCommand", "LiteralString", "TableCommand")
 _MAKERS = re.compile(rf"\b(?:{'|'.join((*_FIELDS, *_GATE))})\(")
 _FILES = sorted(
     path

@@ -1,7 +1,7 @@
 """What shared libraries belong to: which component brings a library that the loader does not find.
 
-Names are the sonames that the projects publish; package names are those of Debian and Ubuntu, of AMD's repository
-(repo.radeon.com) or of PyPI.
+Names are the sonames that the projects publish; package names are those of Debian and Ubuntu (looked up in Debian 12),
+of AMD's repository or of PyPI. ``{major}`` is that of the library's name.
 """
 
 from __future__ import annotations
@@ -83,15 +83,15 @@ _SYSTEM = {
     "libopenblas": "libopenblas0",
     "libncurses": "libncurses5",
     "libpciaccess": "libpciaccess0",
-    "libssl": "libssl",
-    "libcrypto": "libssl",
-    "libjpeg": "libjpeg",
+    "libssl": "libssl{major}",
+    "libcrypto": "libssl{major}",
+    "libjpeg": "libjpeg62-turbo (libjpeg-turbo8 on Ubuntu)",
     "libsndfile": "libsndfile1",
     "libatomic": "libatomic1",
     "libgfortran": "libgfortran5",
     "libcrypt": "libcrypt1 (libxcrypt-compat)",
     "libglib-2": "libglib2.0-0",
-    "libLLVM": "libllvm",
+    "libLLVM": "libllvm{major}",
     "librdmacm": "librdmacm1",
     "libnl-3": "libnl-3-200",
     "libc++": "libc++1",
@@ -110,7 +110,10 @@ _TORCH = regex(r"lib(?:torch|c10|caffe2)\w{0,30}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library by its soname: ``stem`` without version, ``major`` as in the file name, owner and package."""
+    """A library by its soname: ``stem`` without version, ``major`` as in the file name, owner and package.
+
+    The first word of the package is its name on Debian and Ubuntu, or in AMD's repository.
+    """
 
     name: str
     stem: str
@@ -122,13 +125,14 @@ class Library:
 def library(name: str) -> Library:
     """What a file name such as ``librocblas.so.4`` belongs to; owner "unknown" where nothing is known."""
     stem, _, version = name.partition(".so")
-    stem = re.sub(r"-[\d.]{3,12}\Z", "", stem)
+    stem, *own = re.split(r"-([\d.]{1,12})\Z", stem)
     major = version.lstrip(".") or None
     if stem in ("libcuda", "libnvidia-ml", "libnvidia-ptxjitcompiler", "libnvidia-encode"):
         return Library(name, stem, major, "driver", "the NVIDIA driver")
     for owner, table in (("rocm", _ROCM), ("cuda", _CUDA), ("system", _SYSTEM)):
         if stem in table:
-            return Library(name, stem, major, owner, table[stem])  # type: ignore[arg-type]
+            package = table[stem].replace("{major}", own[0] if own else major or "")
+            return Library(name, stem, major, owner, package)  # type: ignore[arg-type]
     if _TORCH.match(stem):
         return Library(name, stem, major, "torch", "torch")
     return Library(name, stem, major, "unknown", None)

@@ -16,11 +16,11 @@ from rocdoctor.insight.gpus.presence import is_driven, is_integrated
 from rocdoctor.judging.check import Outcome, Selector
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import arch_list_covers, chip_of_device, gfx_target, torch_releases
+from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, install_torch, wheel_url
 from rocdoctor.model.evidence import Fact, Known, Unknown, known, unknown, value_or
 from rocdoctor.model.facts import DeviceNode, Gpu, Machine, TorchBuild
 from rocdoctor.model.finding import Finding, Fix, Item, NotApplicable, Subjects
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.model.shell_command import shell
 
 VENDOR_OF = {"rocm": "amd", "cuda": "nvidia", "xpu": "intel"}
 WORDS = {"rocm": "ROCm", "cuda": "CUDA", "xpu": "Intel XPU", "cpu": "CPU-only"}
@@ -227,18 +227,14 @@ def preliminary(version: str) -> bool:
     return found is None or any(word in found[1] for word in ("a", "b", "rc", "dev"))
 
 
-_CUDA_12 = "cu128"
-
-
 def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
     """The wheel index of pytorch.org to install from for a GPU, by the tables; None where none is known to have code.
 
-    AMD: the newest ROCm flavour with a list that covers the target. NVIDIA: CUDA 13 from driver 580 on, else the
-    newest CUDA 12 flavour (CUDA release notes; 12.8 is the first with Blackwell).
+    AMD: the newest ROCm flavour with a list that covers the target. NVIDIA: the newest CUDA flavour for its compute
+    capability and this driver; one that is not known counts as one of CUDA 12.
     """
     if gpu.vendor == "nvidia":
-        flavour = "cu130" if numbers(driver)[:1] >= (580,) else _CUDA_12
-        return f"https://download.pytorch.org/whl/{flavour}"
+        return _cuda_index(value_or(gpu.compute_capability, ""), driver)
     gfx = value_or(gpu.gfx, "")
     flavours = {
         one.flavour
@@ -252,13 +248,16 @@ def wheel_index(gpu: Gpu, driver: str = "") -> str | None:
 def any_wheel_index(vendor: str) -> str:
     """The index for GPUs of a vendor where nothing tells which one: the newest ROCm flavour of the tables, CUDA 12."""
     if vendor == "nvidia":
-        return f"https://download.pytorch.org/whl/{_CUDA_12}"
+        return _cuda_index("", "")
     return _newest({one.flavour for release in torch_releases() for one in release.rocm or ()})
 
 
+def _cuda_index(capability: str, driver: str) -> str:
+    return wheel_url(cuda_rows(capability, driver)[0]["flavour"])
+
+
 def _newest(flavours: Collection[str]) -> str:
-    newest = max(flavours, key=lambda name: numbers(name.removeprefix("rocm")))
-    return f"https://download.pytorch.org/whl/{newest}"
+    return wheel_url(max(flavours, key=lambda name: numbers(name.removeprefix("rocm"))))
 
 
 def reinstall(index: str | None) -> Fix:
@@ -266,13 +265,7 @@ def reinstall(index: str | None) -> Fix:
     return Fix(
         "Reinstall torch and its companions together, in this interpreter's environment, from the index of the right "
         f"build ({SELECTOR_PAGE})",
-        command=shell(
-            "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
-            "--index-url {index}",
-            index=index,
-        )
-        if index
-        else "",
+        command=install_torch(index),
         safety="risky",
         verify='python3 -c "import torch; print(torch.__version__, torch.version.hip, torch.version.cuda)"',
     )

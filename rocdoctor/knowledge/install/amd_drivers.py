@@ -14,6 +14,7 @@ from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_
 from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
 from rocdoctor.knowledge.install.steps import InstallStep, Words, hosts, missing_names, steps_of
 from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.knowledge.software.package_managers import package_managers
 from rocdoctor.model.evidence import Unknown
 
 # official: the vendor names card and distribution; deprecated: it names them and announces the end; distribution: the
@@ -201,7 +202,8 @@ def driver_route(
         return Unknown(_no_kernel(gfx, kernel, target.kernel_present, firmware, found))
     steps: tuple[InstallStep, ...] = ()
     if firmware is not None and firmware["section"] is not None:
-        steps = steps_of("install", ["firmware"], {"firmware": firmware["package"]}, {"install": ("apt", "install")})
+        command = package_managers()[found.manager].command("install")
+        steps = steps_of("install", ["firmware"], {"firmware": firmware["package"]}, {"install": command})
     risks: list[str] = []
     if knows is None:
         since = target.kernel_present or "no release that was looked at"

@@ -17,6 +17,8 @@ from rocdoctor.knowledge.install.distributions import Distribution
 from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, host_values, hosts, open_names
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.knowledge.software.compat import TorchRelease, series, torch_releases
+from rocdoctor.knowledge.software.package_managers import package_managers
+from rocdoctor.knowledge.software.wheel_indexes import cuda_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,16 +195,7 @@ def _amd(gfx: Words, python: str) -> list[WheelIndex]:
 
 def cuda_wheel(capability: str, python: str, driver: str = "") -> WheelIndex | None:
     """The index for an NVIDIA GPU by compute capability and driver; an unknown driver counts as one of CUDA 12."""
-    have = numbers(capability)
-    if not have:
-        return None
-    for row in load_table("install_torch")["cuda"]["rows"]:
-        if "below" in row and have >= numbers(row["below"]):
-            continue
-        if "from" in row and have < numbers(row["from"]):
-            continue
-        if "driver" in row and numbers(driver or "525") < numbers(row["driver"]):
-            continue
+    for row in cuda_rows(capability, driver) if numbers(capability) else ():
         for release in torch_releases():
             if _minor(python) in release.python and row["flavour"] in (release.cuda or ()):
                 return _pytorch_org(release, row["flavour"], "official", risk=row.get("risk"))
@@ -229,7 +222,7 @@ def environment_steps(found: Distribution, environment: str) -> tuple[InstallSte
             InstallStep("venv-package", "Install venv", (command,), True, sources=about, table="install_torch")
         )
     elif found.interpreter not in ("python3", "python"):
-        command = (*_INSTALL[found.manager], found.python_package)
+        command = package_managers()[found.manager].command("install", (found.python_package,))
         about = found.sources
         steps.append(
             InstallStep("interpreter", "Install the interpreter", (command,), True, sources=about, table="install")
@@ -237,9 +230,6 @@ def environment_steps(found: Distribution, environment: str) -> tuple[InstallSte
     made = tuple(fill_text(word, values) for word in table["make"].split())
     steps.append(InstallStep("venv", "Make a virtual environment", (made,), sources=(), table="install_torch"))
     return tuple(steps)
-
-
-_INSTALL: Mapping[str, Words] = {"dnf": ("dnf", "install"), "zypper": ("zypper", "install"), "pacman": ("pacman", "-S")}
 
 
 def placeholder(package: str, version: str) -> bool:

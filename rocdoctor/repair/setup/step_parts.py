@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.software.package_managers import Verb, package_managers
 from rocdoctor.model.finding import SEVERITIES, Evidence, Finding, Severity, Verdict
 from rocdoctor.repair.setup.plan import Action, Step, handed_over
 from rocdoctor.repair.setup.situation import Situation
 
-# Words of package managers that install something, and how the same manager removes it.
-_INSTALLS = {"apt": "install", "apt-get": "install", "dnf": "install", "zypper": "install", "pacman": "-S"}
 # Pages of AMD that a person reads where the tables end.
 VENDOR_PAGE = install.hosts()["amd_stable"].page
 
@@ -29,10 +28,15 @@ def actions_of(steps: Iterable[install.InstallStep]) -> tuple[Action, ...]:
     return tuple(found)
 
 
+def packages_action(manager: str, verb: Verb, *packages: str) -> Action:
+    """What a package manager is told as root."""
+    return Action(words=package_managers()[manager].command(verb, packages), root=True)
+
+
 def with_fresh_lists(actions: Iterable[Action]) -> tuple[Action, ...]:
     """Actions that begin with reading apt's lists of packages: old lists name packages that are gone."""
     found = tuple(actions)
-    update = Action(words=("apt", "update"), root=True)
+    update = packages_action("apt", "refresh")
     first = next((one for one in found if one.words[:1] == ("apt",)), None)
     return found if first is None or first == update else (update, *found)
 
@@ -42,7 +46,7 @@ def with_key_tool(situation: Situation, actions: Iterable[Action]) -> tuple[Acti
     found = tuple(actions)
     if not found or situation.manager not in ("apt", "dnf"):
         return found
-    return with_fresh_lists((Action(words=(situation.manager, "install", "mokutil"), root=True), *found))
+    return with_fresh_lists((packages_action(situation.manager, "install", "mokutil"), *found))
 
 
 def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
@@ -54,8 +58,10 @@ def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
         words = action.words
         if words[:1] in (("curl",), ("gpg",)) and "-o" in words[:-1]:
             found.append(words[words.index("-o") + 1])
-        if words and _INSTALLS.get(words[0]) in words:
-            found += [word for word in words[words.index(_INSTALLS[words[0]]) + 1 :] if not word.startswith("-")]
+        manager = package_managers().get(words[0]) if words else None
+        verb = manager.command("install")[-1] if manager is not None else ""
+        if verb in words:
+            found += [word for word in words[words.index(verb) + 1 :] if not word.startswith("-")]
     return tuple(dict.fromkeys(found))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rocdoctor.insight.gpus.access import KFD, is_rootless, node_at, opens, render_nodes
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
+from rocdoctor.knowledge.software.package_managers import package_managers
 from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown, value_or
 from rocdoctor.model.finding import Evidence
 from rocdoctor.model.shell_command import shell
@@ -17,6 +18,7 @@ from rocdoctor.repair.setup.step_parts import (
     changes_of,
     fetched_by,
     for_caretaker,
+    packages_action,
     sentence,
     sources_of,
     with_fresh_lists,
@@ -81,24 +83,22 @@ def _engine(situation: Situation) -> Step:
     package = next((one for one in _PACKAGES if found is not None and install.package_exists(found, one)), None)
     evidence = tuple(cite(_program(situation, name), f"no {name}") for name in ("docker", "podman"))
     why = "Neither docker nor podman is installed."
-    verb = {"apt": "install", "dnf": "install", "zypper": "install", "pacman": "-S"}.get(situation.manager)
-    if package is None or verb is None:
+    if package is None or situation.manager not in package_managers():
         gap = f"The tables do not say which package of {situation.os_words} brings one."
         return Step(_ENGINE, title, "unknown", f"{why} {gap}", evidence, verify=Verify(command="podman --version"))
     program = "podman" if package == "podman" else "docker"
-    remove = "-R" if situation.manager == "pacman" else "remove"
     return Step(
         _ENGINE,
         f"Install {program}",
         "todo",
         why,
         evidence,
-        with_fresh_lists([Action(words=(situation.manager, verb, package), root=True)]),
+        with_fresh_lists([packages_action(situation.manager, "install", package)]),
         (package,),
         "safe",
         "now",
         Verify(command=shell("{program:name} --version", program=program), shows="a version"),
-        (Action(words=(situation.manager, remove, package), root=True),),
+        (packages_action(situation.manager, "remove", package),),
     )
 
 

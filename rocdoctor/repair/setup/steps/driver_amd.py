@@ -18,6 +18,7 @@ from rocdoctor.repair.setup.step_parts import (
     changes_of,
     for_caretaker,
     open_in,
+    packages_action,
     sentence,
     sources_of,
     with_fresh_lists,
@@ -303,7 +304,7 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
         notes.append(f"{package.package} stands in the section {package.section} of the archive.")
     extra = f"linux-modules-extra-{situation.kernel}"
     if found is not None and found.id == "ubuntu" and situation.kernel.endswith("-generic"):
-        first = [Action(words=("apt", "install", extra), root=True), *first]
+        first = [packages_action(found.manager, "install", extra), *first]
         notes.append("Servers and clouds have kernels without it: the extra modules bring it.")
     actions = with_fresh_lists((*first, Action(words=("modprobe", "amdgpu"), root=True)))
     return Step(

@@ -9,9 +9,16 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Unknown, is_known
 from rocdoctor.model.finding import Evidence
-from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.plan import Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
-from rocdoctor.repair.setup.step_parts import VENDOR_PAGE, actions_of, for_caretaker, sentence
+from rocdoctor.repair.setup.step_parts import (
+    VENDOR_PAGE,
+    actions_of,
+    for_caretaker,
+    packages_action,
+    sentence,
+    with_fresh_lists,
+)
 
 LAYER: Layer = "firmware"
 
@@ -46,29 +53,16 @@ def _missing(situation: Situation, why: str, evidence: tuple[Evidence, ...]) -> 
     young = [gfx for gfx in situation.gfx if gfx in package.too_old_for]
     if young:
         return _too_old(situation, why, evidence, package, young)
-    install_words = ("apt", "install") if found.manager == "apt" else (found.manager, "install")
-    again = (
-        (*install_words, "--reinstall", package.package)
-        if found.manager == "apt"
-        else (
-            found.manager,
-            "upgrade",
-            package.package,
-        )
-    )
-    words = (*install_words, package.package) if package.section else again
-    actions = (
-        *([Action(words=("apt", "update"), root=True)] if found.manager == "apt" else []),
-        Action(words=words, root=True),
-        *actions_of(disk),
-    )
+    fetch = packages_action(found.manager, "install" if package.section else "reinstall", package.package)
+    actions = (*with_fresh_lists((fetch,)), *actions_of(disk))
     lines = [sentence(package.text)]
     if package.section:
         lines.append(
             f"It stands in the section {package.section} of the archive: add that word to the lines of the "
             "package sources first, where it is missing."
         )
-    undo = (Action(words=("apt", "remove", package.package), root=True), *actions_of(disk)) if package.section else ()
+    removal = packages_action(found.manager, "remove", package.package)
+    undo = (removal, *actions_of(disk)) if package.section else ()
     return Step(
         _ID,
         "Install the firmware of the AMD GPU",

@@ -11,13 +11,14 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Known, Unknown, value_or
-from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.plan import Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     VENDOR_PAGE,
     actions_of,
     changes_of,
     for_caretaker,
+    packages_action,
     sentence,
     set_for_next_start,
     sources_of,
@@ -122,7 +123,7 @@ def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
         "reboots",
         "reboot",
         Verify(command="uname -r", shows="a release that ends in -oem"),
-        undo=tuple(Action(words=("apt", "remove", package), root=True) for package in packages),
+        undo=tuple(packages_action(situation.manager, "remove", package) for package in packages),
         support=_risk(situation, route),
         sources=(*route.sources, *sources_of(route.steps)),
         table=route.table,

@@ -10,12 +10,13 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.finding import Finding, Verdict
-from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.plan import Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
     actions_of,
     changes_of,
     for_caretaker,
+    packages_action,
     sentence,
     set_for_next_start,
     sources_of,
@@ -39,7 +40,6 @@ _VARIABLES = (
 )
 # Checks whose findings are cured by a parameter of the amdgpu module that is given no more.
 _PARAMETERS = ("ppfeaturemask-overdrive", "amdgpu-parameter-risky", "amdgpu-parameter-unknown", "gtt-larger-than-ttm")
-_REMOVE = {"apt": ("apt", "remove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -164,20 +164,19 @@ def _packages(situation: Situation) -> Iterator[Step]:
     found = situation.distribution
     if found is not None and isinstance(packages, Known):
         gone = [name for name in packages.value if name in install.gone_packages()]
-        words = _REMOVE.get(found.manager)
-        if gone and words is not None:
+        if gone:
             yield Step(
                 "obsolete-packages",
                 "Remove packages that no release has any more",
                 "todo",
                 f"Installed from an older source: {', '.join(gone)}.",
                 (cite(packages, ", ".join(gone)),),
-                (Action(words=(*words, *gone), root=True),),
+                (packages_action(found.manager, "remove", *gone),),
                 tuple(gone),
                 "risky",
                 "now",
                 Verify("rocm-mixed-installs"),
-                (Action(words=(words[0], "install", *gone), root=True),),
+                (packages_action(found.manager, "install", *gone),),
                 notes=("What is removed with them is listed before anything is done: read it.",),
             )
     for verdict, mixed in situation.findings(["rocm-mixed-installs"]):

@@ -10,6 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import same_isa_group
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.software.compat import rocm_release, rocm_releases
+from rocdoctor.knowledge.software.package_managers import package_managers
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import RocmInstall
 from rocdoctor.model.finding import Evidence
@@ -18,7 +19,15 @@ from rocdoctor.parsers.amd.rocm_packages import RocmPackage
 from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation, safe_word
-from rocdoctor.repair.setup.step_parts import VENDOR_PAGE, actions_of, changes_of, open_in, sentence, with_fresh_lists
+from rocdoctor.repair.setup.step_parts import (
+    VENDOR_PAGE,
+    actions_of,
+    changes_of,
+    open_in,
+    packages_action,
+    sentence,
+    with_fresh_lists,
+)
 
 LAYER: Layer = "rocm"
 
@@ -208,16 +217,15 @@ def _verify(route: install.Route) -> ShellCommand:
 def _removal(situation: Situation, route: install.Route) -> tuple[tuple[Action, ...], tuple[Action, ...]]:
     """What must go before, and what brings it back: packages of generations that cannot stand beside the new one."""
     summary = package_summary(situation.machine)
-    words = {"apt": ("apt", "autoremove"), "dnf": ("dnf", "remove"), "zypper": ("zypper", "remove")}
-    if summary is None or situation.manager not in words:
+    if summary is None or situation.manager not in package_managers():
         return (), ()
     names = sorted(
         {one.name for one in summary.packages if _generation(one) in route.remove_first and safe_word(one.name)}
     )
     if not names:
         return (), ()
-    back = (situation.manager, "install", *names)
-    return (Action(words=(*words[situation.manager], *names), root=True),), (Action(words=back, root=True),)
+    gone = packages_action(situation.manager, "remove_all", *names)
+    return (gone,), (packages_action(situation.manager, "install", *names),)
 
 
 def _generation(package: RocmPackage) -> str:
