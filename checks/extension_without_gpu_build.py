@@ -36,7 +36,7 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
             fix=Fix(
                 f"Uninstall onnxruntime and install the build with that provider ({package})",
                 shell("pip uninstall -y onnxruntime onnxruntime-gpu; pip install {package}", package=package),
-                "safe",
+                "risky",
             ),
             confidence="likely",
         )
@@ -49,7 +49,7 @@ def extension_without_gpu_build(machine: Machine) -> Outcome:
             fix=Fix(
                 f"Install the build of {library} for this GPU and for the installed release of its framework",
                 shell("pip install -U {package}", package=package),
-                "safe",
+                "risky",
             ),
             confidence="likely",
         )

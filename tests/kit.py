@@ -127,8 +127,16 @@ def keeps_contract(verdicts: Sequence[Verdict]) -> None:
             _does_what_it_types(found.fix)
 
 
+# What ends what runs, replaces what is installed, or loads code into the kernel.
+NOT_SAFE = re.compile(
+    r"\b(?:restart|reboot|kill)\b|modprobe|rmmod|pip uninstall"
+    r"|pip install [^;&|]*(?:-U|--upgrade|--force-reinstall|[<=>])"
+)
+
+
 def _does_what_it_types(fix: Fix) -> None:
     """The data of a fix is what its command does: a set-up plan follows the one, a person the other."""
+    assert fix.safety != "safe" or not NOT_SAFE.search(fix.command), fix
     words = fix.command.split(";")[0].split()
     assert fix.unsets == (tuple(words[1:]) if words[:1] == ["unset"] else ()), fix
     joins = tuple(words[words.index("-aG") + 1].split(",")) if "-aG" in words else ()
