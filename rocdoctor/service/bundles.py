@@ -16,7 +16,7 @@ from rocdoctor.host.recorder import MaskedHost, Recorder, settled
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.printable import spelled
-from rocdoctor.report.machine.bundle_text import masked_counts, masked_text, summary
+from rocdoctor.report.machine.bundle_document import masked_counts, masked_text, summary
 from rocdoctor.report.machine.summary import machine_lines
 from rocdoctor.report.masked import discreet, discretion_of
 from rocdoctor.service.errors import UsageError

@@ -18,7 +18,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rocdoctor.cli.main import run
-from rocdoctor.report.smoke.nodes_text import as_json as nodes_as_json
+from rocdoctor.report.smoke.nodes_document import as_json as nodes_as_json
 from rocdoctor.train.recommend.memory.trace import unavailable
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
 from rocdoctor.train.smoke.nodes.leader import NodeOutcome

@@ -18,9 +18,9 @@ from rocdoctor.report import markdown as form
 from rocdoctor.report.diagnosis import markdown, reply
 from rocdoctor.report.diff import diff_document
 from rocdoctor.report.lint import lint_document
-from rocdoctor.report.plan import overview_text, recommend_document
+from rocdoctor.report.plan import overview_document, recommend_document
 from rocdoctor.report.setup import setup_document
-from rocdoctor.report.smoke import smoke_text
+from rocdoctor.report.smoke import smoke_document
 from rocdoctor.train.recommend.plan import Needed, Recommendation
 from rocdoctor.train.recommend.search.overview import Overview
 from tests.kit import named
@@ -99,7 +99,7 @@ def _diff(words: str, machines: int) -> str:
 
 def _smoke(words: str) -> str:
     mode = ModeResult(words, "fail", 1.0, message=words)
-    return smoke_text.markdown([SmokeRun(2, words, "cpu", words, 1.0, (mode,), (words,), (words,))])
+    return smoke_document.markdown([SmokeRun(2, words, "cpu", words, 1.0, (mode,), (words,), (words,))])
 
 
 def _recommend(words: str) -> str:
@@ -118,7 +118,7 @@ FORMS: dict[str, Callable[[str], str]] = {
     "diff-3": lambda words: _diff(words, 3),
     "smoke": _smoke,
     "recommend": _recommend,
-    "overview": lambda words: overview_text.markdown(Overview(replace(fleet(), name=words), {}, (), 0.0)),
+    "overview": lambda words: overview_document.markdown(Overview(replace(fleet(), name=words), {}, (), 0.0)),
 }
 
 

@@ -63,7 +63,7 @@ def run(options: PlanOptions) -> int:
 
 def _overview(options: PlanOptions) -> int:
     """Which popular models fit with which method, where no model was named."""
-    from rocdoctor.report.plan import overview_text
+    from rocdoctor.report.plan import overview_document
     from rocdoctor.train.recommend.search.overview import overview
 
     for option, given in (
@@ -79,9 +79,9 @@ def _overview(options: PlanOptions) -> int:
     except SpecError as error:
         raise UsageError(str(error)) from None
     if options.format == "json":
-        print_json(overview_text.as_json(found))
+        print_json(overview_document.as_json(found))
     elif options.format == "markdown":
-        output.show(overview_text.markdown(found))
+        output.show(overview_document.markdown(found))
     else:
-        output.show(overview_text.text(found, width()))
+        output.show(overview_document.text(found, width()))
     return 0

@@ -193,6 +193,6 @@ def _print(options: Options, runs: tuple[SmokeRun, ...], low: tuple[LowFigure, .
 
         output.show(render_junit(runs))
         return
-    from rocdoctor.report.smoke.smoke_text import markdown, render
+    from rocdoctor.report.smoke.smoke_document import markdown, render
 
     output.show(markdown(runs, low) if form == "markdown" else render(runs, width(), low))

@@ -149,18 +149,18 @@ def _print(options: NodeOptions, outcome: NodeOutcome, here: NodePlace) -> None:
     if here.node and not outcome.findings:  # node 0 has printed everything
         _say(f"node {here.node}: {outcome.words or 'all is well'} (the report is on node 0)")
         return
-    from rocdoctor.report.smoke import nodes_text, smoke_text
+    from rocdoctor.report.smoke import nodes_document, smoke_document
 
     def shown(value: Any) -> Any:
         own_name = [] if re.fullmatch(r"[0-9.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:]*", here.host) else [here.host]
-        return value if options.include_identity else nodes_text.discreet(value, own_name, masker)
+        return value if options.include_identity else nodes_document.discreet(value, own_name, masker)
 
     masker = own_masker()
     runs = outcome.runs
     if options.format == "json":
         results = to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}
-        print_json(shown({**results, **nodes_text.as_json(outcome)}))
+        print_json(shown({**results, **nodes_document.as_json(outcome)}))
         return
-    output.show(shown(nodes_text.render(outcome, width())))
+    output.show(shown(nodes_document.render(outcome, width())))
     if runs:
-        output.show(shown(smoke_text.render(runs, width())))
+        output.show(shown(smoke_document.render(runs, width())))

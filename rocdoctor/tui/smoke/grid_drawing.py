@@ -10,7 +10,7 @@ from rich.text import Text
 from rocdoctor.insight.jobs.smoke_modes import LAYERS
 from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.smoke.smoke_text import LEGEND, largest, name_of, run_words, signs_of
+from rocdoctor.report.smoke.smoke_document import LEGEND, largest, name_of, run_words, signs_of
 from rocdoctor.tui.smoke.run_session import ModeProgress
 from rocdoctor.tui.style import STATE_STYLE
 

@@ -16,8 +16,8 @@ from textual.widgets import OptionList, Static
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.facts import SmokeRun
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.smoke import figures_text
-from rocdoctor.report.smoke.smoke_text import headline
+from rocdoctor.report.smoke import figures_document
+from rocdoctor.report.smoke.smoke_document import headline
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure
 from rocdoctor.train.smoke.worker.mode import Mode, all_modes
 from rocdoctor.tui.background import Background
@@ -299,6 +299,6 @@ def _detail(row: GridRow, live: bool, runs: Sequence[SmokeRun], low: Sequence[Lo
     for run in runs:
         for words in about(run):
             text.append(f"\n{words}", style="dim")
-        lines = [*figures_text.finding_lines(low, width), *figures_text.section(run, width)]
+        lines = [*figures_document.finding_lines(low, width), *figures_document.section(run, width)]
         text.append("\n\n" + "\n".join(lines) if lines else "")
     return text

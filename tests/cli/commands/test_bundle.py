@@ -20,7 +20,7 @@ from rocdoctor.cli.main import run
 from rocdoctor.host.base import Answer, Kind
 from rocdoctor.host.evidence.capture import CaptureError, CaptureHost, parse, write
 from rocdoctor.host.live.new_file import write_new
-from rocdoctor.report.machine.bundle_text import masked_counts, masked_text
+from rocdoctor.report.machine.bundle_document import masked_counts, masked_text
 from rocdoctor.service import bundles
 from tests.kit import ROOT
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun, from_text, read_figures, to_json, to_text
-from rocdoctor.report.smoke.smoke_text import headline, render
+from rocdoctor.report.smoke.smoke_document import headline, render
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.figure_math import (
     Figures,

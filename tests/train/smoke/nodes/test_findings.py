@@ -330,7 +330,7 @@ def test_the_same_on_several_nodes_is_told_once() -> None:
 
 
 def test_reports_tell_private_addresses_alone() -> None:
-    from rocdoctor.report.smoke.nodes_text import discreet
+    from rocdoctor.report.smoke.nodes_document import discreet
 
     assert discreet({"a": ["at 10.0.0.1 and 8.8.8.8:29500", 3, None]}) == {
         "a": ["at 10.0.0.1 and (public address):29500", 3, None]

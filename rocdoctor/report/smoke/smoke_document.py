@@ -9,7 +9,7 @@ from rocdoctor.insight.jobs.smoke_modes import LAYERS
 from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.model.printable import one_line
 from rocdoctor.report.markdown import code, plain
-from rocdoctor.report.smoke.figures_text import finding_lines, section
+from rocdoctor.report.smoke.figures_document import finding_lines, section
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure
 
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}

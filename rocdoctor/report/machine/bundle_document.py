@@ -95,6 +95,6 @@ def summary(diagnosis: Diagnosis, counts: list[tuple[str, int, int]], identity_k
 def _smoke(runs: tuple[SmokeRun, ...]) -> list[str]:
     if not runs:
         return ["Smoke tests: not run (rocdoctor bundle --with-smoke)."]
-    from rocdoctor.report.smoke.smoke_text import render as render_smoke
+    from rocdoctor.report.smoke.smoke_document import render as render_smoke
 
     return ["Smoke tests: " + render_smoke(runs, _WIDTH).rstrip("\n")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rocdoctor.model.facts import ModeResult, RankResult, SmokeRun, SmokeState
-from rocdoctor.report.smoke.smoke_text import headline, markdown, render
+from rocdoctor.report.smoke.smoke_document import headline, markdown, render
 
 
 def mode(
