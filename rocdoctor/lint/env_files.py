@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rocdoctor.lint.config.manifests import read_yaml
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.lexer import OPEN, tokens_of
-from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.script import whole_script
 from rocdoctor.parsers.shell.settings import Sheet, ShellSetting, resolved
 from rocdoctor.paste.env_settings import is_known
 
@@ -92,6 +92,12 @@ def read_sheet(path: str, text: str) -> Sheet | None:
     return sheet
 
 
+def _shell(sheet: Sheet, text: str) -> None:
+    script = whole_script(text)
+    sheet.settings += script.settings
+    sheet.scopes = list(script.scopes)
+
+
 def _slurm(sheet: Sheet, text: str) -> None:
     for number, line in enumerate(text.split("\n")[:MAX_LINES], 1):
         match = _EXPORT.match(line)
@@ -99,7 +105,7 @@ def _slurm(sheet: Sheet, text: str) -> None:
             name, equals, value = part.partition("=")
             if equals:
                 sheet.settings.append(ShellSetting(name, value, number))
-    read_shell(sheet, text)
+    _shell(sheet, text)
 
 
 def _env(sheet: Sheet, text: str) -> None:
@@ -178,7 +184,7 @@ def instructions(text: str) -> list[tuple[int, str]]:
 
 
 _READERS: dict[str, Callable[[Sheet, str], None]] = {
-    "shell": read_shell,
+    "shell": _shell,
     "slurm": _slurm,
     "dockerfile": _dockerfile,
     "env": _env,

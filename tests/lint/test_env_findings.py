@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
 import pytest
 
 from rocdoctor.judging.loading import check_files, load_check, name_of
 from rocdoctor.lint.env_files import read_sheet
 from rocdoctor.lint.env_findings import CHECKS, judge
+from rocdoctor.lint.linted_file import read_advised
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Finding
+from rocdoctor.parsers.shell import settings
 from tests.kit import ROOT, amd_gpu, k, machine, nvidia_gpu
 from tests.lint.samples import HEALTHY
 
@@ -110,3 +117,49 @@ def test_hiding_every_gpu_is_meant_for_a_command_and_grave_in_a_profile() -> Non
 def test_a_finding_stands_once_though_it_holds_in_many_scopes() -> None:
     text = "export CUDA_LAUNCH_BLOCKING=1\n" + "OMP_NUM_THREADS=2 python a.py\n" * 5
     assert len(_found("run.sh", text, machine(nvidia_gpu()))) == 1
+
+
+TraceFunction = Callable[[FrameType, str, Any], Any]
+
+
+def _steps(run: Callable[[], object], folder: str) -> int:
+    """How many lines of the modules below a folder are run: what a clock would tell on a machine at rest."""
+    count = 0
+
+    def within(_frame: FrameType, event: str, _arg: object) -> TraceFunction | None:
+        nonlocal count
+        count += event == "line"
+        return within
+
+    def entered(frame: FrameType, _event: str, _arg: object) -> TraceFunction | None:
+        return within if folder in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(entered)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def _dense(lines: int) -> str:
+    return "#!/bin/bash\n" + "if [ $A = 1 ]; then export NCCL_DEBUG=INFO; else unset NCCL_DEBUG; fi\n" * lines
+
+
+def test_a_dense_script_costs_little_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "MAX_SCOPES", 200)  # beyond it all settings stand in one scope
+
+    def judged(text: str) -> int:
+        def run() -> None:
+            found = read_advised("x.sh", text)
+            assert found is not None
+            assert found.sheet is not None
+            judge([found.sheet], Machine(), [])
+
+        return _steps(run, "/rocdoctor/")
+
+    few, many = judged(_dense(150)), judged(_dense(600))
+    assert many < 4.4 * few, "more lines, no more for each"
+    # A line of it has three commands, sixteen words and two settings; read once and told once, it takes about 1,400.
+    assert many < 600 * 1800

@@ -6,7 +6,7 @@ What stands in comments, here-documents and arguments of echo is no part of any.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rocdoctor.lint.advice.package_requests import (
@@ -17,13 +17,14 @@ from rocdoctor.lint.advice.package_requests import (
     project_installs,
     requirement_file,
 )
+from rocdoctor.lint.advice.told_commands import ToldCommand, told_command
 from rocdoctor.lint.config import containers
 from rocdoctor.lint.config.toml_text import toml_tree
 from rocdoctor.lint.config.trees import Tree, walk, yaml_trees
 from rocdoctor.lint.env_files import instructions, kind_of, read_sheet
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.lexer import OPEN, ScriptCommand, Token, tokens_of
-from rocdoctor.parsers.shell.script import read_shell
+from rocdoctor.parsers.shell.script import read_shell, whole_script
 from rocdoctor.parsers.shell.settings import Sheet, ShellSetting, filled
 
 _REQUIREMENTS = regex(r"(?:.*[-_.])?(?:requirements?|constraints?|reqs?)(?:[-_.].*)?\.(?:txt|in)\Z")
@@ -35,11 +36,6 @@ _INSTRUCTION = regex(r"\s{0,20}(FROM|ARG|ENV|RUN|CMD|ENTRYPOINT|COPY)\s+(?!\s)(.
 _FLAGS = regex(r"\A(?:--[a-z]{1,20}=\S+\s+)*")
 _HEREDOC = regex(r"<<-?\s?[\"']?([A-Za-z_]\w{0,60})[\"']?")
 _RUNS_SHELL = frozenset(("run", "script", "setup", "prerun", "before_script", "after_script", "worker_setup_commands"))
-_ASSIGNS = regex(r"[A-Za-z_]\w*\+?=")
-_WRAPPERS = frozenset(
-    ("sudo", "nohup", "time", "exec", "command", "builtin", "nice", "stdbuf", "env", "doas", "timeout")
-)
-_OPTIONS_WITH_WORD = frozenset(("-u", "-g", "-n", "-k", "-s", "--user", "--group"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +75,12 @@ class Parts:
     stages: dict[int, int] = field(default_factory=dict)  # stage of a Dockerfile: the number of the one below it
     places: list[int] = field(default_factory=list)  # for each command the stage
     own_index: bool = False  # variables tell pip or uv where to look
+    told_so_far: list[ToldCommand] = field(default_factory=list)
+
+    def told(self) -> list[ToldCommand]:
+        """The commands with what each tells, made once for all rules."""
+        self.told_so_far += map(told_command, self.commands[len(self.told_so_far) :])
+        return self.told_so_far
 
 
 def parts_kind(path: str, text: str) -> str | None:
@@ -125,31 +127,13 @@ def read_parts(path: str, text: str) -> Parts | None:
     sheet = read_sheet(path, text) if kind in ("dockerfile", "yaml", "env", "unit") else None
     if sheet is not None:
         parts.settings, parts.kind = sheet.settings, sheet.kind
-    for place, one in enumerate(parts.commands):
-        words = arguments(one.words)
+    for place, told in enumerate(parts.told()):
+        words = told.words
         stage = parts.places[place] if place < len(parts.places) else 0
         install = pip_install(words, stage) or conda_install(words)
         if install is not None:
             parts.installs.append(install)
     return parts
-
-
-def arguments(words: Sequence[Token]) -> Sequence[Token]:
-    """A command without the assignments and the programs that only start another in front of it."""
-    at = 0
-    wrapped = False
-    while at < len(words):
-        text = words[at].text
-        if text.rsplit("/", 1)[-1] in _WRAPPERS:
-            wrapped = True
-        elif wrapped and text in _OPTIONS_WITH_WORD:
-            at += 1
-        elif not (wrapped and (text.startswith("-") or text[:1].isdigit())) and not (
-            "=" in text and _ASSIGNS.match(text)
-        ):
-            break
-        at += 1
-    return words[at:]
 
 
 def image_of(text: str, line: int, stage: int = 0) -> Image | None:
@@ -165,10 +149,10 @@ def image_of(text: str, line: int, stage: int = 0) -> Image | None:
 
 
 def _shell(parts: Parts, text: str) -> None:
-    sheet = Sheet(parts.path, parts.kind)
-    read_shell(sheet, text, commands=parts.commands)
-    parts.settings = sheet.settings
-    parts.own_index = any(_own_index(one.name) for one in sheet.settings)
+    script = whole_script(text)
+    parts.commands += script.commands
+    parts.settings = list(script.settings)
+    parts.own_index = any(_own_index(one.name) for one in script.settings)
     for number, line in enumerate(text.split("\n")[:20_000], 1):
         match = _SBATCH.match(line)
         if match is not None:
@@ -235,12 +219,12 @@ def _yaml(parts: Parts, text: str) -> None:
 
 
 def _container_commands(parts: Parts) -> None:
-    for one in parts.commands:
-        told = containers.started(arguments(one.words))
-        image = image_of(told.image, told.image_line) if told is not None else None
-        if told is not None and image is not None:
+    for told in parts.told():
+        box = containers.started(told.words)
+        image = image_of(box.image, box.image_line) if box is not None else None
+        if box is not None and image is not None:
             parts.images.append(image)
-            parts.containers.append(told)
+            parts.containers.append(box)
 
 
 def _dockerfile(parts: Parts, text: str) -> None:

@@ -19,11 +19,11 @@ from typing import Any
 
 from rocdoctor.knowledge.load import numbers, words
 from rocdoctor.knowledge.messages.advice import advice_for
-from rocdoctor.lint.advice.file_parts import Parts, arguments, read_parts
+from rocdoctor.lint.advice.file_parts import Parts, read_parts
 from rocdoctor.lint.advice.findings import Hit
 from rocdoctor.lint.advice.install_rules import RULES as INSTALL_RULES
 from rocdoctor.lint.advice.job_rules import RULES as JOB_RULES
-from rocdoctor.lint.advice.machine_hints import Place, is_text, options, rocm_of, vendors_of
+from rocdoctor.lint.advice.machine_hints import Place, options, rocm_of, vendors_of
 from rocdoctor.lint.advice.package_requests import system_packages
 from rocdoctor.lint.config.trees import walk
 from rocdoctor.model.lazy_re import regex
@@ -94,10 +94,10 @@ def _whole(pattern: Mapping[str, Any], key: str, text: str) -> bool:
 
 def _option(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
     names = words(pattern["option"])
-    for one in parts.commands:
-        if is_text(one):
+    for told in parts.told():
+        if told.is_text or not told.dashed:
             continue
-        for name, value, line in options(one.words, names):
+        for name, value, line in options(told.one.words, names):
             if OPEN not in value and _whole(pattern, "value", value):
                 yield Place(line, f"--{name} {value}")
 
@@ -146,8 +146,8 @@ def _package(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
 
 def _system_package(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
     names = words(pattern["system_package"])
-    for one in parts.commands:
-        yield from (Place(line, name) for name, line in system_packages(arguments(one.words)) if name in names)
+    for told in parts.told():
+        yield from (Place(line, name) for name, line in system_packages(told.words) if name in names)
 
 
 def _image(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
@@ -166,22 +166,21 @@ def _parameter(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def _module(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
-    for one in parts.commands:
-        texts = [] if is_text(one) else [word.text for word in one.words]
+    for told in parts.told():
+        texts = [word.text for word in told.one.words] if told.dashed and not told.is_text else []
         for at, text in enumerate(texts[1:], 1):
             if text == pattern["module"] and texts[at - 1] == "-m":
-                yield Place(one.words[at].line, f"python -m {text}")
+                yield Place(told.one.words[at].line, f"python -m {text}")
 
 
 def _write(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
-    for place, one in enumerate(parts.commands):
-        told = arguments(one.words)
-        head = told[0].text.rsplit("/", 1)[-1] if told else ""
-        if head == "tee" and one.piped and place:
-            source = arguments(parts.commands[place - 1].words)
-            targets = [word.text for word in told[1:]]
+    commands = parts.told()
+    for place, told in enumerate(commands):
+        if told.head == "tee" and told.one.piped and place:
+            source = commands[place - 1].words
+            targets = [word.text for word in told.words[1:]]
         else:
-            source, targets = told, list(one.targets)
+            source, targets = told.words, list(told.one.targets)
         if not source or source[0].text not in ("echo", "printf"):
             continue
         if not any(_compiled(str(pattern["write"])).search(target) for target in targets):
@@ -192,11 +191,11 @@ def _write(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
 
 
 def _clone(parts: Parts, pattern: Mapping[str, Any]) -> Iterator[Place]:
-    for one in parts.commands:
-        told = arguments(one.words)
-        if len(told) < 3 or told[0].text != "git" or "clone" not in (told[1].text, told[2].text):
+    for told in parts.told():
+        words = told.words
+        if told.head != "git" or len(words) < 3 or "clone" not in (words[1].text, words[2].text):
             continue
-        yield from (Place(word.line, word.text) for word in told if _compiled(str(pattern["clone"])).search(word.text))
+        yield from (Place(word.line, word.text) for word in words if _compiled(str(pattern["clone"])).search(word.text))
 
 
 def _rule(parts: Parts, pattern: Mapping[str, Any]) -> Iterable[Place]:

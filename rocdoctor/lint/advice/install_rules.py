@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.software.compat import torch_release
-from rocdoctor.lint.advice.file_parts import Image, Parts, arguments
-from rocdoctor.lint.advice.machine_hints import Place, is_text, option
+from rocdoctor.lint.advice.file_parts import Image, Parts
+from rocdoctor.lint.advice.machine_hints import Place, option
 from rocdoctor.lint.advice.package_requests import Install, Requirement
 from rocdoctor.model.lazy_re import regex
 
@@ -108,15 +108,18 @@ def _bases(parts: Parts) -> dict[int, Image]:
 def two_releases(parts: Parts) -> Iterator[Place]:
     """Repositories or installers of two ROCm releases, one after the other."""
     found: list[tuple[int, tuple[int, ...], str]] = []
-    for place, one in enumerate(parts.commands):
-        if not one.sure or (is_text(one) and not _writes_list(parts, place)):
+    for place, told in enumerate(parts.told()):
+        one = told.one
+        if not one.sure or (told.is_text and not _writes_list(parts, place)):
             continue
         stage = parts.places[place] if place < len(parts.places) else 0
         for word in one.words:
-            found += [
-                (stage, numbers(match[1]), f"{match[1]} (line {word.line})") for match in _SERIES.finditer(word.text)
-            ]
-        release = option([*arguments(one.words)], "rocmrelease")
+            if "repo.radeon" in word.text:
+                found += [
+                    (stage, numbers(match[1]), f"{match[1]} (line {word.line})")
+                    for match in _SERIES.finditer(word.text)
+                ]
+        release = option(told.words, "rocmrelease") if told.dashed else None
         if release is not None and re.match(r"\d+\.\d+", release):
             found.append((stage, numbers(release)[:2], f"{release} (line {one.words[0].line})"))
     for stage in sorted({row[0] for row in found}):
@@ -140,27 +143,27 @@ def other_suite(parts: Parts) -> Iterator[Place]:
     if parts.kind != "dockerfile":
         return
     bases = _bases(parts)
-    for place, one in enumerate(parts.commands):
+    for place, told in enumerate(parts.told()):
+        one = told.one
         base = bases.get(parts.places[place] if place < len(parts.places) else 0)
         match = _BASES.fullmatch(base.repository) if base is not None else None
-        if base is None or match is None or (is_text(one) and not _writes_list(parts, place)):
+        if base is None or match is None or (told.is_text and not _writes_list(parts, place)):
             continue
         here = _UBUNTU.get(match[1] or base.tag[:5]) or next(
             (name for name in _UBUNTU.values() if base.tag == name), None
         )
         for word in one.words:
-            for told in (*_CODENAME.finditer(word.text), *_SUITE.finditer(word.text)):
-                if here is not None and told[1] != here and told[1] in _UBUNTU.values():
-                    yield Place(word.line, f"{told[1]} packages in {base.repository}:{base.tag}")
+            for suite in (*_CODENAME.finditer(word.text), *_SUITE.finditer(word.text)):
+                if here is not None and suite[1] != here and suite[1] in _UBUNTU.values():
+                    yield Place(word.line, f"{suite[1]} packages in {base.repository}:{base.tag}")
 
 
 def apt_key(parts: Parts) -> Iterator[Place]:
     """The key of AMD's repository added with apt-key."""
     ours = any("repo.radeon.com" in word.text for one in parts.commands for word in one.words)
-    for one in parts.commands:
-        told = [word.text for word in arguments(one.words)[:6]]
-        if ours and told and told[0].rsplit("/", 1)[-1] == "apt-key" and "add" in told:
-            yield Place(one.words[0].line, "apt-key add")
+    for told in parts.told() if ours else ():
+        if told.head == "apt-key" and any(word.text == "add" for word in told.words[:6]):
+            yield Place(told.one.words[0].line, "apt-key add")
 
 
 RULES: Mapping[str, Callable[[Parts], Iterator[Place]]] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from rocdoctor.lint.advice.file_parts import Parts, arguments, image_of
+from rocdoctor.lint.advice.file_parts import Parts, image_of
 from rocdoctor.lint.advice.machine_hints import Place, option, options
+from rocdoctor.lint.advice.told_commands import ToldCommand
 from rocdoctor.lint.config.containers import ManifestContainer
 from rocdoctor.lint.config.trees import walk
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.parsers.shell.lexer import CLOSE, OPEN, ScriptCommand, Token, tokens_of
+from rocdoctor.parsers.shell.lexer import CLOSE, OPEN, Token, tokens_of
 from rocdoctor.parsers.shell.options import shell_text
 
 _RUNNERS = ("torch.distributed.run", "torch.distributed.launch")
@@ -34,11 +35,11 @@ def _batch(parts: Parts, *names: str) -> int | None:
     return next((_number(parts.batch[name][0]) for name in names if name in parts.batch), None)
 
 
-def _torchrun(one: ScriptCommand) -> tuple[list[Token], list[Token]] | None:
+def _torchrun(told: ToldCommand) -> tuple[list[Token], list[Token]] | None:
     """The words of srun and those of the torchrun that it starts, also inside a text for a shell; else None."""
-    words = list(arguments(one.words))
-    if not words or words[0].text.rsplit("/", 1)[-1] != "srun":
+    if told.head != "srun":
         return None
+    words = list(told.words)
     script = shell_text(words)
     if script is not None:
         # Only what the batch script fills in itself stays marked; the rest is for the shell of the task.
@@ -56,8 +57,8 @@ def _torchrun(one: ScriptCommand) -> tuple[list[Token], list[Token]] | None:
 def torchrun_per_task(parts: Parts) -> Iterator[Place]:
     """srun starts torchrun several times on a node, and each starts a worker for every GPU."""
     tasks = _batch(parts, "--ntasks-per-node", "--tasks-per-node")
-    for one in parts.commands if tasks is not None and tasks > 1 else ():
-        found = _torchrun(one)
+    for told in parts.told() if tasks is not None and tasks > 1 else ():
+        found = _torchrun(told)
         if found is None or any(name for name, _, _ in options(found[0], ("ntasks", "ntasks-per-node", "n"))):
             continue
         if any(re.match(r"-n\d", word.text) for word in found[0]):
@@ -67,14 +68,14 @@ def torchrun_per_task(parts: Parts) -> Iterator[Place]:
             continue
         sure = workers in ("gpu", "auto", "cuda") or _number(workers) is not None or "SLURM_GPUS" in workers
         shown = re.sub(f"{OPEN}(\\w+){CLOSE}", r"$\1", workers)
-        yield Place(one.words[0].line, f"{tasks} tasks a node and --nproc-per-node={shown}", not sure)
+        yield Place(told.one.words[0].line, f"{tasks} tasks a node and --nproc-per-node={shown}", not sure)
 
 
 def node_rank_of_batch(parts: Parts) -> Iterator[Place]:
     """A node rank that the batch script fills in, where it is 0 for every node."""
     nodes = _batch(parts, "--nodes", "-N")
-    for one in parts.commands if parts.kind == "slurm" else ():
-        found = _torchrun(one)
+    for told in parts.told() if parts.kind == "slurm" else ():
+        found = _torchrun(told)
         if found is None:
             continue
         own = _number(option(found[0], "nodes", "N")) or nodes
@@ -90,10 +91,10 @@ def master_localhost(parts: Parts) -> Iterator[Place]:
     """A rendezvous on the loopback interface in a job of several nodes."""
     nodes = _batch(parts, "--nodes", "-N")
     last = {one.name: one for one in parts.settings}
-    told = last.get("MASTER_ADDR")
-    if nodes is not None and nodes > 1 and told is not None and told.value and _LOCAL.match(told.value):
-        yield Place(told.line, f"MASTER_ADDR={told.value} on {nodes} nodes")
-    for one in parts.commands:
+    named = last.get("MASTER_ADDR")
+    if nodes is not None and nodes > 1 and named is not None and named.value and _LOCAL.match(named.value):
+        yield Place(named.line, f"MASTER_ADDR={named.value} on {nodes} nodes")
+    for one in (told.one for told in parts.told() if told.dashed):
         texts = [word.text.rsplit("/", 1)[-1] for word in one.words]
         if "torchrun" not in texts and not any(name in texts for name in _RUNNERS):
             continue
@@ -220,7 +221,7 @@ def small_units(parts: Parts) -> Iterator[Place]:
         told = tree.get("fsdp_config")
         least = told.get("fsdp_min_num_params")
         rows.append((told.get("fsdp_auto_wrap_policy").text, least.text, least.line))
-    for one in parts.commands:
+    for one in (told.one for told in parts.told() if told.dashed):
         policy, least_text = option(one.words, "fsdp-auto-wrap-policy"), option(one.words, "fsdp-min-num-params")
         rows.append((policy, least_text, one.words[0].line))
     for policy, text, line in rows:

@@ -7,59 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.lint.advice.file_parts import Parts, arguments
+from rocdoctor.lint.advice.file_parts import Parts
 from rocdoctor.lint.advice.package_requests import system_packages
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.shell.lexer import ScriptCommand, Token
+from rocdoctor.parsers.shell.lexer import Token
 
-# Commands whose words are text, patterns or names of files.
-_TEXT = frozenset(
-    (
-        "echo",
-        "printf",
-        "cat",
-        "grep",
-        "egrep",
-        "fgrep",
-        "rg",
-        "sed",
-        "awk",
-        "find",
-        "logger",
-        "test",
-        "[",
-        "[[",
-        ":",
-        "true",
-        "false",
-        "read",
-        "man",
-        "help",
-        "alias",
-        "git",
-        "ls",
-        "rm",
-        "cp",
-        "mv",
-        "mkdir",
-        "touch",
-        "die",
-        "warn",
-        "log",
-        "info",
-        "error",
-        "fail",
-        "usage",
-        "which",
-        "command",
-        "type",
-        "pgrep",
-        "pkill",
-        "history",
-        "say",
-        "note",
-    )
-)
 _VARIABLES = (
     (
         "amd",
@@ -91,12 +43,6 @@ class Place:
     possible: bool = False
 
 
-def is_text(one: ScriptCommand) -> bool:
-    """Whether a command only shows, looks for or moves what its words say."""
-    told = arguments(one.words)
-    return not told or told[0].text.rsplit("/", 1)[-1] in _TEXT
-
-
 def options(words: Sequence[Token], names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """The options with these names: name as given in ``names`` (with "-"), value, line; "_" counts as "-"."""
     for place, word in enumerate(words):
@@ -125,10 +71,10 @@ def vendors_of(parts: Parts) -> frozenset[str]:
         names += box.environment
         found.add("amd" if "/dev/kfd" in box.devices else box.vendor)
     found |= {vendor for vendor, shape in _VARIABLES if any(shape.fullmatch(name) for name in names)}
-    for one in parts.commands:
-        if not is_text(one):
-            found |= {vendor for word in one.words for vendor, shape in _WORDS if shape.match(word.text)}
-            rocm = any(name.startswith(("rocm", "amdgpu")) for name, _ in system_packages(arguments(one.words)))
+    for told in parts.told():
+        if not told.is_text:
+            found |= {vendor for word in told.one.words for vendor, shape in _WORDS if shape.match(word.text)}
+            rocm = any(name.startswith(("rocm", "amdgpu")) for name, _ in system_packages(told.words))
             found |= {"amd"} if rocm else set()
     for install in parts.installs:
         flavours = [_FLAVOUR.search(url) for url, _ in install.indexes]

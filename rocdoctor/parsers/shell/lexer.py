@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from rocdoctor.model.lazy_re import regex
 
@@ -21,8 +22,7 @@ _OPERATORS = ("<<<", "<<-", "&>>", ";;&", "<<", ">>", "&&", "||", ";;", ";&", ">
 _SECOND = frozenset("<>&|;")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word (``operator`` False) or an operator; a line end is the operator "\\n". ``bare``: no quotes in it."""
 
     text: str
@@ -67,7 +67,8 @@ class _Reader:
                 self._begin()
                 self.word.append(self._expansion())
             elif char in " \t\r":
-                self._end()
+                if self.started:
+                    self._end()
                 self.at += 1
             elif char == "#" and not self.started:
                 stop = text.find("\n", self.at)
@@ -75,10 +76,11 @@ class _Reader:
             elif char in "\n;&|()<>":
                 self._operator(char)
             else:
-                self._begin()
+                if not self.started:
+                    self.started, self.bare, self.word_line = True, True, self.line
                 plain = _PLAIN.match(text, self.at)
                 if plain is not None:
-                    self.word.append(plain.group())
+                    self.word.append(plain[0])
                     self.at = plain.end()
                     continue
                 self.word.append(char if char not in (OPEN, CLOSE) else "?")
@@ -93,12 +95,12 @@ class _Reader:
     def _end(self) -> None:
         if not self.started:
             return
-        word = "".join(self.word)
+        word = self.word[0] if len(self.word) == 1 else "".join(self.word)
         if self.awaiting:
             self.heredocs.append((word, self.awaiting == "<<-"))
             self.awaiting = ""
         else:
-            self.tokens.append(Token(word, self.word_line, bare=self.bare))
+            self.tokens.append(Token(word, self.word_line, False, self.bare))
         self.word, self.started = [], False
 
     def _escape(self) -> None:
@@ -215,19 +217,21 @@ class _Reader:
         text = self.text
         if char in "<>" and self.started and "".join(self.word).isdigit():
             self.word, self.started = [], False  # the number of a stream: 2>
-        self._end()
+        if self.started:
+            self._end()
         alone = char in "\n()" or text[self.at + 1 : self.at + 2] not in _SECOND
         operator = char if alone else next((one for one in _OPERATORS if text.startswith(one, self.at)), char)
         self.at += len(operator)
         if operator in ("<<", "<<-"):
             self.awaiting = operator
             return
-        self.tokens.append(Token(operator, self.line, operator=True))
+        self.tokens.append(Token(operator, self.line, True))
         if operator == "\n":
             self.line += 1
-            for delimiter, tabs in self.heredocs:
-                self._skip_heredoc(delimiter, tabs)
-            self.heredocs = []
+            if self.heredocs:
+                for delimiter, tabs in self.heredocs:
+                    self._skip_heredoc(delimiter, tabs)
+                self.heredocs = []
 
     def _skip_heredoc(self, delimiter: str, tabs: bool) -> None:
         text = self.text

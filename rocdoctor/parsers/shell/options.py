@@ -12,26 +12,32 @@ _PAIR = regex(r"([A-Za-z_][A-Za-z0-9_]{0,255})=(.*)\Z", re.S)
 _CONTAINERS = frozenset(["docker", "podman", "nerdctl", "nvidia-docker", "singularity", "apptainer", "docker-compose"])
 _STARTS = frozenset(["run", "create", "exec", "shell", "start", "up"])
 _MPI = frozenset(["mpirun", "mpiexec", "orterun", "mpiexec.hydra", "prun", "mpirun_rsh"])
+_SLURM = frozenset(("srun", "sbatch", "salloc"))
+_LAUNCHERS = _CONTAINERS | _MPI | _SLURM
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash"])
+_SHELL_OPTION = regex(r"-[a-z]{0,6}c")
 
 
 def _name(word: Token) -> str:
     return word.text.rsplit("/", 1)[-1]
 
 
-def _program(words: Sequence[Token], names: frozenset[str]) -> int | None:
-    return next((at for at, word in enumerate(words[:12]) if _name(word) in names), None)
+def _program(names: Sequence[str], wanted: frozenset[str]) -> int | None:
+    return next((at for at, name in enumerate(names) if name in wanted), None)
 
 
 def option_settings(words: Sequence[Token]) -> tuple[bool, list[tuple[str, str, int]]]:
     """Whether the program's child inherits nothing (a container), and what the options set: name, value, line."""
     found: list[tuple[str, str, int]] = []
-    at = _program(words, _CONTAINERS)
+    names = [word.text.rsplit("/", 1)[-1] for word in words[:12]]
+    if _LAUNCHERS.isdisjoint(names):
+        return False, found
+    at = _program(names, _CONTAINERS)
     if at is not None and any(word.text in _STARTS for word in words[at + 1 : at + 8]):
         for key, word in _options(words[at + 1 :], ("-e", "--env")):
             found += [(name, value, word.line) for name, value in _pairs(key)]
         return True, found
-    at = _program(words, _MPI)
+    at = _program(names, _MPI)
     if at is not None:
         for key, word in _options(words[at + 1 :], ("-x", "--x")):
             found += [(name, value, word.line) for name, value in _pairs(key)]
@@ -39,7 +45,7 @@ def option_settings(words: Sequence[Token]) -> tuple[bool, list[tuple[str, str, 
             if word.text in ("-genv", "--genv", "-env"):
                 found.append((words[place + 1].text, words[place + 2].text, word.line))
         return False, found
-    at = _program(words, frozenset(("srun", "sbatch", "salloc")))
+    at = _program(names, _SLURM)
     if at is not None:
         for key, word in _options(words[at + 1 :], ("--export",)):
             found += [(*pair, word.line) for part in key.split(",") for pair in _pairs(part)]
@@ -68,7 +74,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def shell_text(words: Sequence[Token]) -> Token | None:
     """The text that a shell is given to run: ``bash -lc 'export A=1; ...'``."""
-    for place, word in enumerate(words[:-2]):
-        if _name(word) in _SHELLS and re.fullmatch(r"-[a-z]{0,6}c", words[place + 1].text):
+    for place, word in enumerate(words[1:-1]):
+        if word.text[:1] == "-" and _SHELL_OPTION.fullmatch(word.text) and _name(words[place]) in _SHELLS:
             return words[place + 2]
     return None

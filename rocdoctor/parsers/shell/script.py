@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.shell.lexer import OPEN, UNTOLD, ScriptCommand, Token, tokens_of
 from rocdoctor.parsers.shell.options import option_settings, shell_text
-from rocdoctor.parsers.shell.settings import Sheet, ShellSetting, filled, resolved
+from rocdoctor.parsers.shell.settings import Scope, Sheet, ShellSetting, filled, resolved
 
 _ASSIGNMENT = regex(r"([A-Za-z_][A-Za-z0-9_]{0,255})(\+?)=(.*)\Z", re.S)
 _MARKED = regex(f"{OPEN}([A-Za-z_][A-Za-z0-9_]*)")
@@ -40,6 +41,13 @@ _STEPS = frozenset(
         "apt-get",
     )
 )
+# What sets variables or ends the script itself; what ssh and its like run sets nothing here.
+_BUILTINS = frozenset(
+    (
+        *("export", "declare", "typeset", "local", "readonly", "unset", "unsetenv", "setenv", "set", "exit"),
+        *("echo", "printf", "ssh", "pdsh", "clush", "alias"),
+    )
+)
 _WRAPPERS = frozenset(("sudo", "nohup", "time", "exec", "command", "builtin", "nice", "stdbuf", "env", "doas"))
 
 
@@ -64,6 +72,7 @@ class _Script:
         self.values: dict[str, tuple[int, str]] = {}
         self.conditional = False
         self.function = False
+        self.known_chains: dict[int, tuple[frozenset[int], bool]] = {}
 
     # -- structure
 
@@ -211,6 +220,8 @@ class _Script:
             self._program(prefix, rest)
 
     def _builtin(self, head: str, rest: list[Token], targets: list[str]) -> bool:
+        if head not in _BUILTINS:
+            return False
         options = "".join(word.text for word in rest[1:] if word.text.startswith("-"))
         names = [word for word in rest[1:] if not word.text.startswith("-")]
         if head in ("export", "declare", "typeset", "local", "readonly"):
@@ -236,15 +247,14 @@ class _Script:
                 self.all_exported = True
         elif head == "exit":
             self.dead = True
-        elif head in ("echo", "printf"):
-            if any(_PROFILE.search(target) for target in targets):
-                for word in names:
-                    self._nested(word, self._open(sure=False))
-        elif head not in ("ssh", "pdsh", "clush", "alias"):
-            return False
+        elif head in ("echo", "printf") and any(_PROFILE.search(target) for target in targets):
+            for word in names:
+                self._nested(word, self._open(sure=False))
         return True
 
     def _program(self, prefix: list[tuple[re.Match[str], int]], rest: list[Token]) -> None:
+        if len(rest) < 2 and not prefix:
+            return
         fresh, told = option_settings(rest)
         script = shell_text(rest)
         if not prefix and not told and script is None:
@@ -267,16 +277,27 @@ class _Script:
 
     def _told(self, words: list[Token], targets: list[str], scope: int) -> ScriptCommand:
         """The words with the values that hold here; one without quotes falls apart at its blanks."""
-        chain = self.sheet.chain(scope)
-        named = {name for word in (*(one.text for one in words), *targets) for name in _MARKED.findall(word)}
+        chain, sure = self._chain(scope)
+        marked = [text for text in (*[one.text for one in words], *targets) if OPEN in text]
+        if not marked:
+            return ScriptCommand(tuple(words), tuple(targets), sure, self.piped)
+        named = {name for text in marked for name in _MARKED.findall(text)}
         known = {name: self.values[name][1] for name in named if name in self.values and self.values[name][0] in chain}
         found: list[Token] = []
         for word in words:
             text = filled(word.text, known) if OPEN in word.text else word.text
             parts = text.split() if word.bare and text is not word.text else [text]
             found += [Token(part, word.line, bare=word.bare) for part in parts]
-        sure = all(self.sheet.scopes[level].sure for level in chain)
         return ScriptCommand(tuple(found), tuple(filled(one, known) for one in targets), sure, self.piped)
+
+    def _chain(self, scope: int) -> tuple[frozenset[int], bool]:
+        """The scopes that a scope lies in, and whether it is sure to be reached; neither changes any more."""
+        known = self.known_chains.get(scope)
+        if known is None:
+            chain = self.sheet.chain(scope)
+            known = frozenset(chain), all(self.sheet.scopes[level].sure for level in chain)
+            self.known_chains[scope] = known
+        return known
 
     # -- values
 
@@ -292,7 +313,7 @@ class _Script:
     def _put(self, name: str, value: str | None, line: int, *, plain: bool = False) -> None:
         scope = self.scope
         if value is not None and OPEN in value:
-            chain = set(self.sheet.chain(scope))
+            chain, _ = self._chain(scope)
             # Only the names that the value speaks of: scripts may set thousands.
             named = {key: self.values[key] for key in _MARKED.findall(value) if key in self.values}
             known = {key: told for key, (where, told) in named.items() if where in chain}
@@ -323,3 +344,20 @@ def read_shell(
     script = _Script(sheet, scope, depth, commands)
     script.run(tokens_of(text, line))
     script.close()
+
+
+@dataclass(frozen=True, slots=True)
+class WholeScript:
+    """All that a script sets and starts, in the order of its text."""
+
+    settings: tuple[ShellSetting, ...]
+    scopes: tuple[Scope, ...]
+    commands: tuple[ScriptCommand, ...]
+
+
+@lru_cache(maxsize=4)
+def whole_script(text: str) -> WholeScript:
+    """A script as a whole; kept for the next question about it, since settings and advice are read from the same."""
+    sheet, commands = Sheet("", "shell"), list[ScriptCommand]()
+    read_shell(sheet, text, commands=commands)
+    return WholeScript(tuple(sheet.settings), tuple(sheet.scopes), tuple(commands))

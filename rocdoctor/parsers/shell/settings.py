@@ -103,37 +103,57 @@ def filled(value: str, lookup: dict[str, str]) -> str:
     return _PART.sub(put, value)[:4000]
 
 
+_Latest = dict[str, tuple[int, ShellSetting]]
+
+
 def views(sheet: Sheet) -> Iterator[View]:
     """Every scope that sets something, with what it inherits; what the file does not tell is left out."""
     by_scope: dict[int, list[tuple[int, ShellSetting]]] = {}
+    latest: dict[int, _Latest] = {}
     for order, setting in enumerate(sheet.settings):
         by_scope.setdefault(setting.scope, []).append((order, setting))
+        latest.setdefault(setting.scope, {})[setting.name] = order, setting
+    earlier = _Earlier(by_scope)
     for scope, own in sorted(by_scope.items()):
         chain = sheet.chain(scope)
-        first = own[0][0]
         passing = sheet.scopes[scope].passing
-        found: dict[str, tuple[int, ShellSetting]] = {}
+        found: _Latest = {}
         for level in reversed(chain):
-            for order, setting in by_scope.get(level, []):
-                if passing and level != scope and order > first:
-                    break
-                found[setting.name] = (order, setting)
+            held = earlier.before(level, own[0][0]) if passing and level != scope else latest.get(level, {})
+            found.update(held)
         if not passing:
-            _overruled(found, by_scope, chain)
+            _overruled(found, latest, chain)
         kept = {name: told for name, (_, setting) in found.items() if (told := _told(setting)) is not None}
         if any(setting.scope == scope for setting in kept.values()):
             yield View(kept, all(sheet.scopes[level].sure for level in chain), passing)
 
 
-def _overruled(
-    found: dict[str, tuple[int, ShellSetting]], by_scope: dict[int, list[tuple[int, ShellSetting]]], chain: list[int]
-) -> None:
+class _Earlier:
+    """What a scope had set before a place; asked for growing places, so that each setting is looked at once."""
+
+    def __init__(self, by_scope: dict[int, list[tuple[int, ShellSetting]]]) -> None:
+        self.by_scope = by_scope
+        self.read: dict[int, tuple[int, _Latest]] = {}
+
+    def before(self, scope: int, order: int) -> _Latest:
+        rows = self.by_scope.get(scope, [])
+        at, held = self.read.get(scope, (0, {}))
+        if at and rows[at - 1][0] > order:  # a place further up
+            at, held = 0, {}
+        while at < len(rows) and rows[at][0] <= order:
+            held[rows[at][1].name] = rows[at]
+            at += 1
+        self.read[scope] = at, held
+        return held
+
+
+def _overruled(found: _Latest, latest: dict[int, _Latest], chain: list[int]) -> None:
     """What an outer scope sets again afterwards replaces what an inner one set."""
     for level in chain[1:]:
-        for order, setting in by_scope.get(level, []):
-            at = found.get(setting.name)
-            if at is not None and order > at[0]:
-                found[setting.name] = (order, setting)
+        for name, told in latest.get(level, {}).items():
+            at = found.get(name)
+            if at is not None and told[0] > at[0]:
+                found[name] = told
 
 
 def _told(setting: ShellSetting) -> ShellSetting | None:
