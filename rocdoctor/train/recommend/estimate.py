@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from rocdoctor.knowledge.load import profiles_folder, read_table
@@ -41,6 +42,7 @@ class Result:
     change: str | None
 
 
+@cache
 def efficiency() -> Mapping[str, Any]:
     """The table of efficiencies."""
     return read_table(profiles_folder() / "efficiency.yaml")
