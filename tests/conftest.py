@@ -6,7 +6,9 @@ How many examples a property is tried on is decided here alone. ``HYPOTHESIS_PRO
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +20,11 @@ from rocdoctor.host.supervised import child_process
 # The screens look the same whatever the person who runs the tests prefers; Textual reads some of these when imported.
 for _name in [name for name in os.environ if name == "NO_COLOR" or name.startswith("TEXTUAL_")]:
     del os.environ[_name]
+
+# Byte code of the project and of the tests is kept, also where the environment asks for none: several hundred tests
+# start an interpreter.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A busy machine is no fault of the code: no example has a deadline, and slow ones are no failed health check.
 _EVERYWHERE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -33,6 +40,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--update-golden`` writes the stored reports anew; read the difference before you commit it."""
     parser.addoption("--update-golden", action="store_true", help="rewrite the reports in tests/golden")
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: nobody looks at it again for garbage, and for younger garbage less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture
