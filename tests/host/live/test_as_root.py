@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.host.live.interpreter import PROBE, identity, may
+from rocdoctor.host.live.interpreter import PROBE, Use, identity, may, weak_interpreter
 from tests.kit import ROOT
 
 NOBODY = 65534
@@ -33,6 +33,17 @@ def shared() -> Iterator[Path]:
     made.chmod(0o755)
     yield made
     shutil.rmtree(made)
+
+
+@pytest.fixture
+def root_python(shared: Path) -> Path:
+    """An interpreter of root's with next to nothing below it: what is judged here is looked at and never run."""
+    library = shared / "own" / "lib" / "python3.11"
+    library.mkdir(parents=True)
+    (library / "os.py").write_text("")
+    (shared / "own" / "bin").mkdir()
+    _program(shared / "own" / "bin" / "python3.11", "exit 1\n")
+    return shared / "own" / "bin" / "python3.11"
 
 
 @pytest.fixture
@@ -95,6 +106,13 @@ def test_an_interpreter_of_another_user_is_not_run_with_the_rights_of_root(
         assert ("without sudo" if sudo else "--trust-interpreter") in done.stderr
 
 
+@pytest.mark.parametrize("use", ["start", "build"])
+def test_the_interpreter_of_these_tests_is_root_s_alone(shared: Path, use: Use) -> None:
+    (shared / "bin").mkdir()
+    (shared / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    assert weak_interpreter(str(shared / "bin" / "python"), use) == []
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -115,14 +133,12 @@ def test_an_interpreter_of_another_user_is_not_run_with_the_rights_of_root(
         "sticky-pth",
     ],
 )
-def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> None:
-    from rocdoctor.host.live.interpreter import weak_interpreter
-
+def test_each_way_to_change_an_interpreter_counts(shared: Path, root_python: Path, place: str) -> None:
     prefix = shared / "x" / "venv"
     site = prefix / "lib" / "python3.11" / "site-packages"
     site.mkdir(parents=True)
     (prefix / "bin").mkdir()
-    (prefix / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    (prefix / "bin" / "python").symlink_to(root_python)
     assert weak_interpreter(str(prefix / "bin" / "python")) == []
     theirs = shared / "theirs"
     theirs.mkdir()
@@ -130,7 +146,7 @@ def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> N
     if place == "above":
         os.chown(shared / "x", NOBODY, NOBODY)
     elif place == "link":
-        (theirs / "python").symlink_to(os.path.realpath(sys.executable))
+        (theirs / "python").symlink_to(root_python)
         (prefix / "bin" / "python").unlink()
         (prefix / "bin" / "python").symlink_to(theirs / "python")
     elif place == "site":
@@ -183,15 +199,13 @@ def test_each_way_to_change_an_interpreter_counts(shared: Path, place: str) -> N
         ("include/c10/c10.h", ["build"]),
     ],
 )
-def test_of_torch_what_is_used_is_judged(shared: Path, file: str, uses: list[str]) -> None:
+def test_of_torch_what_is_used_is_judged(shared: Path, root_python: Path, file: str, uses: list[str]) -> None:
     """The probe reads torch's files as data; importing runs them, and a compiler reads the headers too."""
-    from rocdoctor.host.live.interpreter import Use, weak_interpreter
-
     prefix = shared / "venv"
     theirs = prefix / "lib" / "python3.11" / "site-packages" / "torch" / file
     theirs.parent.mkdir(parents=True)
     (prefix / "bin").mkdir()
-    (prefix / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    (prefix / "bin" / "python").symlink_to(root_python)
     theirs.write_text("")
     os.chown(theirs, NOBODY, NOBODY)
     judged: list[Use] = ["start", "import", "build"]
@@ -213,8 +227,6 @@ def test_of_torch_what_is_used_is_judged(shared: Path, file: str, uses: list[str
     ],
 )
 def test_packages_that_the_start_imports_are_judged_to_the_last_file(shared: Path, file: str, counts: bool) -> None:
-    from rocdoctor.host.live.interpreter import weak_interpreter
-
     prefix = shared / "own"
     library = prefix / "lib" / "python3.11"
     (library / file).parent.mkdir(parents=True)
@@ -240,15 +252,15 @@ def test_packages_that_the_start_imports_are_judged_to_the_last_file(shared: Pat
         ("run-at-start", ["start", "import", "build"]),
     ],
 )
-def test_what_torch_imports_is_judged_wherever_it_lies(shared: Path, place: str, uses: list[str]) -> None:
-    from rocdoctor.host.live.interpreter import Use, weak_interpreter
-
+def test_what_torch_imports_is_judged_wherever_it_lies(
+    shared: Path, root_python: Path, place: str, uses: list[str]
+) -> None:
     prefix, elsewhere = shared / "venv", shared / "elsewhere"
     site = prefix / "lib" / "python3.11" / "site-packages"
     site.mkdir(parents=True)
     elsewhere.mkdir()
     (prefix / "bin").mkdir()
-    (prefix / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    (prefix / "bin" / "python").symlink_to(root_python)
     theirs = {
         "other-package": site / "torchgen" / "model.py",
         "namespace-package": site / "nvidia" / "cublas" / "__init__.py",

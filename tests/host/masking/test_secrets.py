@@ -203,12 +203,10 @@ def test_each_list_of_a_line_is_looked_through_and_each_end_of_a_chain() -> None
 def test_hostile_text_costs_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
-        best = 1e9
-        for _ in range(2):
-            began = time.process_time()
-            Masker().mask_text(text)
-            best = min(best, time.process_time() - began)
-        return best
+        began = time.process_time()
+        Masker().mask_text(text)
+        return time.process_time() - began
 
     # Sixteen times as much takes sixteen times as long; quadratic time would be 256 times.
-    assert seconds(320_000) < 64 * max(seconds(20_000), 0.002)
+    least = max(min(seconds(10_000) for _ in range(3)), 0.002)
+    assert any(seconds(160_000) < 64 * least for _ in range(3))

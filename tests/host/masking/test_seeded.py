@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from pathlib import Path
 from urllib.parse import quote, unquote
 
 import pytest
@@ -21,7 +20,7 @@ from rocdoctor.host.evidence.capture import Capture, CaptureHost, parse, write
 from rocdoctor.host.masking.masker import Masker
 from rocdoctor.host.recorder import MaskedHost, Recorder, mask_answer, settled
 from rocdoctor.judging.diagnose import diagnose
-from tests.golden.replay import our_checks
+from tests.golden.replay import NAMES, host_of, judged_fixture, our_checks
 from tests.kit import ROOT
 
 _SIGNS = "Kq7ZmW2xT9vLb4NcR8pYd3HsJ6gFa1Ue5"
@@ -235,24 +234,18 @@ def test_wrapped_base64_is_read_as_one() -> None:
     assert masked == "before\n" + "masked-coded-secret\n" * text.count("\n") + "(after)\n"
 
 
-FIXTURES = sorted((ROOT / "fixtures").glob("*.capture"))
-
-
-@pytest.mark.parametrize("path", FIXTURES, ids=[path.stem for path in FIXTURES])
-def test_masking_changes_no_verdict_and_nothing_twice(path: Path) -> None:
-    host = CaptureHost(parse(path.read_bytes()), path.name)
+@pytest.mark.parametrize("name", NAMES)
+def test_masking_changes_no_verdict_and_nothing_twice(name: str) -> None:
     masker = Masker()
     masker.learn(hostname="node-17.cluster.example", user="somebody", home="/home/somebody")
-    masked = MaskedHost(host, masker)
-    plain = Recorder(host)
+    recorder = Recorder(MaskedHost(host_of(name), masker))
     verdicts = [
-        [(one.check, one.subject, one.state) for one in diagnose(collect(each), our_checks()).verdicts]
-        for each in (plain, masked)
+        [(one.check, one.subject, one.state) for one in found.verdicts]
+        for found in (judged_fixture(name), diagnose(collect(recorder), our_checks()))
     ]
     assert verdicts[0] == verdicts[1]
     fresh = Masker()
-    for question in plain.answers:
-        answer = masked.ask(question)
+    for answer in recorder.answers.values():
         assert mask_answer(answer, fresh) == answer
 
 
