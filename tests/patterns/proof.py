@@ -11,6 +11,7 @@ not count there, since the search ends with it. Not counted are repeats of a few
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import sys
@@ -172,6 +173,7 @@ def _shown(auto: Automaton, states: list[int]) -> str:
 
 def main() -> int:
     """Print JSON: ``count`` expressions, and of each ``unproven`` one its place, its text and what is wrong."""
+    gc.disable()  # trees and automata are kept to the end, and looking through them takes longer than making them
     judged = [(one, judge(one)) for one in collect()]
     unproven = [
         (one.where, one.text, f"{verdict.kind}: {verdict.told}" if verdict.kind else f"{verdict.cost:.0f} runs")

@@ -2,7 +2,8 @@
 
 All expressions are gathered in a child (``tests/patterns/kit.py``). Each is asked of texts that repeat what its parts
 take, and its processor time is measured over doublings of their length: a linear one doubles, a quadratic one takes
-four times as long, and one that can take the same text in several ways never ends.
+four times as long, and one that can take the same text in several ways never ends. ``test_proven.py`` proves the same
+from their structure in a tenth of the time, so this is a second opinion and a heavy one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tests.kit import ROOT
 from tests.patterns import speed
 from tests.patterns.kit import Pattern
 from tests.patterns.speed import slowness
+
+pytestmark = pytest.mark.heavy
 
 
 @pytest.mark.parametrize(
