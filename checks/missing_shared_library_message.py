@@ -118,7 +118,8 @@ def _fix(machine: Machine, one: Library) -> Fix:
     major = f" {one.major}" if one.major else ""
     if one.owner == "rocm":
         release = value_or(machine.rocm[0].version, None) if machine.rocm else None
-        root = machine.rocm[0].root if machine.rocm else "/opt/rocm"
+        named = machine.rocm[0].root if machine.rocm else ""
+        root = named if named.startswith("/") else "/opt/rocm"
         return Fix(
             f"Install the ROCm package {one.package} in the release whose library has version{major}"
             f"{f' (ROCm {release} is installed)' if release else ''}, or a build of the program for the installed ROCm "

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Tokens: TypeAlias = tuple[str, ...]
+# A blank at which no line ends: it holds a value and its unit together, and is printed as any other.
+HELD = "\N{NO-BREAK SPACE}"
 # Escape codes of a terminal by severity.
 COLOURS = {"error": "31;1", "warning": "33", "info": "36"}
 
@@ -140,12 +142,19 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Closing:
+    """What is said of the whole document at its end."""
+
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """An empty line of a terminal."""
 
 
 GAP = Gap()
-Block: TypeAlias = Title | Heading | Para | Row | CommandLines | Fixed | Pairs | Note | Stage | Table | Gap
+Block: TypeAlias = Title | Heading | Para | Row | CommandLines | Fixed | Pairs | Note | Stage | Table | Closing | Gap
 Document: TypeAlias = Iterable[Block]
 
 

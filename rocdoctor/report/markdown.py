@@ -8,6 +8,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.document import (
     Block,
+    Closing,
     Code,
     CommandLines,
     Document,
@@ -90,6 +91,8 @@ def _block(block: Block) -> list[str]:
     match block:
         case Gap():
             return []
+        case Closing(words):
+            return ["---", f"_{plain(words)}_"]
         case Title(words):
             return [f"## {plain(words)}"]
         case Heading(words):

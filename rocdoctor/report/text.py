@@ -8,7 +8,9 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.setup.command_lines import broken
 from rocdoctor.report.document import (
     COLOURS,
+    HELD,
     Block,
+    Closing,
     CommandLines,
     Document,
     Fixed,
@@ -75,6 +77,8 @@ def _block(block: Block, width: int, style: Style) -> list[str]:
             return []
         case Gap():
             return [""]
+        case Closing(words):
+            return wrap(words, width, "")
         case Heading(words, indent, hang, colour):
             return [style(line, colour) for line in _folded(words, width, indent, hang, style)]
         case Para(words, indent, hang, bold, _, folded):
@@ -100,7 +104,7 @@ def _block(block: Block, width: int, style: Style) -> list[str]:
 
 def _folded(words: Words, width: int, indent: str, hang: str | None, style: Style) -> list[str]:
     """Words in lines; what stands out is coloured where it stands whole in the first line."""
-    found = wrap(unmarked(words), width, indent, hang)
+    found = [line.replace(HELD, " ") for line in wrap(unmarked(words), width, indent, hang)]
     at, first, shown = len(indent), found[0], 0
     for one in spans(words) if style.colour else ():
         text = one if isinstance(one, str) else one.text
@@ -155,9 +159,9 @@ def _pairs(block: Pairs, width: int) -> list[str]:
     return [line for line in found if line.strip()]
 
 
-def cut(value: str) -> str:
+def cut(value: str, most: int = _MAX_VALUE) -> str:
     """A value as far as a report shows it."""
-    return value if len(value) <= _MAX_VALUE else value[: _MAX_VALUE - 3] + "..."
+    return value if len(value) <= most else value[: most - 3] + "..."
 
 
 def _note(block: Note, width: int, style: Style) -> list[str]:

@@ -18,6 +18,7 @@ from rocdoctor.service.options import EvidenceOptions
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
     from rocdoctor.model.finding import Diagnosis
+    from rocdoctor.report.document import Document
 
 
 def open_host(options: EvidenceOptions, far: bool = False) -> Host:
@@ -116,6 +117,15 @@ def colour_wanted(options: EvidenceOptions) -> bool:
 def width() -> int:
     """Columns to fill, between 60 and 100."""
     return max(60, min(100, shutil.get_terminal_size((100, 24)).columns))
+
+
+def rendered(options: EvidenceOptions, blocks: Document) -> str:
+    """A document in the form that the options name: markdown, or text for this terminal."""
+    from rocdoctor.report import markdown, text
+
+    if options.format == "markdown":
+        return markdown.render(blocks)
+    return text.render(blocks, width(), colour_wanted(options))
 
 
 def print_json(data: Any) -> None:

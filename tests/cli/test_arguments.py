@@ -138,10 +138,9 @@ def test_the_list_of_modes_has_the_format_too(capsys: pytest.CaptureFixture[str]
     assert "--list prints text, json or markdown" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", ["markdown", "junit"])
-def test_over_nodes_a_format_that_is_not_there_is_refused(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["smoke", "--nnodes", "2", "--format", form]) == 2
-    assert capsys.readouterr().err == f"rocdoctor: --nnodes prints text or json, not {form}\n"
+def test_over_nodes_a_format_that_is_not_there_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["smoke", "--nnodes", "2", "--format", "junit"]) == 2
+    assert capsys.readouterr().err == "rocdoctor: --nnodes prints text, json or markdown, not junit\n"
 
 
 def test_the_screens_have_no_format() -> None:

@@ -8,8 +8,9 @@ from rocdoctor.judging.certainty import capped
 from rocdoctor.model.facts import Machine, Message, Passage
 from rocdoctor.model.finding import Evidence, Finding
 from rocdoctor.report.diagnosis.json_report import report
-from rocdoctor.report.diagnosis.markdown import render as as_markdown
+from rocdoctor.report.diagnosis.text import document
 from rocdoctor.report.diagnosis.text import render as as_text
+from rocdoctor.report.markdown import render as as_markdown
 from tests.text_kit import diagnosed
 
 CARD, VARIABLE = Evidence("gfx1031", "text", 1), Evidence("HSA_OVERRIDE_GFX_VERSION=11.0.0", "env", 1)
@@ -87,7 +88,7 @@ def test_every_report_says_it() -> None:
     diagnosis = diagnosed("I have an RX 6700 XT here.\n\n    export HSA_OVERRIDE_GFX_VERSION=11.0.0\n")
     assert "only possible: it rests on what is said in words" in as_text(diagnosis)
     assert "text:1, in words" in as_text(diagnosis)
-    assert "only possible: it rests on what is said in words" in as_markdown(diagnosis)
+    assert "only possible: it rests on what is said in words" in as_markdown(document(diagnosis))
     data = report(diagnosis, {"kind": "text", "origin": "x"}, {"total_s": 0, "slowest": []}, {})
     failed = [one for one in data["verdicts"] if one["check"] == "gfx-override-mismatch"]
     assert failed[0]["confidence"] == "possible"

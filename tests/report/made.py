@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from rocdoctor.judging.diagnose import rank
-from rocdoctor.model.facts import Machine
+from rocdoctor.model.facts import Machine, ModeResult, RankResult, SmokeRun, SmokeState
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, NextStep, Verdict
+from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.model.subject import MACHINE
+from rocdoctor.train.smoke.nodes.findings import NodeFinding
+from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
+from rocdoctor.train.smoke.nodes.leader import NodeOutcome
+from rocdoctor.train.smoke.nodes.node_facts import NodeFacts
+from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
 from tests.kit import amd_gpu, machine, named
 
 OVERRIDE = Finding(
@@ -67,3 +73,36 @@ HOSTILE = (
 def unspelled(text: str) -> str:
     """The text without names that are spelled for the shell, in which escape sequences are letters."""
     return re.sub(r"\$'(?:[^'\\]|\\.)*'", "", text)
+
+
+def mode(
+    name: str, state: SmokeState, states: Sequence[SmokeState], named: tuple[int, ...] = (), words: str = ""
+) -> ModeResult:
+    """What became of a mode on these ranks."""
+    ranks = tuple(RankResult(rank, each, named=rank in named) for rank, each in enumerate(states))
+    return ModeResult(name, state, 0.25, words, {"grad": 1.9e-8}, {"grad": 8e-7}, "link" if named else "", 0, ranks)
+
+
+def smoke_run(*modes: ModeResult, world: int = 4) -> SmokeRun:
+    """A run of these modes."""
+    return SmokeRun(world, "nccl", "cuda", "2.13.0+rocm7.2", 4.0, modes, ("links between GPUs",))
+
+
+GOOD = mode("ddp", "pass", ["pass"] * 4)
+BAD = mode("zero-1", "crashed", ["crashed"] * 4, (2,), "rank 2 was ended by signal 9")
+SKIPPED = mode("fsdp2", "not-applicable", ["not-applicable"] * 4, words="needs torch 2.6")
+
+
+def probed(words: str = "The port is closed.") -> NodeOutcome:
+    """Two nodes of which one cannot reach the other, as a finding says in these words."""
+    face = NodeInterface("eth0", True, True, 1500, 10_000, ("10.0.0.1",))
+    nodes = tuple(
+        NodeFacts(number, {"torch": words, "python": "3.12"}, (face,), None, None, {}, data_address=f"10.0.0.{number}")
+        for number in (0, 1)
+    )
+    found = NodeFinding("reach", "error", "firewall", (0, 1), words, f"Open it: {words}", ShellCommand("ping -c 1 b"))
+    links = (
+        ProbedLink(0, 1, "10.0.0.1", words),
+        ProbedLink(1, 0, "10.0.0.0", connect_ms=0.4, frame_bytes=1500, out=Stream(1 << 20, 0.1, False)),
+    )
+    return NodeOutcome(1, (found,), nodes, links, {1: (0.25, 0.001)}, (), 2.5)

@@ -13,7 +13,8 @@ from rocdoctor.judging.diagnose import rank
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
-from rocdoctor.report.diagnosis import json_report, junit, markdown, sarif, text
+from rocdoctor.report import markdown
+from rocdoctor.report.diagnosis import json_report, junit, sarif, text
 from tests.kit import named
 
 _HOSTILE = (
@@ -51,7 +52,7 @@ def _forms(words: str) -> dict[str, str]:
     told: Any = json_report.report(found, {"kind": "text", "origin": words}, {}, {})
     return {
         "text": text.render(found, verbose=True),
-        "markdown": markdown.render(found),
+        "markdown": markdown.render(text.document(found)),
         "junit": junit.render(found),
         "json": json.dumps(told),
         "sarif": sarif.render(found.verdicts, {"some-check": words}),
@@ -70,7 +71,7 @@ def test_no_form_is_driven_by_what_it_quotes(words: str) -> None:
 
 @pytest.mark.parametrize("words", _HOSTILE, ids=["escapes", "hidden", "links", "fences", "tags", "tables"])
 def test_markdown_keeps_what_it_quotes_in_code_or_escaped(words: str) -> None:
-    shown = markdown.render(_diagnosis(words))
+    shown = markdown.render(text.document(_diagnosis(words)))
     # What stands in a fence or in backticks is shown as it is, so only what is left can be markup.
     left = re.sub(r"(?ms)^```\w+\n.*?^```$", "", shown)
     assert "```" not in left

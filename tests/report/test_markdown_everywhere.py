@@ -15,15 +15,17 @@ from rocdoctor.model.finding import Diagnosis, Evidence, Finding, Fix, Verdict
 from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step, Verify
 from rocdoctor.report import markdown as form
-from rocdoctor.report.diagnosis import markdown, reply
+from rocdoctor.report.diagnosis import reply, text
 from rocdoctor.report.diff import diff_document
 from rocdoctor.report.lint import lint_document
+from rocdoctor.report.machine import bundle_document
 from rocdoctor.report.plan import overview_document, recommend_document
 from rocdoctor.report.setup import setup_document
-from rocdoctor.report.smoke import smoke_document
+from rocdoctor.report.smoke import nodes_document, smoke_document
 from rocdoctor.train.recommend.plan import Needed, Recommendation
 from rocdoctor.train.recommend.search.overview import Overview
 from tests.kit import named
+from tests.report.made import probed
 from tests.train.recommend.fleet_kit import fleet, work
 
 BAIT = (
@@ -99,7 +101,11 @@ def _diff(words: str, machines: int) -> str:
 
 def _smoke(words: str) -> str:
     mode = ModeResult(words, "fail", 1.0, message=words)
-    return smoke_document.markdown([SmokeRun(2, words, "cpu", words, 1.0, (mode,), (words,), (words,))])
+    return form.render(smoke_document.document([SmokeRun(2, words, "cpu", words, 1.0, (mode,), (words,), (words,))]))
+
+
+def _nodes(words: str) -> str:
+    return form.render(nodes_document.document(probed(words)))
 
 
 def _recommend(words: str) -> str:
@@ -108,9 +114,9 @@ def _recommend(words: str) -> str:
 
 
 FORMS: dict[str, Callable[[str], str]] = {
-    "check": lambda words: markdown.render(_diagnosis(words)),
-    "read": lambda words: reply.render(
-        _diagnosis(words), [reply.Recognised(words, 1, 2), reply.Recognised(words, 3, 3, words)]
+    "check": lambda words: form.render(text.document(_diagnosis(words))),
+    "read": lambda words: form.render(
+        reply.document(_diagnosis(words), [reply.Recognised(words, 1, 2), reply.Recognised(words, 3, 3, words)])
     ),
     "lint": lambda words: form.render(lint_document.document(_diagnosis(words).verdicts, 1)),
     "setup": _setup,
@@ -118,7 +124,11 @@ FORMS: dict[str, Callable[[str], str]] = {
     "diff-3": lambda words: _diff(words, 3),
     "smoke": _smoke,
     "recommend": _recommend,
-    "overview": lambda words: overview_document.markdown(Overview(replace(fleet(), name=words), {}, (), 0.0)),
+    "nodes": _nodes,
+    "bundle": lambda words: form.render(bundle_document.document(_diagnosis(words), [])),
+    "overview": lambda words: form.render(
+        overview_document.document(Overview(replace(fleet(), name=words), {}, (), 0.0))
+    ),
 }
 
 

@@ -17,16 +17,7 @@ from rocdoctor.model.facts import Expected
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
-from rocdoctor.service.session import (
-    Progress,
-    chosen_checks,
-    colour_wanted,
-    open_host,
-    posted,
-    print_json,
-    read_from,
-    width,
-)
+from rocdoctor.service.session import Progress, chosen_checks, open_host, posted, print_json, read_from, rendered
 
 HELP: str = "judge this machine, or evidence of another one"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
@@ -116,19 +107,14 @@ def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, seconds: fl
 
         subject = {"kind": host.kind, "origin": host.origin}
         print_json(report(diagnosis, subject, {"total_s": round(seconds, 3), "slowest": []}, titles))
-    elif form == "markdown":
-        from rocdoctor.report.diagnosis.markdown import render as render_markdown
-
-        output.show(render_markdown(diagnosis))
     elif form == "junit":
         from rocdoctor.report.diagnosis.junit import render as render_junit
 
         output.show(render_junit(diagnosis))
     else:
-        from rocdoctor.report.diagnosis.text import render
+        from rocdoctor.report.diagnosis.text import document
 
-        colour = colour_wanted(options)
-        output.show(render(diagnosis, width=width(), colour=colour, quiet=options.quiet, verbose=options.verbose))
+        output.show(rendered(options, document(diagnosis, quiet=options.quiet, verbose=options.verbose)))
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: Threshold) -> int:

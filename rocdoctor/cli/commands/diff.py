@@ -22,7 +22,7 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.service.errors import InputError, UsageError
 from rocdoctor.service.evidence import open_evidence
 from rocdoctor.service.options import EvidenceOptions, Format
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, print_json, width
+from rocdoctor.service.session import Progress, chosen_checks, print_json, rendered
 
 if TYPE_CHECKING:
     from rocdoctor.judging.check import Check
@@ -65,16 +65,10 @@ def run(options: Options) -> int:
         from rocdoctor.report.diff.diff_json import report
 
         print_json(report(found))
-    elif options.format == "markdown":
-        from rocdoctor.report.diff.diff_document import document
-        from rocdoctor.report.markdown import render as render_markdown
-
-        output.show(render_markdown(document(found)))
     else:
         from rocdoctor.report.diff.diff_document import document
-        from rocdoctor.report.text import render
 
-        output.show(render(document(found, quiet=options.quiet), width(), colour_wanted(options)))
+        output.show(rendered(options, document(found, quiet=options.quiet)))
     return EXIT_FINDINGS if found.drift else 0
 
 

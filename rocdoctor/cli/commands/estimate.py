@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,29 +12,19 @@ from rocdoctor.cli.arguments import evidence_arguments
 from rocdoctor.host import output
 from rocdoctor.host.live.regular_files import read_regular
 from rocdoctor.parsers.formats.yaml_text import parse_json, parse_yaml
+from rocdoctor.report.plan.estimate_document import document
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.evidence import read_text
 from rocdoctor.service.options import EvidenceOptions, Format
-from rocdoctor.service.session import print_json, width
+from rocdoctor.service.session import print_json, rendered
 from rocdoctor.train.recommend.estimate import Result, SpecError, answer_of, efficiency, solve
 
 HELP: str = "memory and speed of one training configuration"
-FORMATS: tuple[Format, ...] = ("text", "json")
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 # A trace takes seconds; importing torch from a cold disk can take a minute.
 _TRACE_LIMIT_S = 180.0
 # A configuration of a model is a page; more is none.
 _MOST_BYTES = 4_000_000
-
-_VERDICTS = {"yes": "It fits", "tight": "It is tight", "no": "It does not fit"}
-_TERMS = (
-    ("states", "weights, gradients, optimizer"),
-    ("gathered", "whole weights in flight"),
-    ("buffers", "reduction buffers"),
-    ("activations", "activations"),
-    ("logits", "logits and loss"),
-    ("live_peak", "live at the peak (not all at once)"),
-    ("reserved", "held by the allocator"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,32 +73,6 @@ def _load(name: str) -> Any:
     return {**spec, "model": {**named, **(model if isinstance(model, Mapping) else {})}}
 
 
-def _lines(answer: Mapping[str, Any]) -> list[str]:
-    """The answer for people: the verdict, the terms, the reasons."""
-    memory, columns = answer["memory_gib"], width()
-    limit = 0.92 * memory["usable"]
-    out = [
-        f"{_VERDICTS[answer['fits']]}: {memory['low']:.1f} to {memory['high']:.1f} GiB a GPU, "
-        f"{limit:.1f} GiB to plan with ({memory['usable']:.1f} usable)"
-    ]
-    rate = answer["tokens_per_s_per_gpu"]
-    if rate is None:
-        out.append("Speed is not known for this GPU")
-    else:
-        out.append(f"About {rate:.0f} tokens/s a GPU, MFU {100 * answer['mfu']:.1f} %, bound by {answer['bound_by']}")
-    out += ["", "Memory of one GPU", *(f"  {memory[key]:8.2f} GiB  {words}" for key, words in _TERMS), "", "Why"]
-    for reason in answer["why"]:
-        out += textwrap.wrap(reason, columns - 2, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
-    trace = answer.get("trace")
-    if trace is not None:
-        if trace["state"] == "used":
-            words = f"used (torch {trace['torch']}): {trace['live_peak']:.2f} GiB live, most in the {trace['at']}"
-        else:
-            words = f"not available, the figures are the closed form's: {trace['why']}"
-        out += ["", *textwrap.wrap(f"Trace {words}", columns, subsequent_indent="  ", break_on_hyphens=False)]
-    return out
-
-
 def _traced(one: Result, python: str | None, trust_python: bool) -> tuple[Result, dict[str, Any]]:
     """The estimate with the traced memory where a trace can be had, and what the answer says of it."""
     from rocdoctor.host.live.memory_tracing import trace_memory
@@ -145,5 +108,5 @@ def run(options: Options) -> int:
     if options.format == "json":
         print_json(answer)
         return 0
-    output.show("\n".join(_lines(answer)) + "\n")
+    output.show(rendered(options, document(answer)))
     return 0

@@ -23,13 +23,13 @@ from rocdoctor.repair.fixes.steps import FixWork, work_of
 from rocdoctor.repair.fixes.target_machine import TargetMachine, this_machine
 from rocdoctor.repair.fixes.user_files import Refused
 from rocdoctor.report.fixes.fix_document import EFFECT, document, headline, offer_blocks
-from rocdoctor.report.text import Style, lines, render, wrap
+from rocdoctor.report.text import Style, lines, wrap
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
+from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, rendered, width
 
 HELP: str = "the commands that repair what check finds; --apply runs those that are safe"
-FORMATS: tuple[Format, ...] = ("text", "json")
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def run(options: Options) -> int:
 
         print_json(as_json(found, works, place, {"kind": host.kind, "origin": host.origin}))
     else:
-        output.show(render(document(found, works, place), width(), colour_wanted(options)))
+        output.show(rendered(options, document(found, works, place)))
     return EXIT_FINDINGS if any(_matters(offer) for offer in found) else 0
 
 

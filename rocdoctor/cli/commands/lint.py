@@ -21,12 +21,11 @@ from rocdoctor.lint.python.source import is_python
 from rocdoctor.model.facts import Machine
 from rocdoctor.model.finding import Diagnosis, Verdict
 from rocdoctor.model.printable import spelled
-from rocdoctor.report import markdown, text
 from rocdoctor.report.lint.lint_document import document
 from rocdoctor.service.errors import InputError, UsageError, suggestion
 from rocdoctor.service.evidence import read_text
 from rocdoctor.service.options import Format
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
+from rocdoctor.service.session import Progress, chosen_checks, open_host, print_json, rendered
 
 HELP: str = "judge the settings in scripts, profiles and job files, and the advice they follow"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit", "sarif")
@@ -104,10 +103,8 @@ def _show(options: Options, diagnosis: Diagnosis, titles: dict[str, str], count:
         from rocdoctor.report.diagnosis.junit import render as render_junit
 
         output.show(render_junit(diagnosis))
-    elif form == "markdown":
-        output.show(markdown.render(document(verdicts, count)))
     else:
-        output.show(text.render(document(verdicts, count), width(), colour_wanted(options)))
+        output.show(rendered(options, document(verdicts, count)))
 
 
 def _told(files: list[Advised], verdicts: list[Verdict]) -> str:

@@ -12,7 +12,7 @@ from rocdoctor.host import output
 from rocdoctor.report.diagnosis.json_report import report
 from rocdoctor.service.options import Format
 from rocdoctor.service.reading import judged, listing, named_parts, recognised, with_lines_of_text
-from rocdoctor.service.session import chosen_checks, colour_wanted, open_host, posted, print_json, width
+from rocdoctor.service.session import chosen_checks, open_host, posted, print_json, rendered
 
 HELP: str = "diagnose pasted text: a bug report, a log (- for standard input)"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
@@ -51,22 +51,13 @@ def run(options: Options) -> int:
         return exit_code(diagnosis, options.fail_on)
     shown = posted(options, host, with_lines_of_text(diagnosis, host))
     if options.format == "markdown":
-        from rocdoctor.report.diagnosis.reply import render
+        from rocdoctor.report.diagnosis.reply import document as reply
 
-        output.show(render(shown, named_parts(parts)))
+        output.show(rendered(options, reply(shown, named_parts(parts))))
     elif options.format == "text" and host.kind == "text":
-        from rocdoctor.report.diagnosis.text import render as render_text
+        from rocdoctor.report.diagnosis.text import document
 
-        output.show(
-            render_text(
-                shown,
-                width=width(),
-                colour=colour_wanted(options),
-                quiet=options.quiet,
-                verbose=options.verbose,
-                pasted=True,
-            )
-        )
+        output.show(rendered(options, document(shown, quiet=options.quiet, verbose=options.verbose, pasted=True)))
         if not options.quiet:
             output.show(listing(parts))
     else:

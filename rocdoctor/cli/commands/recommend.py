@@ -11,7 +11,7 @@ from rocdoctor.host import output
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import Format
 from rocdoctor.service.planning import PlanOptions, recommendation, site_of
-from rocdoctor.service.session import print_json, width
+from rocdoctor.service.session import print_json, rendered
 from rocdoctor.train.recommend.errors import SpecError
 from rocdoctor.train.recommend.plan import Goal, Method
 
@@ -45,19 +45,15 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(options: PlanOptions) -> int:
     """Plan and print; exit status 1 when nothing fits."""
-    kind = options.format
     if options.model is None:
         return _overview(options)
-    from rocdoctor.report import markdown, text
     from rocdoctor.report.plan import recommend_document, recommend_json
 
     answer, _ = recommendation(options, options.model)
-    if kind == "json":
+    if options.format == "json":
         print_json(recommend_json.as_json(answer))
-    elif kind == "markdown":
-        output.show(markdown.render(recommend_document.document(answer)))
     else:
-        output.show(text.render(recommend_document.document(answer), width()))
+        output.show(rendered(options, recommend_document.document(answer)))
     return 0 if answer.plan is not None else EXIT_FINDINGS
 
 
@@ -80,8 +76,6 @@ def _overview(options: PlanOptions) -> int:
         raise UsageError(str(error)) from None
     if options.format == "json":
         print_json(overview_document.as_json(found))
-    elif options.format == "markdown":
-        output.show(overview_document.markdown(found))
     else:
-        output.show(overview_document.text(found, width()))
+        output.show(rendered(options, overview_document.document(found)))
     return 0

@@ -23,7 +23,7 @@ from rocdoctor.report.machine.summary import machine_lines
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.new_files import write_new
 from rocdoctor.service.options import EvidenceOptions, Format
-from rocdoctor.service.session import Progress, chosen_checks, colour_wanted, open_host, print_json, width
+from rocdoctor.service.session import Progress, chosen_checks, open_host, print_json, rendered
 
 HELP: str = "what to do, in order, until this machine trains: steps, commands, and what is done already"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
@@ -77,18 +77,11 @@ def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, plan: Setup
         from rocdoctor.report.setup.setup_json import as_json
 
         print_json(as_json(plan, {"kind": host.kind, "origin": host.origin}, sudo))
-    elif options.format == "markdown":
-        from rocdoctor.report.markdown import render as render_markdown
-        from rocdoctor.report.setup.setup_document import document
-
-        output.show(render_markdown(document(plan, machine_lines(diagnosis.machine), sudo=sudo, verbose=True)))
     else:
         from rocdoctor.report.setup.setup_document import document
-        from rocdoctor.report.text import render
 
-        lines = machine_lines(diagnosis.machine)
-        made = document(plan, lines, sudo=sudo, quiet=options.quiet, verbose=options.verbose)
-        output.show(render(made, width(), colour_wanted(options)))
+        lines, verbose = machine_lines(diagnosis.machine), options.verbose or options.format == "markdown"
+        output.show(rendered(options, document(plan, lines, sudo=sudo, quiet=options.quiet, verbose=verbose)))
 
 
 def made_for_root(diagnosis: Diagnosis) -> bool:

@@ -18,7 +18,7 @@ from rocdoctor.model.facts import SmokeRun
 from rocdoctor.parsers.own.smoke_results import from_text, to_json
 from rocdoctor.service.errors import UsageError, suggestion
 from rocdoctor.service.options import Format
-from rocdoctor.service.session import Progress, open_host, print_json, width
+from rocdoctor.service.session import Progress, open_host, print_json, rendered
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure, low_figures
 from rocdoctor.train.smoke.run.rank_sets import MAX_WORLD
@@ -88,7 +88,7 @@ def _print_modes(options: Options, modes: Sequence[Mode]) -> None:
     if options.format == "json":
         print_json(mode_list.as_json(modes))
     elif options.format in ("text", "markdown"):
-        output.show(mode_list.text(modes) if options.format == "text" else mode_list.markdown(modes))
+        output.show(rendered(options, mode_list.document(modes)))
     else:
         raise UsageError(f"--list prints text, json or markdown, not {options.format}")
 
@@ -193,6 +193,6 @@ def _print(options: Options, runs: tuple[SmokeRun, ...], low: tuple[LowFigure, .
 
         output.show(render_junit(runs))
         return
-    from rocdoctor.report.smoke.smoke_document import markdown, render
+    from rocdoctor.report.smoke.smoke_document import document
 
-    output.show(markdown(runs, low) if form == "markdown" else render(runs, width(), low))
+    output.show(rendered(options, document(runs, low)))

@@ -17,7 +17,7 @@ from rocdoctor.host.masking.own_names import own_masker
 from rocdoctor.parsers.own.smoke_results import to_json
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions
-from rocdoctor.service.session import Progress, print_json, width
+from rocdoctor.service.session import Progress, print_json, rendered
 from rocdoctor.train.smoke.nodes.leader import NodeOutcome, Wish
 from rocdoctor.train.smoke.nodes.node_place import NodePlace, PlaceError, place
 from rocdoctor.train.smoke.nodes.run import smoke_over_nodes
@@ -64,8 +64,8 @@ def node_arguments(parser: ArgumentParser) -> None:
 
 def run(nnodes: str, options: NodeOptions, modes: tuple[Mode, ...]) -> int:
     """Meet the other nodes, probe, run; node 0 prints the report, the others one line."""
-    if options.format not in ("text", "json"):
-        raise UsageError(f"--nnodes prints text or json, not {options.format}")
+    if options.format not in ("text", "json", "markdown"):
+        raise UsageError(f"--nnodes prints text, json or markdown, not {options.format}")
     if not sys.platform.startswith("linux"):
         raise UsageError("smoke tests run on Linux only")
     if options.nproc_per_node is not None and not 1 <= options.nproc_per_node <= MAX_WORLD:
@@ -149,7 +149,7 @@ def _print(options: NodeOptions, outcome: NodeOutcome, here: NodePlace) -> None:
     if here.node and not outcome.findings:  # node 0 has printed everything
         _say(f"node {here.node}: {outcome.words or 'all is well'} (the report is on node 0)")
         return
-    from rocdoctor.report.smoke import nodes_document, smoke_document
+    from rocdoctor.report.smoke import nodes_document
 
     def shown(value: Any) -> Any:
         own_name = [] if re.fullmatch(r"[0-9.]+|[0-9A-Fa-f]*:[0-9A-Fa-f:]*", here.host) else [here.host]
@@ -161,6 +161,4 @@ def _print(options: NodeOptions, outcome: NodeOutcome, here: NodePlace) -> None:
         results = to_json(runs) if runs else {"schema": "rocdoctor.smoke/1", "modes": []}
         print_json(shown({**results, **nodes_document.as_json(outcome)}))
         return
-    output.show(shown(nodes_document.render(outcome, width())))
-    if runs:
-        output.show(shown(smoke_document.render(runs, width())))
+    output.show(shown(rendered(options, nodes_document.document(outcome))))

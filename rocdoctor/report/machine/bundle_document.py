@@ -1,17 +1,17 @@
-"""The part of a bundle for people: machine, causes, versions, smoke tests, and what was masked; ready to paste."""
+"""The part of a bundle for people as a document: the report, causes, smoke tests, and what was masked."""
 
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from rocdoctor.model.facts import SmokeRun
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.report.diagnosis.text import render
+from rocdoctor.report import text
+from rocdoctor.report.diagnosis.text import document as report
+from rocdoctor.report.document import GAP, Block, Code, Heading, Para
 
 _WIDTH = 100
 _DEVICE_ID = 0x5EED0000
@@ -78,23 +78,27 @@ def masked_text(counts: list[tuple[str, int, int]], identity_kept: bool = False)
 
 
 def summary(diagnosis: Diagnosis, counts: list[tuple[str, int, int]], identity_kept: bool = False) -> str:
-    """The whole part for people. ``counts`` are those of ``masked_counts``."""
-    parts = [render(diagnosis, width=_WIDTH).rstrip("\n")]
+    """The whole part for people as it stands in a bundle. ``counts`` are those of ``masked_counts``."""
+    return text.render(document(diagnosis, counts, identity_kept), _WIDTH).rstrip("\n")
+
+
+def document(diagnosis: Diagnosis, counts: list[tuple[str, int, int]], identity_kept: bool = False) -> Iterator[Block]:
+    """The report, its causes in their order, results of smoke tests, and what was masked."""
+    yield from report(diagnosis)
     if diagnosis.causes:
-        lines = ["Causes, main one first:"]
+        yield GAP
+        yield Heading("Causes, main one first:")
         for number, cause in enumerate(diagnosis.causes, 1):
             words = f"{number}. {cause.cause} ({cause.confidence}): {one_line(cause.message)}"
-            lines += textwrap.wrap(words, _WIDTH, initial_indent="  ", subsequent_indent="     ")
-        parts.append("\n".join(lines))
-    parts += _smoke(diagnosis.machine.smoke)
-    said = masked_text(counts, identity_kept)
-    parts.append("\n".join(textwrap.wrap(said, _WIDTH, subsequent_indent="  ")))
-    return "\n\n".join(parts)
+            yield Para(words, "  ", "     ", item=True)
+    yield GAP
+    if diagnosis.machine.smoke:
+        from rocdoctor.report.smoke import smoke_document as smoke
 
-
-def _smoke(runs: tuple[SmokeRun, ...]) -> list[str]:
-    if not runs:
-        return ["Smoke tests: not run (rocdoctor bundle --with-smoke)."]
-    from rocdoctor.report.smoke.smoke_document import render as render_smoke
-
-    return ["Smoke tests: " + render_smoke(runs, _WIDTH).rstrip("\n")]
+        runs = diagnosis.machine.smoke
+        yield Para(f"Smoke tests: {smoke.headline(runs)}")
+        yield from smoke.details(runs)
+    else:
+        yield Para(("Smoke tests: not run (", Code("rocdoctor bundle --with-smoke"), ")."))
+    yield GAP
+    yield Para(masked_text(counts, identity_kept), "", "  ")

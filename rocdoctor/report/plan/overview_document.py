@@ -1,12 +1,12 @@
-"""Which models fit with which method, as text, markdown and JSON."""
+"""Which models fit with which method, as a document and as JSON."""
 
 from __future__ import annotations
 
-import textwrap
+from functools import partial
 from typing import Any
 
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.markdown import plain
+from rocdoctor.report.document import GAP, Block, Code, Fixed, Para, Table, Title
 from rocdoctor.train.recommend.fleet.gpu_figures import GIB
 from rocdoctor.train.recommend.search.overview import METHODS, Cell, Overview
 
@@ -23,7 +23,7 @@ def _speed(cell: Cell) -> str:
     return ", ".join([*parts, *(["tight"] if cell.fits == "tight" else [])])
 
 
-def text(found: Overview, columns: int) -> str:
+def document(found: Overview) -> list[Block]:
     """A table: a model a line, a method a column, with the kind of plan and its tokens/s a GPU."""
     parts = []
     for method in METHODS:
@@ -31,17 +31,6 @@ def text(found: Overview, columns: int) -> str:
         if fitting:
             parts.append(f"{_TITLES[method]} up to {max(fitting)[1]}")
     said = f"{one_line(found.fleet.name)}: " + ("; ".join(parts) if parts else "none of the models below fits") + "."
-    lines = [*textwrap.wrap(said, columns, break_on_hyphens=False), ""]
-    room = max(15, (columns - 20) // len(METHODS))
-    lines.append(f"{'model':14}{'size':>6}" + "".join(f" {_TITLES[one]:{room - 1}}" for one in METHODS).rstrip())
-    for name, count, cells in found.rows:
-        lines.append(
-            f"{name:14}{f'{count / 1e9:.3g}B':>6}"
-            + "".join(f" {_words(cells[one])[: room - 1]:{room - 1}}" for one in METHODS).rstrip()
-        )
-        speeds = [_speed(cells[one]) for one in METHODS]
-        if any(speeds):
-            lines.append(" " * 20 + "".join(f" {one:{room - 1}}" for one in speeds).rstrip())
     seqs = sorted(set(found.seq.values()))
     unit = "process" if found.fleet.vendor == "cpu" else "GPU"
     about = (
@@ -50,27 +39,38 @@ def text(found: Overview, columns: int) -> str:
         f"{found.limit / GIB:.1f} GiB of a {unit} can be planned with. "
         f"size: parameters. /s: tokens a second and {unit}, as the tables expect. tight: may just fit. -: does not fit."
     )
-    lines += ["", *textwrap.wrap(about, columns, break_on_hyphens=False)]
-    for one in (*found.fleet.left_out, *found.fleet.notes):
-        lines += textwrap.wrap(
-            one_line(one), columns, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False
-        )
-    lines += ["", "The plan for one of them: rocdoctor recommend --model NAME --method METHOD"]
-    return "\n".join(lines) + "\n"
-
-
-def markdown(found: Overview) -> str:
-    """The same as a markdown table."""
-    lines = [
-        f"## What {plain(found.fleet.name)} can train",
-        "",
-        "| model | " + " | ".join(_TITLES[m] for m in METHODS) + " |",
+    rows = tuple(
+        (name, _size(count), *(f"{_words(cells[one])} {_speed(cells[one])}".strip() for one in METHODS))
+        for name, count, cells in found.rows
+    )
+    return [
+        Title(f"What {one_line(found.fleet.name)} can train"),
+        Para(said, bold=True),
+        GAP,
+        Table(("model", "size", *(_TITLES[one] for one in METHODS)), rows, partial(_laid, found)),
+        GAP,
+        Para(about),
+        *(Para(one_line(one), "- ", "  ", item=True) for one in (*found.fleet.left_out, *found.fleet.notes)),
+        GAP,
+        Para(("The plan for one of them: ", Code("rocdoctor recommend --model NAME --method METHOD"))),
     ]
-    lines.append("| --- |" + " --- |" * len(METHODS))
+
+
+def _laid(found: Overview, width: int) -> tuple[Block, ...]:
+    """Kinds of plans side by side, their speeds below them."""
+    room = max(15, (width - 20) // len(METHODS))
+    lines = [f"{'model':14}{'size':>6}" + "".join(f" {_TITLES[one]:{room - 1}}" for one in METHODS)]
     for name, count, cells in found.rows:
-        shown = (f"{_words(cells[one])} {_speed(cells[one])}".strip() for one in METHODS)
-        lines.append(f"| {name} ({count / 1e9:.1f} B) | " + " | ".join(shown) + " |")
-    return "\n".join(lines) + "\n"
+        words = "".join(f" {_words(cells[one])[: room - 1]:{room - 1}}" for one in METHODS)
+        lines.append(f"{name:14}{_size(count):>6}{words}")
+        speeds = [_speed(cells[one]) for one in METHODS]
+        if any(speeds):
+            lines.append(" " * 20 + "".join(f" {one:{room - 1}}" for one in speeds))
+    return (Fixed(tuple(line.rstrip() for line in lines)),)
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.3g}B"
 
 
 def as_json(found: Overview) -> dict[str, Any]:

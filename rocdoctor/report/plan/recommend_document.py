@@ -31,7 +31,7 @@ _TITLES = {
     "offload": "offload",
 }
 _FITS = {"yes": "fits", "tight": "may just fit", "no": "does not fit"}
-_TERMS = (
+TERMS = (
     ("states", "weights, gradients, optimizer"),
     ("gathered", "whole weights in flight"),
     ("activations", "activations"),
@@ -126,7 +126,7 @@ def _settings(plan: Plan) -> Iterator[Block]:
 def _memory(plan: Plan) -> Iterator[Block]:
     found = plan.result.memory
     yield Heading("Memory of one GPU" if plan.fleet.vendor != "cpu" else "Memory of one process")
-    for key, words in _TERMS:
+    for key, words in TERMS:
         value = getattr(found, key)
         if value > 5e6:
             yield Row(f"{gib(value):>12}  ", words, "  ", 14)

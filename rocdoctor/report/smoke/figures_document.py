@@ -1,52 +1,50 @@
-"""Measured figures for people: a line a figure, each device beside the others and beside what it could be."""
+"""Measured figures as a part of a document: a line a figure, each device beside the others and what it could be."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rocdoctor.model.facts import SmokeRun
 from rocdoctor.model.printable import one_line
+from rocdoctor.report.document import GAP, HELD, Block, Fixed, Heading, Para, Row, Strong
 from rocdoctor.train.smoke.figures.figure_math import usable
 from rocdoctor.train.smoke.figures.figure_words import title, with_unit
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure, outliers
 
 _HIDDEN = ("soak_log", "train_ddp_tokens_per_s", "all_reduce_us", "soak_tflops")
-_MAX_LINES, _MAX_LOG, _MAX_PAIRS = 200, 40, 12
-_HELD = "\N{NO-BREAK SPACE}"
+_MOST_FIGURES, _MAX_LOG, _MAX_PAIRS = 200, 40, 12
+_COLUMN = 38
 
 
-def section(run: SmokeRun, width: int) -> list[str]:
+def section(run: SmokeRun) -> Iterator[Block]:
     """The figures of a run; empty without any."""
     if not run.figures:
-        return []
-    lines = ["measured figures (median of repetitions; share of the published peak where one is known)", ""]
-    for name, entries in list(run.figures.items()):
+        return
+    yield Heading("measured figures (median of repetitions; share of the published peak where one is known)")
+    yield GAP
+    for name, entries in list(run.figures.items())[:_MOST_FIGURES]:
         if name not in _HIDDEN:
-            lines += _figure(name, entries, width)
+            yield from _figure(name, entries)
     if run.device == "cpu":
         apart = [f"{title(name)}: {words}" for name, entries in run.figures.items() for _, words in outliers(entries)]
         if apart:
             apart.append("Other programs use a CPU too, so its figures are not judged.")
-        lines += [line for words in apart for line in textwrap.wrap(words, width, subsequent_indent="  ")]
-    lines += _soak(run.figures, width)
-    return [*lines[:_MAX_LINES], ""]
+        yield from (Para(words, "", "  ", item=True) for words in apart[:_MOST_FIGURES])
+    yield from _soak(run.figures)
+    yield GAP
 
 
-def finding_lines(low: Sequence[LowFigure], width: int) -> list[str]:
+def findings(low: Sequence[LowFigure]) -> Iterator[Block]:
     """Findings of figures, one paragraph each."""
-    return [
-        line
-        for one in low[:20]
-        for line in textwrap.wrap(f"warning  {one_line(one.words)}", width, subsequent_indent="  ")
-    ]
+    for one in low[:20]:
+        yield Para((Strong("warning", ""), "  ", one_line(one.words)), "", "  ", item=True)
 
 
-def _figure(name: str, entries: Sequence[Mapping[str, Any]], width: int) -> list[str]:
+def _figure(name: str, entries: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     right = [one for one in entries if usable(one) or (name == "slowed" and _is_number(one.get("value")))]
     if not right:
-        return []
+        return
     peaks = {one.get("expected") for one in right}
     (peak,) = peaks if len(peaks) == 1 else (None,)
     cells = [_where(one) + with_unit(name, float(one["value"])) + _share(name, one, peak) for one in right[:64]]
@@ -57,9 +55,8 @@ def _figure(name: str, entries: Sequence[Mapping[str, Any]], width: int) -> list
         least = f", normal from {normal:.0%} on" if isinstance(normal, int | float) else ""
         cells[-1] += f" (of {with_unit(name, peak)}{least})"
     # A value and its unit stay together.
-    joined = ", ".join(cell.replace(" ", _HELD) for cell in cells)
-    lines = textwrap.wrap(f"{title(name):<36}  {joined}", width, subsequent_indent=" " * 38)
-    return [line.replace(_HELD, " ") for line in lines]
+    joined = ", ".join(cell.replace(" ", HELD) for cell in cells)
+    yield Row(f"{title(name):<{_COLUMN - 2}}  ", joined, "", _COLUMN)
 
 
 def _is_number(value: object) -> bool:
@@ -102,8 +99,8 @@ def _bytes(size: int) -> str:
     return f"{size} B"
 
 
-def _soak(figures: Mapping[str, Sequence[Mapping[str, Any]]], width: int) -> list[str]:
-    lines = []
+def _soak(figures: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Block]:
+    found: list[Block] = []
     for one in figures.get("soak_tflops", ()):
         if not usable(one):
             continue
@@ -119,18 +116,19 @@ def _soak(figures: Mapping[str, Sequence[Mapping[str, Any]]], width: int) -> lis
             f"TFLOPS in the first part, {_number(one['value'])} in the last ({_number(one.get('of_first'), '.0%')}), "
             f"slowest {_number(one.get('slowest'))}{clocks}{heat}{power}{reasons}"
         )
-        lines += textwrap.wrap(words, width, subsequent_indent="  ")
+        found.append(Para(words, "", "  ", item=True))
     log = figures.get("soak_log", ())
-    if lines and log:
+    if found and log:
         step = max(1, len(log) // _MAX_LOG)
-        lines += ["", "   at  where    TFLOPS     MHz    °C     W"]
+        lines = ["   at  where    TFLOPS     MHz    °C     W"]
         lines += [
             f"{_number(one.get('at_s'), '5.0f')}  {_where(one).rstrip(': '):<8} {_number(one.get('value'), '6.4g'):>6}"
             f" {_number(one.get('clock_mhz'), '7.0f'):>7} {_number(one.get('temp_c'), '5.0f'):>5}"
             f" {_number(one.get('power_w'), '5.0f'):>5}  {', '.join(map(one_line, one.get('slowed') or []))}".rstrip()
             for one in log[::step]
         ]
-    return ["", *lines] if lines else []
+        found += [GAP, Fixed(tuple(lines))]
+    return [GAP, *found] if found else []
 
 
 def _number(value: Any, form: str = ".4g") -> str:

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rocdoctor.report.markdown import plain
+from rocdoctor.report.document import Block, Fixed, Table
 from rocdoctor.train.smoke.worker.mode import Mode
 
 
-def text(modes: Sequence[Mode]) -> str:
+def document(modes: Sequence[Mode]) -> tuple[Block, ...]:
     """One line a mode."""
-    return "".join(f"{one.name:<24} {_set(one):<6} {one.title}\n" for one in modes)
-
-
-def markdown(modes: Sequence[Mode]) -> str:
-    """The same as a table."""
-    rows = [f"| {plain(one.name)} | {_set(one)} | {plain(one.title)} |" for one in modes]
-    return "\n".join(["| mode | set | title |", "| --- | --- | --- |", *rows, ""])
+    lines = tuple(f"{one.name:<24} {_set(one):<6} {one.title}" for one in modes)
+    rows = tuple((one.name, _set(one), one.title) for one in modes)
+    return (Table(("mode", "set", "title"), rows, lambda _: (Fixed(lines),)),)
 
 
 def as_json(modes: Sequence[Mode]) -> dict[str, Any]:

@@ -1,17 +1,19 @@
-"""Probes between nodes, for people and as JSON: what to do first, the nodes, the ways between them."""
+"""Probes between nodes as a document and as JSON: what to do first, the nodes, the ways between them."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
-from rocdoctor.train.smoke.nodes.findings import NodeFinding, numbers
+from rocdoctor.report.document import GAP, Block, CommandLines, Fixed, Heading, Note, Para, Table
+from rocdoctor.report.smoke import smoke_document
+from rocdoctor.train.smoke.nodes.findings import numbers
 from rocdoctor.train.smoke.nodes.leader import NodeOutcome
 from rocdoctor.train.smoke.nodes.path_findings import face_of
 from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
@@ -20,22 +22,39 @@ if TYPE_CHECKING:
     from rocdoctor.host.masking.masker import Masker
 
 
-def render(outcome: NodeOutcome, width: int) -> str:
-    """What stands before the table of modes."""
+def document(outcome: NodeOutcome) -> list[Block]:
+    """What stands before the table of modes, and that table with its faults."""
+    found = list(_probes(outcome))
+    if not outcome.runs:
+        return found[:-1] if found and found[-1] == GAP else found
+    return [*found, *smoke_document.document(outcome.runs)]
+
+
+def _probes(outcome: NodeOutcome) -> Iterator[Block]:
     bad = [one for one in outcome.findings if one.severity == "error"]
-    lines = []
     if bad and not outcome.runs:
-        lines += [*textwrap.wrap(f"The nodes cannot train together: {one_line(bad[0].message)}", width), ""]
+        yield Para(f"The nodes cannot train together: {one_line(bad[0].message)}", bold=True)
+        yield GAP
     if len(outcome.nodes) > 1:
-        lines += [f"{len(outcome.nodes)} nodes, probed in {outcome.probes_s:.1f} s", "", *_nodes(outcome), ""]
-        lines += [*(_link(one) for one in outcome.links if one.frame_bytes or one.out or one.error), ""]
+        yield Heading(f"{len(outcome.nodes)} nodes, probed in {outcome.probes_s:.1f} s")
+        yield GAP
+        header, *rows = _nodes(outcome)
+        yield Table(header, tuple(rows), partial(_laid, (header, *rows)))
+        yield GAP
+        for link in outcome.links:
+            if link.frame_bytes or link.out or link.error:
+                yield Para(_link(link), item=True, folded=False)
+        yield GAP
     for one in outcome.findings:
-        lines += [*_finding(one, width), ""]
-    return "\n".join(lines)
+        yield Note(one.severity, one.probe, numbers(one.nodes), one.message)
+        yield Para(f"fix: {one_line(one.remedy)}", "  ", "    ")
+        if one.command:
+            yield CommandLines(((one.command,),), indent=" " * 6)
+        yield GAP
 
 
-def _nodes(outcome: NodeOutcome) -> list[str]:
-    rows = [("node", "address", "interface", "MTU", "torch", "Python", "clock")]
+def _nodes(outcome: NodeOutcome) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("node", "address", "interface", "MTU", "torch", "Python", "clock")]
     for one in outcome.nodes:
         face = face_of(one)
         ahead = (outcome.clocks or {}).get(one.node)
@@ -51,10 +70,13 @@ def _nodes(outcome: NodeOutcome) -> list[str]:
                 clock,
             )
         )
+    return [tuple(one_line(cell) for cell in row) for row in rows]
+
+
+def _laid(rows: Sequence[Sequence[str]], _: int) -> tuple[Block, ...]:
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return [
-        "  ".join(one_line(cell).ljust(wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    lines = ("  ".join(cell.ljust(wide) for cell, wide in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return (Fixed(tuple(lines)),)
 
 
 def _link(one: ProbedLink) -> str:
@@ -80,13 +102,6 @@ def _rate(one: Stream | None) -> str:
         return f"stalls after {one.received_bytes} bytes"
     rate = one.mbit_s
     return "unknown" if rate is None else (f"{rate / 1000:.1f} Gbit/s" if rate >= 1000 else f"{rate:.0f} Mbit/s")
-
-
-def _finding(one: NodeFinding, width: int) -> list[str]:
-    lines = [f"{one.severity:<7} {one.probe}  {numbers(one.nodes)}"]
-    lines += textwrap.wrap(one_line(one.message), width, initial_indent="  ", subsequent_indent="  ")
-    lines += textwrap.wrap(f"fix: {one_line(one.remedy)}", width, initial_indent="  ", subsequent_indent="    ")
-    return lines + ([f"      {one_line(one.command)}"] if one.command else [])
 
 
 def as_json(outcome: NodeOutcome) -> dict[str, Any]:

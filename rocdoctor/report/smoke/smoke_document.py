@@ -1,15 +1,15 @@
-"""Smoke results for people: what to do first, a table of modes and ranks, and each fault in words."""
+"""Smoke results as a document: what to do first, each fault in words, and a table of modes and ranks."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from rocdoctor.insight.jobs.smoke_modes import LAYERS
 from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.model.printable import one_line
-from rocdoctor.report.markdown import code, plain
-from rocdoctor.report.smoke.figures_document import finding_lines, section
+from rocdoctor.report.document import GAP, Block, Fixed, Gap, Heading, Para, Strong, Table, Title
+from rocdoctor.report.smoke import figures_document
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure
 
 _SIGNS = {"pass": "ok", "fail": "FAIL", "crashed": "DEAD", "not-applicable": "-", "unknown": "?"}
@@ -22,23 +22,27 @@ LEGEND = {
     "lost": "lost another rank",
     "-": "- not tested",
 }
+_LARGEST = "largest difference (allowed)"
+_MOST_COLUMNS = 32  # of ranks, in a table that nothing folds
 
 
-def render(runs: Sequence[SmokeRun], width: int, low: Sequence[LowFigure] = ()) -> str:
+def document(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> list[Block]:
     """The whole report: the sentence, the faults, low figures, the tables, what was not tested."""
-    lines = [*textwrap.wrap(headline(runs, low), width), "", *finding_lines(low, width)]
+    return [Title("rocdoctor smoke"), Para(headline(runs, low), bold=True), *details(runs, low)]
+
+
+def details(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> list[Block]:
+    """What stands below the sentence."""
+    blocks: list[Block] = [GAP, *figures_document.findings(low)]
     for run in runs:
         for one in run.modes:
             if one.state in ("fail", "crashed"):
-                lines += _fault(one, width)
+                blocks += _fault(one)
     for run in runs:
-        lines += _run(run, width)
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def markdown(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
-    """The same for an issue: the sentence, then the table as it is."""
-    return f"**{plain(headline(runs, low))}**\n\n```text\n{code(render(runs, 100, low))}```\n"
+        blocks += _run(run)
+    while isinstance(blocks[-1], Gap):
+        blocks.pop()
+    return blocks
 
 
 def headline(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> str:
@@ -65,41 +69,63 @@ def run_words(run: SmokeRun) -> str:
     return f"{ranks} {where}, back end {one_line(run.backend)[:20]}, torch {torch}, {run.wall_s:.1f} s"
 
 
-def _run(run: SmokeRun, width: int) -> list[str]:
-    lines = [run_words(run)]
-    lines += [line for note in run.notes for line in textwrap.wrap(f"note: {one_line(note)}", width)]
-    if not run.modes:
-        return [*lines, "", *section(run, width)]
+def _fault(one: ModeResult) -> Iterator[Block]:
+    yield Para((Strong(_SIGNS[one.state], ""), "  ", f"{name_of(one)}: {one_line(one.message)}"), "", "  ", item=True)
+    if one.layer:
+        yield Para(f"likely layer: {LAYERS[one.layer]}", "  ", item=True)
+    yield GAP
+
+
+def _run(run: SmokeRun) -> Iterator[Block]:
+    yield Heading(run_words(run))
+    for note in run.notes:
+        yield Para(f"note: {one_line(note)}", item=True)
+    if run.modes:
+        yield GAP
+        yield from _modes(run)
+        yield GAP
+        for one in run.modes:
+            if one.state in ("not-applicable", "unknown"):
+                yield Para(f"{name_of(one)}: not tested: {one_line(one.message)}", "", "  ", item=True)
+        if run.untested:
+            yield Para(f"This run says nothing of: {', '.join(map(one_line, run.untested))}.")
+    yield GAP
+    yield from figures_document.section(run)
+
+
+def _modes(run: SmokeRun) -> Iterator[Block]:
+    many = run.world > _MOST_COLUMNS
+    header = ("mode", *(["ranks"] if many else [f"rank {rank}" for rank in range(run.world)]), "time", _LARGEST)
+    rows = []
+    for one in run.modes:
+        signs = signs_of(one)
+        shown = [_right(signs)] if many else [*signs, *[""] * (run.world - len(signs))][: run.world]
+        rows.append((name_of(one), *shown, f"{one.wall_s:.2f} s", largest(one)))
+    yield Table(header, tuple(rows), partial(_laid, run))
+    signs_seen = {sign for one in run.modes for sign in signs_of(one)}
+    words = [text for sign, text in LEGEND.items() if sign in signs_seen]
+    if words:
+        yield GAP
+        yield Para("; ".join(words))
+
+
+def _laid(run: SmokeRun, width: int) -> tuple[Block, ...]:
+    """A column a rank, as far as they have room; beside them the largest difference, where it has."""
     wide = max((len(name_of(one)) for one in run.modes), default=4)
     crowded = wide + 16 + 5 * run.world > width
     header = "rank " + " ".join(f"{rank:>4}" for rank in range(run.world)) if not crowded else "ranks    "
     room = width - wide - len(header) - 12
-    lines += [
-        "",
-        f"{'mode':<{wide}}  {header}     time  {'largest difference (allowed)' if room >= 28 else ''}".rstrip(),
-    ]
-    shown: set[str] = set()
+    lines = [f"{'mode':<{wide}}  {header}     time  {_LARGEST if room >= 28 else ''}".rstrip()]
     for one in run.modes:
         signs = signs_of(one)
-        shown |= set(signs)
-        cells = (
-            f"{signs.count('ok'):>3} of {len(signs)} ok"
-            if crowded
-            else "     " + " ".join(f"{sign:>4}" for sign in signs)
-        )
+        cells = f"{_right(signs):>12}" if crowded else "     " + " ".join(f"{sign:>4}" for sign in signs)
         numbers = largest(one) if room >= 28 else ""
         lines.append(f"{name_of(one):<{wide}}  {cells:<{len(header)}} {one.wall_s:6.2f} s  {numbers}".rstrip())
-    words = [text for sign, text in LEGEND.items() if sign in shown]
-    lines += ["", *textwrap.wrap("; ".join(words), width)] if words else []
-    lines.append("")
-    for one in run.modes:
-        if one.state in ("not-applicable", "unknown"):
-            words_of = f"{name_of(one)}: not tested: {one_line(one.message)}"
-            lines += textwrap.wrap(words_of, width, subsequent_indent="  ")
-    if run.untested:
-        lines += textwrap.wrap(f"This run says nothing of: {', '.join(map(one_line, run.untested))}.", width)
-    lines += ["", *section(run, width)]
-    return lines
+    return (Fixed(tuple(lines)),)
+
+
+def _right(signs: Sequence[str]) -> str:
+    return f"{signs.count('ok')} of {len(signs)} ok"
 
 
 def name_of(one: ModeResult) -> str:
@@ -122,12 +148,3 @@ def largest(one: ModeResult) -> str:
     shown = ("grad", "value", "param", "loss", "local")
     name = next((name for name in shown if name in one.max_error), None)
     return f"{name} {one.max_error[name]:.1e} ({one.tolerance.get(name, 0.0):.1e})" if name else ""
-
-
-def _fault(one: ModeResult, width: int) -> list[str]:
-    lines = textwrap.wrap(
-        f"{_SIGNS[one.state]}  {name_of(one)}: {one_line(one.message)}", width, subsequent_indent="  "
-    )
-    if one.layer:
-        lines.append(f"  likely layer: {LAYERS[one.layer]}")
-    return [*lines, ""]

@@ -16,6 +16,7 @@ from textual.widgets import OptionList, Static
 from rocdoctor.host.base import Answer, Host
 from rocdoctor.model.facts import SmokeRun
 from rocdoctor.model.printable import one_line
+from rocdoctor.report import text as form
 from rocdoctor.report.smoke import figures_document
 from rocdoctor.report.smoke.smoke_document import headline
 from rocdoctor.train.smoke.figures.judge_figures import LowFigure
@@ -299,6 +300,6 @@ def _detail(row: GridRow, live: bool, runs: Sequence[SmokeRun], low: Sequence[Lo
     for run in runs:
         for words in about(run):
             text.append(f"\n{words}", style="dim")
-        lines = [*figures_document.finding_lines(low, width), *figures_document.section(run, width)]
+        lines = form.lines((*figures_document.findings(low), *figures_document.section(run)), width)
         text.append("\n\n" + "\n".join(lines) if lines else "")
     return text

@@ -2,10 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.model.finding import Evidence, Fix
-from rocdoctor.report.diagnosis.markdown import render
+from rocdoctor.model.finding import Diagnosis, Evidence, Fix
+from rocdoctor.report import markdown
+from rocdoctor.report.diagnosis.text import document
 from tests.kit import amd_gpu, machine
 from tests.report.made import FULL, HOSTILE, OVERRIDE, diagnosis, failed, unspelled
+
+
+def render(diagnosis: Diagnosis) -> str:
+    return markdown.render(document(diagnosis))
 
 
 def test_the_report_has_headline_card_findings_and_counts() -> None:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from rocdoctor.model.facts import ModeResult, RankResult, SmokeRun, SmokeState
-from rocdoctor.report.smoke.smoke_document import headline, markdown, render
+from collections.abc import Sequence
+
+from rocdoctor.model.facts import SmokeRun
+from rocdoctor.report import markdown, text
+from rocdoctor.report.smoke.smoke_document import document, headline
+from tests.report.made import BAD, GOOD, SKIPPED, mode
+from tests.report.made import smoke_run as run
 
 
-def mode(
-    name: str, state: SmokeState, states: list[SmokeState], named: tuple[int, ...] = (), words: str = ""
-) -> ModeResult:
-    ranks = tuple(RankResult(rank, each, named=rank in named) for rank, each in enumerate(states))
-    return ModeResult(name, state, 0.25, words, {"grad": 1.9e-8}, {"grad": 8e-7}, "link" if named else "", 0, ranks)
-
-
-def run(*modes: ModeResult, world: int = 4) -> SmokeRun:
-    return SmokeRun(world, "nccl", "cuda", "2.13.0+rocm7.2", 4.0, modes, ("links between GPUs",))
-
-
-GOOD = mode("ddp", "pass", ["pass"] * 4)
-BAD = mode("zero-1", "crashed", ["crashed", "crashed", "crashed", "crashed"], (2,), "rank 2 was ended by signal 9")
-SKIPPED = mode("fsdp2", "not-applicable", ["not-applicable"] * 4, words="needs torch 2.6")
+def render(runs: Sequence[SmokeRun], width: int) -> str:
+    return text.render(document(runs), width)
 
 
 def test_all_well_says_how_much_was_tried() -> None:
@@ -45,6 +38,15 @@ def test_lines_fit_the_terminal() -> None:
 
 def test_a_name_from_elsewhere_cannot_reach_the_terminal() -> None:
     hostile = mode("\x1b[31mddp\n" + "x" * 500, "fail", ["fail"] * 4, (0,), "\x1b]0;title\x07wrong")
-    for text in (render([run(hostile)], 80), markdown([run(hostile)])):
-        assert "\x1b" not in text
-        assert "x" * 40 not in text
+    for shown in (render([run(hostile)], 80), markdown.render(document([run(hostile)]))):
+        assert "\x1b" not in shown
+        assert "x" * 40 not in shown
+
+
+def test_markdown_has_the_table_and_names_the_culprit() -> None:
+    shown = markdown.render(document([run(GOOD, BAD, SKIPPED)]))
+    assert "- **DEAD**: zero-1: rank 2 was ended by signal 9\n- likely layer: the link between two GPUs\n" in shown
+    assert "| mode | rank 0 | rank 1 | rank 2 | rank 3 | time | largest difference (allowed) |\n" in shown
+    assert "| zero-1 | lost | lost | DEAD | lost | 0.25 s |  |\n" in shown
+    many = markdown.render(document([run(mode("ddp", "pass", ["pass"] * 128), world=128)]))
+    assert "| ddp | 128 of 128 ok | 0.25 s | grad 1.9e-08 (8.0e-07) |\n" in many

@@ -81,12 +81,12 @@ def test_experimental_kernels_are_named_with_what_they_change_alone() -> None:
 
 
 def test_the_overview_names_the_largest_model_and_marks_tight_ones_whole() -> None:
-    text = overview_document.text(overview(described("MI300X")), 100)
+    text = render(overview_document.document(overview(described("MI300X"))), 100)
     assert text.startswith("1 x MI300X: QLoRA up to llama-3.1-70b; LoRA up to llama-3.1-70b;")
-    text = overview_document.text(overview(described("T4:16GiB")), 100)
+    text = render(overview_document.document(overview(described("T4:16GiB"))), 100)
     assert re.search(r"^ +tight$", text, re.MULTILINE)
     assert "(ti" not in text.replace("(tight", "")
-    assert "one process" in overview_document.text(overview(_laptop()), 100)
+    assert "one process" in render(overview_document.document(overview(_laptop())), 100)
 
 
 def test_a_batch_that_ranks_cannot_share_is_answered_with_one_that_they_can() -> None:

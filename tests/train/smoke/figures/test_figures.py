@@ -7,13 +7,15 @@ import math
 import os
 import sys
 import threading
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun, from_text, read_figures, to_json, to_text
-from rocdoctor.report.smoke.smoke_document import headline, render
+from rocdoctor.report import text
+from rocdoctor.report.smoke.smoke_document import document, headline
 from rocdoctor.train.smoke.figures.expected import with_expected
 from rocdoctor.train.smoke.figures.figure_math import (
     Figures,
@@ -26,11 +28,12 @@ from rocdoctor.train.smoke.figures.figure_math import (
 from rocdoctor.train.smoke.figures.judge_figures import outliers
 from rocdoctor.train.smoke.figures.measure import WantedFigures, measure, setting_for
 from rocdoctor.train.smoke.figures.sampler import Sampler
-from rocdoctor.train.smoke.figures.soak import SoakRow, soak_figures
+from rocdoctor.train.smoke.figures.soak import soak_figures
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.request import Request, request_of
 from rocdoctor.train.smoke.run.runner import RunSetting
 from rocdoctor.train.smoke.worker.figures_training import Shape
+from tests.train.smoke.figures.measured import MEASURED, rows
 from tests.train.smoke.kit import NoSensors, measured_on_the_cpu
 
 
@@ -148,13 +151,6 @@ def test_two_ranks_never_share_a_device_for_figures() -> None:
     assert setting_for([RunSetting(4, "gloo", "cpu")], []).world == 4
 
 
-def rows(rates: list[float], clock: float = 2000.0, slowed: tuple[str, ...] = ()) -> list[SoakRow]:
-    return [
-        SoakRow(0, 0, "0000:03:00.0", 5.0 * at, 5.0, rate, clock * rate / rates[0], 60.0 + at, 700.0, slowed)
-        for at, rate in enumerate(rates)
-    ]
-
-
 def test_sustained_load_compares_the_first_minute_with_the_last() -> None:
     found = soak_figures(rows([500.0] * 12 + [400.0] * 24 + [350.0] * 12, slowed=("temp_hotspot",)))
     (entry,) = found["soak_tflops"]
@@ -171,36 +167,24 @@ def test_a_short_or_endless_load_has_a_readable_log() -> None:
     assert len(soak_figures(rows([10.0] * 2000))["soak_log"]) <= 240
 
 
-RUN = SmokeRun(
-    2,
-    "nccl",
-    "cuda",
-    "2.13.0",
-    9.0,
-    (),
-    figures={
-        "matmul_bf16_tflops": [{"gpu": 0, "value": 500.0, "expected": 1307.4, "share": 0.3824}],
-        "device_to_device_gb_s": [{"gpu": 0, "peer": 1, "value": 40.0, "expected": None, "share": None}],
-        "all_reduce_bus_gb_s": [{"gpu": None, "ranks": 2, "bytes": 1 << 20, "value": 30.0}],
-        **soak_figures(rows([500.0] * 12 + [350.0] * 24)),
-    },
-)
-
-
 def test_json_holds_the_contract_and_reads_back_the_same() -> None:
-    entry = to_json([RUN])["figures"]["matmul_bf16_tflops"][0]
+    entry = to_json([MEASURED])["figures"]["matmul_bf16_tflops"][0]
     assert {"gpu", "value", "expected", "share"} <= set(entry)
-    assert from_text(to_text([RUN])) == (RUN,)
+    assert from_text(to_text([MEASURED])) == (MEASURED,)
+
+
+def render(runs: Sequence[SmokeRun], width: int) -> str:
+    return text.render(document(runs), width)
 
 
 def test_text_shows_value_peak_and_share() -> None:
-    text = render([RUN], 100)
-    assert headline([RUN]) == "5 figures were measured."
-    assert "gpu 0: 500 TFLOPS 38% (of 1,307 TFLOPS)" in " ".join(text.split())
-    assert "0→1: 40 GB/s" in text
-    assert "1 MiB: 30 GB/s" in text
-    assert "(70%)" in text
-    assert all(len(line) <= 100 for line in text.splitlines())
+    shown = render([MEASURED], 100)
+    assert headline([MEASURED]) == "5 figures were measured."
+    assert "gpu 0: 500 TFLOPS 38% (of 1,307 TFLOPS)" in " ".join(shown.split())
+    assert "0→1: 40 GB/s" in shown
+    assert "1 MiB: 30 GB/s" in shown
+    assert "(70%)" in shown
+    assert all(len(line) <= 100 for line in shown.splitlines())
 
 
 def test_many_pairs_are_one_line() -> None:
@@ -232,8 +216,7 @@ _NAMES = st.sampled_from(["soak_tflops", "soak_log", "slowed", "matmul_bf16_tflo
 @example({"slowed": [{"value": ""}]})
 @example({"slowed": [{"value": True}, {"value": 0}]})
 def test_figures_of_anybodys_file_are_shown_or_left_out(data: dict[str, object]) -> None:
-    text = json.dumps({"schema": "rocdoctor.smoke/1", "device": "cuda", "figures": data})
-    for run in from_text(text):
+    for run in from_text(json.dumps({"schema": "rocdoctor.smoke/1", "device": "cuda", "figures": data})):
         render([SmokeRun(1, "nccl", "cuda", None, 0.0, (), figures=with_expected(run.figures, None))], 80)
         json.dumps(to_json([run]), allow_nan=False)
 

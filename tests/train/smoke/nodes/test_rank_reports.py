@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rocdoctor.parsers.own.smoke_results import SmokeRun, to_json
+from rocdoctor.report import text
 from rocdoctor.report.smoke import smoke_document
 from rocdoctor.train.smoke.judge.verdicts import judge, located
 from rocdoctor.train.smoke.nodes import messages
@@ -68,7 +69,7 @@ def _shown(one: RankRecord) -> str:
         verdict = located(judge(record), record)
         run = SmokeRun(2, "gloo", "cpu", "2.5", 1.0, (verdict,))
         json.dumps(to_json((run,)))
-        texts.append(smoke_document.render((run,), 100))
+        texts.append(text.render(smoke_document.document((run,)), 100))
     return texts[0]
 
 
