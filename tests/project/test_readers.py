@@ -22,8 +22,6 @@ ALLOWED = {
     "knowledge/gpus/": "records of tables say what the table says",
     "install/amd_drivers.py": "the same",
     "parsers/python/": "tests of the probe read its answers through these records",
-    "system/infiniband.py": "kept for the network of several machines (parse_ibstat, parse_rdma_link)",
-    "system/network.py": "the same (parse_ip_addr, parse_ethtool)",
 }
 
 
