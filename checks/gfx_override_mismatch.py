@@ -31,6 +31,8 @@ from rocdoctor.insight.gpus.gfx_override import (
 from rocdoctor.insight.gpus.presence import VISIBLE_AMD, chosen_by, is_driven, is_integrated
 from rocdoctor.insight.gpus.visibility import where_set
 from rocdoctor.insight.software.torch_stack import for_training
+from rocdoctor.insight.texts.pasted import shown
+from rocdoctor.insight.texts.symptoms import crashes
 from rocdoctor.judging.check import (
     About,
     Evidence,
@@ -52,7 +54,7 @@ from rocdoctor.judging.check import (
 from rocdoctor.knowledge.lookup import arch_list_covers, gfx_target, override_row
 from rocdoctor.model.change import Unset
 from rocdoctor.model.evidence import Known, known, value_or
-from rocdoctor.model.facts import Gpu, Machine, Variable
+from rocdoctor.model.facts import Gpu, Machine, Message, Variable
 from rocdoctor.model.shell_command import ShellCommand, shell
 
 _EXPLAINS = (
@@ -143,8 +145,11 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
             evidence=evidence,
             fix=_unset(variable),
         )
+    crashed = crashes(machine)
     if row.safety == "risky":
         risk = f"{message}. They share a group of instructions, but faults are on record for this pair."
+        if crashed and row.in_common_use:
+            return _suspected(risk, evidence, crashed, variable)
         return (info if row.in_common_use else warning)(risk, evidence=evidence, fix=fix)
     return info(
         f"{message}, of the same group of instructions; it can work, and nobody supports it.",
@@ -153,6 +158,24 @@ def _judge(machine: Machine, gpu: Gpu, gfx: str, override: Override) -> Outcome:
             "If programs fault or results are wrong, unset the variable and use a build that has code for this GPU",
             safety="manual",
         ),
+    )
+
+
+def _suspected(risk: str, evidence: list[Evidence], crashed: tuple[Message, ...], variable: Variable) -> Finding:
+    """A value that many people use, on a machine where programs crash."""
+    return warning(
+        f"{risk} Programs crash here.",
+        evidence=[*evidence, *shown(crashed)[:1]],
+        fix=Fix(
+            f"Unset {variable.name} and remove it from {where_set(variable)} (containers inherit it), and use a "
+            "build that has code for the real target",
+            command=shell("unset {name:name}", name=variable.name),
+            unsets=(variable.name,),
+            safety="safe",
+            verify="rocdoctor check gfx-override-mismatch",
+        ),
+        explains=_EXPLAINS,
+        confidence="possible",
     )
 
 

@@ -17,7 +17,8 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import VISIBLE_AMD, chosen_by, is_integrated, of_vendor
-from rocdoctor.insight.texts.pasted import all_values, said, shown
+from rocdoctor.insight.texts.pasted import all_values, first_value, said, shown
+from rocdoctor.insight.texts.symptoms import crashes
 from rocdoctor.judging.check import (
     Confidence,
     Finding,
@@ -31,12 +32,13 @@ from rocdoctor.judging.check import (
     unknown,
     warning,
 )
-from rocdoctor.knowledge.lookup import arch_list_covers
-from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.knowledge.lookup import arch_list_covers, gfx_target
+from rocdoctor.model.evidence import Known, NotKnown, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.shell_command import CommandText, shell
+from rocdoctor.model.subject import MACHINE
 
-_IN_USE = "device-in-use"
+_IN_USE, _OFF, _PROCESSOR = "device-in-use", "igpu-said-off", "processor-has-graphics"
 _EXPLAINS = ("gpu-arch-not-built", "mixed-gpu-archs", "not-environment", "kernel-lib-arch-unsupported")
 
 
@@ -47,11 +49,25 @@ def igpu_in_front(machine: Machine) -> Outcome:
     discrete = [gpu for gpu in gpus if value_or(gpu.integrated, True) is False]
     if (used := _used(machine, integrated)) is not None and len(integrated) < len(gpus):
         return used
-    if not integrated or not discrete:
+    if not discrete or not (integrated or said(machine, _PROCESSOR)):
         return not_applicable("no integrated AMD GPU beside a discrete one")
     torch = machine.torch
     if value_or(torch.version, None) is not None and isinstance(torch.hip, Known) and torch.hip.value is None:
         return not_applicable("the installed torch does not use AMD GPUs")
+    suspected = _suspected(machine, integrated, discrete)
+    try:
+        found = _in_front(machine, gpus, integrated, discrete)
+    except NotKnown:
+        if suspected is None:
+            raise
+        return suspected
+    return found if found is not None and found.severity != "info" else suspected or found
+
+
+def _in_front(machine: Machine, gpus: list[Gpu], integrated: list[Gpu], discrete: list[Gpu]) -> Finding | None:
+    if not integrated:
+        raise unknown("whether the graphics of the processor are switched on is not in this evidence", "undecided")
+    torch = machine.torch
     order = _torch_order(machine, gpus)
     sure: Confidence = "certain"
     if order is None:
@@ -107,6 +123,44 @@ def _used(machine: Machine, integrated: list[Gpu]) -> Finding | None:
         subject=gpu.subject,
         explains=_EXPLAINS,
     )
+
+
+def _suspected(machine: Machine, integrated: list[Gpu], discrete: list[Gpu]) -> Finding | None:
+    """Programs crash, and both kinds of GPU are offered to them: of one they have no code, or code of the other."""
+    crashed = crashes(machine)
+    if not crashed or said(machine, _OFF) or chosen_by(machine, VISIBLE_AMD) is not None:
+        return None
+    named = said(machine, _PROCESSOR)
+    inside = value_or(integrated[0].gfx, "") if integrated else first_value(named, "gfx") or ""
+    if _native(inside):
+        return None
+    # A card without code in the usual builds fails by itself, too.
+    native = [gpu for gpu in discrete if _native(value_or(gpu.gfx, ""))]
+    card = (native or discrete)[0]
+    numbers = _discrete(machine) if integrated else ""
+    outside = value_or(card.gfx, value_or(card.name, "AMD"))
+    where = cite(integrated[0].gfx) if integrated else shown(named[:1])[0]
+    offered = "HIP offers them" if integrated else "the processor may offer them"
+    return warning(
+        f"Programs crash, and {offered} an integrated GPU ({inside or 'AMD'}) beside the card ({outside}): most builds "
+        "have no code for it, and many programs load their code for every GPU that is offered.",
+        evidence=(*shown(crashed)[:1], where, cite(card.gfx)),
+        fix=Fix(
+            "Hide the integrated GPU (iGPU) from the program with HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES "
+            "(rocminfo lists the order), or switch it off in the BIOS; if this changes nothing, look elsewhere",
+            command=_hide(numbers),
+            sets=("HIP_VISIBLE_DEVICES", numbers) if numbers else None,
+            safety="safe",
+        ),
+        confidence="possible",
+        subject=integrated[0].subject if integrated else MACHINE,
+        explains=_EXPLAINS if native else (),
+    )
+
+
+def _native(gfx: str) -> bool:
+    target = gfx_target(gfx)
+    return target is not None and target.wheel_native is True
 
 
 def _discrete(machine: Machine) -> str:

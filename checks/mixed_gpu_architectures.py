@@ -15,8 +15,30 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.gpus.presence import MODULES, count_words, is_driven, is_integrated, kfd_path, of_vendor
-from rocdoctor.judging.check import About, Finding, Fix, Outcome, check, cite, info, machine_with_several_gpus
+from rocdoctor.insight.gpus.presence import (
+    MODULES,
+    VISIBLE_AMD,
+    chosen_by,
+    count_words,
+    is_driven,
+    is_integrated,
+    kfd_path,
+    of_vendor,
+)
+from rocdoctor.insight.texts.pasted import shown
+from rocdoctor.insight.texts.symptoms import crashes
+from rocdoctor.judging.check import (
+    About,
+    Evidence,
+    Finding,
+    Fix,
+    Outcome,
+    check,
+    cite,
+    info,
+    machine_with_several_gpus,
+    warning,
+)
 from rocdoctor.model.evidence import Fact, known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 
@@ -43,8 +65,32 @@ def mixed_gpu_architectures(machine: Machine) -> Outcome:
         fix = Fix(f"Give each job GPUs of one kind with {variable}", safety="safe")
         evidence = [cite(_kind(members[0]), _words(members[0])) for members in kinds.values()]
         about = About(subjects=tuple(gpu.subject for gpu in gpus))
-        found.append(info(f"The GPUs are of unlike architecture ({listed}).", evidence=evidence, fix=fix, about=about))
+        text = f"The GPUs are of unlike architecture ({listed})."
+        crashed = crashes(machine) if vendor == "amd" and chosen_by(machine, VISIBLE_AMD) is None else ()
+        if crashed:
+            found.append(_suspected(text, [*evidence, *shown(crashed)[:1]], about))
+        else:
+            found.append(info(text, evidence=evidence, fix=fix, about=about))
     return found
+
+
+def _suspected(text: str, evidence: list[Evidence], about: About) -> Finding:
+    """Programs crash: HIP loads code for every card that it offers, and libraries take files of the neighbour."""
+    return warning(
+        f"{text} Programs crash here: HIP wants code for every card that it offers, and libraries have been seen to "
+        "take the file of the other card.",
+        evidence=evidence,
+        fix=Fix(
+            "Give each process cards of one kind: HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES with their numbers, "
+            "before the program starts; a card without ROCm support has to be hidden from the HSA runtime "
+            "(ROCR_VISIBLE_DEVICES)",
+            command="rocminfo | grep -E 'Marketing Name|gfx|Uuid'",
+            safety="safe",
+        ),
+        cause="mixed-gpu-archs",
+        confidence="possible",
+        about=about,
+    )
 
 
 def _kind(gpu: Gpu) -> Fact[str]:

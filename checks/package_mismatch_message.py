@@ -17,9 +17,9 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.software.torch_stack import any_wheel_index
+from rocdoctor.insight.software.torch_stack import any_wheel_index, label_backend
 from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
-from rocdoctor.judging.check import Confidence, Finding, Fix, Outcome, Severity, check, finding
+from rocdoctor.judging.check import Confidence, Finding, Fix, Outcome, Severity, check, error, finding
 from rocdoctor.knowledge.software.wheel_indexes import install_torch
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine, Message
@@ -109,6 +109,8 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
             f"Install the release of {package} that the program asks for, or a program release for this one",
             shell("pip show {package:package}", package=package),
         )
+    elif main.values.get("wanted") and (other := _other_vendor(main)) is not None:
+        return other
     elif main.values.get("wanted"):
         text = f"{library} was built for torch {main.values['wanted']}, but {main.values.get('found')} is installed."
         together = Fix(f"Install the {library} release for this torch, or rebuild it", "", "safe")
@@ -130,4 +132,37 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         fix=together,
         confidence=confidence,
         explains=("missing-shared-library",),
+    )
+
+
+def _other_vendor(main: Message) -> Finding | None:
+    """An extension built for the torch of one vendor beside the torch of another, as their local versions say."""
+    library, wanted, found = (str(main.values.get(name, "")) for name in ("library", "wanted", "found"))
+    built, here = label_backend(wanted), label_backend(found)
+    if built is None or here is None or built == here:
+        return None
+    names = {"rocm": "ROCm", "cuda": "CUDA", "cpu": "CPU", "xpu": "XPU"}
+    if here == "cpu":
+        text = (
+            f"torch {found} is the CPU build, and {library} was built for torch {wanted}: torch itself is the wrong "
+            f"one."
+        )
+        way = f"Install torch in its {names[built]} build, with the index of that build"
+    else:
+        text = (
+            f"{library} is a build for {names[built]} (torch {wanted}), and the installed torch is for {names[here]} "
+            f"({found})."
+        )
+        way = (
+            f"Uninstall {library} (torch has attention of its own), or install a {names[here]} build of it that is "
+            f"made "
+            f"for torch {found}"
+        )
+    return error(
+        text,
+        evidence=shown([main]),
+        fix=Fix(way, shell("pip list | grep -iE {names}", names="torch|xformers|flash|triton"), "safe"),
+        cause="wrong-backend-build",
+        confidence="likely",
+        explains=("python-package-mismatch", "missing-shared-library"),
     )

@@ -20,7 +20,7 @@ from rocdoctor.insight.software.installing import wanted
 from rocdoctor.insight.texts.pasted import first_value, said, shown, vendors, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error
 from rocdoctor.model.evidence import Known
-from rocdoctor.model.facts import Machine
+from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.shell_command import shell
 
 _DIFFERS, _MISSING = "toolkit-version-differs", "toolkit-missing"
@@ -48,6 +48,8 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
         )
     if archs := said(machine, _ARCH):
         level = first_value(archs, "sm")
+        if vendors(machine) == {"amd"}:
+            return _cuda_compiler_on_amd(archs, level)
         return error(
             f"The compiler of the installed CUDA toolkit does not know sm_{level}: the toolkit is too old for this GPU "
             "(or too new for an old one).",
@@ -87,6 +89,26 @@ def toolkit_mismatch_message(machine: Machine) -> Outcome:
             confidence="certain",
         )
     return _missing(machine, built)
+
+
+def _cuda_compiler_on_amd(archs: tuple[Message, ...], level: str | None) -> Outcome:
+    """PTX and ptxas are NVIDIA's: a Triton, or an extension, for CUDA is what runs here."""
+    return error(
+        f"NVIDIA's compiler is asked for sm_{level} on a machine with an AMD GPU: the installed Triton (or extension) "
+        f"is "
+        "the one for CUDA, which takes the gfx number for a compute capability.",
+        evidence=shown(archs),
+        fix=Fix(
+            "Uninstall every triton (pip uninstall triton pytorch-triton-rocm triton-rocm) and reinstall torch with "
+            "its "
+            "own one from a ROCm index; PyPI's triton belongs to CUDA",
+            "python3 -m pip list | grep -iE 'torch|triton'",
+            verify='python3 -c "import torch, triton; print(torch.version.hip, triton.__version__)"',
+        ),
+        cause="wrong-backend-build",
+        confidence="likely",
+        explains=("cuda-toolkit-mismatch", "not-environment", "gpu-not-supported"),
+    )
 
 
 def _missing(machine: Machine, built: str | None) -> Outcome:

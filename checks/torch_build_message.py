@@ -56,9 +56,10 @@ def _cuda_build_on_amd(machine: Machine, messages: tuple[Message, ...]) -> Findi
     gpus = [gpu for gpu in machine.gpus if gpu.vendor == "amd"]
     index = next((found for gpu in gpus if (found := wheel_index(gpu))), None)
     fix = reinstall(index)
+    which = f" ({gpu_words(gpus)})" if gpus else ""
     return error(
-        f"{_release(machine)} is a CUDA build for NVIDIA GPUs, but this machine has an AMD GPU ({gpu_words(gpus)}): no "
-        "driver can satisfy it.",
+        f"{_release(machine)} is a CUDA build for NVIDIA GPUs, but this machine has an AMD GPU{which}: no driver can "
+        "satisfy it.",
         evidence=shown(messages),
         fix=Fix(
             "Uninstall this torch and install the ROCm build if the GPU is supported by ROCm, else the CPU build "

@@ -107,7 +107,7 @@ _ANY_NUMBER = regex(r"[ABHPV]000|G[BH]000|L00|[KMPT]00?(?![0:])|[RW]0000|A00(?!0
 _BUILD = regex(
     r"offload-arch|(?:AMDGPU|GPU|HIP)_(?:TARGETS|ARCH\w*)|ROCM_ARCH|CUDA_ARCH|AMDGPU_TARGET|-march=|"
     r"arch_list|TensileLibrary|\.hsaco|\.whl|github\.com/\S{1,200}(?:gfx)|https?://\S{0,200}gfx|"
-    r"supported (?:gpu|arch|target)",
+    r"supported (?:gpu|arch|target)|\bprogram ISA\b",
     re.IGNORECASE,
 )
 _NOT_ONE = regex(r"[ _-]{0,2}\(?(?:laptop|mobile|max-?q|notebook)", re.IGNORECASE)

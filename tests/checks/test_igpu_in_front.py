@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocdoctor.model.facts import Gpu, Machine, TorchBuild, TorchDevice
+from rocdoctor.model.finding import Finding
 from tests.kit import amd_gpu, environment, judge, k, machine, nvidia_gpu, severities, states, u
 from tests.message_kit import finding_of
 
@@ -82,3 +83,29 @@ def test_the_program_that_names_the_card_too_does_not() -> None:
     both = 'msg="inference compute" id=0 compute=gfx1036\nmsg="inference compute" id=1 compute=gfx1030\n'
     assert finding_of(NAME, both, inside, card) is None
     assert finding_of(NAME, "AMD arch: gfx1036\n", inside) is None
+
+
+def _crash(text: str, **changes: Any) -> Finding | None:
+    return finding_of(NAME, text, amd_gpu(gfx="gfx1201"), _igpu(9), environment=environment({}), **changes)
+
+
+def test_programs_that_crash_beside_an_integrated_gpu_make_it_possible() -> None:
+    found = _crash("Segmentation fault (core dumped)")
+    assert found is not None
+    assert (found.severity, found.confidence) == ("warning", "possible")
+    assert "gfx1036" in found.message
+
+
+def test_nothing_is_suspected_without_a_crash_or_where_a_release_or_the_bios_is_named() -> None:
+    assert _crash("It works.") is None
+    assert _crash("Segmentation fault (core dumped), bisected to commit 1a2b3c4d") is None
+    assert _crash("Segmentation fault (core dumped); the iGPU is switched off in the BIOS") is None
+
+
+def test_a_processor_that_has_graphics_is_enough() -> None:
+    text = "Ryzen 7 7700X. Segmentation fault (core dumped)"
+    found = finding_of(NAME, text, amd_gpu(gfx="gfx1100"), environment=environment({}, complete=False))
+    assert found is not None
+    assert "gfx1036" in found.message
+    text = text.replace("7700X", "7500F")
+    assert finding_of(NAME, text, amd_gpu(gfx="gfx1100"), environment=environment({}, complete=False)) is None

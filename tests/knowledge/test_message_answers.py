@@ -35,8 +35,8 @@ _of_each_table = pytest.mark.parametrize("table", _TABLES)
 
 
 def _examples(table: str) -> list[tuple[str, str]]:
-    """(kind, example) of each text of a table."""
-    return [(row["kind"], text["example"]) for row, text in _texts(table) if "example" in text]
+    """(kind, example) of each example of each text of a table."""
+    return [(row["kind"], one) for row, text in _texts(table) for one in words(text.get("example"))]
 
 
 def _kinds(text: str) -> set[str]:

@@ -8,12 +8,13 @@ from fnmatch import fnmatchcase
 
 from rocdoctor.insight.texts.pasted import (
     first_value,
-    gfx_names,
     gpu_words,
     in_container,
     in_slurm,
     in_wsl,
     said,
+    training_gfx,
+    training_gpus,
     vendors,
 )
 from rocdoctor.knowledge.messages.answers import MessageAnswer, When, message_answers
@@ -73,8 +74,8 @@ def _values(machine: Machine, messages: tuple[Message, ...]) -> dict[str, str]:
     names = dict.fromkeys(name for message in messages for name in message.values)
     found = {name: one_line(first_value(messages, name) or "")[:_LONGEST] for name in names}
     of_machine = {
-        "gpu": gpu_words(machine.gpus) if machine.gpus else "",
-        "gfx": ", ".join(gfx_names(machine)),
+        "gpu": gpu_words(training_gpus(machine)) if machine.gpus else "",
+        "gfx": ", ".join(training_gfx(machine)),
         "system": value_or(machine.os.pretty_name, ""),
         "kernel": value_or(machine.kernel.release, ""),
     }
@@ -97,9 +98,9 @@ def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
         return False
     if when.variables and not any(name in machine.environment.variables for name in when.variables):
         return False
-    if when.gfx and not any(_is_one(name, when.gfx) for name in gfx_names(machine)):
+    if when.gfx and not any(_is_one(name, when.gfx) for name in training_gfx(machine)):
         return False
-    if when.lacks and not _lacks(values.get(when.lacks, ""), gfx_names(machine)):
+    if when.lacks and not _lacks(values.get(when.lacks, ""), training_gfx(machine)):
         return False
     if when.below and not _below(*(values.get(name, "") for name in when.below)):
         return False

@@ -55,14 +55,31 @@ def all_values(messages: Sequence[Message], *names: str) -> tuple[str, ...]:
 
 
 def vendors(machine: Machine) -> frozenset[str]:
-    """The vendors of GPUs that training could use, as far as the evidence names GPUs."""
-    return frozenset(gpu.vendor for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia"))
+    """The vendors of GPUs that training could use, as far as the evidence names GPUs or, without a model, AMD's."""
+    named = frozenset(gpu.vendor for gpu in machine.gpus if gpu.vendor in ("amd", "nvidia"))
+    return named or (frozenset(("amd",)) if _amd_is_meant(machine) else named)
+
+
+def _amd_is_meant(machine: Machine) -> bool:
+    """No card is named; a ROCm build of torch, or the words "AMD GPU", tell whose it is."""
+    rocm = isinstance(machine.torch.hip, Known) and machine.torch.hip.value is not None
+    return (rocm or bool(said(machine, "names-amd-gpu"))) and "nvidia" not in machine.drivers
 
 
 def gfx_names(machine: Machine, integrated: bool | None = None) -> tuple[str, ...]:
     """The gfx targets of the AMD GPUs here; only integrated or only other ones when asked."""
     wanted = [gpu for gpu in machine.gpus if integrated is None or is_integrated(gpu) is integrated]
     return tuple(dict.fromkeys(gpu.gfx.value for gpu in wanted if isinstance(gpu.gfx, Known)))
+
+
+def training_gpus(machine: Machine) -> tuple[Gpu, ...]:
+    """The GPUs that a job is meant to run on: no integrated one where a discrete one is named."""
+    return tuple(gpu for gpu in machine.gpus if not is_integrated(gpu)) or machine.gpus
+
+
+def training_gfx(machine: Machine) -> tuple[str, ...]:
+    """The gfx targets of the AMD GPUs that a job is meant to run on."""
+    return gfx_names(machine, integrated=False) or gfx_names(machine)
 
 
 def capabilities(machine: Machine) -> tuple[str, ...]:

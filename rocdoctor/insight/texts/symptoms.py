@@ -1,0 +1,25 @@
+"""Signs in a text that programs on the GPU fail, which make a cause of a state that is harmless on most machines."""
+
+from __future__ import annotations
+
+from rocdoctor.insight.texts.pasted import said
+from rocdoctor.model.facts import Machine, Message
+
+_CRASHES = (
+    "program-crashed",
+    "no-kernel-image",
+    "gpu-memory-fault",
+    "gpu-hang",
+    "wrong-isa-kernel",
+    "queue-exception",
+    "queue-generic-error",
+    "crash-in-hip",
+    "people-tell-of-crash",
+)
+_OF_RELEASES = "release-broke-it"
+
+
+def crashes(machine: Machine) -> tuple[Message, ...]:
+    """What tells that programs on the GPU crash, hang or fault; () where the text blames a release of the program."""
+    blamed = any(message.kind == _OF_RELEASES for message in machine.messages)  # in whatever voice
+    return () if blamed else said(machine, *_CRASHES)
