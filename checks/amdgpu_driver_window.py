@@ -16,7 +16,10 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.insight.texts.pasted import said, shown
+from rocdoctor.insight.texts.symptoms import crashes
 from rocdoctor.judging.check import (
+    Finding,
     Fix,
     Outcome,
     check,
@@ -29,8 +32,11 @@ from rocdoctor.judging.check import (
 )
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import driver_package, driver_supports, driver_window
-from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown, known
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Unknown, known, value_or
 from rocdoctor.model.facts import Machine
+
+_IMAGE = "rocm-of-image"
+_FAILED = ("xla-query-failed", "runtime-init-failed", "no-hip-device", "hip-launch-failure", "torch-sees-no-gpu")
 
 
 def _driver(machine: Machine) -> Fact[str]:
@@ -46,6 +52,8 @@ def amdgpu_driver_window(machine: Machine) -> Outcome:
     package = driver_package(known(driver))
     if package is None:
         return not_applicable("the tables do not know the release of this driver")
+    if (inside := _image(machine, driver, package)) is not None:
+        return inside
     installs = [one for one in machine.rocm if isinstance(one.version, Known) and one.kind != "distribution"]
     if not installs:
         if machine.rocm_complete:
@@ -71,5 +79,34 @@ def amdgpu_driver_window(machine: Machine) -> Outcome:
         evidence=[cite(driver), *(cite(one.version) for one in installs)],
         cause="driver-too-old" if old else "driver-library-mismatch",
         fix=Fix(text, safety="reboots", effective="reboot"),
+        confidence="likely",
+    )
+
+
+def _image(machine: Machine, driver: Fact[str], package: str) -> Finding | None:
+    """A container brings a ROCm of its own, and the driver is the host's."""
+    named = said(machine, _IMAGE)
+    failed = (*crashes(machine), *said(machine, *_FAILED))
+    late = [one for one in named if driver_supports(package, str(one.values.get("release", ""))) is False]
+    if not late or len(late) < len(named) or not failed:
+        return None
+    release = str(late[0].values["release"])
+    window = driver_window(release)
+    if window is None or window.min is None or numbers(package) >= numbers(window.min):
+        return None
+    return warning(
+        f"The container brings ROCm {release}, and the amdgpu driver of the host is {value_or(driver, '')}, that of "
+        f"release "
+        f"{package}: older than AMD lists for it ({window.min} at least).",
+        evidence=[cite(driver), *shown(late)[:1]],
+        cause="driver-too-old",
+        fix=Fix(
+            f"Update the driver of the host (amdgpu-dkms {window.min} or newer, or a newer kernel), or use a container "
+            f"of "
+            f"ROCm {package} or one of the two releases after it; without root only the second is left",
+            command="cat /sys/module/amdgpu/version; dkms status",
+            safety="reboots",
+            effective="reboot",
+        ),
         confidence="likely",
     )

@@ -22,18 +22,23 @@ from rocdoctor.model.facts import Machine
 from rocdoctor.model.shell_command import shell
 
 _KIND, _ROOT = "kfd-permission", "works-as-root"
+_LISTED, _FAILED = "tool-lists-gpu-as-root", ("runtime-init-failed", "no-hip-device", "kfd-absent")
 
 
-@check(when_said(_KIND, _ROOT), cause="device-permission")
+@check(when_said(_KIND, _ROOT, _LISTED), cause="device-permission")
 def kfd_permission_message(machine: Machine) -> Outcome:
     messages = said(machine, _KIND)
+    if not messages and (listed := said(machine, _LISTED)) and (failed := said(machine, *_FAILED)):
+        messages = (*failed[:1], *listed)
     if not messages:
+        if not said(machine, _ROOT):
+            return not_applicable("a tool that root started, and no failure of it for the own user")
         if not said(machine, "mentions-gpu-tool"):
             return not_applicable("what works for root only is no tool of GPUs")
         messages = said(machine, _ROOT)
     node = first_value(messages, "node") or "/dev/kfd"
-    listed = next((one for one in machine.nodes if one.path == node), None)
-    group = (value_or(listed.group, None) if listed is not None else None) or first_value(messages, "group", "group2")
+    stated = next((one for one in machine.nodes if one.path == node), None)
+    group = (value_or(stated.group, None) if stated is not None else None) or first_value(messages, "group", "group2")
     nvidia = "nvidia" in node
     group = group or ("the owner's" if nvidia else "render")
     denied = next((word for one in messages if (word := str(one.values.get("why", "")))), "Permission denied")
@@ -82,6 +87,6 @@ def kfd_permission_message(machine: Machine) -> Outcome:
             effective="new-login",
             verify=shell("ls -l {node:path}; id; rocminfo | head", node=node),
         ),
-        confidence="likely" if in_wsl(machine) or messages[0].kind == _ROOT else "certain",
+        confidence="likely" if in_wsl(machine) or messages[0].kind != _KIND else "certain",
         explains=("hip-sees-no-gpu",),
     )

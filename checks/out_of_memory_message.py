@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.gpus.presence import is_integrated
 from rocdoctor.insight.texts.pasted import first_value, in_wsl, said, shown, vendors, when_said
 from rocdoctor.judging.check import Fix, Outcome, check, error, warning
 from rocdoctor.model.evidence import value_or
@@ -28,7 +29,19 @@ _HANDLED = regex(
     r"(?i)\b(?:skipp(?:ing|ed) (?:this |the )?(?:batch|sample|config|step|candidate)|(?:will )?retry(?:ing)? with|"
     r"recovered from|(?:reducing|halving|lowering) (?:the )?batch)"
 )
+_SHARE = (
+    "Give the integrated GPU more: a larger UMA frame buffer (carve-out) in the BIOS, or a higher limit of shared "
+    "memory "
+    "(GTT: ttm.pages_limit=NUMBER_OF_4K_PAGES on the kernel command line, older kernels amdgpu.gttsize)"
+)
 _GIB = {"K": 1 / (1 << 20), "M": 1 / 1024, "G": 1.0, "T": 1024.0}
+
+
+def _on_apu(machine: Machine) -> bool:
+    """Whether the only AMD GPU of the evidence is the processor's."""
+    if machine.gpus:
+        return all(is_integrated(gpu) for gpu in machine.gpus)
+    return bool(said(machine, "processor-has-graphics"))
 
 
 def _gib(text: str | None) -> float | None:
@@ -76,6 +89,9 @@ def out_of_memory_message(machine: Machine) -> Outcome:
     elif (held is not None and held >= 1) or (asked is not None and room is not None and asked < room):
         text += " The free memory is in pieces (fragmentation)."
         way = f"Set {conf}=expandable_segments:True (or max_split_size_mb) against fragmentation. {way}"
+    if vendors(machine) == {"amd"} and _on_apu(machine):
+        text += " It is an integrated GPU, which has the share of main memory that it was given."
+        way = f"{_SHARE}. {way}"
     full = [
         (used, all_of)
         for gpu in machine.gpus

@@ -25,6 +25,8 @@ from rocdoctor.insight.links.pcie_path import (
     slot_links,
     wired_on_purpose,
 )
+from rocdoctor.insight.texts.pasted import shown
+from rocdoctor.insight.texts.symptoms import slowness
 from rocdoctor.judging.check import (
     Fix,
     Outcome,
@@ -37,8 +39,9 @@ from rocdoctor.judging.check import (
     warning,
 )
 from rocdoctor.model.evidence import Known, known, value_or
-from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.facts import Gpu, Machine, Message
 
+_FAR = 3  # our choice: of two generations less; one generation less may be the slot's own
 _BUSY_PERCENT = 50  # our choice: well above what a desktop draws, so that the link has had reason to speed up
 
 
@@ -53,6 +56,9 @@ def pcie_link_slow(machine: Machine, gpu: Gpu) -> Outcome:
     links = slot_links(gpu)
     speeds = [(link, known(link.speed_gt_s), known(link.capable_speed_gt_s)) for link in links]
     slow = [(link, speed, capable) for link, speed, capable in speeds if speed < capable]
+    far = next((one for one in slow if _FAR * one[1] <= one[2]), None)
+    if far is not None and not isinstance(gpu.busy_percent, Known) and (complaints := slowness(machine)):
+        return _suspected(machine, gpu, far, complaints)
     if ends_at_the_card(gpu):
         raise unknown("the GPU's own function may show a link inside the card; the bridges above it are not known")
     if not slow:
@@ -81,6 +87,34 @@ def pcie_link_slow(machine: Machine, gpu: Gpu) -> Outcome:
             command="cat /sys/bus/pci/devices/*/current_link_speed",
         ),
     )
+
+
+def _suspected(
+    machine: Machine, gpu: Gpu, slow: tuple[PathLink, float, float], complaints: tuple[Message, ...]
+) -> Outcome:
+    """A slow link, of which nobody knows whether the GPU was busy, and somebody who finds the GPU slow."""
+    link, speed, capable = slow
+    faster = next((other for other in machine.gpus if other is not gpu and _at_full_speed(other)), None)
+    beside = " Another GPU of this machine had its full speed at that time." if faster is not None else ""
+    return (warning if faster is not None else info)(
+        f"The PCIe link of this GPU runs at {speed:g} GT/s, although it can do {capable:g} GT/s, and work on it is "
+        f"said to "
+        f"be slow.{beside} An idle link may be slower on purpose.",
+        evidence=[cite(link.speed_gt_s, f"{speed:g} GT/s now"), *shown(complaints)[:1]],
+        confidence="possible",
+        cause="pcie-link-degraded",
+        fix=Fix(
+            "Read the speed again under load (lspci -vv as root, LnkSta); if it stays low, set the slot's speed to "
+            "Auto in "
+            "the BIOS, and try another slot, without a riser or adapter",
+            command="sudo lspci -vv | grep -E '^[0-9a-f:.]+ (VGA|3D|Display)|LnkCap:|LnkSta:'",
+        ),
+    )
+
+
+def _at_full_speed(gpu: Gpu) -> bool:
+    speed, capable = value_or(gpu.pcie.device.speed_gt_s, 0.0), value_or(gpu.pcie.device.max_speed_gt_s, 0.0)
+    return 0 < capable <= speed
 
 
 def _whole_link(link: PathLink) -> bool:

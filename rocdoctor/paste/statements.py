@@ -1,8 +1,8 @@
 """What a text says in its own words: systems, versions, cards. The answer to the question ``stated``.
 
 One JSON object a line: {"field", "value", "line", "role"}, for cards also vendor, gfx, compute_capability, count and
-integrated. ``line`` is that of the text. Fields: gpu, os, kernel, cpu, rocm, driver, driver_cuda, torch, torch_cuda,
-torch_hip, torch_archs, cuda, python, container, shm_bytes, groups.
+integrated. ``line`` is that of the text. Fields: gpu, os, kernel, cpu, rocm, driver, amdgpu_driver, driver_cuda, torch,
+torch_cuda, torch_hip, torch_archs, cuda, python, container, shm_bytes, groups.
 """
 
 from __future__ import annotations
@@ -88,6 +88,11 @@ _DRIVER = regex(
     r"?[ :=v]{1,4}(\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\d.])",
     re.IGNORECASE,
 )
+_AMDGPU = regex(
+    r"\bamdgpu(?:[- ]dkms)?(?: driver)?(?: version)?[ :=/]{1,3}(?:v|1:)?([456]\.\d\d?\.\d\d?(?:\.\d\d){0,2})(?!\d)",
+    re.IGNORECASE,
+)
+_AMDGPU_NUMBER = regex(r"[456]\.\d{1,2}\.\d{1,2}(?:\.\d{2}){0,2}\Z")
 _DRIVER_CUDA = regex(r"driver on your system is too old \(found version (\d{4,5})\)")
 _TORCH = regex(
     r"(?<![\w./=-])(?:py)?torch(?: version)?(?:\s{0,3}[:=]{1,2}\s{0,3}|\s{1,2}v?)(\d\.\d{1,2}(?:\.\d{1,2})"
@@ -134,6 +139,8 @@ _HINTS = (
     "debian",
     "fedora",
     "driver",
+    "amdgpu-dkms",
+    "amdgpu/",
     "python",
     "docker",
     "podman",
@@ -234,6 +241,7 @@ def _of_line(clean: Clean, at: int, line: str, label: str, value: str, command: 
         ("kernel", _KERNEL_NAME),
         ("rocm", _ROCM),
         ("driver", _DRIVER),
+        ("amdgpu_driver", _AMDGPU),
         ("torch", _TORCH),
         ("python", _PYTHON),
     ):
@@ -277,6 +285,9 @@ def _labelled(label: str, value: str, at: int, role: Role) -> Iterator[Said]:
         return
     if label == "cpu":
         yield Said("cpu", value[:120], at, role, sure=True)
+        return
+    if label == "driver" and _AMDGPU_NUMBER.match(value):
+        yield Said("amdgpu_driver", value, at, role, sure=True)
         return
     number = re.match(r"v?(\d{1,3}(?:\.\d{1,5}){1,3}[\w.+-]{0,60})", value)
     if number and not (label == "driver" and not re.match(r"\d{3}\.\d", number[1])):

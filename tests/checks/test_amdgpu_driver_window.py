@@ -3,6 +3,7 @@ from __future__ import annotations
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import RocmInstall, TorchBuild
 from tests.kit import amd_gpu, judge, k, machine, severities, states
+from tests.message_kit import finding_of
 
 NAME = "amdgpu-driver-window"
 
@@ -39,7 +40,7 @@ def test_one_installed_release_that_fits_is_enough() -> None:
 def test_drivers_without_a_package_number_are_not_judged() -> None:
     absent = {"amdgpu": {"version": Unknown("no version file", "absent")}}
     assert states(judge(NAME, machine(amd_gpu(), drivers=absent, rocm=rocm("6.2.0")))) == ["not-applicable"]
-    odd = {"amdgpu": {"version": k("6.10.5")}}
+    odd = {"amdgpu": {"version": k("6.11.7")}}
     assert states(judge(NAME, machine(amd_gpu(), drivers=odd, rocm=rocm("6.2.0")))) == ["not-applicable"]
 
 
@@ -55,3 +56,14 @@ def test_a_pair_off_the_list_that_works_is_a_note() -> None:
     torch = TorchBuild(version=k("2.9.1"), hip=k("6.4.43482"), cuda=k(None), import_error=k(None), device_count=k(1))
     of = machine(amd_gpu(), drivers={"amdgpu": {"version": k("5.5")}}, rocm=rocm("6.2.0"), torch=torch)
     assert severities(judge(NAME, of)) == ["info"]
+
+
+def test_a_container_of_a_release_that_the_host_is_too_old_for() -> None:
+    text = "Containers of ROCm {}. rocm_driver.cc:1294] failed to query device memory info: HIP_ERROR_InvalidValue"
+    host = {"amdgpu": {"version": k("5.16.9.22.20")}}
+    found = finding_of(NAME, text.format("6.0"), amd_gpu(), drivers=host)
+    assert found is not None
+    assert found.cause == "driver-too-old"
+    assert "5.16.9.22.20" in found.message
+    for fits in (text.format("5.3"), text.format("6.0").replace("HIP_ERROR_InvalidValue", "OK")):
+        assert finding_of(NAME, fits, amd_gpu(), drivers=host, rocm=rocm("5.2.3")) is None

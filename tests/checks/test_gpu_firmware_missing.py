@@ -39,3 +39,11 @@ def test_a_bound_driver_and_optional_files_are_healthy() -> None:
 def test_unknown_and_not_applicable() -> None:
     assert states(judge("gpu-firmware-missing", _machine(driver=None, complete=False))) == ["unknown"]
     assert states(judge("gpu-firmware-missing", machine())) == ["not-applicable"]
+
+
+def test_an_old_kernel_that_fails_over_the_description_of_the_gpu_names_it() -> None:
+    file = _missing("amdgpu/arcturus_gpu_info.bin")
+    failed = event("gpu-probe-failed", "amdgpu: probe of 0000:23:00.0 failed with error -2", BDF, error=-2)
+    other = event("gpu-probe-failed", "amdgpu: probe of 0000:23:00.0 failed with error -22", BDF, error=-22)
+    assert severities(judge("gpu-firmware-missing", _machine(file, failed, driver=None))) == ["error"]
+    assert states(judge("gpu-firmware-missing", _machine(file, other, driver=None))) == ["pass"]

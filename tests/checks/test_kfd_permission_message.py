@@ -35,3 +35,12 @@ def test_what_works_for_root_only() -> None:
 def test_other_refusals_are_not_meant() -> None:
     assert states(judge(CHECK, pasted("bash: ./train.sh: Permission denied"))) == ["not-applicable"]
     assert states(judge(CHECK, pasted("ROCk module is loaded", amd_gpu()))) == ["not-applicable"]
+
+
+def test_the_same_tool_fails_for_the_user_and_lists_the_gpu_for_root() -> None:
+    failed = "$ rocminfo\nhsa api call failure at: rocminfo.cc:1102\nCall returned HSA_STATUS_ERROR_OUT_OF_RESOURCES\n"
+    listed = "$ sudo /opt/rocm/bin/rocminfo\nROCk module is loaded\n====\nHSA System Attributes\n====\n"
+    found = finding_of(CHECK, failed + listed, amd_gpu())
+    assert found is not None
+    assert (found.cause, found.confidence) == ("device-permission", "likely")
+    assert finding_of(CHECK, listed, amd_gpu()) is None

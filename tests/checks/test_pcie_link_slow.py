@@ -5,6 +5,7 @@ from typing import Any
 from rocdoctor.model.facts import Container, Gpu, LinkState, Machine
 from rocdoctor.model.finding import Verdict
 from tests.kit import amd_gpu, judge, k, machine, nvidia_gpu, severities, states
+from tests.message_kit import finding_of
 from tests.pcie_kit import board, link, path
 
 
@@ -60,3 +61,16 @@ def test_a_laptop_that_saves_power_is_a_note() -> None:
     (verdict,) = _on(machine(_radeon(link(speed=8.0), busy_percent=97), laptop=k(True)))
     assert verdict.finding is not None
     assert (verdict.finding.severity, verdict.finding.cause) == ("info", "")
+
+
+def test_a_slow_link_beside_a_fast_one_is_possible_where_somebody_finds_the_card_slow() -> None:
+    slow, fast = link(speed=2.5, max_speed=8.0), link(speed=8.0, max_speed=8.0)
+    cards = (amd_gpu(0, gfx="gfx803", pcie=path(slow)), amd_gpu(1, gfx="gfx900", pcie=path(fast)))
+    quiet, told = "The driver is loaded.", "Gromacs is much slower on this card than before."
+    found = finding_of("pcie-link-slow", told, *cards)
+    assert found is not None
+    assert (found.severity, found.confidence) == ("warning", "possible")
+    assert finding_of("pcie-link-slow", quiet, *cards) is None
+    alone = finding_of("pcie-link-slow", told, cards[0])
+    assert alone is not None
+    assert alone.severity == "info"

@@ -237,7 +237,12 @@ def test_drivers_and_user_space(driver: str, rocm: str, wanted: bool | None) -> 
 
 def test_module_versions_are_no_package_numbers() -> None:
     assert lookup.driver_package("6.19.14") == "31.40"
-    assert lookup.driver_package("6.10.5") is None
+    assert lookup.driver_package("6.10.5") == "6.3"
+    assert lookup.driver_package("6.2.4") == "5.7"  # not package 6.2
+    assert lookup.driver_package("5.16.9.22.20") == "5.2"
+    assert lookup.driver_package("6.11.7") is None
+    assert lookup.driver_supports("5.2", "6.0") is False
+    assert lookup.driver_supports("6.0", "6.1") is True
     assert lookup.driver_package("30.20.1") == "30.20"
     window = lookup.driver_window("7.2.0")
     assert window is not None and (window.min, window.max) == ("6.4", "30.30")

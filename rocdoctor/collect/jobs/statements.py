@@ -185,6 +185,9 @@ def _drivers(host: Host, machine: Machine, told: tuple[Statement, ...]) -> dict[
             drivers["nvidia"] = {"version": Known(env.driver, answer.source(env.lines.get("driver")))}
         elif version is not None:
             drivers["nvidia"] = {"version": _known(version)}
+    amdgpu = of_field(told, "amdgpu_driver")
+    if amdgpu is not None and "amdgpu" not in drivers:
+        drivers["amdgpu"] = {"version": _known(amdgpu)}
     if cuda is not None and not isinstance(drivers.get("nvidia", {}).get("cuda"), Known):
         drivers.setdefault("nvidia", {"version": NOT_ASKED})["cuda"] = _known(cuda)
     return drivers

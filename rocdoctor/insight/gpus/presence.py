@@ -38,6 +38,8 @@ _OPTIONAL_FIRMWARE = regex(
     r"(?:_ta|_ta_kicker|_cap|_mes1|_mes_2|_(?:pfp|me|ce|mec|mec2)_2|_gpu_info|ip_discovery|/isp_[0-9_]{1,9})\.bin"
 )
 
+_NOT_THERE = -2  # ENOENT
+
 
 def count_words(count: int, noun: str = "GPU") -> str:
     """A small number in words: ``one GPU``, ``eight GPUs``, ``16 GPUs``."""
@@ -116,14 +118,21 @@ def probe_failure(machine: Machine, gpu: Gpu) -> LogEvent | None:
 
 
 def missing_firmware(machine: Machine, gpu: Gpu) -> tuple[LogEvent, ...]:
-    """Firmware files that were not found for this GPU, those left out that the driver can do without."""
-    found = events_of(machine, gpu, "gpu-firmware-missing")
-    return tuple(
+    """Firmware files that were not found for this GPU, those left out that the driver can do without.
+
+    A file that drivers of today can do without is named where it is the only one and the start ended because a file
+    was not there (ENOENT): older kernels read the description of the GPU (``*_gpu_info.bin``) from a file.
+    """
+    found = tuple(
         event
-        for event in found
+        for event in events_of(machine, gpu, "gpu-firmware-missing")
         if event.values.get("driver", MODULES.get(gpu.vendor)) == MODULES.get(gpu.vendor)
-        and not _OPTIONAL_FIRMWARE.search(str(event.values.get("firmware", "")))
     )
+    needed = tuple(event for event in found if not _OPTIONAL_FIRMWARE.search(str(event.values.get("firmware", ""))))
+    if needed or not found:
+        return needed
+    failure = probe_failure(machine, gpu)
+    return found if failure is not None and failure.values.get("error") == _NOT_THERE else ()
 
 
 def module_loaded(machine: Machine, module: str) -> bool | None:

@@ -23,3 +23,8 @@ def crashes(machine: Machine) -> tuple[Message, ...]:
     """What tells that programs on the GPU crash, hang or fault; () where the text blames a release of the program."""
     blamed = any(message.kind == _OF_RELEASES for message in machine.messages)  # in whatever voice
     return () if blamed else said(machine, *_CRASHES)
+
+
+def slowness(machine: Machine) -> tuple[Message, ...]:
+    """What tells that work on the GPU is slow."""
+    return said(machine, "people-tell-of-slowness")

@@ -159,16 +159,18 @@ def driver_window(rocm_version: str) -> DriverWindow | None:
 def driver_package(version: str) -> str | None:
     """The package line of an amdgpu driver version: of a module version by the table, of a package number itself.
 
-    ``6.19.14`` is 31.40. Module and package numbers below 31 overlap (6.10.5 is a module), so other versions with a
-    minor above 4 under major 6 are None.
+    ``6.19.14`` is 31.40. Module and package numbers below 31 overlap (6.10.5 is a module), so a version that is none of
+    the table's modules is taken for a package where such a package exists, else None.
     """
-    exact = _dotted(version)
+    exact = numbers(version)
     for row in load_table("compat")["driver"]["module_versions"]:
-        if row["module"] == exact:
+        module = numbers(str(row["module"]))
+        if exact[: len(module)] == module:
             return str(row["package"])
     line = series(version)
     known = {one for row in load_table("compat")["driver"]["matrix"] for one in row["drivers"]}
     known |= {one for row in rocm_releases() for one in row.driver.listed}
+    known |= {str(row["package"]) for row in load_table("compat")["driver"]["module_versions"]}
     return line if line in known else None
 
 
