@@ -116,7 +116,7 @@ class Signature:
     codes: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # code -> severity, meaning
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Matcher:
     """Signatures with the index from key words to wordings (in the order of the table)."""
 

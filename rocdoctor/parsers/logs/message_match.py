@@ -7,28 +7,25 @@ of the text and the number of literals whose words it holds.
 
 from __future__ import annotations
 
-import string
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
-from typing import Literal
+from itertools import accumulate
+from operator import add
+from typing import Literal as OneOf
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.logs.log_match import Matcher, Signature, Value, Wording, compiled, only_words, values_of
+from rocdoctor.parsers.logs.literal_search import Literal, Pieces, literals_of, located
+from rocdoctor.parsers.logs.log_match import Matcher, Value, Wording, compiled, values_of
 
-Role = Literal["now", "quoted", "advice"]
+Role = OneOf["now", "quoted", "advice"]
 
 _MOST_LINES = 200_000
-_MOST_OF_ONE = 8  # places that one literal is looked up at
 _LINES_BEFORE, _LINES_AFTER = 12, 30
-_WORD = 40  # characters around a cut, of which the outer words may be parts
 _BEFORE, _AFTER = 240, 640  # characters around a literal in which its expression must fit
 _USUAL_WIDTHS = frozenset((72, 76, 78, 80, 100, 120, 132))
 _EDGES = " |+-="  # what lines of tables end with
 _MOST_CUTS = 500
-_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_SAME_DIGITS = str.maketrans("123456789", "000000000")
 _QUOTE = regex(r"(?:>(?!>)[ \t]?){1,8}")
 _ADVICE = regex(
     r"(?i)\b(?:if (?:you|we)(?: are|'re)? (?:see|get|hit|run|running|into|experience|encounter)|in case you"
@@ -140,14 +137,19 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True)
 class _Flat:
-    """The text as one line: ``starts`` are the offsets at which ``lines`` (numbers from 1) begin."""
+    """The text as one line: ``starts`` are the offsets at which ``lines`` (numbers from 1) begin, and its end."""
 
-    text: str
+    pieces: Pieces
     starts: Sequence[int]
     lines: Sequence[int]
-    low: str  # the same in lower case, of the same length
+
+    @property
+    def text(self) -> str:
+        """The whole line."""
+        return self.pieces.text
 
     def line_at(self, offset: int) -> int:
+        """The line in which an offset lies."""
         return self.lines[max(bisect_right(self.starts, offset) - 1, 0)] if self.lines else 1
 
 
@@ -156,12 +158,10 @@ def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
     raw = text.split("\n", _MOST_LINES)[:_MOST_LINES]
     quoted = _quoted(raw)
     found: dict[tuple[str, int], FoundMessage] = {}
-    words = _words(raw)
-    folded = words | {word.translate(_LOWER) for word in words}
     width = max(map(len, raw), default=0)
     for flat in _flattened(raw):
-        for wording_of, wording, literal in _possible(known, folded | _words_at_cuts(flat), flat):
-            for message in _occurrences(flat, wording_of, wording, literal, raw, quoted, width):
+        for literal, places in located(literals_of(known), flat.pieces):
+            for message in _occurrences(flat, literal, places, raw, quoted, width):
                 key = (message.kind, message.line)
                 if key not in found or len(message.values) > len(found[key].values):
                     found[key] = message
@@ -200,91 +200,54 @@ def _cuts(raw: Sequence[str]) -> Iterable[tuple[int, Sequence[int]]]:
 
     A text that was cut may hold lines that were not, such as those of another program or with tabs.
     """
-    greatest = max(map(len, raw), default=0)
+    widths = list(map(len, raw))
+    greatest = max(widths, default=0)
     if 60 <= greatest <= 240:
-        yield greatest, [at for at, line in enumerate(raw) if len(line) == greatest]
+        yield greatest, [at for at, width in enumerate(widths) if width == greatest]
     by: dict[int, list[int]] = {}
-    for at, (line, following) in enumerate(pairwise(raw)):
-        width = len(line)
-        if width in _USUAL_WIDTHS and width != greatest and line[-1] not in _EDGES and following[:1].strip(" |+-="):
-            by.setdefault(width, []).append(at)
+    usual = _USUAL_WIDTHS - {greatest}
+    for at in [at for at, width in enumerate(widths[:-1]) if width in usual]:
+        if raw[at][-1] not in _EDGES and raw[at + 1][:1].strip(" |+-="):
+            by.setdefault(widths[at], []).append(at)
     width, cut = max(by.items(), key=lambda one: len(one[1]), default=(0, []))
     if 2 <= len(cut) <= _MOST_CUTS:
         yield width, cut
 
 
 def _join(raw: Sequence[str], width: int | None, chosen: Sequence[int]) -> _Flat:
+    """Lines as one text, without blanks behind those of a width."""
     stripped = [raw[at].strip() for at in chosen]
-    cleaned = [_unquoted(line) if line[:1] == ">" else line for line in stripped]
-    lines = [at + 1 for at, line in zip(chosen, cleaned, strict=True) if line]
-    parts = [
-        line if width is not None and len(raw[at]) == width else line + " "
-        for at, line in zip(chosen, cleaned, strict=True)
-        if line
-    ]
-    text = "".join(parts)
-    return _Flat(text, list(accumulate(map(len, parts), initial=0))[:-1], lines, text.translate(_LOWER))
-
-
-def _words(lines: Iterable[str]) -> set[str]:
-    """The words of some lines with all digits made equal: so long logs repeat few lines."""
-    alike = set("\n".join(lines).translate(_SAME_DIGITS).split("\n"))
-    return set(only_words("\n".join(alike)).split())
-
-
-def _words_at_cuts(flat: _Flat) -> set[str]:
-    """The words that a cut had parted: no line has them."""
-    text = flat.text.translate(_SAME_DIGITS)
-    around = {text[max(start - _WORD, 0) : start + _WORD] for start in flat.starts[1:] if text[start - 1] != " "}
-    return {word for text in around for word in only_words(text).split()[1:-1]}
-
-
-def _possible(known: Matcher, words: set[str], flat: _Flat) -> Iterable[tuple[Signature, Wording, str]]:
-    """The literals whose key word the text has; ``words``: its words in both cases, digits made equal."""
-    entries = []
-    for word, found in known.index.items():
-        as_it_is = _has(flat.text, words, word)
-        folded = as_it_is or (any(entry[2].fold for entry in found) and _has(flat.low, words, word))
-        entries += [entry for entry in found if as_it_is or (folded and entry[2].fold)]
-    for _, signature, wording, literal in sorted(entries, key=lambda entry: entry[0]):
-        yield signature, wording, literal
-
-
-def _has(text: str, words: set[str], word: str) -> bool:
-    """Whether the text has a word and not only longer ones; other digits, and words that a cut parted, are not it."""
-    if word.translate(_SAME_DIGITS) not in words:
-        return False
-    at = text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if not only_words(text[max(at - 1, 0) : at]).strip() and not only_words(text[end : end + 1]).strip():
-            return True
-        at = text.find(word, end)
-    return False
+    for place in [place for place, line in enumerate(stripped) if line[:1] == ">"]:
+        stripped[place] = _unquoted(stripped[place])
+    kept = [at for at, line in zip(chosen, stripped, strict=True) if line]
+    parts = [line for line in stripped if line]
+    lines = [at + 1 for at in kept]
+    if width is None:
+        pieces = Pieces(parts, bool(parts))
+        return _Flat(pieces, pieces.starts, lines)
+    ends = ["" if len(raw[at]) == width else "\n" for at in kept]
+    joined = "".join(map(add, parts, ends))
+    starts = list(accumulate(map(add, map(len, parts), map(bool, ends)), initial=0))
+    return _Flat(Pieces(joined.removesuffix("\n").split("\n"), joined[-1:] == "\n"), starts, lines)
 
 
 def _occurrences(
     flat: _Flat,
-    signature: Signature,
-    wording: Wording,
-    literal: str,
+    literal: Literal,
+    places: Iterable[int],
     raw: Sequence[str],
     quoted: frozenset[int],
     width: int,
 ) -> Iterable[FoundMessage]:
-    text = flat.low if wording.fold else flat.text
-    at = text.find(literal)
-    for _ in range(_MOST_OF_ONE):
-        if at < 0:
-            return
-        window = flat.text[max(0, at - _BEFORE) : at + len(literal) + _AFTER]
-        values = _values(wording, window, at - max(0, at - _BEFORE), len(literal))
+    length = len(literal.text)
+    for at in places:
+        window = flat.text[max(0, at - _BEFORE) : at + length + _AFTER]
+        values = _values(literal.wording, window, at - max(0, at - _BEFORE), length)
         if values is not None:
             line = flat.line_at(at)
-            excerpt = _excerpt(flat, at, len(literal), raw, width)
-            role = _role(flat, at, len(literal), line, raw, quoted)
-            yield FoundMessage(signature.kind, line, excerpt, values, role, _narrated(flat, at, len(literal)))
-        at = text.find(literal, at + len(literal))
+            excerpt = _excerpt(flat, at, length, raw, width)
+            role = _role(flat, at, length, line, raw, quoted)
+            yield FoundMessage(literal.signature.kind, line, excerpt, values, role, _narrated(flat, at, length))
 
 
 def _wrapped(flat: _Flat, place: int, raw: Sequence[str], width: int) -> bool:

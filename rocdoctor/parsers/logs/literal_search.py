@@ -1,0 +1,281 @@
+"""Where the literals of many messages stand in a text.
+
+A literal counts where the text has its key word, the rarest of its words, as a whole word somewhere. A short text is
+searched for each literal of its words. A long one repeats few lines but for their digits: those different lines, the
+shapes, tell which literals can occur at all and on which lines, and only these are looked at. What goes on over the end
+of a line is found by the words on both sides of it. So the cost grows with the length of the text, and not with its
+length times the number of literals.
+"""
+
+from __future__ import annotations
+
+import string
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate, islice, pairwise, repeat
+from operator import add
+
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.logs.log_match import Matcher, Signature, Wording, only_words
+
+MOST = 8  # places that one literal is looked up at
+SHORT = 60_000  # texts up to here are searched as a whole
+_KEPT = 2 * MOST  # lines of each kind that are looked at: literals that overlap themselves may use up some
+_MANY = 2000  # lines for which a search of the whole text is as cheap
+_DIGIT = regex(r"[0-9]")
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_SAME_DIGITS = str.maketrans("123456789", "000000000")
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A literal of a wording: ``key`` is its rarest word, ``fold`` says that it is found in any case."""
+
+    text: str
+    key: str
+    signature: Signature
+    wording: Wording
+
+    @property
+    def fold(self) -> bool:
+        """Whether it is found in any case."""
+        return self.wording.fold
+
+    @property
+    def shape(self) -> str:
+        """It as shapes of lines hold it."""
+        return _plain(self.text).translate(_SAME_DIGITS)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether each line whose shape holds its shape holds it."""
+        return self.text.isascii() and "?" not in self.text and not _DIGIT.search(self.text)
+
+
+class Literals:
+    """The literals of a table in its order, by their key words and by the words at which the end of a line may lie."""
+
+    def __init__(self, known: Matcher) -> None:
+        entries = [(entry, word) for word, found in known.index.items() for entry in found]
+        entries.sort(key=lambda one: one[0][0])
+        self.all = tuple(Literal(text, word, signature, wording) for (_, signature, wording, text), word in entries)
+        self._by_key: dict[str, list[int]] = {}
+        for number, one in enumerate(self.all):
+            self._by_key.setdefault(one.key.translate(_SAME_DIGITS), []).append(number)
+
+    def of_words(self, words: set[str], lowered: set[str]) -> list[int]:
+        """Those whose key word is one of some words, given as they are and in lower case, all digits made equal."""
+        known = self._by_key
+        found = [number for word in words & known.keys() for number in known[word]]
+        found += [number for word in lowered & known.keys() for number in known[word] if self.all[number].fold]
+        return sorted(set(found))
+
+    @cached_property
+    def _joints(self) -> dict[str, list[tuple[str, bool, str, bool, int]]]:
+        """Where a line may end in a literal, by the last signs of that line's last word.
+
+        (that word, whether it is the whole word, the next line's first word, whether that is whole, the literal).
+        """
+        found: dict[str, list[tuple[str, bool, str, bool, int]]] = {}
+        for number, one in enumerate(self.all):
+            words = one.shape.lower().split(" ")
+            last = len(words) - 2
+            for at, (before, after) in enumerate(pairwise(words)):
+                found.setdefault(before[-2:], []).append((before, at > 0, after, at < last, number))
+        return found
+
+    def over_the_end(self, line: str, following: str) -> Iterator[int]:
+        """Those that may go on over the end of a line into the next one, by the words there; both in lower case."""
+        joints = self._joints
+        before, after = line[line.rfind(" ") + 1 :], following.partition(" ")[0]
+        for end in {before[-2:], before[-1:], ""}:
+            for word, whole, word_after, whole_after, number in joints.get(end, ()):
+                if (before == word if whole else before.endswith(word)) and (
+                    after == word_after if whole_after else after.startswith(word_after)
+                ):
+                    yield number
+
+
+@lru_cache(4)
+def literals_of(known: Matcher) -> Literals:
+    """The literals of a table, made ready once."""
+    return Literals(known)
+
+
+class Pieces:
+    """A text of pieces without line ends, with a blank behind each: as it is, and in ASCII of the same length.
+
+    ``plain`` has question marks for all other characters; ``low`` is that in lower case. ``closed``: there is a blank
+    behind the last one too.
+    """
+
+    def __init__(self, pieces: Sequence[str], closed: bool = True) -> None:
+        self.pieces = pieces
+        self._lines = "\n".join(pieces) + "\n" * closed
+        self.text = self._lines.replace("\n", " ")
+        self._lines = _plain(self._lines)
+        self.plain = self.text if self.text.isascii() else self._lines.replace("\n", " ")
+        self.low = self.plain.lower()
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offsets of the pieces, and the length of the text."""
+        return _starts(self.pieces)
+
+    def shapes(self) -> list[str]:
+        """The pieces with all digits made equal."""
+        found = self._lines.translate(_SAME_DIGITS).split("\n")[: len(self.pieces)]
+        if not self.text.isascii():
+            for at, piece in enumerate(self.pieces):
+                if not piece.isascii():
+                    found[at] = piece.translate(_SAME_DIGITS)
+        return found
+
+
+def located(known: Literals, text: Pieces) -> Iterator[tuple[Literal, Iterable[int]]]:
+    """Each literal that the text may hold, in the order of the table, with the offsets of its first places."""
+    if len(text.text) <= SHORT:
+        shape = text.text.translate(_SAME_DIGITS)
+        words, lowered = _words(shape)
+        for number in known.of_words(words, lowered):
+            literal = known.all[number]
+            if literal.is_exact or _has_key(literal, text):
+                yield literal, islice(_search(literal, text, 0, len(text.text)), MOST)
+        return
+    lines = _Lines(known, text)
+    for number in known.of_words(lines.words, lines.lowered):
+        literal = known.all[number]
+        places = list(islice(lines.places(number, literal), MOST))
+        sure = literal.is_exact or any(_is_key(literal, text, at) for at in places)
+        if places and (sure or _has_key(literal, text)):
+            yield literal, places
+
+
+class _Lines:
+    """What a long text has in its different lines; each of these is known by the first line that has its shape."""
+
+    def __init__(self, known: Literals, text: Pieces) -> None:
+        self._text = text
+        shapes = text.shapes()
+        seen: dict[str, int] = {}
+        first = list(map(seen.setdefault, shapes, range(len(shapes))))
+        self._lines: dict[int, list[int]] = {at: [] for at in seen.values()}
+        for at, one in enumerate(first):
+            self._lines[one].append(at)
+        different = "\n".join(seen)
+        self.words, self.lowered = _words(different)
+        self._shapes = _plain(different)
+        self._low = self._shapes.lower()
+        self._firsts = list(seen.values())
+        self._starts = _starts(list(seen))
+        self._over = self._over_the_ends(known, first)
+
+    def _over_the_ends(self, known: Literals, first: list[int]) -> dict[int, list[int]]:
+        """Lines in which a literal may begin that goes on in the next one."""
+        shapes = dict(zip(self._firsts, self._low.split("\n"), strict=True))
+        pairs = {
+            pair: tuple(dict.fromkeys(known.over_the_end(shapes[pair[0]], shapes[pair[1]])))
+            for pair in set(pairwise(first))
+        }
+        pairs = {pair: numbers for pair, numbers in pairs.items() if numbers}
+        found: dict[int, list[int]] = {}
+        for at, pair in enumerate(pairwise(first)):
+            for number in pairs.get(pair, ()):
+                found.setdefault(number, []).append(at)
+        for number in known.over_the_end(shapes[first[-1]], ""):
+            found.setdefault(number, []).append(len(first) - 1)
+        return found
+
+    def places(self, number: int, literal: Literal) -> Iterator[int]:
+        """The first places of a literal, ascending; more of them where one is asked for."""
+        within = self._within(literal)
+        over = self._over.get(number, ())
+        if len(within) >= _MANY:
+            yield from _search(literal, self._text, 0, len(self._text.text))
+            return
+        starts, length = self._text.starts, len(literal.text)
+        ending = (
+            at
+            for at in over
+            if any(True for _ in _search(literal, self._text, max(starts[at], starts[at + 1] - length), starts[at + 1]))
+        )
+        done = 0
+        for at in sorted({*within, *islice(ending, _KEPT)}):
+            for place in _search(literal, self._text, max(starts[at], done), starts[at + 1]):
+                yield place
+                done = place + length
+
+    def _within(self, literal: Literal) -> list[int]:
+        """The first lines that hold a literal, or all lines that may hold it where not each of a shape does.
+
+        The shapes stand in the order of their first lines.
+        """
+        shapes, shape = (self._low if literal.fold else self._shapes), literal.shape
+        most = _KEPT if literal.is_exact else _MANY
+        lines: list[int] = []
+        at = shapes.find(shape)
+        for _ in range(most):
+            if at < 0:
+                break
+            place = bisect_right(self._starts, at)
+            lines += islice(self._lines[self._firsts[place - 1]], most + 1)
+            at = shapes.find(shape, self._starts[place])
+        return lines
+
+
+def _search(literal: Literal, text: Pieces, start: int, end: int) -> Iterator[int]:
+    """The places of a literal that begin between two offsets and do not overlap."""
+    where, wanted, length = (text.low if literal.fold else text.plain), _plain(literal.text), len(literal.text)
+    end += length - 1
+    at = where.find(wanted, start, end)
+    while at >= 0:
+        if "?" not in wanted or _as_written(text.text[at : at + length], literal.fold) == literal.text:
+            yield at
+            start = at + length
+        else:
+            start = at + 1
+        at = where.find(wanted, start, end)
+
+
+def _starts(pieces: Sequence[str]) -> list[int]:
+    """The offsets of pieces with one sign behind each, and where the next one would begin."""
+    return list(accumulate(map(add, map(len, pieces), repeat(1)), initial=0))
+
+
+def _as_written(text: str, fold: bool) -> str:
+    return text.translate(_LOWER) if fold else text
+
+
+def _words(shapes: str) -> tuple[set[str], set[str]]:
+    """The words of shapes: (as they are, in lower case)."""
+    words = set(only_words(shapes).split())
+    return words, {word.translate(_LOWER) for word in words}
+
+
+def _has_key(literal: Literal, text: Pieces) -> bool:
+    """Whether the text has the key word of a literal as a whole word; other digits are not it."""
+    where = text.low if literal.fold else text.plain
+    at = where.find(literal.key)
+    while at >= 0:
+        if _is_whole(text.text, at, at + len(literal.key)):
+            return True
+        at = where.find(literal.key, at + len(literal.key))
+    return False
+
+
+def _is_key(literal: Literal, text: Pieces, at: int) -> bool:
+    """Whether the key word is a whole word where the literal stands."""
+    begin = at + literal.text.find(literal.key)
+    return _is_whole(text.text, begin, begin + len(literal.key))
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    around = text[max(start - 1, 0) : start] + text[end : end + 1]
+    return not only_words(around).strip()
+
+
+def _plain(text: str) -> str:
+    """A text of the same length in ASCII, in which searching is fast."""
+    return text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
