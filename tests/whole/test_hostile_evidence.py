@@ -21,8 +21,9 @@ from rocdoctor.repair.fixes.offers import offers
 from rocdoctor.repair.setup.command_lines import quoted, typed
 from rocdoctor.repair.setup.plan import Action
 from rocdoctor.repair.setup.planner import plan
+from rocdoctor.report import markdown
 from rocdoctor.report import text as terminal
-from rocdoctor.report.diagnosis import json_report, markdown, reply, text
+from rocdoctor.report.diagnosis import json_report, reply, text
 from rocdoctor.report.fixes.fix_document import document as fixes
 from rocdoctor.train.smoke.nodes.findings import NodeFinding, local_findings
 from rocdoctor.train.smoke.nodes.interfaces import NodeInterface
@@ -61,7 +62,7 @@ def printed(found: Diagnosis) -> Iterator[str]:
     """What the forms of a report give for copying, as they give it."""
     found = replace(found, next=(*found.next, *missing_outputs(found.machine, ())))
     known = {*commands(found), *(f"rocdoctor check {verdict.check}" for verdict in found.verdicts)}
-    for form in (markdown.render(found), reply.render(found)):
+    for form in (markdown.render(text.document(found)), markdown.render(reply.document(found))):
         for block in _FENCE.findall(form):
             lines = [line for line in block.splitlines() if not line.startswith("# ")]
             assert set(lines) <= known, "a fence is not what was meant"

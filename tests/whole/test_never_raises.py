@@ -23,7 +23,8 @@ from rocdoctor.host.recorder import MaskedHost, Recorder
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.loading import check_files, checks_folder, load_check
-from rocdoctor.report.diagnosis import json_report, junit, markdown, text
+from rocdoctor.report import markdown
+from rocdoctor.report.diagnosis import json_report, junit, text
 from rocdoctor.report.machine import json_facts
 from rocdoctor.report.machine.summary import machine_lines
 from tests.examples import examples
@@ -84,7 +85,11 @@ def _goes_through(host: Host) -> None:
     diagnosis = diagnose(machine, _checks())
     crashed = [verdict for verdict in diagnosis.verdicts if verdict.state == "crashed"]
     assert not crashed
-    said = text.render(diagnosis, verbose=True) + markdown.render(diagnosis) + "\n".join(machine_lines(machine))
+    said = (
+        text.render(diagnosis, verbose=True)
+        + markdown.render(text.document(diagnosis))
+        + "\n".join(machine_lines(machine))
+    )
     xml = junit.render(diagnosis)
     ElementTree.fromstring(xml.encode())
     report = json.dumps(json_report.report(diagnosis, {"kind": "live", "origin": ""}, {}, {}), allow_nan=False)
