@@ -14,8 +14,8 @@ from rocdoctor.host.base import Answer, Host, argv_of
 from rocdoctor.model.facts import ToolFailure
 
 if TYPE_CHECKING:  # each parser is loaded where its output is at hand: most machines have few of these tools
-    from rocdoctor.parsers.amd.amd_smi_records import AmdSmi
-    from rocdoctor.parsers.amd.rocm_smi_records import RocmSmi
+    from rocdoctor.parsers.amd.amd_smi import AmdSmi
+    from rocdoctor.parsers.amd.rocm_smi import RocmSmi
     from rocdoctor.parsers.amd.rocminfo import RocmInfo
     from rocdoctor.parsers.listings.lspci import LspciDevice
     from rocdoctor.parsers.listings.lstopo_records import HwlocTopology

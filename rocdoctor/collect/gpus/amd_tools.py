@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from rocdoctor.collect.gpus.records import GpuRecord
@@ -10,20 +10,12 @@ from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source
 from rocdoctor.model.facts import ComputeNode, GpuProcess, RasBlock, Temperature
 
 if TYPE_CHECKING:
-    from rocdoctor.parsers.amd.amd_smi_records import AmdSmi, AmdSmiGpu
-    from rocdoctor.parsers.amd.rocm_smi_records import RocmSmi, RocmSmiGpu
+    from rocdoctor.parsers.amd.amd_smi import AmdSmi
+    from rocdoctor.parsers.amd.rocm_smi import RocmSmi
     from rocdoctor.parsers.amd.rocminfo import Agent, RocmInfo
+    from rocdoctor.parsers.formats.gpu_reading import GpuReading
 
 T = TypeVar("T")
-
-Put = Callable[[str, object, str], None]
-
-
-def _putter(record: GpuRecord, question: str, lines: dict[str, int], fallback: int | None) -> Put:
-    def put(key: str, value: object, field: str) -> None:
-        record.put(key, value, question, lines.get(field, fallback))
-
-    return put
 
 
 def _number(text: str | None) -> int | None:
@@ -88,21 +80,20 @@ def rocminfo_records(info: RocmInfo, question: str) -> list[GpuRecord]:
             position=order[id(first)],
             partition_of_address=len(agents) > 1,
         )
-        put = _putter(record, question, first.lines, first.line)
-        put("bdf", address, "bdfid")
-        put("name", first.marketing_name, "marketing_name")
-        put("gfx", first.gfx, "name")
-        put("unique_id", first.unique_id, "uuid")
-        put("pci_id", f"1002:{first.chip_id:04x}" if first.chip_id is not None else None, "chip_id")
-        put("hip_index", order[id(first)], "name")
-        put("kfd_node", first.node, "node")
-        put("integrated", first.apu, "apu")
-        units = [agent.compute_units for agent in agents]
-        if all(units):
-            put("compute_units", sum(unit or 0 for unit in units), "compute_units")
-        sizes = [agent.memory_bytes for agent in agents]
-        if all(sizes) and not first.apu:
-            put("vram_bytes", sum(size or 0 for size in sizes), "pools")
+        units, sizes = [agent.compute_units for agent in agents], [agent.memory_bytes for agent in agents]
+        for key, value, name in (
+            ("bdf", address, "bdfid"),
+            ("name", first.marketing_name, "marketing_name"),
+            ("gfx", first.gfx, "name"),
+            ("unique_id", first.unique_id, "uuid"),
+            ("pci_id", f"1002:{first.chip_id:04x}" if first.chip_id is not None else None, "chip_id"),
+            ("hip_index", order[id(first)], "name"),
+            ("kfd_node", first.node, "node"),
+            ("integrated", first.apu, "apu"),
+            ("compute_units", sum(one or 0 for one in units) if all(units) else None, "compute_units"),
+            ("vram_bytes", sum(one or 0 for one in sizes) if all(sizes) and not first.apu else None, "pools"),
+        ):
+            record.put(key, value, question, first.lines.get(name, first.line))
         record.nodes = [_agent_node(agent, question) for agent in agents]
         found.append(record)
     return found
@@ -119,97 +110,13 @@ def _agent_node(agent: Agent, question: str) -> ComputeNode:
 
 def rocm_smi_records(smi: RocmSmi, question: str) -> list[GpuRecord]:
     """One record a device of the list; partitions are told by equal PCI slots."""
-    found: list[GpuRecord] = []
-    for members in _groups([(gpu.pci_address, gpu.unique_id, gpu) for gpu in smi.gpus]):
-        gpu = members[0]
-        record = GpuRecord(
-            "rocm-smi",
-            "amd",
-            bdf=gpu.pci_address,
-            unique_id=_number(gpu.unique_id),
-            kfd_node=gpu.node,
-            gpu_id=gpu.guid,
-            position=gpu.index,
-            partition_of_address=len(members) > 1,
-        )
-        _fill_rocm_smi(record, gpu, question)
-        if len(members) > 1:
-            record.nodes = [_smi_node(member.node, member.guid, question, member.line) for member in members]
-        elif gpu.node is not None:
-            record.nodes = [_smi_node(gpu.node, gpu.guid, question, gpu.line)]
-        found.append(record)
-    return found
-
-
-def _smi_node(node: int | None, guid: int | None, question: str, line: int) -> ComputeNode:
-    return ComputeNode(kfd_node=_fact(node, question, line), gpu_id=_fact(guid, question, line))
-
-
-def _numa(record: GpuRecord, node: int | None, affinity: int | None, question: str, line: int | None) -> None:
-    """The NUMA node; -1 in either figure means that the firmware states none."""
-    if affinity == -1 or node == -1:
-        record.facts["numa_node"] = Known(None, Source(question, line))
-    elif node is not None:
-        record.put("numa_node", node, question, line)
-
-
-def _fill_rocm_smi(record: GpuRecord, gpu: RocmSmiGpu, question: str) -> None:
-    put = _putter(record, question, gpu.lines, gpu.line)
-    put("bdf", gpu.pci_address, "pci_address")
-    put("smi_index", gpu.index, "index")
-    put("name", gpu.name, "name")
-    put("pci_id", f"1002:{gpu.device_id}" if gpu.device_id else None, "device_id")
-    put("gfx", gpu.gfx, "gfx")
-    put("unique_id", gpu.unique_id, "unique_id")
-    put("vbios", gpu.vbios, "vbios")
-    put("kfd_node", gpu.node, "node")
-    put("vram_bytes", gpu.vram_total_bytes, "vram_total_bytes")
-    put("vram_used_bytes", gpu.vram_used_bytes, "vram_used_bytes")
-    put("visible_vram_bytes", gpu.visible_vram_total_bytes, "visible_vram_total_bytes")
-    put("gtt_bytes", gpu.gtt_total_bytes, "gtt_total_bytes")
-    put("power.now_w", gpu.power_w, "power_w")
-    put("power.cap_w", gpu.power_cap_w, "power_cap_w")
-    put("performance_level", gpu.perf_level, "perf_level")
-    put("busy_percent", round(gpu.gpu_busy_percent) if gpu.gpu_busy_percent is not None else None, "gpu_busy_percent")
-    put("pcie.device.speed_gt_s", gpu.pcie_speed_gt_s, "pcie_speed_gt_s")
-    put("pcie.device.width", gpu.pcie_width, "pcie_width")
-    put("pcie.replay_count", gpu.pcie_replay_count, "pcie_replay_count")
-    put("partition.compute", gpu.compute_partition, "compute_partition")
-    put("partition.memory", gpu.memory_partition, "memory_partition")
-    put("bad_pages", gpu.retired_pages, "retired_pages")
-    if gpu.temps_c:
-        put("temps", _temps(gpu.temps_c, {}, question, gpu.lines.get("temps_c", gpu.line)), "temps_c")
-    if gpu.ras:
-        blocks = tuple(
-            RasBlock(name, _fact(b.uncorrectable, question, b.line), _fact(b.correctable, question, b.line))
-            for name, b in gpu.ras.items()
-        )
-        put("ras", blocks, "ras")
-    if gpu.vram_used_percent is not None:
-        put("vram_used_percent", round(gpu.vram_used_percent), "vram_used_percent")
-    _numa(record, gpu.numa_node, gpu.numa_affinity, question, gpu.lines.get("numa_node", gpu.line))
-    for clock, value in gpu.clocks_mhz.items():
-        put(f"clocks_mhz.{clock}", value, "clocks_mhz")
+    return [record for record, _ in _smi_records(smi.gpus, "rocm-smi", question)]
 
 
 def amd_smi_records(smi: AmdSmi, question: str) -> list[GpuRecord]:
     """One record a device of the list; partitions are told by equal PCI slots."""
     found: list[GpuRecord] = []
-    for members in _groups([(gpu.pci_address, gpu.unique_id, gpu) for gpu in smi.gpus]):
-        gpu = members[0]
-        record = GpuRecord(
-            "amd-smi",
-            "amd",
-            bdf=gpu.pci_address,
-            unique_id=_number(gpu.unique_id),
-            kfd_node=gpu.node,
-            gpu_id=gpu.kfd_id,
-            position=gpu.index,
-            partition_of_address=len(members) > 1,
-        )
-        _fill_amd_smi(record, gpu, question)
-        if gpu.node is not None or len(members) > 1:
-            record.nodes = [_smi_node(member.node, member.kfd_id, question, member.line) for member in members]
+    for record, members in _smi_records(smi.gpus, "amd-smi", question):
         processes = tuple(
             GpuProcess(_fact(one.vram_bytes, question, one.line))
             for one in smi.processes
@@ -221,50 +128,57 @@ def amd_smi_records(smi: AmdSmi, question: str) -> list[GpuRecord]:
     return found
 
 
-def _fill_amd_smi(record: GpuRecord, gpu: AmdSmiGpu, question: str) -> None:
-    put = _putter(record, question, gpu.lines, gpu.line)
-    put("bdf", gpu.pci_address, "pci_address")
-    put("smi_index", gpu.index, "index")
-    put("name", gpu.name, "name")
-    if gpu.device_id:
-        put("pci_id", f"{gpu.vendor_id or '1002'}:{gpu.device_id}", "device_id")
-    if gpu.subsystem_id and gpu.subvendor_id:
-        put("subsystem_id", f"{gpu.subvendor_id}:{gpu.subsystem_id}", "subsystem_id")
-    put("gfx", gpu.gfx, "gfx")
-    put("unique_id", gpu.unique_id, "unique_id")
-    put("hip_index", gpu.hip_index, "hip_index")
-    put("compute_units", gpu.compute_units, "compute_units")
-    put("vbios", gpu.vbios_part_number or gpu.vbios_version, "vbios_part_number")
-    put("driver", gpu.driver_name, "driver_name")
-    put("kfd_node", gpu.node, "node")
-    put("vram_bytes", gpu.vram_bytes, "vram_bytes")
-    put("vram_used_bytes", gpu.vram_used_bytes, "vram_used_bytes")
-    put("visible_vram_bytes", gpu.visible_vram_bytes, "visible_vram_bytes")
-    put("power.now_w", gpu.power_w, "power_w")
-    put("power.cap_w", gpu.power_cap_w, "power_cap_w")
-    put("power.cap_max_w", gpu.max_power_w, "max_power_w")
-    put("performance_level", gpu.perf_level, "perf_level")
-    put("pcie.device.speed_gt_s", gpu.pcie_speed_gt_s, "pcie_speed_gt_s")
-    put("pcie.device.width", gpu.pcie_width, "pcie_width")
-    put("pcie.device.max_speed_gt_s", gpu.max_pcie_speed_gt_s, "max_pcie_speed_gt_s")
-    put("pcie.device.max_width", gpu.max_pcie_width, "max_pcie_width")
-    put("pcie.replay_count", gpu.pcie_replay_count, "pcie_replay_count")
-    put("partition.compute", gpu.compute_partition, "compute_partition")
-    put("partition.memory", gpu.memory_partition, "memory_partition")
-    if gpu.temps_c:
-        put("temps", _temps(gpu.temps_c, gpu.limit_temps_c, question, gpu.lines.get("temps_c", gpu.line)), "temps_c")
-    if gpu.ecc_blocks:
-        line = gpu.lines.get("ecc_blocks", gpu.line)
-        blocks = tuple(
-            RasBlock(name, _fact(count.uncorrectable, question, line), _fact(count.correctable, question, line))
-            for name, count in gpu.ecc_blocks.items()
+def _smi_records(
+    gpus: Sequence[GpuReading], source: str, question: str
+) -> Iterator[tuple[GpuRecord, list[GpuReading]]]:
+    """Each device with its partitions, as the tool lists them."""
+    for members in _groups([(gpu.get("bdf"), gpu.get("unique_id"), gpu) for gpu in gpus]):
+        gpu = members[0]
+        record = GpuRecord(
+            source,
+            "amd",
+            bdf=gpu.get("bdf"),
+            unique_id=_number(gpu.get("unique_id")),
+            kfd_node=gpu.get("kfd_node"),
+            gpu_id=gpu.get("gpu_id"),
+            position=gpu.index,
+            partition_of_address=len(members) > 1,
         )
-        put("ras", blocks, "ecc_blocks")
-    active = tuple(name for name, limited in gpu.violations.items() if limited)
-    if gpu.violations:
-        put("throttle", active, "violations")
-    if gpu.firmware:
-        put("firmware", dict(gpu.firmware), "firmware")
-    _numa(record, gpu.numa_node, gpu.numa_affinity, question, gpu.lines.get("numa_node", gpu.line))
-    for clock, value in gpu.clocks_mhz.items():
-        put(f"clocks_mhz.{clock}", value, "clocks_mhz")
+        _fill(record, gpu, question)
+        if gpu.get("kfd_node") is not None or len(members) > 1:
+            record.nodes = [
+                ComputeNode(
+                    kfd_node=_fact(member.get("kfd_node"), question, member.line),
+                    gpu_id=_fact(member.get("gpu_id"), question, member.line),
+                )
+                for member in members
+            ]
+        yield record, members
+
+
+def _fill(record: GpuRecord, gpu: GpuReading, question: str) -> None:
+    record.take(gpu, question)
+
+    def put(key: str, value: object, name: str) -> None:
+        record.put(key, value, question, gpu.line_of(name))
+
+    put("smi_index", gpu.index, "smi_index")
+    device, vendor = gpu.get("device_id"), gpu.get("vendor_id") or "1002"
+    put("pci_id", f"{vendor}:{device}" if device else None, "device_id")
+    device, vendor = gpu.get("subdevice_id"), gpu.get("subvendor_id")
+    put("subsystem_id", f"{vendor}:{device}" if device and vendor else None, "subdevice_id")
+    if gpu.get("temps_c"):
+        limits = gpu.get("limit_temps_c") or {}
+        put("temps", _temps(gpu.get("temps_c"), limits, question, gpu.line_of("temps_c")), "temps_c")
+    blocks = tuple(
+        RasBlock(name, _fact(one.uncorrectable, question, one.line), _fact(one.correctable, question, one.line))
+        for name, one in (gpu.get("blocks") or {}).items()
+    )
+    put("ras", blocks or None, "blocks")
+    if gpu.get("violations"):
+        put("throttle", tuple(name for name, limited in gpu.get("violations").items() if limited), "violations")
+    # The NUMA node; -1 in either figure means that the firmware states none.
+    if -1 in (gpu.get("numa"), gpu.get("numa_affinity")):
+        record.facts["numa_node"] = Known(None, Source(question, gpu.line_of("numa")))
+    else:
+        put("numa_node", gpu.get("numa"), "numa")

@@ -48,7 +48,7 @@ def _amdgpu(tools: Tools, kernel: Kernel) -> Fact[str]:
     facts: list[Fact[str]] = []
     for smi, answer in tools.amd_smi:
         facts.append(stated(smi.driver_version, answer, smi.lines.get("driver_version")))
-        facts += [stated(gpu.driver_version, answer, gpu.lines.get("driver_version", gpu.line)) for gpu in smi.gpus[:1]]
+        facts += [stated(gpu.get("driver_version"), answer, gpu.line_of("driver_version")) for gpu in smi.gpus[:1]]
     for listing, answer in tools.rocm_smi:
         facts.append(stated(listing.driver_version, answer, listing.lines.get("driver_version")))
     for info, answer in tools.rocminfo:

@@ -13,7 +13,7 @@ from rocdoctor.collect.gpus.records import Device, GpuRecord, disagreements, joi
 from rocdoctor.collect.tool_outputs import Tools
 from rocdoctor.host.base import Host
 from rocdoctor.knowledge.lookup import gfx_target, gpu_candidates, gpu_profile, profiles_by_name
-from rocdoctor.model.evidence import Fact, Known, Source, Unknown, value_or
+from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown, value_or
 from rocdoctor.model.facts import (
     ComputeNode,
     Disagreement,
@@ -36,54 +36,9 @@ from rocdoctor.model.lazy_re import regex
 MAX_GPUS = 1024
 # What lspci prints for a device that its table of names does not have.
 _NUMBER_FOR_NAME = regex(r"\bDevice [0-9a-f]{4}$")
-_SIMPLE = (
-    "bdf",
-    "name",
-    "pci_id",
-    "subsystem_id",
-    "revision",
-    "pci_class",
-    "driver",
-    "gfx",
-    "compute_capability",
-    "integrated",
-    "boot_display",
-    "compute_units",
-    "vram_bytes",
-    "vram_used_bytes",
-    "vram_used_percent",
-    "visible_vram_bytes",
-    "gtt_bytes",
-    "gtt_used_bytes",
-    "numa_node",
-    "vbios",
-    "unique_id",
-    "hive_id",
-    "mig",
-    "kfd_node",
-    "hip_index",
-    "smi_index",
-    "torch_index",
-    "drm_card",
-    "render_minor",
-    "runtime_status",
-    "busy_percent",
-    "performance_level",
-    "throttle",
-    "bad_pages",
-    "bad_pages_pending",
-    "remap_failure",
-    "ecc_enabled",
-    "nvlinks",
-    "fabric_state",
-    "persistence",
-    "compute_mode",
-    "processes",
-    "ecc_pending",
-    "fabric_status",
-    "mig_devices",
-    "recovery_action",
-)
+# Facts that are one value of one source; the tables of names alone tell whether memory is shared.
+_SIMPLE = tuple(one.name for one in fields(Gpu) if one.default is NOT_ASKED and one.name != "shared_memory")
+_OF_LINK = tuple(one.name for one in fields(Pcie) if one.default is NOT_ASKED)
 
 
 class GpuView:
@@ -264,18 +219,7 @@ def _pcie(device: Device) -> Pcie:
         link,
         _hops(device),
         value_or(fact("path_complete"), False),
-        **{
-            key: fact(key)
-            for key in (
-                "aer_correctable",
-                "aer_nonfatal",
-                "aer_fatal",
-                "replay_count",
-                "bar_bytes",
-                "iommu_group_type",
-                "removable",
-            )
-        },
+        **{key: fact(key) for key in _OF_LINK},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rocdoctor.collect.gpus.records import GpuRecord
 from rocdoctor.collect.reading import names_in
@@ -15,8 +15,9 @@ from rocdoctor.parsers.kernel.pci import parse_bdf
 from rocdoctor.parsers.kernel.pci_link import parse_numa_node
 
 if TYPE_CHECKING:
+    from rocdoctor.parsers.formats.gpu_reading import GpuReading
     from rocdoctor.parsers.nvidia.nvidia_links import NvLinkStatus
-    from rocdoctor.parsers.nvidia.nvidia_records import NvidiaGpu, NvidiaSmi
+    from rocdoctor.parsers.nvidia.nvidia_records import NvidiaSmi
 
 T = TypeVar("T")
 
@@ -47,8 +48,9 @@ def smi_records(smi: NvidiaSmi, question: str, source: str) -> list[GpuRecord]:
     records = [_record(gpu, question, source, position) for position, gpu in enumerate(smi.gpus)]
     for gpu, record in zip(smi.gpus, records, strict=True):
         # That a GPU in MIG mode has no device on it, only a whole XML listing tells.
-        if gpu.mig_enabled and (gpu.mig_instances or (source == "nvidia-smi-xml" and not smi.truncated)):
-            record.put("mig_devices", gpu.mig_instances, question, gpu.lines.get("mig_enabled", gpu.line))
+        instances = gpu.get("mig_instances")
+        if gpu.get("mig") and (instances or (source == "nvidia-smi-xml" and not smi.truncated)):
+            record.put("mig_devices", instances, question, gpu.line_of("mig"))
     return records
 
 
@@ -78,77 +80,38 @@ def _value(record: GpuRecord, key: str) -> object:
     return fact.value if isinstance(fact, Known) else None
 
 
-def _record(gpu: NvidiaGpu, question: str, source: str, position: int) -> GpuRecord:
-    record = GpuRecord(source, "nvidia", bdf=gpu.bdf, position=gpu.index if gpu.index is not None else position)
+def _record(gpu: GpuReading, question: str, source: str, position: int) -> GpuRecord:
+    place = gpu.index if gpu.index is not None else position
+    record = GpuRecord(source, "nvidia", bdf=gpu.get("bdf"), position=place)
 
-    def put(key: str, value: object, field: str) -> None:
-        record.put(key, value, question, gpu.lines.get(field, gpu.line))
+    def put(key: str, value: object, name: str) -> None:
+        record.put(key, value, question, gpu.line_of(name))
 
-    def fact(value: T | None, field: str) -> Fact[T]:
-        return NOT_ASKED if value is None else Known(value, Source(question, gpu.lines.get(field, gpu.line)))
+    def fact(name: str) -> Fact[Any]:
+        value = gpu.get(name)
+        return NOT_ASKED if value is None else Known(value, Source(question, gpu.line_of(name)))
 
-    put("bdf", gpu.bdf, "bdf")
-    put("smi_index", gpu.index, "index")
-    put("name", None if gpu.name_cut else gpu.name, "name")
-    put("driver", "nvidia", "line")
-    put("pci_id", gpu.pci_id, "pci_id")
-    put("subsystem_id", gpu.subsystem_id, "subsystem_id")
-    put("vbios", gpu.vbios, "vbios")
-    put("unique_id", gpu.uuid, "uuid")
-    put("mig", gpu.mig_enabled, "mig_enabled")
-    put("vram_bytes", gpu.memory_total_bytes, "memory_total_bytes")
-    put("vram_used_bytes", gpu.memory_used_bytes, "memory_used_bytes")
-    put("persistence", gpu.persistence_mode, "persistence_mode")
-    put("compute_mode", gpu.compute_mode, "compute_mode")
-    put("performance_level", gpu.performance_state, "performance_state")
-    put("numa_node", gpu.numa_node, "numa_node")
-    put("power.now_w", gpu.power_w, "power_w")
-    put("power.cap_w", gpu.power_limit_w, "power_limit_w")
-    put("power.cap_default_w", gpu.power_limit_default_w, "power_limit_default_w")
-    put("power.cap_max_w", gpu.power_limit_max_w, "power_limit_max_w")
-    put("busy_percent", round(gpu.gpu_util_percent) if gpu.gpu_util_percent is not None else None, "gpu_util_percent")
-    put("pcie.device.speed_gt_s", gpu.pcie_speed_gt_s, "pcie_gen")
-    put("pcie.device.width", gpu.pcie_width, "pcie_width")
-    put("pcie.device.max_speed_gt_s", gpu.pcie_max_speed_gt_s, "pcie_gen_max")
-    put("pcie.device.max_width", gpu.pcie_width_max, "pcie_width_max")
-    put("pcie.replay_count", gpu.pcie_replays, "pcie_replays")
-    put("clocks_mhz.graphics", gpu.clock_graphics_mhz, "clock_graphics_mhz")
-    put("max_clocks_mhz.graphics", gpu.clock_graphics_max_mhz, "clock_graphics_max_mhz")
-    put("throttle", gpu.clocks_event_reasons, "clocks_event_reasons")
-    put("ecc_enabled", gpu.ecc_enabled, "ecc_enabled")
-    put("bad_pages", _sum(gpu.retired_pages_single_bit, gpu.retired_pages_double_bit), "retired_pages_single_bit")
+    record.take(gpu, question)
+    record.put("smi_index", gpu.index, question, gpu.line)
+    record.put("driver", "nvidia", question, gpu.line)
+    retired = [gpu.get(f"retired_pages_{kind}_bit") for kind in ("single", "double")]
+    if any(count is not None for count in retired):
+        put("bad_pages", sum(count or 0 for count in retired), "retired_pages_single_bit")
     put("bad_pages_pending", *_pending(gpu))
-    put("remap_failure", gpu.remapped_rows_failure, "remapped_rows_failure")
-    put("fabric_state", gpu.fabric_state, "fabric_state")
-    put("fabric_status", gpu.fabric_status, "fabric_status")
-    put("ecc_pending", gpu.ecc_pending, "ecc_pending")
     put("recovery_action", *_recovery(gpu))
-    if gpu.temp_c is not None:
-        core = Temperature(
-            "gpu",
-            fact(gpu.temp_c, "temp_c"),
-            fact(gpu.temp_slowdown_c, "temp_slowdown_c"),
-            fact(gpu.temp_shutdown_c, "temp_shutdown_c"),
-        )
-        memory = Temperature(
-            "mem",
-            fact(gpu.temp_memory_c, "temp_memory_c"),
-            fact(gpu.temp_memory_max_operating_c, "temp_memory_max_operating_c"),
-        )
-        put("temps", (core, memory) if gpu.temp_memory_c is not None else (core,), "temp_c")
+    if gpu.get("temp_c") is not None:
+        core = Temperature("gpu", fact("temp_c"), fact("temp_slowdown_c"), fact("temp_shutdown_c"))
+        memory = Temperature("mem", fact("temp_memory_c"), fact("temp_memory_max_operating_c"))
+        put("temps", (core, memory) if gpu.get("temp_memory_c") is not None else (core,), "temp_c")
     counts = [
-        RasBlock(name, fact(uncorrectable, f"ecc_{name}_uncorrected"), fact(corrected, f"ecc_{name}_corrected"))
-        for name, uncorrectable, corrected in (
-            ("volatile", gpu.ecc_volatile_uncorrected, gpu.ecc_volatile_corrected),
-            ("aggregate", gpu.ecc_aggregate_uncorrected, gpu.ecc_aggregate_corrected),
-        )
-        if uncorrectable is not None or corrected is not None
+        RasBlock(name, fact(f"ecc_{name}_uncorrected"), fact(f"ecc_{name}_corrected"))
+        for name in ("volatile", "aggregate")
+        if any(gpu.get(f"ecc_{name}_{kind}") is not None for kind in ("uncorrected", "corrected"))
     ]
-    if counts:
-        put("ras", tuple(counts), "ecc_volatile_uncorrected")
-    if gpu.processes is not None:
-        processes = tuple(GpuProcess(_named(one.used_bytes, question, one.line)) for one in gpu.processes)
-        put("processes", processes, "processes")
+    put("ras", tuple(counts) or None, "ecc_volatile_uncorrected")
+    if gpu.get("process_list") is not None:
+        processes = tuple(GpuProcess(_named(one.used_bytes, question, one.line)) for one in gpu.get("process_list"))
+        put("processes", processes, "process_list")
     return record
 
 
@@ -156,31 +119,23 @@ def _named(value: T | None, question: str, line: int) -> Fact[T]:
     return NOT_ASKED if value is None else Known(value, Source(question, line))
 
 
-def _pending(gpu: NvidiaGpu) -> tuple[bool | None, str]:
-    """Whether pages or rows wait for a reset to be taken out of use, and the field that says so."""
-    flags = {
-        "retired_pages_pending": gpu.retired_pages_pending,
-        "remapped_rows_pending": gpu.remapped_rows_pending,
-    }
+def _pending(gpu: GpuReading) -> tuple[bool | None, str]:
+    """Whether pages or rows wait for a reset to be taken out of use, and what says so."""
+    flags = {name: gpu.get(name) for name in ("retired_pages_pending", "remapped_rows_pending")}
     stated = {name: flag for name, flag in flags.items() if flag is not None}
     name = max(stated, key=lambda one: stated[one], default="")
     return stated.get(name), name
 
 
-def _recovery(gpu: NvidiaGpu) -> tuple[str | None, str]:
+def _recovery(gpu: GpuReading) -> tuple[str | None, str]:
     """What the driver asks for, in the words of new drivers; older ones have two flags instead."""
-    if gpu.recovery_action is not None:
-        return gpu.recovery_action, "recovery_action"
-    if gpu.reset_required:
+    if gpu.get("recovery_action") is not None:
+        return gpu.get("recovery_action"), "recovery_action"
+    if gpu.get("reset_required"):
         return "Reset", "reset_required"
-    if gpu.drain_and_reset_recommended:
+    if gpu.get("drain_and_reset_recommended"):
         return "Drain and Reset", "drain_and_reset_recommended"
-    return (None if gpu.reset_required is None else "None"), "reset_required"
-
-
-def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    return (None if gpu.get("reset_required") is None else "None"), "reset_required"
 
 
 def nvlink_records(status: NvLinkStatus, question: str) -> list[GpuRecord]:

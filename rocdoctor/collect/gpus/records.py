@@ -8,11 +8,17 @@ place in a list. Records are joined where these names meet. Of each fact the bes
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
 from rocdoctor.model.evidence import Fact, Known, Source, Unknown
-from rocdoctor.model.facts import ComputeNode, Disagreement
+from rocdoctor.model.facts import ComputeNode, Disagreement, Gpu
 from rocdoctor.model.subject import Subject
+
+if TYPE_CHECKING:
+    from rocdoctor.parsers.formats.gpu_reading import GpuReading
+
+_FACTS = frozenset(one.name for one in fields(Gpu))
 
 # Best source first: the kernel's own files, then tools that ask the driver, then texts about the machine, then tables.
 RANKS = (
@@ -83,6 +89,12 @@ class GpuRecord:
         """Note a value; None means that the source does not have it."""
         if value is not None:
             self.facts[key] = Known(value, Source(question, line))
+
+    def take(self, gpu: GpuReading, question: str) -> None:
+        """Note all that is a fact as the tool shows it: what has the name of one."""
+        for name, value in gpu.values.items():
+            if name.partition(".")[0] in _FACTS:
+                self.put(name, value, question, gpu.lines[name])
 
     def put_fact(self, key: str, fact: Fact[object]) -> None:
         """Note a fact, known or with its reason (a reason never replaces a value)."""

@@ -14,10 +14,10 @@ from typing import Any
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.amd.amd_smi_fields import read_fields
-from rocdoctor.parsers.amd.amd_smi_records import AmdSmi, AmdSmiGpu, AmdSmiProcess
 from rocdoctor.parsers.amd.amd_smi_tables import read_tables
 from rocdoctor.parsers.amd.amd_smi_tree import read_tree
-from rocdoctor.parsers.amd.smi_links import LinkTable
+from rocdoctor.parsers.amd.smi_links import LinkTable, SmiLink
+from rocdoctor.parsers.formats.gpu_reading import BlockErrors, GpuReading
 from rocdoctor.parsers.formats.json_text import Json, JsonText, Path, load_json
 from rocdoctor.parsers.formats.text import lines_of, to_bytes, to_int, value_of
 
@@ -27,29 +27,48 @@ MAX_LIST = 10_000
 _DRIVER = regex(r"amdgpu version: (\S{1,60})")
 
 
+@dataclass(frozen=True, slots=True)
+class AmdSmiProcess:
+    """One process on one GPU, and the memory that it holds there."""
+
+    gpu: int
+    line: int
+    vram_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AmdSmi:
+    """What one run of amd-smi said.
+
+    Of a GPU (or partition) beside what are facts as they stand: ``vendor_id``, ``device_id``, ``subvendor_id`` and
+    ``subdevice_id``, 4 hex digits as lspci prints them; ``gpu_id``, that of KFD; ``numa`` and ``numa_affinity``, -1
+    where the tool says that there is none; ``temps_c`` and ``limit_temps_c``, a value a sensor under the kernel's names
+    (edge, junction, memory); ``violations``, each throttle reason (prochot, ppt, socket_thermal, ...), True while it
+    limits the GPU; ``blocks``, error counts by block.
+
+    ``no_processes`` is True only where it said so. ``complete`` is None for text: it has no end mark.
+    """
+
+    gpus: tuple[GpuReading, ...] = ()
+    links: tuple[SmiLink, ...] = ()
+    processes: tuple[AmdSmiProcess, ...] = ()
+    no_processes: bool = False
+    driver_version: str | None = None
+    complete: bool | None = None
+    lines: dict[str, int] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class _Reading:
-    gpus: dict[int, dict[str, Any]] = field(default_factory=dict)
+    gpus: dict[int, GpuReading] = field(default_factory=dict)
     links: LinkTable = field(default_factory=LinkTable)
     processes: list[AmdSmiProcess] = field(default_factory=list)
     top: dict[str, Any] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
     def put(self, index: int, name: str, value: Any, line: int) -> None:
-        gpu = self.gpus.get(index)
-        if gpu is None:
-            if not 0 <= index < MAX_GPUS:
-                return
-            gpu = self.gpus[index] = {"index": index, "line": line, "lines": {}}
-        if isinstance(value, dict):
-            known = gpu.setdefault(name, {})
-            if len(known) < 256:
-                known.update({key: entry for key, entry in value.items() if key not in known})
-        elif value is None or name in gpu:
-            return
-        else:
-            gpu[name] = value
-        gpu["lines"].setdefault(name, line)
+        if 0 <= index < MAX_GPUS:
+            self.gpus.setdefault(index, GpuReading(line, index)).put(name, value, line)
 
 
 def parse_amd_smi(text: str) -> AmdSmi:
@@ -79,7 +98,7 @@ def parse_amd_smi(text: str) -> AmdSmi:
     for number, entry in enumerate(messages, 1):
         _message(entry, number, reading)
     return AmdSmi(
-        tuple(AmdSmiGpu(**values) for _, values in sorted(reading.gpus.items())),
+        tuple(gpu for _, gpu in sorted(reading.gpus.items())),
         reading.links.links(),
         tuple(reading.processes),
         complete=complete,
@@ -130,9 +149,12 @@ def _read_tree(found: JsonText, reading: _Reading) -> None:
             reading.top.setdefault("driver_version", version)
             reading.lines.setdefault("driver_version", found.line_of(*path, "amdgpu_version"))
     for path, index, record in _records(found):
-        reading.put(index, "index", index, found.line_of(*path))
+        reading.put(index, "smi_index", index, found.line_of(*path))
         for name, value, place in read_fields(record):
-            reading.put(index, name, value, found.line_of(*path, *place))
+            line = found.line_of(*path, *place)
+            if name == "blocks":
+                value = {block: BlockErrors(line, *counts) for block, counts in value.items()}
+            reading.put(index, name, value, line)
         _links(found, path, index, record, reading)
         _processes(found, path, index, record, reading)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rocdoctor.parsers.amd.amd_smi_records import EccCount
 from rocdoctor.parsers.formats.json_text import Json
 from rocdoctor.parsers.formats.text import (
     gfx_name,
@@ -74,28 +73,38 @@ def _perf(value: Json) -> str | None:
 
 # field -> (the places where releases put it, its reader)
 FIELDS: dict[str, tuple[Places, Callable[[Any], Any]]] = {
-    "pci_address": ((("bus", "bdf"), ("bdf",)), pci_address),
-    "kfd_id": ((("kfd_id",),), _count),
-    "node": ((("node_id",),), _count),
+    "bdf": ((("bus", "bdf"), ("bdf",)), pci_address),
+    "gpu_id": ((("kfd_id",),), _count),
+    "kfd_node": ((("node_id",),), _count),
     "hip_index": ((("hip_id",),), _count),
     "name": ((("asic", "market_name"),), _word),
     "vendor_id": ((("asic", "vendor_id"),), _id4),
     "device_id": ((("asic", "device_id"),), _id4),
     "subvendor_id": ((("asic", "subvendor_id"),), _id4),
-    "subsystem_id": ((("asic", "subsystem_id"),), _id4),
+    "subdevice_id": ((("asic", "subsystem_id"),), _id4),
     "unique_id": ((("asic", "asic_serial"),), _serial),
     "compute_units": ((("asic", "num_compute_units"), ("asic", "num_of_compute_units")), _count),
     "gfx": ((("asic", "target_graphics_version"),), gfx_name),
-    "max_pcie_width": ((("bus", "max_pcie_width"), ("bus", "max_pcie_lanes")), to_width),
-    "max_pcie_speed_gt_s": ((("bus", "max_pcie_speed"),), to_gt_s),
-    "vbios_part_number": ((("vbios", "part_number"), ("vbios", "vbios_part_number"), ("ifwi", "part_number")), _word),
-    "vbios_version": ((("vbios", "version"), ("vbios", "vbios_version"), ("ifwi", "version")), _text),
-    "driver_name": ((("driver", "name"), ("driver", "driver_name")), _word),
+    "pcie.device.max_width": ((("bus", "max_pcie_width"), ("bus", "max_pcie_lanes")), to_width),
+    "pcie.device.max_speed_gt_s": ((("bus", "max_pcie_speed"),), to_gt_s),
+    # The part number says more than the version.
+    "vbios": (
+        (
+            ("vbios", "part_number"),
+            ("vbios", "vbios_part_number"),
+            ("ifwi", "part_number"),
+            ("vbios", "version"),
+            ("vbios", "vbios_version"),
+            ("ifwi", "version"),
+        ),
+        _text,
+    ),
+    "driver": ((("driver", "name"), ("driver", "driver_name")), _word),
     "driver_version": ((("driver", "version"), ("driver", "driver_version")), _text),
     "vram_bytes": ((("vram", "size"), ("vram", "vram_size_mb"), ("mem_usage", "total_vram")), _megabytes),
     "vram_used_bytes": ((("mem_usage", "used_vram"),), _megabytes),
     "visible_vram_bytes": ((("mem_usage", "total_visible_vram"),), _megabytes),
-    "power_cap_w": (
+    "power.cap_w": (
         (
             ("limit", "socket_power"),
             ("limit", "ppt0", "socket_power_limit"),
@@ -104,18 +113,18 @@ FIELDS: dict[str, tuple[Places, Callable[[Any], Any]]] = {
         ),
         _watts,
     ),
-    "max_power_w": ((("limit", "max_power"), ("limit", "ppt0", "max_power_limit")), _watts),
-    "numa_node": ((("numa", "node"),), _node),
+    "power.cap_max_w": ((("limit", "max_power"), ("limit", "ppt0", "max_power_limit")), _watts),
+    "numa": ((("numa", "node"),), _node),
     "numa_affinity": ((("numa", "affinity"),), _node),
-    "compute_partition": (
+    "partition.compute": (
         (("partition", "compute_partition"), ("partition", "accelerator_partition"), ("accelerator_type",)),
         _word,
     ),
-    "memory_partition": (
+    "partition.memory": (
         (("partition", "memory_partition"), ("current_memory_partition",), ("memory",)),
         _word,
     ),
-    "power_w": (
+    "power.now_w": (
         (
             ("power", "socket_power"),
             ("power", "current_socket_power"),
@@ -124,10 +133,10 @@ FIELDS: dict[str, tuple[Places, Callable[[Any], Any]]] = {
         ),
         _watts,
     ),
-    "pcie_width": ((("pcie", "width"), ("pcie", "current_lanes"), ("pcie", "pcie_width")), to_width),
-    "pcie_speed_gt_s": ((("pcie", "speed"), ("pcie", "current_speed"), ("pcie", "pcie_speed")), to_gt_s),
-    "pcie_replay_count": ((("pcie", "replay_count"), ("pcie", "pcie_replay_count")), _count),
-    "perf_level": ((("perf_level",),), _perf),
+    "pcie.device.width": ((("pcie", "width"), ("pcie", "current_lanes"), ("pcie", "pcie_width")), to_width),
+    "pcie.device.speed_gt_s": ((("pcie", "speed"), ("pcie", "current_speed"), ("pcie", "pcie_speed")), to_gt_s),
+    "pcie.replay_count": ((("pcie", "replay_count"), ("pcie", "pcie_replay_count")), _count),
+    "performance_level": ((("perf_level",),), _perf),
 }
 
 # The SMI libraries say hotspot and mem, the kernel's sensors junction and memory.
@@ -173,14 +182,14 @@ def _groups(gpu: dict[str, Json]) -> Iterator[tuple[str, Any, tuple[str | int, .
     for key, raw in _items(gpu.get("clock")):
         for inner in ("clk", "cur_clk"):
             if (clock := to_mhz(_at(raw, (inner,)))) is not None and clock < 65535:
-                yield "clocks_mhz", {key: clock}, ("clock", key, inner)
+                yield f"clocks_mhz.{key}", clock, ("clock", key, inner)
     for key, raw in _items(gpu.get("throttle")):
         state = _active(raw)
         if key.endswith("_violation_status") and state is not None:
             yield "violations", {key.removesuffix("_violation_status"): state}, ("throttle", key)
     for key, raw in _items(gpu.get("ecc_blocks")):
         if count := _ecc(raw):
-            yield "ecc_blocks", {key.upper(): count}, ("ecc_blocks", key)
+            yield "blocks", {key.upper(): count}, ("ecc_blocks", key)
     yield from _firmware(gpu.get("fw_list"))
 
 
@@ -195,13 +204,15 @@ def _firmware(entries: Json) -> Iterator[tuple[str, Any, tuple[str | int, ...]]]
             yield "firmware", {name: version}, ("fw_list", key)
 
 
-def _ecc(tree: Json) -> EccCount | None:
+def _ecc(tree: Json) -> tuple[int | None, int | None] | None:
+    """The correctable and the uncorrectable count of a block."""
+
     def count(kind: str) -> int | None:
         found = _at(tree, (f"{kind}_count",))
         return _count(found if found is not None else _at(tree, (kind,)))
 
-    total = EccCount(count("correctable"), count("uncorrectable"))
-    return None if total == EccCount() else total
+    found = (count("correctable"), count("uncorrectable"))
+    return None if found == (None, None) else found
 
 
 def _active(raw: Json) -> bool | None:

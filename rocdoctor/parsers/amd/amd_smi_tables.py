@@ -66,7 +66,7 @@ def read_tables(lines: list[str]) -> Iterator[Entry]:
             columns = [pci_address(word) or word for word in line.split()]
             for place, address in enumerate(columns):
                 if order.setdefault(address, place) == place:
-                    yield "gpu", place, {"pci_address": address}, number_
+                    yield "gpu", place, {"bdf": address}, number_
             continue
         if title in _LINK_TITLES and columns and (match := _BDF_ROW.match(line)):
             row = order.get(pci_address(match.group(1)) or "")
@@ -75,7 +75,7 @@ def read_tables(lines: list[str]) -> Iterator[Entry]:
                     yield "link", (row, order[address]), {_LINK_TITLES[title]: cell}, number_
             continue
         if match := _XGMI.match(line):
-            yield "gpu", int(match.group(1)), {"pci_address": pci_address(match.group(2))}, number_
+            yield "gpu", int(match.group(1)), {"bdf": pci_address(match.group(2))}, number_
 
 
 def _partition_row(line: str, columns: list[str], number_: int) -> Iterator[Entry]:
@@ -85,23 +85,23 @@ def _partition_row(line: str, columns: list[str], number_: int) -> Iterator[Entr
         return
     row = dict(zip(columns, cells, strict=True))
     names = {
-        "memory": "memory_partition",
-        "current_memory_partition": "memory_partition",
-        "accelerator_type": "compute_partition",
+        "memory": "partition.memory",
+        "current_memory_partition": "partition.memory",
+        "accelerator_type": "partition.compute",
     }
     yield "gpu", index, {name: value_of(row[column]) for column, name in names.items() if column in row}, number_
 
 
 def _overview_first(match: re.Match[str]) -> dict[str, Any]:
     """``BDF  GPU-Name | Mem-Uti  Temp  UEC  Power-Usage`` of release 7."""
-    fields: dict[str, Any] = {"pci_address": pci_address(match.group(1)), "name": value_of(match.group(2))}
+    fields: dict[str, Any] = {"bdf": pci_address(match.group(1)), "name": value_of(match.group(2))}
     right = match.group(3)
     # The sensor behind "Temp" differs with the GPU (edge, else hotspot), so it has no sensor's name here.
     if degrees := re.search(r"([0-9.]{1,8}) ?°?C\b", right):
         fields["temps_c"] = {"shown": number(degrees.group(1))}
     if power := re.search(r"([0-9.]{1,8}|N/A)/([0-9.]{1,8}|N/A) ?W\b", right):
-        fields["power_w"] = None if power.group(1) == "N/A" else number(power.group(1))
-        fields["power_cap_w"] = None if power.group(2) == "N/A" else number(power.group(2))
+        fields["power.now_w"] = None if power.group(1) == "N/A" else number(power.group(1))
+        fields["power.cap_w"] = None if power.group(2) == "N/A" else number(power.group(2))
     return fields
 
 
@@ -110,8 +110,8 @@ def _overview_second(match: re.Match[str]) -> dict[str, Any]:
     right = match.group(6)
     fields: dict[str, Any] = {
         "hip_index": to_int(match.group(2)),
-        "compute_partition": value_of(match.group(4)),
-        "memory_partition": value_of(match.group(5)),
+        "partition.compute": value_of(match.group(4)),
+        "partition.memory": value_of(match.group(5)),
     }
     if memory := re.search(r"([0-9]{1,9})/([0-9]{1,9}) ?MB\b", right):
         fields["vram_used_bytes"] = int(memory.group(1)) << 20

@@ -12,39 +12,48 @@ from typing import Any
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.amd import rocm_smi_tables as tables
 from rocdoctor.parsers.amd.rocm_smi_keys import read_key
-from rocdoctor.parsers.amd.rocm_smi_records import RasCounts, RocmSmi, RocmSmiGpu
-from rocdoctor.parsers.amd.smi_links import LinkTable
+from rocdoctor.parsers.amd.smi_links import LinkTable, SmiLink
+from rocdoctor.parsers.formats.gpu_reading import BlockErrors, GpuReading
 from rocdoctor.parsers.formats.json_text import JsonText, load_json
 from rocdoctor.parsers.formats.text import lines_of, value_of
 
 MAX_GPUS = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class RocmSmi:
+    """What one run of rocm-smi said.
+
+    The index of a GPU is the tool's own (cardN, GPU[N]), ordered by PCI address. Of a GPU beside what are facts as they
+    stand: ``gpu_id``, that of KFD; ``numa`` and ``numa_affinity``, -1 where the tool says that there is none;
+    ``temps_c``, a value a sensor (edge, junction, memory, hbm 0, ...); ``blocks``, error counts by block.
+    """
+
+    form: str  # "table", "sections", "json" or "none"
+    gpus: tuple[GpuReading, ...] = ()
+    links: tuple[SmiLink, ...] = ()
+    driver_version: str | None = None
+    complete: bool = False
+    lines: dict[str, int] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class _Reading:
-    gpus: dict[int, dict[str, Any]] = field(default_factory=dict)
+    gpus: dict[int, GpuReading] = field(default_factory=dict)
     links: LinkTable = field(default_factory=LinkTable)
     top: dict[str, Any] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
 
-    def gpu(self, index: int, line: int) -> dict[str, Any] | None:
+    def gpu(self, index: int, line: int) -> GpuReading | None:
         if index not in self.gpus:
             if len(self.gpus) >= MAX_GPUS or index < 0:
                 return None
-            self.gpus[index] = {"index": index, "line": line, "lines": {}}
+            self.gpus[index] = GpuReading(line, index)
         return self.gpus[index]
 
-    def put(self, gpu: dict[str, Any], fields: dict[str, Any], line: int) -> None:
+    def put(self, gpu: GpuReading, fields: dict[str, Any], line: int) -> None:
         for name, value in fields.items():
-            if isinstance(value, dict):
-                known = gpu.setdefault(name, {})
-                if len(known) < 256:
-                    known.update({key: entry for key, entry in value.items() if key not in known})
-            elif value is None or name in gpu:
-                continue
-            else:
-                gpu[name] = value
-            gpu["lines"].setdefault(name, line)
+            gpu.put(name, value, line)
 
 
 _GPU_LINE = regex(r"\s*GPU\[(\d{1,4})\]\s{0,40}:\s{0,10}(.*)\Z")
@@ -70,7 +79,7 @@ def parse_rocm_smi(text: str) -> RocmSmi:
         form, complete = "json", found.complete
     else:
         form, complete = _read_text(lines_of(text), reading)
-    gpus = tuple(RocmSmiGpu(**values) for _, values in sorted(reading.gpus.items()))
+    gpus = tuple(gpu for _, gpu in sorted(reading.gpus.items()))
     return RocmSmi(
         form,
         gpus,
@@ -120,8 +129,8 @@ def _system(key: str, value: str, line: int, reading: _Reading) -> None:
 def _read_text(lines: list[str], reading: _Reading) -> tuple[str, bool]:
     title, form, complete = "", "none", False
     columns: list[str] | None = None
-    table_gpu: dict[str, Any] | None = None
-    ras_gpu: dict[str, Any] | None = None
+    table_gpu: GpuReading | None = None
+    ras_gpu: GpuReading | None = None
     for number, line in enumerate(lines, 1):
         match = _GPU_LINE.match(line)
         if match:
@@ -165,7 +174,7 @@ def _read_text(lines: list[str], reading: _Reading) -> tuple[str, bool]:
                 reading.links.add(cells[0], other, kind, cell, number)
             continue
         if title == "ras info" and ras_gpu is not None and (block := tables.ras_row(line)):
-            reading.put(ras_gpu, {"ras": {block[0]: RasCounts(number, block[1], block[2])}}, number)
+            ras_gpu.put("blocks", {block[0]: BlockErrors(number, block[1], block[2])}, number)
             continue
         if line.lower().startswith("driver version:"):
             _system("driver version", line.partition(":")[2], number, reading)

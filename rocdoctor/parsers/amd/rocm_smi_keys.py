@@ -24,9 +24,9 @@ from rocdoctor.parsers.formats.text import (
 )
 
 
-def _id4(text: str) -> str | None:
+def _pci_id(text: str) -> str | None:
     value = hex_int(text)
-    return None if value is None or not 0 <= value <= 0xFFFF else f"{value:04x}"
+    return None if value is None or not 0 <= value <= 0xFFFF else f"1002:{value:04x}"
 
 
 def _unique(text: str) -> str | None:
@@ -35,8 +35,9 @@ def _unique(text: str) -> str | None:
     return f"{value:016x}" if value else None
 
 
-def _percent(text: str) -> float | None:
-    return None if is_no_value(text) else number(text)
+def _percent(text: str) -> int | None:
+    value = number(text) if not is_no_value(text) else None
+    return round(value) if value is not None else None
 
 
 def _level_word(text: str) -> str | None:
@@ -60,32 +61,32 @@ def _count(text: str) -> int | None:
     return int(value) if value is not None and value >= 0 else None
 
 
-_FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "gpu id": ("device_id", _id4),
-    "device id": ("device_id", _id4),
+FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "gpu id": ("pci_id", _pci_id),
+    "device id": ("pci_id", _pci_id),
     "device name": ("name", value_of),
     "card series": ("name", value_of),
-    "guid": ("guid", to_int),
-    "node id": ("node", _node),
+    "guid": ("gpu_id", to_int),
+    "node id": ("kfd_node", _node),
     "gfx version": ("gfx", gfx_name),
     "unique id": ("unique_id", _unique),
     "vbios version": ("vbios", value_of),
-    "pci bus": ("pci_address", pci_address),
-    "average graphics package power (w)": ("power_w", to_watts),
-    "current socket graphics package power (w)": ("power_w", to_watts),
-    "max graphics package power (w)": ("power_cap_w", to_watts),
-    "performance level": ("perf_level", _level_word),
-    "pcie replay count": ("pcie_replay_count", _count),
-    "gpu use (%)": ("gpu_busy_percent", _percent),
+    "pci bus": ("bdf", pci_address),
+    "average graphics package power (w)": ("power.now_w", to_watts),
+    "current socket graphics package power (w)": ("power.now_w", to_watts),
+    "max graphics package power (w)": ("power.cap_w", to_watts),
+    "performance level": ("performance_level", _level_word),
+    "pcie replay count": ("pcie.replay_count", _count),
+    "gpu use (%)": ("busy_percent", _percent),
     "gpu memory allocated (vram%)": ("vram_used_percent", _percent),
-    "vram total memory (b)": ("vram_total_bytes", to_bytes),
+    "vram total memory (b)": ("vram_bytes", to_bytes),
     "vram total used memory (b)": ("vram_used_bytes", to_bytes),
-    "vis_vram total memory (b)": ("visible_vram_total_bytes", to_bytes),
-    "gtt total memory (b)": ("gtt_total_bytes", to_bytes),
-    "(topology) numa node": ("numa_node", _affinity),
+    "vis_vram total memory (b)": ("visible_vram_bytes", to_bytes),
+    "gtt total memory (b)": ("gtt_bytes", to_bytes),
+    "(topology) numa node": ("numa", _affinity),
     "(topology) numa affinity": ("numa_affinity", _affinity),
-    "compute partition": ("compute_partition", value_of),
-    "memory partition": ("memory_partition", value_of),
+    "compute partition": ("partition.compute", value_of),
+    "memory partition": ("partition.memory", value_of),
 }
 
 _TEMPERATURE = regex(r"temperature \(sensor (.{1,40})\) \(c\)\Z")
@@ -98,8 +99,8 @@ def read_key(key: str, value: str) -> dict[str, Any]:
     if len(key) > 200 or len(value) > 1000:
         return {}
     word = " ".join(key.lower().split()).rstrip(":").strip()
-    if word in _FIELDS:
-        name, read = _FIELDS[word]
+    if word in FIELDS:
+        name, read = FIELDS[word]
         if is_no_value(value):
             return {}
         parsed = read(value)
@@ -124,9 +125,9 @@ def _clock(name: str, value: str) -> dict[str, Any]:
     if name == "pcie":
         width = re.search(r"x(\d{1,2})", value)
         speed, lanes = to_gt_s(inside.group(1)), to_width(width.group(1)) if width else None
-        found = {"pcie_speed_gt_s": speed, "pcie_width": lanes}
+        found = {"pcie.device.speed_gt_s": speed, "pcie.device.width": lanes}
         return {key: entry for key, entry in found.items() if entry is not None}
     found_clock = quantity(inside.group(1))
     if found_clock is None or found_clock[1].lower() not in ("", "mhz"):
         return {}
-    return {"clocks_mhz": {name: found_clock[0]}}
+    return {f"clocks_mhz.{name}": found_clock[0]}

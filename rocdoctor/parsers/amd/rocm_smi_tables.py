@@ -74,12 +74,15 @@ def _cell(column: str, cell: str) -> dict[str, Any]:
         return {} if degrees is None else {"temps_c": {sensor: degrees}}
     if name in ("avgpwr", "power"):
         watts = number(cell) if value_of(cell) else None
-        return {} if watts is None else {"power_w": watts}
+        return {} if watts is None else {"power.now_w": watts}
     if name in ("sclk", "mclk") and not detail:
         clock = quantity(cell)
-        return {"clocks_mhz": {name: clock[0]}} if clock and clock[1].lower() == "mhz" else {}
+        return {f"clocks_mhz.{name}": clock[0]} if clock and clock[1].lower() == "mhz" else {}
     if name == "pclk":
-        return {"pcie_speed_gt_s": to_gt_s(parts[0]), "pcie_width": to_width(parts[1]) if len(parts) > 1 else None}
+        return {
+            "pcie.device.speed_gt_s": to_gt_s(parts[0]),
+            "pcie.device.width": to_width(parts[1]) if len(parts) > 1 else None,
+        }
     if name in ("ids", "[model"):
         found = read_key("device id", parts[0])
         if len(parts) > 1 and name == "ids":
@@ -91,7 +94,7 @@ def _cell(column: str, cell: str) -> dict[str, Any]:
             found.update(read_key("compute partition", parts[1]))
         return found
     if name == "bus":
-        return {"pci_address": pci_address(cell)}
+        return {"bdf": pci_address(cell)}
     key = _CELL_KEYS.get(column)
     return read_key(key, cell) if key else {}
 

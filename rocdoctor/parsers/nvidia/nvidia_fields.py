@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import (
+    PCIE_GEN_GT_S,
     hex_int,
     number,
     pci_address,
@@ -80,9 +81,14 @@ def _gpu_pci_id(text: str) -> str | None:
     return found if found is not None and found.startswith(f"{_NVIDIA:04x}:") else None
 
 
-def _gen(text: str) -> int | None:
-    found = to_int(text)
-    return found if found is not None and 1 <= found <= 9 else None
+def _gt_s(text: str) -> float | None:
+    """The rate a lane of a generation, GT/s (PCI Express Base Specification)."""
+    return PCIE_GEN_GT_S.get(to_int(text) or 0)
+
+
+def _percent(text: str) -> int | None:
+    found = number(text)
+    return round(found) if found is not None else None
 
 
 _Reader = Callable[[str], object]
@@ -90,17 +96,17 @@ _Reader = Callable[[str], object]
 FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
     ("bdf", pci_address, ("pci/pci_bus_id", "pci/bus_id")),
     ("name", read_name, ("product_name",)),
-    ("uuid", read_name, ("uuid", "gpu_uuid")),
+    ("unique_id", read_name, ("uuid", "gpu_uuid")),
     ("pci_id", _gpu_pci_id, ("pci/pci_device_id", "pci/device_id")),
     ("subsystem_id", _pci_id, ("pci/pci_sub_system_id", "pci/sub_system_id")),
     ("vbios", read_name, ("vbios_version",)),
     ("numa_node", read_count, ("numa_node", "gpu_numa_id", "pci/numa_node")),
-    ("persistence_mode", yes_no, ("persistence_mode",)),
+    ("persistence", yes_no, ("persistence_mode",)),
     ("compute_mode", read_name, ("compute_mode",)),
-    ("performance_state", _state, ("performance_state",)),
-    ("memory_total_bytes", read_mib, ("fb_memory_usage/total", "memory_usage/total")),
-    ("memory_used_bytes", read_mib, ("fb_memory_usage/used", "memory_usage/used")),
-    ("gpu_util_percent", number, ("utilization/gpu_util", "utilization/gpu")),
+    ("performance_level", _state, ("performance_state",)),
+    ("vram_bytes", read_mib, ("fb_memory_usage/total", "memory_usage/total")),
+    ("vram_used_bytes", read_mib, ("fb_memory_usage/used", "memory_usage/used")),
+    ("busy_percent", _percent, ("utilization/gpu_util", "utilization/gpu")),
     ("temp_c", to_celsius, ("temperature/gpu_temp", "temperature/gpu_current_temp", "temperature/gpu")),
     ("temp_shutdown_c", to_celsius, ("temperature/gpu_temp_max_threshold", "temperature/gpu_shutdown_temp")),
     ("temp_slowdown_c", to_celsius, ("temperature/gpu_temp_slow_threshold", "temperature/gpu_slowdown_temp")),
@@ -111,7 +117,7 @@ FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
         ("temperature/gpu_temp_max_mem_threshold", "temperature/memory_max_operating_temp"),
     ),
     (
-        "power_w",
+        "power.now_w",
         to_watts,
         (
             "gpu_power_readings/power_draw",
@@ -122,7 +128,7 @@ FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "power_limit_w",
+        "power.cap_w",
         to_watts,
         (
             "gpu_power_readings/current_power_limit",
@@ -131,30 +137,34 @@ FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        "power_limit_default_w",
+        "power.cap_default_w",
         to_watts,
         ("gpu_power_readings/default_power_limit", "power_readings/default_power_limit"),
     ),
-    ("power_limit_max_w", to_watts, ("gpu_power_readings/max_power_limit", "power_readings/max_power_limit")),
-    ("clock_graphics_mhz", to_mhz, ("clocks/graphics_clock", "clocks/graphics")),
-    ("clock_graphics_max_mhz", to_mhz, ("max_clocks/graphics_clock", "max_clocks/graphics")),
+    ("power.cap_max_w", to_watts, ("gpu_power_readings/max_power_limit", "power_readings/max_power_limit")),
+    ("clocks_mhz.graphics", to_mhz, ("clocks/graphics_clock", "clocks/graphics")),
+    ("max_clocks_mhz.graphics", to_mhz, ("max_clocks/graphics_clock", "max_clocks/graphics")),
     (
-        "pcie_gen",
-        _gen,
+        "pcie.device.speed_gt_s",
+        _gt_s,
         ("pci/pci_gpu_link_info/pcie_gen/current_link_gen", "pci/gpu_link_info/pcie_generation/current"),
     ),
-    ("pcie_gen_max", _gen, ("pci/pci_gpu_link_info/pcie_gen/max_link_gen", "pci/gpu_link_info/pcie_generation/max")),
     (
-        "pcie_width",
+        "pcie.device.max_speed_gt_s",
+        _gt_s,
+        ("pci/pci_gpu_link_info/pcie_gen/max_link_gen", "pci/gpu_link_info/pcie_generation/max"),
+    ),
+    (
+        "pcie.device.width",
         to_width,
         ("pci/pci_gpu_link_info/link_widths/current_link_width", "pci/gpu_link_info/link_width/current"),
     ),
     (
-        "pcie_width_max",
+        "pcie.device.max_width",
         to_width,
         ("pci/pci_gpu_link_info/link_widths/max_link_width", "pci/gpu_link_info/link_width/max"),
     ),
-    ("pcie_replays", read_count, ("pci/replay_counter", "pci/replays_since_reset")),
+    ("pcie.replay_count", read_count, ("pci/replay_counter", "pci/replays_since_reset")),
     ("ecc_enabled", yes_no, ("ecc_mode/current_ecc", "ecc_mode/current")),
     ("ecc_pending", yes_no, ("ecc_mode/pending_ecc", "ecc_mode/pending")),
     (
@@ -179,14 +189,14 @@ FIELDS: tuple[tuple[str, _Reader, tuple[str, ...]], ...] = (
     ),
     ("remapped_rows_pending", yes_no, ("remapped_rows/remapped_row_pending", "remapped_rows/pending")),
     (
-        "remapped_rows_failure",
+        "remap_failure",
         yes_no,
         ("remapped_rows/remapped_row_failure", "remapped_rows/remapping_failure_occurred"),
     ),
     ("reset_required", yes_no, ("gpu_reset_status/reset_required",)),
     ("drain_and_reset_recommended", yes_no, ("gpu_reset_status/drain_and_reset_recommended",)),
     ("recovery_action", _word, ("gpu_recovery_action",)),
-    ("mig_enabled", yes_no, ("mig_mode/current_mig", "mig_mode/current")),
+    ("mig", yes_no, ("mig_mode/current_mig", "mig_mode/current")),
     ("fabric_state", read_name, ("fabric/state",)),
     ("fabric_status", read_name, ("fabric/status",)),
 )

@@ -5,32 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rocdoctor.parsers.formats.gpu_reading import GpuReading
 from rocdoctor.parsers.formats.text import is_no_value, pci_address
 from rocdoctor.parsers.formats.xml import Element
 from rocdoctor.parsers.nvidia.nvidia_fields import FIELDS, read_count, read_mib, yes_no
-from rocdoctor.parsers.nvidia.nvidia_records import NvidiaGpu, NvidiaProcess
+from rocdoctor.parsers.nvidia.nvidia_records import NvidiaProcess
 
 _MAX_PROCESSES = 4096
 _MAX_MIG = 256
 
 
-def read_gpu(gpu: Element, index: int | None) -> NvidiaGpu:
+def read_gpu(gpu: Element, index: int | None) -> GpuReading:
     """One GPU from its element; ``index`` is given by the caller, who knows whether all GPUs are listed."""
-    values: dict[str, object] = {}
-    lines: dict[str, int] = {}
-    address = pci_address(gpu.get("id"))
-    if address is not None:
-        values["bdf"], lines["bdf"] = address, gpu.line
+    found = GpuReading(gpu.line, index)
+    found.put("bdf", pci_address(gpu.get("id")), gpu.line)
     for name, reader, paths in FIELDS:
         for path in paths:
-            if name in values:
-                break
-            element = gpu.find(path)
-            if element is None:
-                continue
-            value = reader(element.text)
-            if value is not None:
-                values[name], lines[name] = value, element.line
+            if found.get(name) is None and (element := gpu.find(path)) is not None:
+                found.put(name, reader(element.text), element.line)
     for name, when, kind in (
         ("ecc_volatile_corrected", "volatile", "corrected"),
         ("ecc_volatile_uncorrected", "volatile", "uncorrected"),
@@ -41,15 +33,16 @@ def read_gpu(gpu: Element, index: int | None) -> NvidiaGpu:
             (count, one.line) for one in _ecc_counts(gpu, when, kind) if (count := read_count(one.text)) is not None
         ]
         if counted:
-            values[name], lines[name] = sum(count for count, _ in counted), counted[0][1]
+            found.put(name, sum(count for count, _ in counted), counted[0][1])
     section = gpu.child("clocks_event_reasons", "clocks_throttle_reasons")
     if section is not None:
-        values["clocks_event_reasons"], lines["clocks_event_reasons"] = _active_reasons(section), section.line
+        found.put("throttle", _active_reasons(section), section.line)
     processes = gpu.child("processes", "compute_processes")
     if processes is not None:
-        values["processes"], lines["processes"] = _processes(processes), processes.line
+        found.put("process_list", _processes(processes), processes.line)
     mig = min(len([*gpu.find_all("mig_devices/mig_device"), *gpu.find_all("mig_device")]), _MAX_MIG)
-    return NvidiaGpu(line=gpu.line, index=index, mig_instances=mig, lines=lines, **values)  # type: ignore[arg-type]
+    found.put("mig_instances", mig, found.line_of("mig"))
+    return found
 
 
 def _ecc_counts(gpu: Element, when: str, kind: str) -> Iterator[Element]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.formats.text import PCIE_GEN_GT_S, lines_of, pci_address
+from rocdoctor.parsers.formats.gpu_reading import GpuReading
+from rocdoctor.parsers.formats.text import lines_of, pci_address
 
 FailureKind = Literal[
     "driver-not-running",  # the tool could not talk to the kernel module
@@ -65,85 +66,12 @@ class NvidiaProcess:
 
 
 @dataclass(frozen=True, slots=True)
-class NvidiaGpu:
-    """One GPU as the tool shows it; every field that does not stand there, or stands as N/A, is None.
-
-    ``index`` is the tool's own number where the output shows it or lists every GPU. Temperatures are in Celsius.
-    ``pcie_gen_max`` and ``pcie_width_max`` are those of device and slot together; the current generation falls when the
-    GPU idles. ``power_limit_w`` is the limit in force. ECC counts are sums over memories. ``clocks_event_reasons`` are
-    the active ones ("hw_slowdown"), () when none is. ``mig_instances`` counts the MIG devices. ``lines`` has the line
-    of each value.
-    """
-
-    line: int
-    index: int | None = None
-    bdf: str | None = None
-    name: str | None = None
-    name_cut: bool = False
-    uuid: str | None = None
-    pci_id: str | None = None
-    subsystem_id: str | None = None
-    vbios: str | None = None
-    numa_node: int | None = None
-    persistence_mode: bool | None = None
-    compute_mode: str | None = None
-    performance_state: str | None = None
-    memory_total_bytes: int | None = None
-    memory_used_bytes: int | None = None
-    gpu_util_percent: float | None = None
-    temp_c: float | None = None
-    temp_shutdown_c: float | None = None
-    temp_slowdown_c: float | None = None
-    temp_memory_c: float | None = None
-    temp_memory_max_operating_c: float | None = None
-    power_w: float | None = None
-    power_limit_w: float | None = None
-    power_limit_default_w: float | None = None
-    power_limit_max_w: float | None = None
-    clock_graphics_mhz: float | None = None
-    clock_graphics_max_mhz: float | None = None
-    clocks_event_reasons: tuple[str, ...] | None = None
-    pcie_gen: int | None = None
-    pcie_gen_max: int | None = None
-    pcie_width: int | None = None
-    pcie_width_max: int | None = None
-    pcie_replays: int | None = None
-    ecc_enabled: bool | None = None
-    ecc_pending: bool | None = None
-    ecc_volatile_corrected: int | None = None
-    ecc_volatile_uncorrected: int | None = None
-    ecc_aggregate_corrected: int | None = None
-    ecc_aggregate_uncorrected: int | None = None
-    retired_pages_single_bit: int | None = None
-    retired_pages_double_bit: int | None = None
-    retired_pages_pending: bool | None = None
-    remapped_rows_pending: bool | None = None
-    remapped_rows_failure: bool | None = None
-    reset_required: bool | None = None
-    drain_and_reset_recommended: bool | None = None
-    recovery_action: str | None = None
-    mig_enabled: bool | None = None
-    mig_instances: int = 0
-    fabric_state: str | None = None
-    fabric_status: str | None = None
-    processes: tuple[NvidiaProcess, ...] | None = None
-    lines: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def pcie_speed_gt_s(self) -> float | None:
-        """The current rate per lane, GT/s (PCI Express Base Specification)."""
-        return PCIE_GEN_GT_S.get(self.pcie_gen or 0)
-
-    @property
-    def pcie_max_speed_gt_s(self) -> float | None:
-        """The highest rate per lane that device and slot reach together, GT/s."""
-        return PCIE_GEN_GT_S.get(self.pcie_gen_max or 0)
-
-
-@dataclass(frozen=True, slots=True)
 class NvidiaSmi:
     """One output of the tool.
 
+    The index of a GPU is the tool's own where the output shows it or lists every GPU. Limits of links are those of
+    device and slot together; the current speed falls when the GPU idles. ``throttle`` are the active reasons
+    ("hw_slowdown"), () when none is. ``mig_instances`` counts the MIG devices; ``cut_name`` is one that the table cut.
     ``attached_gpus`` is the tool's own count and may differ from the number of ``gpus`` (output of one GPU, or cut).
     ``cuda_version`` is the highest that the driver serves, not that of an installed toolkit. ``truncated`` is True
     where the text ends inside the output.
@@ -152,7 +80,7 @@ class NvidiaSmi:
     driver_version: str | None = None
     cuda_version: str | None = None
     attached_gpus: int | None = None
-    gpus: tuple[NvidiaGpu, ...] = ()
+    gpus: tuple[GpuReading, ...] = ()
     failures: tuple[NvidiaFailure, ...] = ()
     truncated: bool = False
     lines: Mapping[str, int] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of, to_int, value_of
 from rocdoctor.parsers.formats.xml import Element, parse_xml
 from rocdoctor.parsers.nvidia.nvidia_gpu import read_gpu
-from rocdoctor.parsers.nvidia.nvidia_records import NvidiaGpu, NvidiaSmi, parse_failures
+from rocdoctor.parsers.nvidia.nvidia_records import NvidiaSmi, parse_failures
 from rocdoctor.parsers.nvidia.nvidia_table import is_list, is_table, parse_list, parse_table
 
 # More than any machine holds (DGX-2: 16; with MIG and vGPU a few times that).
@@ -72,9 +72,7 @@ def _result(root: Element, elements: list[Element]) -> NvidiaSmi:
     driver, cuda = top("driver_version"), top("cuda_version")
     # With some GPUs left out (asked for one, or cut), the place in the output is no longer the tool's number.
     whole = attached == len(elements)
-    gpus: tuple[NvidiaGpu, ...] = tuple(
-        read_gpu(one, at if whole else None) for at, one in enumerate(elements[:_MAX_GPUS])
-    )
+    gpus = tuple(read_gpu(one, at if whole else None) for at, one in enumerate(elements[:_MAX_GPUS]))
     return NvidiaSmi(
         driver_version=driver if driver and _VERSION.match(driver) else None,
         cuda_version=cuda if cuda and _VERSION.match(cuda) else None,

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.gpu_reading import GpuReading
 from rocdoctor.parsers.formats.text import lines_of, pci_address, to_bytes, value_of, whole_number
 from rocdoctor.parsers.nvidia.nvidia_fields import yes_no
-from rocdoctor.parsers.nvidia.nvidia_records import NvidiaGpu, NvidiaProcess, NvidiaSmi, parse_failures
+from rocdoctor.parsers.nvidia.nvidia_records import NvidiaProcess, NvidiaSmi, parse_failures
 
 _MAX_GPUS = 512
 _MAX_ROWS = 4096
@@ -34,17 +35,10 @@ _LIST_MIG = regex(r"MIG (\S{1,40}) {1,40}Device {1,20}(\d{1,4}): \(UUID: ([^)\s]
 
 
 @dataclass(slots=True)
-class _Gpu:
-    line: int
-    values: dict[str, object] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
+class _Gpu(GpuReading):
     row: int = 0
     mig: int = 0
     processes: list[NvidiaProcess] = field(default_factory=list)
-
-    def put(self, name: str, value: object, line: int) -> None:
-        if value is not None and name not in self.values:
-            self.values[name], self.lines[name] = value, line
 
 
 def is_table(text: str) -> bool:
@@ -65,10 +59,9 @@ def parse_list(text: str) -> NvidiaSmi:
         if match := _LIST_GPU.search(line):
             if len(gpus) >= _MAX_GPUS:
                 break
-            gpu = _Gpu(at)
-            gpu.put("index", int(match.group(1)), at)
+            gpu = _Gpu(at, int(match.group(1)))
             gpu.put("name", value_of(match.group(2)), at)
-            gpu.put("uuid", match.group(3), at)
+            gpu.put("unique_id", match.group(3), at)
             gpus.append(gpu)
         elif gpus and gpus[-1].mig < _MAX_ROWS and _LIST_MIG.search(line):
             gpus[-1].mig += 1
@@ -76,9 +69,9 @@ def parse_list(text: str) -> NvidiaSmi:
 
 
 def parse_table(text: str) -> NvidiaSmi:
-    """The default table; ``processes`` is None where the table of processes was cut off.
+    """The default table; ``process_list`` is None where the table of processes was cut off.
 
-    Names longer than their cell end in dots in the table: they are given without them, and ``name_cut`` is True.
+    Names longer than their cell end in dots in the table: they are given without them as ``cut_name``.
     """
     driver = cuda = None
     lines: dict[str, int] = {}
@@ -103,14 +96,15 @@ def parse_table(text: str) -> NvidiaSmi:
         else:
             _gpu_row(at, cells, gpus)
     found = tuple(_finish(gpu, section == "processes" and complete) for gpu in gpus)
-    cut = bool(gpus) and ("memory_total_bytes" not in gpus[-1].lines or not complete)
+    cut = bool(gpus) and ("vram_bytes" not in gpus[-1].lines or not complete)
     return NvidiaSmi(driver, cuda, None, found, parse_failures(text), cut, lines)
 
 
-def _finish(gpu: _Gpu, processes_known: bool = False) -> NvidiaGpu:
+def _finish(gpu: _Gpu, processes_known: bool = False) -> GpuReading:
     if processes_known:
-        gpu.values["processes"] = tuple(gpu.processes)
-    return NvidiaGpu(gpu.line, mig_instances=gpu.mig, lines=gpu.lines, **gpu.values)  # type: ignore[arg-type]
+        gpu.put("process_list", tuple(gpu.processes), gpu.line)
+    gpu.put("mig_instances", gpu.mig, gpu.line_of("mig"))
+    return GpuReading(gpu.line, gpu.index, gpu.values, gpu.lines)
 
 
 def _rows(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -152,22 +146,21 @@ def _gpu_row(at: int, cells: list[str], gpus: list[_Gpu]) -> None:
     if gpu.row == 1:
         _state_row(at, cells, gpu)
     elif gpu.row == 2 and len(cells) >= 4:
-        gpu.put("mig_enabled", yes_no(cells[2]), at)
+        gpu.put("mig", yes_no(cells[2]), at)
 
 
 def _name_row(at: int, cells: list[str]) -> _Gpu:
     gpu = _Gpu(at)
     match = _GPU_CELL.match(cells[0])
     if match is not None:
-        gpu.put("index", int(match.group(1)), at)
+        gpu.index = int(match.group(1))
         words = match.group(2).split()
         if len(words) > 1 and words[-1] in ("On", "Off", "N/A"):
-            gpu.put("persistence_mode", yes_no(words.pop()), at)
+            gpu.put("persistence", yes_no(words.pop()), at)
         name = " ".join(words)
         if name.endswith(("...", "..")):
-            name = name.rstrip(". ")
-            gpu.values["name_cut"] = True
-        if name.upper() != "ERR!":
+            gpu.put("cut_name", value_of(name.rstrip(". ")), at)
+        elif name.upper() != "ERR!":
             gpu.put("name", value_of(name), at)
     address = _BUS.search(cells[1])
     if address is not None:
@@ -186,18 +179,18 @@ def _state_row(at: int, cells: list[str], gpu: _Gpu) -> None:
     if temp := _TEMP.search(left):
         gpu.put("temp_c", float(temp.group(1)), at)
     if state := _STATE.search(left):
-        gpu.put("performance_state", state.group(1), at)
+        gpu.put("performance_level", state.group(1), at)
     if power := _POWER.search(left):
-        for name, word in (("power_w", power.group(1)), ("power_limit_w", power.group(2))):
+        for name, word in (("power.now_w", power.group(1)), ("power.cap_w", power.group(2))):
             if (watts := whole_number(word)) is not None:
                 gpu.put(name, float(watts), at)
     if len(cells) >= 2 and (memory := _MEMORY.search(cells[1])):
-        gpu.put("memory_used_bytes", to_bytes(memory.group(1) + " " + memory.group(2)), at)
-        gpu.put("memory_total_bytes", to_bytes(memory.group(3) + " " + memory.group(4)), at)
+        gpu.put("vram_used_bytes", to_bytes(memory.group(1) + " " + memory.group(2)), at)
+        gpu.put("vram_bytes", to_bytes(memory.group(3) + " " + memory.group(4)), at)
     if len(cells) >= 3:
         words = cells[2].split()
         if used := _PERCENT.search(cells[2]):
-            gpu.put("gpu_util_percent", float(used.group(1)), at)
+            gpu.put("busy_percent", int(used.group(1)), at)
         if len(words) >= 2 and len(cells) >= 4:
             gpu.put("compute_mode", value_of(words[-1]), at)
 
@@ -228,4 +221,4 @@ def _process_row(at: int, row: str, gpus: list[_Gpu]) -> bool:
 
 
 def _by_index(gpus: list[_Gpu], index: int) -> _Gpu | None:
-    return next((gpu for gpu in gpus if gpu.values.get("index") == index), None)
+    return next((gpu for gpu in gpus if gpu.index == index), None)

@@ -193,18 +193,22 @@ def test_static_text() -> None:
     smi = parse_amd_smi(STATIC_TEXT)
     assert len(smi.gpus) == 2
     gpu, other = smi.gpus
-    assert (gpu.name, gpu.vendor_id, gpu.device_id) == ("AMD Instinct MI350X", "1002", "75a0")
-    assert (gpu.unique_id, gpu.compute_units, gpu.gfx) == ("e8986800e182538a", 256, "gfx950")
-    assert (gpu.pci_address, gpu.max_pcie_width, gpu.max_pcie_speed_gt_s) == ("0000:05:00.0", 16, 32.0)
-    assert (gpu.vbios_part_number, gpu.vbios_version) == ("113-M350-01-1K0-920A", "00154951")
-    assert (gpu.power_cap_w, gpu.max_power_w) == (950.0, 1000.0)
-    assert gpu.limit_temps_c == {"slowdown_junction": 100.0, "shutdown_memory": 115.0}
-    assert (gpu.driver_name, gpu.driver_version) == ("amdgpu", "6.18.3")
-    assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
-    assert (gpu.numa_node, gpu.numa_affinity) == (1, -1)
-    assert gpu.vram_bytes == 294896 << 20
+    assert (gpu.get("name"), gpu.get("vendor_id"), gpu.get("device_id")) == ("AMD Instinct MI350X", "1002", "75a0")
+    assert (gpu.get("unique_id"), gpu.get("compute_units"), gpu.get("gfx")) == ("e8986800e182538a", 256, "gfx950")
+    assert (gpu.get("bdf"), gpu.get("pcie.device.max_width"), gpu.get("pcie.device.max_speed_gt_s")) == (
+        "0000:05:00.0",
+        16,
+        32.0,
+    )
+    assert gpu.get("vbios") == "113-M350-01-1K0-920A"
+    assert (gpu.get("power.cap_w"), gpu.get("power.cap_max_w")) == (950.0, 1000.0)
+    assert gpu.get("limit_temps_c") == {"slowdown_junction": 100.0, "shutdown_memory": 115.0}
+    assert (gpu.get("driver"), gpu.get("driver_version")) == ("amdgpu", "6.18.3")
+    assert (gpu.get("partition.compute"), gpu.get("partition.memory")) == ("SPX", "NPS1")
+    assert (gpu.get("numa"), gpu.get("numa_affinity")) == (1, -1)
+    assert gpu.get("vram_bytes") == 294896 << 20
     assert STATIC_TEXT.splitlines()[gpu.lines["device_id"] - 1].strip() == "DEVICE_ID: 0x75a0"
-    assert (other.name, other.pci_address) == (None, "0000:15:00.0")
+    assert (other.get("name"), other.get("bdf")) == (None, "0000:15:00.0")
     assert STATIC_TEXT.splitlines()[other.line - 1] == "GPU: 1"
 
 
@@ -213,24 +217,36 @@ def test_static_json(wrapped: object) -> None:
     smi = parse_amd_smi(json.dumps(wrapped, indent=4))
     (gpu,) = smi.gpus
     assert smi.complete is True
-    assert (gpu.name, gpu.device_id, gpu.unique_id) == ("AMD Instinct MI300X", "74a1", "8d1457e2c20f59d2")
-    assert (gpu.pci_address, gpu.max_pcie_speed_gt_s, gpu.max_pcie_width) == ("0000:0c:00.0", 32.0, 16)
-    assert gpu.compute_units == 304
-    assert (gpu.power_cap_w, gpu.max_power_w) == (650.0, 750.0)
-    assert gpu.limit_temps_c == {"slowdown_junction": 100.0}
-    assert (gpu.vram_bytes, gpu.numa_node, gpu.numa_affinity) == (196592 << 20, 0, -1)
+    assert (gpu.get("name"), gpu.get("device_id"), gpu.get("unique_id")) == (
+        "AMD Instinct MI300X",
+        "74a1",
+        "8d1457e2c20f59d2",
+    )
+    assert (gpu.get("bdf"), gpu.get("pcie.device.max_speed_gt_s"), gpu.get("pcie.device.max_width")) == (
+        "0000:0c:00.0",
+        32.0,
+        16,
+    )
+    assert gpu.get("compute_units") == 304
+    assert (gpu.get("power.cap_w"), gpu.get("power.cap_max_w")) == (650.0, 750.0)
+    assert gpu.get("limit_temps_c") == {"slowdown_junction": 100.0}
+    assert (gpu.get("vram_bytes"), gpu.get("numa"), gpu.get("numa_affinity")) == (196592 << 20, 0, -1)
     assert "74a1" in json.dumps(wrapped, indent=4).splitlines()[gpu.lines["device_id"] - 1]
 
 
 def test_metric_json() -> None:
     (gpu,) = parse_amd_smi(json.dumps([METRIC])).gpus
     assert gpu.index == 3
-    assert gpu.power_w == 133.0
-    assert gpu.clocks_mhz == {"gfx_0": 132.0, "mem_0": 900.0}
-    assert gpu.temps_c == {"junction": 41.0, "memory": 33.0}
-    assert (gpu.pcie_width, gpu.pcie_speed_gt_s, gpu.pcie_replay_count) == (8, 16.0, 7)
-    assert gpu.violations == {"ppt": True, "socket_thermal": False, "gfx_clk_below_host_limit": True}
-    assert (gpu.perf_level, gpu.vram_used_bytes) == ("auto", 283 << 20)
+    assert gpu.get("power.now_w") == 133.0
+    assert (gpu.get("clocks_mhz.gfx_0"), gpu.get("clocks_mhz.mem_0")) == (132.0, 900.0)
+    assert gpu.get("temps_c") == {"junction": 41.0, "memory": 33.0}
+    assert (gpu.get("pcie.device.width"), gpu.get("pcie.device.speed_gt_s"), gpu.get("pcie.replay_count")) == (
+        8,
+        16.0,
+        7,
+    )
+    assert gpu.get("violations") == {"ppt": True, "socket_thermal": False, "gfx_clk_below_host_limit": True}
+    assert (gpu.get("performance_level"), gpu.get("vram_used_bytes")) == ("auto", 283 << 20)
 
 
 def test_metric_text() -> None:
@@ -241,8 +257,12 @@ def test_metric_text() -> None:
         "    THROTTLE:\n        PPT_VIOLATION_STATUS: NOT ACTIVE\n"
     )
     (gpu,) = smi.gpus
-    assert (gpu.power_w, gpu.temps_c) == (1.0, {"edge": 34.0, "junction": 37.0})
-    assert (gpu.pcie_width, gpu.pcie_speed_gt_s, gpu.violations) == (16, 2.5, {"ppt": False})
+    assert (gpu.get("power.now_w"), gpu.get("temps_c")) == (1.0, {"edge": 34.0, "junction": 37.0})
+    assert (gpu.get("pcie.device.width"), gpu.get("pcie.device.speed_gt_s"), gpu.get("violations")) == (
+        16,
+        2.5,
+        {"ppt": False},
+    )
 
 
 def test_older_field_names() -> None:
@@ -259,8 +279,13 @@ def test_older_field_names() -> None:
             ]
         )
     ).gpus
-    assert (gpu.vram_bytes, gpu.driver_version) == (24560 << 20, "6.3.6")
-    assert (gpu.max_pcie_width, gpu.max_pcie_speed_gt_s, gpu.pcie_width, gpu.pcie_speed_gt_s) == (16, 16.0, 1, 2.5)
+    assert (gpu.get("vram_bytes"), gpu.get("driver_version")) == (24560 << 20, "6.3.6")
+    assert (
+        gpu.get("pcie.device.max_width"),
+        gpu.get("pcie.device.max_speed_gt_s"),
+        gpu.get("pcie.device.width"),
+        gpu.get("pcie.device.speed_gt_s"),
+    ) == (16, 16.0, 1, 2.5)
 
 
 def test_list() -> None:
@@ -280,14 +305,23 @@ def test_list() -> None:
             ]
         )
     ).gpus
-    assert (gpu.pci_address, gpu.kfd_id, gpu.node, gpu.hip_index) == ("0001:00:00.0", 55354, 2, 1)
+    assert (gpu.get("bdf"), gpu.get("gpu_id"), gpu.get("kfd_node"), gpu.get("hip_index")) == (
+        "0001:00:00.0",
+        55354,
+        2,
+        1,
+    )
     text = parse_amd_smi("GPU: 0\n    BDF: 0000:63:00.0\n    UUID: 17ff66a1-0000\n    KFD_ID: 4711\n    NODE_ID: 1\n")
-    assert (text.gpus[0].pci_address, text.gpus[0].kfd_id, text.gpus[0].node) == ("0000:63:00.0", 4711, 1)
+    assert (text.gpus[0].get("bdf"), text.gpus[0].get("gpu_id"), text.gpus[0].get("kfd_node")) == (
+        "0000:63:00.0",
+        4711,
+        1,
+    )
 
 
 def test_topology_text() -> None:
     smi = parse_amd_smi(TOPOLOGY_TEXT)
-    assert [gpu.pci_address for gpu in smi.gpus] == ["0000:0c:00.0", "0000:22:00.0"]
+    assert [gpu.get("bdf") for gpu in smi.gpus] == ["0000:0c:00.0", "0000:22:00.0"]
     (link,) = smi.links
     assert (link.a, link.b, link.type, link.weight, link.hops) == (0, 1, "xgmi", 15, 1)
 
@@ -311,14 +345,14 @@ def test_partition_text_and_json() -> None:
         "CURRENT_PARTITION:\nGPU_ID  MEMORY  ACCELERATOR_TYPE  ACCELERATOR_PROFILE_INDEX  PARTITION_ID\n"
         "0       NPS4    CPX               3                          0\n1       N/A     N/A               N/A   N/A\n"
     )
-    assert (text.gpus[0].memory_partition, text.gpus[0].compute_partition) == ("NPS4", "CPX")
-    assert text.gpus[1].compute_partition is None
+    assert (text.gpus[0].get("partition.memory"), text.gpus[0].get("partition.compute")) == ("NPS4", "CPX")
+    assert text.gpus[1].get("partition.compute") is None
     found = parse_amd_smi(
         json.dumps(
             {"current_partition": [{"gpu_id": 0, "memory": "NPS1", "accelerator_type": "SPX", "partition_id": "0"}]}
         )
     )
-    assert (found.gpus[0].memory_partition, found.gpus[0].compute_partition) == ("NPS1", "SPX")
+    assert (found.gpus[0].get("partition.memory"), found.gpus[0].get("partition.compute")) == ("NPS1", "SPX")
 
 
 def test_processes() -> None:
@@ -346,28 +380,33 @@ def test_version_text_and_json() -> None:
 def test_xgmi_text() -> None:
     metrics = "LINK METRIC TABLE:\n       bdf          bit_rate\nGPU0   0000:0c:00.0 32 Gb/s   512 Gb/s       XGMI\n"
     for text in (metrics, "XGMI LINK STATUS:\nGPU0   0000:0c:00.0  SELF U D\n"):
-        assert [gpu.pci_address for gpu in parse_amd_smi(text).gpus] == ["0000:0c:00.0"]
+        assert [gpu.get("bdf") for gpu in parse_amd_smi(text).gpus] == ["0000:0c:00.0"]
 
 
 def test_firmware() -> None:
     found = parse_amd_smi(json.dumps([{"gpu": 0, "fw_list": [{"fw_id": "CP_MEC1", "fw_version": "138"}]}]))
-    assert found.gpus[0].firmware == {"CP_MEC1": "138"}
+    assert found.gpus[0].get("firmware") == {"CP_MEC1": "138"}
     text = parse_amd_smi(
         "GPU: 0\n    FW_LIST:\n        FW 0:\n            FW_ID: CP_MEC1\n            FW_VERSION: 138\n"
         "        FW 1:\n            FW_ID: RLC\n            FW_VERSION: 63\n"
     )
-    assert text.gpus[0].firmware == {"CP_MEC1": "138", "RLC": "63"}
+    assert text.gpus[0].get("firmware") == {"CP_MEC1": "138", "RLC": "63"}
 
 
 def test_overview_of_release_7() -> None:
     smi = parse_amd_smi(OVERVIEW)
     assert smi.driver_version == "6.14.14"
     gpu, other = smi.gpus
-    assert (gpu.pci_address, gpu.name, gpu.hip_index) == ("0000:05:00.0", "AMD Instinct MI300X", 1)
-    assert (gpu.power_w, gpu.power_cap_w, gpu.temps_c) == (140.0, 750.0, {"shown": 40.0})
-    assert (gpu.compute_partition, gpu.memory_partition) == ("SPX", "NPS1")
-    assert (gpu.vram_used_bytes, gpu.vram_bytes) == (283 << 20, 196592 << 20)
-    assert (other.index, other.power_w, other.compute_partition, other.hip_index) == (1, None, None, None)
+    assert (gpu.get("bdf"), gpu.get("name"), gpu.get("hip_index")) == ("0000:05:00.0", "AMD Instinct MI300X", 1)
+    assert (gpu.get("power.now_w"), gpu.get("power.cap_w"), gpu.get("temps_c")) == (140.0, 750.0, {"shown": 40.0})
+    assert (gpu.get("partition.compute"), gpu.get("partition.memory")) == ("SPX", "NPS1")
+    assert (gpu.get("vram_used_bytes"), gpu.get("vram_bytes")) == (283 << 20, 196592 << 20)
+    assert (other.index, other.get("power.now_w"), other.get("partition.compute"), other.get("hip_index")) == (
+        1,
+        None,
+        None,
+        None,
+    )
     (process,) = smi.processes
     assert (process.gpu, process.vram_bytes) == (0, 1610612736)
 
@@ -388,7 +427,9 @@ def test_nothing_said_is_nothing_known() -> None:
 def test_halves_never_raise_and_keep_what_was_there() -> None:
     text = json.dumps(STATIC_JSON, indent=2)
     half = parse_amd_smi(text[: text.index('"slot_type"')])
-    assert half.complete is False and half.gpus[0].pci_address == "0000:0c:00.0" and half.gpus[0].vram_bytes is None
+    assert (
+        half.complete is False and half.gpus[0].get("bdf") == "0000:0c:00.0" and half.gpus[0].get("vram_bytes") is None
+    )
     for whole in (STATIC_TEXT, text, json.dumps([METRIC]), TOPOLOGY_TEXT, OVERVIEW):
         for end in range(0, len(whole), 11):
             parse_amd_smi(whole[:end])

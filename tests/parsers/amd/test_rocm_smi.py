@@ -141,26 +141,35 @@ def test_concise_table_of_release_5() -> None:
     assert (smi.form, smi.complete) == ("table", True)
     first, second = smi.gpus
     assert (first.index, first.line) == (0, 4)
-    assert first.temps_c == {"edge": 37.0}
-    assert (first.power_w, first.power_cap_w) == (38.0, 290.0)
-    assert first.clocks_mhz == {"sclk": 300.0, "mclk": 1200.0}
-    assert (first.perf_level, first.vram_used_percent) == ("auto", 0.0)
-    assert (second.temps_c, second.power_w, second.power_cap_w, second.clocks_mhz) == ({}, None, None, {})
-    assert (second.vram_used_percent, second.gpu_busy_percent) == (12.0, 99.0)
+    assert first.get("temps_c") == {"edge": 37.0}
+    assert (first.get("power.now_w"), first.get("power.cap_w")) == (38.0, 290.0)
+    assert (first.get("clocks_mhz.sclk"), first.get("clocks_mhz.mclk")) == (300.0, 1200.0)
+    assert (first.get("performance_level"), first.get("vram_used_percent")) == ("auto", 0.0)
+    assert (
+        second.get("temps_c"),
+        second.get("power.now_w"),
+        second.get("power.cap_w"),
+        second.get("clocks_mhz.sclk"),
+    ) == (None, None, None, None)
+    assert (second.get("vram_used_percent"), second.get("busy_percent")) == (12.0, 99.0)
 
 
 def test_concise_table_of_release_5_7_pasted_without_its_frame() -> None:
     (gpu,) = parse_rocm_smi(TABLE_57).gpus
-    assert (gpu.temps_c, gpu.power_w, gpu.power_cap_w) == ({"edge": 31.0}, 7.0, 303.0)
+    assert (gpu.get("temps_c"), gpu.get("power.now_w"), gpu.get("power.cap_w")) == ({"edge": 31.0}, 7.0, 303.0)
     assert not parse_rocm_smi(TABLE_57).complete
 
 
 def test_concise_table_of_release_6_0() -> None:
     first, second = parse_rocm_smi(TABLE_60).gpus
-    assert (first.device_id, first.name) == ("74a1", "AMD Instinct MI300X")
-    assert first.temps_c == {"junction": 35.0}
-    assert first.power_w == 133.0
-    assert (second.memory_partition, second.compute_partition, second.vram_used_percent) == ("NPS4", "CPX", 5.0)
+    assert (first.get("pci_id"), first.get("name")) == ("1002:74a1", "AMD Instinct MI300X")
+    assert first.get("temps_c") == {"junction": 35.0}
+    assert first.get("power.now_w") == 133.0
+    assert (second.get("partition.memory"), second.get("partition.compute"), second.get("vram_used_percent")) == (
+        "NPS4",
+        "CPX",
+        5.0,
+    )
     assert second.lines["name"] == 8
 
 
@@ -168,10 +177,15 @@ def test_concise_table_of_release_6_1_and_later() -> None:
     smi = parse_rocm_smi(TABLE_6)
     assert smi.complete
     first, second = smi.gpus
-    assert (first.node, first.device_id, first.guid) == (1, "744c", 24697)
-    assert (first.temps_c, first.power_cap_w) == ({"edge": 35.0}, 339.0)
-    assert (first.memory_partition, first.compute_partition) == (None, None)
-    assert (second.node, second.device_id, second.power_w, second.vram_used_percent) == (3, "164e", None, 4.0)
+    assert (first.get("kfd_node"), first.get("pci_id"), first.get("gpu_id")) == (1, "1002:744c", 24697)
+    assert (first.get("temps_c"), first.get("power.cap_w")) == ({"edge": 35.0}, 339.0)
+    assert (first.get("partition.memory"), first.get("partition.compute")) == (None, None)
+    assert (
+        second.get("kfd_node"),
+        second.get("pci_id"),
+        second.get("power.now_w"),
+        second.get("vram_used_percent"),
+    ) == (3, "1002:164e", None, 4.0)
 
 
 def test_very_old_table_with_a_pcie_column() -> None:
@@ -179,34 +193,38 @@ def test_very_old_table_with_a_pcie_column() -> None:
         "  GPU   Temp   AvgPwr   SCLK     MCLK    PCLK           Fan     Perf    PwrCap   SCLK OD   MCLK OD  GPU%\n"
         "  0     44.0c  37.0W    852Mhz   167Mhz  8.0GT/s, x16   20.78%  auto    220.0W   0%        0%       0%\n"
     )
-    assert (smi.gpus[0].pcie_speed_gt_s, smi.gpus[0].pcie_width, smi.gpus[0].power_cap_w) == (8.0, 16, 220.0)
+    assert (
+        smi.gpus[0].get("pcie.device.speed_gt_s"),
+        smi.gpus[0].get("pcie.device.width"),
+        smi.gpus[0].get("power.cap_w"),
+    ) == (8.0, 16, 220.0)
 
 
 def test_row_of_another_shape_gives_the_number_only() -> None:
     smi = parse_rocm_smi("GPU  Temp  AvgPwr  SCLK  MCLK\n0    37.0c  38.0W  300Mhz  1200Mhz  extra cells\n")
     assert [gpu.index for gpu in smi.gpus] == [0]
-    assert smi.gpus[0].power_w is None
+    assert smi.gpus[0].get("power.now_w") is None
 
 
 def test_sections() -> None:
     smi = parse_rocm_smi(SECTIONS)
     assert (smi.form, smi.complete, smi.driver_version) == ("sections", True, "6.7.0")
     gpu, other = smi.gpus
-    assert (gpu.device_id, gpu.unique_id) == ("740f", "071fb8ea0b5d23c6")
-    assert gpu.temps_c == {"edge": 41.0, "hbm 0": 45.0}
-    assert gpu.clocks_mhz == {"sclk": 137.0, "mclk": 1600.0}
-    assert (gpu.pcie_speed_gt_s, gpu.pcie_width) == (8.0, 4)
-    assert gpu.perf_level == "auto"
-    assert (gpu.power_w, gpu.power_cap_w) == (39.0, 300.0)
-    assert (gpu.vram_total_bytes, gpu.vram_used_bytes) == (68702699520, 10850304)
-    assert (gpu.pci_address, gpu.name) == ("0000:c5:00.0", "AMD Instinct MI210")
-    assert gpu.compute_partition == "SPX"
-    assert other.unique_id is None
-    assert SECTIONS.splitlines()[gpu.lines["pci_address"] - 1].endswith("0000:C5:00.0")
+    assert (gpu.get("pci_id"), gpu.get("unique_id")) == ("1002:740f", "071fb8ea0b5d23c6")
+    assert gpu.get("temps_c") == {"edge": 41.0, "hbm 0": 45.0}
+    assert (gpu.get("clocks_mhz.sclk"), gpu.get("clocks_mhz.mclk")) == (137.0, 1600.0)
+    assert (gpu.get("pcie.device.speed_gt_s"), gpu.get("pcie.device.width")) == (8.0, 4)
+    assert gpu.get("performance_level") == "auto"
+    assert (gpu.get("power.now_w"), gpu.get("power.cap_w")) == (39.0, 300.0)
+    assert (gpu.get("vram_bytes"), gpu.get("vram_used_bytes")) == (68702699520, 10850304)
+    assert (gpu.get("bdf"), gpu.get("name")) == ("0000:c5:00.0", "AMD Instinct MI210")
+    assert gpu.get("partition.compute") == "SPX"
+    assert other.get("unique_id") is None
+    assert SECTIONS.splitlines()[gpu.lines["bdf"] - 1].endswith("0000:C5:00.0")
 
 
 def test_ras_counts_are_correctable_first_whatever_the_header_says() -> None:
-    ras = parse_rocm_smi(SECTIONS).gpus[0].ras
+    ras = parse_rocm_smi(SECTIONS).gpus[0].get("blocks")
     assert (ras["UMC"].correctable, ras["UMC"].uncorrectable) == (3, 1)
     assert ras["SDMA"].correctable is None
 
@@ -218,8 +236,8 @@ def test_topology_tables() -> None:
         (0, 2, "pcie", 72, 3),
         (1, 2, None, 72, 3),
     ]
-    assert (smi.gpus[0].numa_node, smi.gpus[0].numa_affinity) == (0, 0)
-    assert (smi.gpus[1].numa_node, smi.gpus[1].numa_affinity) == (None, -1)
+    assert (smi.gpus[0].get("numa"), smi.gpus[0].get("numa_affinity")) == (0, 0)
+    assert (smi.gpus[1].get("numa"), smi.gpus[1].get("numa_affinity")) == (None, -1)
 
 
 CARD = {
@@ -255,17 +273,26 @@ def test_json() -> None:
     smi = parse_rocm_smi(json.dumps({"card0": CARD, "system": SYSTEM}, indent=1))
     (gpu,) = smi.gpus
     assert (smi.form, smi.complete, smi.driver_version) == ("json", True, "6.3.6")
-    assert (gpu.name, gpu.device_id, gpu.gfx, gpu.node) == ("Navi 22 [Radeon RX 6700 XT]", "73df", "gfx1031", 1)
-    assert (gpu.unique_id, gpu.numa_affinity) == (None, -1)
-    assert (gpu.pcie_speed_gt_s, gpu.pcie_width) == (16.0, 16)
-    assert (gpu.power_w, gpu.power_cap_w, gpu.temps_c, gpu.clocks_mhz) == (
+    assert (gpu.get("name"), gpu.get("pci_id"), gpu.get("gfx"), gpu.get("kfd_node")) == (
+        "Navi 22 [Radeon RX 6700 XT]",
+        "1002:73df",
+        "gfx1031",
+        1,
+    )
+    assert (gpu.get("unique_id"), gpu.get("numa_affinity")) == (None, -1)
+    assert (gpu.get("pcie.device.speed_gt_s"), gpu.get("pcie.device.width")) == (16.0, 16)
+    assert (gpu.get("power.now_w"), gpu.get("power.cap_w"), gpu.get("temps_c"), gpu.get("clocks_mhz.sclk")) == (
         6.0,
         211.0,
         {"junction": 47.0},
-        {"sclk": 0.0},
+        0.0,
     )
-    assert (gpu.vram_total_bytes, gpu.visible_vram_total_bytes, gpu.vram_used_percent) == (12868124672, 268435456, 12.0)
-    assert gpu.lines["device_id"] == 4
+    assert (gpu.get("vram_bytes"), gpu.get("visible_vram_bytes"), gpu.get("vram_used_percent")) == (
+        12868124672,
+        268435456,
+        12.0,
+    )
+    assert gpu.lines["pci_id"] == 4
     link = smi.links[0]
     assert (link.a, link.b, link.weight, link.hops, link.type) == (0, 1, 40, 2, "pcie")
 
@@ -273,11 +300,11 @@ def test_json() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "name", "expected"),
     [
-        ("GPU ID", "0x66a1", "device_id", "66a1"),
+        ("GPU ID", "0x66a1", "pci_id", "1002:66a1"),
         ("Card series", "AMD Instinct MI210", "name", "AMD Instinct MI210"),
         ("Card Series", "AMD Instinct MI210", "name", "AMD Instinct MI210"),
-        ("Current Socket Graphics Package Power (W)", "140.0", "power_w", 140.0),
-        ("Average Graphics Package Power (W)", "N/A (Secondary die)", "power_w", None),
+        ("Current Socket Graphics Package Power (W)", "140.0", "power.now_w", 140.0),
+        ("Average Graphics Package Power (W)", "N/A (Secondary die)", "power.now_w", None),
         ("(Topology) Numa Affinity", "4294967295", "numa_affinity", -1),
         ("Unique ID", "0x0", "unique_id", None),
         ("VBIOS version", "unknown", "vbios", None),
@@ -286,15 +313,15 @@ def test_json() -> None:
 def test_key_spellings(key: str, value: str, name: str, expected: object) -> None:
     (gpu,) = parse_rocm_smi(json.dumps({"card3": {key: value}})).gpus
     assert gpu.index == 3
-    assert getattr(gpu, name) == expected
+    assert gpu.get(name) == expected
 
 
 def test_json_after_warnings_and_broken_off() -> None:
     text = "WARNING: AMD GPU device(s) is/are in a low-power state.\n\n" + json.dumps({"card0": CARD})
     whole = parse_rocm_smi(text)
-    assert whole.gpus[0].pci_address == "0000:07:00.0"
+    assert whole.gpus[0].get("bdf") == "0000:07:00.0"
     half = parse_rocm_smi(text[: text.index('"PCI Bus"') + 15])
-    assert not half.complete and half.gpus[0].device_id == "73df" and half.gpus[0].pci_address is None
+    assert not half.complete and half.gpus[0].get("pci_id") == "1002:73df" and half.gpus[0].get("bdf") is None
 
 
 def test_driver_missing() -> None:

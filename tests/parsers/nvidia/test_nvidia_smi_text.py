@@ -133,46 +133,55 @@ def test_query_text() -> None:
     smi = parse_nvidia_smi(TEXT)
     assert (smi.driver_version, smi.cuda_version, smi.attached_gpus, smi.truncated) == ("565.57.01", "12.7", 2, False)
     gpu, other = smi.gpus
-    assert (gpu.index, gpu.bdf, gpu.name) == (0, "0000:18:00.0", "NVIDIA H100 80GB HBM3")
-    assert (gpu.pci_id, gpu.subsystem_id) == ("10de:2330", "10de:16c1")
-    assert gpu.uuid == "GPU-b42dd28e-0000-0000-0000-000000000001"
-    assert (gpu.mig_enabled, gpu.mig_instances) == (True, 1)
-    assert gpu.memory_total_bytes == 81559 * MIB  # not that of the MIG device, which stands first
-    assert (gpu.pcie_gen, gpu.pcie_gen_max, gpu.pcie_width, gpu.pcie_width_max) == (4, 5, 8, 16)
-    assert gpu.pcie_replays == 7
-    assert gpu.clocks_event_reasons == ("gpu_idle", "hw_thermal_slowdown", "display_clocks_setting")
-    assert (gpu.ecc_volatile_corrected, gpu.ecc_volatile_uncorrected) == (1, 5)
-    assert (gpu.ecc_aggregate_corrected, gpu.ecc_aggregate_uncorrected) == (5, 6)
-    assert (gpu.retired_pages_single_bit, gpu.retired_pages_double_bit, gpu.retired_pages_pending) == (None, 2, False)
-    assert (gpu.remapped_rows_pending, gpu.remapped_rows_failure) == (False, True)
-    assert (gpu.temp_c, gpu.temp_memory_c) == (30, 36)
-    assert (gpu.power_w, gpu.power_limit_w) == (100.89, 700.0)
-    assert gpu.clock_graphics_mhz == 345
-    assert (gpu.fabric_state, gpu.fabric_status) == ("In Progress", None)
-    assert gpu.processes is not None
-    assert [one.used_bytes for one in gpu.processes] == [512 * MIB]
+    assert (gpu.index, gpu.get("bdf"), gpu.get("name")) == (0, "0000:18:00.0", "NVIDIA H100 80GB HBM3")
+    assert (gpu.get("pci_id"), gpu.get("subsystem_id")) == ("10de:2330", "10de:16c1")
+    assert gpu.get("unique_id") == "GPU-b42dd28e-0000-0000-0000-000000000001"
+    assert (gpu.get("mig"), gpu.get("mig_instances")) == (True, 1)
+    assert gpu.get("vram_bytes") == 81559 * MIB  # not that of the MIG device, which stands first
+    assert (
+        gpu.get("pcie.device.speed_gt_s"),
+        gpu.get("pcie.device.max_speed_gt_s"),
+        gpu.get("pcie.device.width"),
+        gpu.get("pcie.device.max_width"),
+    ) == (16.0, 32.0, 8, 16)
+    assert gpu.get("pcie.replay_count") == 7
+    assert gpu.get("throttle") == ("gpu_idle", "hw_thermal_slowdown", "display_clocks_setting")
+    assert (gpu.get("ecc_volatile_corrected"), gpu.get("ecc_volatile_uncorrected")) == (1, 5)
+    assert (gpu.get("ecc_aggregate_corrected"), gpu.get("ecc_aggregate_uncorrected")) == (5, 6)
+    assert (
+        gpu.get("retired_pages_single_bit"),
+        gpu.get("retired_pages_double_bit"),
+        gpu.get("retired_pages_pending"),
+    ) == (None, 2, False)
+    assert (gpu.get("remapped_rows_pending"), gpu.get("remap_failure")) == (False, True)
+    assert (gpu.get("temp_c"), gpu.get("temp_memory_c")) == (30, 36)
+    assert (gpu.get("power.now_w"), gpu.get("power.cap_w")) == (100.89, 700.0)
+    assert gpu.get("clocks_mhz.graphics") == 345
+    assert (gpu.get("fabric_state"), gpu.get("fabric_status")) == ("In Progress", None)
+    assert gpu.get("process_list") is not None
+    assert [one.used_bytes for one in gpu.get("process_list")] == [512 * MIB]
     assert (gpu.lines["bdf"], gpu.lines["name"]) == (9, 10)
     assert gpu.lines["temp_c"] == line_of(TEXT, "GPU Current Temp")
-    assert (other.bdf, other.persistence_mode, other.processes) == ("0000:2a:00.0", False, ())
+    assert (other.get("bdf"), other.get("persistence"), other.get("process_list")) == ("0000:2a:00.0", False, ())
     assert "1654423000000" not in repr(smi)
 
 
 def test_text_in_a_quoted_block_keeps_its_structure() -> None:
     indented = "\n".join("    " + line for line in TEXT.splitlines())
     gpu = parse_query_text(indented).gpus[0]
-    assert (gpu.pcie_width, gpu.temp_c, gpu.memory_total_bytes) == (8, 30, 81559 * MIB)
+    assert (gpu.get("pcie.device.width"), gpu.get("temp_c"), gpu.get("vram_bytes")) == (8, 30, 81559 * MIB)
 
 
 def test_section_output_is_not_called_cut() -> None:
     text = "Attached GPUs : 1\nGPU 00000000:18:00.0\n    Temperature\n        GPU Current Temp : 30 C\n"
     smi = parse_nvidia_smi(text)
-    assert smi.gpus[0].temp_c == 30 and not smi.truncated
+    assert smi.gpus[0].get("temp_c") == 30 and not smi.truncated
 
 
 def test_cut_text_says_so() -> None:
     smi = parse_query_text(TEXT[: TEXT.index("    Remapped Rows")])
-    assert smi.truncated and smi.gpus[0].pcie_width == 8 and smi.gpus[0].index is None
-    assert smi.gpus[0].remapped_rows_pending is None
+    assert smi.truncated and smi.gpus[0].get("pcie.device.width") == 8 and smi.gpus[0].index is None
+    assert smi.gpus[0].get("remapped_rows_pending") is None
 
 
 @pytest.mark.parametrize(

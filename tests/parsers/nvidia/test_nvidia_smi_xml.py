@@ -209,26 +209,39 @@ def test_old_xml() -> None:
     (gpu,) = smi.gpus
     # One of four is listed: its place is not its number.
     assert gpu.index is None
-    assert gpu.bdf == "1580:00:00.0"
-    assert (gpu.name, gpu.uuid) == ("Tesla K80", "GPU-c3b26f7a-0000-0000-0000-000000000001")
-    assert (gpu.pci_id, gpu.subsystem_id, gpu.vbios) == ("10de:102d", "10de:106c", "80.21.1F.00.05")
-    assert (gpu.pcie_gen, gpu.pcie_gen_max, gpu.pcie_width, gpu.pcie_width_max) == (1, 3, 8, 16)
-    assert (gpu.pcie_speed_gt_s, gpu.pcie_max_speed_gt_s, gpu.pcie_replays) == (2.5, 8.0, 12)
-    assert gpu.clocks_event_reasons == ("applications_clocks_setting", "hw_slowdown")
-    assert (gpu.memory_total_bytes, gpu.memory_used_bytes) == (11441 * MIB, 587 * MIB)
-    assert (gpu.ecc_enabled, gpu.ecc_pending) == (True, False)
-    assert (gpu.ecc_volatile_corrected, gpu.ecc_volatile_uncorrected) == (0, 3)
-    assert (gpu.ecc_aggregate_corrected, gpu.ecc_aggregate_uncorrected) == (7, 9)
-    assert (gpu.retired_pages_single_bit, gpu.retired_pages_double_bit, gpu.retired_pages_pending) == (1, 3, True)
-    assert (gpu.temp_c, gpu.temp_shutdown_c, gpu.temp_slowdown_c) == (64, 110, 88)
-    assert (gpu.power_w, gpu.power_limit_w) == (135.72, 120.0)
-    assert (gpu.power_limit_default_w, gpu.power_limit_max_w) == (149.0, 175.0)
-    assert (gpu.clock_graphics_mhz, gpu.clock_graphics_max_mhz) == (810, 875)
-    assert (gpu.gpu_util_percent, gpu.mig_enabled) == (99, None)
-    assert gpu.processes is not None
-    (process,) = gpu.processes
+    assert gpu.get("bdf") == "1580:00:00.0"
+    assert (gpu.get("name"), gpu.get("unique_id")) == ("Tesla K80", "GPU-c3b26f7a-0000-0000-0000-000000000001")
+    assert (gpu.get("pci_id"), gpu.get("subsystem_id"), gpu.get("vbios")) == (
+        "10de:102d",
+        "10de:106c",
+        "80.21.1F.00.05",
+    )
+    assert (
+        gpu.get("pcie.device.speed_gt_s"),
+        gpu.get("pcie.device.max_speed_gt_s"),
+        gpu.get("pcie.device.width"),
+        gpu.get("pcie.device.max_width"),
+    ) == (2.5, 8.0, 8, 16)
+    assert gpu.get("pcie.replay_count") == 12
+    assert gpu.get("throttle") == ("applications_clocks_setting", "hw_slowdown")
+    assert (gpu.get("vram_bytes"), gpu.get("vram_used_bytes")) == (11441 * MIB, 587 * MIB)
+    assert (gpu.get("ecc_enabled"), gpu.get("ecc_pending")) == (True, False)
+    assert (gpu.get("ecc_volatile_corrected"), gpu.get("ecc_volatile_uncorrected")) == (0, 3)
+    assert (gpu.get("ecc_aggregate_corrected"), gpu.get("ecc_aggregate_uncorrected")) == (7, 9)
+    assert (
+        gpu.get("retired_pages_single_bit"),
+        gpu.get("retired_pages_double_bit"),
+        gpu.get("retired_pages_pending"),
+    ) == (1, 3, True)
+    assert (gpu.get("temp_c"), gpu.get("temp_shutdown_c"), gpu.get("temp_slowdown_c")) == (64, 110, 88)
+    assert (gpu.get("power.now_w"), gpu.get("power.cap_w")) == (135.72, 120.0)
+    assert (gpu.get("power.cap_default_w"), gpu.get("power.cap_max_w")) == (149.0, 175.0)
+    assert (gpu.get("clocks_mhz.graphics"), gpu.get("max_clocks_mhz.graphics")) == (810, 875)
+    assert (gpu.get("busy_percent"), gpu.get("mig")) == (99, None)
+    assert gpu.get("process_list") is not None
+    (process,) = gpu.get("process_list")
     assert process.used_bytes == 576 * MIB
-    assert (gpu.lines["bdf"], gpu.lines["pcie_width"]) == (8, line_of(OLD_XML, "<current_link_width>"))
+    assert (gpu.lines["bdf"], gpu.lines["pcie.device.width"]) == (8, line_of(OLD_XML, "<current_link_width>"))
     assert "0322416000000" not in repr(smi)
 
 
@@ -236,32 +249,32 @@ def test_new_xml() -> None:
     smi = parse_query_xml(NEW_XML)
     assert (smi.driver_version, smi.cuda_version, smi.attached_gpus) == ("535.54.03", "12.2", 2)
     gpu, lost = smi.gpus
-    assert (gpu.index, lost.index, gpu.bdf, lost.bdf) == (0, 1, "0000:01:00.0", "0000:41:00.0")
-    assert gpu.mig_enabled is True
-    assert gpu.mig_instances == 1
+    assert (gpu.index, lost.index, gpu.get("bdf"), lost.get("bdf")) == (0, 1, "0000:01:00.0", "0000:41:00.0")
+    assert gpu.get("mig") is True
+    assert gpu.get("mig_instances") == 1
     # Not the memory of the MIG device, which stands first.
-    assert gpu.memory_total_bytes == 81920 * MIB
-    assert gpu.clocks_event_reasons == ()
-    assert (gpu.ecc_volatile_corrected, gpu.ecc_volatile_uncorrected) == (11, 25)
-    assert (gpu.ecc_aggregate_corrected, gpu.ecc_aggregate_uncorrected) == (None, None)
-    assert (gpu.remapped_rows_pending, gpu.remapped_rows_failure) == (True, False)
-    assert (gpu.temp_memory_c, gpu.temp_memory_max_operating_c) == (44, 95)
-    assert gpu.temp_shutdown_c is None
-    assert gpu.power_w == 142.33
-    assert gpu.power_limit_w == 400.0
-    assert (gpu.fabric_state, gpu.fabric_status) == ("Completed", "Success")
-    assert (gpu.reset_required, gpu.recovery_action) == (True, "None")
-    assert gpu.processes == ()
-    assert (lost.temp_c, lost.processes, lost.pci_id) == (None, None, None)
+    assert gpu.get("vram_bytes") == 81920 * MIB
+    assert gpu.get("throttle") == ()
+    assert (gpu.get("ecc_volatile_corrected"), gpu.get("ecc_volatile_uncorrected")) == (11, 25)
+    assert (gpu.get("ecc_aggregate_corrected"), gpu.get("ecc_aggregate_uncorrected")) == (None, None)
+    assert (gpu.get("remapped_rows_pending"), gpu.get("remap_failure")) == (True, False)
+    assert (gpu.get("temp_memory_c"), gpu.get("temp_memory_max_operating_c")) == (44, 95)
+    assert gpu.get("temp_shutdown_c") is None
+    assert gpu.get("power.now_w") == 142.33
+    assert gpu.get("power.cap_w") == 400.0
+    assert (gpu.get("fabric_state"), gpu.get("fabric_status")) == ("Completed", "Success")
+    assert (gpu.get("reset_required"), gpu.get("recovery_action")) == (True, "None")
+    assert gpu.get("process_list") == ()
+    assert (lost.get("temp_c"), lost.get("process_list"), lost.get("pci_id")) == (None, None, None)
 
 
 def test_reasons_that_the_gpu_does_not_report_are_unknown() -> None:
     text = NEW_XML.replace("Not Active", "N/A")
-    assert parse_query_xml(text).gpus[0].clocks_event_reasons is None
+    assert parse_query_xml(text).gpus[0].get("throttle") is None
 
 
 def test_cut_xml_says_so() -> None:
     smi = parse_query_xml(NEW_XML[: NEW_XML.index("<remapped_rows>")])
-    assert smi.truncated and smi.gpus[0].ecc_volatile_uncorrected == 25
-    assert smi.gpus[0].remapped_rows_pending is None
+    assert smi.truncated and smi.gpus[0].get("ecc_volatile_uncorrected") == 25
+    assert smi.gpus[0].get("remapped_rows_pending") is None
     assert smi.gpus[0].index is None

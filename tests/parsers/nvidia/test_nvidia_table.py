@@ -88,70 +88,75 @@ def test_wide_table() -> None:
     assert (smi.driver_version, smi.cuda_version, smi.truncated) == ("565.57.01", "12.7", False)
     assert smi.lines == {"driver_version": 3, "cuda_version": 3}
     first, second = smi.gpus
-    assert (first.index, first.bdf, first.name) == (0, "0000:18:00.0", "NVIDIA H100 80GB HBM3")
-    assert (first.persistence_mode, first.ecc_volatile_uncorrected) == (True, 3)
-    assert (first.temp_c, first.performance_state) == (30, "P0")
-    assert (first.power_w, first.power_limit_w, first.gpu_util_percent) == (100, 700, 7)
-    assert (first.memory_used_bytes, first.memory_total_bytes) == (1 * MIB, 81559 * MIB)
-    assert (first.compute_mode, first.mig_enabled, first.mig_instances) == ("Default", False, 0)
-    assert (first.lines["bdf"], first.lines["temp_c"], first.lines["mig_enabled"]) == (9, 10, 11)
-    assert first.processes is not None
-    assert [(one.used_bytes, one.line) for one in first.processes] == [(576 * MIB, 33)]
-    assert (second.bdf, second.persistence_mode) == ("0000:2a:00.0", False)
-    assert (second.ecc_volatile_uncorrected, second.mig_enabled) == (None, True)
-    assert second.mig_instances == 1
-    assert second.processes is not None
-    assert [one.used_bytes for one in second.processes] == [None]
+    assert (first.index, first.get("bdf"), first.get("name")) == (0, "0000:18:00.0", "NVIDIA H100 80GB HBM3")
+    assert (first.get("persistence"), first.get("ecc_volatile_uncorrected")) == (True, 3)
+    assert (first.get("temp_c"), first.get("performance_level")) == (30, "P0")
+    assert (first.get("power.now_w"), first.get("power.cap_w"), first.get("busy_percent")) == (100, 700, 7)
+    assert (first.get("vram_used_bytes"), first.get("vram_bytes")) == (1 * MIB, 81559 * MIB)
+    assert (first.get("compute_mode"), first.get("mig"), first.get("mig_instances")) == ("Default", False, 0)
+    assert (first.lines["bdf"], first.lines["temp_c"], first.lines["mig"]) == (9, 10, 11)
+    assert first.get("process_list") is not None
+    assert [(one.used_bytes, one.line) for one in first.get("process_list")] == [(576 * MIB, 33)]
+    assert (second.get("bdf"), second.get("persistence")) == ("0000:2a:00.0", False)
+    assert (second.get("ecc_volatile_uncorrected"), second.get("mig")) == (None, True)
+    assert second.get("mig_instances") == 1
+    assert second.get("process_list") is not None
+    assert [one.used_bytes for one in second.get("process_list")] == [None]
 
 
 def test_old_table() -> None:
     smi = parse_nvidia_smi(OLD)
     assert (smi.driver_version, smi.cuda_version, smi.truncated) == ("410.48", None, False)
     first, broken = smi.gpus
-    assert (first.name, first.name_cut, first.bdf) == ("Tesla P100-SXM2", True, "0000:05:00.0")
-    assert (first.temp_c, first.power_w, first.power_limit_w) == (36, 41, 300)
-    assert (first.memory_used_bytes, first.memory_total_bytes) == (12799 * MIB, 16280 * MIB)
-    assert first.mig_enabled is None
-    assert first.processes is not None
-    assert (broken.index, broken.name, broken.temp_c, broken.power_w) == (1, None, None, None)
+    assert (first.get("name"), first.get("cut_name"), first.get("bdf")) == (None, "Tesla P100-SXM2", "0000:05:00.0")
+    assert (first.get("temp_c"), first.get("power.now_w"), first.get("power.cap_w")) == (36, 41, 300)
+    assert (first.get("vram_used_bytes"), first.get("vram_bytes")) == (12799 * MIB, 16280 * MIB)
+    assert first.get("mig") is None
+    assert first.get("process_list") is not None
+    assert (broken.index, broken.get("name"), broken.get("temp_c"), broken.get("power.now_w")) == (1, None, None, None)
 
 
 def test_oldest_table() -> None:
     (gpu,) = parse_nvidia_smi(OLDEST).gpus
-    assert (gpu.index, gpu.name, gpu.bdf) == (0, "Tesla M2070", "0000:05:00.0")
-    assert (gpu.memory_used_bytes, gpu.memory_total_bytes) == (10 * MIB, 5375 * MIB)
-    assert (gpu.temp_c, gpu.power_w, gpu.performance_state) == (None, None, "P1")
+    assert (gpu.index, gpu.get("name"), gpu.get("bdf")) == (0, "Tesla M2070", "0000:05:00.0")
+    assert (gpu.get("vram_used_bytes"), gpu.get("vram_bytes")) == (10 * MIB, 5375 * MIB)
+    assert (gpu.get("temp_c"), gpu.get("power.now_w"), gpu.get("performance_level")) == (None, None, "P1")
 
 
 def test_rows_without_the_head_of_the_table() -> None:
     piece = "\n".join(WIDE.splitlines()[8:10])
     smi = parse_nvidia_smi(piece)
-    assert smi.gpus[0].bdf == "0000:18:00.0" and smi.truncated
-    assert smi.gpus[0].processes is None
+    assert smi.gpus[0].get("bdf") == "0000:18:00.0" and smi.truncated
+    assert smi.gpus[0].get("process_list") is None
 
 
 def test_table_wrapped_by_a_narrow_terminal() -> None:
     wrapped = "\n".join(part for line in WIDE.splitlines() for part in (line[:80], line[80:]) if part)
     first, second = parse_nvidia_smi(wrapped).gpus
-    assert (first.ecc_volatile_uncorrected, first.compute_mode, first.mig_enabled) == (3, "Default", False)
-    assert (second.memory_total_bytes, second.mig_enabled) == (81559 * MIB, True)
+    assert (first.get("ecc_volatile_uncorrected"), first.get("compute_mode"), first.get("mig")) == (3, "Default", False)
+    assert (second.get("vram_bytes"), second.get("mig")) == (81559 * MIB, True)
 
 
 def test_table_cut_at_its_right_side() -> None:
     cut = "\n".join(line[:65] for line in WIDE.splitlines())
     first = parse_nvidia_smi(cut).gpus[0]
-    assert (first.bdf, first.temp_c, first.power_w, first.power_limit_w) == ("0000:18:00.0", 30, 100, 700)
-    assert (first.memory_total_bytes, first.mig_enabled, first.ecc_volatile_uncorrected) == (None, None, None)
+    assert (first.get("bdf"), first.get("temp_c"), first.get("power.now_w"), first.get("power.cap_w")) == (
+        "0000:18:00.0",
+        30,
+        100,
+        700,
+    )
+    assert (first.get("vram_bytes"), first.get("mig"), first.get("ecc_volatile_uncorrected")) == (None, None, None)
     # A number that is cut is no smaller number.
     row = "|   0  NVIDIA A10   On  | 00000000:18:00.0 Off |      0 |\n"
-    assert parse_nvidia_smi(row + "| N/A   30C    P0   100W /  70").gpus[0].power_limit_w is None
-    assert parse_nvidia_smi(row[:-2]).gpus[0].ecc_volatile_uncorrected is None
+    assert parse_nvidia_smi(row + "| N/A   30C    P0   100W /  70").gpus[0].get("power.cap_w") is None
+    assert parse_nvidia_smi(row[:-2]).gpus[0].get("ecc_volatile_uncorrected") is None
     assert parse_nvidia_smi(row + "| NVIDIA-SMI 565.57.01   Driver Version: 565.5").driver_version is None
 
 
 def test_quoted_table() -> None:
     quoted = "\n".join("> " + line for line in OLD.splitlines())
-    assert parse_nvidia_smi(quoted).gpus[0].power_limit_w == 300
+    assert parse_nvidia_smi(quoted).gpus[0].get("power.cap_w") == 300
 
 
 def test_no_processes() -> None:
@@ -159,7 +164,7 @@ def test_no_processes() -> None:
         "|    0     58813      C   python                                      576MiB  |",
         "|  No running processes found                                                 |",
     )
-    assert parse_table(text).gpus[0].processes == ()
+    assert parse_table(text).gpus[0].get("process_list") == ()
 
 
 def test_list() -> None:
@@ -170,8 +175,8 @@ def test_list() -> None:
     )
     smi = parse_nvidia_smi(text)
     first, second = smi.gpus
-    assert (first.index, first.name, first.line) == (0, "NVIDIA A100-SXM4-80GB", 1)
-    assert first.uuid == "GPU-9667d95e-0000-0000-0000-000000000001"
-    assert (first.mig_instances, second.mig_instances) == (1, 0)
-    assert (second.index, second.name, second.lines["uuid"]) == (1, "NVIDIA GeForce GTX 1070", 3)
-    assert second.bdf is None and second.processes is None
+    assert (first.index, first.get("name"), first.line) == (0, "NVIDIA A100-SXM4-80GB", 1)
+    assert first.get("unique_id") == "GPU-9667d95e-0000-0000-0000-000000000001"
+    assert (first.get("mig_instances"), second.get("mig_instances")) == (1, 0)
+    assert (second.index, second.get("name"), second.lines["unique_id"]) == (1, "NVIDIA GeForce GTX 1070", 3)
+    assert second.get("bdf") is None and second.get("process_list") is None
