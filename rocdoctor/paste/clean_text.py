@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import AlikeLines
 from rocdoctor.parsers.formats.text import strip_ansi
 from rocdoctor.paste.general_passages import guide_lines
 
@@ -68,9 +69,9 @@ _PLAIN = str.maketrans(
 class Clean:
     """The lines of a text without its wrapping; the parts have one entry a line.
 
-    ``shapes``: the different lines with all digits made equal; long logs repeat few, and what occurs in none of these
-    needs no search in the text. ``blocks``: the number of the code block (fence or <pre>) that a line belongs to, 0
-    outside; ``quotes``: how deep it was quoted beyond what the whole text is.
+    ``alike``: the lines by what they look like; what the different ones lack needs no search in the text. ``blocks``:
+    the number of the code block (fence or <pre>) that a line belongs to, 0 outside; ``quotes``: how deep it was quoted
+    beyond what the whole text is.
     """
 
     lines: list[str]
@@ -82,7 +83,7 @@ class Clean:
     guides: frozenset[int] = frozenset()  # indices of lines that speak of faults in general
     introductions: dict[int, str] = field(default_factory=dict, compare=False)  # line -> what leads to it, once asked
     text: str = field(default="", repr=False)  # all lines; one that was taken out is empty
-    shapes: str = field(default="", repr=False)
+    alike: AlikeLines = field(default_factory=lambda: AlikeLines(()), repr=False, compare=False)
 
 
 def clean(text: str) -> Clean:
@@ -92,13 +93,18 @@ def clean(text: str) -> Clean:
         # A progress bar goes back to the start of its line: what it wrote stays apart from what comes after.
         text = text.replace("\r", " " if "\n" in text else "\n")
     text = strip_ansi(text)
-    if not text.isascii():
-        text = text.translate(_PLAIN)
     pieces = text.split("\n", MAX_LINES)
     truncated = len(pieces) > MAX_LINES
-    lines = [
-        piece[:MAX_LINE].expandtabs() if "\t" in piece[:MAX_LINE] else piece[:MAX_LINE] for piece in pieces[:MAX_LINES]
-    ]
+    lines = pieces[:MAX_LINES]
+    if not text.isascii():
+        if "\x0b" in text or "\x0c" in text:
+            lines = [line.translate(_PLAIN) for line in lines]
+        else:
+            lines = [line if line.isascii() else line.translate(_PLAIN) for line in lines]
+    if max(map(len, lines)) > MAX_LINE:
+        lines = [line[:MAX_LINE] for line in lines]
+    if "\t" in text:
+        lines = [line.expandtabs() if "\t" in line else line for line in lines]
     lines, quotes = _unquoted(lines)
     if "<" in text and _MARKUP.search(text):
         lines, preformatted = _untagged(lines)
@@ -112,31 +118,37 @@ def clean(text: str) -> Clean:
             _INLINE.sub(r"\1", line) if not block and "`" in line else line
             for line, block in zip(lines, blocks, strict=True)
         ]
-    lines = _rejoined(lines, blocks)
+    alike = AlikeLines(lines)
+    lines, changed = _rejoined(lines, blocks, alike)
+    if changed:
+        alike = AlikeLines(lines)
     starts: dict[int, int] = {}
-    for at, block in enumerate(blocks):
-        if block:
-            starts.setdefault(block, at)
-    headings = [
-        at for at, line in enumerate(lines) if line.startswith(_HEADS) and not blocks[at] and _HEADING.match(line)
-    ]
+    if any(blocks):
+        for at, block in enumerate(blocks):
+            if block and block not in starts:
+                starts[block] = at
+    headings = [at for at in alike.where(_is_heading) if not blocks[at]]
     text = "\n".join(lines)
-    shapes = "\n".join(set(text.translate(NO_DIGITS).split("\n")))
-    guides = guide_lines(lines, blocks, shapes.lower())
-    return Clean(lines, blocks, quotes, truncated, starts, headings, guides=guides, text=text, shapes=shapes)
+    guides = guide_lines(lines, blocks, alike.text.lower())
+    return Clean(lines, blocks, quotes, truncated, starts, headings, guides=guides, text=text, alike=alike)
 
 
-def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
+def _is_heading(line: str) -> bool:
+    return line.startswith(_HEADS) and bool(_HEADING.match(line))
+
+
+def _may_be_cut(line: str) -> bool:
+    return len(line) >= 60 and ("[" in line[:13] or "|" in line or ":" in line[:26])
+
+
+def _rejoined(lines: list[str], blocks: list[int], alike: AlikeLines) -> tuple[list[str], bool]:
     """Joins what the edge of a terminal or of a mail cut: messages of a kernel log, and rows of a table.
 
-    The joined text stands on the first line, the line that it came from becomes empty.
+    The joined text stands on the first line, the line that it came from becomes empty. (the lines, whether any changed)
     """
     result = list(lines)
-    long = [
-        at
-        for at, line in enumerate(lines[:-1])
-        if len(line) >= 60 and ("[" in line[:13] or "|" in line or ":" in line[:26])
-    ]
+    changed = False
+    long = [at for at in alike.where(_may_be_cut) if at + 1 < len(lines)]
     for at in long:
         line, following = result[at], lines[at + 1]
         if len(line) < 60 or not following or blocks[at] != blocks[at + 1]:
@@ -152,6 +164,7 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
             ):
                 result[at] = line.rstrip() + ("" if len(line) == 80 and line[-1] != " " else " ") + following.strip()
                 result[at + 1] = ""
+                changed = True
         elif (
             line.lstrip()[:1] == "|"
             and line.rstrip()[-1:] != "|"
@@ -160,7 +173,8 @@ def _rejoined(lines: list[str], blocks: list[int]) -> list[str]:
         ):
             result[at] = line + " " + following.strip()
             result[at + 1] = ""
-    return result
+            changed = True
+    return result, changed
 
 
 def _in_log(lines: list[str], at: int) -> bool:
@@ -180,20 +194,20 @@ def _was_cut(lines: list[str], at: int, word: int) -> bool:
 
 def _unquoted(lines: list[str]) -> tuple[list[str], list[int]]:
     depths = [0] * len(lines)
-    if not [line for line in lines if ">" in line and line.lstrip(" ")[:1] == ">"]:
+    marked = {at for at, line in enumerate(lines) if ">" in line and line.lstrip(" ")[:1] == ">"}
+    if not marked:
         return lines, depths
-    result: list[str] = []
-    written: list[int] = []
-    for number, line in enumerate(lines):
-        depth = 0
-        while depth < 8 and (sign := _QUOTE.match(line)):
-            depth += sign.group().count(">")
+    result = list(lines)
+    for at in marked:
+        line = lines[at]
+        while depths[at] < 8 and (sign := _QUOTE.match(line)):
+            depths[at] += sign.group().count(">")
             line = line[sign.end() :]
-        depths[number] = depth
-        result.append(line)
-        if line.strip():
-            written.append(depth)
-    common = min(written, default=0)  # a text that is quoted as a whole is not a quotation within itself
+        result[at] = line
+    if any(not depth and line.strip() for line, depth in zip(result, depths, strict=True)):
+        return result, depths
+    # A text that is quoted as a whole is not a quotation within itself.
+    common = min((depth for line, depth in zip(result, depths, strict=True) if line.strip()), default=0)
     return result, [max(depth - common, 0) for depth in depths]
 
 
@@ -238,20 +252,18 @@ def _rows(lines: list[str]) -> Iterator[str]:
 
 
 def _unfenced(lines: list[str], given: list[int]) -> tuple[list[str], list[int]]:
-    result: list[str] = []
-    blocks: list[int] = []
-    count = max(given, default=0)
-    fence = ""
-    for line, block in zip(lines, given, strict=True):
-        sign = _FENCE.match(line) if "```" in line or "~~~" in line else None
-        if sign and (not fence or (sign[1].startswith(fence) and not sign[2])):
-            if fence:
-                fence = ""
-            else:
-                fence, count = sign[1], count + 1
-            result.append("")
-            blocks.append(0)
+    result, blocks = list(lines), list(given)
+    count, fence, start = max(given, default=0), "", 0
+    for at in [at for at, line in enumerate(lines) if "```" in line or "~~~" in line]:
+        sign = _FENCE.match(lines[at])
+        if sign is None or (fence and not (sign[1].startswith(fence) and not sign[2])):
             continue
-        result.append(line)
-        blocks.append(count if fence else block)
+        if fence:
+            blocks[start:at] = [count] * (at - start)
+            fence = ""
+        else:
+            fence, count, start = sign[1], count + 1, at + 1
+        result[at], blocks[at] = "", 0
+    if fence:
+        blocks[start:] = [count] * (len(lines) - start)
     return result, blocks

@@ -59,9 +59,10 @@ _PREFIXES = (
     "LOCAL_",
 )
 # A name with an underscore and what binds a value to it: the set of letters in front is cheap to search for.
-_CANDIDATE = regex(
-    r"[A-Z](?<![A-Za-z0-9_][A-Z])[A-Z0-9]{0,30}_[A-Z0-9_]{1,60}(?:['\"]?\]?\s{0,3}[=:,]|\s(?:set|is|to|was)\b)"
-)
+_NAME = r"[A-Z](?<![A-Za-z0-9_][A-Z])[A-Z0-9]{0,30}_[A-Z0-9_]{1,60}"
+_CANDIDATE = regex(_NAME + r"(?:['\"]?\]?\s{0,3}[=:,]|\s(?:set|is|to|was)\b)")
+# The same in a line, where what binds the value may stand on the next one.
+_NAMED = regex(_NAME + r"(?:['\"]?\]?\s{0,3}(?:[=:,]|\Z)|\s(?:set|is|to|was)\b)")
 _COMMANDS = ("setenv", "unset", "env", "name:")
 _COMMAND = regex(r"\b(?:setenv|unset|ENV|name:)(?:\s|\Z)")
 _SHELL = regex(
@@ -149,8 +150,7 @@ def settings(clean: Clean, found: list[ShellSection], index: WordIndex) -> list[
 
 def _of_lines(clean: Clean, index: WordIndex) -> Iterator[TextSetting]:
     count = 0
-    searched = clean.text if _CANDIDATE.search(clean.shapes) else ""
-    named = (index.line_at(match.start()) for match in _CANDIDATE.finditer(searched))
+    named = (at for at in clean.alike.where(_NAMED.search) if _is_candidate(clean, at))
     commands = (at for at in index.lines(_COMMANDS) if _COMMAND.search(clean.lines[at]))
     for at in ascending(named, commands):
         for one in _of_line(clean, at):
@@ -159,6 +159,15 @@ def _of_lines(clean: Clean, index: WordIndex) -> Iterator[TextSetting]:
                 count += 1
         if count > _MAX_SETTINGS:
             return
+
+
+def _is_candidate(clean: Clean, at: int) -> bool:
+    """Whether a name on a line (index) has a value, on that line or behind its end."""
+    line = clean.lines[at]
+    if _CANDIDATE.search(line):
+        return True
+    found = _CANDIDATE.search("\n".join(clean.lines[at : at + 4]))
+    return found is not None and found.start() < len(line)
 
 
 def _of_line(clean: Clean, at: int) -> Iterator[TextSetting]:

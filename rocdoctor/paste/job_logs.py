@@ -6,9 +6,10 @@ whole text is the answer, since the lines that explain each other (a traceback, 
 
 from __future__ import annotations
 
-import re
+from itertools import islice
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import Shapes
 from rocdoctor.parsers.logs.flight_recorder import dump_spans, looks_like_dump
 from rocdoctor.paste.clean_text import Clean
 from rocdoctor.paste.passage_roles import Role, role_of_block
@@ -36,7 +37,7 @@ _SIGNS = (
     "watchdog got stuck",
     "op.preamble.length <= op.nbytes",
 )
-_RANK = regex(r"^\[(?:rank|default)\d{1,6}\]:.{0,40}Traceback", re.MULTILINE)
+_RANK = regex(r"\[(?:rank|default)\d{1,6}\]:.{0,40}Traceback")
 
 
 def without_dumps(text: str) -> tuple[str, str]:
@@ -63,15 +64,12 @@ def job_parts(cleaned: Clean, dumps: str) -> list[TextPart]:
     if dumps.strip():
         lines = dumps.split("\n")
         found.append(TextPart(DUMP, dumps, tuple(range(1, len(lines) + 1))))
-    text = cleaned.text
-    places = [at for sign in _SIGNS if (at := text.find(sign)) >= 0]
-    if (raised := _RANK.search(text)) is not None:
-        places.append(raised.start())
-    if places:
-        roles: list[Role] = []
-        for place in places:
-            line = text.count("\n", 0, place)
-            roles.append(role_of_block(cleaned, line, line, setting=False))
+    different = Shapes(cleaned.alike.shapes)
+    signs = [cleaned.alike.lines[at][0] for sign in _SIGNS for at in islice(different.holding(sign), 1)]
+    raised = (at for at, shape in enumerate(cleaned.alike.shapes) if _RANK.match(shape))
+    signs += [cleaned.alike.lines[at][0] for at in islice(raised, 1)]
+    if signs:
+        roles = [role_of_block(cleaned, line, line, setting=False) for line in signs]
         body = "\n".join("" if quote else line for line, quote in zip(cleaned.lines, cleaned.quotes, strict=True))
         role: Role = "now" if "now" in roles else roles[0]
         found.append(TextPart(LOG, body, tuple(range(1, len(cleaned.lines) + 1)), role))

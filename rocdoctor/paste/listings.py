@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from rocdoctor.paste.clean_text import Clean
@@ -16,13 +17,11 @@ def listings(clean: Clean, stops: set[int], index: WordIndex) -> Iterator[TextPa
     whole = clean.text
     for kind in KINDS:
         hinted = index.may_hold(kind.hints) and any(hint in whole for hint in kind.hints)
-        if not hinted and not (kind.sign and kind.sign.search(whole)):
+        if not hinted and not (kind.sign and kind.sign.search(clean.alike.text)):
             continue
-        match = kind.line.match
-        if kind.words:
-            hits = [at for at in index.lines(kind.words) if match(clean.lines[at])]
-        else:
-            hits = [at for at, line in enumerate(clean.lines) if line and match(line)]
+        match, shape = kind.line.match, (kind.shape or kind.line).match
+        lines = index.lines(kind.words) if kind.words else clean.alike.where(shape)
+        hits = [at for at in lines if clean.lines[at] and match(clean.lines[at])]
         if len(hits) < kind.least:
             continue
         yield from _ranges(clean, kind, hits, stops) if kind.until else _lines(clean, kind, hits, stops)
@@ -31,11 +30,12 @@ def listings(clean: Clean, stops: set[int], index: WordIndex) -> Iterator[TextPa
 def _lines(clean: Clean, kind: OutputKind, hits: list[int], stops: set[int]) -> Iterator[TextPart]:
     """Matching lines, those of one passage together (with gaps of a few lines), each passage with its role."""
     groups: list[list[int]] = []
+    ordered = sorted(stops)
     for at in hits:
         near = (
             groups
             and at - groups[-1][-1] <= 40
-            and not _between(stops, groups[-1][-1], at)
+            and not _between(ordered, groups[-1][-1], at)
             and clean.quotes[at] == clean.quotes[groups[-1][0]]
         )
         indices = [at]
@@ -62,8 +62,9 @@ def _deeper(lines: list[str], step: int, indent: int) -> bool:
     return len(lines[at]) - len(lines[at].lstrip()) > indent
 
 
-def _between(stops: set[int], low: int, high: int) -> bool:
-    return any(at in stops for at in range(low + 1, high))
+def _between(stops: list[int], low: int, high: int) -> bool:
+    place = bisect_right(stops, low)
+    return place < len(stops) and stops[place] < high
 
 
 def _ranges(clean: Clean, kind: OutputKind, hits: list[int], stops: set[int]) -> Iterator[TextPart]:

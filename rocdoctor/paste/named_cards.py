@@ -146,8 +146,7 @@ class Card:
 def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
     """Every mention outside of recognised outputs (``taken``: their lines)."""
     found: list[Card] = []
-    searched = clean.text if _ANY_NUMBER.search(clean.shapes) else ""
-    numbers = (index.line_at(match.start()) for match in _NUMBERS.finditer(searched))
+    numbers = (at for at in clean.alike.where(_ANY_NUMBER.search) if _NUMBERS.search(clean.lines[at]))
     for at in ascending(index.lines(_WORDS_OF_CARDS), numbers):
         if at in taken:
             continue

@@ -13,7 +13,7 @@ COLLECT_ENV = "run python -m torch.utils.collect_env"
 @dataclass(frozen=True, slots=True)
 class OutputKind:
     """How one output looks. ``hints``: words of which the text must hold one; ``line``: a line that belongs to it;
-    ``words``: those, in lower case, of which such a line holds one, where that spares looking at each line.
+    ``words``: those, in lower case, of which such a line holds one, where few lines do.
 
     Without ``until`` the part is made of the matching lines alone (with ``more``: also the indented lines that follow
     one); with it, of everything from a matching line on to that line, the end of its block, or the next prompt.
@@ -28,12 +28,13 @@ class OutputKind:
     sign: re.Pattern[str] | None = None  # does what a hint does
     before: int = 0  # lines that belong to it above the first matching one
     words: tuple[str, ...] = ()
+    shape: re.Pattern[str] | None = None  # of such a line with all digits made 0, where ``line`` tells digits apart
 
 
 _NEVER = regex(r"(?!)")
 PROSE = regex(r"\s{0,3}[A-Z][\w']{0,20},? (?:[\w'`(,.-]{1,24} ){3}[^:|=]{0,200}\Z")
 _STAMP = regex(r"\[\s{0,8}\d{1,8}\.\d{6}\] ")
-_KERNEL = regex(
+_KERNEL = (
     r"\s{0,12}(?:<\d{1,3}>)?\[\s{0,8}\d{1,8}\.\d{3,9}\]|"
     r"\s{0,12}\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d[^\]]{0,20}\]|"
     r"\s{0,12}(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ]\S{8,32})"
@@ -46,14 +47,34 @@ _ROCMINFO = regex(
     r"hsa api call failure|Call returned HSA_STATUS|Unable to open /dev/kfd)|\s{0,60}is (?:NOT )?(?:a )"
     r"?member of .{0,20}group"
 )
-_LSPCI = regex(
+_LSPCI = (
     r"\s{0,12}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (?:\"|(?:VGA|3D|Display|Processing|PCI|Host|"
     r"Ethernet|Non-Vol|USB|SATA|Audio|Signal|Infiniband|Network|ISA|SMBus|System|IOMMU|Encryption|"
     r"Communication|Non-Essential|Co-proc|Bridge|RAID|Memory|Multimedia|Class|Serial|Performance)"
     r"[^:]{0,60}:)"
 )
+_TOPOLOGY = (
+    r"\s{0,12}(?:GPU0\s+(?:GPU1|mlx|NIC|CPU Aff)|GPU\d{1,3}\s+(?:X|NV\d|PIX|PXB|PHB|NODE|SYS)\s|"
+    r"(?:mlx5_\d+|NIC\d+)\s+(?:X|PIX|PXB|PHB|NODE|SYS)\s)"
+)
+_LSCPU = (
+    r"\s{0,12}(?:Architecture|CPU op-mode\(s\)|Byte Order|CPU\(s\)|On-line CPU\(s\) list|Thread\(s\) per "
+    r"core|Core\(s\) per socket|Socket\(s\)|NUMA node\(s\)|NUMA node\d+ CPU\(s\)|Vendor ID|Model name|"
+    r"CPU family|Model|Stepping|Flags|Virtualization|Hypervisor vendor|Virtualization type|CPU max MHz|"
+    r"CPU min MHz|Address sizes|BogoMIPS|L[123][di]? cache):\s+\S"
+)
+_LSMOD = (
+    r"\s{0,12}(?:Module\s+Size\s+Used by|(?:amdgpu|amdttm|amdkcl|nvidia\w*|nouveau|amd_iommu_v2|amdxcp)"
+    r"\s+\d{3,12}\s+-?\d+)"
+)
 KINDS: tuple[OutputKind, ...] = (
-    OutputKind("run dmesg", ("kernel:", "amdgpu", "NVRM", "kfd kfd"), _KERNEL, sign=_STAMP),
+    OutputKind(
+        "run dmesg",
+        ("kernel:", "amdgpu", "NVRM", "kfd kfd"),
+        regex(_KERNEL),
+        sign=_STAMP,
+        shape=regex(_KERNEL.replace("mlx5", "mlx0")),
+    ),
     OutputKind(
         "run rocminfo",
         (
@@ -121,11 +142,9 @@ KINDS: tuple[OutputKind, ...] = (
     OutputKind(
         "run nvidia-smi topo -m",
         ("CPU Affinity", "GPU0"),
-        regex(
-            r"\s{0,12}(?:GPU0\s+(?:GPU1|mlx|NIC|CPU Aff)|GPU\d{1,3}\s+(?:X|NV\d|PIX|PXB|PHB|NODE|SYS)\s|"
-            r"(?:mlx5_\d+|NIC\d+)\s+(?:X|PIX|PXB|PHB|NODE|SYS)\s)"
-        ),
+        regex(_TOPOLOGY),
         least=2,
+        shape=regex(_TOPOLOGY.replace("GPU1", "GPU0").replace("mlx5", "mlx0")),
     ),
     OutputKind(
         "run lspci -tv",
@@ -136,8 +155,9 @@ KINDS: tuple[OutputKind, ...] = (
     OutputKind(
         "run lspci -k",
         ("VGA", "3D controller", "Display controller", "Kernel driver in use", "Processing accelerators", "PCI bridge"),
-        _LSPCI,
+        regex(_LSPCI),
         more=True,
+        shape=regex(_LSPCI.replace("3D", "0D")),
     ),
     OutputKind(
         "read /etc/os-release",
@@ -170,13 +190,9 @@ KINDS: tuple[OutputKind, ...] = (
     OutputKind(
         "run lscpu",
         ("Model name:",),
-        regex(
-            r"\s{0,12}(?:Architecture|CPU op-mode\(s\)|Byte Order|CPU\(s\)|On-line CPU\(s\) list|Thread\(s\) per "
-            r"core|Core\(s\) per socket|Socket\(s\)|NUMA node\(s\)|NUMA node\d+ CPU\(s\)|Vendor ID|Model name|"
-            r"CPU family|Model|Stepping|Flags|Virtualization|Hypervisor vendor|Virtualization type|CPU max MHz|"
-            r"CPU min MHz|Address sizes|BogoMIPS|L[123][di]? cache):\s+\S"
-        ),
+        regex(_LSCPU),
         least=3,
+        shape=regex(_LSCPU.replace("[123]", "0")),
     ),
     OutputKind("run id", ("uid=",), regex(r".{0,40}\buid=\d{1,10}\(?.{0,80}\bgid=\d"), words=("uid=",)),
     OutputKind(
@@ -222,11 +238,9 @@ KINDS: tuple[OutputKind, ...] = (
     OutputKind(
         "run lsmod",
         ("Used by",),
-        regex(
-            r"\s{0,12}(?:Module\s+Size\s+Used by|(?:amdgpu|amdttm|amdkcl|nvidia\w*|nouveau|amd_iommu_v2|amdxcp)"
-            r"\s+\d{3,12}\s+-?\d+)"
-        ),
+        regex(_LSMOD),
         least=2,
+        shape=regex(_LSMOD.replace("v2", "v0")),
     ),
     OutputKind(
         "log nccl",

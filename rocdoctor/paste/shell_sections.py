@@ -103,13 +103,15 @@ _PROMPT = regex(
 )
 _PYTHON = regex(r"\s{0,12}(?:>>>|In \[\d{1,5}\]:|\.\.\.)(?:\s|\Z)")
 # A command that stands on a line of its own without a prompt: options, paths and words of sub-commands alone.
-_BARE = regex(
+_BARE_TEXT = (
     r"\s{0,8}(?:sudo )?(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|journalctl|env|printenv|uname|"
     r"sinfo|scontrol show nodes?|lscpu|(?:uv |[\w.~/-]{1,120}/bin/)?pip3? (?:list|freeze|show)|conda list|ulimit|"
     r"id|groups|dkms status|modinfo|df|ip a(?:ddr)?|ibstat|lsmod|cat /[\w./-]+|ls -l\S*|python3? -m "
     r"torch\.utils\.collect_env)(?:\s+(?:-{1,2}[\w=,.][\w=,.-]*|/[\w./*-]+|static|metric|list|topo|status|"
     r"amdgpu|nvidia))*(?:\s+\|.{0,80})?\s{0,4}\Z"
 )
+_BARE = regex(_BARE_TEXT)
+_BARE_SHAPE = regex(_BARE_TEXT.replace("3?", "0?"))  # the same where all digits are 0
 _PRINTED_BY = regex(
     r"(?:output|result)s? (?:of|from|for):? [`\"']?(?P<a>[a-z][\w./ -]{1,80}?)[`\"']?\s?:?\Z|"
     r"\A[`#*\s]{0,8}(?P<b>(?:rocminfo|rocm-smi|amd-smi|nvidia-smi|lspci|dmesg|uname|lscpu|pip (?:list|"
@@ -149,6 +151,19 @@ def _command(line: str) -> str | None:
     return None
 
 
+def _may_begin(shape: str) -> bool:
+    """Whether a line of this shape, with other digits, can be a prompt, a command, or lead to an output."""
+    begin = shape.lstrip()[:4]
+    return bool(
+        ((">>>" in shape[:20] or "In [" in shape[:20]) and _PYTHON.match(shape))
+        or (
+            (begin[:1] in "$#%[(❯➜P" or begin.startswith(("bash", "sh-")) or "@" in shape[:80]) and _PROMPT.match(shape)
+        )
+        or ((begin[:1] in "acdegijlmnprsu" or "/bin/pip" in shape[:140]) and _BARE_SHAPE.match(shape))
+        or ((shape.rstrip()[-1:] in ":`*" or shape[:1] in "#*`") and _PRINTED_BY.search(shape[:200]))
+    )
+
+
 def _known(command: str) -> bool:
     """Whether "# words" is a command of root rather than a comment or a heading."""
     words = command.split()
@@ -170,7 +185,8 @@ def sections(clean: Clean) -> list[ShellSection]:
     """Every command with its output: up to the next prompt, or the end of the code block or of the indented lines."""
     found: list[tuple[int, str]] = []
     prompts: list[int] = []
-    for at, line in enumerate(clean.lines):
+    for at in clean.alike.where(_may_begin):
+        line = clean.lines[at]
         if not line or line.isspace():
             continue
         begin = line[:20]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from rocdoctor.model.facts.software import Voice
@@ -39,6 +39,7 @@ _SPEAKER = regex(
 )
 _SAID = regex(r" (?:opened|commented|replied|answered|wrote|said|posted)", re.IGNORECASE)
 _AUTHOR = regex(r"\s{0,4}(?:author|op|original poster|reporter)\s*\Z", re.IGNORECASE)
+_RUN = regex(rb"\x01+")
 _PRONOUNS = frozenset({"i", "we", "it", "he", "she", "they", "you", "this", "that", "who", "also", "just", "already"})
 
 
@@ -58,21 +59,30 @@ def replies(clean: Clean) -> frozenset[int]:
     """The lines (indices) that somebody other than the first speaker wrote, and those that are quoted."""
     found = {at for at, depth in enumerate(clean.quotes) if depth}
     first: str | None = None
-    foreign = False
-    if not _SAID.search(clean.shapes):
+    since: int | None = None  # the line from which on somebody else speaks
+    if not _SAID.search(clean.alike.text):
         return frozenset(found)
-    for at, line in enumerate(clean.lines):
-        if 8 < len(line) < 200 and not clean.blocks[at] and (speaker := _SPEAKER.match(line)) is not None:
-            who = speaker["who"].lower()
-            if who not in _PRONOUNS:
-                # What stands above the first heading is the first message, of a writer who is not named.
-                if first is None and (not any(one.strip() for one in clean.lines[:at]) or "opened" in speaker["what"]):
-                    first = who
-                following = clean.lines[at + 1 : at + 3]
-                foreign = who != first and not any(_AUTHOR.match(one) for one in following)
-        if foreign:
-            found.add(at)
+    for at in clean.alike.where(_names_speaker):
+        speaker = None if clean.blocks[at] else _SPEAKER.match(clean.lines[at])
+        if speaker is None or (who := speaker["who"].lower()) in _PRONOUNS:
+            continue
+        # What stands above the first heading is the first message, of a writer who is not named.
+        if first is None and (not any(one.strip() for one in clean.lines[:at]) or "opened" in speaker["what"]):
+            first = who
+        following = clean.lines[at + 1 : at + 3]
+        foreign = who != first and not any(_AUTHOR.match(one) for one in following)
+        if foreign and since is None:
+            since = at
+        elif not foreign and since is not None:
+            found.update(range(since, at))
+            since = None
+    if since is not None:
+        found.update(range(since, len(clean.lines)))
     return frozenset(found)
+
+
+def _names_speaker(line: str) -> bool:
+    return 8 < len(line) < 200 and bool(_SPEAKER.match(line))
 
 
 def voice_rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[int]) -> str:
@@ -81,37 +91,42 @@ def voice_rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: froze
 
 
 def _rows(clean: Clean, answers: Mapping[str, Sequence[int]], others: frozenset[int]) -> Iterator[str]:
+    replied = {at + 1 for at in others}
     for question, numbers in answers.items():
         if question in ("stated", "commands") or (question != "env" and not others):
             continue
-        spoken: list[Voice | None] = [_voice(clean, number - 1, others, question == "env") for number in numbers]
-        yield from _ranges(question, spoken)
+        if question == "env":
+            spoken: list[Voice | None] = [_voice(clean, number - 1, others) for number in numbers]
+            at = 1
+            for voice, members in groupby(spoken):
+                count = sum(1 for _ in members)
+                if voice is not None:
+                    yield _row(question, at, at + count - 1, voice)
+                at += count
+        else:
+            yield from _runs(question, map(replied.__contains__, numbers), "reply")
     for number in sorted({*answers.get("stated", ()), *answers.get("commands", ())}):
         if number - 1 not in others and is_sentence(clean, number - 1):
             yield _row("text", number, number, "words")
+    lines = range(len(clean.lines))
     if others:
-        replies: list[Voice | None] = ["reply" if at in others else None for at in range(len(clean.lines))]
-        yield from _ranges("text", replies)
+        yield from _runs("text", map(others.__contains__, lines), "reply")
     if clean.guides:
-        advice: list[Voice | None] = ["advice" if at in clean.guides else None for at in range(len(clean.lines))]
-        yield from _ranges("text", advice)
+        yield from _runs("text", map(clean.guides.__contains__, lines), "advice")
     if any(clean.blocks):
-        yield from _ranges("text", ["program" if block else None for block in clean.blocks])
+        yield from _runs("text", map(bool, clean.blocks), "program")
 
 
-def _voice(clean: Clean, line: int, others: frozenset[int], words: bool) -> Voice | None:
+def _voice(clean: Clean, line: int, others: frozenset[int]) -> Voice | None:
     if line in others:
         return "reply"
-    return "words" if words and is_sentence(clean, line) else None
+    return "words" if is_sentence(clean, line) else None
 
 
-def _ranges(question: str, voices: Sequence[Voice | None]) -> Iterator[str]:
-    at = 1
-    for voice, members in groupby(voices):
-        count = sum(1 for _ in members)
-        if voice is not None:
-            yield _row(question, at, at + count - 1, voice)
-        at += count
+def _runs(question: str, marked: Iterable[bool], voice: Voice) -> Iterator[str]:
+    """A row for each run of marked lines."""
+    for run in _RUN.finditer(bytes(marked)):
+        yield _row(question, run.start() + 1, run.end(), voice)
 
 
 def _row(question: str, first: int, last: int, voice: Voice) -> str:

@@ -123,10 +123,9 @@ _WSL = regex(
 _MOST, _MOST_LABELS = 1000, 5000
 _PRINTED = regex(r"driver on your|Installed CUDA version|current PyTorch install")
 _LABEL_LINE = regex(
-    r"^[ |*_#>\u2022-]{0,10}(?:"
+    r"[ |*_#>\u2022-]{0,10}(?:"
     + "|".join(re.escape(label) for label in sorted(_LABELS, key=len, reverse=True))
-    + r")\b",
-    re.MULTILINE,
+    + r")\b"
 )
 _HINTS = (
     "rocm",
@@ -213,10 +212,9 @@ def said(clean: Clean, taken: set[int], stops: set[int], index: WordIndex) -> It
 def _labels(clean: Clean, index: WordIndex) -> dict[int, tuple[str, str]]:
     """Lines (indices) of the form "label: value", and lines below a heading that is a label: (field, value)."""
     found: dict[int, tuple[str, str]] = {}
-    if not _LABEL_LINE.search(index.shapes):
-        return found
-    for match in islice(_LABEL_LINE.finditer(index.lowered), _MOST_LABELS):
-        at = index.line_at(match.start())
+    for at in islice(
+        clean.alike.of(place for place, low in enumerate(index.low) if _LABEL_LINE.match(low)), _MOST_LABELS
+    ):
         line = clean.lines[at][:400]
         heading = _HEADING.match(line) if line[:4].lstrip()[:1] in ("#", "*") else None
         if heading and heading[1].lower() in _LABELS:

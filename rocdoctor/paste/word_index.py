@@ -2,57 +2,49 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from heapq import heapify, heappop, heapreplace, merge
-from itertools import accumulate, groupby
+from heapq import merge
+from itertools import groupby
 
-from rocdoctor.paste.clean_text import NO_DIGITS, Clean
+from rocdoctor.parsers.formats.alike_lines import Shapes, alike
+from rocdoctor.paste.clean_text import Clean
 
 
 class WordIndex:
-    """The text and its shapes in lower case, and the offsets of its lines."""
+    """The words of a text in lower case, by the lines that are alike but for their digits."""
 
-    __slots__ = ("_shapes", "lowered", "shapes", "starts")
+    __slots__ = ("_alike", "_lines", "_shapes", "low")
 
     def __init__(self, clean: Clean) -> None:
-        self._shapes = clean.shapes
-        self.shapes = clean.shapes.lower()
-        self.lowered = clean.text.lower()
-        self.starts = list(accumulate((len(line) + 1 for line in clean.lines), initial=0))
-        if len(self.lowered) != self.starts[-1] - 1:  # a letter whose lower case is longer (Turkish dotted I)
-            self.lowered = "\n".join(line.lower() if line.isascii() else _same_length(line) for line in clean.lines)
-
-    def line_at(self, offset: int) -> int:
-        """The line (index) of an offset."""
-        return bisect_right(self.starts, offset) - 1
+        self._lines = clean.lines
+        self._alike = clean.alike
+        self.low = list(map(_lowered, clean.alike.shapes))
+        self._shapes = Shapes(self.low)
 
     def may_hold(self, words: Iterable[str]) -> bool:
         """Whether one of the words, in their case, may occur; False is sure."""
-        return any(word.translate(NO_DIGITS) in self._shapes for word in words)
+        return any(alike(word) in self._alike.text for word in words)
 
     def lines(self, words: Iterable[str]) -> Iterator[int]:
         """The lines (indices, ascending) that hold one of the words, which are in lower case; found as they are asked.
 
-        Who has enough stops asking, and the rest of a long text is not searched.
+        Who has enough stops asking, and the rest of a long text is not looked at.
         """
-        lowered, starts = self.lowered, self.starts
-        places = [
-            (at, word) for word in words if word.translate(NO_DIGITS) in self.shapes and (at := lowered.find(word)) >= 0
-        ]
-        heapify(places)
-        while places:
-            at, word = places[0]
-            line = bisect_right(starts, at) - 1
-            yield line
-            end = starts[line + 1]
-            while places and places[0][0] < end:
-                word = places[0][1]
-                at = lowered.find(word, end)
-                if at < 0:
-                    heappop(places)
-                else:
-                    heapreplace(places, (at, word))
+        sure: set[int] = set()
+        perhaps: dict[int, list[str]] = {}  # shapes that hold words but for their digits
+        for word in words:
+            shape = alike(word)
+            if word.isascii() and not any(map(str.isdigit, word)):
+                sure.update(self._shapes.holding(shape))
+                continue
+            for place in self._shapes.holding(shape):
+                perhaps.setdefault(place, []).append(word)
+        by_first = {self._alike.lines[place][0]: words for place, words in perhaps.items() if place not in sure}
+        found = self._alike.of(sure | perhaps.keys())
+        return (at for at in found if self._holds(at, by_first.get(self._alike.first[at]))) if by_first else found
+
+    def _holds(self, at: int, words: list[str] | None) -> bool:
+        return words is None or any(word in _lowered(self._lines[at]) for word in words)
 
 
 def ascending(*lines: Iterable[int]) -> Iterator[int]:
@@ -60,5 +52,7 @@ def ascending(*lines: Iterable[int]) -> Iterator[int]:
     return (line for line, _ in groupby(merge(*lines)))
 
 
-def _same_length(line: str) -> str:
-    return "".join(lower if len(lower := char.lower()) == 1 else char for char in line)
+def _lowered(text: str) -> str:
+    """The text in lower case, of the same length."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(lower if len(lower := one.lower()) == 1 else one for one in text)

@@ -23,8 +23,9 @@ def test_lines_are_found_in_any_case_and_by_their_digits() -> None:
 def test_lines_agree_with_a_plain_search(text: str, word: str) -> None:
     cleaned = clean(text)
     index = WordIndex(cleaned)
-    lines = index.lowered.split("\n")
+    lines = ["".join(low if len(low := one.lower()) == 1 else one for one in line) for line in cleaned.lines]
     assert list(index.lines((word,))) == [at for at, line in enumerate(lines) if word in line]
+    assert list(index.lines((word, "b1"))) == [at for at, line in enumerate(lines) if word in line or "b1" in line]
 
 
 @given(TEXT, WORD)

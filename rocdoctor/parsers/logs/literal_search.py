@@ -10,14 +10,13 @@ length times the number of literals.
 from __future__ import annotations
 
 import string
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice, pairwise, repeat
-from operator import add
+from itertools import islice, pairwise
 
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import AlikeLines, Shapes, alike, offsets, plain
 from rocdoctor.parsers.logs.log_match import Matcher, Signature, Wording, only_words
 
 MOST = 8  # places that one literal is looked up at
@@ -26,7 +25,6 @@ _KEPT = 2 * MOST  # lines of each kind that are looked at: literals that overlap
 _MANY = 2000  # lines for which a search of the whole text is as cheap
 _DIGIT = regex(r"[0-9]")
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_SAME_DIGITS = str.maketrans("123456789", "000000000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Literal:
     @property
     def shape(self) -> str:
         """It as shapes of lines hold it."""
-        return _plain(self.text).translate(_SAME_DIGITS)
+        return alike(plain(self.text))
 
     @property
     def is_exact(self) -> bool:
@@ -63,7 +61,7 @@ class Literals:
         self.all = tuple(Literal(text, word, signature, wording) for (_, signature, wording, text), word in entries)
         self._by_key: dict[str, list[int]] = {}
         for number, one in enumerate(self.all):
-            self._by_key.setdefault(one.key.translate(_SAME_DIGITS), []).append(number)
+            self._by_key.setdefault(alike(one.key), []).append(number)
 
     def of_words(self, words: set[str], lowered: set[str]) -> list[int]:
         """Those whose key word is one of some words, given as they are and in lower case, all digits made equal."""
@@ -113,32 +111,21 @@ class Pieces:
 
     def __init__(self, pieces: Sequence[str], closed: bool = True) -> None:
         self.pieces = pieces
-        self._lines = "\n".join(pieces) + "\n" * closed
-        self.text = self._lines.replace("\n", " ")
-        self._lines = _plain(self._lines)
-        self.plain = self.text if self.text.isascii() else self._lines.replace("\n", " ")
+        lines = "\n".join(pieces) + "\n" * closed
+        self.text = lines.replace("\n", " ")
+        self.plain = self.text if self.text.isascii() else plain(lines).replace("\n", " ")
         self.low = self.plain.lower()
 
     @cached_property
     def starts(self) -> list[int]:
         """The offsets of the pieces, and the length of the text."""
-        return _starts(self.pieces)
-
-    def shapes(self) -> list[str]:
-        """The pieces with all digits made equal."""
-        found = self._lines.translate(_SAME_DIGITS).split("\n")[: len(self.pieces)]
-        if not self.text.isascii():
-            for at, piece in enumerate(self.pieces):
-                if not piece.isascii():
-                    found[at] = piece.translate(_SAME_DIGITS)
-        return found
+        return offsets(self.pieces)
 
 
 def located(known: Literals, text: Pieces) -> Iterator[tuple[Literal, Iterable[int]]]:
     """Each literal that the text may hold, in the order of the table, with the offsets of its first places."""
     if len(text.text) <= SHORT:
-        shape = text.text.translate(_SAME_DIGITS)
-        words, lowered = _words(shape)
+        words, lowered = _words(alike(text.text))
         for number in known.of_words(words, lowered):
             literal = known.all[number]
             if literal.is_exact or _has_key(literal, text):
@@ -154,27 +141,20 @@ def located(known: Literals, text: Pieces) -> Iterator[tuple[Literal, Iterable[i
 
 
 class _Lines:
-    """What a long text has in its different lines; each of these is known by the first line that has its shape."""
+    """What a long text has in its different lines."""
 
     def __init__(self, known: Literals, text: Pieces) -> None:
         self._text = text
-        shapes = text.shapes()
-        seen: dict[str, int] = {}
-        first = list(map(seen.setdefault, shapes, range(len(shapes))))
-        self._lines: dict[int, list[int]] = {at: [] for at in seen.values()}
-        for at, one in enumerate(first):
-            self._lines[one].append(at)
-        different = "\n".join(seen)
-        self.words, self.lowered = _words(different)
-        self._shapes = _plain(different)
-        self._low = self._shapes.lower()
-        self._firsts = list(seen.values())
-        self._starts = _starts(list(seen))
-        self._over = self._over_the_ends(known, first)
+        self._lines = AlikeLines(text.pieces)
+        self.words, self.lowered = _words(self._lines.text)
+        self._shapes = Shapes([plain(shape) for shape in self._lines.shapes])
+        low = [plain(shape).lower() for shape in self._lines.shapes]
+        self._low = Shapes(low)
+        self._over = self._over_the_ends(known, dict(zip((lines[0] for lines in self._lines.lines), low, strict=True)))
 
-    def _over_the_ends(self, known: Literals, first: list[int]) -> dict[int, list[int]]:
+    def _over_the_ends(self, known: Literals, shapes: dict[int, str]) -> dict[int, list[int]]:
         """Lines in which a literal may begin that goes on in the next one."""
-        shapes = dict(zip(self._firsts, self._low.split("\n"), strict=True))
+        first = self._lines.first
         pairs = {
             pair: tuple(dict.fromkeys(known.over_the_end(shapes[pair[0]], shapes[pair[1]])))
             for pair in set(pairwise(first))
@@ -212,22 +192,14 @@ class _Lines:
 
         The shapes stand in the order of their first lines.
         """
-        shapes, shape = (self._low if literal.fold else self._shapes), literal.shape
         most = _KEPT if literal.is_exact else _MANY
-        lines: list[int] = []
-        at = shapes.find(shape)
-        for _ in range(most):
-            if at < 0:
-                break
-            place = bisect_right(self._starts, at)
-            lines += islice(self._lines[self._firsts[place - 1]], most + 1)
-            at = shapes.find(shape, self._starts[place])
-        return lines
+        shapes = (self._low if literal.fold else self._shapes).holding(literal.shape)
+        return [at for place in islice(shapes, most) for at in islice(self._lines.lines[place], most + 1)]
 
 
 def _search(literal: Literal, text: Pieces, start: int, end: int) -> Iterator[int]:
     """The places of a literal that begin between two offsets and do not overlap."""
-    where, wanted, length = (text.low if literal.fold else text.plain), _plain(literal.text), len(literal.text)
+    where, wanted, length = (text.low if literal.fold else text.plain), plain(literal.text), len(literal.text)
     end += length - 1
     at = where.find(wanted, start, end)
     while at >= 0:
@@ -237,11 +209,6 @@ def _search(literal: Literal, text: Pieces, start: int, end: int) -> Iterator[in
         else:
             start = at + 1
         at = where.find(wanted, start, end)
-
-
-def _starts(pieces: Sequence[str]) -> list[int]:
-    """The offsets of pieces with one sign behind each, and where the next one would begin."""
-    return list(accumulate(map(add, map(len, pieces), repeat(1)), initial=0))
 
 
 def _as_written(text: str, fold: bool) -> str:
@@ -274,8 +241,3 @@ def _is_key(literal: Literal, text: Pieces, at: int) -> bool:
 def _is_whole(text: str, start: int, end: int) -> bool:
     around = text[max(start - 1, 0) : start] + text[end : end + 1]
     return not only_words(around).strip()
-
-
-def _plain(text: str) -> str:
-    """A text of the same length in ASCII, in which searching is fast."""
-    return text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
