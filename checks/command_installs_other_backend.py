@@ -16,7 +16,7 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.software.torch_stack import any_wheel_index, wheel_index
+from rocdoctor.insight.software.torch_stack import any_wheel_index, local_part, wheel_index
 from rocdoctor.insight.texts.commands import misses_gpu, packages_of, shown_command, when_commands
 from rocdoctor.insight.texts.pasted import gpu_words, said, shown, vendors
 from rocdoctor.judging.check import Fix, Outcome, check, error, not_applicable
@@ -29,13 +29,15 @@ _TORCH = frozenset(("torch", "pytorch", "torchvision", "torchaudio"))
 _CUDA_OF_CONDA = regex(r"\A(?:cudatoolkit|pytorch-cuda|cuda-toolkit)\b")
 _CUDA_INDEX = regex(r"/(?:nightly/)?cu1[0-3]\d\b|\Acu1[0-3]\d\Z")
 _CPU_INDEX = regex(r"/(?:nightly/)?cpu\b|\Acpu\Z")
+_PINNED = regex(r"(?i)\A(?:torch|pytorch)(?:==|===|@)")
+_UNUSED = ("prose-cpu-instead", "gpu-said-unused")
 _SYMPTOMS = ("missing-library", "cuda-driver-insufficient", "torch-without-gpu-support", "no-nvidia-driver")
 
 
 @check(when_commands("pip", "uv", "conda"), cause="wrong-backend-build")
 def command_installs_other_backend(machine: Machine) -> Outcome:
-    if isinstance(machine.torch.version, Known):
-        return not_applicable("the version of torch is known; other checks judge it")
+    if isinstance(machine.torch.version, Known) and local_part(machine.torch.version.value):
+        return not_applicable("the build of torch is known; other checks judge it")
     seen = vendors(machine)
     if len(seen) != 1:
         return not_applicable("no GPU of a single vendor in this evidence")
@@ -46,6 +48,10 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
     if last is None or last[1] == {"amd": "rocm", "nvidia": "cuda"}[mine]:
         return None
     one, build = last
+    if build == "either":
+        return _either(machine, one) if mine == "amd" else None
+    if isinstance(machine.torch.version, Known):
+        return not_applicable("the version of torch is known; other checks judge it")
     if build == "default" and mine == "nvidia":
         return None
     symptoms = said(machine, *_SYMPTOMS)
@@ -72,8 +78,36 @@ def command_installs_other_backend(machine: Machine) -> Outcome:
     )
 
 
+def _either(machine: Machine, one: CommandLine) -> Outcome:
+    """An index for ROCm beside PyPI: pip takes the highest version of the two, and PyPI's has code for CUDA."""
+    symptoms = said(machine, *_SYMPTOMS, *_UNUSED)
+    if not (misses_gpu(machine) or symptoms):
+        return None
+    return error(
+        "torch is asked for without an exact version, and the ROCm index stands beside PyPI (--extra-index-url): pip "
+        "takes "
+        "the highest version of both, and where PyPI's is newer that is the CUDA build.",
+        evidence=(*shown_command(one), *shown(symptoms)[:1]),
+        fix=Fix(
+            "Name the ROCm index alone with --index-url for torch, torchvision and torchaudio, or pin a version that "
+            "it "
+            "has with its label (torch==2.9.1+rocm6.4); reinstall what is there",
+            command=shell(
+                "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
+                "--index-url {index}",
+                index=any_wheel_index("amd"),
+            ),
+            safety="risky",
+            verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
+        ),
+        confidence="likely",
+        explains=("gpu-arch-not-built", "torch-sees-no-gpu-message"),
+    )
+
+
 def _build(one: CommandLine) -> str:
-    """The build of torch that a command brings: rocm, cuda, cpu, default (of PyPI or a channel); "" where none."""
+    """The build of torch that a command brings: rocm, cuda, cpu, default (of PyPI or a channel), either
+    (ROCm's index beside PyPI); "" where none."""
     if one.program not in ("pip", "uv", "conda") or not _TORCH & set(packages_of(one)):
         return ""
     if one.program == "conda":
@@ -88,6 +122,8 @@ def _build(one: CommandLine) -> str:
     added = " ".join(
         value for key in ("extra-index-url", "f", "find-links", "index") for value in one.options.get(key, ())
     )
+    if not named and "rocm" in added.lower() and not any(_PINNED.match(word) for word in one.words):
+        return "either"
     if "rocm" in f"{named} {added}".lower() or "amd" in f"{named} {added}" or "gfx" in f"{named} {added}":
         return "rocm"
     if _CUDA_INDEX.search(named) or _CUDA_INDEX.search(added):

@@ -14,15 +14,24 @@ from rocdoctor.paste.command_options import parsed
 from rocdoctor.paste.passage_roles import Role, role_of_block
 from rocdoctor.paste.word_index import WordIndex, ascending
 
-_HINTS = ("services:", "containers:", "#sbatch", "lxc.mount.entry", ": /dev/")
+_HINTS = ("services:", "containers:", "#sbatch", "lxc.mount.entry", ": /dev/", "--extra-index-url", "--index-url")
+# A file of requirements: an option of pip alone on its line, and packages alone on theirs.
+_INDEX = regex(r"\s{0,12}--(?P<option>extra-index-url|index-url)[ =](?P<url>\S{8,200})\s{0,4}\Z")
+_PACKAGE = regex(
+    r"\s{0,12}(?P<package>[A-Za-z][\w.-]{1,40}(?:\[[\w,-]{1,40}\])?"
+    r"(?:\s?(?:==|>=|<=|~=|!=|<|>)\s?[\w.*+!-]{1,40}(?:,\s?(?:==|>=|<=|~=|!=|<|>)\s?[\w.*+!-]{1,40}){0,2})?)"
+    r"(?:\s{0,4};.{0,80})?(?:\s{1,4}#.{0,120})?\s{0,4}\Z"
+)
 _TOP = regex(
     r"\s{0,12}(?:services|apiVersion|kind|metadata|spec|version|volumes|name|networks|x-[\w-]{1,40}):(?:\s|\Z)"
 )
 _YAML = regex(r"\s{0,80}(?:#.*|-(?:\s.*)?|[\w.\"'/@ -]{1,100}:(?:\s.*)?|---|[\"'\]\[{}].*|\S.{0,200})?\Z")
 _BATCH = regex(r"\s{0,8}#SBATCH\s{1,8}(.{1,300})\Z")
+_GID = regex(r",gid=(\d{1,9})(?!\d)")
 # Devices of an LXC container, as Proxmox and lxc write them.
 _LXC = regex(
-    r"\s{0,8}(?:dev\d{1,2}: (/dev/[\w/]{1,60})(?:,\S{0,80})?|lxc\.mount\.entry\s?[:=]\s?(/dev/[\w/]{1,60})\s.{0,120})\Z"
+    r"\s{0,8}(?:dev\d{1,2}: (?P<node>/dev/[\w/]{1,60})(?P<with>,\S{0,80})?"
+    r"|lxc\.mount\.entry\s?[:=]\s?(?P<mount>/dev/[\w/]{1,60})\s.{0,120})\Z"
 )
 _MOST_LINES, _MOST_TEXTS, _MOST_HINTS = 400, 20, 20_000
 _KEYS = ("devices", "group_add", "security_opt")
@@ -44,6 +53,13 @@ def manifests(clean: Clean, index: WordIndex) -> Iterator[tuple[int, Role, dict[
             continue
         if _BATCH.match(clean.lines[at]):
             done, told = _batch(clean, at)
+            yield at, role_of_block(clean, at, done, setting=True), told
+            continue
+        if "index-url" in clean.lines[at]:
+            if (requirements := _requirements(clean, at)) is None:
+                count -= 1
+                continue
+            done, told = requirements
             yield at, role_of_block(clean, at, done, setting=True), told
             continue
         first, done = _extent(clean, at)
@@ -194,16 +210,44 @@ def _container(pod: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
 
 def _lxc(clean: Clean, at: int) -> tuple[int, dict[str, Any]]:
     """The devices of a container's configuration: (its last line, the row)."""
-    last, devices = at, list[str]()
+    last, devices, groups = at, list[str](), list[str]()
     for step in range(at, min(at + 40, len(clean.lines))):
         line = clean.lines[step].rstrip()
         if match := _LXC.match(line):
             last = step
-            devices.append(match[1] or match[2])
+            devices.append(match["node"] or match["mount"])
+            if gid := _GID.search(match["with"] or ""):
+                groups.append(f"{devices[-1]}={gid[1]}")
         elif not line.strip().startswith(("lxc.", "dev", "#")):
             break
-    row = _row("lxc", "", {"device": devices[:16]}, {})
+    row = _row("lxc", "", {"device": devices[:16], **({"gid": groups[:16]} if groups else {})}, {})
     return last, {**row, "verb": "config", "text": clean.lines[at].strip()[:240], "words": []}
+
+
+def _requirements(clean: Clean, at: int) -> tuple[int, dict[str, Any]] | None:
+    """The lines of a requirements file around an index: (its last line, the row); None where it is something else."""
+    if not _INDEX.match(clean.lines[at]):
+        return None
+    options: dict[str, list[str]] = {}
+    packages: list[str] = []
+    first = last = at
+    while first > max(0, at - 20) and _PACKAGE.match(clean.lines[first - 1]):
+        first -= 1
+    for step in range(first, min(at + 40, len(clean.lines))):
+        line = clean.lines[step]
+        if index := _INDEX.match(line):
+            options.setdefault(index["option"], []).append(index["url"])
+        elif package := _PACKAGE.match(line):
+            packages.append(package["package"].replace(" ", ""))
+        elif line.strip() and not line.lstrip().startswith("#"):
+            break
+        else:
+            continue
+        last = step
+    if not packages:
+        return None
+    row = _row("pip", "", options, {})
+    return last, {**row, "verb": "install", "text": clean.lines[at].strip()[:240], "words": packages[:40]}
 
 
 def _batch(clean: Clean, at: int) -> tuple[int, dict[str, Any]]:

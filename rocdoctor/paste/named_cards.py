@@ -162,9 +162,10 @@ def cards(clean: Clean, taken: set[int], index: WordIndex) -> list[Card]:
 def _of_line(clean: Clean, at: int, line: str) -> Iterator[Card]:
     named = list(_CARD.finditer(line))
     targets = [match for match in _GFX.finditer(line) if gfx_target(match[1]) is not None]
-    # A list of what something supports or was built for says nothing of the machine.
+    # A list of what something supports or was built for says nothing of the machine; "RX 6800M (gfx1031)" does.
     if len({match[1].lower() for match in targets}) > 2 or _BUILD.search(line):
-        targets = []
+        ends = {match.end() for match in named}
+        targets = [match for match in targets if ends & {match.start() - 1, match.start() - 2}]
     outside = role_of_block(clean, at, at, setting=False) != "now"
     used: set[int] = set()
     for match in named:

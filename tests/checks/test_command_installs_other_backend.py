@@ -53,3 +53,28 @@ def test_the_build_is_named(text: str, said: str) -> None:
 )
 def test_other_installations_are_not_accused(text: str) -> None:
     assert _finding(text) is None
+
+
+_BESIDE = f"\n\n    --extra-index-url {INDEX}rocm5.2/\n    torch{{}}\n\nthe GPU is unused, it runs on the CPU."
+
+
+def test_an_index_beside_pypi_and_no_exact_version() -> None:
+    found = _finding(AMD + "The requirements:" + _BESIDE.format(">=1.13"))
+    assert found is not None
+    assert found.cause == "wrong-backend-build"
+    assert "--extra-index-url" in words_of(found)
+    assert _finding(AMD + f"$ pip install torch --extra-index-url {INDEX}rocm6.4" + FALSE) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        AMD + "The requirements:" + _BESIDE.format("==1.13.1"),
+        AMD + "The requirements:" + _BESIDE.format(">=1.13").replace("the GPU is unused, it runs on the CPU", "fine"),
+        NVIDIA + "The requirements:" + _BESIDE.format(">=1.13"),
+        AMD + "The requirements:" + _BESIDE.format(">=1.13").replace("--extra-index-url", "--index-url"),
+    ],
+)
+def test_a_pin_or_an_index_of_its_own_or_no_symptom_says_nothing(text: str) -> None:
+    found = _finding(text)
+    assert found is None or "beside PyPI" not in words_of(found)

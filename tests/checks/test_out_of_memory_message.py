@@ -56,9 +56,7 @@ def test_what_a_program_caught_is_no_fault() -> None:
 
 
 def test_an_integrated_gpu_can_be_given_more() -> None:
-    text = (
-        "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.0 GiB. GPU 0 has a total capacity of 15.5 GiB"
-    )
+    text = "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2 GiB. GPU 0 has a total capacity of 15.5 GiB"
     apu = finding_of(CHECK, text, amd_gpu(gfx="gfx1151", integrated=True))
     card = finding_of(CHECK, text, amd_gpu(gfx="gfx1100", integrated=False))
     assert "ttm.pages_limit" in words_of(apu)

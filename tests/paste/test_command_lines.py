@@ -138,3 +138,18 @@ def test_the_devices_of_an_lxc_container() -> None:
     machine = collect(open_text("lxc.mount.entry: /dev/kfd dev/kfd none bind,optional,create=file\n", "test"))
     assert [one.options["device"] for one in machine.commands] == [("/dev/kfd",)]
     assert machine.container.kind == Known("lxc", Source("text", 1))
+
+
+def test_a_file_of_requirements_is_an_installation() -> None:
+    text = "linux.txt holds\n\n    --extra-index-url https://x.example/whl/rocm5.2/\n    torch>=1.13\n"
+    one = _only(text)
+    assert (one.program, one.verb, one.words) == ("pip", "install", ("torch>=1.13",))
+    assert one.value("extra-index-url") == "https://x.example/whl/rocm5.2/"
+
+
+def test_groups_of_the_nodes_of_an_lxc_container() -> None:
+    one = _only("CTID.conf:\n\n    dev0: /dev/dri/renderD128,gid=992\n    dev1: /dev/kfd,gid=44\n")
+    assert one.options == {
+        "device": ("/dev/dri/renderD128", "/dev/kfd"),
+        "gid": ("/dev/dri/renderD128=992", "/dev/kfd=44"),
+    }
