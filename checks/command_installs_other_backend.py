@@ -36,7 +36,7 @@ _SYMPTOMS = ("missing-library", "cuda-driver-insufficient", "torch-without-gpu-s
 
 @check(when_commands("pip", "uv", "conda"), cause="wrong-backend-build")
 def command_installs_other_backend(machine: Machine) -> Outcome:
-    if isinstance(machine.torch.version, Known) and local_part(machine.torch.version.value):
+    if isinstance(machine.torch.version, Known) and local_part(machine.torch.version.value or ""):
         return not_applicable("the build of torch is known; other checks judge it")
     seen = vendors(machine)
     if len(seen) != 1:
@@ -85,18 +85,12 @@ def _either(machine: Machine, one: CommandLine) -> Outcome:
         return None
     return error(
         "torch is asked for without an exact version, and the ROCm index stands beside PyPI (--extra-index-url): pip "
-        "takes "
-        "the highest version of both, and where PyPI's is newer that is the CUDA build.",
+        "takes the highest version of both, and where PyPI's is newer that is the CUDA build.",
         evidence=(*shown_command(one), *shown(symptoms)[:1]),
         fix=Fix(
             "Name the ROCm index alone with --index-url for torch, torchvision and torchaudio, or pin a version that "
-            "it "
-            "has with its label (torch==2.9.1+rocm6.4); reinstall what is there",
-            command=shell(
-                "pip uninstall -y torch torchvision torchaudio; pip install torch torchvision torchaudio "
-                "--index-url {index}",
-                index=any_wheel_index("amd"),
-            ),
+            "it has, with its label (+rocm...); reinstall what is there",
+            command=install_torch(any_wheel_index("amd")),
             safety="risky",
             verify='python3 -c "import torch; print(torch.__version__, torch.version.hip)"',
         ),

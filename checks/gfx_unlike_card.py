@@ -54,7 +54,8 @@ def _judge(machine: Machine, message: Message) -> Finding | None:
         fix=Fix(
             f"Find {NAME} and unset it: remove it from the shell's profile, the unit of the service, the compose file "
             f"or the image, and start a toolbox or container anew; {gfx} needs a build that has code for it",
-            command=f"env | grep HSA_; grep -rs {NAME} ~/.bashrc ~/.profile ~/.config /etc/environment /etc/profile.d",
+            command="env | grep HSA_; grep -rs HSA_OVERRIDE_GFX_VERSION ~/.bashrc ~/.profile ~/.config "
+            "/etc/environment /etc/profile.d",
             safety="safe",
             verify="rocminfo | grep -E 'Marketing Name|gfx'",
         ),

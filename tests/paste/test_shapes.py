@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.formats.alike_lines import alike
@@ -95,7 +95,6 @@ PAIRS = {kind.question: (kind.line, kind.shape) for kind in KINDS if kind.shape 
 
 
 @pytest.mark.parametrize("name", PAIRS)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_stands_for_an_expression_on_shapes_takes_all_that_it_takes(name: str, data: st.DataObject) -> None:
     line, shape = PAIRS[name]

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.knowledge.messages.program_errors import message_rows, message_signatures
@@ -14,6 +14,7 @@ from rocdoctor.parsers.logs import literal_search
 from rocdoctor.parsers.logs.literal_search import MOST, Literal, Literals, Pieces, literals_of, located
 from rocdoctor.parsers.logs.log_match import Signature, Wording, matcher, only_words
 from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
+from tests.examples import examples
 
 NOISE = (
     "2026-01-02 03:04:05 step 17 loss 2.31",
@@ -67,7 +68,7 @@ _WORDS = st.sampled_from(
 _LINES = st.lists(_WORDS, min_size=1, max_size=5).map(" ".join)
 
 
-@settings(max_examples=300)
+@examples(3)
 @given(st.lists(_LINES, min_size=1, max_size=40), st.booleans())
 def test_any_lines(lines: list[str], closed: bool) -> None:
     text = Pieces(lines, closed)
