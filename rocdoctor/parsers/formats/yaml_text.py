@@ -2,13 +2,16 @@
 
 Events are counted before anything is built, since building is what hostile texts abuse: aliases that lead to aliases (a
 page that stands for gigabytes), merges of merges, brackets nested until the stack ends. Anchors and aliases are read
-as far as the text stays small when each is written out. Nothing but plain values is ever constructed.
+as far as the text stays small when each is written out. Nothing but plain values is ever constructed. What is not a
+finite number (.inf, NaN, 1e999) stays the word that it is.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 MOST_SIGNS = 4_000_000
@@ -44,7 +47,7 @@ def parse_yaml(text: str) -> PlainValue:
         return PlainValue(problem=f"larger than {MOST_SIGNS // 1_000_000} million characters")
     import yaml
 
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = _loader()
     try:
         _measure(text, yaml, loader)
         return PlainValue(yaml.load(text, Loader=loader))  # noqa: S506  (a safe loader)
@@ -58,12 +61,33 @@ def parse_yaml(text: str) -> PlainValue:
         return PlainValue(problem=f"not readable as YAML: {str(error)[:200]}")
 
 
+@cache
+def _loader() -> Any:
+    """A safe loader whose numbers are finite."""
+    import yaml
+
+    safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Finite(safe):  # type: ignore[misc]  # PyYAML's own, of which two forms exist
+        pass
+
+    def number(loader: Any, node: Any) -> float | str:
+        return _finite(str(loader.construct_scalar(node)), loader.construct_yaml_float(node))
+
+    Finite.add_constructor("tag:yaml.org,2002:float", number)
+    return Finite
+
+
+def _finite(word: str, number: float) -> float | str:
+    return number if math.isfinite(number) else word
+
+
 def parse_json(text: str) -> PlainValue:
     """The value of a JSON text, or why there is none."""
     if len(text) > MOST_SIGNS:
         return PlainValue(problem=f"larger than {MOST_SIGNS // 1_000_000} million characters")
     try:
-        return PlainValue(json.loads(text))
+        return PlainValue(json.loads(text, parse_float=lambda word: _finite(word, float(word)), parse_constant=str))
     except json.JSONDecodeError as error:
         return PlainValue(problem=f"not readable as JSON: line {error.lineno}: {error.msg}")
     except RecursionError:

@@ -90,3 +90,8 @@ def test_no_text_raises(text: str) -> None:
     read = parse_yaml(text)
     assert "\n" not in read.problem
     parse_json(text)
+
+
+def test_what_is_not_a_finite_number_stays_a_word() -> None:
+    assert parse_json("[NaN, -Infinity, 1E310, 2.5]").value == ["NaN", "-Infinity", "1E310", 2.5]
+    assert parse_yaml("[.nan, -.inf, 1.0e+999, 2.5]").value == [".nan", "-.inf", "1.0e+999", 2.5]
