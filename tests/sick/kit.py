@@ -7,17 +7,21 @@ carries a mark in its environment, by which those that outlive it are found.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +62,7 @@ def tool(folder: Path, name: str, text: str) -> Path:
 
 @dataclass(slots=True)
 class Place:
-    """A folder with tools, a home, and perhaps another machine's ``/sys``; ``words`` are those of ``ill.py``."""
+    """A folder with tools and a home; ``words`` are those of ``ill.py``, such as another machine's ``/sys``."""
 
     folder: Path
     words: tuple[str, ...] = ()
@@ -70,10 +74,6 @@ class Place:
     @property
     def work(self) -> Path:
         return self.folder / "work"
-
-    @property
-    def sys(self) -> Path:
-        return self.folder / "sys"
 
     def tool(self, name: str, text: str) -> Path:
         return tool(self.tools, name, text)
@@ -213,34 +213,40 @@ def place(folder: Path, machine: str = "") -> Place:
     made.tool("dmesg", "exit 0\n")
     made.tool("python3", "echo '{}'\n")
     if machine:
-        _machine(made, machine)
-        made.words = (f"bind={made.sys}:/sys",)
+        sys_folder, tools = _written(machine)
+        for name, text in tools.items():
+            made.tool(name, text)
+        made.words = (f"bind={sys_folder}:/sys",)
     return made
 
 
-def _machine(made: Place, name: str) -> None:
+@cache
+def _written(name: str) -> tuple[Path, dict[str, str]]:
+    """The ``/sys`` of a built machine as a folder that nobody changes, and the texts of its tools by name."""
+    folder = Path(tempfile.mkdtemp(prefix="sick-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     files = next(one for build in catalogue.MACHINES if (one := build()).name == name)
     for parts, data in files.texts.items():
         if parts[0] == "sys":
-            path = made.folder.joinpath(*parts)
+            path = folder.joinpath(*parts)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
     for parts, target in files.links.items():
         if parts[0] == "sys":
-            path = made.folder.joinpath(*parts)
+            path = folder.joinpath(*parts)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(target)
     by_program: dict[str, list[str]] = {}
     for number, (question, program) in enumerate(files.programs.items()):
-        output = made.folder / f"output-{number}"
+        output = folder / f"output-{number}"
         output.write_text(program.output)
         verb, _, rest = question.partition(" ")
         name = "python3" if verb == "python" else shlex.split(rest)[0]
         when = "*" if verb == "python" else " ".join(shlex.split(rest)[1:])
         case = f'"{when}") cat {shlex.quote(str(output))}; exit {program.exit_code};;\n'
         by_program.setdefault(name, []).append(case if when != "*" else case.replace('"*"', "*"))
-    for name, cases in by_program.items():
-        made.tool(name, 'case "$*" in\n' + "".join(cases) + "esac\nexit 1\n")
+    texts = {name: 'case "$*" in\n' + "".join(cases) + "esac\nexit 1\n" for name, cases in by_program.items()}
+    return folder / "sys", texts
 
 
 def gpus_of(text: str) -> int:
