@@ -36,3 +36,19 @@ def test_smi_tools_do_not_exist_there() -> None:
 def test_wsl_that_works_is_silent() -> None:
     assert states(judge(CHECK, pasted("WSL environment detected.\nAgent 1 gfx1100", amd_gpu()))) == ["pass"]
     assert states(judge(CHECK, pasted("I use WSL2 and CUDA 12", nvidia_gpu()))) == ["pass"]
+
+
+def test_what_is_not_in_the_list_is_named() -> None:
+    assert "native Linux" in words_of(finding_of(CHECK, TEXT, amd_gpu(gfx="gfx1102")))
+    assert "not among" not in words_of(finding_of(CHECK, TEXT, amd_gpu(gfx="gfx1201")))
+    assert "RDNA1 is not supported" in words_of(finding_of(CHECK, f"{TEXT}\nmy card is RDNA1"))
+    assert "Windows 11" in words_of(finding_of(CHECK, f"Windows 10 Pro. {TEXT}", amd_gpu(gfx="gfx1201")))
+
+
+def test_the_library_of_wsl_has_to_be_switched_on_for_some_releases() -> None:
+    def said(version: str) -> str:
+        return words_of(finding_of(CHECK, TEXT, amd_gpu(), rocm=(RocmInstall(k(version), "/opt/rocm", "classic"),)))
+
+    assert "HSA_ENABLE_DXG_DETECTION=1" in said("7.2.1")
+    assert "HSA_ENABLE_DXG_DETECTION" not in said("7.13")
+    assert "HSA_ENABLE_DXG_DETECTION" not in said("6.1.3")
