@@ -17,11 +17,22 @@ from __future__ import annotations
 
 from rocdoctor.insight.gpus.visibility import where_set
 from rocdoctor.insight.software.rocm_roots import roots_on, version_of
-from rocdoctor.insight.software.torch_stack import works
+from rocdoctor.insight.software.torch_stack import label_backend, works
+from rocdoctor.insight.texts.pasted import said, shown
+from rocdoctor.insight.texts.symptoms import crashes
 from rocdoctor.judging.check import Finding, Fix, Outcome, check, cite, info, quote, unknown, warning, whole_machine
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.facts import Machine, Variable
+
+_WHEEL = ("rocm-wheel-meant", "rocm-wheel-named")
+_UNLOADABLE = (
+    "path-said-harmful",
+    "symbol-version-missing",
+    "rocm-versions-differ",
+    "extension-for-other-torch",
+    "cuda-symbol-missing",
+)
 
 
 @check(whole_machine, cause="mixed-rocm-installs")
@@ -31,7 +42,9 @@ def ld_library_path_conflict(machine: Machine) -> Outcome:
         if not machine.environment.complete:
             raise unknown("whether LD_LIBRARY_PATH is set is not in this evidence")
         return None
-    return [one for one in (_stubs(variable), _rocm(machine, variable)) if one is not None]
+    found = [one for one in (_stubs(variable), _rocm(machine, variable)) if one is not None]
+    suspected = _suspected(machine, variable) if not found else None
+    return found if suspected is None else [suspected]
 
 
 def _fix(variable: Variable) -> Fix:
@@ -52,6 +65,28 @@ def _stubs(variable: Variable) -> Finding | None:
         f"LD_LIBRARY_PATH names {folders[0][:120]}, which holds stub libraries for linking only.",
         evidence=[quote(variable.source, f"LD_LIBRARY_PATH={variable.value}"[:300], variable.line)],
         fix=_fix(variable),
+    )
+
+
+def _suspected(machine: Machine, variable: Variable) -> Finding | None:
+    """ROCm's folder in front of a wheel that brings ROCm, in a text where something fails to load or crashes."""
+    torch = machine.torch
+    roots = roots_on(variable.value)
+    label = label_backend(torch.version.value) if isinstance(torch.version, Known) else None
+    wheel = label == "rocm" or (label is None and bool(said(machine, *_WHEEL)))
+    if not roots or not wheel or works(machine, "rocm") or value_or(torch.bundled_rocm, True) is not True:
+        return None
+    failed = said(machine, *_UNLOADABLE) or crashes(machine)
+    if not failed:
+        return None
+    return warning(
+        f"LD_LIBRARY_PATH puts the libraries of {roots[0]} before those that the torch wheel for ROCm brings: parts of "
+        f"two "
+        "ROCm releases get loaded.",
+        evidence=[quote(variable.source, f"LD_LIBRARY_PATH={variable.value}"[:300], variable.line), *shown(failed)[:1]],
+        fix=_fix(variable),
+        confidence="possible",
+        explains=("torch-import-fails", "package-mismatch-message"),
     )
 
 

@@ -23,7 +23,7 @@ from rocdoctor.model.facts import Machine
 
 _MISSING, _HANG, _FAULT = "iommu-not-passthrough", "collective-hang", "peer-access-fault"
 _BETWEEN, _ALONE = "prose-several-nodes-hang", "prose-one-node-works"
-_REQUEST = "prose-is-request"
+_REQUEST, _RARE = "prose-is-request", "one-collective-named"
 
 # Torch's own list of what may be the reason of a time-out is nobody's observation.
 _TORCH = ("GIL deadlock", "ProcessGroupNCCL", "Watchdog caught")
@@ -37,6 +37,8 @@ def peer_to_peer_message(machine: Machine) -> Outcome:
     known_why = origin(machine.run) is not None or bool(named_missing(machine.run))
     # Where one machine works and several hang, the network between them is the first suspect.
     known_why = known_why or bool(said(machine, _BETWEEN) and said(machine, _ALONE)) or bool(said(machine, _REQUEST))
+    # Of all collectives only a rare one hangs: that is the library's.
+    known_why = known_why or bool(said(machine, _RARE))
     if not missing and not faults and (known_why or not hangs):
         return None
     amd = vendors(machine) == {"amd"} or bool(missing)

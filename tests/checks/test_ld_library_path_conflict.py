@@ -5,6 +5,7 @@ from typing import Any
 
 from rocdoctor.model.facts import Machine, RocmInstall, TorchBuild
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states
+from tests.message_kit import finding_of
 
 NAME = "ld-library-path-conflict"
 
@@ -53,3 +54,13 @@ def test_a_torch_that_works_all_the_same_makes_it_a_note() -> None:
     of = host("/opt/rocm-6.2.0/lib")
     working = replace(of, torch=replace(of.torch, import_error=k(None), device_count=k(1)))
     assert severities(judge(NAME, working)) == ["info"]
+
+
+def test_a_wheel_for_rocm_that_fails_behind_the_folder_of_another() -> None:
+    set_ = environment({"LD_LIBRARY_PATH": "/opt/rocm/lib"}, complete=False)
+    text = "The PyTorch wheel for ROCm carries its own libraries. LD_LIBRARY_PATH is set; without the variable it runs."
+    found = finding_of(NAME, text, amd_gpu(), environment=set_)
+    assert found is not None
+    assert (found.severity, found.confidence) == ("warning", "possible")
+    for harmless in ("The PyTorch wheel for ROCm is installed.", "It runs without the variable LD_LIBRARY_PATH."):
+        assert finding_of(NAME, harmless, amd_gpu(), environment=set_) is None

@@ -48,3 +48,9 @@ def test_a_hang_between_machines_is_the_network_s() -> None:
 
 def test_a_request_names_no_fault() -> None:
     assert finding_of(CHECK, "It would be great if all_reduce_perf told which rank is missing when it hangs.") is None
+
+
+def test_a_rare_collective_that_hangs_alone_is_no_matter_of_the_paths() -> None:
+    text = "{} of rccl-tests with the 4 GPUs hangs."
+    assert finding_of(CHECK, text.format("all_reduce_perf")) is not None
+    assert finding_of(CHECK, text.format("alltoallv_perf")) is None
