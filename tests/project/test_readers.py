@@ -21,7 +21,6 @@ ALLOWED = {
     "find_class": "pickle",
     "knowledge/gpus/": "records of tables say what the table says",
     "install/amd_drivers.py": "the same",
-    "parsers/python/": "tests of the probe read its answers through these records",
 }
 
 

@@ -11,9 +11,13 @@ from rocdoctor.model.evidence import NOT_ASKED, Fact, Known, Source, Unknown
 from rocdoctor.model.facts import CudaToolkit, NoAnswer, RocmInstall, TorchBuild, TorchDevice
 from rocdoctor.parsers.amd.rocm_install import cuda_toolkits, rocm_installs
 from rocdoctor.parsers.python import interpreter
-from rocdoctor.parsers.python.interpreter import InterpreterReport, PythonFacts
-from rocdoctor.parsers.python.interpreter_runtime import TorchRuntime
-from rocdoctor.parsers.python.torch_build import TorchStatic, architectures
+from rocdoctor.parsers.python.interpreter import (
+    InterpreterReport,
+    PythonFacts,
+    TorchRuntime,
+    TorchStatic,
+    architectures,
+)
 
 T = TypeVar("T")
 
@@ -113,8 +117,8 @@ def _build(report: InterpreterReport, answer: Answer) -> TorchBuild:
         for requirement in one.requires
         if _demands(requirement, "torch")
     }
-    shadows = [f"{one.name} is installed more than once" for one in report.duplicates]
-    shadows += [f"{one.path} hides {one.name}" for one in report.shadows or () if one.role]
+    shadows = [f"{name} is installed more than once" for name in report.duplicates]
+    shadows += [f"{one.path} hides {one.name}" for one in report.shadows]
     path, path_line = (python.executable, python.line) if python else (report.asked, report.asked_line)
     return TorchBuild(
         interpreter=known(path, path_line),
@@ -212,7 +216,7 @@ def _backend(static: TorchStatic | None, name: str, answer: Answer, gap: Unknown
 
 def _arch_list(static: TorchStatic | None, runtime: TorchRuntime | None, answer: Answer) -> Fact[tuple[str, ...]]:
     if runtime is not None and runtime.arch_list:
-        return Known(runtime.arch_list, answer.source(runtime.lines.get("arch_list")))
+        return Known(runtime.arch_list, answer.source(runtime.arch_list_line))
     found = architectures(static) if static is not None else None
     if found is None:
         return Unknown("which architectures this torch was built for is not known without importing it", "not-asked")

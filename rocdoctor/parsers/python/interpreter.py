@@ -2,69 +2,31 @@
 
 The text is one JSON object a line, with whatever else got onto the same stream around them. A line that is missing
 (the child was killed, or only the static part was asked) leaves its fields None; the step that had begun and never
-answered is named.
+answered is named. The probe tells more than is a fact: that is for people who read a bundle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from rocdoctor.parsers.python.interpreter_runtime import StepError, TorchRuntime, parse_runtime, step_error
 from rocdoctor.parsers.python.probe_json import Record, dicts, flag, records, strings, text, whole
-from rocdoctor.parsers.python.torch_build import ArchSource, TorchStatic, architectures, parse_build, parse_sources
-
-__all__ = [
-    "ArchSource",
-    "Duplicate",
-    "InterpreterReport",
-    "PathEntry",
-    "PythonFacts",
-    "PythonPackage",
-    "Shadow",
-    "StepError",
-    "TorchRuntime",
-    "TorchStatic",
-    "architectures",
-    "package",
-    "parse",
-]
 
 
 @dataclass(frozen=True, slots=True)
 class PythonFacts:
     """The interpreter: ``kind`` is venv, conda, pyenv, uv, nix, system or other; ``base_kind`` is that of its base."""
 
-    executable: str | None = None
-    version: str | None = None
-    implementation: str | None = None
-    prefix: str | None = None
-    base_prefix: str | None = None
-    kind: str | None = None
-    base_kind: str | None = None
-    system_site_packages: bool | None = None  # of a venv
-    externally_managed: str | None = None  # path of the marker file of the base
-    platform: str | None = None
-    machine: str | None = None
-    bits: int | None = None
-    libc: str | None = None  # "glibc 2.39"
-    soabi: str | None = None  # "cpython-312-x86_64-linux-gnu"
-    gil: bool | None = None
-    cwd: str | None = None
-    customised_by: tuple[str, ...] = ()  # sitecustomize and usercustomize files that ran
-    isolated: bool | None = None  # -I: what follows is then not what a job sees
-    ignore_environment: bool | None = None
-    no_user_site: bool | None = None
-    line: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PathEntry:
-    """One entry of ``sys.path``: origin is stdlib, environment, base, user-site, pythonpath or other."""
-
-    path: str
-    origin: str | None = None
-    exists: bool | None = None
+    executable: str | None
+    version: str | None
+    prefix: str | None
+    base_prefix: str | None
+    kind: str | None
+    base_kind: str | None
+    externally_managed: str | None  # path of the marker file of the base
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,58 +36,96 @@ class PythonPackage:
     name: str  # canonical: lower case, hyphens
     version: str | None
     metadata: str | None  # path of the .dist-info, .egg-info or .egg-link
-    origin: str | None = None
-    editable: bool | None = None
-    url: str | None = None
-    installer: str | None = None
-    requires: tuple[str, ...] = ()
-    problem: str | None = None
-    line: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A distribution that is there more than once: the first is imported, the others are hidden behind it."""
-
-    name: str
-    packages: tuple[PythonPackage, ...]
+    requires: tuple[str, ...]
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """A module that hides one of the standard library ("stdlib") or of a known package ("package").
-
-    ``role`` is where a job would meet it first: cwd, script (its folder) or pythonpath.
-    """
+    """A module that hides one of the standard library or of a known package where a job would meet it first."""
 
     name: str
     path: str | None
-    role: str | None
-    hides: str | None
-    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArchSource:
+    """Architectures of a torch build by one source; not ``complete``: there may be more.
+
+    method: build-flags (the words of torch.cuda.get_arch_list()), code-objects (bundles in a library), file-names (of
+    a math library: nothing about the kernels of torch itself).
+    """
+
+    method: str | None
+    targets: tuple[str, ...]
+    complete: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TorchStatic:
+    """The torch build as its files tell it."""
+
+    version: str | None
+    cuda: str | None
+    hip: str | None
+    stated: tuple[str, ...]  # names that version.py assigns: "hip" here and hip None means built without
+    bundled_rocm: bool | None  # of a ROCm build: it carries its own libamdhip64
+    line: int
+    sources: tuple[ArchSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepError:
+    """One question to the imported torch that ended in an exception."""
+
+    error_class: str | None
+    message: str | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbedDevice:
+    """A GPU as torch lists it. ``bdf`` has function 0: torch does not tell it."""
+
+    index: int
+    gfx: str | None  # "gfx90a"
+    vram_bytes: int | None
+    bdf: str | None
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TorchRuntime:
+    """What the imported torch told; None where it was not asked, failed, or the process ended before."""
+
+    imported: bool | None  # None: the import began and never ended, see unfinished_step
+    device_count: int | None
+    arch_list: tuple[str, ...] | None
+    arch_list_line: int | None
+    devices: tuple[ProbedDevice, ...]
+    nccl_version: str | None  # RCCL's on ROCm
+    errors: tuple[StepError, ...]
+    unfinished_step: str | None  # where the process was killed, crashed or hung
 
 
 @dataclass(frozen=True, slots=True)
 class InterpreterReport:
-    """All that the probe told. ``torch`` None means: not installed if ``torch_absent``, else unknown."""
+    """All that the probe told. ``torch`` None means: not installed if ``torch_absent``, else unknown.
+
+    ``duplicates`` are names of distributions that are there more than once: the first is imported.
+    """
 
     python: PythonFacts | None = None
-    path: tuple[PathEntry, ...] = ()
     packages: tuple[PythonPackage, ...] | None = None
-    packages_total: int | None = None
-    requirements_complete: bool | None = None
-    leftovers: tuple[str, ...] = ()
-    duplicates: tuple[Duplicate, ...] = ()
-    shadows: tuple[Shadow, ...] | None = None
+    duplicates: tuple[str, ...] = ()
+    shadows: tuple[Shadow, ...] = ()
     torch: TorchStatic | None = None
     torch_absent: bool | None = None
     runtime: TorchRuntime | None = None
-    errors: tuple[StepError, ...] = ()
-    finished: bool = False
     not_imported: str | None = None  # why torch was not imported, where somebody said so
     asked: str | None = None  # path of an interpreter that did not tell about itself, as it was started
     asked_line: int | None = None
-    lines: dict[str, int] = field(default_factory=dict)  # part or step -> line
 
 
 def parse(text_: str) -> InterpreterReport:
@@ -137,19 +137,12 @@ def parse(text_: str) -> InterpreterReport:
         if part == "static":
             report = _static(report, record)
         elif part == "device-code" and report.torch is not None:
-            sources = tuple(parse_sources(record))
-            errors = report.errors + _errors(record)
-            report = replace(report, torch=replace(report.torch, sources=sources), errors=errors)
+            report = replace(report, torch=replace(report.torch, sources=tuple(_sources(record))))
         elif part == "not-imported":
             report = replace(report, not_imported=text(record.values, "reason"))
         elif part == "asked" and report.asked is None:
             report = replace(report, asked=text(record.values, "interpreter"), asked_line=record.line)
-        elif part == "end":
-            report = replace(report, finished=True)
-        step = text(record.values, "step")
-        if part is not None and part != "begin":
-            report.lines[step or part] = record.line
-    return replace(report, runtime=parse_runtime(found))
+    return replace(report, runtime=_runtime(found))
 
 
 def package(report: InterpreterReport, name: str) -> PythonPackage | None:
@@ -157,108 +150,149 @@ def package(report: InterpreterReport, name: str) -> PythonPackage | None:
     return next((item for item in report.packages or () if item.name == name), None)
 
 
+def architectures(torch: TorchStatic) -> ArchSource | None:
+    """The best source for what torch itself was built for: its build flags, else its code objects; None if unknown."""
+    for method in ("build-flags", "code-objects"):
+        for source in torch.sources:
+            if source.method == method and source.targets:
+                return source
+    return None
+
+
 def _static(report: InterpreterReport, record: Record) -> InterpreterReport:
     values, line = record
-    packages = None
-    if isinstance(values.get("packages"), list):
-        packages = tuple(_packages(values["packages"], line))
-    shadows = None
-    if isinstance(values.get("shadows"), list):
-        shadows = tuple(_shadows(values["shadows"], line))
-    python = values.get("python")
-    facts = _python(python, line) if isinstance(python, dict) else None
-    suffixes = strings(python, "extension_suffixes") if isinstance(python, dict) else ()
-    torch = values.get("torch")
+    listed = values.get("packages")
+    packages = tuple(_packages(listed, line)) if isinstance(listed, list) else None
+    python, torch = values.get("python"), values.get("torch")
     return replace(
         report,
-        python=facts,
-        path=tuple(_path(values.get("path"))),
+        python=_python(python, line) if isinstance(python, dict) else None,
         packages=packages,
-        packages_total=whole(values, "packages_total"),
-        requirements_complete=flag(values, "requirements_complete"),
-        leftovers=strings(values, "leftovers"),
         duplicates=_duplicates(packages or ()),
-        shadows=shadows,
-        torch=parse_build(torch, suffixes, line) if isinstance(torch, dict) else None,
+        shadows=tuple(_shadows(values.get("shadows"))),
+        torch=_build(torch, line) if isinstance(torch, dict) else None,
         torch_absent=torch is None if flag(values, "torch_known") and "torch" in values else None,
-        errors=report.errors + _errors(record),
     )
 
 
-def _python(values: dict[str, object], line: int) -> PythonFacts:
-    flags = values.get("flags")
-    flags = flags if isinstance(flags, dict) else {}
+def _python(values: Mapping[str, Any], line: int) -> PythonFacts:
     return PythonFacts(
-        executable=text(values, "executable"),
-        version=text(values, "version"),
-        implementation=text(values, "implementation"),
-        prefix=text(values, "prefix"),
-        base_prefix=text(values, "base_prefix"),
-        kind=text(values, "kind"),
-        base_kind=text(values, "base_kind"),
-        system_site_packages=flag(values, "system_site_packages"),
-        externally_managed=text(values, "externally_managed"),
-        platform=text(values, "platform"),
-        machine=text(values, "machine"),
-        bits=whole(values, "bits"),
-        libc=text(values, "libc"),
-        soabi=text(values, "soabi"),
-        gil=flag(values, "gil"),
-        cwd=text(values, "cwd"),
-        customised_by=strings(values, "customised_by"),
-        isolated=flag(flags, "isolated"),
-        ignore_environment=flag(flags, "ignore_environment"),
-        no_user_site=flag(flags, "no_user_site"),
-        line=line,
+        text(values, "executable"),
+        text(values, "version"),
+        text(values, "prefix"),
+        text(values, "base_prefix"),
+        text(values, "kind"),
+        text(values, "base_kind"),
+        text(values, "externally_managed"),
+        line,
     )
-
-
-def _path(value: object) -> Iterator[PathEntry]:
-    for item in dicts(value):
-        path = item.get("path")
-        if isinstance(path, str):  # the empty entry is the current directory
-            yield PathEntry(path, text(item, "origin"), flag(item, "exists"))
 
 
 def _packages(value: object, line: int) -> Iterator[PythonPackage]:
     for item in dicts(value):
-        name = text(item, "name")
-        if name is not None:
-            yield PythonPackage(
-                name=name,
-                version=text(item, "version"),
-                metadata=text(item, "metadata"),
-                origin=text(item, "origin"),
-                editable=flag(item, "editable"),
-                url=text(item, "url"),
-                installer=text(item, "installer"),
-                requires=strings(item, "requires"),
-                problem=text(item, "problem"),
-                line=line,
-            )
+        if (name := text(item, "name")) is not None:
+            yield PythonPackage(name, text(item, "version"), text(item, "metadata"), strings(item, "requires"), line)
 
 
-def _duplicates(packages: tuple[PythonPackage, ...]) -> tuple[Duplicate, ...]:
-    groups: dict[str, list[PythonPackage]] = {}
-    for item in packages:
-        groups.setdefault(item.name, []).append(item)
-    return tuple(Duplicate(name, tuple(group)) for name, group in groups.items() if _really_twice(group))
-
-
-def _really_twice(group: list[PythonPackage]) -> bool:
+def _duplicates(packages: Iterable[PythonPackage]) -> tuple[str, ...]:
     # One editable install leaves two traces: a link in site-packages and the metadata in its source folder.
-    linked = [item for item in group if not (item.metadata or "").endswith(".egg-link")]
-    return len(linked) > 1
+    counts = Counter(one.name for one in packages if not (one.metadata or "").endswith(".egg-link"))
+    return tuple(name for name, count in counts.items() if count > 1)
 
 
-def _shadows(value: object, line: int) -> Iterator[Shadow]:
+def _shadows(value: object) -> Iterator[Shadow]:
     for item in dicts(value):
-        name = text(item, "name")
-        if name is not None:
-            yield Shadow(name, text(item, "path"), text(item, "role"), text(item, "hides"), line)
+        if (name := text(item, "name")) is not None and text(item, "role") is not None:
+            yield Shadow(name, text(item, "path"))
 
 
-def _errors(record: Record) -> tuple[StepError, ...]:
-    return tuple(
-        step_error(item, text(item, "step") or "?", record.line) for item in dicts(record.values.get("errors"))
+def _build(values: Mapping[str, Any], line: int) -> TorchStatic:
+    stated = values.get("version_file")
+    build: dict[str, object] = stated if isinstance(stated, dict) else {}
+    libraries = strings(values, "lib")
+    bundled = any(name.startswith("libamdhip64.so") for name in libraries)
+    of_rocm = bundled or "libtorch_hip.so" in libraries
+    return TorchStatic(
+        version=text(build, "__version__"),
+        cuda=text(build, "cuda"),
+        hip=text(build, "hip"),
+        stated=tuple(sorted(build)),
+        bundled_rocm=bundled if of_rocm else None,
+        line=line,
     )
+
+
+def _sources(record: Record) -> Iterator[ArchSource]:
+    for item in dicts(record.values.get("sources")):
+        if text(item, "source") is not None:
+            complete = flag(item, "complete") is True
+            yield ArchSource(text(item, "method"), strings(item, "targets"), complete, record.line)
+
+
+def _runtime(found: Iterable[Record]) -> TorchRuntime | None:
+    """The answers of the imported torch; None where the probe was not asked to import it."""
+    answers: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    errors: list[StepError] = []
+    begun: str | None = None
+    asked = False
+    for record in found:
+        part, step = text(record.values, "part"), text(record.values, "step")
+        if step is None or part not in ("begin", "step"):
+            continue
+        asked = True
+        begun = step if part == "begin" else None
+        if part == "begin":
+            continue
+        lines[step] = record.line
+        error = record.values.get("error")
+        if flag(record.values, "ok"):
+            answers[step] = record.values.get("value")
+        elif isinstance(error, dict):
+            errors.append(StepError(text(error, "class"), text(error, "message"), record.line))
+    if not asked:
+        return None
+    build = answers.get("version")
+    # Without a usable GPU torch returns an empty list whatever it was built for.
+    listed = flag(answers, "cuda.is_available") and isinstance(answers.get("arch_list"), list)
+    return TorchRuntime(
+        imported="import torch" in answers if "import torch" in lines else None,
+        device_count=whole(answers, "cuda.device_count"),
+        arch_list=strings(answers, "arch_list") if listed else None,
+        arch_list_line=lines.get("arch_list"),
+        devices=_devices(answers, lines, rocm=isinstance(build, dict) and text(build, "hip") is not None),
+        nccl_version=_dotted(answers.get("nccl.version")),
+        errors=tuple(errors),
+        unfinished_step=begun,
+    )
+
+
+def _dotted(value: object) -> str | None:
+    """(2, 21, 5) -> "2.21.5"; a suffix follows a hyphen."""
+    if not isinstance(value, list) or not value:
+        return None
+    numbers = [str(item) for item in value if isinstance(item, int) and not isinstance(item, bool)]
+    suffix = [item for item in value if isinstance(item, str) and item]
+    return "-".join([".".join(numbers), *suffix]) if numbers else None
+
+
+def _devices(answers: Mapping[str, Any], lines: Mapping[str, int], rocm: bool) -> tuple[ProbedDevice, ...]:
+    devices = []
+    for step, value in answers.items():
+        index = whole(value, "index") if step.startswith("device.") and isinstance(value, dict) else None
+        if index is None:
+            continue
+        # CUDA builds have gcnArchName too: there it repeats the card's name.
+        gfx = (text(value, "gcnArchName") or "").partition(":")[0] if rocm else ""
+        memory = whole(value, "total_memory")
+        devices.append(
+            ProbedDevice(index, gfx if gfx.startswith("gfx") else None, memory, _bdf(value), lines.get(step))
+        )
+    return tuple(sorted(devices, key=lambda device: device.index))
+
+
+def _bdf(value: Mapping[str, Any]) -> str | None:
+    domain, bus, device = (whole(value, f"pci_{part}_id") for part in ("domain", "bus", "device"))
+    if domain is None or bus is None or device is None or bus > 255 or device > 31 or domain > 0xFFFFFFFF:
+        return None
+    return f"{domain:04x}:{bus:02x}:{device:02x}.0"

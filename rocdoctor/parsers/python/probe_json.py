@@ -62,12 +62,6 @@ def whole(values: Mapping[str, Any], key: str) -> int | None:
     return value if value is not None and value >= 0 else None
 
 
-def seconds(values: Mapping[str, Any], key: str) -> float | None:
-    """A number that is not negative."""
-    value = json_values.number(values.get(key))
-    return value if value is not None and 0 <= value < 1e9 else None
-
-
 def dicts(value: object) -> Iterator[dict[str, Any]]:
     """The objects in a list."""
     if isinstance(value, list):

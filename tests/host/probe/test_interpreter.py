@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.parsers.python.interpreter import InterpreterReport, architectures, package, parse
+from rocdoctor.parsers.python.interpreter import architectures, package, parse
+from tests.host.probe.told import Told
 from tests.kit import ROOT
 
 PROBE = ROOT / "rocdoctor" / "host" / "probe" / "interpreter.py"
@@ -42,8 +43,8 @@ def run(site: Path, *arguments: str, cwd: Path | None = None, env: dict[str, str
     return done.stdout
 
 
-def probe(site: Path, *arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> InterpreterReport:
-    return parse(run(site, *arguments, cwd=cwd, env=env))
+def probe(site: Path, *arguments: str, cwd: Path | None = None, env: dict[str, str] | None = None) -> Told:
+    return Told(run(site, *arguments, cwd=cwd, env=env))
 
 
 def write(path: Path, data: str | bytes = "") -> Path:
@@ -133,28 +134,23 @@ def test_rocm_wheel(site: Path) -> None:
     write(torch / "lib" / "rocblas" / "library" / "TensileLibrary_Type_HH_Contraction_l_Ailk_gfx90a.dat")
     write(torch / "lib" / "rocblas" / "library" / "Kernels.so-000-gfx1100.hsaco")
     write(torch / "lib" / "hipblaslt" / "library" / "gfx90a68_not_a_target.db")
-    report = probe(site)
-    build = report.torch
+    told = probe(site)
+    build = told.report.torch
     assert build is not None
-    assert (build.flavour, build.version, build.hip, build.cuda) == (
-        "rocm",
-        "2.9.1+rocm6.4",
-        "6.4.43484-123eb5128",
-        None,
-    )
-    assert (build.bundled_rocm, build.rocm_init, build.extension_fits) == (True, False, True)
-    assert build.path == str(torch)
+    assert (build.version, build.hip, build.cuda) == ("2.9.1+rocm6.4", "6.4.43484-123eb5128", None)
+    assert build.bundled_rocm is True
+    assert (told.torch["path"], told.torch["rocm_init"]) == (str(torch), False)
+    assert told.torch["extensions"] == ["_C" + SOABI_SUFFIX]
     best = architectures(build)
     assert best is not None
     assert (best.method, best.targets, best.complete) == ("build-flags", ("gfx90a", "gfx942", "gfx1100"), True)
-    by_source = {source.source: source for source in build.sources}
-    code = by_source["torch/lib/libtorch_hip.so"]
-    assert (code.targets, code.bundles, code.complete) == (("gfx90a", "gfx942"), 2, True)
-    assert code.counts == (("gfx90a:xnack-", 1), ("gfx942", 2))
-    assert by_source["torch/lib/rocblas/library"].targets == ("gfx1100", "gfx90a")
-    assert by_source["torch/lib/hipblaslt/library"].targets == ()
-    assert report.runtime is None
-    assert report.finished
+    code = told.source("torch/lib/libtorch_hip.so")
+    assert (code["targets"], code["count"], code["complete"]) == (["gfx90a", "gfx942"], 2, True)
+    assert code["counts"] == {"gfx90a:xnack-": 1, "gfx942": 2}
+    assert told.source("torch/lib/rocblas/library")["targets"] == ["gfx1100", "gfx90a"]
+    assert told.source("torch/lib/hipblaslt/library")["targets"] == []
+    assert told.report.runtime is None
+    assert told.finished
 
 
 @pytest.mark.parametrize("method", ["zlib", "zstd"])
@@ -162,15 +158,14 @@ def test_compressed_code_objects(site: Path, method: str) -> None:
     torch = torch_wheel(site, ROCM_VERSION, "2.9.1+rocm6.4", None)
     packed = compressed(bundle("gfx1200", "gfx1201"), method)
     write(torch / "lib" / "libtorch_hip.so", elf({".hip_fatbin": padded(packed, packed)}))
-    build = probe(site).torch
-    assert build is not None
-    assert build.bundled_rocm is False
-    code = next(source for source in build.sources if source.method == "code-objects")
+    told = probe(site)
+    assert told.report.torch is not None and told.report.torch.bundled_rocm is False
+    code = told.source("torch/lib/libtorch_hip.so")
     if method == "zstd" and not ctypes.util.find_library("zstd"):
-        assert (code.targets, code.complete) == ((), False)
-        assert code.reason == "compressed code objects, and nothing here to open them"
+        assert (code["targets"], code["complete"]) == ([], False)
+        assert code["reason"] == "compressed code objects, and nothing here to open them"
         return
-    assert (code.targets, code.bundles, code.complete) == (("gfx1200", "gfx1201"), 2, True)
+    assert (code["targets"], code["count"], code["complete"]) == (["gfx1200", "gfx1201"], 2, True)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + b"\xff" * 200, b"MZ" * 100])
@@ -178,49 +173,47 @@ def test_damaged_libraries_are_unknown(site: Path, damage: bytes) -> None:
     torch = torch_wheel(site, ROCM_VERSION, "2.9.1+rocm6.4", None)
     write(torch / "lib" / "libtorch_hip.so", damage)
     write(torch / "lib" / "libtorch_python.so", damage)
-    build = probe(site).torch
-    assert build is not None
-    assert architectures(build) is None
-    assert [source.complete for source in build.sources] == [False, False]
-    assert all(source.reason for source in build.sources)
+    told = probe(site)
+    assert told.report.torch is not None
+    assert architectures(told.report.torch) is None
+    assert [source["complete"] for source in told.sources] == [False, False]
+    assert all(source["reason"] for source in told.sources)
 
 
 def test_cut_code_objects_are_incomplete(site: Path) -> None:
     torch = torch_wheel(site, ROCM_VERSION, "2.9.1+rocm6.4", None)
     write(torch / "lib" / "libtorch_hip.so", elf({".hip_fatbin": padded(bundle("gfx942")) + b"\x01 something else"}))
-    build = probe(site).torch
-    assert build is not None
-    code = next(source for source in build.sources if source.method == "code-objects")
-    assert (code.targets, code.complete, code.reason) == (("gfx942",), False, "not a known container of code objects")
+    code = probe(site).source("torch/lib/libtorch_hip.so")
+    assert (code["targets"], code["complete"]) == (["gfx942"], False)
+    assert code["reason"] == "not a known container of code objects"
 
 
 def test_cuda_wheel(site: Path) -> None:
     text = "__version__ = '2.8.0+cu128'\ndebug = False\ncuda = '12.8'\nhip = None\n"
     torch_wheel(site, text, "2.8.0", "sm_75 sm_80 sm_90 compute_120", "libtorch_cuda.so")
     dist(site, "nvidia-nccl-cu12", "2.27.3")
-    report = probe(site)
-    assert report.torch is not None
-    assert (report.torch.flavour, report.torch.cuda, report.torch.bundled_rocm) == ("cuda", "12.8", None)
-    best = architectures(report.torch)
+    told = probe(site)
+    build = told.report.torch
+    assert build is not None
+    assert (build.cuda, build.bundled_rocm) == ("12.8", None)
+    best = architectures(build)
     assert best is not None
     assert best.targets == ("sm_75", "sm_80", "sm_90", "compute_120")
-    nccl = package(report, "nvidia-nccl-cu12")
-    assert nccl is not None
-    assert (nccl.version, nccl.installer, nccl.origin) == ("2.27.3", "pip", "pythonpath")
+    nccl = told.package("nvidia-nccl-cu12")
+    assert (nccl["version"], nccl["installer"], nccl["origin"]) == ("2.27.3", "pip", "pythonpath")
 
 
 def test_cpu_wheel_names_no_architecture(site: Path) -> None:
     torch_wheel(site, "__version__ = '2.8.0+cpu'\ncuda = None\nhip = None\n", "2.8.0+cpu", None)
-    build = probe(site).torch
+    build = probe(site).report.torch
     assert build is not None
-    assert build.flavour == "cpu"
     assert build.stated == ("__version__", "cuda", "hip")
     assert architectures(build) is None
 
 
 def test_two_lists_of_architectures_decide_nothing(site: Path) -> None:
     torch_wheel(site, ROCM_VERSION, "2.9.1+rocm6.4", "gfx90a gfx942\0gfx1100 gfx1101")
-    build = probe(site).torch
+    build = probe(site).report.torch
     assert build is not None
     assert architectures(build) is None
 
@@ -229,7 +222,7 @@ def test_version_file_is_never_run(site: Path, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     opened = f"open({str(mark)!r}, 'w')"
     torch_wheel(site, f"{opened}\n__version__ = '2.8.0'\ncuda = str({opened})\n", "2.8.0", None)
-    build = probe(site).torch
+    build = probe(site).report.torch
     assert build is not None
     assert (build.version, build.cuda, build.stated) == ("2.8.0", None, ("__version__",))
     assert not mark.exists()
@@ -237,19 +230,17 @@ def test_version_file_is_never_run(site: Path, tmp_path: Path) -> None:
 
 def test_broken_version_file_keeps_the_rest(site: Path) -> None:
     torch_wheel(site, "__version__ = '2.8.0\n", "2.8.0", "sm_80 sm_90")
-    report = probe(site)
-    assert report.torch is not None
-    assert report.torch.version is None
-    assert (report.torch.problem or "").startswith("version.py: ")
-    assert architectures(report.torch) is not None
+    told = probe(site)
+    assert told.report.torch is not None
+    assert told.report.torch.version is None
+    assert told.torch["problem"].startswith("version.py: ")
+    assert architectures(told.report.torch) is not None
 
 
 def test_torch_for_another_python(site: Path) -> None:
     torch = torch_wheel(site, ROCM_VERSION, "2.9.1+rocm6.4", None)
     (torch / ("_C" + SOABI_SUFFIX)).rename(torch / "_C.cpython-35m-x86_64-linux-gnu.so")
-    build = probe(site).torch
-    assert build is not None
-    assert build.extension_fits is False
+    assert probe(site).torch["extensions"] == ["_C.cpython-35m-x86_64-linux-gnu.so"]
 
 
 def test_folder_without_init_is_a_namespace(site: Path) -> None:
@@ -259,9 +250,9 @@ def test_folder_without_init_is_a_namespace(site: Path) -> None:
     done = subprocess.run(
         command, env={"PYTHONPATH": str(site)}, cwd=site.parent, capture_output=True, text=True, timeout=60
     )
-    report = parse(done.stdout)
-    assert report.torch is not None
-    assert (report.torch.kind, report.torch.version) == ("namespace", None)
+    told = Told(done.stdout)
+    assert told.report.torch is not None
+    assert (told.torch["kind"], told.report.torch.version) == ("namespace", None)
 
 
 def test_no_torch_is_known_to_be_absent(site: Path) -> None:
@@ -279,7 +270,8 @@ def test_requirements_that_concern_torch(site: Path) -> None:
     dist(site, "my-trainer", "1.0", "torch<2.6", "rich")
     dist(site, "unrelated", "1.0", "rich")
     dist(site, "optional-torch", "1.0", 'torch>=2; extra == "gpu"')
-    report = probe(site)
+    told = probe(site)
+    report = told.report
     vision, trainer = package(report, "torchvision"), package(report, "my-trainer")
     assert vision is not None
     assert trainer is not None
@@ -287,8 +279,7 @@ def test_requirements_that_concern_torch(site: Path) -> None:
     assert trainer.requires == ("torch<2.6",)
     assert package(report, "unrelated") is None
     assert package(report, "optional-torch") is None
-    assert report.packages_total is not None
-    assert report.packages_total >= 4
+    assert told.static["packages_total"] >= 4
 
 
 def test_broken_metadata(site: Path) -> None:
@@ -297,22 +288,23 @@ def test_broken_metadata(site: Path) -> None:
     write(site / "accelerate-1.0.dist-info" / "METADATA", b"\xff\xfe\x00garbage")
     write(site / "~orch-2.5.0.dist-info" / "METADATA", "Name: torch\nVersion: 2.5.0\n")
     write(site / "deepspeed-0.15.0.dist-info")  # a file where a folder should be
-    report = probe(site)
-    found = {item.name: (item.version, item.problem) for item in report.packages or () if item.origin == "pythonpath"}
+    told = probe(site)
+    ours = [item for item in told.static["packages"] if item["origin"] == "pythonpath"]
+    found = {item["name"]: (item["version"], item.get("problem")) for item in ours}
     assert found["triton"] == ("3.1.0", "no readable METADATA")
     assert found["peft"] == ("0.10.0", "METADATA says 0.10.0, the folder name 0.9.0")
     assert found["accelerate"] == ("1.0", "METADATA has no Version")
     assert found["deepspeed"] == ("0.15.0", "METADATA has no Version")
-    assert report.leftovers == (str(site / "~orch-2.5.0.dist-info"),)
+    assert told.static["leftovers"] == [str(site / "~orch-2.5.0.dist-info")]
 
 
 def test_duplicates_in_search_order(site: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     dist(site, "numpy", "2.1.0")
     dist(other, "numpy", "1.26.4")
-    report = probe(site, env={"PYTHONPATH": f"{other}{os.pathsep}{site}"})
-    twice = next(item for item in report.duplicates if item.name == "numpy")
-    assert [item.version for item in twice.packages][:2] == ["1.26.4", "2.1.0"]
+    report = probe(site, env={"PYTHONPATH": f"{other}{os.pathsep}{site}"}).report
+    assert "numpy" in report.duplicates
+    assert [item.version for item in report.packages or () if item.name == "numpy"][:2] == ["1.26.4", "2.1.0"]
     first = package(report, "numpy")
     assert first is not None
     assert first.version == "1.26.4"
@@ -321,9 +313,9 @@ def test_duplicates_in_search_order(site: Path, tmp_path: Path) -> None:
 def test_the_same_folder_twice_is_no_duplicate(site: Path, tmp_path: Path) -> None:
     dist(site, "triton", "3.1.0")
     (tmp_path / "lib64").symlink_to(site)
-    report = probe(site, env={"PYTHONPATH": f"{site}{os.pathsep}{tmp_path / 'lib64'}"})
-    assert [item.version for item in report.packages or () if item.origin == "pythonpath"] == ["3.1.0"]
-    assert sum(entry.path in (str(site), str(tmp_path / "lib64")) for entry in report.path) == 1
+    told = probe(site, env={"PYTHONPATH": f"{site}{os.pathsep}{tmp_path / 'lib64'}"})
+    assert [item["version"] for item in told.static["packages"] if item["origin"] == "pythonpath"] == ["3.1.0"]
+    assert sum(entry["path"] in (str(site), str(tmp_path / "lib64")) for entry in told.static["path"]) == 1
 
 
 def test_editable_installs(site: Path, tmp_path: Path) -> None:
@@ -334,16 +326,14 @@ def test_editable_installs(site: Path, tmp_path: Path) -> None:
     source = tmp_path / "checkout"
     write(source / "vllm.egg-info" / "PKG-INFO", "Name: vllm\nVersion: 0.6.3\n")
     write(site / "vllm.egg-link", f"{source}\n.")
-    report = probe(site, env={"PYTHONPATH": f"{site}{os.pathsep}{source}"})
-    trl, peft = package(report, "trl"), package(report, "peft")
-    assert trl is not None
-    assert peft is not None
-    assert (trl.editable, trl.url) == (True, "file:///home/someone/src/trl")
-    assert (peft.editable, peft.url) == (False, "https://example.org/peft.whl")
-    links = [item for item in report.packages or () if item.name == "vllm" and item.origin == "pythonpath"]
-    assert [(item.version, item.editable) for item in links] == [(None, True), ("0.6.3", False)]
-    assert links[0].url == str(source)
-    assert "vllm" not in [item.name for item in report.duplicates]
+    told = probe(site, env={"PYTHONPATH": f"{site}{os.pathsep}{source}"})
+    trl, peft = told.package("trl"), told.package("peft")
+    assert (trl["editable"], trl["url"]) == (True, "file:///home/someone/src/trl")
+    assert (peft["editable"], peft["url"]) == (False, "https://example.org/peft.whl")
+    links = [item for item in told.static["packages"] if (item["name"], item["origin"]) == ("vllm", "pythonpath")]
+    assert [(item["version"], item["editable"]) for item in links] == [(None, True), ("0.6.3", False)]
+    assert links[0]["url"] == str(source)
+    assert "vllm" not in told.report.duplicates
 
 
 def test_shadows(site: Path, tmp_path: Path) -> None:
@@ -354,8 +344,8 @@ def test_shadows(site: Path, tmp_path: Path) -> None:
     write(job / "numpy" / "notes.txt")  # without __init__.py it hides nothing
     write(script / ("queue" + SOABI_SUFFIX))
     write(site / "statistics.py")
-    report = probe(site, "--script-dir", str(script), cwd=job)
-    found = {(item.role, item.name, item.hides) for item in report.shadows or ()}
+    told = probe(site, "--script-dir", str(script), cwd=job)
+    found = {(item["role"], item["name"], item["hides"]) for item in told.static["shadows"]}
     assert found == {
         ("cwd", "torch", "package"),
         ("cwd", "random", "stdlib"),
@@ -363,47 +353,48 @@ def test_shadows(site: Path, tmp_path: Path) -> None:
         ("script", "queue", "stdlib"),
         ("pythonpath", "statistics", "stdlib"),
     }
-    assert {item.path for item in report.shadows or () if item.name == "torch"} == {str(job / "torch.py")}
+    assert {item.path for item in told.report.shadows if item.name == "torch"} == {str(job / "torch.py")}
 
 
 def test_installed_packages_in_the_current_directory_hide_nothing(site: Path) -> None:
     write(site / "numpy" / "__init__.py")
-    assert [item.role for item in probe(site, cwd=site).shadows or ()] == ["cwd"]
+    assert [item["role"] for item in probe(site, cwd=site).static["shadows"]] == ["cwd"]
     dist(site, "numpy", "2.1.0")
-    assert probe(site, cwd=site).shadows == ()
+    assert probe(site, cwd=site).static["shadows"] == []
 
 
 def test_python_facts(site: Path) -> None:
-    python = probe(site).python
+    told = probe(site)
+    python, more = told.report.python, told.static["python"]
     assert python is not None
     assert python.version == ".".join(map(str, sys.version_info[:3]))
     assert python.prefix == sys.prefix
     assert (python.kind == "venv") == (sys.prefix != sys.base_prefix)
-    assert python.bits == 64
-    assert python.soabi is not None
-    assert SOABI_SUFFIX.startswith("." + python.soabi)
-    assert (python.isolated, python.no_user_site) == (False, False)
+    assert more["bits"] == 64
+    assert SOABI_SUFFIX.startswith("." + more["soabi"])
+    assert (more["flags"]["isolated"], more["flags"]["no_user_site"]) == (False, False)
 
 
 def test_the_probe_keeps_out_of_the_way(site: Path) -> None:
     write(site / "torch" / "__init__.py", "from . import version\n")
     write(site / "torch" / "version.py", "__version__ = '2.8.0'\n")
-    report = probe(site, "--import")
-    assert str(PROBE.parent) not in [entry.path for entry in report.path]
-    assert report.runtime is not None
-    assert report.runtime.imported is True
+    told = probe(site, "--import")
+    assert str(PROBE.parent) not in [entry["path"] for entry in told.static["path"]]
+    assert told.report.runtime is not None
+    assert told.report.runtime.imported is True
     assert not list(site.rglob("__pycache__"))
 
 
 def test_import_error_names_the_library(site: Path) -> None:
     message = "libamdhip64.so.6: cannot open shared object file: No such file or directory"
     write(site / "torch" / "__init__.py", f"raise OSError({message!r})\n")
-    runtime = probe(site, "--import").runtime
+    told = probe(site, "--import")
+    runtime = told.report.runtime
     assert runtime is not None
     assert runtime.imported is False
     (error,) = runtime.errors
-    assert (error.step, error.error_class, error.missing_library) == ("import torch", "OSError", "libamdhip64.so.6")
-    assert error.frames == (f"{site}/torch/__init__.py:1 <module>",)
+    assert (error.error_class, error.message) == ("OSError", message)
+    assert told.error("import torch")["frames"] == [f"{site}/torch/__init__.py:1 <module>"]
     assert runtime.unfinished_step is None
 
 
@@ -413,40 +404,37 @@ def test_noise_on_stdout_stays_out(site: Path) -> None:
     write(site / "torch" / "__init__.py", code)
     output = run(site, "--import")
     assert all(json.loads(line)["schema"] == "rocdoctor.probe/1" for line in output.splitlines() if line)
-    runtime = parse(output).runtime
-    assert runtime is not None
-    assert (runtime.imported, runtime.version) == (True, "2.9.0")
-    assert [(item.step, item.warning_class, item.message) for item in runtime.warnings] == [
-        ("import torch", "UserWarning", "old driver")
-    ]
+    told = Told(output)
+    assert told.report.runtime is not None and told.report.runtime.imported is True
+    assert told.value("import torch")["version"] == "2.9.0"
+    (warning,) = told.step("import torch")["warnings"]
+    assert (warning["class"], warning["message"]) == ("UserWarning", "old driver")
 
 
 def test_half_a_line_before_the_probe_starts(site: Path) -> None:
     write(site / "sitecustomize.py", "import sys\nsys.stdout.write('loading...')\nsys.stdout.flush()\n")
     output = run(site)
     assert output.startswith('loading...\n{"schema"')
-    python = parse(output).python
-    assert python is not None
-    assert python.customised_by == (str(site / "sitecustomize.py"),)
+    assert Told(output).static["python"]["customised_by"] == [str(site / "sitecustomize.py")]
 
 
 def test_torch_that_kills_the_process(site: Path) -> None:
     torch_wheel(site, ROCM_VERSION, "2.9.1+rocm6.4", "gfx90a gfx942")
     write(site / "torch" / "__init__.py", "import os, signal\nos.kill(os.getpid(), signal.SIGILL)\n")
-    report = probe(site, "--import")
-    assert report.torch is not None
-    assert report.torch.flavour == "rocm"
-    assert report.runtime is not None
-    assert (report.runtime.imported, report.runtime.unfinished_step) == (None, "import torch")
-    assert not report.finished
+    told = probe(site, "--import")
+    runtime = told.report.runtime
+    assert told.report.torch is not None and told.report.torch.version == "2.9.1+rocm6.4"
+    assert runtime is not None
+    assert (runtime.imported, runtime.unfinished_step) == (None, "import torch")
+    assert not told.finished
 
 
 def test_torch_that_exits(site: Path) -> None:
     write(site / "torch" / "__init__.py", "raise SystemExit(3)\n")
-    report = probe(site, "--import")
-    assert report.runtime is not None
-    assert [(error.error_class, error.message) for error in report.runtime.errors] == [("SystemExit", "3")]
-    assert report.finished
+    told = probe(site, "--import")
+    assert told.report.runtime is not None
+    assert [(error.error_class, error.message) for error in told.report.runtime.errors] == [("SystemExit", "3")]
+    assert told.finished
 
 
 FAKE = """
@@ -473,23 +461,23 @@ def test_a_failing_question_loses_no_other(site: Path) -> None:
     write(site / "torch" / "__init__.py", FAKE.replace("BF16", "lambda: True"))
     write(site / "torch" / "utils" / "__init__.py")
     write(site / "torch" / "utils" / "cpp_extension.py", "ROCM_HOME = '/opt/rocm'\nCUDA_HOME = None\n")
-    runtime = probe(site, "--import").runtime
+    told = probe(site, "--import")
+    runtime = told.report.runtime
     assert runtime is not None
-    assert (runtime.available, runtime.device_count, runtime.arch_list) == (True, 2, ("gfx90a", "gfx942"))
+    assert (runtime.device_count, runtime.arch_list, runtime.nccl_version) == (2, ("gfx90a", "gfx942"), "2.22.3")
     (device,) = runtime.devices
-    assert (device.index, device.gfx, device.gfx_features) == (0, "gfx942", "sramecc+:xnack-")
-    assert (device.compute_capability, device.vram_bytes) == (None, 205_822_885_888)
-    assert (device.bdf, device.integrated, device.warp_size) == ("0000:05:00.0", False, 64)
-    assert (runtime.nccl_version, runtime.cudnn_version, runtime.allocator) == ("2.22.3", 3_004_000, "native")
-    assert (runtime.bf16, runtime.rocm_home, runtime.cuda_home) == (True, "/opt/rocm", None)
-    failed = {error.step: error.message for error in runtime.errors}
-    assert failed["device.1"] == "HIP error: invalid device ordinal"
-    assert {"config", "threads", "distributed"} <= set(failed)  # the fake has none of them
+    assert (device.index, device.gfx, device.vram_bytes) == (0, "gfx942", 205_822_885_888)
+    assert device.bdf == "0000:05:00.0"
+    assert (told.value("cudnn.version"), told.value("allocator"), told.value("bf16")) == (3_004_000, "native", True)
+    assert told.value("cpp_extension") == {"ROCM_HOME": "/opt/rocm", "CUDA_HOME": None, "CUDNN_HOME": None}
+    assert told.error("device.1")["message"] == "HIP error: invalid device ordinal"
+    for step in ("config", "threads", "distributed"):  # the fake has none of them
+        assert told.error(step)
 
 
 def test_a_crash_on_the_way_keeps_what_was_told(site: Path) -> None:
     write(site / "torch" / "__init__.py", FAKE.replace("BF16", "kill"))
-    runtime = probe(site, "--import").runtime
+    runtime = probe(site, "--import").report.runtime
     assert runtime is not None
     assert runtime.unfinished_step == "bf16"
     assert len(runtime.devices) == 1

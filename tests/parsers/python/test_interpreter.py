@@ -72,35 +72,24 @@ def step(name: str, value: Any = None, **values: Any) -> str:
 
 def test_static_lines_between_noise() -> None:
     report = parse(f"loading modules\n\n{STATIC} trailing\nnoise{CODE}\n{line('end')}\n")
-    assert report.finished
-    assert report.lines == {"static": 3, "device-code": 4, "end": 5}
     assert report.python is not None
     assert (report.python.version, report.python.kind, report.python.line) == ("3.12.3", "venv", 3)
-    assert (report.python.isolated, report.python.no_user_site, report.python.ignore_environment) == (False, True, None)
     assert report.python.externally_managed == "/usr/lib/python3.12/EXTERNALLY-MANAGED"
-    assert [entry.origin for entry in report.path] == ["environment"]
     torch = report.torch
     assert torch is not None
-    assert (torch.version, torch.flavour, torch.hip, torch.cuda) == (
-        "2.7.1+rocm6.3",
-        "rocm",
-        "6.3.42134-a9a80e791",
-        None,
-    )
+    assert (torch.version, torch.hip, torch.cuda) == ("2.7.1+rocm6.3", "6.3.42134-a9a80e791", None)
     assert torch.stated == ("__version__", "cuda", "debug", "hip")
-    assert (torch.bundled_rocm, torch.extension_fits, torch.line) == (True, True, 3)
+    assert (torch.bundled_rocm, torch.line) == (True, 3)
     best = architectures(torch)
     assert best is not None
-    assert (best.targets, best.bundles, best.complete, best.line) == (("gfx90a",), 900, False, 4)
-    assert best.counts == (("gfx90a:xnack-", 8),)
+    assert (best.targets, best.complete, best.line) == (("gfx90a",), False, 4)
     assert report.runtime is None
-    assert [(item.name, item.hides) for item in report.shadows or ()] == [("random", "stdlib")]
-    assert (report.packages_total, report.requirements_complete) == (212, False)
+    assert [(item.name, item.path) for item in report.shadows] == [("random", "/home/u/job/random.py")]
 
 
 def test_duplicates_but_not_an_editable_link() -> None:
     report = parse(STATIC)
-    assert [item.name for item in report.duplicates] == ["torch"]
+    assert report.duplicates == ("torch",)
     first = package(report, "torch")
     assert first is not None
     assert first.version == "2.7.1+rocm6.3"
@@ -112,22 +101,6 @@ def test_absent_and_unknown_torch_differ() -> None:
     assert parse(line("static", torch=None, torch_known=False)).torch_absent is None
     assert parse(STATIC).torch_absent is False
     assert parse("nothing").torch_absent is None
-
-
-def test_flavours() -> None:
-    def flavour(**values: Any) -> str | None:
-        torch = parse(line("static", torch={"path": "/t", "kind": "package", "version_file": values})).torch
-        assert torch is not None
-        return torch.flavour
-
-    assert flavour(__version__="2.8.0+cu128", cuda="12.8", hip=None) == "cuda"
-    assert flavour(__version__="2.8.0", cuda="12.8", hip=None) == "cuda"
-    assert flavour(__version__="2.15.0", rocm="7.2.1", hip=None, cuda=None) == "rocm"
-    assert flavour(__version__="2.8.0+xpu", xpu="20250101", cuda=None, hip=None) == "xpu"
-    assert flavour(__version__="2.8.0+cpu") == "cpu"
-    assert flavour(__version__="2.8.0", cuda=None, hip=None) == "cpu"
-    assert flavour(__version__="1.7.0", cuda=None) is None
-    assert flavour() is None
 
 
 def test_runtime_of_a_cuda_build() -> None:
@@ -156,36 +129,27 @@ def test_runtime_of_a_cuda_build() -> None:
     )
     runtime = report.runtime
     assert runtime is not None
-    assert (runtime.imported, runtime.import_s, runtime.cuda, runtime.hip) == (True, 0.25, "12.6", None)
-    assert (runtime.available, runtime.device_count, runtime.arch_list) == (True, 1, ("sm_80", "sm_90"))
+    assert (runtime.imported, runtime.device_count, runtime.arch_list) == (True, 1, ("sm_80", "sm_90"))
+    assert runtime.arch_list_line == 16
     assert runtime.nccl_version == "2.26.2"
-    assert runtime.backends == (("nccl", True), ("gloo", True))
     (gpu,) = runtime.devices
-    assert (gpu.gfx, gpu.compute_capability, gpu.bdf, gpu.line) == (None, "8.0", "0000:bd:00.0", 14)
+    assert (gpu.gfx, gpu.bdf, gpu.line) == (None, "0000:bd:00.0", 14)
     assert runtime.unfinished_step is None
 
 
 def test_no_gpu_leaves_the_architectures_unknown() -> None:
     runtime = parse(step("cuda.is_available", False) + "\n" + step("arch_list", [])).runtime
     assert runtime is not None
-    assert (runtime.available, runtime.arch_list) == (False, None)
+    assert runtime.arch_list is None
 
 
-def test_errors_name_what_the_loader_missed() -> None:
-    def error(message: str) -> Any:
-        failed = step("import torch", ok=False, error={"class": "ImportError", "message": message})
-        runtime = parse(failed).runtime
-        assert runtime is not None
-        assert runtime.imported is False
-        return runtime.errors[0]
-
-    missing = error("libcudnn.so.9: cannot open shared object file: No such file or directory")
-    assert (missing.missing_library, missing.undefined_symbol) == ("libcudnn.so.9", None)
-    symbol = error("/a/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent")
-    assert symbol.undefined_symbol == "iJIT_NotifyEvent"
-    old = error("/lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by /a/libtorch.so)")
-    assert old.missing_version == "GLIBCXX_3.4.30"
-    assert error("cannot import name 'x'").missing_library is None
+def test_an_error_is_kept_in_its_words() -> None:
+    said = "libcudnn.so.9: cannot open shared object file: No such file or directory"
+    runtime = parse(step("import torch", ok=False, error={"class": "ImportError", "message": said})).runtime
+    assert runtime is not None
+    assert runtime.imported is False
+    (error,) = runtime.errors
+    assert (error.error_class, error.message, error.line) == ("ImportError", said, 2)
 
 
 def test_a_killed_child_leaves_its_step() -> None:
@@ -193,7 +157,6 @@ def test_a_killed_child_leaves_its_step() -> None:
     report = parse(whole_text)
     assert report.runtime is not None
     assert (report.runtime.imported, report.runtime.unfinished_step) == (True, "cuda.init")
-    assert not report.finished
     cut = parse(whole_text[: whole_text.index('"part": "step"')])
     assert cut.runtime is not None
     assert (cut.runtime.imported, cut.runtime.unfinished_step) == (None, "import torch")
@@ -202,9 +165,13 @@ def test_a_killed_child_leaves_its_step() -> None:
 def test_other_schemas_and_types_are_ignored() -> None:
     assert parse(STATIC.replace("probe/1", "probe/2")).python is None
     odd = parse(line("static", python=7, packages={"torch": 1}, torch=["x"], path=3, shadows="no", torch_known=True))
-    assert (odd.python, odd.packages, odd.torch, odd.path, odd.shadows) == (None, None, None, (), None)
-    assert parse('{"schema": "rocdoctor.probe/1", "part": "end", "n": ' + "9" * 5000 + "}").finished
-    assert not parse('{"schema": "rocdoctor.probe/1", "x": ' + "[" * 100_000).finished
+    assert (odd.python, odd.packages, odd.torch, odd.shadows) == (None, None, None, ())
+    begin = '{"schema": "rocdoctor.probe/1", "part": "asked", "interpreter": "/p", "n": '
+    assert parse(begin + "9" * 5000 + "}").asked == "/p"
+    assert (
+        parse('{"schema": "rocdoctor.probe/1", "part": "asked", "interpreter": "/p", "x": ' + "[" * 100_000).asked
+        is None
+    )
 
 
 def test_texts_can_be_printed() -> None:
