@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.parsers.formats.alike_lines import alike
+from rocdoctor.parsers.logs import collective_log, job_lines
 from rocdoctor.paste import clean_text, env_settings, job_logs, named_cards, output_kinds, shell_sections, speakers
 from rocdoctor.paste import statements as stated
 from rocdoctor.paste.output_kinds import KINDS
@@ -77,6 +78,8 @@ ASKED_OF_SHAPES = {
         (shell_sections, ("_PYTHON", "_PROMPT", "_PRINTED_BY")),
         (speakers, ("_SPEAKER", "_SAID")),
         (stated, ("_LABEL_LINE",)),
+        (job_lines, ("_FRAME",)),
+        (collective_log, ("_RAISED",)),
     )
     for name in names
 } | {kind.question: kind.line for kind in KINDS if kind.shape is None and not kind.words}

@@ -46,7 +46,7 @@ def collect_run(host: Host) -> facts.JobRun:
         received_sizes=seen.received_sizes,
         error_files=len(launcher.files),
         stopped_by=launcher.stopped_by,
-        lines={line.number: line.text.strip()[:_SHOWN] for line in lines if line.number in numbers},
+        lines={number: lines.texts[number - 1].strip()[:_SHOWN] for number in sorted(numbers)},
     )
 
 

@@ -86,6 +86,8 @@ def strip_ansi(text: str) -> str:
 def lines_of(text: str, limit: int = MAX_LINES) -> list[str]:
     """At most ``limit`` lines without their ends and escape sequences; index 0 is line 1 (only \\n ends a line)."""
     lines = strip_ansi(text).split("\n", limit)[:limit]
+    if "\r" not in text:
+        return lines
     return [line[:-1] if line.endswith("\r") else line for line in lines]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rocdoctor.model.facts.run import Fingerprints, NamedRanks, PeerWait, RankError, WatchdogTimeout, WorkStatus
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
-from rocdoctor.parsers.logs.job_lines import JobLine, Joined
+from rocdoctor.parsers.logs.job_lines import JobLines, Joined
 
 _MOST = 20_000
 _NUMBERS = r"\d{1,7}(?:,\s{0,4}\d{1,7}){0,4096}"
@@ -109,11 +109,11 @@ class CollectiveLog:
     ranks: tuple[int, ...] = ()  # every rank that some line is prefixed with
 
 
-def collective_log(lines: list[JobLine], flat: Joined) -> CollectiveLog:
+def collective_log(lines: JobLines, flat: Joined) -> CollectiveLog:
     """The same for lines that were taken apart already."""
     text = flat.text
     return CollectiveLog(
-        tuple(_timeouts(flat)) if "collective operation timeout" in text else (),
+        tuple(_timeouts(flat)),
         tuple(_statuses(flat)) if "ast enqueued" in text else (),
         (*_barriers(flat), *_lagging(flat)),
         tuple(_waits(flat)),
@@ -125,7 +125,7 @@ def collective_log(lines: list[JobLine], flat: Joined) -> CollectiveLog:
         tuple(
             (flat.line_at(one.start()).number, int(one["got"]), int(one["wanted"])) for one in _found(_RECEIVED, text)
         ),
-        tuple(sorted({line.rank for line in lines if line.rank is not None})),
+        tuple(sorted(set(lines.ranks.values()))),
     )
 
 
@@ -134,6 +134,26 @@ def _found(expression: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
         if number >= _MOST:
             return
         yield one
+
+
+def _found_at(expression: re.Pattern[str], sign: str, reach: int, text: str) -> Iterator[re.Match[str]]:
+    """The same where each match holds a sign, and begins with it or with a bracket at most ``reach`` before it.
+
+    The expression is asked there alone: one that may begin in several ways is slow to search for.
+    """
+    done, count = 0, 0
+    at = text.find(sign)
+    while at >= 0 and count < _MOST:
+        starts: list[int] = []
+        begin = text.find("[", max(done, at - reach), at)
+        while begin >= 0:
+            starts.append(begin)
+            begin = text.find("[", begin + 1, at)
+        one = next((found for start in (*starts, at) if (found := expression.match(text, start))), None)
+        if one is not None:
+            yield one
+            done, count = one.end(), count + 1
+        at = text.find(sign, max(done, at + 1))
 
 
 def _whole(text: str | None) -> int | None:
@@ -146,7 +166,7 @@ def _ranks(text: str) -> tuple[int, ...]:
 
 def _timeouts(flat: Joined) -> Iterator[WatchdogTimeout]:
     seen: set[tuple[int | None, str | None, int]] = set()  # the same words come again as an exception
-    for one in _found(_TIMEOUT, flat.text):
+    for one in _found_at(_TIMEOUT, "Watchdog caught collective operation timeout:", 300, flat.text):
         at = flat.line_at(one.start())
         rank = _whole(one["rank"]) if one["rank"] else at.rank
         group = one["desc"] or one["pg"]
@@ -173,7 +193,7 @@ def _barriers(flat: Joined) -> Iterator[NamedRanks]:
 
 
 def _lagging(flat: Joined) -> Iterator[NamedRanks]:
-    for one in _found(_LAGGING, flat.text):
+    for one in _found_at(_LAGGING, "To our best knowledge,", 200, flat.text):
         number = flat.line_at(one.start()).number
         if one["never"]:
             yield NamedRanks(number, _ranks(one["never"]), "never-joined", _whole(one["at"]), one["op"])
@@ -210,7 +230,7 @@ def is_victim(exception: str, message: str) -> bool:
     return exception.rsplit(".", 1)[-1] in _VICTIM_TYPES or bool(_VICTIM.search(message))
 
 
-def _continuation(lines: list[JobLine], index: int) -> str:
+def _continuation(lines: JobLines, index: int) -> str:
     """What a wrapped line goes on with, at most some lines."""
     parts: list[str] = []
     for step in range(index + 1, min(index + 9, len(lines))):
@@ -221,10 +241,19 @@ def _continuation(lines: list[JobLine], index: int) -> str:
     return "".join(parts)
 
 
-def _errors(lines: list[JobLine]) -> Iterator[RankError]:
+def _may_end_traceback(shape: str) -> bool:
+    return (
+        "Traceback (most recent call last)" in shape
+        or shape.lstrip()[:6] == 'File "'
+        or (shape[:1].isalpha() and bool(_RAISED.match(shape)))
+    )
+
+
+def _errors(lines: JobLines) -> Iterator[RankError]:
     """The ends of tracebacks; those of several ranks may lie between each other."""
     open_ones: dict[tuple[int | None, int | None], tuple[str, int, str] | None] = {}
-    for index, at in enumerate(lines):
+    for index in lines.where(_may_end_traceback):
+        at = lines[index]
         who = (at.rank, at.local_rank)
         if "Traceback (most recent call last)" in at.text:
             open_ones[who] = None

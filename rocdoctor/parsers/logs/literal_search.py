@@ -84,10 +84,9 @@ class Literals:
                 found.setdefault(before[-2:], []).append((before, at > 0, after, at < last, number))
         return found
 
-    def over_the_end(self, line: str, following: str) -> Iterator[int]:
-        """Those that may go on over the end of a line into the next one, by the words there; both in lower case."""
+    def over_the_end(self, before: str, after: str) -> Iterator[int]:
+        """Those that may go on over the end of a line, by its last word and the first of the next, in lower case."""
         joints = self._joints
-        before, after = line[line.rfind(" ") + 1 :], following.partition(" ")[0]
         for end in {before[-2:], before[-1:], ""}:
             for word, whole, word_after, whole_after, number in joints.get(end, ()):
                 if (before == word if whole else before.endswith(word)) and (
@@ -155,16 +154,20 @@ class _Lines:
     def _over_the_ends(self, known: Literals, shapes: dict[int, str]) -> dict[int, list[int]]:
         """Lines in which a literal may begin that goes on in the next one."""
         first = self._lines.first
-        pairs = {
-            pair: tuple(dict.fromkeys(known.over_the_end(shapes[pair[0]], shapes[pair[1]])))
-            for pair in set(pairwise(first))
-        }
-        pairs = {pair: numbers for pair, numbers in pairs.items() if numbers}
+        ends = {at: (shape[shape.rfind(" ") + 1 :], shape.partition(" ")[0]) for at, shape in shapes.items()}
+        told: dict[tuple[str, str], tuple[int, ...]] = {}
+        pairs: dict[tuple[int, int], tuple[int, ...]] = {}
+        for pair in set(pairwise(first)):
+            words = (ends[pair[0]][0], ends[pair[1]][1])
+            if words not in told:
+                told[words] = tuple(dict.fromkeys(known.over_the_end(*words)))
+            if told[words]:
+                pairs[pair] = told[words]
         found: dict[int, list[int]] = {}
-        for at, pair in enumerate(pairwise(first)):
+        for at, pair in enumerate(pairwise(first)) if pairs else ():
             for number in pairs.get(pair, ()):
                 found.setdefault(number, []).append(at)
-        for number in known.over_the_end(shapes[first[-1]], ""):
+        for number in known.over_the_end(ends[first[-1]][0], ""):
             found.setdefault(number, []).append(len(first) - 1)
         return found
 

@@ -51,15 +51,17 @@ class TorchrunErrors:
 
 def torchrun_errors(text: str, flat: Joined) -> TorchrunErrors:
     """What torchrun says in a text, whose lines were taken apart already."""
-    stop = _STOPPED.search(flat.text)
+    stop = _STOPPED.search(flat.text) if "death signal," in flat.text or "got signal: " in flat.text else None
     agents = (
         WorkerEnd(flat.line_at(one.start()).number, int(one["local"]), int(one["exit"]), int(one["pid"]))
-        for one in list(_AGENT.finditer(flat.text))[:_MAX_FAILURES]
+        for one in islice(_AGENT.finditer(flat.text), _MAX_FAILURES)
     )
     return TorchrunErrors((*_failures(flat), *agents), _files(text), (stop["word"] or stop["number"]) if stop else None)
 
 
 def _failures(flat: Joined) -> tuple[WorkerEnd, ...]:
+    if "error_file:" not in flat.text:
+        return ()
     return tuple(
         WorkerEnd(
             flat.line_at(one.start("rank")).number,

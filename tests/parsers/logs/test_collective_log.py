@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.parsers.logs import collective_log as collective_log_module
 from rocdoctor.parsers.logs.collective_log import CollectiveLog, collective_log
 from rocdoctor.parsers.logs.job_lines import job_lines, joined
 from tests.run_kit import BARRIER, RAISED
@@ -126,3 +130,32 @@ def test_a_victim_whose_words_were_cut() -> None:
     cut = "".join(line[at : at + 72] + "\n" for at in range(0, len(line), 72))
     (found,) = parse_collective_log(traceback + cut + "E1121 13:31:18.826 17 x.py:1] failed\n").errors
     assert found.victim and found.rank == 0
+
+
+_FRAGMENTS = (
+    *(
+        "[",
+        "[PG ID 0 PG GUID 0(default_pg) Rank 1] ",
+        "[Rank 3]: ",
+        "]",
+        " ",
+        "x",
+        "[0] Timeout at collective: ALLREDUCE, #12 ",
+    ),
+    *("Watchdog caught collective operation timeout: "),
+    *("WorkNCCL(SeqNum=12, OpType=ALLREDUCE)", "WorkNCCL(", "[PG "),
+    *("To our best knowledge,", " ranks [1, 2] are the lagging ranks that caused this timeout"),
+)
+
+
+@given(st.lists(st.sampled_from(_FRAGMENTS), max_size=14))
+def test_what_is_found_at_a_sign_is_what_a_search_finds(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    text += "[PG ID 0 PG GUID 0(default_pg) Rank 1] Watchdog caught collective operation timeout: WorkNCCL("
+    text += "SeqNum=12, OpType=ALLREDUCE)" + "".join(reversed(pieces))
+    for expression, sign, reach in (
+        (collective_log_module._TIMEOUT, "Watchdog caught collective operation timeout:", 300),
+        (collective_log_module._LAGGING, "To our best knowledge,", 200),
+    ):
+        found = collective_log_module._found_at(expression, sign, reach, text)
+        assert [one.span() for one in found] == [one.span() for one in expression.finditer(text)]
