@@ -32,7 +32,7 @@ _CERTAIN = (
     "numpy-abi",
     "nccl-version-differs",
 )
-_LIKELY = ("extension-for-other-torch", "pip-conflict", "torch-api-missing")
+_LIKELY = ("extension-for-other-torch", "pip-conflict")
 
 
 @check(when_said(*_CERTAIN, *_LIKELY), cause="python-package-mismatch")
@@ -57,7 +57,7 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
         verify='python3 -c "import torch, torchvision; print(torch.__version__, torchvision.__version__)"',
     )
     weak = "weak" in main.values
-    severity: Severity = "warning" if main.kind in ("pip-conflict", "torch-api-missing") or weak else "error"
+    severity: Severity = "warning" if main.kind == "pip-conflict" or weak else "error"
     confidence: Confidence = "certain" if main.kind in _CERTAIN and not weak else "likely"
     if main.kind == "companion-built-for-other-cuda":
         ours, theirs = first_value(messages, "torch_cuda"), first_value(messages, "package_cuda")
@@ -101,13 +101,6 @@ def _judge(machine: Machine, main: Message, messages: list[Message]) -> Finding:
             f"{package} {main.values.get('version')} requires "
             f"{main.values.get('what')}{main.values.get('wanted')}, but "
             f"{main.values.get('found')} is installed."
-        )
-    elif main.kind == "torch-api-missing":
-        name = main.values.get("name") or main.values.get("module", "")
-        text = f"Code uses {package}{main.values.get('module', '')} ({name}), which the installed one does not have."
-        together = Fix(
-            f"Install the release of {package} that the program asks for, or a program release for this one",
-            shell("pip show {package:package}", package=package),
         )
     elif main.values.get("wanted") and (other := _other_vendor(main)) is not None:
         return other

@@ -26,6 +26,7 @@ OURS = {
     "rules",
     "figures",
     "training_libraries",
+    "python_api",
 }
 WITH_SOURCES = [path for path in FILES if path.stem in OURS or path.parent == load.profiles_folder()]
 

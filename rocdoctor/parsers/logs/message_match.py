@@ -40,9 +40,14 @@ _ADVICE = regex(
     r"|(?:rows?|columns?|sections?|pages?|entr(?:y|ies)|meanings?|descriptions?) (?:of|for|on|about)"
     r"|(?:is|are|was) (?:it safe to )?(?:catch|handl|ignor|suppress)(?:e|ing)?"
     r"|used to (?:see|get|fail|hang|crash)|used to(?= $)|no longer (?:see|get|fails?)|avoids?|prevents?"
-    r"|(?:there is|there's|without|not getting|never saw|don't (?:see|get)) (?:no|any|an?|the)"
     r"|(?:expected|simulated?|injected|fake|provoked|deliberate)(?: (?:failure|error|exception|fault|warning))"
     r"|(?:is|was|are) (?:now )?(?:fixed|gone|solved)|unlike|instead of)(?!\w)"
+)
+# What the words right before the literal say is not there.
+_ABSENT = regex(
+    r"(?i)\b(?:(?:there (?:is|was|are|were)|there's) (?:no|neither)"
+    r"|(?:without|not getting|never (?:saw|see|get|got)|(?:don't|do not|didn't|did not) (?:see|get)) (?:any|an?|the))"
+    r"(?: (?!(?:but|and|it|i|we|says?|gets?|got|then|today|now|prints?|fails?|comes?)\b)[\w'-]{1,20}){0,4}\W{0,3}\Z"
 )
 # Lines of release notes, answers to frequent questions and recipes: they speak of faults that are not there.
 _ADVICE_LINE = regex(
@@ -314,7 +319,11 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
         return "advice"
     if _NOT_SINCE.match(flat.text, at + length):
         return "advice"
-    if _ADVICE.search(before) or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before)):
+    if (
+        _ADVICE.search(before)
+        or _ABSENT.search(before)
+        or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before))
+    ):
         return "advice"
     return "advice" if _SHRUGGED.match(flat.text, at + length) else "now"
 

@@ -41,6 +41,9 @@ def role(text: str, kind: str) -> str:
         ("The row of CUDA error: out of memory lacks a link.", "out-of-memory"),
         ("Is catching CUDA error: out of memory safe?", "out-of-memory"),
         ("We had CUDA error: out of memory twice in May, no such error since then.", "out-of-memory"),
+        ("There is no CUDA error: out of memory in the log.", "out-of-memory"),
+        ("It runs without any kind of CUDA error: out of memory", "out-of-memory"),
+        ("I don't see the CUDA error: out of memory here", "out-of-memory"),
     ],
 )
 def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str) -> None:
@@ -57,6 +60,9 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
         ("Our users all get CUDA error: out of memory since Monday", "out-of-memory"),
         ("When I run it, CUDA error: out of memory is raised", "out-of-memory"),
         ("If I start it as root it says CUDA error: out of memory", "out-of-memory"),
+        ("There is a line CUDA error: out of memory in the log", "out-of-memory"),
+        ("Ran without a problem yesterday, today CUDA error: out of memory", "out-of-memory"),
+        ("without the flag it says CUDA error: out of memory", "out-of-memory"),
         ("When training starts, torch prints CUDA error: out of memory", "out-of-memory"),
         ("$ journalctl | grep CUDA\nCUDA error: out of memory", "out-of-memory"),
         ("CUDA error: out of memory, and nothing has worked since the update", "out-of-memory"),
