@@ -72,7 +72,7 @@ def _suspected(machine: Machine, variable: Variable) -> Finding | None:
     """ROCm's folder in front of a wheel that brings ROCm, in a text where something fails to load or crashes."""
     torch = machine.torch
     roots = roots_on(variable.value)
-    label = label_backend(torch.version.value) if isinstance(torch.version, Known) else None
+    label = label_backend(torch.version.value or "") if isinstance(torch.version, Known) else None
     wheel = label == "rocm" or (label is None and bool(said(machine, *_WHEEL)))
     if not roots or not wheel or works(machine, "rocm") or value_or(torch.bundled_rocm, True) is not True:
         return None
