@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-_EVERY = 8  # tests; a collection takes about 0.05 s, and an app leaves about 4 MiB
+_EVERY = 8  # tests; an app leaves about 4 MiB
 _tests = count(1)
 
 
@@ -17,3 +17,4 @@ def _collected() -> Iterator[None]:
     yield
     if next(_tests) % _EVERY == 0:
         gc.collect()
+        gc.freeze()  # what is left is kept anyway: the next collection need not walk over it
