@@ -59,8 +59,15 @@ def twice(laid: Laid) -> Laid:
     return {name: rooms for name, rooms in laid.items() if len(rooms) > 1}
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize("fixture", ["faulty/mi300x-8gpu-tired", "faulty/epyc-cpu-only-proven"])
+@pytest.mark.parametrize(
+    ("fixture", "size"),
+    [
+        *(("faulty/mi300x-8gpu-tired", size) for size in SIZES),
+        ("faulty/epyc-cpu-only-proven", SIZES[0]),
+        *(pytest.param("faulty/epyc-cpu-only-proven", size, marks=pytest.mark.heavy) for size in SIZES[1:]),
+    ],
+    ids=lambda one: one if isinstance(one, str) else f"{one[0]}x{one[1]}",
+)
 def test_each_screen_is_laid_out_once(fixture: str, size: tuple[int, int], laid: Laid) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> dict[str, Laid]:
         again = {}
@@ -75,24 +82,36 @@ def test_each_screen_is_laid_out_once(fixture: str, size: tuple[int, int], laid:
     assert {area: rooms for area, rooms in driven(fixture_host(fixture), look, size).items() if rooms} == {}
 
 
-@pytest.mark.parametrize("area", [area for area in AREAS if area.module != "paste"], ids=lambda area: area.module)
-def test_a_screen_that_was_left_is_laid_out_once_for_a_terminal_of_another_size(area: Any, laid: Laid) -> None:
-    key = KEYS[AREAS.index(area)]
-    other = "2" if key == "1" else "1"
+_LEFT = [area.module for area in AREAS if area.module != "paste"]  # that one takes keys as text
 
-    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> None:
-        await pilot.press(key)
-        await settled(app, pilot)
-        await pilot.press(other)
-        await settled(app, pilot)
+
+@pytest.mark.parametrize(
+    ("there", "left"),
+    [("bundle", [one for one in _LEFT if one != "bundle"]), ("overview", ["bundle"])],
+    ids=["all but the bundle", "the bundle"],
+)
+def test_screens_that_were_left_are_laid_out_once_for_a_terminal_of_another_size(
+    there: str, left: list[str], laid: Laid
+) -> None:
+    keys = {area.module: KEYS[AREAS.index(area)] for area in AREAS}
+
+    async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> dict[str, Laid]:
+        again = {}
+        for module in (*left, there):
+            await pilot.press(keys[module])
+            await settled(app, pilot)
         await pilot.resize_terminal(80, 24)
         await settled(app, pilot)
-        laid.clear()
-        await pilot.press(key)
-        await settled(app, pilot)
-        assert twice(laid) == {}
+        for module in left:
+            laid.clear()
+            await pilot.press(keys[module])
+            await settled(app, pilot)
+            assert f".tui.{module}." in type(app.screen).__module__
+            again[module] = twice(laid)
+        return again
 
-    driven(fixture_host("faulty/mi300x-8gpu-tired"), look, (200, 60))
+    found = driven(fixture_host("faulty/mi300x-8gpu-tired"), look, (200, 60))
+    assert {module: rooms for module, rooms in found.items() if rooms} == {}
 
 
 def test_a_drawing_has_the_same_room_with_and_without_a_scrollbar() -> None:
