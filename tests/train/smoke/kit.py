@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 from rocdoctor.host.base import Answer, Kind
 from rocdoctor.parsers.own.smoke_results import ModeResult, SmokeRun
 from rocdoctor.train.smoke.run.pool import Pool
 from rocdoctor.train.smoke.run.runner import RunSetting, modes_named, run_modes
 
+Fault: TypeAlias = Callable[[Callable[[], bool]], None]
 PLANTED = Path(__file__).with_name("planted")
 
 
@@ -35,9 +38,13 @@ def run(mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
     return planted("", -1, mode, world, limit_s)
 
 
-def planted(fault: str, rank: int | str, mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
-    """Run a mode with one fault at one rank (``all``: every rank)."""
-    return _run(f"{fault} {rank} {mode}" if fault else "", mode, world, limit_s)
+def planted(fault: str | Fault, rank: int | str, mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
+    """Run a mode with one fault at one rank (``all``: every rank): a name, or a function of the test.
+
+    The function alone runs in the rank: beside its own imports it sees what ``planted/faults.py`` has.
+    """
+    name = fault if isinstance(fault, str) else f"{inspect.getsourcefile(fault)}:{fault.__name__}"
+    return _run(f"{name} {rank} {mode}" if fault else "", mode, world, limit_s)
 
 
 def check_fault(

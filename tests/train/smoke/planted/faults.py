@@ -1,11 +1,13 @@
 """Faults of any mode, and what all of them are made with.
 
-A fault is a function of ``active`` (whether the mode runs) that changes the process of one rank. A family of modes that
-needs more has a file ``faults_<family>.py`` with its own FAULTS beside this one; names are unique.
+A fault is a function of ``active`` (whether the mode runs) that changes the process of one rank. One of a single mode
+stands in the test of that mode; what several tests plant stands in a file ``faults_<family>.py`` beside this one, with
+its own FAULTS; names are unique.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import signal
@@ -19,14 +21,32 @@ import torch.distributed as dist
 
 
 def put(name: str, mode: str) -> None:
-    """Put the fault in place; it acts only while ``mode`` runs (``*``: always)."""
-    known = dict(FAULTS)
-    for path in sorted(Path(__file__).parent.glob("faults_*.py")):
-        known.update(importlib.import_module(path.stem).FAULTS)
-    known[name](lambda: mode in ("*", os.environ.get("ROCDOCTOR_SMOKE_MODE")))
+    """Put the fault in place; it acts only while ``mode`` runs (``*``: always).
+
+    A name of the form ``FILE:FUNCTION`` is a function of a test.
+    """
+    path, _, function = name.rpartition(":")
+    if path:
+        fault = _of_test(Path(path), function)
+    else:
+        known = dict(FAULTS)
+        for one in sorted(Path(__file__).parent.glob("faults_*.py")):
+            known.update(importlib.import_module(one.stem).FAULTS)
+        fault = known[name]
+    fault(lambda: mode in ("*", os.environ.get("ROCDOCTOR_SMOKE_MODE")))
 
 
 Active = Callable[[], bool]
+
+
+def _of_test(path: Path, name: str) -> Callable[[Active], None]:
+    """One function of a test's file, among the names of this file: the rest of the test is of no use in a rank."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree.body = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    found = dict(globals())
+    exec(compile(tree, str(path), "exec"), found)  # with the annotations of this file, which nobody evaluates
+    fault: Callable[[Active], None] = found[name]
+    return fault
 
 
 def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
