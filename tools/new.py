@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SKELETONS = Path(__file__).with_name("skeletons")
 
 
+_LINE = r"\s{0,12}TODO \S"
+
+
 class Refused(Exception):
     """Why nothing was written."""
 
@@ -37,7 +40,8 @@ class Row:
 class Kind:
     """What a new thing of a kind is made of: skeletons and where they go, rows, and what to do next.
 
-    In all texts ``$name`` is the name with underscores, ``$title`` with hyphens, ``$Class`` as a class.
+    In all texts ``$name`` is the name with underscores, ``$title`` with hyphens, ``$Class`` as a class; ``$hint`` and
+    ``$line`` tell how an output is known in pasted text.
     """
 
     about: str
@@ -61,7 +65,7 @@ KINDS: Mapping[str, Kind] = {
                 "rocdoctor/paste/output_kinds.py",
                 "KINDS: tuple[OutputKind, ...] = (",
                 "\n)",
-                '\n    OutputKind("run $command", ("TODO",), regex(r"\\s{0,12}TODO \\S")),',
+                '\n    OutputKind(\n        "run $command",\n        ("$hint",),\n        regex(r"$line"),\n    ),',
             ),
         ),
         ("in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values",),
@@ -86,10 +90,7 @@ KINDS: Mapping[str, Kind] = {
             "mode": "rocdoctor/train/smoke/worker/modes/$name.py",
             "mode_test": "tests/train/smoke/modes/test_$name.py",
         },
-        next=(
-            "tests/train/smoke/planted/faults_$name.py, where no fault that is there would show what it proves",
-            "python -m tools.docs smoke",
-        ),
+        next=("python -m tools.docs smoke",),
     ),
     "target": Kind(
         "files that emit writes",
@@ -147,7 +148,9 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def planned(kind: str, name: str, room: str, command: str) -> tuple[dict[Path, str], list[str]]:
+def planned(
+    kind: str, name: str, room: str = "listings", command: str = "", hint: str = "TODO", line: str = _LINE
+) -> tuple[dict[Path, str], list[str]]:
     """(text by path of all files that are written or changed, what to do next); raises Refused."""
     of = KINDS[kind]
     plain = name.replace("-", "_")
@@ -157,12 +160,16 @@ def planned(kind: str, name: str, room: str, command: str) -> tuple[dict[Path, s
         raise Refused(f"'{room}' is no folder below rocdoctor/parsers")
     if not re.fullmatch(r"[\w./ -]*", command, re.ASCII):
         raise Refused(f"'{command}' is no plain command")
+    if not re.fullmatch(r"[^\"\\\n]+", hint) or not _is_pattern(line):
+        raise Refused("--hint is a word of the output, --line an expression, both without double quotes")
     words = {
         "name": plain,
         "title": plain.replace("_", "-"),
         "Class": "".join(map(str.capitalize, plain.split("_"))),
         "room": room,
         "command": command or plain.replace("_", "-"),
+        "hint": hint,
+        "line": line,
         "key": _next_key(),
     }
     texts: dict[Path, str] = {}
@@ -179,6 +186,14 @@ def planned(kind: str, name: str, room: str, command: str) -> tuple[dict[Path, s
     test = next(path for skeleton, path in zip(of.files, texts, strict=False) if skeleton.endswith("_test"))
     todo = f".venv/bin/pytest -n0 {test.relative_to(ROOT)}: it fails; its TODOs and those of the code say what to write"
     return texts, [todo, *(Template(one).substitute(words) for one in of.next)]
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return '"' not in text and text.isprintable() and not text.endswith("\\")
 
 
 def _parts(of: Kind) -> str:
@@ -210,9 +225,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("name", metavar="NAME", help="pcie-link-narrow or pcie_link_narrow")
     parser.add_argument("--room", default="listings", help="of a parser: the folder below rocdoctor/parsers (listings)")
     parser.add_argument("--command", default="", help="of a parser: the command whose output it reads (its name)")
+    parser.add_argument("--hint", default="TODO", help="of a parser: a word that stands in each such output")
+    parser.add_argument(
+        "--line", default=_LINE, help="of a parser: an expression for a line of the output, from its start"
+    )
     options = parser.parse_args(arguments)
     try:
-        texts, steps = planned(options.kind, options.name, options.room, options.command)
+        texts, steps = planned(options.kind, options.name, options.room, options.command, options.hint, options.line)
     except Refused as why:
         print(f"tools/new.py: {why}", file=sys.stderr)
         return 2

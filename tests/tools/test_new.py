@@ -113,6 +113,19 @@ def test_nothing_is_overwritten(made: tuple[Path, dict[str, list[Path]]]) -> Non
         assert {path: path.read_bytes() for path in touched[kind]} == before
 
 
+def test_the_row_of_an_output_is_written_whole(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, _ = made
+    look = r"\s{0,12}link \S{1,60}/\d{1,3} state [A-Z]"
+    done = _run(
+        where, "tools/new.py", "parser", "row_made", "--command", "rdma link", "--hint", "link ", "--line", look
+    )
+    assert done.returncode == 0, done.stderr
+    text = "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth0"
+    asked = "from rocdoctor.paste import open_text; print(open_text({text!r}, 'x').ask('run rdma link').text)"
+    assert _run(where, "-c", asked.format(text=f"I see:\n\n{text}\n")).stdout.strip() == text
+    assert _run(where, "-m", "ruff", "format", "--check", "rocdoctor/paste/output_kinds.py").returncode == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -125,6 +138,9 @@ def test_nothing_is_overwritten(made: tuple[Path, dict[str, list[Path]]]) -> Non
         ["parser", "rdma", "--room", "nowhere"],
         ["parser", "rdma", "--room", "../host"],
         ["parser", "rdma", "--command", 'a"b'],
+        ["parser", "rdma", "--hint", 'a"b'],
+        ["parser", "rdma", "--line", "(a"],
+        ["parser", "rdma", "--line", 'a"b'],
         ["checks", "x"],
         ["check"],
     ],
