@@ -123,7 +123,7 @@ def _fix(pip: str, who: str, move: ApiMove | None) -> Fix:
     if move.gone:
         wanted = f'Install "{bound}"' if move.release else f"Install the release of {pip} that the program names"
         update = " or ".join(others) or (who or "the package that the traceback names")
-        return Fix(f"{wanted}{torch}, or update {update}", shell("python -m pip install {bound}", bound=bound), "safe")
+        return Fix(f"{wanted}{torch}, or update {update}", shell("python -m pip install {bound}", bound=bound), "risky")
     wanted = f'Install "{bound}" or newer' if move.release else f"Update {pip}"
     older = " or ".join(others) or f"an older release of {who or 'the package that the traceback names'}"
-    return Fix(f"{wanted}{torch}, or take {older}", shell("python -m pip install -U {bound}", bound=bound), "safe")
+    return Fix(f"{wanted}{torch}, or take {older}", shell("python -m pip install -U {bound}", bound=bound), "risky")
