@@ -76,7 +76,7 @@ def unspelled(text: str) -> str:
 
 
 def mode(
-    name: str, state: SmokeState, states: Sequence[SmokeState], named: tuple[int, ...] = (), words: str = ""
+    name: str, state: SmokeState, states: list[SmokeState], named: tuple[int, ...] = (), words: str = ""
 ) -> ModeResult:
     """What became of a mode on these ranks."""
     ranks = tuple(RankResult(rank, each, named=rank in named) for rank, each in enumerate(states))
