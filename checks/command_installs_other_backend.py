@@ -85,7 +85,7 @@ def _either(machine: Machine, one: CommandLine) -> Outcome:
         return None
     return error(
         "torch is asked for without an exact version, and the ROCm index stands beside PyPI (--extra-index-url): pip "
-        "takes the highest version of both, and where PyPI's is newer that is the CUDA build.",
+        "takes the highest version of both, and where PyPI's is newer that is the CUDA or CPU build, not a ROCm build.",
         evidence=(*shown_command(one), *shown(symptoms)[:1]),
         fix=Fix(
             "Name the ROCm index alone with --index-url for torch, torchvision and torchaudio, or pin a version that "

@@ -79,9 +79,8 @@ def wsl_unsupported_message(machine: Machine) -> Outcome:
         evidence=shown((*(failed or no_adapter or unseen), *place)),
         fix=Fix(
             "Use a supported pairing from the ROCm on WSL guide (Ubuntu 22.04 or 24.04 and the ROCm release listed for "
-            "it, the matching Adrenalin driver in Windows, a listed GPU), installed with amdgpu-install "
-            "--usecase=wsl,rocm --no-dkms so that the WSL runtime package is there; or use native Linux."
-            f"{_detection(machine)} Do not install or load a kernel driver in WSL",
+            f"it, the matching Adrenalin driver in Windows, a listed GPU){_way(machine)}; or use native Linux. Do not "
+            "install or load a kernel driver in WSL",
             verify="rocminfo | grep -A3 Agent",
         ),
         confidence="likely",
@@ -108,9 +107,10 @@ def _reasons(machine: Machine) -> list[str]:
     return found
 
 
-def _detection(machine: Machine) -> str:
-    """ROCm 7.1 to 7.12 looks for the library of WSL only when it is told to."""
+def _way(machine: Machine) -> str:
+    """How a release reaches the GPU: from 7.1 on by librocdxg, which up to 7.12 is loaded only when it is told to."""
     releases = [numbers(value_or(one.version, ""))[:2] for one in machine.rocm]
-    if _DXG in machine.environment.variables or not any((7, 1) <= one < (7, 13) for one in releases):
-        return ""
-    return f" With this ROCm librocdxg has to be installed and {_DXG}=1 be exported."
+    if not any(one >= (7, 1) for one in releases):
+        return ", installed with amdgpu-install --usecase=wsl,rocm --no-dkms so that the WSL runtime package is there"
+    told = _DXG in machine.environment.variables or not any((7, 1) <= one < (7, 13) for one in releases)
+    return ", with librocdxg installed for this ROCm" + ("" if told else f" and {_DXG}=1 exported")
