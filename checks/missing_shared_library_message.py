@@ -25,7 +25,7 @@ from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import ShellCommand, shell
 
-_KIND = "missing-library"
+_KIND, _WANTED, _ON_DISK = "missing-library", "library-wanted", "library-on-disk"
 # NCCL and RCCL look for plugins at every start, and have their own code in place of each.
 _PLUGIN = regex(r"lib[nr]?ccl-(?:net|tuner|profiler|env|gin|mixed)\b")
 # A line that a program marks as information: it goes on.
@@ -39,7 +39,7 @@ _GOES_ON = regex(
 _CONTAINER = "container-driver-library"
 
 
-@check(when_said(_KIND), cause="missing-shared-library")
+@check(when_said(_KIND, _WANTED), cause="missing-shared-library")
 def missing_shared_library_message(machine: Machine) -> Outcome:
     found: list[Finding] = []
     for message in said(machine, _KIND):
@@ -56,7 +56,34 @@ def missing_shared_library_message(machine: Machine) -> Outcome:
         if any(name in other.message for other in found):
             continue
         found.append(_judge(machine, message, one))
+    found += [one for message in said(machine, _WANTED) if not found and (one := _other_version(machine, message))]
     return found[:3]
+
+
+def _other_version(machine: Machine, message: Message) -> Finding | None:
+    """A library that somebody says is wanted, where a listing shows it in another major version only."""
+    one = library(str(message.values.get("library", "")))
+    there = _majors(machine, one)
+    if not one.major or not there or one.major in there:
+        return None
+    return error(
+        f"{one.name} is wanted, and the version that is here is {', '.join(there)}: the program was built for another "
+        f"release{' of ROCm' if one.owner == 'rocm' else ''}.",
+        evidence=shown((message, *said(machine, _ON_DISK)[:1])),
+        fix=Fix(
+            "Install a build (version) of the program or plugin that is built for the release that is installed here, "
+            "or "
+            "that release's libraries beside it; another major version under the missing name does not fit",
+            command=shell("ldconfig -p | grep {stem:library}", stem=one.stem),
+        ),
+        confidence="likely",
+    )
+
+
+def _majors(machine: Machine, one: Library) -> tuple[str, ...]:
+    """The major versions of a library that listings in the text show."""
+    listed = [message.values for message in said(machine, _ON_DISK)]
+    return tuple(dict.fromkeys(str(row.get("major")) for row in listed if row.get("stem") == one.stem))
 
 
 def _judge(machine: Machine, message: Message, one: Library) -> Finding:
@@ -100,8 +127,11 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
             confidence="likely",
             explains=("missing-shared-library",),
         )
+    there = _majors(machine, one)
+    other = there and one.major and one.major not in there
+    beside = f" The version that is here is {', '.join(there)}: it was built for another release." if other else ""
     return error(
-        f"The shared library {one.name} is not installed, or not where the loader searches.",
+        f"The shared library {one.name} is not installed, or not where the loader searches.{beside}",
         evidence=shown([message]),
         fix=_fix(machine, one),
         confidence="likely",

@@ -56,6 +56,8 @@ def wsl_unsupported_message(machine: Machine) -> Outcome:
     unseen = said(machine, *_UNSEEN)
     no_adapter = [one for one in place if "adapters" in one.values]
     amd = vendors(machine) == {"amd"} or bool(failed) or any("prose" not in one.values for one in place)
+    if said(machine, "docker-device-node-missing"):
+        return None  # its own row knows what to pass in place of the node
     if not amd or not (failed or no_adapter or unseen):
         return None
     why = _reasons(machine)

@@ -48,7 +48,7 @@ _CARD = regex(
 )
 _GFX = regex(
     r"(?<![A-Za-z0-9_./=;,-])(?:amdgcn-amd-amdhsa--)?(gfx[0-9]{3,4}[0-9a-f]?)(?::[a-z+:-]{1,40})"
-    r"?(?![\w;/.-]{0,255}(?:\.hsaco|\.dat|\.co\b))(?![A-Za-z0-9_])",
+    r"?(?![\w;/.-]{0,255}(?:\.hsaco|\.dat|\.co\b))(?![A-Za-z0-9_])(?!;\s?gfx)",
     re.IGNORECASE,
 )
 # What a line must hold to be looked at closely: words (in lower case), or letters and digits of a part's number.

@@ -79,3 +79,14 @@ def test_a_library_that_the_program_does_without_is_no_fault(text: str) -> None:
 )
 def test_a_library_that_the_program_needs_is_one(text: str) -> None:
     assert finding_of("missing-shared-library-message", text) is not None
+
+
+def test_another_major_version_in_a_listing_says_that_it_was_built_for_another_release() -> None:
+    listing = "$ ls /opt/rocm-6.2.4/lib/ | grep rocm_smi\nlibrocm_smi64.so.7\nlibrocm_smi64.so.7.3\n\n"
+    wanted = finding_of(CHECK, f"{listing}JAX wants librocm_smi64.so.6:", amd_gpu())
+    assert wanted is not None
+    assert wanted.cause == "missing-shared-library"
+    assert "built for another release" in words_of(wanted)
+    missing = finding_of(CHECK, f"{listing}OSError: librocm_smi64.so.6: cannot open shared object file", amd_gpu())
+    assert "is 7" in words_of(missing)
+    assert finding_of(CHECK, f"{listing}JAX wants librocm_smi64.so.7:", amd_gpu()) is None
