@@ -56,7 +56,9 @@ def missing_shared_library_message(machine: Machine) -> Outcome:
         if any(name in other.message for other in found):
             continue
         found.append(_judge(machine, message, one))
-    found += [one for message in said(machine, _WANTED) if not found and (one := _other_version(machine, message))]
+    if not found:
+        others = (_other_version(machine, message) for message in said(machine, _WANTED))
+        found = [other for other in others if other is not None]
     return found[:3]
 
 
