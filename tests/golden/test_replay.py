@@ -37,12 +37,21 @@ def test_recording_of_a_fixture_replays_exactly(name: str) -> None:
     assert _all_texts(replay) == texts
 
 
-@pytest.mark.parametrize("build", MACHINES, ids=lambda build: str(build.__name__))
-def test_bundle_of_a_masked_machine_replays_exactly(build: Callable[[], Files]) -> None:
+def _masked(files: Files) -> MaskedHost:
     masker = Masker()
     masker.learn(hostname="node-17.cluster.example", user="user", home="/home/user")
-    texts, replay = _recorded(MaskedHost(MachineHost(build()), masker))
+    return MaskedHost(MachineHost(files), masker)
+
+
+@pytest.mark.parametrize("build", MACHINES, ids=lambda build: str(build.__name__))
+def test_bundle_of_a_masked_machine_replays_exactly(build: Callable[[], Files]) -> None:
+    texts, replay = _recorded(_masked(build()))
     assert _all_texts(replay) == texts
+
+
+@pytest.mark.parametrize("build", MACHINES[::6], ids=lambda build: str(build.__name__))
+def test_bundle_of_a_bundle_replays_exactly(build: Callable[[], Files]) -> None:
+    texts, replay = _recorded(_masked(build()))
     again, second = _recorded(replay)
     assert again == texts
     assert _all_texts(second) == texts
@@ -51,9 +60,7 @@ def test_bundle_of_a_masked_machine_replays_exactly(build: Callable[[], Files]) 
 def test_masking_changes_no_verdict() -> None:
     for build in MACHINES[:3]:
         files = build()
-        masker = Masker()
-        masker.learn(hostname="node-17.cluster.example", user="user", home="/home/user")
-        masked, plain = judged(MaskedHost(MachineHost(files), masker)), judged(MachineHost(files))
+        masked, plain = judged(_masked(files)), judged(MachineHost(files))
         assert [(one.check, one.subject, one.state) for one in masked.verdicts] == [
             (one.check, one.subject, one.state) for one in plain.verdicts
         ]
