@@ -13,7 +13,7 @@ import marshal
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import cache_from_source
@@ -85,19 +85,30 @@ def read_table(path: Path) -> Table:
     """The table in a file, from its kept form where that is of this file; raises as ``parse`` and reading do."""
     status = path.stat()
     stamp = (status.st_mtime_ns, status.st_size)
+    table = kept(path, "table", stamp, lambda: dict(parse(path.read_text(encoding="utf-8"))))
+    return table if isinstance(table, dict) else parse(path.read_text(encoding="utf-8"))
+
+
+def kept(beside: Path, kind: str, stamp: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """What was made of a file or folder and kept for it, or is made now to be kept; None where it cannot be kept.
+
+    ``stamp`` tells what it was made of. Raises what ``make`` raises.
+    """
     try:
-        kept = Path(cache_from_source(f"{path}.py")).with_suffix(".table")
-    except NotImplementedError:  # an interpreter without a place for byte code
-        return parse(path.read_text(encoding="utf-8"))
-    with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
-        found = marshal.loads(_kept(kept, status.st_uid))
-        if found[0] == stamp and isinstance(found[1], dict):
+        path = Path(cache_from_source(f"{beside}.py")).with_suffix(f".{kind}")
+        owner = beside.stat().st_uid
+    except (NotImplementedError, OSError):  # an interpreter without a place for byte code
+        return None
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError, IndexError):
+        found = marshal.loads(_kept(path, owner))
+        if found[0] == stamp and len(found) == 2:
             return found[1]
-    table = parse(path.read_text(encoding="utf-8"))
-    if not sys.dont_write_bytecode and status.st_uid == getattr(os, "geteuid", lambda: status.st_uid)():
-        with contextlib.suppress(OSError, ValueError):
-            _keep(kept, marshal.dumps((stamp, dict(table))))
-    return table
+    if sys.dont_write_bytecode or owner != getattr(os, "geteuid", lambda: owner)():
+        return None
+    made = make()
+    with contextlib.suppress(OSError, ValueError):
+        _keep(path, marshal.dumps((stamp, made)))
+    return made
 
 
 def _kept(path: Path, owner: int) -> bytes:

@@ -230,10 +230,10 @@ def _used(found: TextHost | None, starts: list[tuple[int, str]]) -> list[str]:
 
 
 def _message_lines(text: str) -> Iterator[int]:
-    from rocdoctor.knowledge.messages.program_errors import message_signatures
+    from rocdoctor.knowledge.messages.program_errors import message_literals
     from rocdoctor.parsers.logs.message_match import find_messages
 
-    return (one.line for one in find_messages(message_signatures(), text))
+    return (one.line for one in find_messages(message_literals(), text))
 
 
 def _machines(names: list[str]) -> list[str]:

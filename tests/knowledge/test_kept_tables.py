@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rocdoctor.knowledge import load
+from rocdoctor.knowledge.messages import program_errors
+from rocdoctor.parsers.logs.literal_table import literals_of
 
 
 @pytest.fixture
@@ -79,3 +82,30 @@ def test_what_is_no_table_is_refused(table: Path) -> None:
     with pytest.raises(load.TableError):
         load.read_table(table)
     assert not _kept(table)
+
+
+def test_what_is_kept_beside_a_file_is_made_again_when_its_stamp_differs(table: Path) -> None:
+    made: list[int] = []
+
+    def make() -> tuple[str, int]:
+        made.append(len(made))
+        return ("value", len(made))
+
+    assert load.kept(table, "literals", (1, "a"), make) == ("value", 1)
+    assert load.kept(table, "literals", (1, "a"), make) == ("value", 1)
+    assert load.kept(table, "literals", (2, "a"), make) == ("value", 2)
+    assert made == [0, 1]
+
+
+def test_nothing_is_made_that_cannot_be_kept(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert load.kept(table, "literals", (1,), lambda: 1 / 0) is None
+
+
+def test_kept_literals_are_those_of_the_tables() -> None:
+    kept = program_errors.message_literals()
+    made = literals_of(program_errors.message_signatures())
+    assert len(kept) == len(made) > 3000
+    for one, two in zip(kept, made, strict=True):
+        assert (one.text, one.key, one.kind) == (two.text, two.key, two.kind)
+        assert replace(one.wording, source="", verified=False) == replace(two.wording, source="", verified=False)

@@ -15,7 +15,7 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     answer = host.ask(QUESTION)
     if not answer.ok or not answer.data:
         return ()
-    from rocdoctor.knowledge.messages.program_errors import message_signatures
+    from rocdoctor.knowledge.messages.program_errors import message_literals
     from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
     from rocdoctor.parsers.own.speakers import parse_voices
 
@@ -28,5 +28,5 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
 
     return tuple(
         Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
-        for one in find_messages(message_signatures(), answer.text)
+        for one in find_messages(message_literals(), answer.text)
     )

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from rocdoctor.knowledge.load import knowledge_folder, load_table, words
+from rocdoctor.knowledge.load import kept, knowledge_folder, load_table, words
+from rocdoctor.parsers.logs.literal_table import LiteralData, Literals, completed, data_of, literals_of
 from rocdoctor.parsers.logs.log_match import Matcher, Signature, Wording, matcher
 
+# Other numbers make what was kept anew: of another form of ``LiteralData``, or found by other rules.
+_KEPT_FORM = 1
 Confidence = Literal["certain", "likely", "possible"]
 
 
@@ -32,6 +35,16 @@ def message_rows() -> tuple[Mapping[str, Any], ...]:
 
 def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, "fold": True} if table.get("fold") else row
+
+
+@cache
+def message_literals() -> Literals:
+    """The literals of all messages, from their kept form where that is of these tables."""
+    folder = knowledge_folder()
+    files = sorted([folder / "messages.yaml", *folder.glob("messages_*.yaml")])
+    stamp = (_KEPT_FORM, *((one.name, (status := one.stat()).st_mtime_ns, status.st_size) for one in files))
+    data = kept(folder / "messages.yaml", "literals", stamp, lambda: tuple(completed(data_of(message_signatures()))))
+    return Literals(LiteralData(*data)) if data else literals_of(message_signatures())
 
 
 @cache

@@ -75,10 +75,15 @@ class KernelLog:
     complete: bool
     events: tuple[LogEvent, ...]
     link_flaps: Mapping[str, int] = field(default_factory=dict)  # network interface -> how often it went down again
+    _places: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)  # by kind
 
     def of(self, *kinds: str, bdf: str | None = None) -> tuple[LogEvent, ...]:
         """The events of these kinds, of one device when ``bdf`` is given."""
-        return tuple(event for event in self.events if event.kind in kinds and (bdf is None or event.bdf == bdf))
+        if not self._places:
+            for at, event in enumerate(self.events):
+                self._places.setdefault(event.kind, []).append(at)
+        places = sorted(at for kind in set(kinds) for at in self._places.get(kind, ()))
+        return tuple(self.events[at] for at in places if bdf is None or self.events[at].bdf == bdf)
 
 
 @dataclass(frozen=True, slots=True)

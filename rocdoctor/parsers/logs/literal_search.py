@@ -11,94 +11,18 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice, pairwise
 
-from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.alike_lines import AlikeLines, Shapes, alike, offsets, plain
-from rocdoctor.parsers.logs.log_match import Matcher, Signature, Wording, only_words
+from rocdoctor.parsers.logs.literal_table import Literal, Literals
+from rocdoctor.parsers.logs.log_match import only_words
 
 MOST = 8  # places that one literal is looked up at
 SHORT = 60_000  # texts up to here are searched as a whole
 _KEPT = 2 * MOST  # lines of each kind that are looked at: literals that overlap themselves may use up some
 _MANY = 2000  # lines for which a search of the whole text is as cheap
-_DIGIT = regex(r"[0-9]")
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    """A literal of a wording: ``key`` is its rarest word, ``fold`` says that it is found in any case."""
-
-    text: str
-    key: str
-    signature: Signature
-    wording: Wording
-
-    @property
-    def fold(self) -> bool:
-        """Whether it is found in any case."""
-        return self.wording.fold
-
-    @property
-    def shape(self) -> str:
-        """It as shapes of lines hold it."""
-        return alike(plain(self.text))
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether each line whose shape holds its shape holds it."""
-        return self.text.isascii() and "?" not in self.text and not _DIGIT.search(self.text)
-
-
-class Literals:
-    """The literals of a table in its order, by their key words and by the words at which the end of a line may lie."""
-
-    def __init__(self, known: Matcher) -> None:
-        entries = [(entry, word) for word, found in known.index.items() for entry in found]
-        entries.sort(key=lambda one: one[0][0])
-        self.all = tuple(Literal(text, word, signature, wording) for (_, signature, wording, text), word in entries)
-        self._by_key: dict[str, list[int]] = {}
-        for number, one in enumerate(self.all):
-            self._by_key.setdefault(alike(one.key), []).append(number)
-
-    def of_words(self, words: set[str], lowered: set[str]) -> list[int]:
-        """Those whose key word is one of some words, given as they are and in lower case, all digits made equal."""
-        known = self._by_key
-        found = [number for word in words & known.keys() for number in known[word]]
-        found += [number for word in lowered & known.keys() for number in known[word] if self.all[number].fold]
-        return sorted(set(found))
-
-    @cached_property
-    def _joints(self) -> dict[str, list[tuple[str, bool, str, bool, int]]]:
-        """Where a line may end in a literal, by the last signs of that line's last word.
-
-        (that word, whether it is the whole word, the next line's first word, whether that is whole, the literal).
-        """
-        found: dict[str, list[tuple[str, bool, str, bool, int]]] = {}
-        for number, one in enumerate(self.all):
-            words = one.shape.lower().split(" ")
-            last = len(words) - 2
-            for at, (before, after) in enumerate(pairwise(words)):
-                found.setdefault(before[-2:], []).append((before, at > 0, after, at < last, number))
-        return found
-
-    def over_the_end(self, before: str, after: str) -> Iterator[int]:
-        """Those that may go on over the end of a line, by its last word and the first of the next, in lower case."""
-        joints = self._joints
-        for end in {before[-2:], before[-1:], ""}:
-            for word, whole, word_after, whole_after, number in joints.get(end, ()):
-                if (before == word if whole else before.endswith(word)) and (
-                    after == word_after if whole_after else after.startswith(word_after)
-                ):
-                    yield number
-
-
-@lru_cache(4)
-def literals_of(known: Matcher) -> Literals:
-    """The literals of a table, made ready once."""
-    return Literals(known)
 
 
 class Pieces:
@@ -126,13 +50,13 @@ def located(known: Literals, text: Pieces) -> Iterator[tuple[Literal, Iterable[i
     if len(text.text) <= SHORT:
         words, lowered = _words(alike(text.text))
         for number in known.of_words(words, lowered):
-            literal = known.all[number]
+            literal = known[number]
             if literal.is_exact or _has_key(literal, text):
                 yield literal, islice(_search(literal, text, 0, len(text.text)), MOST)
         return
     lines = _Lines(known, text)
     for number in known.of_words(lines.words, lines.lowered):
-        literal = known.all[number]
+        literal = known[number]
         places = list(islice(lines.places(number, literal), MOST))
         sure = literal.is_exact or any(_is_key(literal, text, at) for at in places)
         if places and (sure or _has_key(literal, text)):

@@ -214,10 +214,15 @@ def _convert(raw: str, how: str) -> Value | None:
     return raw
 
 
+def spelled_out(expression: str) -> str:
+    """The expression with %bdf and %hex filled in."""
+    return expression.replace("%bdf", _BDF).replace("%hex", _HEX)
+
+
 @cache
 def compiled(expression: str) -> re.Pattern[str]:
     """The expression with %bdf and %hex filled in; one that is no expression matches nothing."""
     try:
-        return re.compile(expression.replace("%bdf", _BDF).replace("%hex", _HEX))
+        return re.compile(spelled_out(expression))
     except re.error:
         return re.compile(r"(?!)")

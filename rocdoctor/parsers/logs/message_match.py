@@ -15,7 +15,8 @@ from operator import add
 from typing import Literal as OneOf
 
 from rocdoctor.model.lazy_re import regex
-from rocdoctor.parsers.logs.literal_search import Literal, Pieces, literals_of, located
+from rocdoctor.parsers.logs.literal_search import Pieces, located
+from rocdoctor.parsers.logs.literal_table import Literal, Literals, literals_of, lowered
 from rocdoctor.parsers.logs.log_match import Matcher, Value, Wording, compiled, values_of
 
 Role = OneOf["now", "quoted", "advice"]
@@ -158,15 +159,16 @@ class _Flat:
         return self.lines[max(bisect_right(self.starts, offset) - 1, 0)] if self.lines else 1
 
 
-def find_messages(known: Matcher, text: str) -> tuple[FoundMessage, ...]:
+def find_messages(known: Matcher | Literals, text: str) -> tuple[FoundMessage, ...]:
     """Every text of the table that occurs, by line; each kind once a line. Never raises."""
+    known = known if isinstance(known, Literals) else literals_of(known)
     raw = text.split("\n", _MOST_LINES)[:_MOST_LINES]
     quoted = _quoted(raw)
     found: dict[tuple[str, int], FoundMessage] = {}
     width = max(map(len, raw), default=0)
     for flat in _flattened(raw):
-        for literal, places in located(literals_of(known), flat.pieces):
-            for message in _occurrences(flat, literal, places, raw, quoted, width):
+        for literal, places in located(known, flat.pieces):
+            for message in _occurrences(known, flat, literal, places, raw, quoted, width):
                 key = (message.kind, message.line)
                 if key not in found or len(message.values) > len(found[key].values):
                     found[key] = message
@@ -237,6 +239,7 @@ def _join(raw: Sequence[str], width: int | None, chosen: Sequence[int]) -> _Flat
 
 
 def _occurrences(
+    known: Literals,
     flat: _Flat,
     literal: Literal,
     places: Iterable[int],
@@ -247,12 +250,12 @@ def _occurrences(
     length = len(literal.text)
     for at in places:
         window = flat.text[max(0, at - _BEFORE) : at + length + _AFTER]
-        values = _values(literal.wording, window, at - max(0, at - _BEFORE), length)
+        values = _values(known, literal.wording, window, at - max(0, at - _BEFORE), length)
         if values is not None:
             line = flat.line_at(at)
             excerpt = _excerpt(flat, at, length, raw, width)
             role = _role(flat, at, length, line, raw, quoted)
-            yield FoundMessage(literal.signature.kind, line, excerpt, values, role, _narrated(flat, at, length))
+            yield FoundMessage(literal.kind, line, excerpt, values, role, _narrated(flat, at, length))
 
 
 def _wrapped(flat: _Flat, place: int, raw: Sequence[str], width: int) -> bool:
@@ -277,17 +280,20 @@ def _excerpt(flat: _Flat, at: int, length: int, raw: Sequence[str], width: int) 
     return flat.text[max(flat.starts[first], at - 200) : end].strip()
 
 
-def _values(wording: Wording, window: str, at: int, length: int) -> dict[str, Value] | None:
+def _values(known: Literals, wording: Wording, window: str, at: int, length: int) -> dict[str, Value] | None:
     """The values of the wording where its expression takes in the literal at ``at``; None where it does not.
 
     What must stand, or may not stand, around the literal is looked for in the whole window.
     """
-    if not all(compiled(one).search(window) for one in wording.near):
+    low = lowered(window)
+    if not all(known.may_be_in(one, low) and compiled(one).search(window) for one in wording.near):
         return None
-    if any(compiled(one).search(window) for one in wording.never):
+    if any(known.may_be_in(one, low) and compiled(one).search(window) for one in wording.never):
         return None
     if wording.match is None:
         return values_of(wording, window)
+    if not known.may_be_in(wording.match, low):
+        return None
     for number, found in enumerate(compiled(wording.match).finditer(window)):
         if found.start() < at + length and found.end() > at:
             return values_of(wording, found.group())

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rocdoctor.knowledge.messages.program_errors import message_rows, message_signatures
 from rocdoctor.parsers.logs import literal_search
-from rocdoctor.parsers.logs.literal_search import MOST, Literal, Literals, Pieces, literals_of, located
+from rocdoctor.parsers.logs.literal_search import MOST, Pieces, located
+from rocdoctor.parsers.logs.literal_table import Literal, Literals, completed, data_of, literals_of
 from rocdoctor.parsers.logs.log_match import Signature, Wording, matcher, only_words
 from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
 from tests.examples import examples
@@ -29,7 +30,7 @@ def _naive(known: Literals, text: Pieces) -> Iterator[tuple[str, list[int]]]:
     """What is asked for, in the plainest words."""
     low = "".join(char.lower() if char.isascii() else char for char in text.text)
     words_of = {where: set(only_words(where).split()) for where in (low, text.text)}
-    for literal in known.all:
+    for literal in known:
         where = low if literal.fold else text.text
         places: list[int] = []
         at = where.find(literal.text)
@@ -46,7 +47,7 @@ def _found(known: Literals, text: Pieces) -> list[tuple[str, list[int]]]:
 
 
 def _table(*wordings: Wording) -> Literals:
-    return Literals(matcher(Signature(str(at), "note", "", (one,)) for at, one in enumerate(wordings)))
+    return literals_of(matcher(Signature(str(at), "note", "", (one,)) for at, one in enumerate(wordings)))
 
 
 SMALL = _table(
@@ -99,9 +100,9 @@ def test_each_literal_of_the_tables_within_noise_and_over_the_ends_of_lines(monk
     monkeypatch.setattr(literal_search, "SHORT", 0)
     known = literals_of(message_signatures())
     random_ = random.Random(11)
-    for begin in range(0, len(known.all), 600):
+    for begin in range(0, len(known), 600):
         lines: list[str] = []
-        for literal in known.all[begin : begin + 600]:
+        for literal in list(known)[begin : begin + 600]:
             for cut in _cuts(literal):
                 lines += [random_.choice(NOISE), *(line for line in cut if line.strip())]
         text = Pieces([line.strip() for line in lines])
@@ -128,10 +129,13 @@ def test_the_examples_of_the_tables_are_found_in_long_texts_as_in_short_ones(
         lines = [line[at : at + width] for line in lines for at in range(0, max(len(line), 1), width)]
     text = "\n".join(lines)
 
-    def found(short: int) -> tuple[FoundMessage, ...]:
-        monkeypatch.setattr(literal_search, "SHORT", short)
-        return find_messages(message_signatures(), text)
+    plain = literals_of(message_signatures())
+    kept = Literals(completed(data_of(message_signatures())))
 
-    as_short = found(10**9)
-    assert found(0) == as_short
+    def found(short: int, known: Literals) -> tuple[FoundMessage, ...]:
+        monkeypatch.setattr(literal_search, "SHORT", short)
+        return find_messages(known, text)
+
+    as_short = found(10**9, plain)
+    assert found(0, kept) == as_short
     assert len({one.kind for one in as_short}) > 300
