@@ -114,6 +114,20 @@ def _judge(machine: Machine, message: Message, one: Library) -> Finding:
             confidence="likely",
             explains=("missing-shared-library",),
         )
+    if one.owner == "torch" and "cuda" in one.stem and here == {"amd"}:
+        return error(
+            f"{one.name} belongs to torch for CUDA, and this machine has an AMD GPU: the extension that asks for it "
+            f"was "
+            "built for NVIDIA.",
+            evidence=shown([message]),
+            fix=Fix(
+                "Install a ROCm build of the extension, or build it from source against the installed torch for ROCm; "
+                "installing CUDA does not help"
+            ),
+            cause="wrong-backend-build",
+            confidence="likely",
+            explains=("missing-shared-library", "python-package-mismatch"),
+        )
     if one.owner == "torch":
         return error(
             f"An extension was built for another torch: {one.name} is not part of the installed one (another "

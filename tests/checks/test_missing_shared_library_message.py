@@ -90,3 +90,11 @@ def test_another_major_version_in_a_listing_says_that_it_was_built_for_another_r
     missing = finding_of(CHECK, f"{listing}OSError: librocm_smi64.so.6: cannot open shared object file", amd_gpu())
     assert "is 7" in words_of(missing)
     assert finding_of(CHECK, f"{listing}JAX wants librocm_smi64.so.7:", amd_gpu()) is None
+
+
+def test_a_library_of_torch_for_cuda_on_an_amd_machine() -> None:
+    text = "ImportError: libc10_cuda.so: cannot open shared object file: No such file or directory"
+    assert [finding_of(CHECK, text, gpu).cause for gpu in (amd_gpu(), nvidia_gpu())] == [  # type: ignore[union-attr]
+        "wrong-backend-build",
+        "python-package-mismatch",
+    ]

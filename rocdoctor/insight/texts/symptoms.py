@@ -28,3 +28,8 @@ def crashes(machine: Machine) -> tuple[Message, ...]:
 def slowness(machine: Machine) -> tuple[Message, ...]:
     """What tells that work on the GPU is slow."""
     return said(machine, "people-tell-of-slowness")
+
+
+def failures(machine: Machine) -> tuple[Message, ...]:
+    """What tells that a program does not work, in the words of people."""
+    return said(machine, "people-tell-of-failure")
