@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rocdoctor.knowledge.messages.program_errors import message_rows, message_signatures
@@ -50,7 +50,6 @@ _EXPRESSIONS = tuple(
 )
 
 
-@settings(suppress_health_check=list(HealthCheck))
 @given(st.sampled_from([one for one in _EXPRESSIONS if needed_words(spelled_out(one))]), st.data())
 def test_what_an_expression_takes_holds_its_words(expression: str, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(re.compile(spelled_out(expression))))
