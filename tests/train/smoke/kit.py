@@ -33,6 +33,13 @@ def _server() -> tuple[Pool, Path]:
     return pool, Path(name)
 
 
+def healthy_pool() -> Pool:
+    """The server's pool, with no fault planted."""
+    pool, plant = _server()
+    plant.write_text("")
+    return pool
+
+
 def run(mode: str, world: int = 2, limit_s: float = 30.0) -> ModeResult:
     """One healthy run of a mode on CPU ranks."""
     return planted("", -1, mode, world, limit_s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 import yaml
 
 from rocdoctor.cli.main import run
+from rocdoctor.host.base import Answer
+from rocdoctor.host.live import memory_tracing
 from rocdoctor.host.live.memory_tracing import trace_memory
 from rocdoctor.train.recommend.estimate import efficiency, solve
 from rocdoctor.train.recommend.memory.trace import Traced, heard, memory, read, request
@@ -24,6 +27,12 @@ LIMIT_S = 240.0
 
 def small(**fields: Any) -> dict[str, Any]:
     return changed(model=SMALL, seq=128, framework="fsdp2", gpus=4, parallel={"fsdp": 4}, **fields)
+
+
+@cache
+def plain() -> Answer:
+    """The trace of a small model, once: starting torch and tracing two depths takes seconds."""
+    return trace_memory(sys.executable, request(solve(small()).work), LIMIT_S)
 
 
 def _interpreter(folder: Path, body: str) -> str:
@@ -50,7 +59,7 @@ def test_eight_layers_from_four_and_five_are_eight_layers_traced() -> None:
 @needs_torch
 def test_what_lives_before_the_step_is_the_sharded_weights() -> None:
     work = solve(small()).work
-    told = heard(trace_memory(sys.executable, request(work), LIMIT_S), 8)
+    told = heard(plain(), 8)
     assert isinstance(told, Traced)
     # 256 x (256 + 128 + 128 + 256) + 3 x 256 x 512 + 2 x 256 a layer, 2 x 1000 x 256 + 256 outside, fp32, over 4 ranks.
     weights = 4 * (8 * (256 * 768 + 3 * 256 * 512 + 512) + 2 * 256_000 + 256) / 4
@@ -90,7 +99,16 @@ def test_the_command_falls_back_to_the_closed_form_and_says_so(
 
 
 @needs_torch
-def test_the_command_uses_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_uses_the_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kept(python: str, asked: Any, limit_s: float, trust: bool) -> Answer:
+        assert not trust
+        assert (python, asked) == (sys.executable, request(solve(small()).work))
+        assert limit_s > 10
+        return plain()
+
+    monkeypatch.setattr(memory_tracing, "trace_memory", kept)
     path = tmp_path / "spec.yaml"
     path.write_text(yaml.safe_dump(small()))
     assert run(["estimate", str(path), "--json", "--trace", "--python", sys.executable]) == 0

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import sys
 import threading
 from collections.abc import Sequence
 
@@ -34,7 +32,7 @@ from rocdoctor.train.smoke.run.request import Request, request_of
 from rocdoctor.train.smoke.run.runner import RunSetting
 from rocdoctor.train.smoke.worker.figures_training import Shape
 from tests.train.smoke.figures.measured import MEASURED, rows
-from tests.train.smoke.kit import NoSensors, measured_on_the_cpu
+from tests.train.smoke.kit import NoSensors, healthy_pool, measured_on_the_cpu
 
 
 def test_bus_bandwidth_is_what_rccl_tests_call_so() -> None:
@@ -263,10 +261,13 @@ def test_a_rank_that_is_only_slow_stands_out(slow_rank: Figures) -> None:
     )
 
 
+def measured(pool: Pool, wanted: WantedFigures, stop: threading.Event | None = None) -> SmokeRun:
+    silent = Sampler(True, NoSensors())
+    return measure(pool, RunSetting(2, "gloo", "cpu", 30.0), [], wanted, stop=stop, sampler=silent)
+
+
 def test_sustained_load_on_the_cpu_has_a_rate_for_each_rank() -> None:
-    with Pool(sys.executable, os.environ) as pool:
-        silent = Sampler(True, NoSensors())
-        run = measure(pool, RunSetting(2, "gloo", "cpu", 30.0), [], WantedFigures(False, 0.02), sampler=silent)
+    run = measured(healthy_pool(), WantedFigures(False, 0.02))
     assert [one["rank"] for one in run.figures["soak_tflops"]] == [0, 1]
     assert all(one["value"] > 0 and one["first"] > 0 for one in run.figures["soak_tflops"])
     assert "matmul_fp32_tflops" not in run.figures
@@ -275,8 +276,6 @@ def test_sustained_load_on_the_cpu_has_a_rate_for_each_rank() -> None:
 def test_a_run_that_is_stopped_tells_what_it_left_out() -> None:
     stop = threading.Event()
     stop.set()
-    with Pool(sys.executable, os.environ) as pool:
-        silent = Sampler(True, NoSensors())
-        run = measure(pool, RunSetting(2, "gloo", "cpu", 30.0), [], WantedFigures(True, 1.0), stop=stop, sampler=silent)
+    run = measured(healthy_pool(), WantedFigures(True, 1.0), stop)
     assert any(note.startswith("not measured, since stopped: matrix products") for note in run.notes)
     assert "soak_tflops" not in run.figures
