@@ -112,12 +112,14 @@ def _names(part: TextPart) -> set[tuple[str, int]]:
 
 def _of_section(cleaned: Clean, section: ShellSection) -> TextPart | None:
     question = question_of(section.command)
+    if question is None:
+        return None
     indices = list(range(section.first, section.end))
     while indices and not cleaned.lines[indices[-1]].strip():
         indices.pop()
     while indices and not cleaned.lines[indices[0]].strip():
         indices.pop(0)
-    if question is None or not indices or len(indices) > 100_000:
+    if not indices or len(indices) > 100_000:
         return None
     role = role_of_block(cleaned, section.line, indices[-1], setting=False)
     return of_lines(cleaned, question, indices, role, shows_working(cleaned, section.line))

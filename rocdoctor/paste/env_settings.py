@@ -172,20 +172,22 @@ def _is_candidate(clean: Clean, at: int) -> bool:
 
 def _of_line(clean: Clean, at: int) -> Iterator[TextSetting]:
     line = clean.lines[at][:4000]
-    block = role_of_block(clean, at, at, setting=True)
     found: list[tuple[str, str | None]] = []
     printed = list(_IN_MAP.finditer(line)) if "map[" in line or line.count(":") >= _MAP_LEAST else []
     if len(printed) >= _MAP_LEAST or (printed and "map[" in line):
+        block = role_of_block(clean, at, at, setting=True)
         for one in printed:
             if (value := one[2].rstrip("]\"'")) and is_known(one[1]):
                 yield TextSetting(one[1], value, at, "other" if block == "other" else "now")
         return
-    library = _BY_LIBRARY.search(line)
+    library = _BY_LIBRARY.search(line) if " set by environment to " in line else None
     if library:
+        block = role_of_block(clean, at, at, setting=True)
         yield TextSetting(library[1], library[2], at, "other" if block == "other" else "now")
         return
-    for pattern in (_OPTION, _PYTHON, _UNIT, _WINDOWS):
-        found += [(one[1], one[2].strip("'\"")) for one in pattern.finditer(line)]
+    for pattern, sign in ((_OPTION, "-"), (_PYTHON, "environ"), (_UNIT, "="), (_WINDOWS, "=")):
+        if sign in line:
+            found += [(one[1], one[2].strip("'\"")) for one in pattern.finditer(line)]
     item = _YAML_ITEM.match(line) or _YAML_PAIR.match(line)
     if item and is_known(item[1]):
         found.append((item[1], item[2]))
@@ -201,6 +203,7 @@ def _of_line(clean: Clean, at: int) -> Iterator[TextSetting]:
         if code or len(shell.split()) <= 1 + len(told) or shell.lstrip().startswith(("export", "setenv", "ENV")):
             found += [(one.name, one.value) for one in told]
     if found:
+        block = role_of_block(clean, at, at, setting=True)
         for key, setting in found:
             yield TextSetting(key, setting, at, block)
         return
@@ -215,6 +218,7 @@ def _of_line(clean: Clean, at: int) -> Iterator[TextSetting]:
             role = "advice"
         if role == "now" and _is_for_one_run(one[1], before, one[2][-1:] + after):
             role = "tried"
+        block = role_of_block(clean, at, at, setting=True)
         if block == "other" or at in clean.guides:
             role = block
         yield TextSetting(one[1], one[2].rstrip(".:!?"), at, role, spoken=True)

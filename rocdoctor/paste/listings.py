@@ -14,9 +14,8 @@ from rocdoctor.paste.word_index import WordIndex
 
 def listings(clean: Clean, stops: set[int], index: WordIndex) -> Iterator[TextPart]:
     """The parts that look like outputs; ``stops``: the lines (indices) of prompts, where an output ends."""
-    whole = clean.text
     for kind in KINDS:
-        hinted = index.may_hold(kind.hints) and any(hint in whole for hint in kind.hints)
+        hinted = any(index.may_hold((hint,)) and (_has_no_digit(hint) or hint in clean.text) for hint in kind.hints)
         if not hinted and not (kind.sign and kind.sign.search(clean.alike.text)):
             continue
         match, shape = kind.line.match, (kind.shape or kind.line).match
@@ -25,6 +24,10 @@ def listings(clean: Clean, stops: set[int], index: WordIndex) -> Iterator[TextPa
         if len(hits) < kind.least:
             continue
         yield from _ranges(clean, kind, hits, stops) if kind.until else _lines(clean, kind, hits, stops)
+
+
+def _has_no_digit(word: str) -> bool:
+    return not any(map(str.isdigit, word))
 
 
 def _lines(clean: Clean, kind: OutputKind, hits: list[int], stops: set[int]) -> Iterator[TextPart]:

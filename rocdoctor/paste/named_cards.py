@@ -323,10 +323,10 @@ def merged(found: list[Card]) -> list[Card]:
         else:
             result.append(card)
     # "RX 7900" beside "RX 7900 XTX" is the same card, named shortly.
-    return [one for one in result if not any(_shorter(one, two) for two in result)]
+    names = [(one.vendor, one.key.replace("-", ""), one.gfx) for one in result]
+    return [one for one, name in zip(result, names, strict=True) if not any(_shorter(name, two) for two in names)]
 
 
-def _shorter(one: Card, two: Card) -> bool:
-    """Whether ``one`` is the short name of ``two``."""
-    mine, theirs = one.key.replace("-", ""), two.key.replace("-", "")
-    return one.vendor == two.vendor and mine != theirs and theirs.startswith(mine) and one.gfx in (None, two.gfx)
+def _shorter(one: tuple[str, str, str | None], two: tuple[str, str, str | None]) -> bool:
+    """Whether of two cards (vendor, key, target) the first one's key is the short name of the second."""
+    return two[1].startswith(one[1]) and one[1] != two[1] and one[0] == two[0] and one[2] in (None, two[2])

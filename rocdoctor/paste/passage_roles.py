@@ -238,7 +238,12 @@ def _introduction(clean: Clean, line: int) -> str:
     text = clean.lines[at]
     if at and _goes_on(clean, at - 1, at):
         text = clean.lines[at - 1] + " " + text
-    pieces = [piece for piece in _SENTENCE_END.split(text[-600:]) if piece.strip()]
+    return _last_sentence(text[-600:])
+
+
+@lru_cache(_KEPT)
+def _last_sentence(text: str) -> str:
+    pieces = [piece for piece in _SENTENCE_END.split(text) if piece.strip()]
     return pieces[-1].strip() if pieces else ""
 
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,10 +75,27 @@ def _thread(random_: random.Random) -> list[str]:
     return [*random_.choices((*_SENTENCES, *_OUTPUTS), k=6), "```", *block, "```", ""]
 
 
+@cache
+def _told() -> tuple[str, ...]:
+    """The texts that the tests read."""
+    files = sorted((Path(__file__).parents[2] / "tests/texts").rglob("*.txt"))
+    return tuple(path.read_text(encoding="utf-8").replace("{", "{{").replace("}", "}}") for path in files)
+
+
+def _reports(random_: random.Random) -> list[str]:
+    """A report of many, with other numbers."""
+
+    def other(number: re.Match[str]) -> str:
+        return "".join(random_.choices("0123456789", k=len(number.group()))) if random_.random() < 0.5 else number[0]
+
+    return re.sub(r"\d{3,}", other, random_.choice(_told())).split("\n")
+
+
 _TEXTS = {
     "a training log": (_log, "1.2 s"),
     "commands, cards, settings, errors": (_transcript, "2 s"),
     "the same as a thread with code blocks": (_thread, "2 s"),
+    "reports of many kinds, with other numbers": (_reports, "2 s"),
 }
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Message
 
@@ -21,10 +24,12 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
 
     told = host.ask("voices") if "voices" in host.available() else None
     passages = parse_voices(told.text) if told is not None and told.ok else ()
-    general = [(one.first, one.last) for one in passages if (one.question, one.voice) == (QUESTION, "advice")]
+    general = sorted((one.first, one.last) for one in passages if (one.question, one.voice) == (QUESTION, "advice"))
+    ends = list(accumulate((last for _, last in general), max))  # the last line of all passages up to one
 
     def role(found: FoundMessage) -> str:
-        return "advice" if any(first <= found.line <= last for first, last in general) else found.role
+        place = bisect_right(general, found.line, key=lambda passage: passage[0])
+        return "advice" if place and found.line <= ends[place - 1] else found.role
 
     return tuple(
         Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)

@@ -7,7 +7,7 @@ with what is said where the message does not hold it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
@@ -67,10 +67,32 @@ class MessageQuestion:
     why: str
 
 
+class _Answers(Mapping[str, tuple[MessageAnswer, ...]]):
+    """The answers by the kind of message; those of one kind are made when they are asked for."""
+
+    def __init__(self, rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        self._rows = rows
+        self._made: dict[str, tuple[MessageAnswer, ...]] = {}
+
+    def __getitem__(self, kind: str) -> tuple[MessageAnswer, ...]:
+        if kind not in self._made:
+            self._made[kind] = tuple(_answer(one) for one in self._rows[kind])
+        return self._made[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 @cache
 def message_answers() -> Mapping[str, tuple[MessageAnswer, ...]]:
     """The answers of each kind of message that has some, in the order of the tables."""
-    return {row["kind"]: tuple(_answer(one) for one in row["says"]) for row in message_rows() if row.get("says")}
+    return _Answers({row["kind"]: row["says"] for row in message_rows() if row.get("says")})
 
 
 @cache

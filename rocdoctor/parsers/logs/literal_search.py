@@ -21,6 +21,7 @@ from rocdoctor.parsers.logs.log_match import only_words
 MOST = 8  # places that one literal is looked up at
 SHORT = 60_000  # texts up to here are searched as a whole
 _KEPT = 2 * MOST  # lines of each kind that are looked at: literals that overlap themselves may use up some
+_SHARE = 0.4  # of the lines that are different, above which a search of the whole text is as cheap
 _MANY = 2000  # lines for which a search of the whole text is as cheap
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
@@ -48,14 +49,14 @@ class Pieces:
 def located(known: Literals, text: Pieces) -> Iterator[tuple[Literal, Iterable[int]]]:
     """Each literal that the text may hold, in the order of the table, with the offsets of its first places."""
     if len(text.text) <= SHORT:
-        words, lowered = _words(alike(text.text))
-        for number in known.of_words(words, lowered):
-            literal = known[number]
-            if literal.is_exact or _has_key(literal, text):
-                yield literal, islice(_search(literal, text, 0, len(text.text)), MOST)
+        yield from _searched(known, text, alike(text.text))
         return
-    lines = _Lines(known, text)
-    for number in known.of_words(lines.words, lines.lowered):
+    different = AlikeLines(text.pieces)
+    if len(different.shapes) > _SHARE * len(different.first):
+        yield from _searched(known, text, different.text)
+        return
+    lines = _Lines(known, text, different)
+    for number in known.of_words(*_words(different.text)):
         literal = known[number]
         places = list(islice(lines.places(number, literal), MOST))
         sure = literal.is_exact or any(_is_key(literal, text, at) for at in places)
@@ -63,13 +64,20 @@ def located(known: Literals, text: Pieces) -> Iterator[tuple[Literal, Iterable[i
             yield literal, places
 
 
+def _searched(known: Literals, text: Pieces, shapes: str) -> Iterator[tuple[Literal, Iterable[int]]]:
+    """The same by a search of the whole text for each literal whose key word is one of its words."""
+    for number in known.of_words(*_words(shapes)):
+        literal = known[number]
+        if literal.is_exact or _has_key(literal, text):
+            yield literal, islice(_search(literal, text, 0, len(text.text)), MOST)
+
+
 class _Lines:
     """What a long text has in its different lines."""
 
-    def __init__(self, known: Literals, text: Pieces) -> None:
+    def __init__(self, known: Literals, text: Pieces, lines: AlikeLines) -> None:
         self._text = text
-        self._lines = AlikeLines(text.pieces)
-        self.words, self.lowered = _words(self._lines.text)
+        self._lines = lines
         self._shapes = Shapes([plain(shape) for shape in self._lines.shapes])
         low = [plain(shape).lower() for shape in self._lines.shapes]
         self._low = Shapes(low)

@@ -74,9 +74,10 @@ _LINES = st.lists(_WORDS, min_size=1, max_size=5).map(" ".join)
 def test_any_lines(lines: list[str], closed: bool) -> None:
     text = Pieces(lines, closed)
     expected = list(_naive(SMALL, text))
-    for short in (0, 10**9):
+    for short, share in ((0, 1.0), (0, 0.0), (10**9, 1.0)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(literal_search, "SHORT", short)
+            patch.setattr(literal_search, "_SHARE", share)
             assert _found(SMALL, text) == expected
 
 
@@ -98,6 +99,7 @@ def _cuts(literal: Literal) -> Iterator[list[str]]:
 
 def test_each_literal_of_the_tables_within_noise_and_over_the_ends_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(literal_search, "SHORT", 0)
+    monkeypatch.setattr(literal_search, "_SHARE", 1.0)
     known = literals_of(message_signatures())
     random_ = random.Random(11)
     for begin in range(0, len(known), 600):
@@ -111,6 +113,7 @@ def test_each_literal_of_the_tables_within_noise_and_over_the_ends_of_lines(monk
 
 def test_more_places_than_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(literal_search, "SHORT", 0)
+    monkeypatch.setattr(literal_search, "_SHARE", 1.0)
     many = [f"{'out of' if at % 3 else 'Xid'} {at}" for at in range(9000)]
     for lines in (many, ["memory out of", *(["out of", "memory"] * 40)], [f"gfx90{at % 10}" for at in range(5000)]):
         text = Pieces(lines)
@@ -131,6 +134,8 @@ def test_the_examples_of_the_tables_are_found_in_long_texts_as_in_short_ones(
 
     plain = literals_of(message_signatures())
     kept = Literals(completed(data_of(message_signatures())))
+
+    monkeypatch.setattr(literal_search, "_SHARE", 1.0)
 
     def found(short: int, known: Literals) -> tuple[FoundMessage, ...]:
         monkeypatch.setattr(literal_search, "SHORT", short)
