@@ -21,17 +21,21 @@ from rocdoctor.judging.check import Fix, Outcome, check, error, unknown
 from rocdoctor.model.facts import Machine
 
 _KIND = "built-for-target"
-# Families of ROCm/TheRock RELEASES.md (read 2026-11-24); without a suffix the family is taken in its widest sense.
+# Families of ROCm/TheRock cmake/therock_amdgpu_targets.cmake (2026-08-22, read 2026-11-24); without a suffix the family is taken in its widest sense.
 _FAMILIES = {
-    "gfx101X": ("gfx1010", "gfx1011", "gfx1012", "gfx1013"),
+    "gfx101X": ("gfx1010", "gfx1011", "gfx1012"),
     "gfx103X": ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
     "gfx110X": ("gfx1100", "gfx1101", "gfx1102", "gfx1103"),
     "gfx115X": ("gfx1150", "gfx1151", "gfx1152", "gfx1153"),
     "gfx120X": ("gfx1200", "gfx1201"),
     "gfx94X": ("gfx942",),
-    "gfx90X": ("gfx900", "gfx906", "gfx908", "gfx90a"),
 }
-_DISCRETE = {"gfx110X-dgpu": ("gfx1100", "gfx1101", "gfx1102")}
+_OF_FAMILY = {
+    "gfx103X-dgpu": ("gfx1030", "gfx1031", "gfx1032", "gfx1034"),
+    "gfx103X-igpu": ("gfx1033", "gfx1035", "gfx1036"),
+    "gfx110X-dgpu": ("gfx1100", "gfx1101", "gfx1102"),
+    "gfx110X-igpu": ("gfx1103",),
+}
 
 
 @check(when_said(_KIND), cause="gpu-arch-not-built")
@@ -41,7 +45,8 @@ def built_for_other_target(machine: Machine) -> Outcome:
         raise unknown("the target of the GPU is not in this evidence")
     named = said(machine, _KIND)
     built = [str(message.values.get("target", "")) for message in named]
-    if not built or any(gfx in _targets(one) for one in built for gfx in here):
+    targets = [_targets(one) for one in built]
+    if not targets or not all(targets) or any(gfx in some for some in targets for gfx in here):
         return None
     failed = crashes(machine) or failures(machine)
     if not failed:
@@ -49,12 +54,11 @@ def built_for_other_target(machine: Machine) -> Outcome:
     name = training_gpus(machine)[0].label
     return error(
         f"What was installed is built for {built[0]}, by its name, and this GPU ({name}) is {here[0]}: it holds no "
-        f"code "
-        "for it.",
+        "code for it.",
         evidence=(*shown(named)[:1], *shown(failed)[:1]),
         fix=Fix(
             f"Take the archive, wheel index or image for {here[0]} (or its family), or build from source with this "
-            f"target",
+            "target",
             command="rocminfo | grep gfx",
         ),
         confidence="likely",
@@ -63,8 +67,8 @@ def built_for_other_target(machine: Machine) -> Outcome:
 
 
 def _targets(name: str) -> tuple[str, ...]:
-    """The targets that a name stands for."""
-    if name in _DISCRETE:
-        return _DISCRETE[name]
+    """The targets that a name stands for; none for a family that is not in the table."""
+    if name in _OF_FAMILY:
+        return _OF_FAMILY[name]
     base = name.partition("-")[0]
-    return _FAMILIES.get(base, (base,))
+    return _FAMILIES.get(base, () if base.endswith("X") else (base,))

@@ -14,6 +14,7 @@ NAME = "built-for-other-target"
         ("llama-b4730-bin-win-hip-x64-gfx1030", "gfx1103"),
         ("--index-url https://x.example/v2/gfx1151/", "gfx1152"),
         ("rocm-sdk-libraries-gfx110X-dgpu==7.12", "gfx1103"),
+        ("rocm-sdk-libraries-gfx103X-dgpu==7.12", "gfx1035"),
     ],
 )
 def test_a_name_for_another_target(name: str, gfx: str) -> None:
@@ -28,6 +29,8 @@ def test_a_name_for_another_target(name: str, gfx: str) -> None:
     [
         ("rocm-sdk-libraries-gfx110X-all==7.12", "gfx1103", "fails"),
         ("--index-url https://x.example/v2/gfx103X-dgpu/", "gfx1031", "fails"),
+        ("--index-url https://x.example/v2/gfx103X-igpu/", "gfx1035", "fails"),
+        ("--index-url https://x.example/v2/gfx90X-dcgpu/", "gfx90a", "fails"),
         ("llama-b4730-bin-win-hip-x64-gfx1030", "gfx1103", "runs"),
     ],
 )
