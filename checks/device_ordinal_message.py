@@ -44,11 +44,26 @@ def device_ordinal_message(machine: Machine) -> Outcome:
     variables = [machine.environment.variables[name] for name in _NAMES if name in machine.environment.variables]
     shown_values = ", ".join(f"{one.name}={one.value}" for one in variables)
     text = "The program asks for a GPU number that it cannot see (invalid device ordinal)"
+    mig = said(machine, "mentions-mig")
     text += (
-        f": {shown_values} leaves it fewer GPUs, renumbered from 0."
+        ": with MIG a process can use one MIG device only, as its device 0, however many nvidia-smi lists."
+        if mig
+        else f": {shown_values} leaves it fewer GPUs, renumbered from 0."
         if variables
         else (": it counts with more GPUs than are visible to it.")
     )
+    if mig:
+        return error(
+            text,
+            evidence=(*shown(messages), *shown(mig[:1])),
+            fix=Fix(
+                "Start each process with a MIG device of its own, CUDA_VISIBLE_DEVICES=MIG-UUID (nvidia-smi -L lists "
+                "them), and let it use device 0; ranks that must exchange data over NCCL need whole GPUs, so switch "
+                "MIG off for them",
+                command="nvidia-smi -L",
+            ),
+            confidence="likely",
+        )
     return (error if variables else warning)(
         text,
         evidence=shown(messages),

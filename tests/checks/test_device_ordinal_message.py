@@ -28,3 +28,9 @@ def test_two_variables_that_name_different_gpus() -> None:
     found = finding_of(CHECK, text)
     assert found is not None and (found.cause, found.confidence) == ("visible-devices-conflict", "certain")
     assert "HIP_VISIBLE_DEVICES=0 and CUDA_VISIBLE_DEVICES=1" in found.message
+
+
+def test_mig_gives_a_process_one_device() -> None:
+    found = finding_of(CHECK, f"An A100 with MIG instances. {TEXT}")
+    assert found is not None and found.severity == "error" and "MIG" in found.message
+    assert found.fix is not None and "CUDA_VISIBLE_DEVICES=MIG-UUID" in found.fix.text

@@ -113,6 +113,16 @@ def label_backend(version: str) -> str | None:
     return "cpu" if label == "cpu" or label.startswith("cpu.") else None
 
 
+def wheel_abi(version: str) -> str:
+    """The setting of the C++11 ABI in the wheels of a torch release, "" where it is not known."""
+    release, _, label = version.partition("+")
+    if not numbers(release) or "a0" in release or label.startswith(("git", "nv")) or "nv" in label:
+        return ""
+    if numbers(release)[:2] == (2, 6):
+        return "TRUE" if label.startswith(("cu126", "rocm6.2.4", "xpu")) else "FALSE" if label.startswith("cu1") else ""
+    return "FALSE" if numbers(release) < (2, 6) else "TRUE"
+
+
 def backend(torch: TorchBuild) -> Fact[str]:
     """Which back end a torch build has: rocm, cuda, xpu or cpu."""
     version = value_or(torch.version, None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from rocdoctor.insight.texts.pasted import (
+    all_values,
     first_value,
     gpu_words,
     in_container,
@@ -17,8 +18,9 @@ from rocdoctor.insight.texts.pasted import (
     training_gpus,
     vendors,
 )
+from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.messages.answers import MessageAnswer, When, message_answers
-from rocdoctor.model.evidence import value_or
+from rocdoctor.model.evidence import NOT_ASKED, value_or
 from rocdoctor.model.facts import Machine, Message
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
@@ -104,7 +106,22 @@ def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
         return False
     if when.below and not _below(*(values.get(name, "") for name in when.below)):
         return False
+    if when.driver_below and not _driver_below(machine, when.driver_below):
+        return False
+    if when.toolkit_from and not any(one >= numbers(when.toolkit_from) for one in _toolkits(machine)):
+        return False
     return all(_is_one(values.get(name, ""), wanted) for name, wanted in when.values.items())
+
+
+def _driver_below(machine: Machine, limit: str) -> bool:
+    driver = numbers(value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), ""))
+    return bool(driver) and driver < numbers(limit)
+
+
+def _toolkits(machine: Machine) -> list[tuple[int, ...]]:
+    """The releases of CUDA toolkits here, as facts and as texts show them."""
+    known = [numbers(value_or(one.version, "")) for one in machine.cuda_toolkits]
+    return known + [numbers(one) for one in all_values(said(machine, "cuda-toolkit-shown"), "toolkit")]
 
 
 def _lacks(listed: str, targets: Sequence[str]) -> bool:

@@ -63,8 +63,11 @@ def meant_for(machine: Machine, box: CommandLine) -> Vendor:
     image = image_vendor(box.image)
     if image and (not seen or image in seen):
         return image
-    if image or len(seen) != 1:
+    if image or len(seen) > 1:
         return ""
+    if not seen:
+        tools = {str(one.values.get("vendor", "")) for one in said(machine, "mentions-vendor-tool")}
+        return next(iter(tools)) if tools in ({"amd"}, {"nvidia"}) else ""  # type: ignore[return-value]
     return "amd" if "amd" in seen else "nvidia"
 
 

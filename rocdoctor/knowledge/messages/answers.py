@@ -25,7 +25,8 @@ class When:
     ``vendor``: of a GPU that is named, or none is named; ``named``: one of it is named. ``gfx``: the target of an AMD
     GPU; ``values``: values of the message: words in which ``*`` stands for any signs. ``lacks``: a value that lists
     targets, without that of the GPU. ``below``: two values that are numbers, the first less than 3/4 of the second.
-    ``every``: kinds that must all stand in the text, where of ``together`` one is enough.
+    ``every``: kinds that must all stand in the text, where of ``together`` one is enough. ``driver_below``: the NVIDIA
+    driver is known and older; ``toolkit_from``: a CUDA toolkit of this release or a newer one is known.
     """
 
     vendor: str = ""
@@ -40,6 +41,8 @@ class When:
     lacks: str = ""
     below: tuple[str, ...] = ()
     every: tuple[str, ...] = ()
+    driver_below: str = ""
+    toolkit_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,4 +130,6 @@ def _when(row: Mapping[str, Any]) -> When:
         row.get("lacks", ""),
         some("below"),
         some("with_all"),
+        str(row.get("driver_below", "")),
+        str(row.get("toolkit_from", "")),
     )

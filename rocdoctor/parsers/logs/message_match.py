@@ -341,4 +341,6 @@ def _narrated(flat: _Flat, at: int, length: int) -> bool:
     if _STAMPED.match(flat.text[start : start + 80]):
         return False
     before, after = flat.text[max(start, at - 200) : at], flat.text[at + length : min(end, at + length + 160)]
+    if at - 200 > start:  # the first word was cut: of "OCI runtime" an "I" may be left
+        before = before.partition(" ")[2]
     return bool(_NARRATED.search(before.rsplit(". ", 1)[-1]) or _NARRATED_AFTER.match(after))

@@ -72,3 +72,10 @@ def test_recipes_notes_and_code_are_no_state_of_the_machine(text: str, kind: str
 )
 def test_a_report_of_a_fault_stays_one(text: str, kind: str) -> None:
     assert role(text, kind) == "now"
+
+
+def test_a_word_that_is_cut_is_nobody_who_speaks() -> None:
+    for filler in (196, 197, 198):  # with 197 the words that are looked at begin with the last letter of OCI
+        text = f"daemon: OCI {'x' * filler} CUDA error: out of memory"
+        found = [one for one in find_messages(message_signatures(), text) if one.kind == "out-of-memory"]
+        assert found and not found[0].narrated
