@@ -21,8 +21,8 @@ from rocdoctor.judging.check import Fix, Outcome, check, error, unknown
 from rocdoctor.model.facts import Machine
 
 _KIND = "built-for-target"
-# Families of ROCm/TheRock cmake/therock_amdgpu_targets.cmake (2026-08-22), read 2026-11-24; without a suffix a family is
-# taken in its widest sense.
+# Families of ROCm/TheRock cmake/therock_amdgpu_targets.cmake (2026-08-22), read 2026-11-24; without a suffix a family
+# is taken in its widest sense.
 _FAMILIES = {
     "gfx101X": ("gfx1010", "gfx1011", "gfx1012"),
     "gfx103X": ("gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),

@@ -15,6 +15,7 @@ from rocdoctor.collect.jobs.messages import collect_messages
 from rocdoctor.collect.jobs.slurm import collect_slurm_nodes
 from rocdoctor.collect.jobs.smoke import collect_smoke
 from rocdoctor.collect.jobs.speakers import with_voices
+from rocdoctor.collect.jobs.told import collect_told
 from rocdoctor.collect.network import network_cards
 from rocdoctor.collect.software import installations, packages
 from rocdoctor.collect.system import (
@@ -125,6 +126,7 @@ def collect(host: Host, import_torch: bool = False, smoke: str = "", wake: bool 
         disagreements=unlike,
         commands=statements.collect_commands(host),
         messages=collect_messages(host),
+        told=collect_told(host),
         slurm_nodes=collect_slurm_nodes(host),
         job=running_job.collect_job(host, running.uptime_s),
         run=collect_run(host),

@@ -152,6 +152,7 @@ def finding(
     subject: Subject | None = None,
     about: About = About(),  # noqa: B008  # frozen
     finer: str = "",
+    undecided: bool = False,
 ) -> Finding:
     """A finding; what each part means stands at ``Finding``. ``error``, ``warning`` and ``info`` are it by severity."""
     return Finding(
@@ -166,6 +167,7 @@ def finding(
         subject,
         about,
         finer,
+        undecided,
     )
 
 

@@ -5,6 +5,8 @@ does not become a cause of its own. The order is by severity, then confidence, t
 ``knowledge/tables/causes.yaml`` (a layer that others stand on comes first).
 
 How sure a finding is follows its evidence: ``rocdoctor.judging.certainty`` lowers what rests on words or on a reply.
+
+What a symptom leaves open (``undecided``) counts only where nothing else was found, and keeps the order of its check.
 """
 
 from __future__ import annotations
@@ -25,13 +27,28 @@ _OF_TABLES = "known-message"  # the check that says what rows of the message tab
 
 def diagnose(machine: Machine, checks: Iterable[Check], problems: Sequence[str] = ()) -> Diagnosis:
     """Run the checks on a machine and rank what they found."""
-    verdicts = tuple(_sure(machine, verdict) for one in checks for verdict in run_check(one, machine))
+    verdicts = settled(_sure(machine, verdict) for one in checks for verdict in run_check(one, machine))
     return Diagnosis(machine, verdicts, rank(verdicts), next_steps(machine), tuple(problems))
 
 
 def _sure(machine: Machine, verdict: Verdict) -> Verdict:
     found = verdict.finding
     return verdict if found is None else replace(verdict, finding=capped(machine, found))
+
+
+def settled(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """The verdicts, without what a symptom leaves open where anything else was found."""
+    given = tuple(verdicts)
+    found = [one.finding for one in given if one.finding is not None and one.finding.severity != "info"]
+    if all(one.undecided for one in found):
+        return given
+    why = "something surer was found"
+    return tuple(
+        replace(one, state="not-applicable", finding=None, why=why)
+        if one.finding is not None and one.finding.undecided
+        else one
+        for one in given
+    )
 
 
 def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
@@ -47,6 +64,8 @@ def rank(verdicts: Iterable[Verdict]) -> tuple[Cause, ...]:
         named = {what for member in members if member.finding for what in member.finding.explains}
         explained[name] = {what for what in named if what in present and what != name}
     causes = [_cause(name, members, explained[name]) for name, members in groups.items()]
+    if all(one.finding is not None and one.finding.undecided for one in causes):
+        return tuple(causes)
     follows = {name for name in groups if _explained_by_others(name, groups, explained)}
     standing = [cause for cause in causes if cause.cause not in follows] or causes
     return tuple(sorted(standing, key=_order))

@@ -190,6 +190,12 @@ def cause(cause_id: str) -> CauseEntry | None:
     return causes().get(cause_id)
 
 
+def cause_title(cause_id: str) -> str:
+    """The title of a root cause; its id where it is of a check of the user's own."""
+    entry = causes().get(cause_id)
+    return entry.title if entry is not None else cause_id
+
+
 def gfx_of_device(device_id: int | str, revision: int | str | None = None) -> str | None:
     """The gfx target of an AMD PCI device id when every part with that id agrees, else None."""
     found = {one.gfx for one in gpu_candidates("amd", device_id, revision)}

@@ -87,7 +87,8 @@ class Finding:
 
     ``explains`` names checks (or cause ids) whose findings follow from this one. ``cause`` overrides the check's.
     ``confidence`` follows the evidence: certain when read from the machine, likely when inferred, possible from prose.
-    ``finer`` is an id of ``finer`` in causes.yaml, which says more precisely what the cause is.
+    ``finer`` is an id of ``finer`` in causes.yaml, which says more precisely what the cause is. ``undecided``: one of
+    several causes that a symptom leaves, the most probable first; it counts only where nothing else was found.
     """
 
     severity: Severity
@@ -101,6 +102,7 @@ class Finding:
     subject: Subject | None = None  # None: the subject of the check
     about: About = About()
     finer: str = ""
+    undecided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +141,24 @@ Topic = Literal["kernel-log", "interpreter", "sleep"]
 
 
 @dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What a command may show, and the cause that this points to ("": none of those that are open)."""
+
+    shows: str
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NextStep:
-    """One command that would answer what is still unknown; ``answers`` is of which kind that is ("": of several)."""
+    """One command that would answer what is still unknown; ``answers`` is of which kind that is ("": of several).
+
+    ``outcomes``: of a command that tells causes apart, what each of them looks like.
+    """
 
     command: CommandText
     why: str
     answers: Topic | Literal[""] = ""
+    outcomes: tuple[StepOutcome, ...] = ()
 
     @property
     def ours(self) -> bool:
@@ -162,6 +176,11 @@ class Diagnosis:
     next: tuple[NextStep, ...] = ()
     problems: tuple[str, ...] = ()
     card: tuple[str, ...] = ()
+
+    @property
+    def open(self) -> bool:
+        """Whether its causes are what a symptom leaves, and none is surer than another."""
+        return bool(self.causes) and all(one.finding is not None and one.finding.undecided for one in self.causes)
 
     @property
     def worst(self) -> Severity | None:

@@ -11,6 +11,7 @@ are some of a text alone:
 ``log torch``     the text, where torch or its launcher tells of ranks that failed or waited
 ``dump torch``    dumps of torch's flight recorder, as JSON
 ``voices``        which lines are somebody's words, one JSON object a line (``rocdoctor.paste.speakers``)
+``sentences``     what the writer says in words, one JSON object a line (``rocdoctor.paste.own_sentences``)
 ================  ============================================================================================
 
 Each part has a role: the machine now, something that was tried, advice, or something other (another machine, a quoted
@@ -35,6 +36,7 @@ from rocdoctor.paste.job_logs import job_parts, without_dumps
 from rocdoctor.paste.listings import listings
 from rocdoctor.paste.named_cards import Card, cards, machine_count, merged
 from rocdoctor.paste.output_kinds import COLLECT_ENV
+from rocdoctor.paste.own_sentences import sentence_rows
 from rocdoctor.paste.passage_roles import role_of_block, shows_working
 from rocdoctor.paste.shell_sections import ShellSection, question_of, sections
 from rocdoctor.paste.speakers import replies, voice_rows
@@ -157,8 +159,9 @@ def _answers(cleaned: Clean, found: list[TextPart]) -> tuple[dict[str, Answer], 
     }
     numbers = {question: [number for part in parts for number in part.numbers] for question, parts in chosen.items()}
     body = voice_rows(cleaned, numbers, others)
-    if body:
-        answers["voices"] = Answer("voices", "ok", body.encode(), complete=False)
+    for question, rows in (("voices", body), ("sentences", sentence_rows(cleaned, others))):
+        if rows:
+            answers[question] = Answer(question, "ok", rows.encode(), complete=False)
     return answers, numbers
 
 

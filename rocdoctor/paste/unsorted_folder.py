@@ -57,7 +57,7 @@ _PROGRAMS = (
     "uname",
     "env",
 )
-_PROSE = frozenset(("stated", "voices"))
+_PROSE = frozenset(("stated", "voices", "sentences"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rocdoctor.collect import collect
 from rocdoctor.host.base import Host
+from rocdoctor.insight.texts.open_symptoms import telling_apart
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.next_steps import missing_outputs
@@ -23,8 +24,11 @@ def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) ->
     if host.kind != "text":
         return diagnosis
     main = diagnosis.causes[0].cause if diagnosis.causes else ""
-    known = {step.command for step in diagnosis.next}
+    causes = [one.cause for one in diagnosis.causes]
+    told = telling_apart(diagnosis.machine, causes) if diagnosis.open else ()
+    known = {step.command for step in (*diagnosis.next, *told)}
     more = [step for step in missing_outputs(diagnosis.machine, host.available(), main) if step.command not in known]
+    more = [*told, *more]
     return replace(diagnosis, next=(*diagnosis.next, *more))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rocdoctor.judging.diagnose import rank
+from rocdoctor.judging.diagnose import rank, settled
 from rocdoctor.model.finding import Finding, Severity, Verdict
 from rocdoctor.model.subject import MACHINE
 
@@ -30,3 +30,37 @@ def test_the_finding_that_speaks_for_a_cause(
     for order in ((first, second), (second, first)):
         (one,) = rank([_verdict(*each) for each in order])
         assert (one.check, one.message) == (first[0], f"{first[0]} says")
+
+
+def _found(check: str, cause: str, severity: Severity = "error", undecided: bool = False) -> Verdict:
+    return Verdict(check, MACHINE, "fail", Finding(severity, f"{check} says", (), None, cause, undecided=undecided))
+
+
+_OPEN = (
+    _found("known-symptom", "wrong-backend-build", undecided=True),
+    _found("known-symptom", "kernel-module-not-loaded", undecided=True),
+    _found("known-symptom", "device-permission", undecided=True),
+)
+
+
+def test_what_a_symptom_leaves_keeps_its_order() -> None:
+    """By rank of the causes the module would stand first."""
+    assert settled(_OPEN) == _OPEN
+    order = ["wrong-backend-build", "kernel-module-not-loaded", "device-permission"]
+    assert [one.cause for one in rank(_OPEN)] == order
+
+
+@pytest.mark.parametrize("severity", ["error", "warning"])
+@pytest.mark.parametrize("cause", ["shm-too-small", "not-environment", ""])
+def test_anything_surer_silences_what_a_symptom_leaves(severity: Severity, cause: str) -> None:
+    surer = _found("a-check", cause, severity)
+    left = settled((*_OPEN, surer))
+    assert [one.state for one in left] == ["not-applicable"] * 3 + ["fail"]
+    assert [one.finding for one in left[:3]] == [None] * 3
+    assert left[0].why == "something surer was found"
+    assert [one.cause for one in rank(left)] == ([cause] if cause else [])
+
+
+def test_a_note_silences_nothing() -> None:
+    note = _found("a-note", "shm-too-small", "info")
+    assert settled((*_OPEN, note)) == (*_OPEN, note)

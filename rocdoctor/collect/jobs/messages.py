@@ -1,14 +1,16 @@
-"""The error texts in what a person pasted."""
+"""The error texts, and the signs of symptoms, in what a person pasted."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import accumulate
 
 from rocdoctor.host.base import Host
 from rocdoctor.model.facts import Message
 
 QUESTION = "text"
+_HEAD, _TAIL = 48_000, 16_000  # characters in which signs are looked for: people tell of them first, or at the end
 
 
 def collect_messages(host: Host) -> tuple[Message, ...]:
@@ -18,6 +20,7 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     answer = host.ask(QUESTION)
     if not answer.ok or not answer.data:
         return ()
+    from rocdoctor.knowledge.messages.open_symptoms import sign_signatures
     from rocdoctor.knowledge.messages.program_errors import message_literals
     from rocdoctor.parsers.logs.message_match import FoundMessage, find_messages
     from rocdoctor.parsers.own.speakers import parse_voices
@@ -26,12 +29,27 @@ def collect_messages(host: Host) -> tuple[Message, ...]:
     passages = parse_voices(told.text) if told is not None and told.ok else ()
     general = sorted((one.first, one.last) for one in passages if (one.question, one.voice) == (QUESTION, "advice"))
     ends = list(accumulate((last for _, last in general), max))  # the last line of all passages up to one
+    text = answer.text
 
     def role(found: FoundMessage) -> str:
         place = bisect_right(general, found.line, key=lambda passage: passage[0])
         return "advice" if place and found.line <= ends[place - 1] else found.role
 
+    signs = (
+        replace(one, line=one.line + above)
+        for above, part in _ends(text)
+        for one in find_messages(sign_signatures(), part)
+    )
     return tuple(
         Message(one.kind, one.line, one.text, dict(one.values), role(one), one.narrated)
-        for one in find_messages(message_literals(), answer.text)
+        for one in (*find_messages(message_literals(), text), *signs)
     )
+
+
+def _ends(text: str) -> tuple[tuple[int, str], ...]:
+    """(lines above it, part): the whole of a short text, the beginning and the end of a long one."""
+    if len(text) <= _HEAD + _TAIL:
+        return ((0, text),)
+    head, start = text.rfind("\n", 0, _HEAD), text.find("\n", len(text) - _TAIL) + 1
+    head = head if head > 0 else _HEAD
+    return ((0, text[:head]), (text.count("\n", 0, start), text[start:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,6 +19,7 @@ from rocdoctor.insight.texts.pasted import (
     training_gpus,
     vendors,
 )
+from rocdoctor.insight.texts.traits import has_trait
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.messages.answers import MessageAnswer, When, message_answers
 from rocdoctor.model.evidence import NOT_ASKED, value_or
@@ -26,6 +28,7 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.printable import one_line
 
 _SLOT = regex(r"\{(\w{1,40})(?:\|([^{}]{0,200}))?\}")
+_GAP = regex(r" ?" + _SLOT.pattern)
 _NO_TARGET = regex(r"[^a-z0-9]+")
 _LONGEST = 160  # characters of one value in a sentence
 _MOST = 3  # causes of one message
@@ -52,11 +55,11 @@ def _of_kind(machine: Machine, kind: str) -> tuple[Applied, ...]:
     messages = said(machine, kind)
     if not messages:
         return ()
-    values = _values(machine, messages)
+    values = values_of(machine, messages)
     holding = [
         Applied(kind, one, messages, values)
         for one in message_answers()[kind]
-        if _holds(one.when, machine, values) and _filled(one, values)
+        if holds(one.when, machine, values) and filled(one, values)
     ]
     sure = next((one for one in holding if one.answer.confidence != "possible"), None)
     return (sure,) if sure is not None else tuple(holding[:_MOST])
@@ -64,15 +67,21 @@ def _of_kind(machine: Machine, kind: str) -> tuple[Applied, ...]:
 
 def fill(template: str, values: Mapping[str, str]) -> str:
     """A sentence with its values in one line each."""
-    return _SLOT.sub(lambda slot: values.get(slot[1]) or slot[2] or "", template)
+
+    def filled_in(slot: re.Match[str]) -> str:
+        value = values.get(slot[1]) or slot[2] or ""
+        return f"{' ' if slot[0][0] == ' ' else ''}{value}" if value else ""
+
+    return _GAP.sub(filled_in, template)
 
 
-def _filled(one: MessageAnswer, values: Mapping[str, str]) -> bool:
+def filled(one: MessageAnswer, values: Mapping[str, str]) -> bool:
     """Whether there is a value for each name without words of its own."""
     return all(slot[1] in values or slot[2] is not None for slot in _SLOT.finditer(one.text + one.fix))
 
 
-def _values(machine: Machine, messages: tuple[Message, ...]) -> dict[str, str]:
+def values_of(machine: Machine, messages: tuple[Message, ...]) -> dict[str, str]:
+    """What templates may hold: the values of messages and a few of the machine, each in one line."""
     names = dict.fromkeys(name for message in messages for name in message.values)
     found = {name: one_line(first_value(messages, name) or "")[:_LONGEST] for name in names}
     of_machine = {
@@ -84,7 +93,8 @@ def _values(machine: Machine, messages: tuple[Message, ...]) -> dict[str, str]:
     return {**{name: one_line(value)[:_LONGEST] for name, value in of_machine.items() if value}, **found}
 
 
-def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
+def holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
+    """Whether a condition holds of a machine and the values of a message."""
     seen = vendors(machine)
     if (when.vendor and seen and when.vendor not in seen) or (when.named and when.named not in seen):
         return False
@@ -103,6 +113,8 @@ def _holds(when: When, machine: Machine, values: Mapping[str, str]) -> bool:
     if when.gfx and not any(_is_one(name, when.gfx) for name in training_gfx(machine)):
         return False
     if when.lacks and not _lacks(values.get(when.lacks, ""), training_gfx(machine)):
+        return False
+    if not all(has_trait(machine, name) for name in when.traits):
         return False
     if when.below and not _below(*(values.get(name, "") for name in when.below)):
         return False

@@ -26,7 +26,9 @@ class When:
     GPU; ``values``: values of the message: words in which ``*`` stands for any signs. ``lacks``: a value that lists
     targets, without that of the GPU. ``below``: two values that are numbers, the first less than 3/4 of the second.
     ``every``: kinds that must all stand in the text, where of ``together`` one is enough. ``driver_below``: the NVIDIA
-    driver is known and older; ``toolkit_from``: a CUDA toolkit of this release or a newer one is known.
+    driver is known and older; ``toolkit_from``: a CUDA toolkit of this release or a newer one is known. ``traits``:
+    what must all be known of the machine, by names of ``rocdoctor.insight.texts.traits``; a name behind ``not-`` must
+    not be.
     """
 
     vendor: str = ""
@@ -43,6 +45,7 @@ class When:
     every: tuple[str, ...] = ()
     driver_below: str = ""
     toolkit_from: str = ""
+    traits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class _Answers(Mapping[str, tuple[MessageAnswer, ...]]):
 
     def __getitem__(self, kind: str) -> tuple[MessageAnswer, ...]:
         if kind not in self._made:
-            self._made[kind] = tuple(_answer(one) for one in self._rows[kind])
+            self._made[kind] = tuple(answer_of(one) for one in self._rows[kind])
         return self._made[kind]
 
     def __contains__(self, kind: object) -> bool:
@@ -108,12 +111,15 @@ def message_questions() -> Mapping[str, tuple[MessageQuestion, ...]]:
     }
 
 
-def _answer(row: Mapping[str, Any]) -> MessageAnswer:
+def answer_of(row: Mapping[str, Any]) -> MessageAnswer:
+    """An answer of a row."""
     told = {name: value for name, value in row.items() if name not in ("when", "explains")}
-    return MessageAnswer(**told, explains=words(row.get("explains")), when=_when(row.get("when", {})))
+    return MessageAnswer(**told, explains=words(row.get("explains")), when=when_of(row.get("when", {})))
 
 
-def _when(row: Mapping[str, Any]) -> When:
+def when_of(row: Mapping[str, Any]) -> When:
+    """A condition of a row."""
+
     def some(name: str) -> tuple[str, ...]:
         return words(row.get(name))
 
@@ -132,4 +138,5 @@ def _when(row: Mapping[str, Any]) -> When:
         some("with_all"),
         str(row.get("driver_below", "")),
         str(row.get("toolkit_from", "")),
+        some("traits"),
     )

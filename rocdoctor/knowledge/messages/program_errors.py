@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from rocdoctor.parsers.logs.literal_table import LiteralData, Literals, complete
 from rocdoctor.parsers.logs.log_match import Matcher, Signature, Wording, matcher
 
 # Other numbers make what was kept anew: of another form of ``LiteralData``, or found by other rules.
-_KEPT_FORM = 1
+_KEPT_FORM = 2
 Confidence = Literal["certain", "likely", "possible"]
 
 
@@ -30,11 +30,16 @@ class MessageKind:
 def message_rows() -> tuple[Mapping[str, Any], ...]:
     """The rows of ``messages.yaml``, then those of ``messages_*.yaml``; raises ``TableError`` for a damaged table."""
     others = sorted(path.stem for path in knowledge_folder().glob("messages_*.yaml"))
-    return tuple(_row(load_table(name), row) for name in ("messages", *others) for row in load_table(name)["messages"])
+    return tuple(row for name in ("messages", *others) for row in rows_of(load_table(name), "messages"))
+
+
+def rows_of(table: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...]:
+    """The rows of a table under a key, each with what the table says of all of them."""
+    return tuple(_row(table, row) for row in table[key])
 
 
 def _row(table: Mapping[str, Any], row: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**row, "fold": True} if table.get("fold") else row
+    return {**{key: True for key in ("fold", "absence") if table.get(key)}, **row}
 
 
 @cache
@@ -50,7 +55,12 @@ def message_literals() -> Literals:
 @cache
 def message_signatures() -> Matcher:
     """The signatures of all messages, in the order of ``message_rows``."""
-    return matcher(_signature(entry) for entry in message_rows())
+    return signatures_of(message_rows())
+
+
+def signatures_of(rows: Iterable[Mapping[str, Any]]) -> Matcher:
+    """The signatures of some rows, in their order."""
+    return matcher(_signature(entry) for entry in rows)
 
 
 @cache
@@ -74,6 +84,7 @@ def _wording(entry: Mapping[str, Any], text: Mapping[str, Any]) -> Wording:
         near=tuple(_any_case(one, fold) for one in words(text.get("near"))),
         never=tuple(_any_case(one, fold) for one in words(text.get("never"))),
         fold=fold,
+        absence=bool(entry.get("absence", False)),
         constants=text.get("set", {}),
         source=text.get("source", entry.get("source", "")),
         verified=bool(text.get("verified", entry.get("verified", False))),

@@ -20,6 +20,7 @@ from rocdoctor.model.facts.software import (
     Message,
     Passage,
     RocmInstall,
+    Told,
     ToolFailure,
     TorchBuild,
     Unanswered,
@@ -77,6 +78,7 @@ class Machine:
     network_complete: bool = False  # the list shows every network card on the bus
     commands: tuple[CommandLine, ...] = ()  # what a pasted text shows to be started or installed, by line
     messages: tuple[Message, ...] = ()  # texts of programs in pasted text, by line
+    told: Told = field(default_factory=Told)  # of pasted text: its words and sentences
     passages: tuple[Passage, ...] = ()  # of pasted text: what stands in somebody's words
     slurm_nodes: tuple[SlurmNode, ...] = ()  # what Slurm says of the nodes of a cluster
     job: Job | None = None  # the running job that was asked about

@@ -138,6 +138,17 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """What a pasted text says in all: ``words`` (lower case) with how often and the line of the first, and sentences.
+
+    Neither holds pages of advice or replies of others; ``sentences`` are the writer's own.
+    """
+
+    words: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    sentences: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """Lines (from 1) of the answer to a question of pasted text, and whose words they are (``words``: sentences)."""
 

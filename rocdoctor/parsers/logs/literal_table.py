@@ -77,7 +77,8 @@ def data_of(known: Matcher) -> LiteralData:
         if rank not in places:
             places[rank] = len(wordings)
             expressions = (wording.match, wording.near, wording.never)
-            wordings.append((signature.kind, wording.find, *expressions, wording.fold, dict(wording.constants)))
+            more = (dict(wording.constants), wording.absence)
+            wordings.append((signature.kind, wording.find, *expressions, wording.fold, *more))
         keys.setdefault(alike(word), []).append(len(literals))
         literals.append((text, word, places[rank]))
     return LiteralData(wordings, literals, keys, {}, b"")
@@ -88,7 +89,7 @@ def completed(data: LiteralData) -> LiteralData:
     from rocdoctor.parsers.logs.needed_words import needed_words
 
     needed: dict[str, tuple[str, ...]] = {}
-    for _, _, match, near, never, _, _ in data.wordings:
+    for _, _, match, near, never, _, _, _ in data.wordings:
         for expression in (*near, *never, *([match] if match is not None else ())):
             if expression not in needed and (words := needed_words(spelled_out(expression))):
                 needed[expression] = words

@@ -97,6 +97,7 @@ class Wording:
     never: tuple[str, ...] = ()  # expressions of which none may stand there; both are asked in pasted texts alone
     fold: bool = False  # the literals are words of people, in lower case, and found in any case in pasted texts
     constants: Mapping[str, Value] = field(default_factory=dict)
+    absence: bool = False  # "there is no" in front of it tells of what is the matter, not of what is not
     join: tuple[str, ...] = ()  # kinds whose latest event takes the values of this line
     alone: bool = True  # without such an event the line makes one of its own
     inherit: str | None = None  # kind of the line before that says which device is meant

@@ -254,7 +254,7 @@ def _occurrences(
         if values is not None:
             line = flat.line_at(at)
             excerpt = _excerpt(flat, at, length, raw, width)
-            role = _role(flat, at, length, line, raw, quoted)
+            role = _role(flat, at, length, line, raw, quoted, literal.wording.absence)
             yield FoundMessage(literal.kind, line, excerpt, values, role, _narrated(flat, at, length))
 
 
@@ -302,7 +302,9 @@ def _values(known: Literals, wording: Wording, window: str, at: int, length: int
     return None
 
 
-def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quoted: frozenset[int]) -> Role:
+def _role(
+    flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quoted: frozenset[int], absence: bool
+) -> Role:
     if line in quoted:
         return "quoted"
     written = raw[line - 1]
@@ -327,7 +329,7 @@ def _role(flat: _Flat, at: int, length: int, line: int, raw: Sequence[str], quot
         return "advice"
     if (
         _ADVICE.search(before)
-        or _ABSENT.search(before)
+        or (not absence and _ABSENT.search(before))
         or (_HEARSAY.search(before) and not _FIRST_PERSON.search(before))
     ):
         return "advice"

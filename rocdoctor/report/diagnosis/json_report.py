@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rocdoctor import __version__
-from rocdoctor.model.finding import Cause, Diagnosis, Evidence, Finding, Verdict
+from rocdoctor.model.finding import Cause, Diagnosis, Evidence, Finding, NextStep, Verdict
 from rocdoctor.model.printable import clean
 
 SCHEMA = "rocdoctor.report/1"
@@ -58,6 +58,13 @@ def _cause(one: Cause) -> dict[str, Any]:
     }
 
 
+def _step(step: NextStep) -> dict[str, Any]:
+    entry: dict[str, Any] = {"command": clean(step.command), "why": clean(step.why)}
+    if step.outcomes:
+        entry["outcomes"] = [{"shows": clean(one.shows), "cause": one.cause or None} for one in step.outcomes]
+    return entry
+
+
 def report(
     diagnosis: Diagnosis, subject: dict[str, str], timing: dict[str, Any], titles: dict[str, str]
 ) -> dict[str, Any]:
@@ -72,7 +79,7 @@ def report(
         "summary": summary,
         "causes": [_cause(one) for one in diagnosis.causes],
         "verdicts": [_verdict(verdict, titles) for verdict in diagnosis.verdicts],
-        "next": [{"command": clean(step.command), "why": clean(step.why)} for step in diagnosis.next],
+        "next": [_step(step) for step in diagnosis.next],
         "unanswered": [
             {"question": clean(one.question), "reason": one.reason, "why": clean(one.why)}
             for one in diagnosis.machine.unanswered

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rocdoctor.judging.subjects import grouped, is_whole, subjects_text
+from rocdoctor.knowledge.lookup import cause_title
 from rocdoctor.model.finding import SEVERITIES, Cause, Diagnosis, Finding, NextStep
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.subject import Subject
-from rocdoctor.report.diagnosis.text import first_step
-from rocdoctor.report.document import Block, Closing, Code, CommandLines, Fixed, Heading, Para
+from rocdoctor.report.diagnosis.text import first_step, left_open, outcome_words
+from rocdoctor.report.document import Block, Closing, Code, CommandLines, Fixed, Heading, Para, Strong
 from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.machine.summary import machine_lines
 from rocdoctor.report.text import cut
@@ -55,13 +56,15 @@ def document(diagnosis: Diagnosis, parts: Sequence[Recognised] = ()) -> Iterator
     found = main.finding if main is not None else grave[0][0] if grave else None
     if found is None or (main is not None and main.finding is None):
         yield from _nothing(diagnosis, parts)
+    elif diagnosis.open:
+        yield from _open(diagnosis)
     else:
         check, subjects = (main.check, list(main.subjects)) if main is not None else (grave[0][1], grave[0][2])
         yield from _cause(found, subjects, main is not None and main.cause == "not-environment")
         yield from _to_do(found, main.remedy if main is not None else "", check)
         yield from _others(diagnosis.causes[1:])
     yield from _shown(diagnosis, parts)
-    yield from _send(diagnosis.next, found is not None)
+    yield from _send(diagnosis.next, found is not None, diagnosis.open)
     yield Closing("Read from the text above by rocdoctor, without access to the machine. It can be wrong.")
 
 
@@ -84,6 +87,21 @@ def _cause(found: Finding, subjects: list[Subject], software: bool) -> Iterator[
             yield Para((Code(cut(one_line(one.value), _MAX_VALUE)), f" ({place})" if place else ""), item=True)
         if (more := len(found.evidence) - _MAX_EVIDENCE) > 0:
             yield Para(f"and {more} more", item=True)
+
+
+def _open(diagnosis: Diagnosis) -> Iterator[Block]:
+    """What a symptom leaves: each cause with its first step, and that the commands below tell them apart."""
+    yield Heading("What may be behind it")
+    yield Para(left_open(diagnosis))
+    for one in diagnosis.causes:
+        yield Para((Strong(f"{cause_title(one.cause)}."), f" {one.message} {_first_step(one)}."), item=True)
+    rests = [evidence for one in diagnosis.causes[:1] if one.finding is not None for evidence in one.finding.evidence]
+    if rests:
+        yield Para("It rests on:")
+        for each in rests[:_MAX_EVIDENCE]:
+            place = evidence_place(each)
+            yield Para((Code(cut(one_line(each.value), _MAX_VALUE)), f" ({place})" if place else ""), item=True)
+    yield Para("Please change nothing yet: the commands below tell these apart.")
 
 
 def _to_do(found: Finding, remedy: str, check: str) -> Iterator[Block]:
@@ -153,18 +171,25 @@ def _joined(words: Sequence[str]) -> str:
     return "; ".join(words[:8]) + (f"; and {len(words) - 8} more" if len(words) > 8 else "")
 
 
-def _send(steps: Sequence[NextStep], named: bool) -> Iterator[Block]:
+def _send(steps: Sequence[NextStep], named: bool, is_open: bool) -> Iterator[Block]:
     if not steps:
         return
     own = [step for step in steps if step.ours]
     rest = [step for step in steps if step not in own]
-    yield Heading("If that does not help" if named else "What would help")
+    named = named and not is_open
+    yield Heading("What tells them apart" if is_open else "If that does not help" if named else "What would help")
     if rest:
         yield Para("Please run these on that machine and post what they print, as text rather than as a picture:")
-        yield CommandLines(tuple(line for step in rest for line in ((f"# {one_line(step.why)}",), (step.command,))))
+        yield CommandLines(tuple((line,) for step in rest for line in _asked(step)))
     for step in own:
         yield Para(("Or, with rocdoctor installed, " if rest else "", Code(step.command), f": {step.why}."))
     if named:
         yield Para("Please also say which of the steps above you tried and what changed.")
     else:
         yield Para("The exact command that fails, with all that it prints, helps most.")
+
+
+def _asked(step: NextStep) -> Iterator[str]:
+    yield f"# {one_line(step.why)}"
+    yield from (f"#   {outcome_words(one)}" for one in step.outcomes)
+    yield step.command

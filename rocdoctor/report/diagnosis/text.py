@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rocdoctor.judging.subjects import grouped, is_whole, subject_parts, subjects_text
-from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Fix
+from rocdoctor.knowledge.lookup import cause_title
+from rocdoctor.model.finding import SEVERITIES, Diagnosis, Finding, Fix, StepOutcome
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.model.subject import Subject
 from rocdoctor.report import text as text_form
@@ -101,6 +102,12 @@ _CERTAINTY = {"certain": "Cause", "likely": "Likely cause", "possible": "Possibl
 def _cause(diagnosis: Diagnosis) -> Iterator[Block]:
     """What is wrong, then the first step of its remedy; the whole remedy stands with the finding."""
     main = diagnosis.causes[0] if diagnosis.causes else None
+    if diagnosis.open:
+        yield Para(left_open(diagnosis), bold=True)
+        for one in diagnosis.causes:
+            yield Para(f"{cause_title(one.cause)} ({one.cause})", "  ", "    ", item=True)
+        yield Para("Do first: run the commands at the end of this report, which tell them apart", "", "  ")
+        return
     if main is None or main.finding is None or main.finding.fix is None:
         if diagnosis.worst in (None, "info"):
             yield Para(_nothing_in_text(diagnosis), bold=True)
@@ -111,6 +118,18 @@ def _cause(diagnosis: Diagnosis) -> Iterator[Block]:
     yield Para(f"{kind}: {one_line(main.message)}", "", "  ", bold=True)
     yield Para(f"Do first: {first_step(main.finding.fix.text)}", "", "  ")
     yield from _command(main.finding.fix.beside_text, "    ")
+
+
+def left_open(diagnosis: Diagnosis) -> str:
+    """That the causes of a diagnosis are what a text leaves, in one sentence."""
+    if len(diagnosis.causes) == 1:
+        return "This text does not tell the cause. One that it may have, the likeliest, is only possible:"
+    return f"This text does not tell the cause. It leaves {len(diagnosis.causes)}, each only possible, likeliest first:"
+
+
+def outcome_words(one: StepOutcome) -> str:
+    """What a command may show and what that means."""
+    return f"{one_line(one.shows)}: {cause_title(one.cause) if one.cause else 'none of these'}"
 
 
 def _nothing_in_text(diagnosis: Diagnosis) -> str:
@@ -140,6 +159,8 @@ def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[B
         for step in diagnosis.next:
             yield from _command(step.command, "  ")
             yield Para(step.why, "      ")
+            for outcome in step.outcomes:
+                yield Para(outcome_words(outcome), "        ", "          ", item=True)
 
 
 def _counts(diagnosis: Diagnosis, pasted: bool) -> str:

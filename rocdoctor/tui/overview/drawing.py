@@ -10,6 +10,7 @@ from rocdoctor.judging.subjects import grouped, is_whole, subject_parts
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.report.diagnosis.headline import headline
+from rocdoctor.report.diagnosis.text import outcome_words
 from rocdoctor.report.diagnosis.unanswered import unanswered_lines
 from rocdoctor.report.machine.summary import HEAD, machine_lines
 from rocdoctor.report.text import wrap
@@ -78,6 +79,8 @@ def unknown(diagnosis: Diagnosis, width: int) -> Text:
     for step in diagnosis.next:
         text.append(f"  {clean(step.command)}\n")
         text.append("\n".join(wrap(one_line(step.why), width, "      ")) + "\n", style="dim")
+        for one in step.outcomes:
+            text.append("\n".join(wrap(outcome_words(one), width, "        ", "          ")) + "\n", style="dim")
     text.rstrip()
     return text
 

@@ -1,0 +1,56 @@
+"""A symptom that several causes have, and the text does not tell which.
+
+Why
+  Many reports say what somebody sees (no GPU, a crash, a library that does not load) and little of the machine. What
+  is known of it leaves two or three causes, of which each is only possible. rocdoctor says so where it found nothing
+  surer.
+
+Fix
+  Run the commands at the end of the report: they tell the causes apart, and what each outcome means stands with them.
+  Then do what the remedy of that cause says.
+
+References
+  https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/install-faq.html
+  https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+"""
+
+from __future__ import annotations
+
+from rocdoctor.insight.texts.answers import Applied, fill
+from rocdoctor.insight.texts.open_symptoms import Remaining, remaining
+from rocdoctor.insight.texts.pasted import shown
+from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Selected
+from rocdoctor.model.shell_command import shell_of_table
+from rocdoctor.model.subject import MACHINE
+
+
+def when_a_symptom_is_told(machine: Machine) -> Subjects[Remaining]:
+    """The machine, when its text tells of a symptom whose causes stand in the table."""
+    found = remaining(machine)
+    return [Selected(MACHINE, found)] if found is not None else NotApplicable("no known symptom in this evidence")
+
+
+@check(when_a_symptom_is_told)
+def known_symptom(machine: Machine, found: Remaining) -> Outcome:
+    return [_finding(one) for one in found.causes]
+
+
+def _finding(one: Applied) -> Finding:
+    told = one.answer
+    return finding(
+        told.severity,
+        fill(told.text, one.values),
+        evidence=shown(one.messages),
+        fix=Fix(
+            fill(told.fix, one.values),
+            command=shell_of_table(told.command, **one.values),
+            safety=told.safety,
+            verify=shell_of_table(told.verify, **one.values),
+        ),
+        cause=told.cause,
+        confidence="possible",
+        finer=told.finer,
+        undecided=True,
+    )

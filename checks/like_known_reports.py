@@ -1,0 +1,50 @@
+"""The text reads like reports of a few known causes, and shows none of them.
+
+Why
+  Where no message, setting or symptom in a text is known, its words still are more like the reports of some causes than
+  of others. How much each word speaks for a cause was fitted on labelled texts; docs/accuracy.md says how often that is
+  right. It is said only where nothing surer was found, and only as possible.
+
+Fix
+  Run the commands at the end of the report: each shows what one of the causes would look like. Change nothing before.
+
+References
+  https://github.com/ROCm/ROCm/issues
+  https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression
+"""
+
+from __future__ import annotations
+
+from rocdoctor.insight.texts.answers import Applied, fill
+from rocdoctor.insight.texts.likeness import resembling
+from rocdoctor.insight.texts.open_symptoms import remaining
+from rocdoctor.insight.texts.pasted import SOURCE
+from rocdoctor.judging.check import Finding, Fix, NotApplicable, Outcome, Subjects, check, finding, quote
+from rocdoctor.model.facts import Machine
+from rocdoctor.model.finding import Selected
+from rocdoctor.model.shell_command import shell_of_table
+from rocdoctor.model.subject import MACHINE
+
+
+def when_it_reads_like_others(machine: Machine) -> Subjects[tuple[Applied, ...]]:
+    """The machine, when its text is a report that no symptom explains and that is like others."""
+    found = resembling(machine) if machine.told.words and remaining(machine) is None else ()
+    return [Selected(MACHINE, found)] if found else NotApplicable("no report that is like others in this evidence")
+
+
+@check(when_it_reads_like_others)
+def like_known_reports(machine: Machine, found: tuple[Applied, ...]) -> Outcome:
+    return [_finding(one) for one in found]
+
+
+def _finding(one: Applied) -> Finding:
+    told = one.answer
+    return finding(
+        told.severity,
+        fill(told.text, one.values),
+        evidence=[quote(SOURCE, message.text, message.line) for message in one.messages],
+        fix=Fix(fill(told.fix, one.values), command=shell_of_table(told.command, **one.values), safety=told.safety),
+        cause=told.cause,
+        confidence="possible",
+        undecided=True,
+    )
