@@ -167,8 +167,20 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
+class SettledThread:
+    """A public thread in which somebody had the same: its address, what settled it, and who says so."""
+
+    address: str
+    settled: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Verdicts, causes and next steps of one machine; ``card``: the lines about it where they were masked."""
+    """Verdicts, causes and next steps of one machine; ``card``: the lines about it where they were masked.
+
+    ``threads``: of a pasted text, where its main cause was settled in public.
+    """
 
     machine: Machine
     verdicts: tuple[Verdict, ...]
@@ -176,6 +188,7 @@ class Diagnosis:
     next: tuple[NextStep, ...] = ()
     problems: tuple[str, ...] = ()
     card: tuple[str, ...] = ()
+    threads: tuple[SettledThread, ...] = ()
 
     @property
     def open(self) -> bool:

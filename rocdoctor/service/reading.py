@@ -8,6 +8,7 @@ from dataclasses import replace
 from rocdoctor.collect import collect
 from rocdoctor.host.base import Host
 from rocdoctor.insight.texts.open_symptoms import telling_apart
+from rocdoctor.insight.texts.settled_threads import settled_threads
 from rocdoctor.judging.check import Check
 from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.judging.next_steps import missing_outputs
@@ -29,7 +30,7 @@ def judged(host: Host, checks: Sequence[Check], problems: Sequence[str] = ()) ->
     known = {step.command for step in (*diagnosis.next, *told)}
     more = [step for step in missing_outputs(diagnosis.machine, host.available(), main) if step.command not in known]
     more = [*told, *more]
-    return replace(diagnosis, next=(*diagnosis.next, *more))
+    return replace(diagnosis, next=(*diagnosis.next, *more), threads=settled_threads(diagnosis))
 
 
 def with_lines_of_text(diagnosis: Diagnosis, host: Host) -> Diagnosis:

@@ -32,7 +32,7 @@ _GOLDEN = ROOT / "tests" / "golden"
 _OWN = {"probe", "fixes", "profile"}
 # Keys that may be missing, by document: everything else that a schema names is required.
 _OPTIONAL = {
-    "report": {"recognised", "voice", "confidence", "references", "finer", "outcomes"},
+    "report": {"recognised", "voice", "confidence", "references", "finer", "outcomes", "threads"},
     "facts": {"cuda", "libraries"},
     "estimate": {"trace"},
     "recommend": {"margin"},

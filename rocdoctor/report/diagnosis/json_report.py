@@ -58,6 +58,11 @@ def _cause(one: Cause) -> dict[str, Any]:
     }
 
 
+def _threads(diagnosis: Diagnosis) -> dict[str, Any]:
+    found = [{"address": one.address, "settled": one.settled, "by": one.by} for one in diagnosis.threads]
+    return {"threads": found} if found else {}
+
+
 def _step(step: NextStep) -> dict[str, Any]:
     entry: dict[str, Any] = {"command": clean(step.command), "why": clean(step.why)}
     if step.outcomes:
@@ -86,4 +91,5 @@ def report(
         ],
         "problems": [clean(problem) for problem in diagnosis.problems],
         "timing": timing,
+        **_threads(diagnosis),
     }

@@ -63,6 +63,10 @@ def document(diagnosis: Diagnosis, parts: Sequence[Recognised] = ()) -> Iterator
         yield from _cause(found, subjects, main is not None and main.cause == "not-environment")
         yield from _to_do(found, main.remedy if main is not None else "", check)
         yield from _others(diagnosis.causes[1:])
+    if diagnosis.threads:
+        yield Heading("Settled before")
+        for one in diagnosis.threads:  # as code: an address would link the two threads
+            yield Para((Code(one.address), f": {one.settled} (so the {one.by})"), item=True)
     yield from _shown(diagnosis, parts)
     yield from _send(diagnosis.next, found is not None, diagnosis.open)
     yield Closing("Read from the text above by rocdoctor, without access to the machine. It can be wrong.")

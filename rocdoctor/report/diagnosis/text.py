@@ -153,6 +153,12 @@ def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[B
         yield Para(f"note: {one_line(problem)}", "  ", "    ", item=True)
     for line in unanswered_lines(diagnosis.machine.unanswered, everything):
         yield Para(line, "", "  ")
+    if diagnosis.threads:
+        yield GAP
+        yield Heading("The same was settled in:")
+        for thread in diagnosis.threads:
+            yield Para(Code(thread.address), "  ", folded=False)
+            yield Para(f"{thread.settled} (so the {thread.by})", "      ")
     if diagnosis.next:
         yield GAP
         yield Heading("To know more, run on that machine and add what it prints:" if pasted else "To know more:")
