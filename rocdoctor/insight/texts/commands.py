@@ -67,7 +67,7 @@ def meant_for(machine: Machine, box: CommandLine) -> Vendor:
         return ""
     if not seen:
         tools = {str(one.values.get("vendor", "")) for one in said(machine, "mentions-vendor-tool")}
-        return next(iter(tools)) if tools in ({"amd"}, {"nvidia"}) else ""  # type: ignore[return-value]
+        return "amd" if tools == {"amd"} else "nvidia" if tools == {"nvidia"} else ""
     return "amd" if "amd" in seen else "nvidia"
 
 
