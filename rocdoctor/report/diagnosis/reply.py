@@ -64,7 +64,7 @@ def document(diagnosis: Diagnosis, parts: Sequence[Recognised] = ()) -> Iterator
         yield from _to_do(found, main.remedy if main is not None else "", check)
         yield from _others(diagnosis.causes[1:])
     if diagnosis.threads:
-        yield Heading("Settled before")
+        yield Heading("Much the same, settled before")
         for one in diagnosis.threads:  # as code: an address would link the two threads
             yield Para((Code(one.address), f": {one.settled} (so the {one.by})"), item=True)
     yield from _shown(diagnosis, parts)

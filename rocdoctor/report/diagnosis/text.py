@@ -155,7 +155,7 @@ def _closing(diagnosis: Diagnosis, pasted: bool, everything: bool) -> Iterator[B
         yield Para(line, "", "  ")
     if diagnosis.threads:
         yield GAP
-        yield Heading("The same was settled in:")
+        yield Heading("Much the same was settled in:")
         for thread in diagnosis.threads:
             yield Para(Code(thread.address), "  ", folded=False)
             yield Para(f"{thread.settled} (so the {thread.by})", "      ")
