@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, Literal
 
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target
@@ -107,6 +108,7 @@ def _pytorch_org(
     )
 
 
+@lru_cache(maxsize=256)
 def _newest(targets: Words, python: str, rocm: str | None) -> tuple[TorchRelease, str, Words] | None:
     """The newest release of pytorch.org that is known to have code for all targets, its flavour, and newer ones."""
     found: list[tuple[tuple[int, ...], tuple[int, ...], TorchRelease, str]] = []

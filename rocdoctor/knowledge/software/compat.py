@@ -205,6 +205,7 @@ def torch_release(version: str, flavour: str | None = None) -> TorchRelease | No
     return None
 
 
+@cache
 def torch_releases() -> tuple[TorchRelease, ...]:
     """Every torch release of the table, newest first."""
     return tuple(_torch(raw, None) for raw in load_table("compat")["torch"]["releases"])
