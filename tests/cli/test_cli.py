@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -51,10 +52,26 @@ def accents(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("form", ["text", "json", "markdown", "junit"])
 @pytest.mark.parametrize("coding", ["ascii", "latin-1", "utf-8"])
-def test_every_encoding_of_the_terminal_is_served(accents: str, form: str, coding: str) -> None:
-    done = _shell('check --from "$1" --format "$2" --verbose', accents, form, PYTHONIOENCODING=coding)
+def test_every_encoding_of_the_terminal_is_served(
+    accents: str, form: str, coding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = TextIOWrapper(BytesIO(), encoding=coding)
+    monkeypatch.setattr(sys, "stdout", out)
+    assert run(["check", "--from", accents, "--format", form, "--verbose"]) in (0, 1)
+    out.flush()
+    _told(out.buffer.getvalue(), form, coding)
+
+
+@pytest.mark.parametrize("coding", ["ascii", "latin-1", "utf-8"])
+def test_every_encoding_of_a_pipe_is_served(accents: str, coding: str) -> None:
+    done = _shell('check --from "$1" --verbose', accents, PYTHONIOENCODING=coding)
     assert done.returncode in (0, 1), done.stderr
-    text = done.stdout.decode(coding)
+    _told(done.stdout, "text", coding)
+
+
+def _told(said: bytes, form: str, coding: str) -> None:
+    text = said.decode(coding)
+    assert text
     assert "\x1b" not in text
     assert "\x07" not in text
     if form == "json":

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 import rocdoctor.parsers
 from rocdoctor.host.evidence.capture import parse
+from tests.examples import examples
 from tests.fuzz.mutate import LARGEST, ODD, changed
 from tests.kit import ROOT
 
@@ -160,6 +161,7 @@ def test_there_are_many() -> None:
 
 
 @_CASES
+@examples(0.3)
 @given(st.data())
 def test_no_parser_raises_on_any_text(parser: Parser, data: st.DataObject) -> None:
     parser.ask(data.draw(_texts(parser)))

@@ -80,19 +80,27 @@ def _ran_as(folder: Path) -> set[str]:
     return {line for line in path.read_text().splitlines() if line.isdecimal()} if path.exists() else set()
 
 
+_ASKING = {
+    "smoke": ["smoke", "objects", "--world", "2"],
+    "nodes": ["smoke", "--nnodes", "1", "--node-rank", "0", "--rdzv", "127.0.0.1:29417", "--wait", "1"],
+    "bundle": ["bundle", "--with-smoke", "-o", "/dev/null"],
+    "check": ["check", "--only", "torch-not-installed"],
+    "facts": ["facts"],
+    "recommend": ["recommend", "--measure", "--model", "llama-3-8b"],
+}
+_OFTEN = {("sudo", name) for name in _ASKING} | {
+    (how, name) for how in ("VIRTUAL_ENV", "CONDA_PREFIX") for name in ("smoke", "facts")
+}
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    ("how", "arguments"),
     [
-        ["smoke", "objects", "--world", "2"],
-        ["smoke", "--nnodes", "1", "--node-rank", "0", "--rdzv", "127.0.0.1:29417", "--wait", "1"],
-        ["bundle", "--with-smoke", "-o", "/dev/null"],
-        ["check", "--only", "torch-not-installed"],
-        ["facts"],
-        ["recommend", "--measure", "--model", "llama-3-8b"],
+        pytest.param(how, words, id=f"{how} {name}", marks=() if (how, name) in _OFTEN else pytest.mark.heavy)
+        for how in ("sudo", "VIRTUAL_ENV", "CONDA_PREFIX")
+        for name, words in _ASKING.items()
     ],
-    ids=["smoke", "nodes", "bundle", "check", "facts", "recommend"],
 )
-@pytest.mark.parametrize("how", ["sudo", "VIRTUAL_ENV", "CONDA_PREFIX"])
 def test_an_interpreter_of_another_user_is_not_run_with_the_rights_of_root(
     users: Path, arguments: list[str], how: str
 ) -> None:
