@@ -50,11 +50,14 @@ def main() -> None:
     # A run makes many objects and few cycles: looked for at the usual pace they cost a tenth of the time.
     gc.set_threshold(100_000, 10, 10)
     arguments = sys.argv[1:]
-    if asks_machine(arguments):
-        from rocdoctor.host.supervised.command_child import possible, run_apart
+    try:
+        if asks_machine(arguments):
+            from rocdoctor.host.supervised.command_child import possible, run_apart
 
-        if possible():
-            run_apart(lambda: _run(arguments))
+            if possible():
+                run_apart(lambda: _run(arguments))
+    except KeyboardInterrupt:  # before anybody listened for it
+        sys.exit(128 + signal.SIGINT)
     sys.exit(_run(arguments))
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pty
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from rocdoctor.__main__ import main
+from rocdoctor.host.supervised import command_child
 from tests.sick.kit import GIVE_UP_S, MARGIN_S, Place, as_in_the_foreground, marked, nothing_new, place, wait_until
 
 pytestmark = pytest.mark.live
@@ -80,6 +84,23 @@ def test_a_terminal_gets_colours_and_a_pipe_does_not(made: Place) -> None:
     os.close(main)
     assert b"\x1b[1m" in shown
     assert "\x1b" not in made.run("check").out
+
+
+def test_an_interrupt_before_anybody_listens_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["rocdoctor", "check"])
+    monkeypatch.setattr(gc, "set_threshold", lambda *_: None)  # those of the tests stay
+    monkeypatch.setattr(command_child, "possible", lambda: True)
+    monkeypatch.setattr(signal, "pthread_sigmask", interrupted)
+    before = signal.getsignal(signal.SIGCHLD)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert ended.value.code == 128 + signal.SIGINT
 
 
 @pytest.mark.parametrize("after_s", [0.0, 0.03, 0.08, 0.15, 0.3, 0.5])
