@@ -82,7 +82,7 @@ def _other_finding(found: Finding) -> Finding:
 @pytest.mark.parametrize("name", _MACHINES)
 def test_the_same_plan_follows(name: str) -> None:
     own, other = _both(name)
-    for goal in {GOALS[0], GOALS[_MACHINES.index(name) % len(GOALS)]}:  # each goal on a part of the machines
+    for goal in (GOALS[0], GOALS[_MACHINES.index(name) % len(GOALS)]):  # each goal on a part of the machines
         assert [_step(one) for one in plan(own, goal).steps] == [_step(one) for one in plan(other, goal).steps], goal
     assert [_offer(one.check, one.fix, one.refusal) for one in offers(own)] == [
         _offer(one.check, one.fix, one.refusal) for one in offers(other)

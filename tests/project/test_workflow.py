@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,14 @@ def test_lint_and_types_are_the_stage_of_the_local_run() -> None:
     local = [line.partition(" #")[0] for line in stage.splitlines() if line.startswith(".venv/bin/")]
     assert len(local) >= 5
     assert _commands("lint")[1:] == local
+
+
+@pytest.mark.parametrize(("commands", "status"), [("true # x\necho said", 0), ("false\necho said", 123)])
+def test_one_of_the_commands_side_by_side_that_fails_is_enough(commands: str, status: int) -> None:
+    (line,) = re.findall(r"^(xargs .*) <<'END'$", _STAGES, re.MULTILINE)
+    done = subprocess.run(["bash", "-c", line], input=commands, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert "-- echo said\nsaid\n" in done.stdout
 
 
 @pytest.mark.parametrize("job", ["lint", "tests", "readers"])
