@@ -76,6 +76,12 @@ def test_programs_and_stages_are_those_of_the_local_run() -> None:
     assert _commands("nightly") == ["CI_FULL=1 .ci/run"]
 
 
+def test_the_stage_of_readers_looks_where_they_are() -> None:
+    marked = [path for path in (ROOT / "tests").rglob("test_*.py") if "mark.reader" in path.read_text(encoding="utf-8")]
+    assert {path.relative_to(ROOT).parts[1] for path in marked} - {"project"} == {"train"}
+    assert _commands("readers")[-1].endswith(" tests/train")
+
+
 def test_the_wheel_is_tried_on_every_python_that_is_supported() -> None:
     versions = _jobs()["wheel"]["strategy"]["matrix"]["python"]
     floor = re.search(r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text())
