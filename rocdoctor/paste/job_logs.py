@@ -69,7 +69,7 @@ def job_parts(cleaned: Clean, dumps: str) -> list[TextPart]:
     raised = (at for at, shape in enumerate(cleaned.alike.shapes) if _RANK.match(shape))
     signs += [cleaned.alike.lines[at][0] for at in islice(raised, 1)]
     if signs:
-        roles = [role_of_block(cleaned, line, line, setting=False) for line in signs]
+        roles: list[Role] = [role_of_block(cleaned, line, line, setting=False) for line in signs]
         body = "\n".join("" if quote else line for line, quote in zip(cleaned.lines, cleaned.quotes, strict=True))
         role: Role = "now" if "now" in roles else roles[0]
         found.append(TextPart(LOG, body, tuple(range(1, len(cleaned.lines) + 1)), role))
