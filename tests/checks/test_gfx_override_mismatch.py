@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.model.facts import Environment, Gpu, TorchBuild, Variable
+from rocdoctor.model.facts import Environment, Gpu, Machine, TorchBuild, Variable
 from tests.kit import amd_gpu, environment, judge, k, machine, severities, states, u
+from tests.message_kit import messages
 
 NAME = "gfx-override-mismatch"
 GLOBAL = "HSA_OVERRIDE_GFX_VERSION"
@@ -196,3 +197,15 @@ def test_an_integrated_gpu_that_a_variable_keeps_out_does_not_suffer() -> None:
     assert severities(judge(NAME, machine(*pair, environment=chosen)))[-1] == "info"
     first = (pair[0], gpu("gfx1036", 1, integrated=True, hip_index=k(0)))
     assert severities(judge(NAME, machine(*first, environment=chosen)))[-1] == "info"
+
+
+def test_a_common_value_is_suspected_where_programs_crash() -> None:
+    def with_text(text: str, value: str = "11.0.0", gfx: str = "gfx1102") -> Machine:
+        return machine(gpu(gfx), environment=environment({GLOBAL: value}), messages=messages(text))
+
+    (verdict,) = judge(NAME, with_text("Segmentation fault (core dumped)"))
+    assert verdict.finding is not None and verdict.finding.fix is not None
+    assert (verdict.finding.severity, verdict.finding.confidence) == ("warning", "possible")
+    assert verdict.finding.fix.unsets == (GLOBAL,)
+    assert severities(judge(NAME, with_text("It works."))) == ["info"]
+    assert severities(judge(NAME, with_text("Segmentation fault, bisected to commit 1a2b3c4d"))) == ["info"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from tests.kit import amd_gpu, judge, machine, nvidia_gpu, severities, states, u
+from tests.kit import amd_gpu, environment, judge, machine, nvidia_gpu, severities, states, u
+from tests.message_kit import messages
 
 NAME = "mixed-gpu-architectures"
 
@@ -24,3 +25,15 @@ def test_equal_gpus_two_vendors_and_an_integrated_gpu_are_silent() -> None:
 def test_unknown_and_not_applicable() -> None:
     assert states(judge(NAME, machine(amd_gpu(), amd_gpu(1, gfx=u())))) == ["unknown"]
     assert states(judge(NAME, machine(amd_gpu()))) == ["not-applicable"]
+
+
+def test_unlike_cards_are_suspected_where_programs_crash() -> None:
+    crash = messages("Segmentation fault (core dumped)")
+    cards = (amd_gpu(), amd_gpu(1, gfx="gfx1030"))
+    (verdict,) = judge(NAME, machine(*cards, messages=crash))
+    assert verdict.finding is not None
+    assert (verdict.finding.cause, verdict.finding.confidence) == ("mixed-gpu-archs", "possible")
+    chosen = environment({"HIP_VISIBLE_DEVICES": "0"})
+    assert severities(judge(NAME, machine(*cards, messages=crash, environment=chosen))) == ["info"]
+    released = messages("Segmentation fault, bisected to commit 1a2b3c4d")
+    assert severities(judge(NAME, machine(*cards, messages=released))) == ["info"]

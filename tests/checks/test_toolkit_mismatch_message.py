@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kit import amd_gpu, judge, states
+from tests.kit import amd_gpu, judge, nvidia_gpu, states
 from tests.message_kit import finding_of, pasted, words_of
 
 CHECK = "toolkit-mismatch-message"
@@ -55,3 +55,11 @@ def test_an_accepted_minor_release_is_silent() -> None:
         "compatible, accepting this combination"
     )
     assert finding_of(CHECK, text) is None
+
+
+def test_ptxas_on_an_amd_machine_is_the_wrong_build() -> None:
+    text = "ptxas fatal   : Value 'sm_110' is not defined for option 'gpu-name'"
+    found = finding_of(CHECK, text, amd_gpu())
+    assert found is not None and (found.cause, found.confidence) == ("wrong-backend-build", "likely")
+    other = finding_of(CHECK, text, nvidia_gpu())
+    assert other is not None and other.cause != "wrong-backend-build"

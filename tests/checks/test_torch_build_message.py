@@ -44,3 +44,9 @@ def test_no_driver_on_nvidia_is_the_module_or_the_container() -> None:
 def test_without_gpus_nobody_is_accused() -> None:
     assert states(judge(CHECK, pasted("Found no NVIDIA driver on your system."))) == ["not-applicable"]
     assert states(judge(CHECK, pasted("loss 0.1", amd_gpu()))) == ["not-applicable"]
+
+
+def test_an_amd_gpu_that_is_named_without_its_model_is_enough() -> None:
+    found = finding_of(CHECK, "On my AMD GPU: RuntimeError: Found no NVIDIA driver on your system.")
+    assert found is not None and found.cause == "wrong-backend-build"
+    assert "has an AMD GPU: no driver" in found.message
