@@ -29,7 +29,8 @@ def command_lxc_device_groups(machine: Machine) -> Outcome:
 
 
 def _of(box: CommandLine) -> Finding | None:
-    groups = dict(one.rpartition("=")[::2] for one in box.options.get("gid", ()))
+    pairs = [one.rpartition("=") for one in box.options.get("gid", ())]
+    groups = {node: gid for node, _, gid in pairs}
     rendering = sorted({gid for node, gid in groups.items() if node.startswith("/dev/dri/renderD")})
     if len(rendering) != 1 or not any(node == "/dev/kfd" for node in box.options.get("device", ())):
         return None
@@ -40,13 +41,12 @@ def _of(box: CommandLine) -> Finding | None:
     has = f"the group {kfd}" if kfd is not None else "no group of the container (root alone)"
     return error(
         f"The configuration gives /dev/kfd to {has} and the render nodes to the group {wanted}: a user of the render "
-        f"group "
-        "may open the render nodes, and not /dev/kfd, which ROCm needs.",
+        "group may open the render nodes, and not /dev/kfd, which ROCm needs.",
         evidence=shown_command(box),
         fix=Fix(
             f"Give /dev/kfd the number of the container's render group, as the render nodes have it: devN: "
             f"/dev/kfd,gid={wanted} (getent group render, inside), and restart the container; card* nodes belong to "
-            f"video",
+            "video",
             command=shell("getent group render video; ls -ln /dev/kfd /dev/dri; id"),
             safety="safe",
         ),
