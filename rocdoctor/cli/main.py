@@ -13,6 +13,7 @@ from rocdoctor import __version__
 from rocdoctor.cli.arguments import Parser, options_of
 from rocdoctor.cli.commands import COMMANDS, command
 from rocdoctor.host import output
+from rocdoctor.host.live.patience import DEADLINE_S, RUN
 from rocdoctor.service.errors import UsageError, suggestion
 
 EXIT_FINDINGS, EXIT_USAGE, EXIT_BROKEN = 1, 2, 3
@@ -73,7 +74,9 @@ def _run(arguments: list[str]) -> int:
             _overview().parse_args(arguments)
             return EXIT_USAGE
         chosen = command(name)
-        return chosen.run(options_of(name, chosen, rest))
+        options = options_of(name, chosen, rest)
+        RUN.begin(getattr(options, "timeout", None) or DEADLINE_S)
+        return chosen.run(options)
     except UsageError as error:
         output.note(str(error))
         return EXIT_USAGE

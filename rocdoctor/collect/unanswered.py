@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from rocdoctor.host.base import Answer, Host, Kind
 from rocdoctor.model.facts import Unanswered
+from rocdoctor.model.lazy_re import regex
 
 # A healthy driver refuses files that its device has no use for in many ways (EINVAL, EOPNOTSUPP, ENODATA, EBUSY), which
 # says nothing. These say that a device or a disk does not work, is gone, or that we lack files or memory ourselves.
@@ -28,6 +29,9 @@ _SICK = frozenset(
     )
 )
 
+# A folder of programs that hangs (host/live/programs.py).
+_SILENT = regex(r" gave no answer within [0-9.]{1,8}s\Z")
+
 
 def unanswered(answer: Answer) -> Unanswered | None:
     """What an answer leaves open; None for a whole one, and for what is simply not there."""
@@ -37,6 +41,8 @@ def unanswered(answer: Answer) -> Unanswered | None:
         return Unanswered(answer.question, "denied", "permission denied")
     if answer.ok and answer.truncated:
         return Unanswered(answer.question, "cut", f"{len(answer.data) / 2**20:.0f} MiB of it")
+    if answer.status == "failed" and _SILENT.search(answer.note):
+        return Unanswered(answer.question, "timeout", answer.note)
     if answer.status == "failed":
         sick = answer.note in _SICK or any(answer.note.endswith(f": {words}") for words in _SICK)
         if sick or answer.note.startswith("MemoryError"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rocdoctor.host import output
 from rocdoctor.host.base import Host
+from rocdoctor.host.live.patience import RUN
 from rocdoctor.host.masking.own_names import own_masker
 from rocdoctor.service.errors import InputError
 
@@ -39,7 +40,7 @@ def open_live(
     else:
         from rocdoctor.host.live.live_host import LiveHost
 
-        host = LiveHost(timeout_s, python, None, trust_python, verbs)
+        host = LiveHost(timeout_s, python, None, trust_python, verbs, RUN)
     if not include_identity:
         host = MaskedHost(host, own_masker if far else own_masker())
     return Recorder(host)
@@ -68,4 +69,4 @@ def _open_job(timeout_s: float, python: str | None, pid: int, trust_python: bool
         raise InputError(str(error)) from None
     if note := hidden_of(job):
         output.note(note)
-    return JobHost(live_for(job, timeout_s, python, trust_python), job, python is not None)
+    return JobHost(live_for(job, timeout_s, python, trust_python, RUN), job, python is not None)

@@ -31,11 +31,15 @@ def open_host(options: EvidenceOptions, far: bool = False) -> Host:
 
         host = open_evidence(options.source)
     else:
+        from rocdoctor.host.live.patience import DEADLINE_S, RUN
         from rocdoctor.host.live.run_program import usual_deadline_s
         from rocdoctor.service.live_machine import open_live
         from rocdoctor.service.verbs import VERBS
 
-        limit_s = usual_deadline_s() if options.timeout is None else options.timeout
+        limit_s = options.timeout
+        if limit_s is None:
+            limit_s = RUN.look("/sys/class/drm", usual_deadline_s) or DEADLINE_S
+            RUN.whole_s = limit_s
         host = open_live(limit_s, options.python, options.include_identity, pid, far, options.trust_interpreter, VERBS)
     for note in getattr(host, "notes", ())[:3]:
         output.note(f"{host.origin}: {note}")
@@ -60,21 +64,21 @@ def chosen_checks(
     from rocdoctor.host.live.trust import untrusted
     from rocdoctor.judging.loading import CheckLoadError, check_files, checks_folder, load_check, name_of
 
-    ours, named, found = checks_folder(), [Path(folder) for folder in folders], _user_folder()
+    ours, named = checks_folder(), [Path(folder) for folder in folders]
     paths: dict[str, Path] = {}
     problems: list[str] = []
-    for place in (ours, *named, *found):
+    for place in (ours, *named):
         if not place.is_dir():
             raise UsageError(f"{place}: no such folder of checks")
         files = check_files(place)
-        refused = untrusted(place, files) if place is not ours else ""
-        if refused and place in named:
+        if refused := untrusted(place, files) if place is not ours else "":
             raise UsageError(refused)
-        if refused:  # the rest of the run does not depend on it
-            problems.append(refused)
-            continue
         for path in files:
             paths.setdefault(name_of(path), path)
+    files, problem = _of_user()
+    problems += [problem] if problem else []  # the rest of the run does not depend on it
+    for path in files:
+        paths.setdefault(name_of(path), path)
     wanted = set(paths) if not (names := {name.replace("_", "-") for name in only}) else names
     unwanted = {name.replace("_", "-") for name in skip}
     for name in sorted((wanted | unwanted) - set(paths)):
@@ -83,18 +87,31 @@ def chosen_checks(
     for name in sorted(wanted - unwanted):
         try:
             loaded.append(load_check(paths[name]))
-        except CheckLoadError as problem:
-            problems.append(str(problem))
+        except CheckLoadError as error:
+            problems.append(str(error))
     return loaded, problems
 
 
-def _user_folder() -> list[Path]:
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    folder = Path(base) / "rocdoctor" / "checks"
-    try:
-        return [folder] if folder.is_dir() else []
-    except OSError:
-        return []
+def _of_user() -> tuple[list[Path], str]:
+    """The user's own checks, or why they are not taken; a home folder may lie on a server that is gone."""
+    from rocdoctor.host.live.patience import RUN
+    from rocdoctor.host.live.trust import untrusted
+    from rocdoctor.judging.loading import check_files
+
+    place = Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")) / "rocdoctor" / "checks"
+
+    def look() -> tuple[list[Path], str]:
+        try:
+            if not place.is_dir():
+                return [], ""
+        except OSError:
+            return [], ""
+        files = check_files(place)
+        refused = untrusted(place, files)
+        return ([], refused) if refused else (files, "")
+
+    seen = RUN.look(str(place), look)
+    return seen if seen is not None else ([], f"{place} gave no answer, so no checks were taken from there")
 
 
 def posted(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, places: bool = True) -> Diagnosis:

@@ -66,6 +66,7 @@ class Place:
 
     folder: Path
     words: tuple[str, ...] = ()
+    program: tuple[str, ...] = (sys.executable, "-m", "rocdoctor")
 
     @property
     def tools(self) -> Path:
@@ -96,7 +97,7 @@ class Place:
     def command(self, arguments: Sequence[str], words: Sequence[str] = ()) -> list[str]:
         words = [*words[:1], *self.words, *words[1:]]
         ill = [sys.executable, "-S", str(ILL), *words, "--"] if words else []
-        return [*ill, sys.executable, "-m", "rocdoctor", *arguments]
+        return [*ill, *self.program, *arguments]
 
     def start(self, *arguments: str, words: Sequence[str] = (), **options: Any) -> Running:
         """A run that goes on; it is ended with everything of it when the context is left."""

@@ -20,7 +20,17 @@ from dataclasses import replace
 from functools import partial
 
 from rocdoctor.host.base import Answer, Kind, argv_of, normalise
-from rocdoctor.host.live.programs import find_interpreter, find_program, invoking_user, refusal
+from rocdoctor.host.live.patience import Patience
+from rocdoctor.host.live.programs import (
+    find_interpreter,
+    find_program,
+    folder_s,
+    interpreter_named,
+    invoking_user,
+    refusal,
+    silence,
+    silent,
+)
 from rocdoctor.host.live.quick_questions import look, no_such_verb
 from rocdoctor.host.live.run_program import GRACE_S, Loading, programs_at_once, run_bounded, threads_fit
 
@@ -28,17 +38,23 @@ from rocdoctor.host.live.run_program import GRACE_S, Loading, programs_at_once, 
 _SLOW = ("run ", "python ", "smoke ")
 # Every mode has its own deadline; this one is for the day when that fails.
 _SMOKE_LIMIT_S = 7200.0
-_MANY_STUCK = 20
 _STEP_S = 0.25
+# A thread that has not taken its first step by then never does.
+_LIVE_S = 1.0
+# What a program may take beyond its own deadline: it is asked to end, then ended, and that takes a while to be seen.
+_ENDING_S = 2 * GRACE_S + 0.4
 
 
 class _Pending:
     """An answer on its way."""
 
-    __slots__ = ("answer", "began", "done", "taken")
+    __slots__ = ("answer", "began", "done", "limit_s", "runs", "slot", "taken")
 
     def __init__(self) -> None:
         self.taken = False  # a thread lives that will answer it
+        self.slot = False  # it holds one of the places of programs
+        self.runs = False  # its program was found and is started
+        self.limit_s = 0.0  # of that program
         self.done = threading.Event()
         self.answer: Answer | None = None
         self.began: float | None = None
@@ -51,6 +67,40 @@ class _Pending:
 
 _Job = tuple[str, "_Pending"]
 Verb = Callable[["LiveHost", str], Answer]
+
+
+class _Reader:
+    """What one thread reads, one after the other. ``lived``: it has taken its first step; ``job``: what it is at."""
+
+    __slots__ = ("job", "jobs", "lived", "since")
+
+    def __init__(self, jobs: queue.SimpleQueue[_Job | None]) -> None:
+        self.jobs = jobs
+        self.since = time.monotonic()
+        self.job: _Job | None = None
+        self.lived = False
+
+    def read_for_ever(self) -> None:
+        """Until there is an empty job."""
+        self.lived = more = True
+        while more:
+            with contextlib.suppress(MemoryError):
+                job = self.jobs.get()
+                more = job is not None
+                self.read(job)
+
+    def read(self, job: _Job | None) -> None:
+        """Answer one question, unless somebody has done so."""
+        if job is None or job[1].done.is_set():
+            return
+        question, pending = job
+        try:
+            pending.began = time.monotonic()
+            self.job = job
+            pending.finish(look(question))
+        finally:
+            self.job = None
+            pending.done.set()  # also where memory is too short for words
 
 
 class LiveHost:
@@ -69,8 +119,10 @@ class LiveHost:
         environment: Mapping[str, str] | None = None,
         trust_python: bool = False,
         verbs: Mapping[str, Verb] | None = None,
+        patience: Patience | None = None,
     ) -> None:
         self.timeout_s = timeout_s
+        self.patience = patience or Patience(timeout_s)
         self.python = python
         self.environment = environment  # of the interpreter under test, where it is not our own
         self.trust_python = trust_python  # root runs it whoever can change it
@@ -83,9 +135,11 @@ class LiveHost:
         self._probed: dict[str, str] = {}  # question to an interpreter -> its path
         self._judging: dict[str, str] = {}  # question to an interpreter -> its path, while root looks who can change it
         self._loading: dict[str, Loading] = {}
-        self._stuck: list[str] = []  # the folders of files whose reading hangs
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._reading = self._start_reader()
+        self._silent: list[str] = []
+        self._lived = False  # an earlier reader
+        self._mute = False  # no reader can be had any more
+        self._reader = _Reader(queue.SimpleQueue())
+        self._reading = _start(self._reader.read_for_ever)  # without a thread questions are answered as they come
 
     # -- the protocol
 
@@ -99,22 +153,24 @@ class LiveHost:
     def ask(self, question: str) -> Answer:
         pending = self._begin(question)
         slow = question.startswith(_SLOW)
-        limit = self.deadline_s(question)
-        waited = 0
-        while not _wait(pending.done, limit):
-            began = pending.began
-            waited += 1
+        asked = time.monotonic()
+        while not pending.done.is_set():
+            limit = self._limit_s(question, pending)
+            left = left_s(pending.began, asked, limit, time.monotonic())
             loading = self._loading.get(question)
-            if began is not None and time.monotonic() - began >= limit and not (loading and loading.busy):
-                pending.finish(self._late(question, limit))
-                if not slow:
-                    self.hung(question)
-            if slow and not pending.taken and waited > 1:
+            if left > 0 or (loading and loading.busy):
+                pending.done.wait(min(max(left, 0.0) or _STEP_S, _STEP_S))  # see wait() of patience.py
+            elif pending.began is not None:
+                self._give_up(question, pending, limit)
+            elif slow and not pending.taken:
                 pending.finish(Answer(question, "failed", note="MemoryError: its thread did not start"))
-            if not slow and waited > 1 and not self._lived:
-                self._read_here()
-            elif not slow:  # it hangs, or stands behind one that does
-                self._replace_reader()
+            elif slow:  # all places of programs are taken
+                self._give_up_others()
+                asked = time.monotonic()
+            elif not self._reader.lived and time.monotonic() - self._reader.since > _LIVE_S:
+                self._without_thread(question, pending, limit)
+            else:  # it stands behind another one
+                pending.done.wait(self._other_s())
         return pending.answer or Answer(question, "failed", note="MemoryError: too little for the answer")
 
     def forget(self) -> None:
@@ -124,25 +180,48 @@ class LiveHost:
 
     # -- how it works
 
-    def hung(self, question: str) -> None:
-        """Keep in mind that a read gave no answer."""
-        self._stuck.append(question.rpartition("/")[0])
+    def hung(self, question: str, waited_s: float) -> None:
+        """Keep in mind that a question gave no answer."""
+        self.patience.hung(_place(question), waited_s)
 
     def deadline_s(self, question: str) -> float:
-        """How long to wait. Programs keep their own deadline, so they get a little longer here.
+        """How long to wait for what is read; 0: it is not begun."""
+        return self.patience.limit_s(_place(question))
 
-        After one stuck read the device is known to be sick: the next ones get little time, least in the same folder
-        and after many, so that the whole run ends soon after one deadline.
-        """
+    def _limit_s(self, question: str, pending: _Pending) -> float:
+        """How long to wait. Programs keep their own deadline, so they get a little longer here."""
         if question.startswith("smoke "):
             soak = re.search(r" soak=([0-9]{1,4}(?:\.[0-9]{1,4})?)\b", question)
             return _SMOKE_LIMIT_S + (60.0 * float(soak[1]) if soak else 0.0)
-        if question.startswith(("run ", "python ")):
-            return self.timeout_s + 2 * GRACE_S + 1.0
-        if not self._stuck:
-            return self.timeout_s
-        known = len(self._stuck) > _MANY_STUCK or question.rpartition("/")[0] in self._stuck
-        return min(self.timeout_s, 0.05 if known else 0.2)
+        if question.startswith(_SLOW):
+            return pending.limit_s + (_ENDING_S if pending.runs else 0.0)
+        return self.deadline_s(question)
+
+    def _give_up(self, question: str, pending: _Pending, limit_s: float) -> None:
+        """Answer for one that has taken too long; it is left where it is."""
+        slow = question.startswith(_SLOW)
+        pending.finish(self._late(question, pending.limit_s if slow else limit_s))
+        self.hung(question, limit_s)
+        if slow:
+            self._free(pending)
+        else:
+            self._replace_reader()
+
+    def _give_up_others(self) -> None:
+        """So that one that waits gets its turn: also those that nobody asks for may hang."""
+        now = time.monotonic()
+        with self._lock:
+            holders = [(question, one) for question, one in self._pending.items() if one.slot]
+        for question, one in holders:
+            limit = self._limit_s(question, one)
+            if one.began is not None and now - one.began >= limit:
+                self._give_up(question, one, limit)
+
+    def _free(self, pending: _Pending) -> None:
+        with self._lock:
+            held, pending.slot = pending.slot, False
+        if held:
+            self._slots.release()
 
     def _begin(self, question: str) -> _Pending:
         with self._lock:
@@ -151,13 +230,16 @@ class LiveHost:
                 return pending
             pending = self._pending[question] = _Pending()
         if question.startswith(_SLOW):
+            pending.limit_s = self.patience.program_limit_s()
             target = self._slow(question.split(" ", 1)[0])
             if not _start(self._slot, target, question, pending):  # one after the other then
                 self._slot(target, question, pending)
+        elif self._mute or self.deadline_s(question) <= 0:
+            pending.finish(Answer(question, "timeout", seconds=0.0))
         else:
-            self._jobs.put((question, pending))
+            self._reader.jobs.put((question, pending))
             if not self._reading:
-                self._read_one(self._jobs.get_nowait())
+                self._reader.read(self._reader.jobs.get_nowait())
         return pending
 
     def _slow(self, verb: str) -> Callable[[str], Answer]:
@@ -168,68 +250,82 @@ class LiveHost:
     def _slot(self, function: Callable[[str], Answer], question: str, pending: _Pending) -> None:
         pending.taken = True
         try:
-            with self._slots:
-                pending.began = time.monotonic()
-                try:
-                    answer = function(question)
-                except Exception as error:  # a question never breaks the tool
-                    answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
-            pending.finish(replace(answer, seconds=time.monotonic() - pending.began))
+            self._slots.acquire()
+            pending.slot = True
+            pending.began = began = time.monotonic()
+            try:
+                answer = function(question)
+            except Exception as error:  # a question never breaks the tool
+                answer = Answer(question, "failed", note=f"{type(error).__name__}: {error}")
+            pending.finish(replace(answer, seconds=time.monotonic() - began))
         except MemoryError:  # the asker has words for it
             pass
         finally:
+            self._free(pending)
             pending.done.set()
 
-    def _start_reader(self) -> bool:
-        """Whether there is a thread that reads; without one, questions are answered as they come."""
-        self._lived: list[bool] = []  # filled by the reader's first step
-        return _start(self._read_for_ever, self._jobs, self._lived)
+    def _without_thread(self, question: str, pending: _Pending, limit: float) -> None:
+        """No thread gets as far as its first step: answer what waits, and all that follows, without one.
 
-    def _read_here(self) -> None:
-        """No thread gets as far as its first step: answer what waits, and all that follows, without one."""
+        Not where one has lived before: then something hangs, and the C library looks at /sys for a new thread's memory.
+        """
+        if self._lived:
+            self._mute = True
+            self._give_up(question, pending, limit)
+            return
         self._reading = False
         with contextlib.suppress(queue.Empty):
             while True:
-                self._read_one(self._jobs.get_nowait())
+                self._reader.read(self._reader.jobs.get_nowait())
+
+    def _other_s(self) -> float:
+        """Until when to wait for the question that is being read; it is given up where its time is over."""
+        job = self._reader.job
+        if job is None:  # it is about to begin
+            return 0.001
+        question, pending = job
+        limit = self.deadline_s(question)
+        left = left_s(pending.began, 0.0, limit, time.monotonic())
+        if left <= 0:
+            self._give_up(question, pending, limit)
+        return min(max(left, 0.0), _STEP_S)
 
     def _replace_reader(self) -> None:
         """The reader hangs in the kernel: leave it there, and let a new one go on with the rest."""
         with self._lock:
-            old, self._jobs = self._jobs, queue.SimpleQueue()
+            old, self._reader = self._reader, _Reader(queue.SimpleQueue())
+            self._lived = self._lived or old.lived
             with contextlib.suppress(queue.Empty):
                 while True:
-                    self._jobs.put(old.get_nowait())
-            old.put(None)
-        self._start_reader()
-
-    @staticmethod
-    def _read_for_ever(jobs: queue.SimpleQueue[_Job | None], lived: list[bool]) -> None:
-        lived.append(True)
-        more = True
-        while more:
-            with contextlib.suppress(MemoryError):
-                job = jobs.get()
-                more = job is not None
-                LiveHost._read_one(job)
-
-    @staticmethod
-    def _read_one(job: _Job | None) -> None:
-        if job is None or job[1].done.is_set():
-            return
-        question, pending = job
-        try:
-            pending.began = time.monotonic()
-            pending.finish(look(question))
-        finally:
-            pending.done.set()  # also where memory is too short for words
+                    self._reader.jobs.put(old.jobs.get_nowait())
+            old.jobs.put(None)
+        _start(self._reader.read_for_ever)
 
     def _run(self, question: str) -> Answer:
         argv = argv_of(question)
         program = find_program(argv[0]) if argv else None
+        self._hear_of_silent()
         if program is None:
-            why = refusal(argv[0]) if argv else ""
+            why = refusal(argv[0]) or silence() if argv else ""
             return Answer(question, "failed", note=why) if why else Answer(question, "absent")
-        return run_bounded(question, [program, *(os.path.expanduser(part) for part in argv[1:])], self.timeout_s)
+        limit_s = self._starts(question)
+        return run_bounded(question, [program, *(os.path.expanduser(part) for part in argv[1:])], limit_s)
+
+    def _hear_of_silent(self) -> None:
+        """Folders of programs that gave no answer are no news to questions about what lies there."""
+        with self._lock:
+            fresh = [one for one in silent() if one not in self._silent]
+            self._silent += fresh
+        for one in fresh:
+            self.patience.hung(one, folder_s())
+
+    def _starts(self, question: str) -> float:
+        """The program of a question is found and begins now: how long it may take."""
+        pending = self._pending.get(question)
+        if pending is None:  # forgotten meanwhile
+            return self.patience.program_limit_s()
+        pending.runs = True
+        return pending.limit_s
 
     def _probe(self, question: str) -> Answer:
         words = question.split(" ")[1:]
@@ -238,7 +334,9 @@ class LiveHost:
                 question, "failed", note="run through sudo: root's interpreter is not the user's (--python PATH)"
             )
         which = self.python if words[:1] == ["default"] else os.path.expanduser(words[0])
+        self._probed[question] = interpreter_named(which)
         interpreter = find_interpreter(which)
+        self._hear_of_silent()
         if interpreter is None:
             return Answer(question, "absent", note="no Python interpreter found")
         from rocdoctor.host.live.interpreter import PROBE, chosen
@@ -254,16 +352,17 @@ class LiveHost:
         options += ["--not-imported", how.not_imported] if how.not_imported else []
         self._probed[question] = interpreter
         # Importing torch reads gigabytes from a cold disk: as long as it reads, it may take longer than others.
-        self._loading[question] = loading = Loading(self.timeout_s * 3)
+        limit_s = self._starts(question)
+        self._loading[question] = loading = Loading(limit_s * 3)
         argv = [interpreter, "-B", str(PROBE), *options]
-        return self._naming(run_bounded(question, argv, self.timeout_s, how.environment, how.who, loading=loading))
+        return self._naming(run_bounded(question, argv, limit_s, how.environment, how.who, loading=loading))
 
     def _late(self, question: str, limit: float) -> Answer:
         """The answer to a question whose time is over."""
         if judged := self._judging.get(question):
             why = f"root runs only what nobody else can change, and looking at its files took more than {limit:g}s"
             return Answer(question, "failed", note=f"{judged} was not run: {why}", seconds=limit)
-        late = Answer(question, "timeout", note=f"{limit:g}s", seconds=limit)
+        late = Answer(question, "timeout", note=f"{round(limit, 2):g}s", seconds=limit)
         return self._naming(late) if question.startswith("python ") else late
 
     def _naming(self, answer: Answer) -> Answer:
@@ -276,13 +375,14 @@ class LiveHost:
         return replace(answer, data=normalise(line.encode() + b"\n" + answer.data), complete=False)
 
 
-def _wait(event: threading.Event, seconds: float) -> bool:
-    """Wait in steps: Python does not see a signal that comes just before a wait begins until the wait is over."""
-    until = time.monotonic() + seconds
-    while not event.wait(max(0.0, min(_STEP_S, until - time.monotonic()))):
-        if time.monotonic() >= until:
-            return False
-    return True
+def left_s(began: float | None, asked: float, limit_s: float, now: float) -> float:
+    """What is left of a question's time: it counts from when it began, before that from when it was asked for."""
+    return (asked if began is None else began) + limit_s - now
+
+
+def _place(question: str) -> str:
+    """The folder of what is read."""
+    return question.rpartition("/")[0]
 
 
 def _start(function: Callable[..., None], *arguments: object) -> bool:

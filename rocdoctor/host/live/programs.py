@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from rocdoctor.host.live.patience import RUN, each_within, within
 from rocdoctor.host.live.trust import privileged, weak, weaknesses
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
@@ -32,19 +34,62 @@ def invoking_user() -> tuple[str, int, int] | None:
     return (name, uid, gid) if uid != 0 else None
 
 
+def _of_path() -> tuple[str, ...]:
+    """The folders of PATH, then those of vendors whose names are known."""
+    found = [part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
+    return tuple(dict.fromkeys([*found, *_VENDOR_DIRECTORIES]))
+
+
 def _offered() -> tuple[str, ...]:
     """The folders where a program may lie: those of PATH, then the vendors'."""
-    found = [part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(part)]
-    found += _VENDOR_DIRECTORIES
-    found += sorted((str(path) for path in Path("/opt").glob("rocm*/bin")), reverse=True)
-    return tuple(dict.fromkeys(found))
+    found = sorted((str(path) for path in Path("/opt").glob("rocm*/bin")), reverse=True)
+    return tuple(dict.fromkeys([*_of_path(), *found]))
+
+
+# A folder of programs that does not show within this time lies on a file system that hangs.
+_FOLDER_S = 1.0
+_silent: list[str] = []  # folders of programs that do not answer
+_answering: list[str] = []  # the others, whoever can change them
+_looking = threading.Lock()
+
+
+def _folders() -> tuple[str, ...]:
+    """Where programs are taken from; one look for all that begin at once."""
+    with _looking:
+        return _directories()
 
 
 @cache
 def _directories() -> tuple[str, ...]:
-    if not privileged():
-        return _offered()
-    return tuple(part for part in _offered() if not weak(part))
+    """Those of the folders that are there for us, and that answer at all: one on a dead server must not hold tools."""
+    limit_s = folder_s()
+    offered = within(limit_s, _offered)
+    folders = offered[0] if offered else _of_path()
+    weak_folder = weak if privileged() else lambda _: ""
+
+    def look(folder: str) -> bool:
+        os.path.lexists(os.path.join(folder, "python3"))  # as each program that is looked for
+        return not weak_folder(folder)
+
+    found = dict(zip(folders, each_within(limit_s, folders, look), strict=True))
+    _silent[:] = [*([] if offered else ["/opt"]), *(one for one in folders if found[one] is None)]
+    _answering[:] = [one for one in folders if found[one] is not None]
+    return tuple(one for one in folders if found[one])
+
+
+def silent() -> tuple[str, ...]:
+    """The folders of programs that do not answer, as far as somebody has looked."""
+    return tuple(_silent)
+
+
+def silence() -> str:
+    """Why a program may be there although it was not found; "" where every folder answers."""
+    return f"it was not found, and {_silent[0]} gave no answer within {folder_s():g}s" if _silent else ""
+
+
+def folder_s() -> float:
+    """How long a folder of programs is waited for: a part of the deadline that the program itself has."""
+    return min(_FOLDER_S, RUN.whole_s / 4)
 
 
 @cache
@@ -55,7 +100,7 @@ def find_program(name: str) -> str | None:
     """
     if os.path.isabs(name):
         return name if _runs(name) and not weak(name) else None
-    for directory in _directories():
+    for directory in _folders():
         path = os.path.join(directory, name)
         if _runs(path) and not weak(path):
             return path
@@ -66,7 +111,8 @@ def refusal(name: str) -> str:
     """Why root does not run a program that is there; "" where there is none."""
     if not privileged():
         return ""
-    places = [name] if os.path.isabs(name) else [os.path.join(folder, name) for folder in _offered()]
+    _folders()
+    places = [name] if os.path.isabs(name) else [os.path.join(folder, name) for folder in _answering]
     for path in places:
         if _runs(path) and (why := weak(path) or ("" if path == name else weak(os.path.dirname(path)))):
             return f"root does not run {path}: {why}"
@@ -98,9 +144,17 @@ def find_interpreter(which: str | None) -> str | None:
     return _on_path("python3") or _on_path("python")
 
 
+def interpreter_named(which: str | None) -> str:
+    """The interpreter that the user means, as a path to name it by; nothing is looked at."""
+    prefix = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
+    if which or not prefix:
+        return os.path.join(os.getcwd(), os.path.expanduser(which)) if which and os.sep in which else which or "python3"
+    return os.path.join(os.getcwd(), prefix, "bin", "python")
+
+
 def _on_path(name: str) -> str | None:
     """A program of the folders that we take programs from, whoever can change the program itself."""
-    return next((path for folder in _directories() if _runs(path := os.path.join(folder, name))), None)
+    return next((path for folder in _folders() if _runs(path := os.path.join(folder, name))), None)
 
 
 # -- what children are told
@@ -142,7 +196,7 @@ def child_environment() -> dict[str, str]:
     return {
         **{name: value for name, value in _settings().items() if name not in _OF_PYTHON},
         **_trusted_places(),
-        "PATH": os.pathsep.join(_directories()),
+        "PATH": os.pathsep.join(_folders()),
         "HOME": root_home(),
         "USER": "root",
         "LOGNAME": "root",
@@ -167,7 +221,7 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
                 found[name] = os.pathsep.join(kept)
         elif not any(_weak_place(path, name in _TEMPORARY) for path in _in_value(value)):
             found[name] = value
-    found.setdefault("PATH", os.pathsep.join(_directories()))
+    found.setdefault("PATH", os.pathsep.join(_folders()))
     found.setdefault("HOME", root_home())
     return found
 
@@ -184,7 +238,7 @@ def _in_value(value: str) -> list[str]:
 def environment_of(name: str, home: str) -> dict[str, str]:
     """The environment for an interpreter that root runs as another user, who can read it: no secrets of root's."""
     subject = {one: os.environ[one] for one in (*_PLACES, *_OF_PYTHON) if one in os.environ}
-    path = os.pathsep.join(_directories())
+    path = os.pathsep.join(_folders())
     return {**_settings(), **subject, "PATH": path, "HOME": home, "USER": name, "LOGNAME": name, **_PLAIN}
 
 

@@ -20,13 +20,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, normalise
+from rocdoctor.host.live.patience import DEADLINE_S
 from rocdoctor.host.live.programs import child_environment
 
 if TYPE_CHECKING:
     from rocdoctor.host.live.interpreter import Identity
 
 MAX_PROGRAMS_AT_ONCE = 16
-DEADLINE_S = 5.0
 _GPUS_IN_TIME = 4
 _MORE_S_PER_GPU = 0.5
 _MOST_DEADLINE_S = 30.0
@@ -48,7 +48,7 @@ _MEMORY_FOR_THREADS_BYTES = 256 * 1024 * 1024
 _START_S = 1.0
 
 _running: set[subprocess.Popen[bytes]] = set()
-_starting = 0
+_starting: dict[int, float] = {}  # since when, by thread
 _lock = threading.Condition()
 _ending = threading.Event()
 
@@ -132,7 +132,7 @@ def run_bounded(
         with _lock:
             _running.discard(child)
     if timed_out:
-        note = f"{limit_s if took < limit_s + _LOADING_S else int(took):g}s"
+        note = f"{round(limit_s, 2) if took < limit_s + _LOADING_S else int(took):g}s"
         return Answer(question, "timeout", normalise(out[:_MAX_UNFINISHED_BYTES]), note=note, complete=False)
     code = None if flood else child.returncode
     if code != 0 or not out.strip():  # the reason of a failure usually stands on stderr
@@ -144,11 +144,10 @@ def run_bounded(
 def _start(
     argv: list[str], environment: Mapping[str, str] | None, who: Identity | None, handed: Sequence[int]
 ) -> subprocess.Popen[bytes]:
-    global _starting
     with _lock:
         if _ending.is_set():
             raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
-        _starting += 1
+        _starting[threading.get_ident()] = time.monotonic()
     try:  # the lock is not held: a program on a sick file system may never start
         child = subprocess.Popen(
             argv,
@@ -175,9 +174,8 @@ def _start(
 
 def _begun(child: subprocess.Popen[bytes] | None) -> None:
     """One is no longer being started: it runs, or could not."""
-    global _starting
     with _lock:
-        _starting -= 1
+        _starting.pop(threading.get_ident(), None)
         if child is not None:
             _running.add(child)
         _lock.notify_all()
@@ -270,12 +268,17 @@ def _end(children: Iterable[subprocess.Popen[bytes]]) -> None:
     # A task in an uninterruptible kernel wait is abandoned; its question is answered with "timeout".
 
 
+def _just_starting() -> bool:
+    """Whether a program is being started that may yet begin: one that takes longer lies on a sick file system."""
+    return any(time.monotonic() - since < _START_S for since in _starting.values())
+
+
 @atexit.register
 def end_all() -> None:
     """End every program that still runs; from here on none is started."""
     _ending.set()
     with _lock:  # a program may run already, while its thread has not got as far as to say so
-        _lock.wait_for(lambda: not _starting, _START_S)
+        _lock.wait_for(lambda: not _just_starting(), _START_S)
         children = list(_running)
     if children:
         _end(children)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocdoctor.host.base import Answer, Host, Kind
+from rocdoctor.host.live.patience import RUN
 from rocdoctor.host.live.processes import family, stat_lines
 from rocdoctor.host.live.trust import privileged
 from rocdoctor.model.lazy_re import regex
@@ -24,6 +25,7 @@ from rocdoctor.parsers.formats.text import whole_number
 
 if TYPE_CHECKING:
     from rocdoctor.host.live.live_host import LiveHost
+    from rocdoctor.host.live.patience import Patience
 
 JOB = "/proc/job"
 STATUS = f"read {JOB}/status"
@@ -50,6 +52,7 @@ class RunningProcess:
     python: str | None = None
     no_python: str = ""
     started: str = ""  # when, by which a later process of this number is told apart
+    hangs: bool = False  # what stands in its memory cannot be read
 
 
 def find_job(pid: int) -> RunningProcess:
@@ -74,8 +77,9 @@ def find_job(pid: int) -> RunningProcess:
     if found.get("State", "").strip()[:1] in ("Z", "X"):
         raise JobError(f"process {pid} has ended; its parent {ids['PPid'][0] if ids['PPid'] else ''} has not noticed")
     pid = ids["Tgid"][0]
-    environment = _environment(pid)
-    python, why = _interpreter(pid, ids["Uid"][1], environment)
+    # A process that hangs in the kernel may hold the lock of its memory, where these files are read.
+    seen = RUN.look(f"/proc/{pid}", lambda: _looked_at(pid, ids["Uid"][1]))
+    environment, python, why = seen or (None, None, f"process {pid} hangs in the kernel: its memory gives no answer")
     groups = frozenset([*ids["Groups"], ids["Gid"][1]])
     same = _same_mounts(pid)
     if not same and python is not None:
@@ -86,10 +90,17 @@ def find_job(pid: int) -> RunningProcess:
         rights = Rights(ids["Uid"][1], ids["Gid"][1], tuple(sorted(groups)))
         with contextlib.suppress(OSError):
             pin(pid, rights if privileged() and rights.uid != 0 else None)
-    return RunningProcess(pid, ids["Uid"][1], ids["Gid"][1], groups, same, environment, python, why, _started(pid))
+    uid, gid = ids["Uid"][1], ids["Gid"][1]
+    return RunningProcess(pid, uid, gid, groups, same, environment, python, why, _started(pid), seen is None)
 
 
 _NUMBERS = ("Tgid", "PPid", "Uid", "Gid", "Groups")
+
+
+def _looked_at(pid: int, uid: int) -> tuple[dict[str, str] | None, str | None, str]:
+    """(the environment, the interpreter or None, why there is none)."""
+    environment = _environment(pid)
+    return environment, *_interpreter(pid, uid, environment)
 
 
 def _environment(pid: int) -> dict[str, str] | None:
@@ -172,16 +183,24 @@ def hidden_of(job: RunningProcess) -> str:
     """What cannot be seen of another user's job, as a sentence; empty for an own one."""
     if job.environment is not None:
         return ""
+    if job.hangs:
+        return f"{job.no_python}, so its environment, command and interpreter are not known"
     return f"process {job.pid} is another user's: its environment, devices and interpreter cannot be read"
 
 
-def live_for(job: RunningProcess, timeout_s: float, python: str | None, trust_python: bool = False) -> LiveHost:
+def live_for(
+    job: RunningProcess,
+    timeout_s: float,
+    python: str | None,
+    trust_python: bool = False,
+    patience: Patience | None = None,
+) -> LiveHost:
     """The live host that a job's host asks: its interpreter is the job's unless another one was chosen."""
     from rocdoctor.host.live.live_host import LiveHost
 
     # Root starts nothing with variables of another user (LD_PRELOAD, PYTHONPATH), nor of a container's root.
     environment = job.environment if job.uid == os.geteuid() and job.same_mounts else None
-    return LiveHost(timeout_s, python or job.python, environment, trust_python)
+    return LiveHost(timeout_s, python or job.python, environment, trust_python, patience=patience)
 
 
 class JobHost:

@@ -7,6 +7,9 @@ import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocdoctor.host import output
+from rocdoctor.host.live.patience import RUN
+
 if TYPE_CHECKING:
     from rocdoctor.host.masking.masker import Masker
 
@@ -18,7 +21,9 @@ def own_masker() -> Masker:
     masker = Masker()
     user = os.environ.get("SUDO_USER") or os.environ.get("USER") or os.environ.get("LOGNAME")
     try:
-        accounts = Path("/etc/passwd").read_text(encoding="utf-8", errors="replace")
+        accounts = RUN.look("/etc", lambda: Path("/etc/passwd").read_text(encoding="utf-8", errors="replace"))
+        if accounts is None:
+            output.note("/etc/passwd gave no answer: names of other accounts are not known, so they are not masked")
     except OSError:
         accounts = None
     home = os.path.expanduser("~")

@@ -25,6 +25,8 @@ from typing import NoReturn
 
 # From its exit status to its end a child needs milliseconds; what is left after this hangs in the kernel.
 _END_S = 1.0
+# The same where the child has told its status: nothing but its end is to come.
+_GO_S = 0.3
 _LOOK_S = 0.1
 # After a request to stop: asked again, since an interrupt may fall where Python drops it; then ended for certain.
 _AGAIN_S = 5.0
@@ -154,7 +156,7 @@ def _wait(child: int, status: int, heard: set[signal.Signals]) -> int:
         if code is None:
             code = _delivered(status)
             delivered = code is not None
-            left_at = time.monotonic() + _END_S
+            left_at = time.monotonic() + _GO_S
         if code is not None and time.monotonic() >= left_at:
             return code
         if code is None and _only_threads_left(child):

@@ -219,8 +219,9 @@ class Service:
             with contextlib.suppress(OSError):
                 self._out.flush()
                 for number, question, limit_s in self._overdue():
-                    self._live.hung(question)
-                    answer = Answer(question, "timeout", note=f"{limit_s:g}s", seconds=limit_s)
+                    self._live.hung(question, limit_s)
+                    note = f"{round(limit_s, 2):g}s" if limit_s else ""
+                    answer = Answer(question, "timeout", note=note, seconds=limit_s)
                     self._send(number, answer)
 
     def _overdue(self) -> list[tuple[int, str, float]]:

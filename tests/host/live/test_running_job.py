@@ -211,7 +211,7 @@ def test_root_starts_nothing_with_variables_of_another_user(start: Start, monkey
     child = start(_SLEEP, LD_PRELOAD="", MARK="1")
     assert _line(child) == "up"
     seen: list[object] = []
-    monkeypatch.setattr(live.LiveHost, "__init__", lambda self, *given: seen.append(given[2]))
+    monkeypatch.setattr(live.LiveHost, "__init__", lambda self, *given, **more: seen.append(given[2]))
     open_live(5.0, sys.executable, include_identity=True, pid=child.pid)
     monkeypatch.setattr(os, "geteuid", lambda: 0 if os.getuid() else 4242)
     open_live(5.0, sys.executable, include_identity=True, pid=child.pid)

@@ -13,6 +13,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from rocdoctor.host.live.patience import each_within, within
+
 MARK = "ROCDOCTOR_SMOKE_RUN"
 
 
@@ -54,16 +56,32 @@ _LAUNCHER = frozenset(
 )
 
 
+# A process that hangs in the kernel may hold the lock of its memory, where its environment and its maps are read.
+_MEMORY_S = 1.0
+_mute: set[str] = set()
+
+
 def marked(mark: str) -> list[int]:
     """Processes whose environment at start held the mark of a run (zombies have none left)."""
     wanted = f"{MARK}={mark}".encode()
-    found = []
-    for entry in os.listdir("/proc") if os.path.isdir("/proc") else []:
-        if entry.isdigit():
-            with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as stream:
-                if wanted in stream.read().split(b"\0"):
-                    found.append(int(entry))
-    return found
+    entries = [one for one in os.listdir("/proc") if one.isdigit()] if os.path.isdir("/proc") else []
+    entries = [one for one in entries if one not in _mute]
+    seen = each_within(_MEMORY_S, entries, lambda entry: wanted in _environment(entry))
+    _mute.update(entry for entry, one in zip(entries, seen, strict=True) if one is None)
+    return [int(entry) for entry, one in zip(entries, seen, strict=True) if one]
+
+
+def _environment(entry: str) -> list[bytes]:
+    """The variables of a process of ours; none of anybody else's, who could make the reading of them hang."""
+    try:
+        with open(f"/proc/{entry}/status", "rb") as stream:
+            row = next((line for line in stream if line.startswith(b"Uid:")), b"")
+        if {int(word) for word in row.split()[1:]} != {os.getuid()}:
+            return []
+        with open(f"/proc/{entry}/environ", "rb") as stream:
+            return stream.read().split(b"\0")
+    except (OSError, ValueError):
+        return []
 
 
 def sweep(mark: str, keep: int = 0) -> None:
@@ -100,9 +118,10 @@ def pss_bytes(pid: int) -> int | None:
     import psutil
 
     try:
-        return int(psutil.Process(pid).memory_full_info().pss)
+        seen = within(_MEMORY_S, lambda: int(psutil.Process(pid).memory_full_info().pss))
     except (psutil.Error, OSError):
         return None
+    return seen[0] if seen else None
 
 
 def innermost(path: Path, offset: int = 0, lines: int = 12) -> str:

@@ -1,0 +1,101 @@
+"""Folders that hang: a home on a server that is gone, a folder of PATH, accounts. The report comes and names them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.sick.kit import MARGIN_S, Place, place
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def healthy(tmp_path: Path) -> Place:
+    found = place(tmp_path)
+    (tmp_path / "gone").mkdir()
+    return found
+
+
+def _report(where: Place, path: str, *arguments: str, **more: str) -> str:
+    words = ("check", *arguments, "--timeout", "4", "--fail-on", "never")
+    result = where.run(*words, words=(f"fuse={path}:stuck",), env=more)
+    assert result.code == 0, result.err
+    assert result.seconds < 4 + MARGIN_S
+    return " ".join((result.out + result.err).split())
+
+
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CONFIG_HOME"])
+def test_a_home_on_a_server_that_is_gone(healthy: Place, variable: str) -> None:
+    gone = f"{healthy.folder}/gone"
+    said = _report(healthy, gone, **{variable: gone})
+    assert "rocdoctor/checks gave no answer, so no checks were taken from there" in said
+
+
+def test_programs_behind_a_folder_that_hangs_are_found(healthy: Place) -> None:
+    gone = f"{healthy.folder}/gone"
+    healthy.tool("lspci", "echo '00:00.0 Host bridge: made up'\n")
+    said = _report(healthy, gone, PATH=f"{gone}:{healthy.environment()['PATH']}")
+    assert "run dmesg" not in said
+
+
+def test_a_program_that_may_lie_in_a_folder_that_hangs_is_not_said_to_be_absent(healthy: Place) -> None:
+    gone = f"{healthy.folder}/gone"
+    said = _report(healthy, gone, PATH=gone)
+    assert f"run dmesg (it was not found, and {gone} gave no answer within 1s)" in said
+
+
+def test_the_interpreter_of_an_environment_that_hangs_is_named(healthy: Place) -> None:
+    gone = f"{healthy.folder}/gone"
+    assert f"{gone}/bin/python hung: it gave no answer" in _report(healthy, gone, VIRTUAL_ENV=gone)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/passwd", "/etc/group", "/proc/meminfo", "/proc/sys/kernel", "/sys/class", "/sys/devices", "/run", "/opt"],
+)
+def test_what_is_read_hangs(healthy: Place, path: str) -> None:
+    said = _report(healthy, path, "--verbose")
+    assert f"{path} gave no answer" in said or "not answered in time" in said
+
+
+def test_two_files_that_hang_cost_one_deadline(healthy: Place) -> None:
+    """Nobody has asked for the first of them yet when the question behind it is asked."""
+    words = ("fuse=/etc/group:stuck", "fuse=/proc/meminfo:stuck", "fuse=/proc/cpuinfo:stuck")
+    result = healthy.run("check", "--timeout", "20", "--verbose", "--fail-on", "never", words=words)
+    assert result.code == 0, result.err
+    said = " ".join(result.out.split())
+    assert said.count("(within 20s)") == 1, said
+    assert "3 questions were not answered in time" in said
+
+
+def test_a_job_whose_memory_cannot_be_read_is_judged_all_the_same(healthy: Place) -> None:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as job:
+        try:
+            said = _report(healthy, f"/proc/{job.pid}/environ", "--pid", str(job.pid), "--verbose")
+        finally:
+            job.kill()
+    assert f"process {job.pid} hangs in the kernel: its memory gives no answer" in said
+
+
+def test_processes_of_a_smoke_run_are_found_beside_one_that_hangs(healthy: Place) -> None:
+    code = (
+        "import os, subprocess, sys\n"
+        "from rocdoctor.train.smoke.run.processes import marked\n"
+        "one = subprocess.Popen(['sleep', '600'], env={'ROCDOCTOR_SMOKE_RUN': 'm'})\n"
+        "try: print(marked('m') == [one.pid], marked('m') == [one.pid])\n"
+        "finally: one.kill(); sys.stdout.flush()\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as stuck:
+        try:
+            asking = replace(healthy, program=(sys.executable, "-c", code))
+            with asking.start(words=(f"fuse=/proc/{stuck.pid}/environ:stuck",)) as run:
+                assert run.process.stdout is not None
+                said = run.process.stdout.readline()  # a thread that hangs keeps it from ending
+        finally:
+            stuck.kill()
+    assert said == b"True True\n"
