@@ -99,6 +99,7 @@ def test_programs_that_crash_beside_an_integrated_gpu_make_it_possible() -> None
 def test_nothing_is_suspected_without_a_crash_or_where_a_release_or_the_bios_is_named() -> None:
     assert _crash("It works.") is None
     assert _crash("Segmentation fault (core dumped), bisected to commit 1a2b3c4d") is None
+    assert _crash("Segmentation fault; Device-side assertion `srcIndex < srcSelectDimSize' failed.") is None
     assert _crash("Segmentation fault (core dumped); the iGPU is switched off in the BIOS") is None
 
 

@@ -16,12 +16,13 @@ _CRASHES = (
     "crash-in-hip",
     "people-tell-of-crash",
 )
-_OF_RELEASES = "release-broke-it"
+# A release of the program, or an assertion of its own kernel, is to blame.
+_OF_THE_PROGRAM = ("release-broke-it", "device-assert")
 
 
 def crashes(machine: Machine) -> tuple[Message, ...]:
-    """What tells that programs on the GPU crash, hang or fault; () where the text blames a release of the program."""
-    blamed = any(message.kind == _OF_RELEASES for message in machine.messages)  # in whatever voice
+    """What tells that programs on the GPU crash, hang or fault; () where the text blames the program."""
+    blamed = any(message.kind in _OF_THE_PROGRAM for message in machine.messages)  # in whatever voice
     return () if blamed else said(machine, *_CRASHES)
 
 
