@@ -146,7 +146,7 @@ def test_a_packaged_driver_that_does_not_serve_the_newest_rocm_keeps_the_older_w
     newest = _torch(mi210, drivers={"amdgpu": {"version": k("30.10.1")}})
     assert "rocm7.2" in commands(newest)[-1]
     old = (RocmInstall(k("6.2.4"), "/opt/rocm-6.2.4", "classic"),)
-    held = _torch(mi210, drivers={"amdgpu": {"version": k("6.2.4")}}, rocm=old)
+    held = _torch(mi210, drivers={"amdgpu": {"version": k("6.8.5")}}, rocm=old)
     assert commands(held)[-1].endswith(f"{_INDEX}/rocm6.2")
 
 
