@@ -171,11 +171,10 @@ def _fix(machine: Machine, one: Library) -> Fix:
             f"{f' (ROCm {release} is installed)' if release else ''}, or a build of the program for the installed ROCm "
             f"release. If {one.name} lies under {root}/lib, add that folder to the loader (ld.so.conf.d, ldconfig, or "
             "LD_LIBRARY_PATH)",
-            command=shell(
-                "ls {root:path}/lib/{stem:library}.so*; {install}",
-                root=root,
-                stem=one.stem,
-                install=in_order(install_library(machine, one), ShellCommand("sudo ldconfig")),
+            command=in_order(
+                shell("ls {root:path}/lib/{stem:library}.so*", root=root, stem=one.stem),
+                install_library(machine, one),
+                ShellCommand("sudo ldconfig"),
             ),
             verify=verify,
         )

@@ -17,7 +17,7 @@ Words = Callable[[str], str]
 
 @cache
 def _fields(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind))
+    return tuple(one.name for one in fields(kind) if one.init)
 
 
 def places(machine: Machine) -> list[Place]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -93,6 +93,11 @@ def shell_of_table(template: TableCommand, /, **words: Word) -> ShellCommand:
     """
     literal: Any = template  # ours, though types cannot see it
     return shell(literal, **{name: words.get(name, "") for _, name, _, _ in _parsed(template) if name})
+
+
+def joined(commands: Iterable[ShellCommand]) -> ShellCommand:
+    """Commands, one after the other; "" for none."""
+    return str.__new__(ShellCommand, "; ".join(commands))
 
 
 def reworded(command: str, text: str) -> ShellCommand:

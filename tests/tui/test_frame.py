@@ -121,9 +121,9 @@ def test_a_long_command_is_continued_below_itself() -> None:
         return [line.strip("│").rstrip() for line in shown(app).splitlines()]
 
     lines = driven(open_evidence(str(ROOT / "tests" / "texts" / "faulty" / "container-runtime.txt")), look)
-    at = next(number for number, line in enumerate(lines) if "sudo apt install nvidia-container-toolkit;" in line)
-    assert lines[at].startswith("   sudo apt")
-    assert lines[at + 1].startswith("     configure --runtime=docker;")
+    at = next(number for number, line in enumerate(lines) if "sudo nvidia-ctk runtime configure" in line)
+    assert lines[at].startswith("   sudo nvidia-ctk")
+    assert lines[at + 1] == "     restart docker"
     assert lines[at + 2] == " because of container-runtime-message"
 
 

@@ -19,7 +19,7 @@ from rocdoctor.knowledge.software.package_managers import (
 )
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts import Machine
-from rocdoctor.model.shell_command import ShellCommand, TableCommand, Word, shell, shell_of_table
+from rocdoctor.model.shell_command import ShellCommand, TableCommand, Word, joined, shell, shell_of_table
 
 _NOTHING = ShellCommand()
 
@@ -109,14 +109,13 @@ def finders() -> str:
 
 def in_order(*commands: ShellCommand) -> ShellCommand:
     """Those commands that are there, one after the other."""
-    first, *rest = [one for one in commands if one] or [_NOTHING]
-    for one in rest:
-        first = shell("{first}; {one}", first=first, one=one)
-    return first
+    return joined(one for one in commands if one)
 
 
-def with_sudo(command: Sequence[str], packages: Sequence[str] = ()) -> ShellCommand:
-    """A command of a manager with these packages behind it."""
-    if not packages:
-        return shell("sudo {words:option}", words=command)
-    return shell("sudo {words:option} {packages}", words=command, packages=packages)
+def with_sudo(command: Sequence[TableCommand], packages: Sequence[str] = ()) -> ShellCommand:
+    """A command of a manager, as its table has it, with these packages behind it."""
+    return _filled(" ".join(("sudo", *command, *(("{packages}",) if packages else ()))), packages)
+
+
+def _filled(template: TableCommand, packages: Sequence[str]) -> ShellCommand:
+    return shell_of_table(template, packages=packages)

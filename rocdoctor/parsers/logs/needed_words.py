@@ -29,9 +29,10 @@ class _Told(NamedTuple):
 
 _ANYTHING = _Told(None, None)
 _NOTHING = _Told(frozenset({""}), None)
+Expression = str  # a regular expression of our tables, not what a machine says
 
 
-def needed_words(expression: str) -> tuple[str, ...]:
+def needed_words(expression: Expression) -> tuple[str, ...]:
     """Words in lower case of which each text holds one, case aside, that the expression is found in; () for any."""
     told = _sequence(_PARSER.parse(expression))
     best = _better(told.needed, _as_needed(told.exact))

@@ -48,7 +48,7 @@ def test_a_normal_log_holds_nothing() -> None:
         "Requirement already satisfied: torch in /x (2.4.0)\nSetting OMP_NUM_THREADS environment variable\n"
         "Traceback (most recent call last):\n  File 'a.py', line 3, in main\nKeyError: 'labels'\n"
     )
-    assert {kind for kind, _, _ in _kinds(text)} <= {"using-interface", "mentions-nccl"}
+    assert {kind for kind, _, _ in _kinds(text)} <= {"using-interface", "mentions-nccl", "said-traceback"}
 
 
 def test_the_table_holds_together() -> None:

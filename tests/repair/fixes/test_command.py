@@ -230,7 +230,7 @@ def test_nothing_to_fix(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
         (["--undo", "x", "--apply"], "goes alone"),
         (["--undo", "x", "numa-balancing-on"], "goes alone"),
         (["--undo", "/nowhere/at/all"], "no folder of rocdoctor fix"),
-        (["--format", "markdown"], "choose from"),
+        (["--format", "junit"], "choose from"),
     ],
 )
 def test_what_does_not_go_together(
