@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import stat
 import sys
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Host
 from rocdoctor.host.decoding import NotText, decode
 from rocdoctor.host.evidence.capture import MAX_FILE_BYTES, CaptureError, CaptureHost, gunzip, is_capture, parse
 from rocdoctor.host.evidence.folder import DiskTree, FolderTree, TreeError, TreeHost
 from rocdoctor.host.evidence.job_files import folder_text, is_pickle, named, pickle_advice
+from rocdoctor.host.live.named_path import open_named
+from rocdoctor.host.live.regular_files import open_regular
 from rocdoctor.host.overlay import OverlayHost
 from rocdoctor.model.printable import spelled
 from rocdoctor.service.errors import InputError
@@ -24,34 +27,39 @@ MAX_ARCHIVE_BYTES = 1024 * 1024 * 1024
 def open_evidence(argument: str) -> Host:
     """The evidence that ``--from`` names; raises InputError."""
     try:
-        if argument != "-" and Path(argument).is_dir():
-            path = Path(argument)
-            os.scandir(path).close()  # a folder that may not be looked into is an error, not an empty one
-            text, pickles = folder_text(path)
-            if text:
-                from rocdoctor.paste import open_text
-
-                return open_text(text, path.name or path.resolve().name)
-            if pickles:
-                name, head = pickles[0]
-                raise InputError(f"{path / name}: {pickle_advice(head, str(path / name))}")
-            return _open_tree(DiskTree(path), path.name or path.resolve().name)
         if argument == "-":
             return _from_bytes(_standard_input(), "standard input")
-        path = _regular_file(argument)
-        with path.open("rb") as stream:
+        path = _named(argument)
+        opened = open_named(path)
+        if stat.S_ISDIR(os.fstat(opened).st_mode):
+            return _open_folder(DiskTree(path, opened), path)
+        with open(opened, "rb") as stream:
             head = stream.read(512)
-        if _looks_like_tar(head, path):
-            if path.stat().st_size > MAX_ARCHIVE_BYTES:
-                raise InputError(f"{argument}: larger than {MAX_ARCHIVE_BYTES // 2**20} MiB")
-            from rocdoctor.host.evidence.archive import TarTree
+            stream.seek(0)
+            if _looks_like_tar(head, path, stream):
+                if os.fstat(opened).st_size > MAX_ARCHIVE_BYTES:
+                    raise InputError(f"{argument}: larger than {MAX_ARCHIVE_BYTES // 2**20} MiB")
+                from rocdoctor.host.evidence.archive import TarTree
 
-            return _open_tree(TarTree(path), path.name)
-        return _from_bytes(_content(argument), path.name)
+                return _open_tree(TarTree(os.fdopen(os.dup(opened), "rb")), path.name)
+            return _from_bytes(_bounded(stream.read(MAX_FILE_BYTES + 1), argument), path.name)
     except (TreeError, CaptureError, NotText) as error:
         raise InputError(f"{'standard input' if argument == '-' else argument}: {error}") from None
     except OSError as error:
         raise InputError(f"{argument}: {error.strerror or error}") from None
+
+
+def _open_folder(tree: DiskTree, path: Path) -> Host:
+    tree.listed(())  # a folder that may not be looked into is an error, not an empty one
+    text, pickles = folder_text(tree)
+    if text:
+        from rocdoctor.paste import open_text
+
+        return open_text(text, path.name or path.resolve().name)
+    if pickles:
+        name, head = pickles[0]
+        raise InputError(f"{path / name}: {pickle_advice(head, str(path / name))}")
+    return _open_tree(tree, path.name or path.resolve().name)
 
 
 def _open_tree(tree: FolderTree, origin: str) -> Host:
@@ -80,9 +88,10 @@ def _standard_input() -> bytes:
     return _bounded(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "standard input")
 
 
-def _regular_file(argument: str) -> Path:
+def _named(argument: str, folders: bool = True) -> Path:
+    """The path of a regular file, or of a folder; raises InputError for what is neither."""
     path = Path(argument)
-    if not path.is_file():  # a pipe or a device could block or never end
+    if not path.is_file() and not (folders and path.is_dir()):  # a pipe or a device could block or never end
         what = "no such file or folder" if not path.exists() else "neither a file nor a folder (use - to read a pipe)"
         raise InputError(f"{spelled(argument)}: {what}")
     return path
@@ -92,7 +101,7 @@ def _content(argument: str) -> bytes:
     """What a file holds, or standard input for "-"."""
     if argument == "-":
         return _standard_input()
-    with _regular_file(argument).open("rb") as stream:
+    with open_regular(_named(argument, folders=False)) as stream:
         return _bounded(stream.read(MAX_FILE_BYTES + 1), argument)
 
 
@@ -102,13 +111,16 @@ def _bounded(data: bytes, name: str) -> bytes:
     return data
 
 
-def _looks_like_tar(head: bytes, path: Path) -> bool:
-    """Whether it is a tar archive, also a compressed one under another name."""
+def _looks_like_tar(head: bytes, path: Path, stream: IO[bytes]) -> bool:
+    """Whether it is a tar archive, also a compressed one under another name; the stream is at its beginning again."""
     if head[:2] == b"\x1f\x8b":
-        with path.open("rb") as stream:
-            unpacker = zlib.decompressobj(wbits=31)
-            with contextlib.suppress(zlib.error):
-                return unpacker.decompress(stream.read(65536), 512)[257:262] == b"ustar"
+        unpacker = zlib.decompressobj(wbits=31)
+        try:
+            return unpacker.decompress(stream.read(65536), 512)[257:262] == b"ustar"
+        except zlib.error:
+            return False
+        finally:
+            stream.seek(0)
     if head[257:262] == b"ustar":
         return True
     packed = head.startswith((b"BZh", b"\xfd7zXZ\x00"))

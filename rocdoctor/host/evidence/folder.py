@@ -8,9 +8,12 @@ flattened into one-line files holding the target.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import stat
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,6 +22,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rocdoctor.host.base import MAX_ANSWER_BYTES, Answer, Kind, argv_of, normalise
+from rocdoctor.host.live.named_path import READING
 
 MAX_LINKS = 40
 MAX_STEPS = 4096  # parts of one path and of the links on it: a path of the kernel has 4,096 characters
@@ -26,6 +30,12 @@ MAX_MATCHES = 10_000
 MAX_NAMES = 50_000  # of one folder
 # All answers together: many times what a machine's files amount to, and a bundle still holds it as base64.
 MAX_TOTAL_BYTES = 40 * 1024 * 1024
+# Folders that are held open, far below the number of files that a process may open.
+_MAX_OPEN = 64
+_CLOEXEC, _NOFOLLOW = getattr(os, "O_CLOEXEC", 0), getattr(os, "O_NOFOLLOW", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_NAMED_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW | _CLOEXEC
+_IN_FOLDERS = os.open in os.supports_dir_fd and bool(_NOFOLLOW)
 
 
 class TreeError(ValueError):
@@ -47,17 +57,49 @@ class FolderTree(Protocol):
 
 
 class DiskTree:
-    """A folder on disk."""
+    """A folder on disk, held open: what is looked up in it stays in it, whoever exchanges what lies on the way.
 
-    def __init__(self, root: Path) -> None:
+    Each folder is opened in the one above and never through a link. Where that is not possible (Windows) by its path.
+    """
+
+    def __init__(self, root: Path, descriptor: int | None = None) -> None:
         self.root = root
+        self._lock = threading.Lock()
+        self._open: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._top = descriptor if descriptor is not None or not _IN_FOLDERS else os.open(root, _FOLDER | _CLOEXEC)
 
-    def _path(self, parts: tuple[str, ...]) -> str:
-        return os.path.join(self.root, *parts)
+    def __del__(self) -> None:
+        for one in (*getattr(self, "_open", {}).values(), getattr(self, "_top", None)):
+            with contextlib.suppress(OSError):
+                if one is not None:
+                    os.close(one)
+
+    def _place(self, parts: tuple[str, ...]) -> tuple[str, int | None]:
+        """(what to open, in which folder): OSError where that is none, or no folder of this tree any more."""
+        if self._top is None:
+            return os.path.join(self.root, *parts), None
+        return (parts[-1], self._folder(parts[:-1])) if parts else (".", self._top)
+
+    def _folder(self, parts: tuple[str, ...]) -> int:
+        assert self._top is not None
+        known = len(parts)
+        while known and parts[:known] not in self._open:
+            known -= 1
+        if known:
+            self._open.move_to_end(parts[:known])
+        here = self._open[parts[:known]] if known else self._top
+        for at in range(known, len(parts)):
+            here = os.open(parts[at], _NAMED_FOLDER, dir_fd=here)
+            self._open[parts[: at + 1]] = here
+            if len(self._open) > _MAX_OPEN:
+                os.close(self._open.popitem(last=False)[1])
+        return here
 
     def kind(self, parts: tuple[str, ...]) -> str:
         try:
-            mode = os.lstat(self._path(parts)).st_mode
+            with self._lock:
+                name, folder = self._place(parts)
+                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         except PermissionError:
             return "denied"
         except (OSError, ValueError):
@@ -68,24 +110,40 @@ class DiskTree:
 
     def target(self, parts: tuple[str, ...]) -> str:
         try:
-            return os.readlink(self._path(parts))
+            with self._lock:
+                name, folder = self._place(parts)
+                return os.readlink(name, dir_fd=folder)
         except OSError:
             return ""
 
     def names(self, parts: tuple[str, ...]) -> list[str]:
         try:
-            with os.scandir(self._path(parts)) as entries:
-                return sorted(entry.name for entry in islice(entries, MAX_NAMES))
-        except OSError:
+            return self.listed(parts)
+        except (OSError, ValueError):
             return []
 
-    def data(self, parts: tuple[str, ...]) -> bytes:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(self._path(parts), flags)
+    def listed(self, parts: tuple[str, ...]) -> list[str]:
+        """The names in a folder; raises OSError where it cannot be looked into."""
+        with self._lock:
+            name, folder = self._place(parts)
+            place: str | int = name
+            if folder is not None:
+                place = os.open(name, _FOLDER | _NOFOLLOW | _CLOEXEC, dir_fd=folder)
+        try:
+            with os.scandir(place) as entries:
+                return sorted(entry.name for entry in islice(entries, MAX_NAMES))
+        finally:
+            if isinstance(place, int):
+                os.close(place)
+
+    def data(self, parts: tuple[str, ...], most: int = MAX_ANSWER_BYTES + 1) -> bytes:
+        with self._lock:
+            name, folder = self._place(parts)
+            descriptor = os.open(name, READING | _NOFOLLOW, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError("not a regular file")
-            return stream.read(MAX_ANSWER_BYTES + 1)
+            return stream.read(most)
 
 
 def split(path: str) -> tuple[str, ...]:

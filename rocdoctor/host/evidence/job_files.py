@@ -5,12 +5,15 @@ A pickle is recognised by its first bytes and never loaded, since loading one ru
 
 from __future__ import annotations
 
-import os
+import contextlib
 import shlex
-import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rocdoctor.parsers.logs.flight_recorder import looks_like_dump, rank_of_name
+
+if TYPE_CHECKING:
+    from rocdoctor.host.evidence.folder import DiskTree
 
 _MAX_FILES = 8192
 _MAX_DEPTH = 4
@@ -52,24 +55,23 @@ def named(text: str, name: str) -> str:
     return f"==> {Path(name).name} <== {text}"
 
 
-def folder_text(folder: Path) -> tuple[str, list[tuple[str, bytes]]]:
+def folder_text(tree: DiskTree) -> tuple[str, list[tuple[str, bytes]]]:
     """(dumps, error files and logs of a folder as one text with headings, the first bytes of its pickles).
 
     ("", []) where it is no folder of a job. No link is followed.
     """
-    found: list[Path] = []
-    try:
-        if any(entry.name in _TREES and entry.is_dir(follow_symlinks=False) for entry in os.scandir(folder)):
-            return "", []
-        _gather(folder, found, 0)
-    except OSError:
+    if any(tree.kind((name,)) == "dir" for name in _TREES):
         return "", []
+    found: list[tuple[str, ...]] = []
+    _gather(tree, (), found)
     parts: list[str] = []
     pickles: list[tuple[str, bytes]] = []
     left = _MAX_BYTES
     for path in found:
-        data = _bytes(path, left)
-        name = str(path.relative_to(folder))
+        data = b""
+        with contextlib.suppress(OSError):
+            data = tree.data(path, max(0, left))
+        name = "/".join(path)
         if is_pickle(data):
             pickles.append((name, data[:4096]))
         elif data.strip():
@@ -78,35 +80,24 @@ def folder_text(folder: Path) -> tuple[str, list[tuple[str, bytes]]]:
     return "\n".join(parts), pickles
 
 
-def _gather(folder: Path, found: list[Path], depth: int) -> None:
-    for entry in sorted(os.scandir(folder), key=_order):
+def _gather(tree: DiskTree, folder: tuple[str, ...], found: list[tuple[str, ...]]) -> None:
+    for name in sorted(tree.names(folder), key=_order):
         if len(found) >= _MAX_FILES:
             return
-        if entry.is_dir(follow_symlinks=False):
-            if depth < _MAX_DEPTH:
-                _gather(Path(entry.path), found, depth + 1)
-        elif entry.is_file(follow_symlinks=False) and _is_of_a_job(entry.name):
-            found.append(Path(entry.path))
+        kind = tree.kind((*folder, name))
+        if kind == "dir":
+            if len(folder) < _MAX_DEPTH:
+                _gather(tree, (*folder, name), found)
+        elif kind == "file" and _is_of_a_job(name):
+            found.append((*folder, name))
 
 
-def _order(entry: os.DirEntry[str]) -> tuple[int, str]:
-    rank = rank_of_name(entry.name)
-    return (-1 if rank is None else rank, entry.name)
+def _order(name: str) -> tuple[int, str]:
+    rank = rank_of_name(name)
+    return (-1 if rank is None else rank, name)
 
 
 def _is_of_a_job(name: str) -> bool:
     if name in ("error.json", "stdout.log", "stderr.log"):  # of torchrun --log-dir
         return True
     return ("trace" in name or "rank" in name or "fr_" in name) and rank_of_name(name) is not None
-
-
-def _bytes(path: Path, most: int) -> bytes:
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        descriptor = os.open(path, flags)
-    except OSError:
-        return b""
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return b""
-        return stream.read(max(0, most))

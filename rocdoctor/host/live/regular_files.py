@@ -6,27 +6,37 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import IO
 
-READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+from rocdoctor.host.live.named_path import READING, open_named
+
+__all__ = ["READING", "open_regular", "read_opened", "read_regular"]
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """A regular file, opened for reading: never one that waits, as a FIFO does for its writer; OSError for others."""
+    return _regular(open_named(path), path)
 
 
 def read_regular(path: Path, most_bytes: int) -> bytes:
-    """The content of a regular file; OSError for anything else, EFBIG for one of more than ``most_bytes``.
-
-    It is opened without waiting, since a FIFO would wait for its writer for ever.
-    """
-    return read_opened(os.open(path, READING), path, most_bytes)
+    """The content of a regular file; OSError for anything else, EFBIG for one of more than ``most_bytes``."""
+    return read_opened(open_named(path), path, most_bytes)
 
 
 def read_opened(descriptor: int, path: Path, most_bytes: int) -> bytes:
     """As ``read_regular``, of what was opened already (with ``READING``) and is closed here."""
-    with open(descriptor, "rb") as stream:
-        kind = os.fstat(descriptor)
-        if stat.S_ISDIR(kind.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(kind.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
+    with _regular(descriptor, path) as stream:
         content = stream.read(most_bytes + 1)
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes} bytes", str(path))
     return content
+
+
+def _regular(descriptor: int, path: Path) -> IO[bytes]:
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return open(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "not a regular file", str(path))

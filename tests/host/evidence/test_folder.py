@@ -43,7 +43,7 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> TreeHost:
         _write(tmp_path, MACHINE)
         return TreeHost(DiskTree(tmp_path), "x")
     prefix = "sosreport-1/" if "one folder" in request.param else ""
-    return TreeHost(TarTree(_tar(tmp_path / "x.tar.gz", MACHINE, prefix)), "x")
+    return TreeHost(TarTree(_tar(tmp_path / "x.tar.gz", MACHINE, prefix).open("rb")), "x")
 
 
 def test_files_commands_and_flattened_links_answer(host: TreeHost) -> None:
@@ -97,8 +97,8 @@ def test_members_that_point_outside_an_archive_are_ignored(tmp_path: Path) -> No
             member = tarfile.TarInfo(name)
             member.type, member.linkname = tarfile.SYMTYPE, target
             archive.addfile(member)
-    assert TreeHost(TarTree(path), "x").ask("read /../../evil").status == "not-asked"
-    host = TreeHost(TarTree(tmp_path / "y.tar"), "y")
+    assert TreeHost(TarTree(path.open("rb")), "x").ask("read /../../evil").status == "not-asked"
+    host = TreeHost(TarTree((tmp_path / "y.tar").open("rb")), "y")
     assert host.ask("read /etc/passwd").status == "not-asked"
     assert host.ask("read /etc/up").status == "not-asked"
 
@@ -109,7 +109,7 @@ def test_what_is_no_evidence_is_refused_in_words(tmp_path: Path) -> None:
     bad = tmp_path / "bad.tar"
     bad.write_bytes(b"nothing")
     with pytest.raises(TreeError, match="not a readable tar"):
-        TarTree(bad)
+        TarTree(bad.open("rb"))
 
 
 def _member(archive: tarfile.TarFile, name: str, data: bytes = b"", **fields: object) -> None:
@@ -129,7 +129,7 @@ def test_hard_links_mean_an_earlier_member_and_devices_mean_nothing(tmp_path: Pa
         _member(archive, "proc/out", type=tarfile.LNKTYPE, linkname="../../etc/passwd")
         _member(archive, "dev/null", type=tarfile.CHRTYPE)
         _member(archive, "dev/fifo", type=tarfile.FIFOTYPE)
-    host = TreeHost(TarTree(path), "x")
+    host = TreeHost(TarTree(path.open("rb")), "x")
     assert host.ask("read /proc/same").text == "Linux version 6.8"
     for name in ("/proc/self", "/proc/out", "/dev/null", "/dev/fifo"):
         assert host.ask(f"read {name}").status == "not-asked"
@@ -145,7 +145,7 @@ def test_a_cut_archive_gives_what_it_holds_and_says_so(tmp_path: Path, name: str
             _member(archive, f"proc/{number}", random[number:])
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 3 // 4])
     try:
-        tree = TarTree(path)
+        tree = TarTree(path.open("rb"))
     except TreeError as error:  # bzip2 and xz give nothing of a block that is not whole
         assert "cut off" in str(error)
         return
@@ -160,7 +160,7 @@ def test_a_size_in_a_header_reserves_no_memory(tmp_path: Path) -> None:
     block = tarfile.TarInfo("huge")
     block.size, block.type = 1 << 40, tarfile.XHDTYPE
     path.write_bytes(path.read_bytes()[:1024] + block.tobuf(tarfile.GNU_FORMAT) + b"x" * 512)
-    tree = TarTree(path)
+    tree = TarTree(path.open("rb"))
     assert TreeHost(tree, "x").ask("read /proc/version").text == "Linux version 6.8"
     assert "a header of" in tree.notes[0]
 
@@ -272,3 +272,47 @@ def test_the_order_of_questions_decides_nothing() -> None:
         alone = [resolve(tree, (), path) for path in paths]
         assert [resolve(tree, (), path, known) for path in paths] == alone
         assert [resolve(tree, (), path, known) for path in reversed(paths)] == alone[::-1]
+
+
+@pytest.mark.parametrize("moment", ["kind", "names", "target"])
+def test_a_folder_that_is_exchanged_under_way_leads_nowhere(tmp_path: Path, moment: str) -> None:
+    """What was a folder at the first look is a link out of the tree at the next."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "os-release").write_text("NAME=outside")
+    root = tmp_path / "tree"
+    (root / "etc").mkdir(parents=True)
+    (root / "etc" / "os-release").write_text("NAME=inside")
+    (root / "sys").mkdir()
+    tree = DiskTree(root)
+    look = getattr(tree, moment)
+
+    def exchanged(parts: tuple[str, ...]) -> object:
+        seen = look(parts)
+        if parts == ("etc",) and not (root / "etc").is_symlink():
+            (root / "etc").rename(root / "was")
+            (root / "etc").symlink_to(tmp_path / "outside")
+        return seen
+
+    setattr(tree, moment, exchanged)
+    host = TreeHost(tree, "x")
+    exchanged(("etc",))
+    assert "outside" not in host.ask("read /etc/os-release").text
+    assert "outside" not in host.ask("list /etc/*").text
+    with pytest.raises(OSError):
+        tree.data(("etc", "os-release"))
+    assert tree.names(("etc",)) == []
+
+
+def test_folders_of_a_deep_tree_are_closed_again(tmp_path: Path) -> None:
+    parts = tuple(f"d{number}" for number in range(120))
+    (tmp_path / "sys").mkdir()
+    tmp_path.joinpath(*parts).mkdir(parents=True)
+    tmp_path.joinpath(*parts, "file").write_text("deep")
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    tree = DiskTree(tmp_path)
+    for _ in range(3):
+        assert tree.data((*parts, "file")) == b"deep"
+        assert tree.kind((*parts[:3], "none")) == ""
+    del tree
+    after = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert after == before
