@@ -105,6 +105,8 @@ class SetupPage(Page):
             steps.highlighted = ids.index(before)
         else:
             self.action_next()
+        # How far the list can scroll is known once it is laid out, which may be after the next refresh.
+        self.watch(steps, "virtual_size", steps.scroll_to_highlight, init=False)
         self.call_after_refresh(steps.scroll_to_highlight)
         self._show_step()
 
