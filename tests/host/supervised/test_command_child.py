@@ -56,14 +56,14 @@ def test_a_child_that_dies_between_looks_has_its_own_status(monkeypatch: pytest.
 
 
 _INTERRUPTED_EARLY = """
-import os, signal, _thread
+import os, signal, time, _thread
 from rocdoctor.host.supervised import command_child
 real, sigint = _thread.start_new_thread, signal.SIGINT
 def interrupted(*arguments):  # the child has not taken the mask off yet
     os.kill(os.getpid(), sigint)
     return real(*arguments)
 command_child._thread.start_new_thread = interrupted
-command_child.run_apart(lambda: 7)
+command_child.run_apart(lambda: time.sleep(30) or 7)
 """
 
 
