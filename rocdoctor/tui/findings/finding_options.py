@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from rich.text import Text
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from rocdoctor.model.printable import one_line
 from rocdoctor.tui.findings.findings_list import FindingsRow, FindingsSection
 from rocdoctor.tui.style import SEVERITY_STYLE, STATE_STYLE
+from rocdoctor.tui.widgets.options import Options
 
 
-class FindingOptions(OptionList):
+class FindingOptions(Options):
     """Rows below headings. ``row`` is the one under the cursor."""
 
     DEFAULT_CSS: ClassVar[str] = """

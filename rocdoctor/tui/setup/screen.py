@@ -24,6 +24,7 @@ from rocdoctor.tui.setup.step_verify import Verified, verify_step
 from rocdoctor.tui.style import STATE_STYLE
 from rocdoctor.tui.verify import VerifyProgress
 from rocdoctor.tui.widgets.flow import FlowText
+from rocdoctor.tui.widgets.options import Options
 
 
 class SetupPage(Page):
@@ -68,7 +69,7 @@ class SetupPage(Page):
         """What to do next, the list, the selected step."""
         yield FlowText(id="setup-head")
         with Container(id="setup-parts"):
-            yield OptionList(id="setup-list")
+            yield Options(id="setup-list")
             with VerticalScroll(id="setup-detail"):
                 yield FlowText(id="setup-step")
 
@@ -105,9 +106,6 @@ class SetupPage(Page):
             steps.highlighted = ids.index(before)
         else:
             self.action_next()
-        # How far the list can scroll is known once it is laid out, which may be after the next refresh.
-        self.watch(steps, "virtual_size", steps.scroll_to_highlight, init=False)
-        self.call_after_refresh(steps.scroll_to_highlight)
         self._show_step()
 
     @property

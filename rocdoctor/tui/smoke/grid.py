@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from rich.text import Text
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from rocdoctor.tui.smoke.grid_drawing import GridRow, GridSection, heading, line
+from rocdoctor.tui.widgets.options import Options
 
 _LEAST = 50
 
 
-class SmokeGrid(OptionList):
+class SmokeGrid(Options):
     """Modes and ranks. The selection stays at its mode while the grid changes."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class SmokeGrid(OptionList):
         at = self.highlighted
         return self._rows[at] if at is not None and at < len(self._rows) else None
 
-    def chosen_by_hand(self, event: OptionList.OptionHighlighted) -> bool:
+    def chosen_by_hand(self, event: Options.OptionHighlighted) -> bool:
         """Whether a person moved the cursor, and not ``lead``."""
         return event.option_index != self._led
 

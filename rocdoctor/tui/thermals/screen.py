@@ -34,6 +34,7 @@ from rocdoctor.tui.thermals.live_values import (
     who,
 )
 from rocdoctor.tui.widgets.flow import FlowFrame
+from rocdoctor.tui.widgets.options import Options
 
 # A machine that takes longer than this to answer is said to be silent.
 _SILENT_S = 2.0
@@ -88,7 +89,7 @@ class ThermalsPage(Page):
         with Container(id="thermals"):
             yield Static("Asking for temperatures.", id="rate")
             yield Static(id="heads")
-            yield OptionList(id="gpus")
+            yield Options(id="gpus")
             yield Static(id="cpu")
             with Container(id="lower"):
                 yield FlowFrame(id="detail")

@@ -1,0 +1,16 @@
+"""A list of options: the highlighted one stays in view whatever room the list gets."""
+
+from __future__ import annotations
+
+from textual.widgets import OptionList
+
+
+class Options(OptionList):
+    """An ``OptionList`` that scrolls to its highlighted option again when it has got another size.
+
+    Textual scrolls once, when an option is highlighted: a list that is laid out anew afterwards may hide it.
+    """
+
+    def on_resize(self) -> None:
+        """Scroll once the new size is laid out."""
+        self.call_after_refresh(self.scroll_to_highlight)
