@@ -39,6 +39,7 @@ _FIRST_PERSON_UID = 1000
 _NOBODY_UID = 65534
 _MOST_LINES = 400_000
 _MOST_PASSES = 4
+_OWN = "masked-"
 _SLAB = 10_000
 MOST_TOLD = 30_000
 # What logs may well tell of thousands of times.
@@ -152,6 +153,19 @@ class Masker:
             return self._values.mask(self._names.mask_plain(text), self._pseudonyms.note)
         if len(text) <= 200:
             text = mask_whole_answer(text, self._pseudonyms, question)
+        lines = self._passed(text)
+        for _ in range(_MOST_PASSES):  # what is beside a replaced secret may tell more than the secret did
+            before, text = text, "\n".join(lines)
+            if text == before or _OWN not in text:
+                break
+            lines = self._passed(text)
+        if not self._numbered.isdisjoint(lines):
+            self.numbered.add(question)
+            lines = [mask_bare_numbers(one, self._pseudonyms) if one in self._numbered else one for one in lines]
+        return "\n".join(lines)
+
+    def _passed(self, text: str) -> list[str]:
+        """The lines of the text after each step of masking was taken once."""
         text = self._names.mask_prompted(text, masked_secret(self._note))
         text = mask_blocks(text, self._tables, self._note)
         text = self._names.mask_columns(text)
@@ -162,11 +176,7 @@ class Masker:
                 break
             self._mask_lines(list(dict.fromkeys(missing)))
         known = self._lines
-        lines = [known.get(line, line) for line in lines]
-        if not self._numbered.isdisjoint(lines):
-            self.numbered.add(question)
-            lines = [mask_bare_numbers(one, self._pseudonyms) if one in self._numbered else one for one in lines]
-        return "\n".join(lines)
+        return [known.get(line, line) for line in lines]
 
     def _mask_lines(self, fresh: list[str]) -> None:
         """Masks lines, each different from the others, and keeps what they become.
@@ -185,8 +195,30 @@ class Masker:
         return sum(number for cls, number in self._pseudonyms.distinct().items() if cls not in _MANY)
 
     def _mask_slab(self, fresh: list[str]) -> None:
-        text = "\n".join(fresh)
         learned = self.learned()
+        masked = self._masked_lines(fresh)
+        again = [at for at, line in enumerate(masked) if _OWN in line and line != fresh[at]]
+        for _ in range(_MOST_PASSES):
+            if not again:
+                break
+            more = self._masked_lines([masked[at] for at in again])
+            changed = [(at, line) for at, line in zip(again, more, strict=True) if masked[at] != line]
+            for at, line in changed:
+                masked[at] = line
+            again = [at for at, _ in changed]
+        if len(self._lines) > _MOST_LINES or self.learned() != learned:
+            self._lines.clear()  # what was masked before may hold what is known only now
+        self._lines.update(zip(fresh, masked, strict=True))
+        self._lines.update(zip(masked, masked, strict=True))  # masking it again changes nothing
+        self._of_lines = self.learned()
+        text = "\n".join(masked)
+        for at in bare_numbers(text):
+            end = text.find("\n", at)
+            self._numbered.add(text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)])
+
+    def _masked_lines(self, fresh: list[str]) -> list[str]:
+        """The lines after each step that looks at single lines was taken once."""
+        text = "\n".join(fresh)
         present = self._tables.words_in(text.lower())
         text = mask_secrets(text, self._tables, self._note, present)
         text = mask_coded(text, self._tables, self._pseudonyms.note)
@@ -197,16 +229,8 @@ class Masker:
         text = self._names.mask(text, present)
         text = mask_net(text, self._pseudonyms)
         masked = text.split("\n")
-        if len(masked) != len(fresh):  # no rule reaches over a line end; should one ever, nothing may slip through
-            masked = [VALUE_TOKEN] * len(fresh)
-        if len(self._lines) > _MOST_LINES or self.learned() != learned:
-            self._lines.clear()  # what was masked before may hold what is known only now
-        self._lines.update(zip(fresh, masked, strict=True))
-        self._lines.update(zip(masked, masked, strict=True))  # masking it again changes nothing
-        self._of_lines = self.learned()
-        for at in bare_numbers(text):
-            end = text.find("\n", at)
-            self._numbered.add(text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)])
+        # No rule reaches over a line end; should one ever, nothing may slip through.
+        return masked if len(masked) == len(fresh) else [VALUE_TOKEN] * len(fresh)
 
     def learned(self) -> int:
         """Grows with each name and value that is masked wherever it stands from then on."""
