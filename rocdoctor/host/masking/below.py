@@ -32,16 +32,23 @@ _BREAKS = regex(
     r"[\"'](?P<n>[A-Za-z][\w .-]{0,60})[\"'][ \t]{0,4}:[ \t]{0,4}\(?"
     r"(?:[urbf]{0,2}[\"'][^\"'\n]{1,400}[\"'])?[ \t]{0,4}\r?\Z"
 )
+# The same for an option at the end of a line of a list of arguments.
+_FLAG_BREAKS = regex(r"[\[,( \t][\"'](?P<n>--?[A-Za-z][\w-]{0,60})[\"'],[ \t]{0,4}\r?\Z")
 _LITERAL = regex(r"[ \t]{1,120}[urbf]{0,2}(?P<q>[\"'])(?P<s>[^\"'\n]{1,4000})(?P=q)(?P<e>[ \t,)\]}]{0,40})\r?")
 # A name with fields of its own below it, one of which is the value: Terraform, GitLab, add_argument.
 _HAS_FIELDS = regex(
     r"[\"'](?P<n>-{0,2}[A-Za-z][\w.-]{0,80})[\"'][ \t]{0,4}(?:,|:?[ \t]{0,4}\{)[ \t]{0,4}\r?\Z|"
-    r"\A[ \t]{0,80}(?:- )?(?P<m>[A-Za-z][\w.-]{0,80}):[ \t]{0,4}\r?\Z"
+    r"\A[ \t]{0,80}(?:- )?(?P<m>[A-Za-z][\w.-]{0,80})(?::|[ \t]{1,4}\{)[ \t]{0,4}\r?\Z|"
+    r"\A(?:[a-z]{1,20}[ \t]{1,4}\"(?P<r>[\w.-]{1,80})\"[ \t]{1,4}\"[\w.-]{1,80}\"[ \t]{1,4}\{|"
+    r"\[(?P<x>[A-Za-z][\w .-]{0,60})\])[ \t]{0,4}\r?\Z"
 )
 _FIELD = regex(
-    r"[ \t]{0,120}[\"']?(?P<k>[a-z]{1,20})[\"']?[ \t]{0,40}(?:=>|[:=])[ \t]{0,40}"
+    r"[ \t]{0,120}[\"']?(?P<k>[A-Za-z]{1,20})[\"']?[ \t]{0,40}(?:=>|[:=])[ \t]{0,40}"
     r"(?:\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s\"'#,{}\[\]()<|>][^\s,]{0,4000})).{0,200}",
 )
+# What such lines end with.
+_BREAKING = frozenset(":(\"',")
+_HOLDING = frozenset(",{:]")
 _PATH_NAME = regex(r".{0,80}(?:path|file|dir|folder|directory)")
 _MOST_LINES = 40
 _MOST_FIELDS = 12
@@ -167,8 +174,13 @@ def _below(line: str, opening: _Opening, first: bool) -> tuple[int, int] | None:
 @lru_cache(maxsize=4096)
 def _broken(line: str) -> str | None:
     """How telling the name is that ends a line, if its value goes on below."""
-    breaks = _BREAKS.search(line)
-    return strongest_kind(breaks["n"], load_tables(), _MOST_BEHIND) if breaks else None
+    last = line.rstrip(" \t\r")[-1:]
+    if last not in _BREAKING:
+        return None
+    breaks = _FLAG_BREAKS.search(line) if last == "," else _BREAKS.search(line)
+    if breaks is None or breaks["n"].endswith(("-stdin", "-file", "-fd", "-prompt")):
+        return None
+    return strongest_kind(breaks["n"], load_tables(), _MOST_BEHIND)
 
 
 def _literals(text: str, at: int, kind: str) -> Iterator[tuple[int, int]]:
@@ -188,14 +200,15 @@ def _literals(text: str, at: int, kind: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=4096)
 def _named(line: str) -> tuple[str, int] | None:
     """How telling the name is that has fields in the lines below, and how far these are indented at least."""
-    found = _HAS_FIELDS.search(line)
+    found = _HAS_FIELDS.search(line) if line.rstrip(" \t\r")[-1:] in _HOLDING else None
     if found is None:
         return None
-    name = found["n"] or found["m"]
+    name = found["n"] or found["m"] or found["r"] or found["x"]
     kind = strongest_kind(name, load_tables(), _MOST_BEHIND)
     if kind is None:
         return None
-    indent = len(line) - len(line.lstrip(" \t")) + (not line.rstrip(" \t\r").endswith(","))
+    section = line.rstrip(" \t\r").endswith((",", "]"))  # its fields need not stand further in
+    indent = len(line) - len(line.lstrip(" \t")) + (not section)
     return "strong" if kind == "medium" and (name.startswith("-") or name.isupper()) else kind, indent
 
 
@@ -208,7 +221,7 @@ def _fields(text: str, at: int, kind: str, indent: int) -> Iterator[tuple[int, i
         if not inner.strip() or inner[0] in ")}]" or len(line) - len(inner) < indent:
             break
         field = _FIELD.fullmatch(line.rstrip("\r"))
-        if field and field["k"] in VALUE_NAMES:
+        if field and (field["k"].lower() in VALUE_NAMES or field["k"] == "result"):
             group = "a" if field["a"] else "b" if field["b"] else "c"
             value = field[group]
             if not placeholder(value) and not value.startswith("masked-") and (kind == "strong" or looks_random(value)):

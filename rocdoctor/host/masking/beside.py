@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 from rocdoctor.host.masking.chosen import harmless, looks_chosen
 from rocdoctor.host.masking.rows import told_spans
-from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
+from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, own_word
 from rocdoctor.host.masking.telling import KEY_REST, kind_of
 from rocdoctor.model.lazy_re import regex
 
@@ -122,7 +122,7 @@ def mask_beside(line: str, tables: MaskingTables, note: Note) -> str:
     names = list(_names(line, tables))
     if not names:
         return line
-    found = [*told_spans(line, tables), *_by_place(line, names), *_by_look(line, names)]
+    found = [*told_spans(line, tables), *_directive(line, names), *_by_place(line, names), *_by_look(line, names)]
     out: list[str] = []
     position = 0
     for start, end in sorted(found):
@@ -151,7 +151,29 @@ def _names(line: str, tables: MaskingTables) -> Iterator[Span]:
         if line[end : end + 1] == "(" and "." in line[match.end() : end]:
             end = line.rindex(".", match.end(), end)  # the method that is called
         left = _KEY_SIGNS.search(line, max(0, match.start() - _LEFT), match.start())
-        yield (left.start() if left else match.start()), end
+        own = left.group().find("masked-") if left is not None else -1
+        if left is None or own < 0 or own_word(line, left.start() + own) not in tables.inert:
+            yield (left.start() if left else match.start()), end
+
+
+# A directive of a configuration, whose name is made of several: AuthLDAPBindPassword X, irc.sasl_password X.
+_COMPOUND = regex(
+    r"(?:[A-Za-z][\w.-]{0,60}[a-z0-9_.-](?:Pass(?:word|wd|phrase)|Secret)|[A-Za-z][\w.-]{0,60}[_.-](?:pass(?:word|wd|phrase)|secret))"
+)
+_DIRECTIVE_END = regex(r"[ \t\r;]{0,8}(?:#.{0,200})?\Z")
+
+
+def _directive(line: str, names: list[Span]) -> Iterator[Span]:
+    """The one word that follows a name at the beginning of a line and ends it."""
+    start, end = names[0]
+    if line[:start].strip(" \t") or line[end : end + 1] not in (" ", "\t") or not _COMPOUND.fullmatch(line, start, end):
+        return
+    at = end + len(line[end:]) - len(line[end:].lstrip(" \t"))
+    span = _value(line, at) if at < len(line) else None
+    if span is None or harmless(line[span[0] : span[1]]) or line[span[0]] in "/~$(":
+        return
+    if _DIRECTIVE_END.match(line, span[1] + (line[span[0] - 1] in "\"'`")):
+        yield span
 
 
 def _by_place(line: str, names: list[Span]) -> Iterator[Span]:

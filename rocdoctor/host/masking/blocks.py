@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocdoctor.host.masking.announced import mask_announced
 from rocdoctor.host.masking.below import mask_values_below
+from rocdoctor.host.masking.continued import mask_continued
 from rocdoctor.host.masking.documents import mask_documents
 from rocdoctor.host.masking.encoded import holds_secret
 from rocdoctor.host.masking.following import mask_following
@@ -31,6 +33,7 @@ _LETTER = regex(r"\\u00(3[0-9]|[46][1-9a-fA-F]|[57][0-9aA])")
 # A word that goes on in the next line: its end, the backslash, the line end and its rest.
 _BROKEN = regex(r"(?<=[^\s\\])\\\r?\n[ \t]{0,40}(?P<s>[^\s\\]{1,400})")
 _MOST_BROKEN = 2000
+_GOES_ON = tuple(f" {sign}{end}" for sign in "\\`^" for end in ("\n", "\r\n"))
 # What stands before each of several lines: ranks, names of containers, quotes of mails, comments.
 _PREFIX = r"\[[^\]\n\[]{1,40}\]:?|[\w.-]{1,30} {0,20}\||>{1,3}|[#+;]|//"
 _PREFIX_OF = regex(_PREFIX)
@@ -65,10 +68,15 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0)
         return text
     if "\\\n" in text or "\\\r\n" in text:
         text = _broken(text, tables, note)
+    if any(sign in text for sign in _GOES_ON):
+        text = mask_continued(text, tables, note)
     if spans:
         spans = spans if text is before else list(line_spans(text, tables.stems))
         before, text = text, mask_following(text, spans, tables, note)
-        text = mask_values_below(text, spans if text is before else list(line_spans(text, tables.stems)), tables, note)
+        spans = spans if text is before else list(line_spans(text, tables.stems))
+        before, text = text, mask_values_below(text, spans, tables, note)
+        spans = spans if text is before else list(line_spans(text, tables.stems))
+        text = mask_announced(text, spans, tables, note)
     return _WRAPPED.sub(lambda match: _wrapped(match, tables, note), text)
 
 

@@ -12,6 +12,7 @@ _LEAST = 5
 _LONGEST = 400
 _SIGNS = frozenset("!#$%^&*?~@")
 _LETTERS_ALONE = frozenset("!#%^*?~")  # signs that no word without digits has by chance
+_MOST_NUMBERED = 2  # humps with digits in a name
 # The humps of a name: Ed25519, Private, Key; and standards: PKCS#12.
 _HUMP = regex(r"[A-Z]{0,20}[a-z]{0,40}\d{0,8}")
 _NUMBERED_WORD = regex(r"[A-Z]{1,6}#\d{1,3}")
@@ -71,7 +72,13 @@ _STATES = regex(
     r"id|user|username|updated|created|deleted|generated|expired|expiry|locked|disabled|enabled|ok|failed|"
     r"success|passed|"
     r"configmap|description|comment|notes?|column|field|key|length|size|count|and|or|not|a|an|same-origin|"
-    r"include|omit|the|be|been|is|are|was|have",
+    r"include|omit|the|be|been|is|are|was|have|incorrect|mismatch(?:ed|es)?|match(?:ed|es)?|rejected|accepted|denied|"
+    r"refused|authentications?|successful(?:ly)?|failures?|policy|plugins?|modules?|service|prompts?|entry|entered|given|"
+    r"expires|aging|strength|cached?|recovery|protected|protection|verif(?:y|ied|ication)|correct|needed|used|unchanged|"
+    r"too|lookups?|callbacks?|sync|stored?|agents?|dialog|rotat(?:ed|ion)|removed?|added|lists?|tables?|databases?|"
+    r"check(?:s|ed|ing)?|retry|again|twice|confirm(?:ed|ation)?|hash(?:es|ing)?|groups?|providers?|managers?|backends?|"
+    r"tests?|works?|worked|loaded|found|read|written|sent|received|supplied|provided|allowed|forbidden|optional|"
+    r"authenticated|authorized|unauthorized|visible|shown|protocols?|handlers?|tokens?|algorithms?|rules?|levels?",
     2,
 )
 # Names of fields: password_hash, newPassword, api-key.
@@ -117,7 +124,8 @@ def _technical(part: str) -> bool:
     if _KNOWN.fullmatch(part):
         return True
     humps = [hump for hump in _HUMP.findall(part) if _DIGIT.search(hump) and _LETTER.search(hump)]
-    return part[:1].isupper() and part not in humps and bool(humps) and all(map(_KNOWN.fullmatch, humps))
+    named = part[:1].isupper() and part not in humps and 0 < len(humps) <= _MOST_NUMBERED
+    return named and all(map(_KNOWN.fullmatch, humps))
 
 
 def is_type(value: str) -> bool:

@@ -47,6 +47,7 @@ _MOST_ANSWERS = 20000
 # What is numbered and is no machine.
 _DEVICES = frozenset(
     (
+        "array",
         "layer",
         "layers",
         "stage",
@@ -296,7 +297,7 @@ def _answers(text: str, common: Collection[str], replaced: Replaced) -> str:
     said: dict[tuple[str, str], set[str]] = {}
     matches = [_ANSWER.match(line) for line in lines]
     for match in matches:
-        if match and _LETTER.search(match["r"]) and _may_be_host(match["n"], common):
+        if match and _LETTER.search(match["r"]) and may_be_host(match["n"], common):
             said.setdefault((match["n"].lower(), match["r"]), set()).add(match["h"])
     hosts = {host for names in said.values() if len(names) > 1 for host in names}
     if not hosts:
@@ -308,6 +309,7 @@ def _answers(text: str, common: Collection[str], replaced: Replaced) -> str:
     )
 
 
-def _may_be_host(stem: str, common: Collection[str]) -> bool:
+def may_be_host(stem: str, common: Collection[str]) -> bool:
+    """Whether a name in lower case may be that of a machine: no device, and no word of the tools' output."""
     words = re.findall(r"[a-z]+", stem.lower())
     return (len(words) > 1 and "node" in words) or not any(word in _DEVICES or word in common for word in words)

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 
 from rocdoctor.host.masking.chosen import harmless
-from rocdoctor.host.masking.rules import CommandRule, MaskingTables, line_spans
+from rocdoctor.host.masking.rules import CommandRule, MaskingTables, line_spans, sub_lines
+from rocdoctor.host.masking.telling import strongest_kind
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]
@@ -19,7 +20,7 @@ TOKEN = "masked-password-argument"
 _ENDS_NAME = regex(r"[\"'`]?,?(?=[ \t<]|[\"']|\Z)")
 # A word of a command line, also as an item of a list of arguments.
 _WORD = regex(
-    r"[ \t,]{0,20}(?:(?P<q>[\"'`])(?P<s>[^\"'`\n]{0,2000})(?P=q)|(?P<p>[^\s\"'`|;&<]{1,60}=)(?P<r>[\"'])"
+    r"[ \t,]{0,20}(?:(?P<q>[\"'`])(?P<s>[^\"'`\n]{0,2000})(?P=q)|(?P<p>[^\s\"'`|;&<]{1,60}[=:])(?P<r>[\"'])"
     r"(?P<t>[^\"'\n]{0,2000})(?P=r)|(?P<b>[^\s\"'`|;&<]{1,2000}))[)\]]?(?=[ \t,|;&)\]<\r\n\"'`]|\Z)"
 )
 _HERE = regex(r"[ \t]{0,8}<<<[ \t]{0,8}")
@@ -45,7 +46,33 @@ def mask_commands(text: str, tables: MaskingTables, note: Note, present: Collect
         words = [word for word in rule.words if (word in low if present is None else word in present)]
         if words:
             text = _masked(rule, text, words, tables, note)
+    if ("|" in text or "<(" in text) and ("echo " in text or "printf " in text):
+        text = sub_lines(_SAID, lambda match: _said(match, tables, note), text, ("echo ", "printf "))
     return text
+
+
+# What is said to a command whose own words tell that it is a secret: echo X | podman secret create db_password -
+_SAID = regex(
+    r"(?P<b><\([ \t]{0,2})?"
+    r"(?P<k>(?<![\w-])(?:echo|printf)[ \t]{1,8}(?:-[neE]{1,3}[ \t]{1,8}){0,2}(?:[\"']?%s(?:\\n)?[\"']?[ \t]{1,4})?)"
+    r"(?P<q>[\"']?)(?P<s>[^\s\"'|;$<>)]{3,400})(?P=q)"
+    r"(?:[ \t]{0,8}\|[ \t]{0,8}(?P<r>[^\n|;]{1,200})|(?=[ \t]{0,2}\)))"
+)
+_MOST_BEFORE = 200
+# Programs that look for the word that tells, or only count and cut.
+_READERS = frozenset(("grep", "egrep", "rg", "sed", "awk", "wc", "tr", "cut", "head", "tail", "sort", "less", "cat"))
+
+
+def _said(match: re.Match[str], tables: MaskingTables, note: Note) -> str:
+    before = match.string[max(0, match.start() - _MOST_BEFORE) : match.start()] if match["b"] else ""
+    value, reader = match["s"], match["r"] or before
+    if reader.split(" ", 1)[0] in _READERS or harmless(value) or value in tables.inert or "masked-" in value:
+        return match.group()
+    if strongest_kind(reader, tables) != "strong":
+        return match.group()
+    note("password-argument", value)
+    start, end = match.start("s") - match.start(), match.end("s") - match.start()
+    return match.group()[:start] + TOKEN + match.group()[end:]
 
 
 def _masked(rule: CommandRule, text: str, words: list[str], tables: MaskingTables, note: Note) -> str:
@@ -103,7 +130,7 @@ def _argued(rule: CommandRule, line: str, at: int) -> Iterator[Span]:
             wanted = False
             yield from _part(rule, line, start, end)
             continue
-        if said.rstrip("=") in rule.after:
+        if said.rstrip("=:") in rule.after or said in rule.glued:
             yield from _part(rule, line, start, end)
             continue
         if value in rule.after:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from rocdoctor.host.masking.chosen import harmless
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables
 from rocdoctor.host.masking.telling import kind_of_name, looks_random, placeholder
 from rocdoctor.model.lazy_re import regex
@@ -43,7 +44,30 @@ def mask_documents(text: str, tables: MaskingTables, note: Note) -> str:
         text = _secrets(text, tables, note)
     if "chpasswd" in text:
         text = _logins(text, tables, note)
+    if "Value" in text and _KEY_VALUE.search(text):
+        text = _KEY_VALUE.sub(lambda match: match["h"] + _two_columns(match["b"], tables, note), text)
     return text
+
+
+# The table of Vault and its like: names below "Key", values below "Value".
+_KEY_VALUE = regex(
+    r"(?P<h>^Key {2,60}Value[ \t\r]{0,8}\n-{3,20} {2,60}-{3,20}[ \t\r]{0,8}\n)"
+    r"(?P<b>(?:[^\s\n][^\n]{0,400}(?:\n|\Z)){1,200})",
+    re.MULTILINE,
+)
+_ROW = regex(r"(?P<n>[\w.-]{1,80})(?P<g> {2,80})(?P<s>[^\s]{1,4000})[ \t\r]{0,8}")
+
+
+def _two_columns(body: str, tables: MaskingTables, note: Note) -> str:
+    lines = body.split("\n")
+    for at, line in enumerate(lines):
+        row = _ROW.fullmatch(line)
+        kind = kind_of_name(row["n"], tables) if row else None
+        if row is None or kind is None or harmless(row["s"]):
+            continue
+        if kind == "strong" or looks_random(row["s"]):
+            lines[at] = row["n"] + row["g"] + _replaced(row["s"], tables, note)
+    return "\n".join(lines)
 
 
 def _json_data(match: re.Match[str], tables: MaskingTables, note: Note) -> str:
@@ -195,6 +219,8 @@ def mask_aligned(text: str, heads: list[tuple[int, int]], tables: MaskingTables,
         if start < position or len(names) < _LEAST_COLUMNS or not all(_COLUMN_NAME.fullmatch(one[0]) for one in names):
             continue
         kinds = [kind_of_name(one[0], tables) for one in names]
+        if len(names) == _LEAST_COLUMNS and kinds[0] and not names[0][0].isupper():
+            continue  # a name and its value
         wanted = [
             number
             for number, (one, kind) in enumerate(zip(names, kinds, strict=True))

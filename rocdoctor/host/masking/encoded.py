@@ -44,17 +44,23 @@ def mask_spelled(text: str, tables: MaskingTables, note: Note) -> str:
     """The text with secrets whose names, quotes or separators are spelled in another way; other lines stay."""
     if not ("\\x" in text or "%" in text or "&" in text or not text.isascii()) or not _SPELLED.search(text):
         return text
-    return "\n".join(_said_plainly(line, tables, note) for line in text.split("\n"))
+    lines = text.split("\n")
+    plain = {at: said for at, line in enumerate(lines) if (said := _SPELLED.sub(_letter, line)) != line}
+    masked = _masked_lines(plain, tables, _nowhere)
+    telling = {at: said for at, said in plain.items() if masked[at] != said}
+    for at, said in _masked_lines(telling, tables, note).items():
+        lines[at] = said
+    return "\n".join(lines)
 
 
-def _said_plainly(line: str, tables: MaskingTables, note: Note) -> str:
-    plain = _SPELLED.sub(_letter, line)
-    if plain == line:
-        return line
-    masked = mask_secrets(plain, tables, _nowhere)
-    if masked == plain:
-        return line
-    return mask_secrets(plain, tables, note)
+def _masked_lines(lines: dict[int, str], tables: MaskingTables, note: Note) -> dict[int, str]:
+    """Lines by their numbers, masked together: one by one each would cost all rules."""
+    if not lines:
+        return {}
+    masked = mask_secrets("\n".join(lines.values()), tables, note).split("\n")
+    if len(masked) != len(lines):  # no rule reaches over a line end; should one ever, nothing may slip through
+        masked = [VALUE_TOKEN] * len(lines)
+    return dict(zip(lines, masked, strict=True))
 
 
 def _letter(match: re.Match[str]) -> str:

@@ -23,6 +23,8 @@ _NEW = regex(r"(?:new|await)[ \t]{1,4}(?=[A-Za-z_][\w.]{0,60}\()")
 _MOST_WRAPPERS = 4
 _MOST_JOINED = 20
 _AFTER_QUOTE = frozenset(" \t\n\r,;)]}:>/|&<\\=.+\"'`")
+_MOST_CLOSED = 6
+_PAIRS = {")": "(", "]": "[", "}": "{"}
 _CLOSERS = frozenset(")]},;")
 _BARE = regex(r"[^\s\"'`]+")
 _ANGLE = regex(r"<[^<>\n]{0,60}>")
@@ -86,6 +88,12 @@ def value_span(text: str, start: int, limit: int, whole_line: bool) -> tuple[int
     value = bare.group()
     cut = _CUT.search(value, 1)
     end = cut.start() if cut else len(value.rstrip(",;")) or len(value)
+    for _ in range(_MOST_CLOSED):
+        if not end or not _closes(value, end):
+            break
+        end -= 1  # it closes what stands around the name
+    if not end:
+        return None
     if not cut and end == len(value):
         end = _joined(text, start + end, limit) - start
     if whole_line and not cut and text[start - 1 : start] in " \t":
@@ -93,6 +101,11 @@ def value_span(text: str, start: int, limit: int, whole_line: bool) -> tuple[int
         if not re.search(r"[\"'`=;|&]", line_text):
             return start, start + len(line_text.rstrip())
     return start, start + end
+
+
+def _closes(value: str, end: int) -> bool:
+    opener = _PAIRS.get(value[end - 1])
+    return opener is not None and value.count(value[end - 1], 0, end) > value.count(opener, 0, end)
 
 
 def _joined(text: str, end: int, limit: int) -> int:

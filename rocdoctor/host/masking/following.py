@@ -29,6 +29,7 @@ _GOES_ON = regex(
     r"[ \t]{0,8}[:+|?]{0,2}=[ \t]{0,8}(?:(?:[urbf]{0,2}(?:\"[^\"\n]{0,400}\"|'[^'\n]{0,400}')|masked-value)[ \t]{0,8})?"
     r"[(]?[ \t]{0,4}(?P<o>[+.&]|\|\||\?\?)?[ \t]{0,4}\\?[ \t]{0,8}\r?\Z"
 )
+_MORE = frozenset("=(+.&|?\\\"'")  # what a line ends with whose value goes on
 _PART = regex(
     r"[ \t]{0,120}(?P<o>[+.&]|\|\||\?\?)?[ \t]{0,8}[urbf]{0,2}(?P<q>[\"'])(?P<s>[^\"'\n]{1,400})(?P=q)"
     r"(?P<e>[ \t]{0,8}(?:[+.&]|\|\||\?\?)?[ \t]{0,8}\\?)[ \t;,)]{0,8}\r?"
@@ -119,7 +120,7 @@ def _opens(line: str) -> str:
 
 def _shape(line: str) -> str:
     low = line.lower()
-    asked = _ASKED.fullmatch(line)
+    asked = _ASKED.fullmatch(line) if "?" in line else None
     if asked is not None:
         return "answer" if _tells(asked["n"]) else ""
     if "</t" in low or "</d" in low:
@@ -131,16 +132,19 @@ def _shape(line: str) -> str:
         return "form" if form is not None and _tells(form["n"]) else ""
     if "expect" in low or "waitfor" in low or "read_until" in low:
         return "dialogue"
-    if _COLUMNS.fullmatch(line):
-        return "columns"
-    argument = _ARGUMENT.fullmatch(line)
-    if argument is not None:
-        return "argument" if _tells(argument["n"]) else ""
-    if _SETTER.search(line) and line.rstrip().endswith("("):
+    last = line.rstrip(" \t\r")[-1:]
+    if last == ")":
+        return "columns" if _COLUMNS.fullmatch(line) else ""
+    if last == ",":
+        argument = _ARGUMENT.fullmatch(line)
+        return "argument" if argument is not None and _tells(argument["n"]) else ""
+    if last == "(" and _SETTER.search(line):
         return "sum"
-    prompt = _PROMPT.fullmatch(line)
-    if prompt is not None:
-        return "prompt" if _tells(prompt["n"]) else ""
+    if last == ":":
+        prompt = _PROMPT.fullmatch(line)
+        return "prompt" if prompt is not None and _tells(prompt["n"]) else ""
+    if "=" not in line or not (last in _MORE or line.endswith("masked-value")):
+        return ""
     sums = _GOES_ON.search(line)
     return "sum" if sums is not None and _tells(sums["n"]) else ""
 

@@ -9,9 +9,18 @@ import re
 from collections.abc import Callable, Collection
 
 from rocdoctor.host.masking.accounts import BUILDERS, KEPT_HOSTS, KEPT_USERS, USUAL
-from rocdoctor.host.masking.columns import mask_columns
-from rocdoctor.host.masking.ids import Pseudonyms, serial
+from rocdoctor.host.masking.columns import mask_columns, may_be_host
+from rocdoctor.host.masking.ids import Pseudonyms, id64, serial
 from rocdoctor.host.masking.name_lists import COMPRESSED, any_of, numbers_of
+from rocdoctor.host.masking.name_places import (
+    HOST_PLACES,
+    LEVEL,
+    SSH,
+    SSID,
+    SYSLOG_HOST,
+    USER_AT_HOST,
+    USER_PLACES,
+)
 from rocdoctor.host.masking.paths import is_known, is_public, mask_hosts, mask_paths
 from rocdoctor.host.masking.prompted import mask_prompted
 from rocdoctor.host.masking.rules import MaskingTables, PlaceRule, sub_lines
@@ -26,82 +35,23 @@ _SHAPED = regex(
 )
 _TOKEN = regex(r"(?:host|user|domain|ip|email|wwn|uuid|serial)-\d+(?:[.\[].*)?|masked-.*|<.*|~.*", re.IGNORECASE)
 
-_HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}"
-_STAMP = r"^(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?|\d{4}-\d\d-\d\d[T ][\d:.,+-]{8,24}Z?) "
-# Logs have their level where the journal has the machine.
-_LEVELS = "|".join(
-    f"{word}|{word.upper()}"
-    for word in ("trace", "debug", "info", "notice", "warn", "warning", "error", "err", "critical", "crit", "fatal")
-)
-_LEVEL = regex(_LEVELS)
-_USER_PLACES = (
-    (
-        regex(r"(?P<k>(?<![A-Za-z0-9_])(?:USER|LOGNAME|USERNAME|SUDO_USER)=[\"']?)(?P<s>[A-Za-z][\w.-]{0,40})"),
-        "user",
-    ),
-    (regex(r"(?P<k>/run/media/|/media/)(?P<s>[a-z_][\w-]{0,40})(?=/)"), "/media/"),
-    (
-        regex(
-            r"(?P<k>\bsession (?:opened|closed) for user |\bUSER=|\bfor user )"
-            r"(?P<s>(?!(?:space|mode|code|data|input|level|land|in|on|to|of|and|with|is|or|name|id)\b)[a-z_][\w-]{0,40})"
-        ),
-        "ser",
-    ),
-)
-_SSID = regex(
-    r"(?P<k>(?<![A-Za-z])e?ssid[\"']?[ \t]{0,4}[:=][ \t]{0,4})(?P<q>[\"']?)(?P<s>[^\n\"',;]{1,64})", re.IGNORECASE
-)
-_USER_AT_HOST = regex(
-    r"(?:(?<=[\s\[('\"=,])|^)(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][A-Za-z0-9.-]{0,80})"
-    r"(?=:[~/]|[ \]]*[~/][^\n]{0,80}[$#%>]|\)|[$#]\s|[ ][^\s\]\[]{1,60}\][$#%])",
-    re.MULTILINE,
-)
-_SSH = regex(
-    r"(?P<k>\b(?:ssh|scp|rsync|sftp|mosh)\b[^\n|;&]{0,120}?[ \t])"
-    r"(?P<u>[A-Za-z_][\w.-]{0,40})@(?P<h>[A-Za-z0-9][\w.-]{0,80})"
-)
-# A place that holds a host name: (words that must occur in lower case, pattern with the groups k and s).
-_HOST_PLACES = tuple(
-    (word, regex(pattern, re.MULTILINE))
-    for word, pattern in (
-        ("hostname", rf"(?P<k>\b[Hh]ostname set to <?|[Hh]ostname:[ \t]{{0,8}}|\bHostName=)(?P<s>{_HOST})"),
-        ("hostname", rf"(?P<k>name=\"HostName\" value=\"|\bNode[Hh]ost[Nn]ame=|\bHOSTNAME=[\"']?)(?P<s>{_HOST})"),
-        ("linux ", r"(?P<k>^Linux )(?P<s>(?!version\b)[A-Za-z0-9][\w.-]{0,80})(?= \d+\.\d+[^\n]{0,200}#\d)"),
-        ("nccl", rf"(?P<k>(?<![\w.:/-]))(?P<s>{_HOST})(?=:\d{{1,8}}:\d{{1,8}} \[\d)"),
-        ("_addr", rf"(?P<k>\bMASTER_ADDR=[\"']?)(?P<s>{_HOST})"),
-        (
-            "node",
-            r"(?P<k>\bSLURM\w{0,8}_(?:JOB_)?NODE(?:LIST|NAME)=[\"']?|\bNode(?:Name|Addr)=)(?P<s>[A-Za-z][\w.-]{0,80})",
-        ),
-        ("master", rf"(?P<k>--(?:master[-_]addr|rdzv[-_]endpoint)[= ])(?P<s>{_HOST})"),
-        ("endpoint", rf"(?P<k>--rdzv[-_]endpoint[= ])(?P<s>{_HOST})"),
-        ("]:", rf"(?P<k>(?:connect(?:ed|ing)?|listen(?:ing)?|host|socket)[^\n\[]{{0,60}}\[)(?P<s>{_HOST})(?=\]:\d)"),
-        (
-            " kernel:",
-            rf"(?P<k>{_STAMP})(?P<s>{_HOST})(?= kernel: )",
-        ),
-        ("ip-", r"(?P<k>)(?P<s>(?<![\w.-])ip(?:-\d{1,3}){4}(?:\.[a-z][a-z0-9-]{0,30}){0,4})(?![\w-])"),
-        (
-            ".cluster.local",
-            r"(?P<k>)(?P<s>(?<![\w.-])[A-Za-z0-9][A-Za-z0-9-]{0,60}(?:\.[a-z0-9-]{1,60}){1,5}\.cluster\.local)\b(?![.(])",
-        ),
-        (
-            ".internal",
-            r"(?P<k>)(?P<s>(?<![\w.-])[A-Za-z0-9][A-Za-z0-9-]{0,60}(?:\.[a-z0-9-]{1,60}){1,5}\.internal)\b(?![.(])",
-        ),
-    )
-)
-_SYSLOG_HOST = regex(
-    rf"(?P<k>{_STAMP})(?P<s>(?!kernel:|(?:{_LEVELS})\b){_HOST})(?= [\w./@-]{{1,40}}(?:\(\w{{1,40}}\))?(?:\[\d+\])?: )",
-    re.MULTILINE,
-)
-
-
 _MOST_NAMES = 2000
 _FEW_NAMES = 40
 _WORD = regex(r"[a-z0-9]+")
 _PLACED = regex(r"(?<![^+(])[A-Za-z][\w.-]{0,100}")  # hosts in "a/0*8+b/0*8", "(a:ncpus=8)+(b:ncpus=8)"
 _HOST_WORD = regex(r"(?<![\w.-])[A-Za-z][\w.-]{0,100}")  # hosts in "a a b", "a 8 b 8"
+_DOMAIN = regex(r"[A-Za-z0-9][\w-]{0,60}(?:\.[A-Za-z0-9][\w-]{0,60}){1,6}")
+# What a machine is called where nothing but a weak word says that it is one: letters, then a number or parts.
+_LISTED = regex(r"(?:(?<=^)|(?<=,))[A-Za-z][^,\s:\[\]]{0,200}(?:\[[\d,-]{1,200}\])?")
+_FORMED = regex(r"(?=[a-z-]{0,60}\d)[a-z]{2}[a-z0-9]{0,60}(?:-[a-z0-9]{1,60}){0,6}")
+_LETTERS = regex(r"[a-z]{2}")
+# Sizes, versions and models in a name: h100-80gb, llama-13b, x86-64, p4d.
+_MODEL = regex(
+    r"(?<![a-z])\d{1,5}(?:gb|tb|mb|b|m|k|w|x|hz|ghz|bit|bits|th|nd|rd|st)(?![a-z0-9])|(?:(?<![a-z])v\d|v\d\Z)|"
+    r"\A(?:roc|hip|nccl|rccl|miopen|cudnn|torch|nvcc|libfabric|kernel|http|tcp|udp|ipv|tls|ssl|utf)[a-z]{0,10}-?\d|"
+    r"\A(?:aarch|arm|riscv|ppc|amd|i)\d{2,3}|"
+    r"(?:fp|bf|int|uint|float|utf|sha|md|cu|py|cp|sm|rdna|cdna|gen|ddr|hbm|pcie|wsl|x)\d"
+)
 _INCLUDED = regex(r"(?:(?<=^)|(?<=@))[A-Za-z][\w.-]{0,80}")  # hosts in "a:0,1@b:2,3"
 
 
@@ -135,6 +85,11 @@ class Names:
             "includes": lambda value: _INCLUDED.sub(lambda match: self._found_host(match.group()), value),
             "ssid": self._network,
             "serial": lambda value: serial(value, pseudonyms),
+            "job": lambda value: self._in_column("job", value),
+            "maybe": self._maybe_hosts,
+            "machine": lambda value: value if self._usual(value) else self._found_hosts(value),
+            "domains": lambda value: _DOMAIN.sub(lambda match: self._found_domain(match.group()), value),
+            "guid": lambda value: id64(value, pseudonyms),
         }
         self._pseudonyms = pseudonyms
         self._bare: dict[str, str] = {}
@@ -185,18 +140,18 @@ class Names:
         low = text.lower()
         text = mask_paths(text, low, self._user_token, self._found_user, self._folders)
         if "user" in low or "/media/" in low or "logname" in low:
-            for pattern, _ in _USER_PLACES:
+            for pattern, _ in USER_PLACES:
                 text = pattern.sub(lambda m: m["k"] + self._found_user(m["s"]), text)
         if "ssid" in low:
-            text = _SSID.sub(self._ssid, text)
+            text = SSID.sub(self._ssid, text)
         if "@" in text:
-            text = _USER_AT_HOST.sub(self._at, text)
-            text = _SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)
-        for word, pattern in _HOST_PLACES:
+            text = USER_AT_HOST.sub(self._at, text)
+            text = SSH.sub(lambda m: f"{m['k']}{self._login(m['u'])}@{self._host_token(m['h'])}", text)
+        for word, pattern in HOST_PLACES:
             if word in low:
                 text = pattern.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
         if ": " in text:
-            text = _SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
+            text = SYSLOG_HOST.sub(lambda m: m["k"] + self._found_host(m["s"]), text)
         numbers = {number for word in present for number in self._places_of.get(word, ())}
         for number in sorted(numbers):
             place = self._places[number]
@@ -206,11 +161,11 @@ class Names:
 
     def mask_prompted(self, text: str, secret: Callable[[str], str]) -> str:
         """The text with what telling commands printed below themselves replaced."""
-        return mask_prompted(text, secret, self._words, self._sure_host, lambda one: serial(one, self._pseudonyms))
+        return mask_prompted(text, secret, self._words, self._sure_host, self._by_kind["serial"], self._found_host)
 
     def mask_columns(self, text: str) -> str:
         """The text with the people and machines of tables replaced whose first line tells what their columns hold."""
-        text = mask_shown(text, self._found_user, self._sure_host, self._words)
+        text = mask_shown(text, self._found_user, self._sure_host, self._words, self._found_host)
         return mask_columns(text, self._columns, self._beside, self._folders, self._in_column)
 
     def _in_column(self, kind: str, value: str) -> str:
@@ -315,6 +270,34 @@ class Names:
                     self._found_host(f"{stem}{number}{rest}")
         return re.sub(r"(?:(?<=^)|(?<=,))[A-Za-z][^,\s:\[\]]{0,200}", lambda m: self._found_host(m.group()), value)
 
+    def _usual(self, value: str) -> bool:
+        """Whether a machine is called like a word of the tools and a number at most: ``gpu``, ``worker-0``."""
+        return value.lower().rstrip("0123456789").rstrip("-_") in self._folders
+
+    def _maybe_hosts(self, value: str) -> str:
+        """A list of what may be hosts: only names that are formed like one, and like no device or product."""
+        return _LISTED.sub(lambda match: self._maybe_host(match.group()), value)
+
+    def _maybe_host(self, value: str) -> str:
+        stem = value.partition("[")[0]
+        short = stem.lower().partition(".")[0]
+        known = short in self._bare or _TOKEN.fullmatch(value) is not None
+        formed = _FORMED.fullmatch(short) is not None or (stem != value and _LETTERS.search(short) is not None)
+        technical = _SHAPED.fullmatch(short) is not None or _MODEL.search(short) is not None
+        if known or not formed or technical or not may_be_host(short, self._folders):
+            return value
+        return self._found_hosts(value)
+
+    def _found_domain(self, value: str) -> str:
+        """A name that its place says is a domain or a host of one; the domain is masked everywhere from here on."""
+        low = value.lower().rstrip(".")
+        if is_public(low, self._public) or _TOKEN.fullmatch(value) or low in KEPT_HOSTS:
+            return value
+        if low.count(".") > 1:
+            return self._found_host(value)
+        self._add(low, "domain")
+        return f"domain-{self._pseudonyms.number('domain', low)}"
+
     def _owner(self, value: str) -> str:
         """Whose a folder is, unless it is called like what lies in it."""
         return value if is_known(value, self._folders) or _SHAPED.fullmatch(value.lower()) else self._found_user(value)
@@ -357,7 +340,7 @@ class Names:
 
     def _sure_host(self, value: str) -> str:
         """The name of a machine beyond doubt: it is masked everywhere from here on, however it is formed."""
-        if not _LEVEL.fullmatch(value) and value.lower() not in self._folders:
+        if not LEVEL.fullmatch(value) and value.lower() not in self._folders:
             self.learn_host(value)
         return self._host_token(value)
 
@@ -367,7 +350,7 @@ class Names:
     def _network(self, value: str) -> str:
         """The name of a wireless network."""
         name = value.strip()
-        if re.match(r"(?i)(?:ssid-\d+\b|masked-|(?:off/any|any|off|none|null|--|hidden|<.*|\d{1,2}|)\Z)", name):
+        if re.match(r"(?i)(?:ssid-\d+|masked-|(?:off/any|any|off|none|null|--|hidden|<.*|\d{1,2}|)\Z)", name):
             return value
         return f"ssid-{self._pseudonyms.number('ssid', name)}{value[len(value.rstrip()) :]}"
 

@@ -62,6 +62,12 @@ _EMAIL_WIDE = regex(
     r"(?:(?<![\w.%+-])(?P<l>[\w%+-][\w.%+-]{0,63})|(?P<q>\"[^\"\n@]{1,60}\"))@"
     r"(?P<d>(?:[^\W_][\w-]{0,62}\.){1,6}[^\W\d_]{2,24})(?![\w@-]|\.\w)"
 )
+# As people write them for people, and in URLs.
+_EMAIL_SAID = regex(
+    r"(?<![A-Za-z0-9._%+-])(?P<l>[A-Za-z0-9][A-Za-z0-9._+-]{0,63})(?: ?[(\[]at[)\]] ?|%40)"
+    r"(?P<d>(?:[A-Za-z0-9-]{1,63}(?:\.| ?[(\[]dot[)\]] ?)){1,6}[A-Za-z]{2,24})(?![A-Za-z0-9@-]|\.[A-Za-z0-9])"
+)
+_SAID_DOT = regex(r" ?[(\[]dot[)\]] ?")
 _DOCUMENTED = ((192, 0, 2), (198, 51, 100), (203, 0, 113))  # RFC 5737
 _UNITS = ("service", "socket", "target", "mount", "timer", "slice", "device", "scope", "path", "swap", "conf", "so")
 _BUILD_USERS = {"buildd", "mockbuild", "builduser", "git", "debian-kernel", "noreply", "geeko", "hg", "svn"}
@@ -69,6 +75,8 @@ _BUILD_USERS = {"buildd", "mockbuild", "builduser", "git", "debian-kernel", "nor
 
 def mask_emails(text: str, pseudonyms: Pseudonyms) -> str:
     """The text with e-mail addresses replaced: whole, so before the names of hosts and domains in them are."""
+    if "%40" in text or "(at)" in text or "[at]" in text:
+        text = _EMAIL_SAID.sub(lambda m: _email(m, pseudonyms), text)
     if "@" in text:
         text = _EMAIL.sub(lambda m: _email(m, pseudonyms), text)
         if not text.isascii() or '"@' in text:
@@ -173,7 +181,7 @@ def _judge_address(before: str, value: str, after: str, first: int, second: int)
 
 
 def _email(match: re.Match[str], pseudonyms: Pseudonyms) -> str:
-    local, domain = (match["l"] or match.group().partition("@")[0]).lower(), match["d"].lower()
+    local, domain = (match["l"] or match.group().partition("@")[0]).lower(), _SAID_DOT.sub(".", match["d"].lower())
     top = domain.rsplit(".", 1)[1]
     if top in _UNITS or local in _BUILD_USERS or domain.startswith("lists.") or domain == "vger.kernel.org":
         return match.group()

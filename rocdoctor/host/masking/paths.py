@@ -27,17 +27,35 @@ _NAMED_LIKE = regex(
 )
 _NAMED_WORDS = ("torchinductor_", "pytest-of-", "hsperfdata_", "/mail/", "/cron/", "/s-")
 _WINDOWS = regex(
-    r"(?P<k>(?<![A-Za-z0-9])(?:[A-Za-z]:(?:\\{1,2}|/)|/mnt/[a-z]/|/[a-z]/)Users(?:\\{1,2}|/))"
+    r"(?P<k>(?<![A-Za-z0-9])(?:[A-Za-z]:(?:\\{1,2}|/)|/mnt/[a-z]/|/(?:cygdrive/)?[a-z]/)"
+    r"(?:[Uu]sers|Documents and Settings)(?:\\{1,2}|/)|"
+    r"(?:(?<=^)|(?<=[\s\"'=]))\\{2}[A-Za-z0-9][\w.-]{0,100}\\(?:homes?|users|profiles)\$?\\|"
+    r"(?<=\.\.\.)/?homes?/|(?<![A-Za-z0-9])(?!https?:)[a-z][a-z0-9+-]{1,20}://[^\s/\"'<>]{0,100}/(?:homes?|users)/)"
     r"(?P<s>[^\\/:*?\"<>|\n]{1,40}(?=[\\/\"])|[^\s\\/:*?\"<>|]{1,40}(?: [A-Z][^\s\\/:*?\"<>|]{1,40}(?=$))?)",
     re.MULTILINE,
 )
 # Where people have folders of their own at once, and where they have them below a folder for users.
 _SHARE = regex(
     r"(?<![A-Za-z0-9_.~-])(?P<k>/(?:(?P<own>(?:net|local|p)?scratch|work|gpfs|fsx|lustre|beegfs|ptmp|u|p/(?:project|scratch|data|fastdata|largedata)|"
-    r"lus/[a-z]{1,20}/projects)|ibex|rds|data|mnt|storage|nfs|cluster|shared|efs|ceph|cephfs|raid|ssd|global|vast|weka|srv|export|var|projects?)\d{0,2})"
+    r"lus/[a-z]{1,20}/projects|nobackup|nfshomes|rhome|global/u\d|[a-z]{2,12}_?scratch|(?:leonardo|m100|marconi)_?(?:work|scratch|fast))|"
+    r"ibex|rds|data|mnt|storage|nfs|cluster|shared|efs|ceph|cephfs|raid|ssd|global|vast|weka|srv|export|var|projects?|"
+    r"proj|ocean|expanse|fs|n|clusterfs|autofs|cfs|mimer|pfs|iopsstor|capstor|leonardo|m100|vol|flash|hpc|blue|orange)\d{0,2})"
     r"(?P<p>(?:/[A-Za-z0-9_.+@-]{1,60}){1,6})(?P<z>/?)"
 )
-_BELOW = frozenset(("users", "user", "people", "home", "homes", "scratch"))
+_BELOW = regex(
+    r"(?:[\w.-]{0,30}(?:scratch|homes?|nobackup|users?|people))\d{0,3}|userexternal|usertrain|proj-shared",
+    re.IGNORECASE,
+)
+# Where groups have folders, and people theirs below these.
+_GROUPED = regex(r"projects?\d{0,2}|proj|groups?|cdirs|nobackup|work|turbo|ess|blue|orange", re.IGNORECASE)
+# Codes of projects, and what only sorts: names of file systems, sizes, sites.
+_CODE = regex(r"[A-Za-z]{1,6}_?\d{3,9}[a-z]?|[A-Z]{2,8}_\w{1,20}|project_\w{1,20}|[a-z]{2,3}\d{2,4}[a-z]?")
+_SORTS = frozenset(
+    (
+        *("gpfs", "lustre", "beegfs", "ceph", "cephfs", "nfs", "large", "small", "fast", "slow", "bulk", "flash"),
+        *("local", "domain", "shared", "common", "cscs", "klemming", "fs0", "fs1", "fs2", "userexternal", "usertrain"),
+    )
+)
 _ACCOUNT = regex(r"[a-z]{2,14}_[a-z]{1,2}|[a-z]{1,4}\d{3,6}[a-z]{0,3}|[a-z]{1,3}\.[a-z]{2,20}")
 _GROUPS = frozenset(
     (
@@ -78,7 +96,8 @@ _GROUPS = frozenset(
     )
 )
 # Folders that only sort the homes below them, as do the realms of a directory.
-_SORTING = frozenset(("shared", "local", "domain", "ad", "ldap", "nfs", "common"))
+_SORTING = frozenset(("shared", "local", "domain", "ad", "ldap", "nfs", "common", "userexternal", "usertrain"))
+_SORTING_NAME = regex(r"(?:projects?|groups?|vol|fs)\d{0,3}", re.IGNORECASE)
 _REALM = regex(r"[A-Z][A-Z0-9-]{1,14}(?:\.[A-Z0-9.-]{1,30})?")
 _WORDS = regex(r"[a-z]+")
 
@@ -88,11 +107,18 @@ _URL = regex(
 _FULL = regex(
     r"(?<![A-Za-z0-9_./@%+=-])(?P<s>(?P<f>[A-Za-z][A-Za-z0-9-]{0,62})(?P<r>(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){0,5})\."
     r"(?P<t>edu|gov|mil|lan|local|internal|intranet|corp|localdomain|hpc|cluster|arpa|de|ch|at|fr|uk|nl|be|dk|se|no|fi|es|"
-    r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|com|org|net|io|cloud|ai))(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9_])"
+    r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|pl|pt|ro|tr|ua|ru|com|org|net|io|cloud|ai))(?![A-Za-z0-9_(@-]|\.[A-Za-z0-9_])"
 )
 _TOP = regex(
     r"\.(?:edu|gov|mil|lan|local|internal|intranet|corp|localdomain|hpc|cluster|arpa|de|ch|at|fr|uk|nl|be|dk|se|no|fi|es|"
-    r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|com|org|net|io|cloud|ai)(?![a-z0-9_(@-])"
+    r"it|cz|hu|jp|kr|cn|au|ca|br|eu|nz|tw|sg|hk|za|ie|gr|pl|pt|ro|tr|ua|ru|com|org|net|io|cloud|ai)(?![a-z0-9_(@-])"
+)
+# Countries whose domains no attribute of a program is called like: host.site.de is a machine of a site.
+_COUNTRIES = frozenset(
+    (
+        *("de", "fr", "uk", "nl", "ch", "dk", "se", "fi", "cz", "hu", "pl", "pt", "ro", "gr", "ie", "tr", "ua", "ru"),
+        *("jp", "kr", "cn", "tw", "sg", "hk", "au", "nz", "br", "za"),
+    )
 )
 _INSTITUTIONS = frozenset(("edu", "gov", "mil", "lan", "intranet", "corp", "localdomain", "hpc"))
 
@@ -101,7 +127,10 @@ _INSTITUTIONS = frozenset(("edu", "gov", "mil", "lan", "intranet", "corp", "loca
 WORDS = frozenset(
     (
         *("/home", "users", "/people/", "scratch", "/work", "/gpfs", "/fsx", "/lustre", "/beegfs", "/ptmp", "/u/"),
-        *("/user/", "/p/", "/lus/", "%2fhome", "%2fusers", "\\/home", *_NAMED_WORDS),
+        *("/user/", "/p/", "/lus/", "%2fhome", "%2fusers", "\\/home", "\\home", "\\users", "\\profiles"),
+        *("documents and settings", "nobackup", "nfshomes", "/rhome", "/proj", "/groups/", "/cdirs/", "/blue/"),
+        *("/orange/", *_NAMED_WORDS),
+        *("_home", "global/u", "/project", "...home", "_work/", "/ess/", "/turbo/", "homes/"),
     )
 )
 
@@ -114,7 +143,7 @@ def mask_paths(text: str, low: str, user: Replace, found_user: Replace, folders:
         text = _HOME_CODED.sub(lambda m: m["k"] + found_user(m["s"]), text)
     if any(word in low for word in _NAMED_WORDS):
         text = _NAMED_LIKE.sub(lambda m: m["k"] + found_user(m["s"]), text)
-    if "users" in low or "/home" in low or "/people/" in low:
+    if any(word in low for word in ("users", "home", "/people/", "\\profiles", "documents and")):
         text = _WINDOWS.sub(lambda m: m["k"] + found_user(m["s"]), text)
         text = _HOME.sub(lambda m: _home(m, user, found_user, folders), text)
     return _SHARE.sub(lambda m: _share(m, user, folders), text)
@@ -123,10 +152,11 @@ def mask_paths(text: str, low: str, user: Replace, found_user: Replace, folders:
 def _home(match: re.Match[str], user: Replace, found_user: Replace, folders: Collection[str]) -> str:
     name, second = match["s"], match["t"]
     last = match.end() == len(match.string) or match.string[match.end()] != "/"
-    if second is not None and (name.lower() in _SORTING or _REALM.fullmatch(name)):
+    sorting = name.lower() in _SORTING or _SORTING_NAME.fullmatch(name) is not None
+    if second is not None and (sorting or _REALM.fullmatch(name)):
         kept = is_known(second, folders) or second.startswith((".", "user-")) or (last and "." in second)
         return f"{match['k']}{name}/{second if kept else found_user(second)}"
-    first = name if _numeric(name) or name.lower() in _SORTING else found_user(name)
+    first = name if _numeric(name) or sorting else found_user(name)
     if second is None:
         return match["k"] + first
     if last:
@@ -138,28 +168,48 @@ def _home(match: re.Match[str], user: Replace, found_user: Replace, folders: Col
 
 def _share(match: re.Match[str], user: Replace, folders: Collection[str]) -> str:
     parts = match["p"][1:].split("/")
-    marks = [number for number, part in enumerate(parts) if part.lower() in _BELOW]
-    below = match["own"] is not None or bool(marks)
-    project = match["own"] is not None and match["own"].startswith(("p/", "lus/"))
-    for number in range(marks[0] + 1 if marks else 0, len(parts)):
+    own = match["own"] is not None
+    grouped = own and match["own"].startswith(("p/", "lus/", "leonardo", "m100", "marconi"))
+    marks = [number for number, part in enumerate(parts) if _BELOW.fullmatch(part)]
+    first = marks[0] + 1 if marks else 0
+    top = match["k"].rpartition("/")[2]
+    if not own and not marks:
+        groups = [number for number, part in enumerate(parts) if _GROUPED.fullmatch(part)]
+        if not groups and not _GROUPED.fullmatch(top):
+            return match.group()
+        first, grouped = (groups[0] + 1 if groups else 0), True
+    replaced = 0
+    people = False  # below the folder of a group that has a usual name
+    named = grouped and not own  # below a folder for projects, which are called after what they are about
+    for number in range(first, len(parts)):
         part = parts[number]
         last = number == len(parts) - 1 and not match["z"]
         if part.startswith(("user-", ".")) or (last and "." in part):
             break
-        if not below:
-            continue
         following = parts[number + 1] if not last and number + 1 < len(parts) else ""
-        if part.lower() in _BELOW or (_leads_to_user(part, following) and not last):
+        if not last and (_sorts(part, grouped) or _leads_to_user(part, following)):
+            of_projects = _GROUPED.fullmatch(part) is not None
+            people = people or (part.lower() in _GROUPS and not of_projects)
+            named = named or of_projects
+            grouped = grouped or of_projects
             continue
+        code = _CODE.fullmatch(part) is not None and _PROJECT.fullmatch(part) is None
+        if named and not replaced and not code and not people:
+            break
         if _PROJECT.fullmatch(part) or (not is_known(part, folders) and not _numeric(part)):
             parts[number] = user(part)
-            if project:  # and the people who work on it
-                project = False
+            replaced += 1
+            if replaced == 1 and (grouped or code or _PROJECT.fullmatch(part)):  # and the people who work on it
                 continue
         elif any(mark > number for mark in marks):
             continue
         break
     return f"{match['k']}/{'/'.join(parts)}{match['z']}"
+
+
+def _sorts(part: str, grouped: bool) -> bool:
+    usual = part.lower() in _SORTS or part.lower() in _GROUPS
+    return usual or _BELOW.fullmatch(part) is not None or (grouped and _GROUPED.fullmatch(part) is not None)
 
 
 _PROJECT = regex(r"project_\d{5,12}")
@@ -191,7 +241,7 @@ def mask_hosts(text: str, low: str, host: Replace, public: Collection[str], comm
     if "://" in text:
         text = sub_lines(_URL, lambda m: m["k"] + _of_url(m["s"], host, public, common), text, ("://",))
     tops = {match.group() for match in _TOP.finditer(low)}
-    return sub_lines(_FULL, lambda m: _full(m, host, public), text, tops) if tops else text
+    return sub_lines(_FULL, lambda m: _full(m, host, public, common), text, tops) if tops else text
 
 
 def _of_url(name: str, host: Replace, public: Collection[str], common: Collection[str]) -> str:
@@ -203,7 +253,7 @@ def _of_url(name: str, host: Replace, public: Collection[str], common: Collectio
     return host(name)
 
 
-def _full(match: re.Match[str], host: Replace, public: Collection[str]) -> str:
+def _full(match: re.Match[str], host: Replace, public: Collection[str], common: Collection[str]) -> str:
     name, labels = match["s"], match["r"].count(".") + 1
     top = match["t"]
     telling = any(char == "-" or char.isdigit() for char in match["f"] + match["r"])
@@ -212,7 +262,8 @@ def _full(match: re.Match[str], host: Replace, public: Collection[str]) -> str:
     if top in _INSTITUTIONS:
         sure = top not in ("hpc", "corp") or labels >= 2 or telling
     else:
-        sure = labels >= 2 and telling
+        site = name.rsplit(".", 2)[-2].lower()
+        sure = labels >= 2 and (telling or (top in _COUNTRIES and site not in common and len(site) > 2))
     return host(name) if sure else name
 
 

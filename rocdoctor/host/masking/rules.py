@@ -175,6 +175,15 @@ USERINFO_TOKEN = "masked-userinfo"
 CODED_TOKEN = "masked-coded-secret"
 
 
+_OWN_WORD = regex(r"masked-[a-z]{1,20}(?:-[a-z]{1,20}){0,3}")
+
+
+def own_word(text: str, at: int) -> str:
+    """The word of masking itself that begins at a place."""
+    found = _OWN_WORD.match(text, at)
+    return found.group() if found else ""
+
+
 def _names(value: Sequence[Any]) -> list[str]:
     return [str(item) for item in value]
 
@@ -286,8 +295,12 @@ def example(text: str) -> tuple[str, list[str]]:
     return _SLOT.sub(one, text), filled
 
 
+@lru_cache(maxsize=2)
 def lower(text: str) -> str:
-    """The text in lower case with every character at its place (a few letters become two in ``str.lower``)."""
+    """The text in lower case with every character at its place (a few letters become two in ``str.lower``).
+
+    Kept, since many rules ask for the same text one after the other.
+    """
     low = text.lower()
     return low if len(low) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 
@@ -299,7 +312,7 @@ def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
     """
     low = lower(text)
     nexts = {stem: at for stem in stems if (at := low.find(stem)) >= 0}
-    while nexts:
+    while len(nexts) > 1:
         first = min(nexts.values())
         start = low.rfind("\n", 0, first) + 1
         end = low.find("\n", first)
@@ -312,6 +325,12 @@ def line_spans(text: str, stems: Iterable[str]) -> Iterator[tuple[int, int]]:
                     del nexts[stem]
                 else:
                     nexts[stem] = at
+    for stem, at in nexts.items():  # the one that is left, in a hurry
+        while at >= 0:
+            start = low.rfind("\n", 0, at) + 1
+            end = low.find("\n", at) + 1 or len(low)
+            yield start, end
+            at = low.find(stem, end)
 
 
 def sub_lines(

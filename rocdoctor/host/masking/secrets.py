@@ -25,7 +25,7 @@ _USERINFO_SLASH = regex(
 )
 _HARMLESS_USERINFO = {"git", "hg", "svn", "anonymous", USERINFO_TOKEN}
 _XML = regex(
-    r"<(?P<k>[\w:.-]{0,40}(?:password|passwd|secret|token|apikey|api_key|credential)[\w:.-]{0,20})"
+    r"<(?P<k>[\w:.-]{0,40}(?:password|passwd|passphrase|secret|token|apikey|api_key|credential)[\w:.-]{0,20})"
     r"(?:[ \t][^<>\n]{0,200})?>(?:<!\[CDATA\[)?(?P<s>[^<\n]{1,4000}?)(?:\]\]>)?</",
     re.IGNORECASE,
 )
@@ -40,6 +40,7 @@ _XML_KEY = regex(
 _GROUPS = regex(r"-\d{6}-\d{6}-")
 _RECOVERY = regex(r"(?<![\d-])(?P<s>\d{6}(?:-\d{6}){7})(?![\d-])")
 
+_CLOSING = "\"'`,;.)]}>"
 # A quoted word directly behind what was replaced belongs to it.
 _BEHIND = regex(r"(?P<k>masked-[a-z-]{1,40}[\"']?)(?P<q>[\"'`])[^\s\"'`,;)\]}:>/|&<\\=.+][^\"'`\n]{0,400}(?P=q)")
 
@@ -89,6 +90,8 @@ def _replace(
         if value in inert or value.split(":", 1)[0] in inert or (cls == "secret-value" and placeholder(value)):
             return match.group()
         if value.split(" ", 1)[0] in inert or value.partition("@")[0] in inert or (random and not looks_random(value)):
+            return match.group()
+        if value.startswith("masked-") and value.rstrip(_CLOSING) in inert:
             return match.group()
         if cls != "secret-value" and at and placeholder(value) and not (value.isdigit() and len(value) > 3):
             return match.group()

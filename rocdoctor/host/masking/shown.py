@@ -28,6 +28,13 @@ _ANSWERED = tuple(
             rf"(?P<k>{_AT}(?:hostname(?: -[sfA])?|uname -n|hostnamectl hostname)[ \t\r]{{0,4}}\n)"
             rf"(?P<s>{_NAME})(?=[ \t\r]{{0,4}}$)",
         ),
+        # a .netrc, whose entries may be broken over lines
+        ("found", rf"(?P<k>^machine[ \t]{{1,8}})(?P<s>{_NAME})(?=[ \t\r\n]{{1,20}}(?:login|password|account)[ \t])"),
+        (
+            "user",
+            rf"(?P<k>^(?:machine[ \t]{{1,8}}[^\s]{{1,200}}|default)[ \t\r\n]{{1,20}}login[ \t]{{1,8}})(?P<s>{_NAME})"
+            rf"(?=[ \t\r\n]{{1,20}}(?:password|account)[ \t])",
+        ),
         ("user", rf"(?P<k>^user: {{1,4}})(?P<s>{_NAME})(?=\norgs:)"),
         ("user", rf"(?P<k>^)(?P<s>{_NAME})(?= \(\d{{1,10}}\)\n {{4,20}}Since: )"),
         (
@@ -37,14 +44,20 @@ _ANSWERED = tuple(
         ),
     )
 )
-_WORDS = ("whoami", "id -un", "id -nu", "logname", "hostname", "uname -n", "user: ", "Since: ", "[user]")
+_WORDS = (
+    *("whoami", "id -un", "id -nu", "logname", "hostname", "uname -n", "user: ", "Since: ", "[user]"),
+    *("machine ", "default "),
+)
 
 
-def mask_shown(text: str, user: Replace, host: Replace, person: Replace) -> str:
-    """The text with the names replaced that stand below what asked for them; lines stay at their places."""
-    if "\n" not in text or not any(word in text for word in _WORDS):
+def mask_shown(text: str, user: Replace, host: Replace, person: Replace, found: Replace) -> str:
+    """The text with the names replaced that stand below what asked for them; lines stay at their places.
+
+    ``found``: what a host becomes that may be one that everybody knows.
+    """
+    if not any(word in text for word in _WORDS):
         return text
-    replaced = {"user": user, "host": host, "person": person}
+    replaced = {"user": user, "host": host, "person": person, "found": found}
     for kind, pattern in _ANSWERED:
         text = _substituted(pattern, replaced[kind], text)
     return text

@@ -73,9 +73,14 @@ def kind_of(match: re.Match[str], rest: re.Match[str] | None) -> str | None:
     return kind
 
 
+# What masking itself writes tells nothing, or masking again would find more each time.
+_OWN = regex(r"(?<![A-Za-z0-9])(?:user|host|domain|email|ip|ssid|serial|uuid|wwn)-\d{1,6}(?:\.\d{1,3})?(?![A-Za-z0-9])")
+
+
 @lru_cache(maxsize=4096)
 def looks_random(value: str) -> bool:
     """True for a value that nobody would write by hand: letters mixed with digits, or long with high entropy."""
+    value = _OWN.sub("", value) if "-" in value else value
     if len(value) < 6 or " " in value or value[:1] in "/~<(" or value[:2] in ("0x", "./") or _BY_HAND.fullmatch(value):
         return False
     if _OF_BOTH.fullmatch(value):
@@ -84,3 +89,11 @@ def looks_random(value: str) -> bool:
         return False
     counts = Counter(value)
     return -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values()) >= 3.5
+
+
+_MINTED = regex(r"(?=[^0-9]*[0-9][^0-9]*[0-9])(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z0-9+/=-]{20,400}")
+
+
+def looks_minted(value: str) -> bool:
+    """True for what a program made at random: long, of capitals, small letters and digits, without parts."""
+    return _MINTED.fullmatch(value) is not None and looks_random(value)

@@ -11,14 +11,23 @@ from rocdoctor.host.masking.cells import BEFORE_GAP, paired_span
 from rocdoctor.host.masking.chosen import harmless, is_type
 from rocdoctor.host.masking.extent import at_line_start, unwrapped, value_span
 from rocdoctor.host.masking.rows import is_unpacked
-from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, lower
-from rocdoctor.host.masking.telling import KEY_REST, VALUE_NAMES, kind_of, looks_random, placeholder
+from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, load_tables, lower, own_word
+from rocdoctor.host.masking.telling import (
+    KEY_REST,
+    VALUE_NAMES,
+    kind_of,
+    looks_minted,
+    looks_random,
+    placeholder,
+    strongest_kind,
+)
 from rocdoctor.model.lazy_re import regex
 
 Note = Callable[[str, str], None]
 
 # A value is judged by its beginning, so that hostile text with a name at every step costs linear time.
 _JUDGED = 256
+_INERT = "masked-"
 _LONGEST_LIST = 8000
 _LONGEST_INNER_LIST = 300
 
@@ -34,7 +43,7 @@ _DULL = regex(
     re.ASCII,
 )
 _SEPARATOR = regex(
-    r"(?: (?:\[[\w *-]{0,30}\]|\([a-z ]{1,20}\))(?=:))?(?:\\{0,3}[\"'`]|\*\*)?\]?[ \t]{0,80}"
+    r"(?: (?:\[[\w *-]{0,30}\]|\([a-z ,.]{1,60}\))(?=:))?(?:\\{0,3}[\"'`]|\*\*)?\]?[ \t]{0,80}"
     r"(?:=>|(?:\?{1,2}|\|\||//|:{1,3}|\+)=|={1,3}|:(?!:)|[\uff1a\uff1d])(?:\*\*(?=[ \t]))?[ \t]{0,80}"
 )
 # A declaration with its type: password: &str = "x", PASSWORD As String = "x".
@@ -58,7 +67,9 @@ _BECOMES = regex(
 _ARGUMENT_GAP = regex(
     r"[ \t]{1,8}<<<[ \t]{0,8}|[\"']?(?:[ \t]*,)?[ \t]{1,8}(?![ \t]|<{1,3}(?:[ \t]|\Z)|--[A-Za-z])|[\"'],"
 )
-_BLANK_GAP = regex(r"[ \t]{1,8}(?=[\"']?[A-Za-z0-9+/=_.~!@#$%^&*-]{16})")
+_BLANK_GAP = regex(r"[ \t]{1,8}(?=(?!--[A-Za-z])[\"']?[A-Za-z0-9+/=_.~!@#$%^&*-]{16})")
+# What leads from a name to its value in the list of arguments that a trainer prints.
+_LEADER = regex(r"[ \t]{1,4}\.{3,120}[ \t]{1,4}")
 _VERSION = regex(r"v?\d+(?:[.!]\w+)+(?:[+-][\w.]+)?[,;)\]}]*|latest")
 _IS_GAP = regex(r"[ \t]{1,4}is[ \t:]{1,4}")
 # What a password may be said to be.
@@ -84,6 +95,7 @@ _ANNOTATION = regex(r"(?:\w{1,20}\.)?(?:Optional|Union|Literal|Annotated|[Ll]ist
 _WORD_OF_CALL = regex(r"[a-z]\w{0,30}=(?=[A-Za-z\"'\[(])")
 _NUMBER = regex(r"[+-]?\d{0,6}(?:\.\d{1,9})?(?:e[+-]?\d{1,3})?[kKmMgGbB%]{0,2}")
 _CHAIN = regex(r"(?:([A-Za-z_.-]{1,60})[=:][ \t]{0,2}){8,}")
+_DOTTED = regex(r"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){2,20}")
 _ITEM = regex(r"\"(?P<a>[^\"\n]{1,4000})\"|'(?P<b>[^'\n]{1,4000})'|(?P<c>[^\s,\[\](){}:=\"'][^\s,\[\](){}\"']{0,4000})")
 
 
@@ -134,6 +146,9 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
     for match, line_end in _keywords(text, tables, passed):
         left = text[max(position, match.start() - _LONGEST_LEFT) : match.start()]
         key_start = match.start() - len(left) + len(left.rstrip(_KEY_SIGNS))
+        own = text.find(_INERT, key_start, match.start())
+        if own >= 0 and own_word(text, own) in tables.inert:
+            continue  # it ends an option: -pmasked-password-argument
         argument = text[key_start] == "-"
         if match.lastgroup != "strong" and not argument and _is_dull(text, match, line_end):
             passed[0] = max(passed[0], _chain_end(text, match.start(), line_end))
@@ -161,7 +176,7 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
                 continue
         if separator is None and kind in ("strong", "medium"):
             # "set api-key VALUE": only what nobody would write by hand, and is long.
-            separator = _BLANK_GAP.match(text, after, line_end)
+            separator = _LEADER.match(text, after, line_end) or _BLANK_GAP.match(text, after, line_end)
             kind = "random"
         if separator is None and named == "strong":
             separator, kind = _BLOCK_GAP.match(text, after, line_end), "strong"
@@ -190,7 +205,9 @@ def mask_named_values(text: str, tables: MaskingTables, note: Note) -> str:
             listed = max(listed, end)
         else:
             spans = _single_span(text, key_start, key, separator.end(), said, kind, argument, line_end, tables.inert)
-            passed[0] = max(passed[0], _chain_end(text, separator.end(), line_end))
+            chain = _chain_end(text, separator.end(), line_end)
+            if chain > separator.end():  # otherwise the rest of the name may tell more: auth.password
+                passed[0] = max(passed[0], chain)
         if becomes is not None:
             spans += _single_span(text, key_start, key, becomes.end(), said, kind, argument, line_end, tables.inert)
         for start, end in spans:
@@ -275,12 +292,21 @@ def _single_span(
         kind = "strong"  # an option of a mount, a parameter
     if _IS_GAP.fullmatch(separator) and _says_more(text[span[0] : span[1]].strip(".,;:)").lower(), text, span[1]):
         return []
+    if _names_next(text, span[1], line_end) and strongest_kind(text[span[0] : span[1]], load_tables(), 3) == "strong":
+        return []  # the name of the value behind it
     tag = separator == "==" or (separator == ":" and (key_start == 0 or text[key_start - 1] != '"'))
     if tag and _VERSION.fullmatch(text[span[0] : span[1]]):
         return []  # a requirement, or an image with its tag
     if not _is_secret(kind, key, separator, text[span[0] : span[1]], argument, inert):
         return []
+    if line_end <= begin + _JUDGED:
+        return [span]
     return [value_span(text, begin, line_end, whole_line) or span]
+
+
+def _names_next(text: str, end: int, line_end: int) -> bool:
+    """Whether a sign of an assignment follows a word."""
+    return _KEY_SIGN.match(text, end, line_end) is not None
 
 
 def _says_more(value: str, text: str, end: int) -> bool:
@@ -321,7 +347,9 @@ def _list_spans(
         mine = named and bool(said) and item.lastgroup != "c" and not harmless(value)
         sure = kind == "strong" and (listed or mine or said in VALUE_NAMES) and not placeholder(value)
         said = ""
-        if value.split(" ", 1)[0] not in inert and (sure or looks_random(value)):
+        if kind == "weak" and _DOTTED.fullmatch(value):
+            continue  # the name of a parameter
+        if value.split(" ", 1)[0] not in inert and _INERT not in value and (sure or looks_random(value)):
             found.append((begin, stop))
     return found, end
 
@@ -337,6 +365,8 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
         return False
     if argument and (_OPTION.fullmatch(stripped.split(" ", 1)[0]) or _WORD_OF_CALL.match(stripped)):
         return False
+    if stripped.startswith("<("):
+        return False  # the output of a command, which is looked at on its own
     if key in ("PWD", "OLDPWD") or (key.lower().endswith("pwd") and stripped[:1] in "/~"):
         return False
     if (
@@ -349,13 +379,15 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
         return False
     if _EXPRESSION.match(stripped) or (argument and stripped.split(" ", 1)[0].rstrip("],)") in _METAVARS):
         return False
-    if _COUNTED.fullmatch(key) and _NUMBER.fullmatch(stripped):
+    if _NUMBER.fullmatch(stripped) and _COUNTED.fullmatch(key):
         return False
     if ":" in separator and _TELLS_OF.fullmatch(stripped):
         return False
     if kind == "strong":
         return not (key.lower().endswith(("passwd", "shadow")) and _SWITCH.issuperset(stripped.split()))
     assigned = "=" in separator
+    if kind == "weak" and _DOTTED.fullmatch(stripped):
+        return False
     if kind == "medium" and argument and (_NUMBER.fullmatch(stripped) or _PATH_KEY.fullmatch(key)):
         return False
     if kind == "medium" and (argument or (assigned and key.isupper() and len(key) > 4)):
@@ -363,5 +395,5 @@ def _is_secret(kind: str, key: str, separator: str, value: str, argument: bool, 
     if kind == "weak" and argument and not assigned:
         return len(stripped) >= 16 and looks_random(stripped)
     if kind == "weak" and not assigned and '"' not in separator and "'" not in separator:
-        return False
+        return looks_minted(stripped)
     return looks_random(stripped)
