@@ -5,8 +5,8 @@ It is plain and small, so that processes can pass it on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from rocdoctor.compare.traits import of_gpu, of_machine, packages, packages_complete
 from rocdoctor.model.evidence import Fact, Known, value_or
@@ -61,6 +61,22 @@ class Snapshot:
     tables: Mapping[str, SnapshotTable] = field(default_factory=dict)
     findings: tuple[Found, ...] = ()
     unknown: Mapping[str, frozenset[Subject]] = field(default_factory=dict)
+
+    def reworded(self, mask: Callable[[str], str]) -> Snapshot:
+        """The same with each value of a trait and a table as ``mask`` says it."""
+        return replace(
+            self,
+            gpus=tuple(replace(gpu, name=mask(gpu.name), traits=_masked(gpu.traits, mask)) for gpu in self.gpus),
+            traits=_masked(self.traits, mask),
+            tables={
+                title: replace(table, values={name: mask(value) for name, value in table.values.items()})
+                for title, table in self.tables.items()
+            },
+        )
+
+
+def _masked(traits: Mapping[str, str | None], mask: Callable[[str], str]) -> dict[str, str | None]:
+    return {key: value if value is None else mask(value) for key, value in traits.items()}
 
 
 # Modules whose parameters say how GPUs work.

@@ -95,6 +95,7 @@ def discretion_of(host: Host) -> Discretion:
     if known is not None:
         return Discretion(lambda: known)
     env: dict[str, str] = {}
+    variables = ""
     told = host.ask("text") if host.kind != "live" else None
     hosts: list[str] = []
     users: list[str] = []
@@ -104,6 +105,7 @@ def discretion_of(host: Host) -> Discretion:
             if not answer.ok:
                 continue
             if question == "env":
+                variables = answer.text
                 rows = (line.partition("=") for line in answer.text.splitlines() if "=" in line)
                 env = {name: value for name, _, value in rows}
                 users += [env.get(name, "") for name in _USERS]
@@ -123,6 +125,7 @@ def discretion_of(host: Host) -> Discretion:
         for name in hosts:
             masker.learn(hostname=name)
         masker.learn(extra_users=users, env=env)
+        masker.hear(variables)  # hosts and folders that it tells
         return masker
 
     return Discretion(make, told.text if told is not None and told.ok else "")

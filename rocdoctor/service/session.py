@@ -124,6 +124,16 @@ def posted(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, places: b
     return discreet(diagnosis, discretion_of(host), machine_lines(diagnosis.machine), places)
 
 
+def subject_of(options: EvidenceOptions, host: Host) -> dict[str, str]:
+    """What a report in JSON is about; people call bundles after machines, and the evidence may tell their names."""
+    origin = host.origin
+    if not options.include_identity and host.kind != "live":
+        from rocdoctor.report.masked import discretion_of
+
+        origin = discretion_of(host)(origin)
+    return {"kind": host.kind, "origin": origin}
+
+
 def colour_wanted(options: EvidenceOptions) -> bool:
     """Whether standard output takes colours and the user wants them."""
     if options.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":

@@ -104,6 +104,19 @@ def test_a_linted_file_is_quoted_without_what_another_of_its_lines_tells(
     assert PASSWORD not in said
 
 
+@pytest.mark.parametrize("command", [["check", "--from"], ["setup", "--from"], ["read"]])
+def test_evidence_that_is_called_after_its_machine_gives_no_name_away(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "fixtures" / "rx7900xtx-2gpu.capture").read_text()
+    planted = text.replace("-- env --\n", "-- env --\nMASTER_ADDR=lynx-cn042.hpc.uni-x.de\nUSER=dora_k\n", 1)
+    evidence = tmp_path / "lynx-cn042-dora_k.txt"
+    evidence.write_text(planted)
+    said = _printed([*command, str(evidence), "--format", "json"], capsys)
+    assert '"origin": "host-' in said
+    assert [one for one in ("lynx", "cn042", "dora_k", "uni-x") if one in said] == []
+
+
 def test_listening_counts_nothing_and_gives_no_numbers() -> None:
     masker = Masker()
     masker.hear("ssh bea@zeusbox17\nNov 23 06:11:22 fs-04 kernel: up")

@@ -15,16 +15,18 @@ give it to anybody; `rocdoctor bundle --show` prints it and what was masked, and
 sequences and invisible characters; `-o -` prints it to the byte). `--include-identity` lifts all of it.
 
 Reports are masked in the same way, since they get pasted too: those of this machine, and those of a folder, an archive
-or a pasted text, which nobody has masked before (`check`, `read` and `lint` in every format, `facts` as text). Masking
-what is masked changes nothing, so a bundle gives the report of the machine it was made on.
+or a pasted text, which nobody has masked before (`check`, `read`, `lint`, `setup` and `diff` in every format, `facts`
+as text), with the name of a bundle that is called after its machine. Masking what is masked changes nothing, so a
+bundle gives the report of the machine it was made on.
 
 Not masked by design:
 
 - `fix` prints and runs commands, which need names and paths as they are; it says so.
 - `emit` writes what you name (script, image, job) and what evidence holds as it is; it says so.
-- `facts --json`, `setup`, `recommend`, `diff` and the screens, where they read evidence (`--from`) that was not masked
-  before: programs and people work with its values on their own machine. Bundles are masked already.
-- The names of the files that `lint` was given, and names of yours in options.
+- The commands and files of `setup` and of its script: they name folders as they are, where the evidence does.
+- `facts --json`, `recommend` and the screens, where they read evidence (`--from`) that was not masked before: programs
+  and people work with its values on their own machine. Bundles are masked already.
+- The names of the files that `lint` and `diff` were given, and names of yours in options.
 
 Masking happens before anything else sees an answer, so nothing unmasked reaches a disk. It is a set of rules: it finds
 what has a known form, a telling name beside it, or a known place. A password in the middle of a sentence has none of

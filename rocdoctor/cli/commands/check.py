@@ -17,7 +17,16 @@ from rocdoctor.model.facts import Expected
 from rocdoctor.model.finding import SEVERITIES, Diagnosis
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
-from rocdoctor.service.session import Progress, chosen_checks, open_host, posted, print_json, read_from, rendered
+from rocdoctor.service.session import (
+    Progress,
+    chosen_checks,
+    open_host,
+    posted,
+    print_json,
+    read_from,
+    rendered,
+    subject_of,
+)
 
 HELP: str = "judge this machine, or evidence of another one"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
@@ -105,7 +114,7 @@ def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, seconds: fl
     if form == "json":
         from rocdoctor.report.diagnosis.json_report import report
 
-        subject = {"kind": host.kind, "origin": host.origin}
+        subject = subject_of(options, host)
         print_json(report(diagnosis, subject, {"total_s": round(seconds, 3), "slowest": []}, titles))
     elif form == "junit":
         from rocdoctor.report.diagnosis.junit import render as render_junit

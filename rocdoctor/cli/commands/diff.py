@@ -59,7 +59,7 @@ def run(options: Options) -> int:
         raise UsageError("standard input can be read once")
     progress = Progress(options.quiet)
     progress.say("reading the evidence")
-    found = compare(snapshots(names))
+    found = compare(snapshots(names, options.include_identity))
     progress.done()
     if options.format == "json":
         from rocdoctor.report.diff.diff_json import report
@@ -72,18 +72,21 @@ def run(options: Options) -> int:
     return EXIT_FINDINGS if found.drift else 0
 
 
-def snapshots(names: Sequence[str]) -> list[Snapshot]:
-    """The machines in the order of their names, read by several processes where there are many; raises InputError."""
+def snapshots(names: Sequence[str], identity: bool = False) -> list[Snapshot]:
+    """The machines in the order of their names, read by several processes where there are many; raises InputError.
+
+    ``identity``: with the names and secrets of evidence that nobody has masked.
+    """
     checks = chosen_checks((), ())[0]
     workers = min(_processors(), len(names), _MOST_PROCESSES)
     files = [name for name in names if name != "-"]
     if len(files) < _FEW or workers < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return [_read(name, checks) for name in names]
+        return [_read(name, checks, identity) for name in names]
     # A fork has the checks and tables that are loaded; the first input loads the tables.
-    found = {name: _read(name, checks) for name in (files[0], *(["-"] if "-" in names else []))}
+    found = {name: _read(name, checks, identity) for name in (files[0], *(["-"] if "-" in names else []))}
     rest = list(dict.fromkeys(name for name in files if name not in found))
-    global _checks
-    _checks = checks
+    global _checks, _identity
+    _checks, _identity = checks, identity
     context = multiprocessing.get_context("fork")
     gc.freeze()  # what is shared stays shared
     chunk = max(1, len(rest) // (workers * 4))
@@ -100,6 +103,7 @@ def snapshots(names: Sequence[str]) -> list[Snapshot]:
 
 
 _checks: Sequence[Check] = ()
+_identity = False
 
 
 def _in_silence() -> None:
@@ -111,15 +115,21 @@ def _in_silence() -> None:
 def _in_worker(name: str) -> Snapshot | str:
     """The machine, or why it cannot be read."""
     try:
-        return _read(name, _checks)
+        return _read(name, _checks, _identity)
     except InputError as problem:
         return str(problem)
 
 
-def _read(name: str, checks: Sequence[Check]) -> Snapshot:
+def _read(name: str, checks: Sequence[Check], identity: bool) -> Snapshot:
     host = open_evidence(name)
     machine = collect(host)
-    return snapshot(name, machine, diagnose(machine, checks).verdicts, host.kind == "text")
+    diagnosis = diagnose(machine, checks)
+    if identity:
+        return snapshot(name, machine, diagnosis.verdicts, host.kind == "text")
+    from rocdoctor.report.masked import discreet, discretion_of
+
+    mask = discretion_of(host)
+    return snapshot(name, machine, discreet(diagnosis, mask).verdicts, host.kind == "text").reworded(mask)
 
 
 def _processors() -> int:

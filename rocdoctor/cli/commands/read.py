@@ -12,7 +12,7 @@ from rocdoctor.host import output
 from rocdoctor.report.diagnosis.json_report import report
 from rocdoctor.service.options import Format
 from rocdoctor.service.reading import judged, listing, named_parts, recognised, with_lines_of_text
-from rocdoctor.service.session import chosen_checks, open_host, posted, print_json, rendered
+from rocdoctor.service.session import chosen_checks, open_host, posted, print_json, rendered, subject_of
 
 HELP: str = "diagnose pasted text: a bug report, a log (- for standard input)"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown", "junit")
@@ -45,7 +45,7 @@ def run(options: Options) -> int:
     seconds = time.monotonic() - began
     titles = {one.name: one.title for one in checks}
     if options.format == "json":
-        subject = {"kind": host.kind, "origin": host.origin}
+        subject = subject_of(options, host)
         data = report(posted(options, host, diagnosis), subject, {"total_s": round(seconds, 3), "slowest": []}, titles)
         print_json({**data, "recognised": parts})
         return exit_code(diagnosis, options.fail_on)

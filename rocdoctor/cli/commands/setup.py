@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -20,10 +21,11 @@ from rocdoctor.model.printable import spelled
 from rocdoctor.repair.setup.plan import Goal, SetupPlan
 from rocdoctor.repair.setup.planner import plan as plan_of
 from rocdoctor.report.machine.summary import machine_lines
+from rocdoctor.report.masked import discretion_of
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.new_files import write_new
 from rocdoctor.service.options import EvidenceOptions, Format
-from rocdoctor.service.session import Progress, chosen_checks, open_host, print_json, rendered
+from rocdoctor.service.session import Progress, chosen_checks, open_host, print_json, rendered, subject_of
 
 HELP: str = "what to do, in order, until this machine trains: steps, commands, and what is done already"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
@@ -63,24 +65,31 @@ def run(options: Options) -> int:
     checks, problems = chosen_checks((), ())
     diagnosis = diagnose(machine, checks, problems)
     plan = plan_of(diagnosis, options.goal)
+    said = str if options.include_identity or host.kind == "live" else discretion_of(host)
+    plan = plan.reworded(said)
     progress.done()
     if options.script is not None:
         _write(Path(options.script), options, host, diagnosis, plan)
-    show(options, host, diagnosis, plan)
+    show(options, host, diagnosis, plan, said)
     return 0 if plan.finished else EXIT_FINDINGS
 
 
-def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, plan: SetupPlan) -> None:
-    """Print a plan in the format that the options name."""
+def show(
+    options: EvidenceOptions, host: Host, diagnosis: Diagnosis, plan: SetupPlan, said: Callable[[str], str] = str
+) -> None:
+    """Print a plan in the format that the options name; ``said``: how a line about the machine is put."""
     sudo = not made_for_root(diagnosis)
     if options.format == "json":
         from rocdoctor.report.setup.setup_json import as_json
 
-        print_json(as_json(plan, {"kind": host.kind, "origin": host.origin}, sudo))
+        print_json(as_json(plan, subject_of(options, host), sudo))
     else:
         from rocdoctor.report.setup.setup_document import document
 
-        lines, verbose = machine_lines(diagnosis.machine), options.verbose or options.format == "markdown"
+        lines, verbose = (
+            [said(line) for line in machine_lines(diagnosis.machine)],
+            options.verbose or options.format == "markdown",
+        )
         output.show(rendered(options, document(plan, lines, sudo=sudo, quiet=options.quiet, verbose=verbose)))
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rocdoctor.knowledge.load import Kind
@@ -119,6 +120,17 @@ class Step:
     waits_for: str = ""
     handed_to: str = ""
 
+    def reworded(self, said: Callable[[str], str]) -> Step:
+        """The same with what it tells of the machine put otherwise; what is typed or written stays."""
+        return replace(
+            self,
+            title=said(self.title),
+            why=said(self.why),
+            evidence=tuple(replace(one, value=said(one.value), source=said(one.source)) for one in self.evidence),
+            support=said(self.support),
+            notes=tuple(map(said, self.notes)),
+        )
+
 
 def handed_over(who: str) -> str:
     """The note of a step that is somebody else's job."""
@@ -143,3 +155,9 @@ class SetupPlan:
     def finished(self) -> bool:
         """Nothing is left that the goal needs and that anybody could do."""
         return all(step.optional or step.state in ("done", "impossible") for step in self.steps)
+
+    def reworded(self, said: Callable[[str], str]) -> SetupPlan:
+        """The same with what it tells of the machine put otherwise: without names and secrets."""
+        return replace(
+            self, steps=tuple(step.reworded(said) for step in self.steps), notes=tuple(map(said, self.notes))
+        )

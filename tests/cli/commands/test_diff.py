@@ -144,3 +144,18 @@ def test_names_and_values_cannot_drive_a_terminal(tmp_path: Path, capsys: pytest
         said = capsys.readouterr().out
         assert "\x1b" not in said
         assert "\\u001b" not in said
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_what_nobody_has_masked_is_masked_in_the_comparison(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = "hf_" + "abcdQWERTYuiopASDFghjkZXCVbnm12345"
+    planted = _rx().set("env", f"USER=tkowalsk\nHSA_OVERRIDE_GFX_VERSION={token}\nNCCL_SOCKET_IFNAME=tkowalsk0\n")
+    names = [_bundle(tmp_path, name, one) for name, one in (("a", _rx()), ("b", planted))]
+    assert run(["diff", *names, "--format", form]) == 1
+    said = capsys.readouterr().out
+    assert "gfx-override-mismatch" in said
+    assert token not in said
+    assert run(["diff", *names, "--format", form, "--include-identity"]) == 1
+    assert token in capsys.readouterr().out.replace("\n", "").replace(" ", "")

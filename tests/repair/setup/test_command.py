@@ -124,3 +124,24 @@ def test_the_plans_of_all_machines_fit_and_their_scripts_are_clean(tmp_path: Pat
     if shutil.which("shellcheck"):
         done = subprocess.run(["shellcheck", *paths], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_what_nobody_has_masked_is_masked_in_the_plan_and_its_script_but_for_commands(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = "hf_" + "abcdQWERTYuiopASDFghjkZXCVbnm12345"
+    text = Path(_FIXTURE).read_text().replace("/home/user/", "/home/tkowalsk/").replace("USER=user", "USER=tkowalsk")
+    evidence = tmp_path / "evidence.txt"
+    evidence.write_text(text.replace("-- env --\n", f"-- env --\nHSA_OVERRIDE_GFX_VERSION={token}\n"))
+    script = tmp_path / "steps.sh"
+    asked = ["setup", "--from", str(evidence), "--format", form, "--script", str(script), "--force"]
+    assert run(asked) == 1
+    said = capsys.readouterr().out
+    assert "HSA_OVERRIDE_GFX_VERSION" in said
+    assert token not in said
+    assert token not in script.read_text()
+    assert [line for line in said.splitlines() if "tkowalsk" in line] == []
+    assert run([*asked, "--include-identity"]) == 1
+    assert "tkowalsk" in capsys.readouterr().out
+    assert token in script.read_text()
