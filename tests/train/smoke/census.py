@@ -17,7 +17,7 @@ def main() -> int:
     """Print the counts and every row that is not as it should be."""
     handle, name = tempfile.mkstemp(prefix="census-")
     os.close(handle)
-    command = [sys.executable, "-m", "pytest", "tests/smoke", "-q", "-m", "heavy or not heavy", *sys.argv[1:]]
+    command = [sys.executable, "-m", "pytest", "tests/train/smoke", "-q", "-m", "heavy or not heavy", *sys.argv[1:]]
     status = subprocess.call(command, env={**os.environ, "ROCDOCTOR_CENSUS": name})
     rows = [json.loads(line) for line in Path(name).read_text().splitlines()]
     Path(name).unlink()
