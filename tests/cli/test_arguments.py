@@ -35,20 +35,16 @@ _MODEL = ("--gpus", "8xMI300X", "--model", "llama-3.1-8b")
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Arguments with which each command succeeds, or finds something."""
+    """Arguments with which each command succeeds, or finds something; one that is not named here takes ``--from``."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "log.txt").write_text("RuntimeError: HIP error: invalid device function\n")
     (folder / "run.sh").write_text("export AMD_SERIALIZE_KERNEL=3\n")
     (folder / "spec.json").write_text('{"model": "llama-3.2-1b", "gpu": "MI300X", "seq": 2048, "gpus": 1}')
     smoke = to_text([SmokeRun(2, "gloo", "cpu", "2.13.0", 1.0, (ModeResult("ddp", "pass", 0.1),))])
     (folder / "smoke.capture").write_text(write([Answer("smoke quick", "ok", smoke.encode())], {}))
-    return {
-        "check": ["--from", _FIXTURE],
-        "facts": ["--from", _FIXTURE],
+    return {name: ["--from", _FIXTURE] for name in _PRINTING} | {
         "read": [str(folder / "log.txt")],
         "lint": ["--no-machine", str(folder / "run.sh")],
-        "setup": ["--from", _FIXTURE],
-        "fix": ["--from", _FIXTURE],
         "smoke": ["--from", str(folder / "smoke.capture")],
         "recommend": [*_MODEL],
         "estimate": [str(folder / "spec.json")],

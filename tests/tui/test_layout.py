@@ -71,7 +71,8 @@ def twice(laid: Laid) -> Laid:
 def test_each_screen_is_laid_out_once(fixture: str, size: tuple[int, int], laid: Laid) -> None:
     async def look(app: RocdoctorApp, pilot: Pilot[Any]) -> dict[str, Laid]:
         again = {}
-        for area in AREAS:  # what was laid out until here is the first screen, which is already there
+        # What was laid out until here is the first screen, which is already there; the last one takes keys as text.
+        for area in sorted(AREAS, key=lambda one: one.module == "paste"):
             await pilot.press(KEYS[AREAS.index(area)])
             await settled(app, pilot)
             assert laid or area.module in _OWN_LINES, f"{area.module} lays out nothing that this test knows"

@@ -114,7 +114,7 @@ def test_the_grid_fills_while_events_arrive_and_the_result_becomes_part_of_the_r
         await pilot.press("s")
         await until(pilot, runner.running.is_set)
         assert "importing torch" in state(app)
-        runner.mode("compute", ["pass", "pass"], "pass")
+        runner.mode("objects", ["pass", "pass"], "pass")
         runner.tell(("mode", "ddp", -1, ""), ("rank", "ddp", 1, "pass"))
         await until(pilot, lambda: "Running ddp: 1 of" in state(app))
         assert "Deadline of a mode: 120 s on GPUs" in state(app)
@@ -124,10 +124,10 @@ def test_the_grid_fills_while_events_arrive_and_the_result_becomes_part_of_the_r
             if line.startswith(" [x]")
         }
         assert lines["ddp"] == ["...", "ok", "running"]
-        assert lines["compute"] == ["ok", "ok", "pass"]
+        assert lines["objects"] == ["ok", "ok", "pass"]
         await until(pilot, lambda: one(app).startswith("ddp"))
         runner.mode("ddp", ["fail", "fail"], "fail")
-        runner.finish(cpu_run(passed("compute"), failed("ddp")))
+        runner.finish(cpu_run(passed("objects"), failed("ddp")))
         await until(pilot, lambda: "Finished at" in state(app))
         assert "1 of 2 modes went wrong, first ddp; look first at the link between two GPUs." in state(app)
         assert "This run says nothing of: GPUs" in state(app)
@@ -135,7 +135,7 @@ def test_the_grid_fills_while_events_arrive_and_the_result_becomes_part_of_the_r
         assert "7.6 times too large" in one(app)
         await until(pilot, lambda: app.look.diagnosis is not None and not app.look.busy)
         assert app.look.diagnosis is not None
-        assert app.look.diagnosis.machine.smoke == (cpu_run(passed("compute"), failed("ddp")),)
+        assert app.look.diagnosis.machine.smoke == (cpu_run(passed("objects"), failed("ddp")),)
         found = [one.check for one in app.look.diagnosis.verdicts if one.state == "fail"]
         assert found == ["smoke-numbers-wrong"]
 
