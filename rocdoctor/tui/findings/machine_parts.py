@@ -49,12 +49,12 @@ _WORDS = (
         "env variables visible devices override profile performance persistence ppfeaturemask mig partition "
         "mode parameter",
     ),
-    ("software", "torch rocm cuda python numpy extension library package toolkit wheel release abi"),
+    ("software", "torch rocm cuda python interpreter numpy extension library package toolkit wheel release abi"),
     ("driver", "driver module kernel dkms amdgpu kfd smu firmware wsl tool sources smi"),
     (
         "GPU",
         "gpu ecc ras pages fan temperature vram ring xid power throttling cooling thermal hardware architectures "
-        "queue memory vendor vendors clock",
+        "queue memory vendor vendors clock vbios",
     ),
 )
 _AREA_OF_WORD = tuple((area, frozenset(words.split())) for area, words in _WORDS)
