@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import keyword
 import re
+import runpy
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,13 +42,15 @@ class Kind:
     """What a new thing of a kind is made of: skeletons and where they go, rows, and what to do next.
 
     In all texts ``$name`` is the name with underscores, ``$title`` with hyphens, ``$Class`` as a class; ``$hint`` and
-    ``$line`` tell how an output is known in pasted text.
+    ``$line`` tell how an output is known in pasted text. ``tests``: those that look at all
+    things of this kind, beside its own.
     """
 
     about: str
     files: Mapping[str, str]
     rows: tuple[Row, ...] = ()
     next: tuple[str, ...] = ()
+    tests: str = ""
     name: str = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*"
 
 
@@ -55,7 +58,8 @@ KINDS: Mapping[str, Kind] = {
     "check": Kind(
         "a judgement over facts",
         {"check": "checks/$name.py", "check_test": "tests/checks/test_$name.py"},
-        next=("python -m tools.docs checks",),
+        next=(".venv/bin/python -m tools.docs checks",),
+        tests="tests/golden tests/tui/findings tests/tools/test_docs_pages.py",
     ),
     "parser": Kind(
         "the output of a program, or a file, as values",
@@ -68,7 +72,11 @@ KINDS: Mapping[str, Kind] = {
                 '\n    OutputKind(\n        "run $command",\n        ("$hint",),\n        regex(r"$line"),\n    ),',
             ),
         ),
-        ("in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values",),
+        (
+            "in rocdoctor/collect/, the module of its subject: ask for it, and make facts of its values "
+            "(four modules where it tells of single GPUs: CONTRIBUTING.md)",
+        ),
+        "tests/paste tests/patterns tests/parsers/test_every_parser.py tests/collect",
     ),
     "command": Kind(
         "what stands behind rocdoctor",
@@ -81,7 +89,12 @@ KINDS: Mapping[str, Kind] = {
                 '\n    "$name": ListedCommand("TODO: what it does, for rocdoctor --help", True),',
             ),
         ),
-        ("README.md: its row in the table of commands", "docs/schemas/$name.schema.json, if it prints JSON"),
+        (
+            "README.md: its row in the table of commands",
+            "tests/supply/test_no_network.py: its row (tests/cli/test_arguments.py: where --from is not enough)",
+            "docs/schemas/$name.schema.json and its rows in tests/project/test_schemas.py, if it prints JSON",
+        ),
+        "tests/cli/test_arguments.py tests/supply/test_no_network.py",
         name=r"[a-z]+",
     ),
     "mode": Kind(
@@ -90,7 +103,8 @@ KINDS: Mapping[str, Kind] = {
             "mode": "rocdoctor/train/smoke/worker/modes/$name.py",
             "mode_test": "tests/train/smoke/modes/test_$name.py",
         },
-        next=("python -m tools.docs smoke",),
+        next=(".venv/bin/python -m tools.docs smoke",),
+        tests="tests/tui/smoke tests/train/smoke/worker tests/tools/test_docs_pages.py",
     ),
     "target": Kind(
         "files that emit writes",
@@ -103,7 +117,12 @@ KINDS: Mapping[str, Kind] = {
                 '\n    "$name": "TODO: what the files are",',
             ),
         ),
-        ("a test marked reader in tests/train/emit/readers/", "README.md: the list of targets"),
+        (
+            "a test marked reader in tests/train/emit/readers/",
+            "README.md: the list of targets",
+            ".venv/bin/pytest -n0 --update-golden tests/tui/recommend: the list of targets; look at the picture",
+        ),
+        "tests/train/emit tests/cli/commands/test_emit.py tests/tui/recommend",
         name=r"[a-z]+",
     ),
     "format": Kind(
@@ -121,7 +140,12 @@ KINDS: Mapping[str, Kind] = {
                 "        output.show(render_$name(diagnosis))\n",
             ),
         ),
-        ("FORMATS of the other commands that can print it", "docs/stable.md: which page describes the form"),
+        (
+            "FORMATS of the other commands that can print it",
+            "tests/cli/test_arguments.py: in _SIGNS, what the form is known by",
+            "docs/stable.md: which page describes the form",
+        ),
+        "tests/cli/test_arguments.py tests/report",
         name=r"[a-z]+",
     ),
     "screen": Kind(
@@ -142,14 +166,23 @@ KINDS: Mapping[str, Kind] = {
             Row("pyproject.toml", "packages = [", "\n]", '\n  "rocdoctor.tui.$name",'),
             Row("docs/screens.md", "# The screens", "", "\n## $key $Class\n\nTODO: what one sees and can do.\n"),
         ),
-        ("python -m tools.docs pictures",),
+        (
+            "tools/docs/pictures.py: its picture, then .venv/bin/python -m tools.docs pictures",
+            ".venv/bin/pytest -n0 --update-golden tests/tui/test_app.py: the bar of all screens; look at the picture",
+        ),
+        "tests/tui",
         name=r"[a-z]+",
     ),
 }
 
 
 def planned(
-    kind: str, name: str, room: str = "listings", command: str = "", hint: str = "TODO", line: str = _LINE
+    kind: str,
+    name: str,
+    room: str = "listings",
+    command: str = "",
+    hint: str = "TODO",
+    line: str = _LINE,
 ) -> tuple[dict[Path, str], list[str]]:
     """(text by path of all files that are written or changed, what to do next); raises Refused."""
     of = KINDS[kind]
@@ -185,7 +218,19 @@ def planned(
         texts[path] = _with_row(texts.get(path, path.read_text(encoding="utf-8")), row, words)
     test = next(path for skeleton, path in zip(of.files, texts, strict=False) if skeleton.endswith("_test"))
     todo = f".venv/bin/pytest -n0 {test.relative_to(ROOT)}: it fails; its TODOs and those of the code say what to write"
-    return texts, [todo, *(Template(one).substitute(words) for one in of.next)]
+    steps = [todo, *(Template(one).substitute(words) for one in of.next)]
+    if kind == "check" and (lost := _without_area(words["title"])):
+        steps.append(lost)
+    steps.append(f".venv/bin/pytest {of.tests} tests/project: they look at all of its kind")
+    return texts, steps
+
+
+def _without_area(title: str) -> str:
+    """What to do about a name that no area of the findings screen knows a word of, "" where one does."""
+    parts = runpy.run_path(str(ROOT / "rocdoctor" / "tui" / "findings" / "machine_parts.py"))
+    if parts["area_of"](title) != parts["OTHER"]:
+        return ""
+    return "rocdoctor/tui/findings/machine_parts.py: a word of its name at its area, unless its cause has one"
 
 
 def _is_pattern(text: str) -> bool:

@@ -42,6 +42,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, list
         assert done.returncode == 0, done.stderr
         touched[kind] = [where / name for name in re.findall(r"^(?:wrote|changed) +(\S+)$", done.stdout, re.MULTILINE)]
         assert re.search(r"^next +\.venv/bin/pytest -n0 tests/\S+:", done.stdout, re.MULTILINE)
+        others = re.search(r"^next +\.venv/bin/pytest (tests/.+): they look at all of its kind$", done.stdout, re.M)
+        assert others is not None
+        assert not [name for name in others[1].split() if not (ROOT / name).exists()]
     return where, touched
 
 
@@ -124,6 +127,14 @@ def test_the_row_of_an_output_is_written_whole(made: tuple[Path, dict[str, list[
     asked = "from rocdoctor.paste import open_text; print(open_text({text!r}, 'x').ask('run rdma link').text)"
     assert _run(where, "-c", asked.format(text=f"I see:\n\n{text}\n")).stdout.strip() == text
     assert _run(where, "-m", "ruff", "format", "--check", "rocdoctor/paste/output_kinds.py").returncode == 0
+
+
+@pytest.mark.parametrize(("name", "told"), [("odd-thing", True), ("gpu-odd-thing", False)])
+def test_a_check_that_no_area_of_the_screens_knows_is_told(
+    name: str, told: bool, made: tuple[Path, dict[str, list[Path]]]
+) -> None:
+    done = _run(made[0], "tools/new.py", "check", name)
+    assert ("machine_parts.py: a word of its name" in done.stdout) == told
 
 
 @pytest.mark.parametrize(
