@@ -42,7 +42,7 @@ class Kind:
     """What a new thing of a kind is made of: skeletons and where they go, rows, and what to do next.
 
     In all texts ``$name`` is the name with underscores, ``$title`` with hyphens, ``$Class`` as a class; ``$hint`` and
-    ``$line`` tell how an output is known in pasted text. ``tests``: those that look at all
+    ``$line`` tell how an output is known in pasted text, ``$until`` where it ends. ``tests``: those that look at all
     things of this kind, beside its own.
     """
 
@@ -69,7 +69,8 @@ KINDS: Mapping[str, Kind] = {
                 "rocdoctor/paste/output_kinds.py",
                 "KINDS: tuple[OutputKind, ...] = (",
                 "\n)",
-                '\n    OutputKind(\n        "run $command",\n        ("$hint",),\n        regex(r"$line"),\n    ),',
+                '\n    OutputKind(\n        "run $command",\n        ("$hint",),\n        regex(r"$line"),'
+                "$until\n    ),",
             ),
         ),
         (
@@ -183,6 +184,7 @@ def planned(
     command: str = "",
     hint: str = "TODO",
     line: str = _LINE,
+    block: bool = False,
 ) -> tuple[dict[Path, str], list[str]]:
     """(text by path of all files that are written or changed, what to do next); raises Refused."""
     of = KINDS[kind]
@@ -203,6 +205,7 @@ def planned(
         "command": command or plain.replace("_", "-"),
         "hint": hint,
         "line": line,
+        "until": "\n        until=_NEVER," if block else "",
         "key": _next_key(),
     }
     texts: dict[Path, str] = {}
@@ -274,9 +277,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--line", default=_LINE, help="of a parser: an expression for a line of the output, from its start"
     )
+    parser.add_argument(
+        "--block", action="store_true", help="of a parser: what follows such a line belongs to it, however it looks"
+    )
     options = parser.parse_args(arguments)
     try:
-        texts, steps = planned(options.kind, options.name, options.room, options.command, options.hint, options.line)
+        texts, steps = planned(
+            options.kind, options.name, options.room, options.command, options.hint, options.line, options.block
+        )
     except Refused as why:
         print(f"tools/new.py: {why}", file=sys.stderr)
         return 2

@@ -129,6 +129,19 @@ def test_the_row_of_an_output_is_written_whole(made: tuple[Path, dict[str, list[
     assert _run(where, "-m", "ruff", "format", "--check", "rocdoctor/paste/output_kinds.py").returncode == 0
 
 
+def test_an_output_goes_on_to_the_end_of_its_block_where_that_is_said(made: tuple[Path, dict[str, list[Path]]]) -> None:
+    where, _ = made
+    look = r"\s{0,12}chip-[a-z]{3}-[0-9a-f]{4}\s*\Z"
+    words = ("--command", "chips", "--hint", "Adapter: ", "--line", look, "--block")
+    done = _run(where, "tools/new.py", "parser", "block_made", *words)
+    assert done.returncode == 0, done.stderr
+    text = "chip-pci-0300\nAdapter: PCI adapter\nedge:  +45.0 C\n\nchip-pci-0400\nedge:  +44.0 C"
+    asked = "from rocdoctor.paste import open_text; print(open_text({text!r}, 'x').ask('run chips').text)"
+    whole = f"I see:\n\n{text}\n\nCan you tell me what is wrong here?\n"
+    assert _run(where, "-c", asked.format(text=whole)).stdout.strip() == text
+    assert _run(where, "-m", "ruff", "format", "--check", "rocdoctor/paste/output_kinds.py").returncode == 0
+
+
 @pytest.mark.parametrize(("name", "told"), [("odd-thing", True), ("gpu-odd-thing", False)])
 def test_a_check_that_no_area_of_the_screens_knows_is_told(
     name: str, told: bool, made: tuple[Path, dict[str, list[Path]]]
