@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.cli.commands import COMMANDS
+from rocdoctor.train.emit.targets import TARGETS
 from tests.kit import ROOT
 
 _PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -51,6 +53,13 @@ def test_files_that_are_named_exist(path: Path) -> None:
         if re.search(r"\b(?:test_|faults_)?(?:NAME|ROOM)\b", name):  # stands for any
             continue
         assert any((ROOT / beginning / name).exists() for beginning in _BEGINNINGS), f"{path.name}: {name}"
+
+
+def test_the_readme_has_each_command_and_each_target() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert set(COMMANDS) - set(re.findall(r"`rocdoctor (\w+)", text)) == {"tui"}, "which runs without its name"
+    row = next(line for line in text.splitlines() if line.startswith("| `rocdoctor emit TARGET"))
+    assert row.rpartition("files: ")[2].strip(" |").split(", ") == list(TARGETS)
 
 
 def test_decisions_are_numbered_dated_and_listed() -> None:

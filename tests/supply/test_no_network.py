@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rocdoctor.cli.commands import COMMANDS
 from tests.kit import ROOT
 
 _FIXTURE = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
@@ -20,6 +21,8 @@ _COMMANDS = {
     "explain": ["explain", "gpu-without-driver"],
     "check": ["check", "--timeout", "20"],
     "facts": ["facts", "--json", "--timeout", "20"],
+    "setup": ["setup", "--timeout", "20"],
+    "fix": ["fix", "--timeout", "20"],
     "bundle": ["bundle", "-o", "-", "--timeout", "20"],
     "recommend": ["recommend", "--model", "smollm2-135m", "--method", "lora", "--timeout", "20"],
     "emit": ["emit", "slurm", "--gpus", "8xMI300X", "--model", "llama-3.1-8b"],
@@ -48,6 +51,11 @@ def test_no_command_reaches_a_network(name: str, tmp_path: Path) -> None:
     assert done.returncode in (0, 1), done.stderr
     assert done.stdout
     assert not noted.exists(), noted.read_text()
+
+
+def test_every_command_is_watched() -> None:
+    watched = {words[0] for words in _COMMANDS.values()}
+    assert set(COMMANDS) - watched == {"smoke", "tui"}, "one connects its ranks, the other needs a terminal"
 
 
 def test_the_watch_sees_a_child_that_reaches_out(tmp_path: Path) -> None:
