@@ -68,9 +68,12 @@ class DeviceEvent:
 
 def monitor() -> EventSource:
     """Hear this machine's devices. Raises OSError or ImportError where that cannot be."""
+    from rocdoctor.host.live.udev import connection
+
+    context = connection()
     import pyudev
 
-    found = pyudev.Monitor.from_netlink(pyudev.Context(), "udev")
+    found = pyudev.Monitor.from_netlink(context, "udev")
     for subsystem in SUBSYSTEMS:
         found.filter_by(subsystem)
     found.start()

@@ -1,6 +1,9 @@
 """What udev keeps of a device node: who may open it, where the device sits, which driver has it.
 
 pyudev asks libudev, which reads /run/udev/data and sysfs. Containers have no such records: there the answer is absent.
+
+pyudev has ctypes look for libudev, which starts ldconfig at each look and, where that finds none, gcc and ld by PATH:
+root would run what lies there. So the library is named, and the loader looks for it where it looks for all.
 """
 
 from __future__ import annotations
@@ -11,11 +14,29 @@ from typing import TYPE_CHECKING
 from rocdoctor.host.base import Answer
 
 if TYPE_CHECKING:
-    from pyudev import Device
+    from pyudev import Context, Device
 
 # Of some fifty properties those that a check reads; serial numbers and times of the start are not among them.
 KEPT = ("CURRENT_TAGS", "DEVNAME", "DRIVER", "ID_PATH", "ID_SEAT", "PCI_SLOT_NAME", "SUBSYSTEM", "TAGS")
 _MAX_VALUE = 500
+_LIBRARY = "libudev.so.1"
+
+
+def connection() -> Context:
+    """A connection to libudev, for one thread; raises ImportError without pyudev or libudev, OSError where it fails."""
+    import ctypes
+
+    try:
+        ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        raise ImportError(str(error)) from None
+    import pyudev
+    from pyudev._ctypeslib import utils
+
+    if not hasattr(utils, "find_library"):  # another pyudev, which may start programs in some other place
+        raise ImportError("this release of pyudev looks for libudev in an unknown way")
+    utils.find_library = lambda _: _LIBRARY
+    return pyudev.Context()
 
 
 def describe(question: str) -> Answer:
@@ -24,9 +45,8 @@ def describe(question: str) -> Answer:
     Lines and blank lines are those of ``udevadm info`` (P: path below /sys, E: property).
     """
     try:
+        context = connection()
         import pyudev
-
-        context = pyudev.Context()
     except ImportError as error:  # not installed, or a machine without libudev
         return Answer(question, "absent", note=str(error))
     try:

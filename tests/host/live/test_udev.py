@@ -90,3 +90,33 @@ def test_without_pyudev_or_libudev_nothing_is_told(monkeypatch: pytest.MonkeyPat
     assert udev.describe("udev /dev/null").status == "absent"
     monkeypatch.setitem(sys.modules, "pyudev", None)
     assert udev.describe("udev /dev/null").status == "absent"
+
+
+_STARTS = """
+import sys
+started = []
+sys.addaudithook(lambda event, told: started.append(told) if event in ("subprocess.Popen", "os.system") else None)
+from rocdoctor.host.live import device_events, udev
+print(udev.describe("udev /dev/null").status)
+try:
+    device_events.monitor()
+except (OSError, ImportError):
+    pass
+print(started)
+"""
+
+
+@pytest.mark.live
+def test_no_program_is_started_to_find_libudev() -> None:
+    """ctypes would start ldconfig, gcc and ld, the last two by PATH."""
+    done = subprocess.run(
+        [sys.executable, "-c", _STARTS], capture_output=True, text=True, timeout=60, check=True, env=dict(os.environ)
+    )
+    assert done.stdout.splitlines()[1] == "[]"
+
+
+def test_another_layout_of_pyudev_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyudev._ctypeslib import utils
+
+    monkeypatch.delattr(utils, "find_library")
+    assert udev.describe("udev /dev/null").status == "absent"
