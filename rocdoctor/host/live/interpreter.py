@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import errno
 import glob
 import os
 import re
@@ -21,8 +20,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rocdoctor.host.live.programs import environment_of, find_interpreter, interpreter_environment, invoking_user
+from rocdoctor.host.live.programs import (
+    environment_of,
+    find_interpreter,
+    interpreter_environment,
+    invoking_user,
+    program_folders,
+)
 from rocdoctor.host.live.trust import Weakness, privileged, weaknesses
+from rocdoctor.host.live.trusted_content import doubtful_below, doubtful_in, entries, looks_weak, readers
 
 PROBE = Path(__file__).parents[1] / "probe" / "interpreter.py"
 TRUST_OPTION = "--trust-interpreter"
@@ -31,8 +37,6 @@ _SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
 _SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
 # Two thirds of torch's files; compilers alone read them.
 _HEADERS = (".h", ".hpp", ".cuh", ".inl")
-# More than the largest environments hold; a link may lead anywhere.
-_MOST_FILES = 1_000_000
 
 Use = Literal["start", "import", "build"]
 """What an interpreter is started for: to look around, to import torch, or also to build with torch's headers."""
@@ -73,9 +77,13 @@ def weak_interpreter(path: str, use: Use = "build") -> list[Weakness]:
     def judge(place: str) -> None:
         found.update(dict.fromkeys(weaknesses(place, missing_ok=True)))
 
+    for one in readers(path, program_folders()):  # where it is a script that starts the one that is meant (pyenv)
+        judge(one)
     for one in (path, os.path.realpath(path)):  # a pyvenv.cfg beside it is obeyed
         judge(os.path.dirname(one))
     for prefix in _prefixes(path):
+        for library in (one for folder in _below(prefix, ("lib*",)) for one in doubtful_in(folder)):
+            judge(library)
         searched = _below(prefix, _SEARCHED)
         for place in (prefix, *_below(prefix, _SETTINGS), *searched):
             judge(place)
@@ -161,63 +169,23 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterat
     ``whole``: places that count to the last file.
     """
     seen: set[str] = set()
+    skipped = _HEADERS if use == "import" else ()
     for folder in dict.fromkeys(searched):
         if use != "start":
-            yield from _doubtful_below(folder, use, seen)
+            yield from doubtful_below(folder, seen, skipped)
             continue
         library = os.path.isfile(os.path.join(folder, "os.py"))  # of which the start and the probe import packages
-        for one in _entries(folder):
-            if _looks_weak(one):
+        for one in entries(folder):
+            if looks_weak(one):
                 yield one.path
             elif one.name == "__pycache__":  # byte code is preferred to its source
-                yield from (inner.path for inner in _entries(one.path) if _looks_weak(inner))
+                yield from (inner.path for inner in entries(one.path) if looks_weak(inner))
             elif (library and one.name not in _NOT_AT_START) or one.name in _CUSTOMIZE:
-                yield from _doubtful_below(one.path, use, seen) if one.is_dir() else ()
+                yield from doubtful_below(one.path, seen) if one.is_dir() else ()
     for place in dict.fromkeys(whole):
         if os.path.lexists(place):
             yield place
-            yield from _doubtful_below(place, use, seen)
-
-
-def _doubtful_below(folder: str, use: Use, seen: set[str]) -> Iterator[str]:
-    """The same of all that lies in a folder and below, also behind links: each folder once."""
-    todo = [os.path.realpath(folder)]
-    files = 0
-    while todo:
-        real = todo.pop()
-        if real in seen:
-            continue
-        seen.add(real)
-        entries = _entries(real)
-        files += len(entries)
-        if files > _MOST_FILES:
-            raise OSError(errno.E2BIG, "holds too many files to be looked through", folder)
-        for one in entries:
-            if one.is_dir(follow_symlinks=False):
-                todo.append(one.path)
-            elif use == "import" and one.name.endswith(_HEADERS) and not one.is_symlink():
-                continue
-            elif one.is_symlink():
-                todo.append(os.path.realpath(one.path))
-            if _looks_weak(one):
-                yield one.path
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
-def _looks_weak(entry: os.DirEntry[str]) -> bool:
-    """Whether it is worth a judgement: a link, of another owner, or with others who may write."""
-    try:
-        status = entry.stat(follow_symlinks=False)
-    except OSError:
-        return True
-    return stat.S_ISLNK(status.st_mode) or status.st_uid != 0 or bool(status.st_mode & 0o022)
+            yield from doubtful_below(place, seen, skipped)
 
 
 def _prefixes(path: str) -> list[str]:

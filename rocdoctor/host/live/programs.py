@@ -10,6 +10,14 @@ from pathlib import Path
 
 from rocdoctor.host.live.patience import RUN, each_within, within
 from rocdoctor.host.live.trust import privileged, weak, weaknesses
+from rocdoctor.host.live.trusted_content import (
+    is_program,
+    is_python,
+    readers,
+    weak_libraries,
+    weak_packages,
+    weak_user_site,
+)
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import whole_number
 
@@ -53,7 +61,7 @@ _answering: list[str] = []  # the others, whoever can change them
 _looking = threading.Lock()
 
 
-def _folders() -> tuple[str, ...]:
+def program_folders() -> tuple[str, ...]:
     """Where programs are taken from; one look for all that begin at once."""
     with _looking:
         return _directories()
@@ -99,28 +107,47 @@ def find_program(name: str) -> str | None:
     ``refusal`` tells why there is none although one is there.
     """
     if os.path.isabs(name):
-        return name if _runs(name) and not weak(name) else None
-    for directory in _folders():
+        return name if is_program(name) and not _weak_program(name) else None
+    for directory in program_folders():
         path = os.path.join(directory, name)
-        if _runs(path) and not weak(path):
+        if is_program(path) and not _weak_program(path):
             return path
     return None
+
+
+def _weak_program(path: str) -> str:
+    """Why root does not run a program: somebody else can change it, or what reads it."""
+    if not privileged():
+        return ""
+    if why := weak(path):
+        return why
+    for reader in readers(path, program_folders()):
+        if why := weak(reader) or (_weak_python(reader) if is_python(reader) else ""):
+            return f"its first line names {reader}, and {why}"
+    return ""
+
+
+@cache
+def _weak_python(path: str) -> str:
+    from rocdoctor.host.live.interpreter import weak_interpreter
+
+    try:
+        found = weak_interpreter(path, "start")
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+    return str(found[0]) if found else ""
 
 
 def refusal(name: str) -> str:
     """Why root does not run a program that is there; "" where there is none."""
     if not privileged():
         return ""
-    _folders()
+    program_folders()
     places = [name] if os.path.isabs(name) else [os.path.join(folder, name) for folder in _answering]
     for path in places:
-        if _runs(path) and (why := weak(path) or ("" if path == name else weak(os.path.dirname(path)))):
+        if is_program(path) and (why := _weak_program(path) or ("" if path == name else weak(os.path.dirname(path)))):
             return f"root does not run {path}: {why}"
     return ""
-
-
-def _runs(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
 def find_interpreter(which: str | None) -> str | None:
@@ -136,10 +163,10 @@ def find_interpreter(which: str | None) -> str | None:
             path = path / "bin" / "python"
         elif os.sep not in which and (found := _on_path(which)):
             return found
-        return str(path) if _runs(str(path)) else None
+        return str(path) if is_program(str(path)) else None
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         prefix = os.environ.get(variable)
-        if prefix and _runs(found := os.path.join(os.getcwd(), prefix, "bin", "python")):
+        if prefix and is_program(found := os.path.join(os.getcwd(), prefix, "bin", "python")):
             return found
     return _on_path("python3") or _on_path("python")
 
@@ -154,7 +181,7 @@ def interpreter_named(which: str | None) -> str:
 
 def _on_path(name: str) -> str | None:
     """A program of the folders that we take programs from, whoever can change the program itself."""
-    return next((path for folder in _folders() if _runs(path := os.path.join(folder, name))), None)
+    return next((path for folder in program_folders() if is_program(path := os.path.join(folder, name))), None)
 
 
 # -- what children are told
@@ -196,10 +223,11 @@ def child_environment() -> dict[str, str]:
     return {
         **{name: value for name, value in _settings().items() if name not in _OF_PYTHON},
         **_trusted_places(),
-        "PATH": os.pathsep.join(_folders()),
-        "HOME": root_home(),
+        "PATH": os.pathsep.join(program_folders()),
+        "HOME": (home := root_home()),
         "USER": "root",
         "LOGNAME": "root",
+        **_without_user_site({"HOME": home}),
         **_PLAIN,
     }
 
@@ -216,14 +244,29 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
         if _CODE.match(name) or "()" in value[:4]:
             continue
         if name.endswith("PATH") or (value[:1] == "/" and os.pathsep in value):
-            kept = [part for part in value.split(os.pathsep) if os.path.isabs(part) and not _weak_place(part)]
+            kept = [part for part in value.split(os.pathsep) if os.path.isabs(part) and not _weak_folder(name, part)]
             if kept or name == "PATH":
                 found[name] = os.pathsep.join(kept)
         elif not any(_weak_place(path, name in _TEMPORARY) for path in _in_value(value)):
             found[name] = value
-    found.setdefault("PATH", os.pathsep.join(_folders()))
+    found.setdefault("PATH", os.pathsep.join(program_folders()))
     found.setdefault("HOME", root_home())
-    return found
+    return {**found, **_without_user_site(found)}
+
+
+def _without_user_site(variables: Mapping[str, str]) -> dict[str, str]:
+    """What keeps Python from a folder of packages in root's home that somebody else can change."""
+    base = variables.get("PYTHONUSERBASE") or os.path.join(variables["HOME"], ".local")
+    return {"PYTHONNOUSERSITE": "1"} if weak_user_site(base) else {}
+
+
+def _weak_folder(name: str, path: str) -> bool:
+    """Whether somebody else can change a folder of a list, or what is loaded from it."""
+    if _weak_place(path):
+        return True
+    if name == "PYTHONPATH":
+        return weak_packages(path)
+    return name == "LD_LIBRARY_PATH" and weak_libraries(path)
 
 
 def _in_value(value: str) -> list[str]:
@@ -238,7 +281,7 @@ def _in_value(value: str) -> list[str]:
 def environment_of(name: str, home: str) -> dict[str, str]:
     """The environment for an interpreter that root runs as another user, who can read it: no secrets of root's."""
     subject = {one: os.environ[one] for one in (*_PLACES, *_OF_PYTHON) if one in os.environ}
-    path = os.pathsep.join(_folders())
+    path = os.pathsep.join(program_folders())
     return {**_settings(), **subject, "PATH": path, "HOME": home, "USER": name, "LOGNAME": name, **_PLAIN}
 
 
@@ -264,7 +307,7 @@ def _trusted_places() -> dict[str, str]:
     found = {}
     for name in _PLACES:
         parts = [part for part in os.environ.get(name, "").split(os.pathsep) if os.path.isabs(part)]
-        if kept := [part for part in parts if not _weak_place(part)]:
+        if kept := [part for part in parts if not _weak_folder(name, part)]:
             found[name] = os.pathsep.join(kept)
     return found
 

@@ -8,12 +8,12 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rocdoctor.host.live.interpreter import PROBE, Use, identity, may, weak_interpreter
+from tests.host.live.kit import program_file
 from tests.kit import ROOT
 
 NOBODY = 65534
@@ -27,22 +27,13 @@ FIXTURE = str(ROOT / "fixtures" / "rx580.capture")
 
 
 @pytest.fixture
-def shared() -> Iterator[Path]:
-    """A folder below /tmp where everybody may look."""
-    made = Path(tempfile.mkdtemp(dir="/tmp"))
-    made.chmod(0o755)
-    yield made
-    shutil.rmtree(made)
-
-
-@pytest.fixture
 def root_python(shared: Path) -> Path:
     """An interpreter of root's with next to nothing below it: what is judged here is looked at and never run."""
     library = shared / "own" / "lib" / "python3.11"
     library.mkdir(parents=True)
     (library / "os.py").write_text("")
     (shared / "own" / "bin").mkdir()
-    _program(shared / "own" / "bin" / "python3.11", "exit 1\n")
+    program_file(shared / "own" / "bin" / "python3.11", "exit 1\n")
     return shared / "own" / "bin" / "python3.11"
 
 
@@ -51,15 +42,10 @@ def users(shared: Path) -> Path:
     """A folder of another user with a Python that notes as whom it ran, and with which variables."""
     folder = shared / "uvenv"
     (folder / "bin").mkdir(parents=True)
-    _program(folder / "bin" / "python", f'{{ id -u; env; }} >> {folder}/ran\nexec {PYTHON} "$@"\n')
+    program_file(folder / "bin" / "python", f'{{ id -u; env; }} >> {folder}/ran\nexec {PYTHON} "$@"\n')
     for path in (folder, folder / "bin", folder / "bin" / "python"):
         os.chown(path, NOBODY, NOBODY)
     return folder
-
-
-def _program(path: Path, text: str) -> None:
-    path.write_text(f"#!/bin/sh\n{text}")
-    path.chmod(0o755)
 
 
 def _doctor(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -356,8 +342,8 @@ def test_a_program_of_root_does_not_find_programs_of_others(shared: Path) -> Non
     theirs, ours = shared / "theirs", shared / "ours"
     theirs.mkdir()
     ours.mkdir()
-    _program(theirs / "python3", f"id -u >> {shared}/ran\n")
-    _program(ours / "amd-smi", f"env > {shared}/variables\nexec /usr/bin/env python3 -c 'print(1)'\n")
+    program_file(theirs / "python3", f"id -u >> {shared}/ran\n")
+    program_file(ours / "amd-smi", f"env > {shared}/variables\nexec /usr/bin/env python3 -c 'print(1)'\n")
     for path in (theirs, theirs / "python3"):
         os.chown(path, NOBODY, NOBODY)
     evil = {
@@ -442,7 +428,7 @@ def test_a_sticky_folder_is_in_no_list_that_root_looks_names_up_in(
 def test_a_program_that_others_can_change_is_not_run_and_said(shared: Path, kind: str) -> None:
     folder = shared / "a" / "bin"
     folder.mkdir(parents=True)
-    _program(folder / "rocm-smi", f"id -u >> {shared}/ran\n")
+    program_file(folder / "rocm-smi", f"id -u >> {shared}/ran\n")
     if kind == "above":
         os.chown(shared / "a", NOBODY, NOBODY)
     elif kind == "link":
@@ -593,12 +579,12 @@ def test_a_process_that_tries_as_another_user_has_nothing_of_root_s(
 
 
 def test_an_interpreter_with_more_files_than_any_has_is_not_run(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rocdoctor.host.live import interpreter
+    from rocdoctor.host.live import interpreter, trusted_content
 
     site = shared / "venv" / "lib" / "python3.11" / "site-packages"
     site.mkdir(parents=True)
     (shared / "venv" / "bin").mkdir()
     (shared / "venv" / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
-    monkeypatch.setattr(interpreter, "_MOST_FILES", 100)
+    monkeypatch.setattr(trusted_content, "_MOST_FILES", 100)
     how = interpreter.chosen(str(shared / "venv" / "bin" / "python"), "import")
     assert how.refused.endswith("holds too many files to be looked through")

@@ -1,0 +1,139 @@
+"""What a program, an interpreter or a folder of root's takes in: nothing that another user can change."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.host.live import programs
+from rocdoctor.host.live.interpreter import weak_interpreter
+from rocdoctor.host.live.trusted_content import readers
+from tests.host.live.kit import program_file
+from tests.kit import ROOT
+
+NOBODY = 65534
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root is in danger, and only root can give files away"),
+]
+
+
+@pytest.fixture
+def ours(shared: Path) -> Path:
+    """A folder of root's programs, with one that another user can change: he notes as whom it ran."""
+    folder = shared / "ours"
+    folder.mkdir()
+    theirs = shared / "theirs"
+    theirs.mkdir()
+    for name in ("python3", "reader"):
+        program_file(theirs / name, f"id -u >> {shared}/ran\n")
+        os.chown(theirs / name, NOBODY, NOBODY)
+    os.chown(theirs, NOBODY, NOBODY)
+    (folder / "python3").symlink_to(theirs / "python3")
+    (folder / "reader").symlink_to(theirs / "reader")
+    program_file(folder / "through", "x\n", f"{theirs}/reader")
+    return folder
+
+
+def _asked(name: str, folder: Path) -> str:
+    code = f"from rocdoctor.host.live.live_host import LiveHost; print(LiveHost().ask('run {name}').note)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PATH": f"{folder}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return done.stdout
+
+
+def test_a_script_is_not_read_by_a_program_of_others(ours: Path) -> None:
+    """As amd-smi is by env python3, where root's python3 is a link to a user's."""
+    wrong = []
+    for first in (
+        "/usr/bin/env python3",
+        "/usr/bin/env -S python3 -u",
+        "/usr/bin/env -S A=b reader",
+        f"/usr/bin/env {ours}/python3",
+        f"{ours.parent}/theirs/reader -x",
+        f" {ours}/through",
+        str(ours)[1:] + "/reader",  # children start in /
+    ):
+        program_file(ours / "amd-smi", "x\n", first)
+        note = _asked("amd-smi version", ours)
+        if (ours.parent / "ran").exists() or "its first line names" not in note:
+            wrong.append((first, note))
+            (ours.parent / "ran").unlink(missing_ok=True)
+    assert wrong == []
+
+
+def test_what_reads_a_script(ours: Path) -> None:
+    program_file(ours / "one", "", "/usr/bin/env -i sh")
+    assert readers(str(ours / "one"), (str(ours), "/bin")) == ["/bin/sh"]
+    program_file(ours / "two", "", str(ours / "one"))
+    assert readers(str(ours / "two"), ("/bin",)) == [str(ours / "one"), "/bin/sh"]
+    program_file(ours / "self", "", str(ours / "self"))
+    assert set(readers(str(ours / "self"), ())) == {str(ours / "self")}
+    program_file(ours / "none", "", "/usr/bin/env no-such-program")
+    assert readers(str(ours / "none"), ("/bin",)) == []
+    assert readers(sys.executable, ("/bin",)) == []
+    assert readers("/no/such/file", ("/bin",)) == []
+
+
+def _theirs(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("")
+    os.chown(path, NOBODY, NOBODY)
+
+
+def test_an_interpreter_that_is_a_script_and_its_libraries_count(shared: Path, ours: Path) -> None:
+    prefix = shared / "env"
+    (prefix / "bin").mkdir(parents=True)
+    program_file(prefix / "bin" / "python", "exec python3\n")
+    assert weak_interpreter(str(prefix / "bin" / "python")) == []
+    program_file(prefix / "bin" / "python", "exec python3\n", f"{ours}/reader")
+    assert weak_interpreter(str(prefix / "bin" / "python"))
+    program_file(prefix / "bin" / "python", "exec python3\n")
+    _theirs(prefix / "lib" / "libpython3.11.so.1.0")
+    (found,) = weak_interpreter(str(prefix / "bin" / "python"), "start")
+    assert found.path.endswith("libpython3.11.so.1.0")
+
+
+def test_folders_of_root_with_a_file_of_others_are_in_no_list(shared: Path) -> None:
+    sound, library, packages, deep = (shared / name for name in ("sound", "library", "packages", "deep"))
+    sound.mkdir()
+    (sound / "a.py").write_text("")
+    (sound / "b.so").symlink_to("a.py")
+    _theirs(library / "libx.so")
+    _theirs(packages / "sitecustomize.py")
+    _theirs(deep / "torch" / "_C" / "x.so")
+    every = ":".join(map(str, (sound, library, packages, deep)))
+    found = programs.interpreter_environment({"PYTHONPATH": every, "LD_LIBRARY_PATH": every, "HOME": str(sound)})
+    assert found["PYTHONPATH"] == str(sound)
+    assert found["LD_LIBRARY_PATH"] == f"{sound}:{deep}"
+    assert "PYTHONNOUSERSITE" not in found
+
+
+@pytest.mark.parametrize("kind", ["file", "open folder", "PYTHONUSERBASE"])
+def test_packages_in_root_s_home_that_others_can_change_are_left_out(
+    shared: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = shared / ".local"
+    site = base / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    if kind == "open folder":
+        site.chmod(0o777)
+    else:
+        _theirs(site / "usercustomize.py")
+    given = {"PYTHONUSERBASE": str(base)} if kind == "PYTHONUSERBASE" else {"HOME": str(shared)}
+    assert programs.interpreter_environment(given)["PYTHONNOUSERSITE"] == "1"
+    if kind != "PYTHONUSERBASE":
+        monkeypatch.setattr(programs, "root_home", lambda: str(shared))
+        environment: Callable[[], dict[str, str]] = programs.child_environment.__wrapped__
+        assert environment()["PYTHONNOUSERSITE"] == "1"
