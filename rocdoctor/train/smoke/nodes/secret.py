@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rocdoctor.host.live.named_path import READING, open_named
 from rocdoctor.model.lazy_re import regex
 
 VARIABLE = "ROCDOCTOR_SMOKE_KEY"
@@ -53,9 +54,8 @@ def _checked(text: str, where: str) -> str:
 
 def _read(path: Path, links: bool) -> str:
     """The content of a file of this user alone (or of root); ``links``: it may be a link, since the user named it."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
     try:
-        with open(os.open(path, flags), "rb") as stream:
+        with open(open_named(path) if links else os.open(path, READING | os.O_NOFOLLOW), "rb") as stream:
             seen = os.fstat(stream.fileno())
             if not stat.S_ISREG(seen.st_mode):
                 raise SecretError(f"{path} is not a regular file")

@@ -107,6 +107,14 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path, folders: tuple[Path, 
     assert left("1.0") == ""
     with pytest.raises(SecretError, match="belongs to another user"):
         given(None, str(file), {})
+    own, link = tmp_path / "key", tmp_path / "link"
+    own.write_text(KEY)
+    own.chmod(0o600)
+    link.symlink_to(own)
+    assert given(None, str(link), {}) == KEY
+    os.chown(link, 65534, 65534, follow_symlinks=False)
+    with pytest.raises(SecretError, match="symbolic link of user 65534"):
+        given(None, str(link), {})
 
 
 def test_the_other_nodes_of_a_step_find_it_and_nobody_afterwards(folders: tuple[Path, Path]) -> None:
