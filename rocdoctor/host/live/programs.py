@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -257,7 +257,7 @@ def interpreter_environment(base: Mapping[str, str]) -> dict[str, str]:
 def _without_user_site(variables: Mapping[str, str]) -> dict[str, str]:
     """What keeps Python from a folder of packages in root's home that somebody else can change."""
     base = variables.get("PYTHONUSERBASE") or os.path.join(variables["HOME"], ".local")
-    return {"PYTHONNOUSERSITE": "1"} if weak_user_site(base) else {}
+    return {"PYTHONNOUSERSITE": "1"} if _weak_content(weak_user_site, base) else {}
 
 
 def _weak_folder(name: str, path: str) -> bool:
@@ -265,8 +265,14 @@ def _weak_folder(name: str, path: str) -> bool:
     if _weak_place(path):
         return True
     if name == "PYTHONPATH":
-        return weak_packages(path)
-    return name == "LD_LIBRARY_PATH" and weak_libraries(path)
+        return _weak_content(weak_packages, path)
+    return name == "LD_LIBRARY_PATH" and _weak_content(weak_libraries, path)
+
+
+def _weak_content(judge: Callable[[str], bool], folder: str) -> bool:
+    """Whether what lies in a folder is weak, or hangs: it would hang the program too."""
+    found = within(folder_s(), lambda: judge(folder))
+    return not found or found[0]
 
 
 def _in_value(value: str) -> list[str]:

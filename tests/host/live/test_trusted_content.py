@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,3 +138,14 @@ def test_packages_in_root_s_home_that_others_can_change_are_left_out(
         monkeypatch.setattr(programs, "root_home", lambda: str(shared))
         environment: Callable[[], dict[str, str]] = programs.child_environment.__wrapped__
         assert environment()["PYTHONNOUSERSITE"] == "1"
+
+
+def test_packages_on_a_server_that_is_gone_are_left_out(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would hang each tool that is a Python script."""
+    ended = threading.Event()
+    monkeypatch.setattr(programs, "folder_s", lambda: 0.01)
+    monkeypatch.setattr(programs, "weak_user_site", lambda _: ended.wait())
+    try:
+        assert programs.interpreter_environment({"HOME": str(shared)})["PYTHONNOUSERSITE"] == "1"
+    finally:
+        ended.set()
