@@ -32,11 +32,15 @@ class TableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """Where facts of a table come from: ``what`` is readable, ``kind`` says how far it carries."""
+    """Where facts of a table come from: ``what`` is readable, ``kind`` says how far it carries.
+
+    ``read`` is the day or month on which it was read: its own, else that of the table.
+    """
 
     id: str
     what: str
     kind: Kind
+    read: str
 
 
 def _folder(name: str) -> Path:
@@ -166,8 +170,11 @@ def load_profile(family: str) -> Table:
 
 def source(table: str, source_id: str) -> TableSource | None:
     """What a source id in a knowledge table stands for, or None when the table lacks it."""
-    one = load_table(table)["sources"].get(source_id)
-    return TableSource(source_id, one["what"], one["kind"]) if one is not None else None
+    whole = load_table(table)
+    one = whole["sources"].get(source_id)
+    if one is None:
+        return None
+    return TableSource(source_id, one["what"], one["kind"], str(one.get("read", whole["read_through"])))
 
 
 def words(value: Any) -> tuple[str, ...]:

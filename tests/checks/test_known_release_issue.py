@@ -14,7 +14,7 @@ def test_an_open_issue_is_a_note_with_its_date_as_nothing_here_shows_harm() -> N
         if verdict.finding is not None
     ]
     assert [one.severity for one in found] == ["info"]
-    assert "2026-08-27" in found[0].message and "open" in found[0].message
+    assert "2026-10-05" in found[0].message and "fixed in ROCm 10.1.0" in found[0].message
     assert found[0].fix is not None and "TORCH_BLAS_PREFER_HIPBLASLT=0" in found[0].fix.text
     assert found[0].references
 

@@ -280,8 +280,16 @@ def test_known_issues_match_all_conditions() -> None:
 
 def test_an_unknown_version_leaves_an_issue_open() -> None:
     assert lookup.known_issues(gfx=["gfx950"]) == ()
-    (issue,) = lookup.known_issues(gfx=["gfx950"], nodes=1, strict=False)
-    assert issue.id == "mi350x-attention-backward" and issue.open_keys == ("rocm",) and issue.seen == "2026-08-27"
+    issue, other = lookup.known_issues(gfx=["gfx950"], nodes=1, strict=False)
+    assert issue.id == "mi350x-attention-backward" and issue.open_keys == ("rocm",) and issue.seen == "2026-10-05"
+    assert other.id == "rccl-ll-mi350" and set(other.open_keys) == {"rocm", "gpus_at_least"}
+
+
+def test_wrong_sums_of_rccl_are_known_of_one_release_and_family() -> None:
+    found = [one.id for one in lookup.known_issues(rocm="10.1.0", gfx=["gfx950"], gpus=8)]
+    assert "rccl-ll-mi350" in found
+    for rocm, gfx, gpus in (("10.0.0", "gfx950", 8), ("10.1.0", "gfx942", 8), ("10.1.0", "gfx950", 1)):
+        assert "rccl-ll-mi350" not in [one.id for one in lookup.known_issues(rocm=rocm, gfx=[gfx], gpus=gpus)]
 
 
 @pytest.mark.parametrize(

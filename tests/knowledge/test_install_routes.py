@@ -29,10 +29,10 @@ def test_ubuntu_gets_the_packages_of_its_card_from_the_right_place() -> None:
     route = install.rocm_route(found("ubuntu 24.04"), "gfx1100")
     assert isinstance(route, install.Route)
     lines = [line for step in route.steps for line in step.lines]
-    assert any("/packages-multi-arch/ubuntu2404 stable main" in line for line in lines)
-    assert route.packages == ("amdrocm7.14-gfx1100",)
-    assert any(shlex.join(run) == "apt install amdrocm7.14-gfx1100" for step in route.steps for run in step.run)
-    assert any("amdrocm7.14-gfx1100" in run for step in route.undo for run in step.run)
+    assert any("stable.repo.amd.com/rocm/core/packages/ubuntu2404/" in line for line in lines)
+    assert route.packages == ("amdrocm10.1-gfx1100",)
+    assert any(shlex.join(run) == "apt install amdrocm10.1-gfx1100" for step in route.steps for run in step.run)
+    assert any("amdrocm10.1-gfx1100" in run for step in route.undo for run in step.run)
 
 
 @pytest.mark.parametrize(("release", "suite"), [("12", "jammy"), ("13", "noble")])
@@ -40,7 +40,7 @@ def test_debian_takes_the_ubuntu_suite_of_the_vendor(release: str, suite: str) -
     driver = install.driver_route(found(f"debian {release}"), "gfx942", kernel="6.1.0-40-amd64")
     assert isinstance(driver, install.DriverRoute) and driver.kind == "dkms"
     (line,) = (line for step in driver.steps for line in step.lines)
-    assert line.endswith(f"/amdgpu/31.40.1/ubuntu {suite} main")
+    assert line.endswith(f"/amdgpu/31.50/ubuntu {suite} main")
 
 
 @pytest.mark.parametrize(("version", "folder"), [("9.6", "el/9.6"), ("10.0", "el/10")])
@@ -60,12 +60,29 @@ def test_epel_is_enabled_in_two_ways() -> None:
     assert "crb-clone" in ids["rocky 9"] and "crb-rhel" not in ids["rocky 9"]
 
 
-def test_the_newest_release_is_an_alternative_while_its_address_is_not_known() -> None:
+def test_the_newest_release_comes_first_and_the_older_ones_are_alternatives() -> None:
     routes = {one.stream: one for one in install.rocm_routes(found("ubuntu 24.04"), "gfx1100")}
-    assert list(routes) == ["newgen_714", "classic", "newgen_10"]
-    newest = routes["newgen_10"]
-    assert newest.missing == ("amd_stable",) and newest.pages == (install.hosts()["amd_stable"].page,)
-    assert "classic" in newest.remove_first
+    assert list(routes) == ["newgen_10", "newgen_714", "classic"]
+    assert all(not one.missing for one in routes.values())
+    for stream in ("newgen_10", "newgen_714"):
+        assert "classic" in routes[stream].remove_first  # AMD: uninstall 7.2.4 or older first
+
+
+def test_under_wsl_the_packages_for_ubuntu_bring_the_bridge_and_no_others_do() -> None:
+    route = install.rocm_route(found("ubuntu 24.04"), "gfx1100", container="wsl")
+    assert isinstance(route, install.Route) and route.rocm == "10.1.0"
+    for key in ("debian 13", "fedora"):
+        assert isinstance(install.rocm_route(found(key), "gfx1100", container="wsl"), Unknown), key
+
+
+def test_headers_are_those_that_the_release_has() -> None:
+    for key, minor, matched in (("rhel 8", "8.10", False), ("rhel 9", "9.6", True), ("rhel 10", "10.2", False)):
+        driver = install.driver_route(found(key, minor), "gfx942", kernel="5.14.0-1.el9")
+        assert isinstance(driver, install.DriverRoute)
+        words = {word for step in driver.steps for run in step.run for word in run}
+        assert any(word.startswith("kernel-devel-matched") for word in words) == matched, key
+        folder = next(line for step in driver.steps for line in step.lines if line.startswith("baseurl"))
+        assert {"rhel 8": "/el/8.10/", "rhel 9": "/el/9.6/", "rhel 10": "/el/10/"}[key] in folder
 
 
 def test_a_card_that_no_list_names_runs_and_carries_its_risk() -> None:
@@ -76,10 +93,13 @@ def test_a_card_that_no_list_names_runs_and_carries_its_risk() -> None:
 
 def test_an_override_is_used_within_one_instruction_set_only() -> None:
     route = install.rocm_route(found("ubuntu 24.04"), "gfx1031")
-    assert isinstance(route, install.Route) and route.packages == ("amdrocm7.14-gfx1030",)
+    assert isinstance(route, install.Route) and route.packages == ("amdrocm10.1-gfx1030",)
     assert route.environment == {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"} and route.support == "works-unsupported"
-    wheel = install.wheel("gfx1031", "3.12")
+    wheel = install.wheel("gfx1034", "3.12")
     assert wheel is not None and wheel.environment == route.environment and wheel.risk
+    native = install.wheel("gfx1031", "3.12")  # AMD's index has the target's own code
+    assert native is not None and native.environment is None and "torch[device-gfx1031]" in native.args[0]
+    assert native.risk is not None and "nobody supports" in native.risk
     for gfx in ("gfx1010", "gfx1036", "gfx803", "gfx90c"):
         assert isinstance(install.rocm_route(found("ubuntu 24.04"), gfx), Unknown), gfx
     assert install.wheel("gfx803", "3.12") is None
@@ -87,14 +107,19 @@ def test_an_override_is_used_within_one_instruction_set_only() -> None:
 
 
 def test_apus_take_the_kernel_that_the_vendor_names() -> None:
-    oem = install.driver_route(found("ubuntu 24.04"), "gfx1151", kernel="6.8.0-45-generic")
-    assert isinstance(oem, install.DriverRoute) and oem.kind == "oem-kernel"
-    assert [step.after for step in oem.steps] == ["reboot"] and not oem.secure_boot
-    running = install.driver_route(found("ubuntu 24.04"), "gfx1151", kernel="6.14.0-1018-oem")
-    assert isinstance(running, install.DriverRoute) and not running.steps
+    old = install.driver_route(found("ubuntu 24.04"), "gfx1151", kernel="6.8.0-45-generic")
+    assert isinstance(old, install.DriverRoute) and (old.kind, old.kernel_line) == ("newer-kernel", "7.0")
+    assert [step.after for step in old.steps] == ["reboot"] and not old.secure_boot
+    assert old.risk is not None and "6.17.0-19" in old.risk
+    for kernel in ("6.17.0-1007-oem", "7.0.0-29-generic", "7.1.2-070102-generic"):
+        running = install.driver_route(found("ubuntu 24.04"), "gfx1151", kernel=kernel)
+        assert isinstance(running, install.DriverRoute) and not running.steps and not running.risk, kernel
+    patched = install.driver_route(found("ubuntu 24.04"), "gfx1151", kernel="6.14.0-1018-oem")
+    assert isinstance(patched, install.DriverRoute) and patched.steps and not patched.risk
     assert isinstance(install.driver_route(found("ubuntu 22.04"), "gfx1151", kernel="6.8.0-45-generic"), Unknown)
     wheel = install.wheel("gfx1103", "3.12")
-    assert wheel is not None and wheel.kind == "amd" and "torch[device-gfx1103]" in wheel.args
+    assert wheel is not None and (wheel.kind, wheel.torch) == ("pytorch.org", "2.14.0")
+    assert any("torch[device-gfx1103]" in one.args[0] for one in install.wheels("gfx1103", "3.12"))
 
 
 def test_radeon_keeps_the_kernels_own_driver_where_that_knows_it() -> None:
@@ -104,9 +129,15 @@ def test_radeon_keeps_the_kernels_own_driver_where_that_knows_it() -> None:
     newer = install.driver_route(here, "gfx1201", kernel="6.11.0-26-generic")
     assert [one.kind for one in (own, built, newer) if isinstance(one, install.DriverRoute)] == [
         "in-tree",
-        "dkms",
+        "newer-kernel",
         "in-tree",
     ]
+    # with a release that AMD lists on this kernel, and where the driver is there, no other kernel comes first
+    for kept in (
+        install.driver_route(here, "gfx1201", kernel="6.8.0-45-generic", stream="newgen_714"),
+        install.driver_route(here, "gfx1201", kernel="6.8.0-45-generic", packaged=True),
+    ):
+        assert isinstance(kept, install.DriverRoute) and kept.kind == "dkms"
 
 
 def test_firmware_that_is_too_old_takes_the_driver_that_brings_its_own() -> None:
@@ -123,8 +154,8 @@ def test_secure_boot_needs_a_key_for_a_built_module_and_no_other() -> None:
     off = install.driver_route(here, "gfx942", kernel="6.8.0-45-generic", secure_boot=False)
     own = install.driver_route(here, "gfx1100", kernel="6.8.0-45-generic", secure_boot=True)
     assert isinstance(asked, install.DriverRoute) and "/var/lib/shim-signed/mok/MOK.der" in asked.secure_boot[0].run[0]
-    assert asked.notes and "console" in asked.notes[1]
-    assert isinstance(off, install.DriverRoute) and not off.secure_boot and not off.notes
+    assert asked.notes and "console" in asked.notes[-1]
+    assert isinstance(off, install.DriverRoute) and not off.secure_boot and "console" not in " ".join(off.notes)
     assert isinstance(own, install.DriverRoute) and not own.secure_boot
 
 
@@ -147,10 +178,14 @@ def test_other_processors_are_stated_unknowns() -> None:
 
 
 def test_what_follows_from_older_pages_is_said() -> None:
-    for key in WHOLE:
-        driver = install.driver_route(whole(key), "gfx942", kernel=KERNELS[key], secure_boot=False)
+    for key in (*WHOLE, "sles 15"):
+        driver = install.driver_route(whole(key), "gfx942", kernel=KERNELS.get(key, "6.4.0"), secure_boot=False)
         assert isinstance(driver, install.DriverRoute)
-        assert bool(driver.notes) == (not key.startswith("ubuntu")), key
+        assert "remove it first" in driver.notes[0]  # AMD's caution on all its pages
+        assert ("older releases" in " ".join(driver.notes)) == (key == "sles 15"), key
+    resolute = install.driver_route(found("ubuntu 26.04"), "gfx942", kernel="7.0.0-10-generic")
+    assert isinstance(resolute, install.DriverRoute) and resolute.kind == "dkms"
+    assert "cryptsetup-initramfs" in " ".join(resolute.notes)
     route = install.rocm_route(found("ubuntu 24.04"), "gfx942")
     assert isinstance(route, install.Route) and "libhsa-runtime64-1" in route.notes[0]
 
@@ -158,7 +193,7 @@ def test_what_follows_from_older_pages_is_said() -> None:
 def test_sles_has_packages_by_target_for_instinct_only() -> None:
     here = found("sles 15", "15.7")
     instinct, radeon = install.rocm_route(here, "gfx942"), install.rocm_route(here, "gfx1100")
-    assert isinstance(instinct, install.Route) and instinct.packages == ("amdrocm7.14-gfx942",)
+    assert isinstance(instinct, install.Route) and instinct.packages == ("amdrocm10.1-gfx942",)
     assert isinstance(radeon, install.Route) and radeon.packages == ("rocm",)
     assert isinstance(install.rocm_route(here, "gfx1151"), Unknown)
 

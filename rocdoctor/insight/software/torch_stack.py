@@ -16,7 +16,7 @@ from rocdoctor.insight.gpus.presence import is_driven, is_integrated
 from rocdoctor.judging.check import Outcome, Selector
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.lookup import arch_list_covers, chip_of_device, gfx_target, torch_releases
-from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, install_torch, wheel_url
+from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, flavour_rank, install_torch, wheel_url
 from rocdoctor.model.evidence import Fact, Known, Unknown, known, unknown, value_or
 from rocdoctor.model.facts import DeviceNode, Gpu, Machine, TorchBuild
 from rocdoctor.model.finding import Finding, Fix, Item, NotApplicable, Subjects
@@ -267,7 +267,7 @@ def _cuda_index(capability: str, driver: str) -> str:
 
 
 def _newest(flavours: Collection[str]) -> str:
-    return wheel_url(max(flavours, key=lambda name: numbers(name.removeprefix("rocm"))))
+    return wheel_url(max(flavours, key=flavour_rank))
 
 
 def reinstall(index: str | None) -> Fix:

@@ -5,6 +5,7 @@ The figures are those of ``install.yaml`` and ``install_rocm.yaml``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -13,14 +14,18 @@ from typing import Any, Literal
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows, override_gfx_name
 from rocdoctor.knowledge.install.distributions import Distribution, distribution_risk
 from rocdoctor.knowledge.install.steps import InstallStep, Words, hosts, missing_names, steps_of
-from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.knowledge.install.vendor_lists import release_lists
+from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.knowledge.software.package_managers import package_managers
 from rocdoctor.model.evidence import Unknown
+from rocdoctor.model.lazy_re import regex
 
 # official: the vendor names card and distribution; deprecated: it names them and announces the end; distribution: the
 # distribution's own; works-unsupported: people do it, nobody answers for it, and ``risk`` says what may happen.
 Support = Literal["official", "deprecated", "distribution", "works-unsupported"]
-DriverKind = Literal["in-tree", "dkms", "packaged", "oem-kernel", "windows", "host", "none"]
+DriverKind = Literal["in-tree", "dkms", "packaged", "newer-kernel", "windows", "host", "none"]
+
+_BACKPORTS = regex(r"\.(?:el|amzn|azl|cm)\d|-default\b|uek")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class DriverRoute:
     notes: Words = ()
     sources: Words = ()
     table: str = "install"  # in which the sources stand
+    kernel_line: str = ""  # of the newer kernel that the steps install: 7.0
 
     @property
     def ordered(self) -> tuple[InstallStep, ...]:
@@ -153,15 +159,16 @@ def driver_route(
     *,
     kernel: str = "",
     container: str = "none",
-    stream: str = "newgen_714",
+    stream: str = "newgen_10",
     secure_boot: bool | None = None,
     arch: str = "x86_64",
+    packaged: bool = False,
 ) -> DriverRoute | Unknown:
     """The kernel driver for an AMD target; "" as target is a machine without a GPU, which needs none.
 
     ``kernel`` is the release of the running kernel, ``stream`` the ROCm generation that decides the driver's release.
-    ``secure_boot`` False leaves out the steps for its key, ``arch`` is that of the processor. NVIDIA:
-    ``install_others.nvidia_driver``.
+    ``secure_boot`` False leaves out the steps for its key, ``arch`` is that of the processor, ``packaged`` says that
+    AMD's driver is installed here, so that no other kernel comes before it. NVIDIA: ``install_others.nvidia_driver``.
     """
     table = load_table("install")["driver"]
     elsewhere = driver_elsewhere("install", table["elsewhere"], container)
@@ -183,21 +190,12 @@ def driver_route(
     if gfx in table["apus"]:
         for row in table["apu_kernels"]:
             if row["distribution"] == found.key and found.derived_from is None:
-                names = [row["step"]] if row["step"] and "-oem" not in kernel else []
-                return DriverRoute(
-                    "oem-kernel" if row["step"] else "in-tree",
-                    "official",
-                    row["why"],
-                    steps=steps_of("install", names, {}),
-                    verify=_verify(),
-                    kernel_at_least=target.kernel_present,
-                    risk=table["apu_notes"].get(gfx, {}).get("text"),
-                    sources=words(row["s"]),
-                )
+                return _apu_kernel(found, gfx, kernel, row)
     elif gfx in current_targets() and found.dkms in ("vendor", "works-unsupported"):
         release = table["releases"].get(stream)
         if release is not None and (gfx in table["prefer_dkms"] or knows is not True):
-            return _dkms(found, gfx, kernel, release, secure_boot)
+            first = None if packaged else _listed_kernel(found, gfx, kernel, stream)
+            return first if first is not None else _dkms(found, gfx, kernel, release, secure_boot)
     if knows is False:
         return Unknown(_no_kernel(gfx, kernel, target.kernel_present, firmware, found))
     steps: tuple[InstallStep, ...] = ()
@@ -225,6 +223,83 @@ def driver_route(
     )
 
 
+def _listed_kernel(found: Distribution, gfx: str, kernel: str, stream: str) -> DriverRoute | None:
+    """The newer kernel of this distribution with which AMD lists a target; None where it lists the one that runs."""
+    lists = release_lists(next((one.rocm for one in streams() if one.id == stream), ""))
+    if lists is None or found.derived_from is not None or not numbers(kernel):
+        return None
+    systems = {system: None for row in lists.of_gfx(gfx) for system in row.systems}
+    here = [one for one in systems if one.is_release(found.id, found.version)]
+    if any(one.has_kernel(kernel) for one in here):
+        return None
+    for one in here:
+        steps = kernel_step(found.key, one.kind, one.kernel)
+        if steps and numbers(kernel)[:2] < numbers(one.kernel)[:2]:
+            return DriverRoute(
+                "newer-kernel",
+                "official",
+                f"AMD lists {gfx} on {one.name} with {one.kernel_words} (ROCm {lists.rocm}).",
+                steps=steps,
+                verify=_verify(),
+                kernel_line=one.kernel,
+                sources=steps[0].sources,
+            )
+    return None
+
+
+def _apu_kernel(found: Distribution, gfx: str, kernel: str, row: Any) -> DriverRoute:
+    """The kernel's own driver for an APU: with the newer kernel that AMD lists, where another one runs."""
+    target = gfx_target(gfx)
+    lines = [one.split(" ") for one in row["kernels"]]
+    listed = any(numbers(kernel)[:2] == numbers(line) and ("-oem" in kernel) == (kind == "OEM") for kind, line in lines)
+    newest = max((numbers(line) for _, line in lines), default=())
+    names = [row["step"]] if row["step"] and kernel and not listed and numbers(kernel)[:2] <= newest else []
+    floor = kernel_floor(gfx, found.id, found.version, kernel)
+    asked = f"AMD does not support {gfx} on Linux {kernel}: it asks for {floor}." if floor is not None else None
+    return DriverRoute(
+        "newer-kernel" if names else "in-tree",
+        "official",
+        row["why"],
+        steps=steps_of("install", names, {}),
+        verify=_verify(),
+        kernel_at_least=target.kernel_present if target is not None else None,
+        kernel_line=".".join(map(str, newest)) if names else "",
+        risk=asked,
+        sources=words(row["s"]),
+    )
+
+
+def kernel_floor(gfx: str, distribution: str, version: str, kernel: str) -> str | None:
+    """What AMD asks for with a target where this kernel is too old for it; None where it is not, or nobody knows.
+
+    Kernels of Red Hat and its rebuilds, of SUSE and Oracle carry newer drivers than their numbers say.
+    """
+    table = load_table("install")["driver"]["kernel_floors"]
+    rows = next((one["rows"] for one in table if gfx in one["gfx"]), ())
+    have = tuple(int(one) for one in re.findall(r"\d{1,9}", kernel)[:4])
+    if not have or _BACKPORTS.search(kernel):
+        return None
+    kind = "OEM" if "-oem" in kernel else "HWE"
+    for one in rows:
+        released = tuple(int(part) for part in re.findall(r"\d{1,6}", version)[:2])
+        least = tuple(int(part) for part in one.get("release", "0").split("."))
+        if one["where"] not in ("*", distribution) or released < least or one.get("kind", kind) != kind:
+            continue
+        if "kernel" not in one or have >= tuple(int(part) for part in re.split(r"[.-]", one["kernel"])):
+            return None
+        named = f"the {one['kind']} kernel" if "kind" in one else "Linux"
+        return f"{named} {one['kernel']} or later"
+    return None
+
+
+def kernel_step(distribution: str, kind: str, line: str) -> tuple[InstallStep, ...]:
+    """The step to a newer kernel of a distribution (``ubuntu 24.04``, HWE, 7.0); () where none is in the tables."""
+    for row in load_table("install")["driver"]["kernel_steps"]:
+        if (row["distribution"], row["kind"], row["kernel"]) == (distribution, kind, line):
+            return steps_of("install", [row["step"]], {})
+    return ()
+
+
 def driver_elsewhere(table: str, rows: Any, container: str) -> DriverRoute | None:
     """The answer inside a container or WSL, where the driver belongs to somebody else; None on the machine itself."""
     if container in ("", "none"):
@@ -248,6 +323,9 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     base = found.key.split(" ")[0]
     name = "uek" if found.uek else {"clone": "clone", "rhel": "rhel"}.get(found.repos or "", base)
     route = table["driver"]["routes"][name]
+    instead = table["driver"]["instead"].get(found.values.get("el", ""), {})
+    names = [instead.get(one, one) for one in route["steps"]]
+    caution = table["driver"]["caution"]
     values = {**found.values, "drv": release} | ({"kernel": kernel} if kernel else {})
     boot = secure_boot_steps(found) if secure_boot is not False else ()
     risk = distribution_risk(found, found.dkms or "")
@@ -256,13 +334,13 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
         "official" if risk is None else "works-unsupported",
         f"The vendor's driver {release} is the one that its pages name for {gfx}.",
         release,
-        steps_of("install", route["steps"], values),
+        steps_of("install", names, values),
         steps_of("install", route["undo"], values),
         boot,
         (("dkms", "status"), *_verify()),
         risk=risk,
-        notes=(*words(route.get("note")), *boot_notes(boot)),
-        sources=(*words(route["s"]), *words(table["driver"]["releases_s"])),
+        notes=(caution["text"], *words(route.get("note")), *found.driver_notes, *boot_notes(boot)),
+        sources=(*words(route["s"]), *words(table["driver"]["releases_s"]), *words(caution["s"])),
     )
 
 

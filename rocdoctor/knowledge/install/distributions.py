@@ -35,6 +35,7 @@ class Distribution:
     note: str | None
     values: Mapping[str, str]
     sources: Words
+    driver_notes: Words = ()
 
 
 @cache
@@ -65,6 +66,7 @@ def _distribution(raw: Any, version: str, own_id: str) -> Distribution:
         raw.get("note"),
         values,
         words(raw["s"]),
+        words(raw.get("driver_notes")),
     )
 
 

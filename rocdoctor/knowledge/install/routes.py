@@ -53,9 +53,12 @@ def rocm_route(
         return Unknown("a machine without an AMD GPU needs no ROCm")
     if arch != "x86_64":
         return Unknown(f"the tables have ROCm packages for x86_64 only, not for {arch}")
-    if container == "wsl":
-        return Unknown("ROCm under WSL needs a bridge library whose release address was not read")
     routes = rocm_routes(found, gfx, listed=listed)
+    if container == "wsl":
+        # the bridge to the driver of Windows is in the packages for Ubuntu from 10.1 on
+        routes = tuple(one for one in routes if one.stream == "newgen_10" and found.id == "ubuntu")
+        if not routes:
+            return Unknown(f"ROCm's packages bring the bridge to Windows for Ubuntu only, not for {found.key}")
     if routes:
         return routes[0]
     return Unknown(f"no ROCm release in the tables has packages for {name} on {found.key}")

@@ -19,7 +19,7 @@ from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, hos
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.knowledge.software.compat import TorchRelease, series, torch_releases
 from rocdoctor.knowledge.software.package_managers import package_managers
-from rocdoctor.knowledge.software.wheel_indexes import cuda_rows
+from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, flavour_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,12 @@ def _minor(python: str) -> str:
 
 
 def _vision(torch: str) -> str:
+    """The torchvision of a torch release; "" for one that is newer than the rule was seen to hold."""
+    table = load_table("install_torch")["pytorch_org"]
     _, minor, patch = (*numbers(torch), 0, 0)[:3]
-    return f"0.{minor + load_table('install_torch')['pytorch_org']['vision_offset']}.{patch}"
+    if numbers(torch)[:2] > numbers(table["vision_through"]):
+        return ""
+    return f"0.{minor + table['vision_offset']}.{patch}"
 
 
 def _pytorch_org(
@@ -86,7 +90,9 @@ def _pytorch_org(
     environment: Mapping[str, str] | None = None,
 ) -> WheelIndex:
     table = load_table("install_torch")["pytorch_org"]
-    values = {**host_values(), "flavour": flavour, "torch": release.version, "vision": _vision(release.version)}
+    vision = _vision(release.version)
+    values = {**host_values(), "flavour": flavour, "torch": release.version, "vision": vision}
+    named = [one if vision else one.replace("=={vision}", "") for one in table["args"]]
     rocm = flavour.startswith("rocm")
     contained = not rocm or numbers(flavour[4:]) <= numbers(table["self_contained_through"])
     notes = [table["note_index"]]
@@ -95,7 +101,7 @@ def _pytorch_org(
     return WheelIndex(
         "pytorch.org",
         fill_text(table["url"], values),
-        tuple(fill_text(one, values) for one in table["args"]),
+        tuple(fill_text(one, values) for one in named),
         flavour,
         release.version,
         support,
@@ -111,7 +117,7 @@ def _pytorch_org(
 @lru_cache(maxsize=256)
 def _newest(targets: Words, python: str, rocm: str | None) -> tuple[TorchRelease, str, Words] | None:
     """The newest release of pytorch.org that is known to have code for all targets, its flavour, and newer ones."""
-    found: list[tuple[tuple[int, ...], tuple[int, ...], TorchRelease, str]] = []
+    found: list[tuple[tuple[int, ...], TorchRelease, str]] = []
     unread: list[tuple[str, str]] = []
     for release in torch_releases():
         if _minor(python) not in release.python:
@@ -120,22 +126,24 @@ def _newest(targets: Words, python: str, rocm: str | None) -> tuple[TorchRelease
             if one.gfx is None:
                 unread.append((release.version, one.flavour))
             elif all(arch_list_covers(one.gfx, gfx) for gfx in targets):
-                key = numbers(one.flavour.removeprefix("rocm"))
-                found.append((numbers(release.version), key, release, one.flavour))
+                found.append((numbers(release.version), release, one.flavour))
     if rocm is not None:
-        found = [one for one in found if one[3] == f"rocm{series(rocm) or rocm}"] or found
+        found = [one for one in found if one[2] == f"rocm{series(rocm) or rocm}"] or found
     if not found:
         return None
-    best = max(found, key=lambda one: (one[0], one[1]))
-    newer = tuple(version for version, flavour in unread if flavour == best[3] and numbers(version) > best[0])
-    return best[2], best[3], newer
+    best = max(found, key=lambda one: (one[0], flavour_rank(one[2])))
+    newer = tuple(version for version, flavour in unread if flavour == best[2] and numbers(version) > best[0])
+    return best[1], best[2], newer
 
 
-def wheels(gfx: str | Sequence[str], python: str, rocm: str | None = None) -> tuple[WheelIndex, ...]:
+def wheels(
+    gfx: str | Sequence[str], python: str, rocm: str | None = None, *, wsl: bool = False
+) -> tuple[WheelIndex, ...]:
     """Every index with a wheel for an AMD target, or for several at once, and a Python release ("3.12"), best first.
 
     ``rocm`` prefers the flavour of an installed ROCm, which matters only where extensions are compiled here: the
-    libraries of a wheel need not match the installed ones. An index whose address was not read comes last.
+    libraries of a wheel need not match the installed ones. An index whose address was not read comes last. Under
+    ``wsl`` those of AMD come first: they bring the bridge to the driver of Windows.
     """
     targets = (gfx,) if isinstance(gfx, str) else tuple(dict.fromkeys(gfx))
     if not targets or any(gfx_target(one) is None for one in targets):
@@ -151,7 +159,7 @@ def wheels(gfx: str | Sequence[str], python: str, rocm: str | None = None) -> tu
             _pytorch_org(*native[:2], "official" if current else "works-unsupported", newer=native[2], risk=risk)
         )
     amd = _amd(targets, python)
-    found += [one for one in amd if one.support == "official"]
+    found += amd["listed"] + amd["packages"]
     override = override_of(targets[0]) if len(targets) == 1 else None
     if native is None and override is not None:
         value, stand_in, note = override
@@ -160,39 +168,43 @@ def wheels(gfx: str | Sequence[str], python: str, rocm: str | None = None) -> tu
             risk = risks["override"].format(gfx=names, override=value, stand_in=stand_in, note=note)
             environment = {"HSA_OVERRIDE_GFX_VERSION": value}
             found.append(_pytorch_org(*other[:2], "works-unsupported", risk=risk, environment=environment))
-    found += [one for one in amd if one.support != "official"]
-    return tuple(sorted(found, key=lambda one: bool(one.missing)))
+    found += amd["named"]
+    return tuple(sorted(found, key=lambda one: (bool(one.missing), wsl and one.kind != "amd")))
 
 
-def wheel(gfx: str | Sequence[str], python: str, rocm: str | None = None) -> WheelIndex | None:
+def wheel(gfx: str | Sequence[str], python: str, rocm: str | None = None, *, wsl: bool = False) -> WheelIndex | None:
     """The index to propose for an AMD target, or None where the tables know no wheel with code for it."""
-    return next(iter(wheels(gfx, python, rocm)), None)
+    return next(iter(wheels(gfx, python, rocm, wsl=wsl)), None)
 
 
-def _amd(gfx: Words, python: str) -> list[WheelIndex]:
+def _amd(gfx: Words, python: str) -> Mapping[str, list[WheelIndex]]:
+    """The indexes of AMD by what is known of them: they list the targets, have their packages, or may have them."""
     table = load_table("install_torch")
-    listed, named = set(table["amd_targets"]["listed"]), set(table["amd_targets"]["named"])
-    if not set(gfx) <= listed | named:
-        return []
-    risk = None if set(gfx) <= listed else table["risks"]["named"].format(gfx=", ".join(gfx))
+    packaged, named = set(table["amd_targets"]["packages"]), set(table["amd_targets"]["named"])
     # one extra of pip for each target: torch[device-gfx1100,device-gfx1201]
     values = {**host_values(), "gfx": ",device-".join(gfx)}
-    return [
-        WheelIndex(
-            "amd",
-            fill_text(raw["url"], values),
-            tuple(fill_text(one, values) for one in raw["args"]),
-            f"rocm{raw['rocm']}",
-            raw["torch"],
-            "official" if risk is None else "works-unsupported",
-            True,
-            (table["pytorch_org"]["note_index"],),
-            risk=risk,
-            sources=words(raw["s"]),
+    found: dict[str, list[WheelIndex]] = {"listed": [], "packages": [], "named": []}
+    for raw in table["amd"]:
+        beyond = set(gfx) - set(raw["gfx"])
+        if _minor(python) not in raw["python"] or not beyond <= packaged | named:
+            continue
+        kind = "listed" if not beyond else "packages" if beyond <= packaged else "named"
+        about = words(table["amd_targets"]["s"]) if beyond else ()
+        found[kind].append(
+            WheelIndex(
+                "amd",
+                fill_text(raw["url"], values),
+                tuple(fill_text(one, values) for one in raw["args"]),
+                f"rocm{raw['rocm']}",
+                raw["torch"],
+                "works-unsupported" if beyond else "official",
+                True,
+                (table["pytorch_org"]["note_index"],),
+                risk=table["risks"][kind].format(gfx=", ".join(sorted(beyond))) if beyond else None,
+                sources=(*words(raw["s"]), *about),
+            )
         )
-        for raw in table["amd"]
-        if _minor(python) in raw["python"]
-    ]
+    return found
 
 
 def cuda_wheel(capability: str, python: str, driver: str = "") -> WheelIndex | None:

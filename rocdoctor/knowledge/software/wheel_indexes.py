@@ -17,6 +17,13 @@ def wheel_url(flavour: str) -> str:
     return f"{load_table('install')['hosts']['pytorch_whl']['base']}/{flavour}"
 
 
+def flavour_rank(flavour: str) -> tuple[bool, tuple[int, ...]]:
+    """What to take of ROCm flavours, the highest: one that brings its own libraries before one that asks for more."""
+    number = numbers(flavour.removeprefix("rocm"))
+    own = numbers(load_table("install_torch")["pytorch_org"]["self_contained_through"])
+    return number <= own, number
+
+
 def install_torch(index: str | None, *, how: Literal["install", "reinstall", "upgrade"] = "reinstall") -> ShellCommand:
     """The command that brings torch from an index: with its companions in place of what is there, alone (``install``)
     or over it (``upgrade``); "" for None."""

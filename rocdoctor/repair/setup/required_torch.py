@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rocdoctor.insight.gpus.gfx_override import physical_gfx
+from rocdoctor.insight.gpus.gfx_override import NAME, override_of, physical_gfx
 from rocdoctor.insight.gpus.presence import is_integrated, is_reserved, kfd_path
 from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
-from rocdoctor.knowledge.gpus.gfx import gfx_target
+from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target, override_gfx_name, same_isa_group
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.knowledge.software.compat import driver_package, driver_supports, torch_releases
 from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, value_or
@@ -213,7 +213,7 @@ def _rocm_wheel(situation: Situation, gfx: tuple[str, ...], python: str) -> inst
     Then that of the installed ROCm, which the driver serves. Which ROCm is installed decides nothing else: a wheel
     brings its own libraries.
     """
-    newest = install.wheel(gfx, python)
+    newest = _overridden(situation, gfx, python) or install.wheel(gfx, python, wsl=situation.wsl)
     package = driver_package(_version(situation, "amdgpu"))
     if newest is None or package is None or driver_supports(package, newest.flavour.removeprefix("rocm")) is not False:
         return newest
@@ -222,6 +222,25 @@ def _rocm_wheel(situation: Situation, gfx: tuple[str, ...], python: str) -> inst
         if other is not None and driver_supports(package, other.flavour.removeprefix("rocm")):
             return other
     return newest
+
+
+def _overridden(situation: Situation, gfx: tuple[str, ...], python: str) -> install.WheelIndex | None:
+    """The wheel that runs by an override, where the installed torch does so, or may do so; None elsewhere.
+
+    What works is not replaced by a build with code for the target itself.
+    """
+    found = next((one for one in install.wheels(gfx, python) if one.environment), None) if len(gfx) == 1 else None
+    archs = situation.machine.torch.arch_list
+    if found is None or not isinstance(archs, Known) or not situation.amd_able:
+        return None
+    stand_in = override_gfx_name((found.environment or {}).get(NAME, ""))
+    if stand_in is None or not arch_list_covers(archs.value, stand_in):
+        return None
+    told = override_of(situation.machine, situation.amd_able[0])
+    target = told.value.target if isinstance(told, Known) and told.value is not None else None
+    if target is None:
+        return None if situation.machine.environment.complete else found
+    return found if same_isa_group(gfx[0], target) else None
 
 
 def _version(situation: Situation, driver: str) -> str:

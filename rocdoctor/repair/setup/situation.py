@@ -185,13 +185,15 @@ class Situation:
                 stream=self.stream,
                 secure_boot=self.secure_boot,
                 arch=self.arch,
+                packaged=any(one.startswith("amdgpu/") for one in value_or(self.machine.kernel.dkms, ())),
             )
             for gfx in self.gfx
         ]
-        order = ("oem-kernel", "dkms")
+        order = ("newer-kernel", "dkms")
         ready = [one for one in routes if isinstance(one, install.DriverRoute)]
         gap = next((one for one in routes if isinstance(one, Unknown)), None)
-        return min(ready, key=lambda one: one.kind not in order) if gap is None else gap
+        ranked = sorted(ready, key=lambda one: order.index(one.kind) if one.kind in order else len(order))
+        return ranked[0] if gap is None else gap
 
     @cached_property
     def rocm(self) -> install.Route | Unknown:
@@ -224,7 +226,7 @@ class Situation:
             return kept
         found = self.rocm
         streams = {one.id for one in install.streams()}
-        return found.stream if isinstance(found, install.Route) and found.stream in streams else "newgen_714"
+        return found.stream if isinstance(found, install.Route) and found.stream in streams else "newgen_10"
 
     def verdicts(self, check: str) -> tuple[Verdict, ...]:
         """What a check said of its subjects."""

@@ -76,6 +76,7 @@ def gpu(kind: str, index: int = 0, **changes: Any) -> Gpu:
     known: dict[str, tuple[Callable[..., Gpu], dict[str, Any]]] = {
         "xtx": (amd_gpu, {"name": "AMD Radeon RX 7900 XTX", "pci_id": "1002:744c", "gfx": "gfx1100"}),
         "navi48": (amd_gpu, {"name": "AMD Radeon RX 9070 XT", "pci_id": "1002:7550", "gfx": "gfx1201"}),
+        "navi24": (amd_gpu, {"name": "AMD Radeon RX 6500 XT", "pci_id": "1002:743f", "gfx": "gfx1034"}),
         "navi22": (amd_gpu, {"name": "AMD Radeon RX 6700 XT", "pci_id": "1002:73df", "gfx": "gfx1031"}),
         "raphael": (amd_gpu, {"name": "Raphael", "pci_id": "1002:164e", "gfx": "gfx1036", "integrated": True}),
         "ada": (nvidia_gpu, {"name": "NVIDIA GeForce RTX 4090", "pci_id": "10de:2684", "compute_capability": "8.9"}),

@@ -10,6 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
+from rocdoctor.repair.setup.listed_support import support_said
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -112,7 +113,8 @@ def _no_compute(situation: Situation) -> Step | None:
             continue
         if check in _OTHER_DRIVER and _packaged(situation):
             return _install(situation, found.message, found.evidence)
-        if check in ("kernel-too-old-for-gpu", "kfd-missing"):
+        newer = isinstance(situation.driver, install.DriverRoute) and situation.driver.kind == "newer-kernel"
+        if check in ("kernel-too-old-for-gpu", "kfd-missing") or (newer and check in _OTHER_DRIVER):
             return _waits(found, "kernel")
         return _by_hand(found, check)
     return None
@@ -120,21 +122,14 @@ def _no_compute(situation: Situation) -> Step | None:
 
 def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     version = situation.machine.drivers.get("amdgpu", {}).get("version")
-    packaged = isinstance(version, Known)
     evidence = [cite(gpus[0].driver)] if is_known(gpus[0].driver) else []
     evidence += [cite(gpus[0].kfd_node, f"compute node {value_or(gpus[0].kfd_node, '')}")] * is_known(gpus[0].kfd_node)
     evidence += [cite(version, f"amdgpu {version.value}")] if isinstance(version, Known) else []
     which = f"the packaged driver {version.value}" if isinstance(version, Known) else "the kernel's own driver"
     who = "of the host" if situation.enclosed else ""
     why = f"amdgpu {who} runs {count_words(len(gpus), 'AMD GPU')}: {which}.".replace("  ", " ")
-    route = situation.driver
-    prefers = isinstance(route, install.DriverRoute) and route.kind == "dkms"
-    support = ""
-    if prefers and not packaged and not situation.caretaker:
-        support = (
-            "The kernel's own driver works; AMD's pages ask for its packaged one (amdgpu-dkms) with these targets, and "
-            "its lists of supported combinations name only that."
-        )
+    said = "" if situation.caretaker else support_said(situation, "driver")
+    support = f"It works. {said}" if said else ""
     return Step(
         _ID,
         _TITLE,
@@ -227,7 +222,7 @@ def _install(
     situation: Situation, message: str, evidence: tuple[Evidence, ...], check: str = "gpu-without-driver"
 ) -> Step:
     route = situation.driver
-    if isinstance(route, install.DriverRoute) and route.kind == "oem-kernel":
+    if isinstance(route, install.DriverRoute) and route.kind == "newer-kernel":
         return Step(
             _ID,
             _TITLE,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rocdoctor.insight.gpus.presence import has_node, is_driven
@@ -11,6 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import gfx_target, kernel_knows
 from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Known, Unknown, value_or
+from rocdoctor.repair.setup.listed_support import support_said
 from rocdoctor.repair.setup.plan import Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -44,8 +44,8 @@ def _step(situation: Situation) -> Step | None:
     release, route = situation.machine.kernel.release, situation.driver
     evidence = (cite(release),) if isinstance(release, Known) else ()
     works = all(has_node(gpu) for gpu in situation.amd_able)
-    if isinstance(route, install.DriverRoute) and route.kind == "oem-kernel" and route.steps:
-        return _oem(situation, route, works)
+    if isinstance(route, install.DriverRoute) and route.kind == "newer-kernel":
+        return _newer(situation, route, works)
     missing = situation.finding("kfd-missing", "warning")
     if missing is not None and missing.fix is not None and missing.about.option:
         return Step(
@@ -65,7 +65,7 @@ def _step(situation: Situation) -> Step | None:
             for gpu in situation.amd_able[:1]
             if isinstance(gpu.kfd_node, Known)
         )
-        risk = _risk(situation, route) if isinstance(route, install.DriverRoute) else ""
+        risk = support_said(situation, "kernel")
         why = f"Linux {situation.kernel or '(release unknown)'} offers the GPU for compute."
         return Step(_ID, _TITLE, "done", why, (*evidence, *nodes), verify=_VERIFY, support=risk)
     if isinstance(route, install.DriverRoute):
@@ -87,15 +87,6 @@ def _step(situation: Situation) -> Step | None:
     )
 
 
-def _risk(situation: Situation, route: install.DriverRoute) -> str:
-    """What speaks against this kernel for an integrated GPU, unless it is newer than the tables ask for."""
-    risk = route.risk or ""
-    if not any((target := gfx_target(gfx)) is not None and target.integrated for gfx in situation.gfx):
-        return ""
-    named = re.search(r"before (\d+(?:\.\d+)+)", risk)
-    return "" if named is not None and numbers(situation.kernel) >= numbers(named[1]) else risk
-
-
 def _wanted(targets: Sequence[str]) -> str:
     """Which upstream kernel has the compute path of the youngest of these targets."""
     first = [target.kernel_present for gfx in targets if (target := gfx_target(gfx)) and target.kernel_present]
@@ -105,16 +96,18 @@ def _wanted(targets: Sequence[str]) -> str:
     return f"Linux {newest} has it: a newer release of the distribution, or its newer kernel, would do."
 
 
-def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
+def _newer(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
+    """The distribution's newer kernel; optional where the one that runs serves the GPU and AMD does not refuse it."""
     actions = with_fresh_lists(actions_of(route.steps))
     release = situation.machine.kernel.release
     packages = changes_of(actions)
     why = f"{sentence(route.why)} Linux {situation.kernel} runs" + (
         ", and offers the GPU for compute." if works else "."
     )
+    line = route.kernel_line
     step = Step(
         _ID,
-        "Install the kernel that AMD asks for",
+        "Install the kernel that AMD lists",
         "todo",
         why,
         (cite(release),) if isinstance(release, Known) else (),
@@ -122,14 +115,14 @@ def _oem(situation: Situation, route: install.DriverRoute, works: bool) -> Step:
         packages,
         "reboots",
         "reboot",
-        Verify(command="uname -r", shows="a release that ends in -oem"),
+        Verify(command="uname -r", shows=f"a release that begins with {line}"),
         undo=tuple(packages_action(situation.manager, "remove", package) for package in packages),
-        support=_risk(situation, route),
+        support=route.risk or "",
         sources=(*route.sources, *sources_of(route.steps)),
         table=route.table,
         kind=install.weakest(route.table, route.sources),
-        optional=works,
+        optional=works and not route.risk,
     )
     kernels = situation.machine.later.kernels
-    there = [one for one in value_or(kernels, ()) if one.endswith("-oem")]
+    there = [one for one in value_or(kernels, ()) if one.startswith(f"{line}.") and one != situation.kernel]
     return set_for_next_start(step, cite(kernels, ", ".join(there))) if there else step

@@ -44,8 +44,8 @@ _OLD_WHEEL = (
 )
 _BY_WHEEL = ("pytorch", "cluster-node")  # goals that a torch wheel reaches without ROCm's packages
 _WHEEL = (
-    "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo, amd-smi and the compilers "
-    "for extensions."
+    "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo and amd-smi. What extensions "
+    "are compiled with is in amdrocm-core-dev (amdrocm-core-devel on RPM systems)."
 )
 
 

@@ -13,6 +13,7 @@ from rocdoctor.knowledge.gpus.gfx import override_gfx_name
 from rocdoctor.knowledge.software.compat import known_issues
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.repair.setup.installed_torch import Judgement, judged
+from rocdoctor.repair.setup.listed_support import lists_judgement, support_said
 from rocdoctor.repair.setup.pip_actions import bring_back, family, uninstall, with_pip
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wanted, wheel_for
@@ -217,7 +218,7 @@ def _notes(
     if into.kind == "conda":
         found.append("Where conda itself installed torch, remove it with conda first: pip does not see all of it.")
     if want.backend == "rocm" and wheel.support == "official":
-        found.append(f"Supported: a current ROCm release of AMD lists {_for(want)}.")
+        found.append(_listed(situation, want))
     found += wheel.notes
     if wheel.kind == "amd":
         found.append("It brings packages rocm-sdk-*, which pip uninstall of torch leaves in the environment.")
@@ -233,9 +234,10 @@ def _notes(
                 found.append(
                     f"Known since {issue.seen}, {issue.workload}: {issue.symptom} {issue.workaround or ''}".rstrip()
                 )
-    if situation.wsl and want.backend == "rocm":
+    if situation.wsl and want.backend == "rocm" and wheel.kind != "amd":
         found.append(
-            "Whether the runtime inside this wheel reaches the GPU of Windows is not known; AMD's pages on WSL say."
+            "Whether the runtime inside this wheel reaches the GPU of Windows is not known; AMD's wheels of ROCm 10.1 "
+            "bring what it needs."
         )
     installed = [value_or(one.version, "") for one in situation.machine.rocm]
     series_of = [one for one in installed if one and not one.startswith(wheel.flavour.removeprefix("rocm"))]
@@ -245,3 +247,12 @@ def _notes(
             "done with the ROCm that torch names."
         )
     return (*found, *want.notes)
+
+
+def _listed(situation: Situation, want: RequiredTorch) -> str:
+    """What AMD's lists say: of the card on this system where they tell, else of its target alone."""
+    answer = lists_judgement(situation)
+    if answer is not None and not answer.of("card", "distribution", "release", "kernel"):
+        return f"Supported: AMD's list for ROCm {answer.rocm} has this card on this system."
+    said = support_said(situation, "card", "distribution", "release", "kernel")
+    return f"AMD's lists have {_for(want)}, but not all of this machine. {said}" if said else f"AMD lists {_for(want)}."

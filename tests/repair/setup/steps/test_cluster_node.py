@@ -139,7 +139,7 @@ def test_nvidia_under_wsl_hears_nothing_of_amd() -> None:
 
 
 def test_an_override_is_not_set_under_wsl() -> None:
-    card = gpu("navi22", driver=u(), bdf=u())
+    card = gpu("navi24", driver=u(), bdf=u())
     assert "gfx-override" not in ids(planned(desk(card, build=torch(), **_WSL)))
     assert "gfx-override" in ids(planned(desk(card, build=torch())))
 

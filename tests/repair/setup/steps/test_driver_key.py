@@ -7,7 +7,7 @@ from tests.repair.setup.kit import commands, ids, plan_in, states, step_of
 
 
 def test_the_key_goes_in_between_the_driver_and_the_restart() -> None:
-    found = plan_in("xtx-ubuntu2204-secure-boot")
+    found = plan_in("mi300x-8-ubuntu2404-secure-boot")
     order = [name for name in ids(found) if name in ("driver-amd", "secure-boot-key", "restart")]
     assert order == ["driver-amd", "secure-boot-key", "restart"]
     assert "before the restart" in step_of(found, "driver-amd").notes[0]
@@ -25,10 +25,10 @@ def test_where_secure_boot_is_not_known_the_driver_says_what_would_tell() -> Non
     def old_firmware(files: Files) -> None:
         files.remove("/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c")
 
-    unknown = plan_in("xtx-ubuntu2204-fresh", files=closed)
+    unknown = plan_in("mi300x-8-ubuntu2204-fresh", files=closed)
     assert any("mokutil --sb-state" in note for note in step_of(unknown, "driver-amd").notes)
     assert "secure-boot-key" not in ids(unknown)
-    none = plan_in("xtx-ubuntu2204-fresh", files=old_firmware)
+    none = plan_in("mi300x-8-ubuntu2204-fresh", files=old_firmware)
     assert not any("Secure Boot" in note for note in step_of(none, "driver-amd").notes)
 
 

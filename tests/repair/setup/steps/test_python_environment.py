@@ -112,34 +112,43 @@ def test_without_an_interpreter_the_step_asks_for_one() -> None:
 
 
 def test_the_override_that_a_wheel_needs_is_a_step_with_its_risk() -> None:
-    found = step_of(planned(desk(gpu("navi22"), build=torch())), "gfx-override")
+    found = step_of(planned(desk(gpu("navi24"), build=torch())), "gfx-override")
     file = VENV.replace("/python", "/activate")
     line = "export HSA_OVERRIDE_GFX_VERSION=10.3.0"
     assert found.state == "todo" and found.risk == "risky" and found.effective == "new-login"
     assert found.actions == (Action(file=file, lines=(line,), append=True),)
     assert found.undo[0].words == ("sed", "-i", r"/^export HSA_OVERRIDE_GFX_VERSION=10\.3\.0$/d", file)
     assert "Nobody supports it" in found.support and found.needs == ("torch",)
-    wheel = step_of(planned(desk(gpu("navi22"), build=torch())), "torch")
-    assert "gfx1030, which gfx1031 can be run as" in wheel.why
+    wheel = step_of(planned(desk(gpu("navi24"), build=torch())), "torch")
+    assert "gfx1030, which gfx1034 can be run as" in wheel.why
 
 
 def test_a_torch_that_only_lacks_the_override_is_not_installed_again() -> None:
-    found = planned(desk(gpu("navi22"), build=torch("2.11.0+rocm7.2")))
+    found = planned(desk(gpu("navi24"), build=torch("2.11.0+rocm7.2")))
     assert step_of(found, "torch").state == "done" and "gfx1030" in step_of(found, "torch").why
     assert step_of(found, "gfx-override").state == "todo"
 
 
 def test_the_override_is_done_where_it_is_set_to_the_right_group() -> None:
     def state(value: str) -> str:
-        machine = desk(gpu("navi22"), build=torch("2.11.0+rocm7.2"), variables={"HSA_OVERRIDE_GFX_VERSION": value})
+        machine = desk(gpu("navi24"), build=torch("2.11.0+rocm7.2"), variables={"HSA_OVERRIDE_GFX_VERSION": value})
         return step_of(planned(machine), "gfx-override").state
 
     assert state("10.3.0") == "done"
     assert state("11.0.0") == "todo"
 
 
+def test_what_runs_by_an_override_is_kept_and_nothing_new_is_made_to() -> None:
+    build = torch("2.11.0+rocm7.2")
+    set_up = planned(desk(gpu("navi22"), build=build, variables={"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}))
+    assert step_of(set_up, "torch").state == "done" and step_of(set_up, "gfx-override").state == "done"
+    fresh = planned(desk(gpu("navi22"), build=build))
+    assert "gfx-override" not in ids(fresh)
+    assert "'torch[device-gfx1031]==2.14.0+rocm10.1.0'" in " ".join(commands(step_of(fresh, "torch")))
+
+
 def test_an_excerpt_of_the_environment_leaves_the_override_unknown() -> None:
-    machine = desk(gpu("navi22"), build=torch("2.11.0+rocm7.2"), environment=environment({}, complete=False))
+    machine = desk(gpu("navi24"), build=torch("2.11.0+rocm7.2"), environment=environment({}, complete=False))
     assert step_of(planned(machine), "gfx-override").state == "unknown"
 
 
@@ -161,6 +170,6 @@ def test_the_integrated_gpu_in_front_is_hidden_and_shown_when_done() -> None:
 
 def test_in_a_container_a_variable_is_given_at_its_start() -> None:
     inside = {"kind": "docker", "rootless": False}
-    found = step_of(planned(desk(gpu("navi22"), build=torch("2.11.0+rocm7.2"), container=inside)), "gfx-override")
+    found = step_of(planned(desk(gpu("navi24"), build=torch("2.11.0+rocm7.2"), container=inside)), "gfx-override")
     assert found.risk == "manual" and not found.actions
     assert any("-e HSA_OVERRIDE_GFX_VERSION=10.3.0" in note for note in found.notes)

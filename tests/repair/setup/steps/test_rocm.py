@@ -21,13 +21,13 @@ from tests.repair.setup.world.box import evidence
 from tests.repair.setup.world.catalogue import CASES
 
 PACKAGES = {
-    "xtx-ubuntu2204-fresh": "apt install amdrocm7.14-gfx1100",
-    "xtx-ubuntu2404-fresh": "apt install amdrocm7.14-gfx1100",
-    "xtx-debian12-fresh": "apt install amdrocm7.14-gfx1100",
-    "xtx-debian13-fresh": "apt install amdrocm7.14-gfx1100",
-    "xtx-rhel9-fresh": "dnf install amdrocm7.14-gfx1100",
-    "xtx-rhel10-fresh": "dnf install amdrocm7.14-gfx1100",
-    "mi300x-8-ubuntu2204-fresh": "apt install amdrocm7.14-gfx942",
+    "xtx-ubuntu2204-fresh": "apt install amdrocm10.1-gfx1100",
+    "xtx-ubuntu2404-fresh": "apt install amdrocm10.1-gfx1100",
+    "xtx-debian12-fresh": "apt install amdrocm10.1-gfx1100",
+    "xtx-debian13-fresh": "apt install amdrocm10.1-gfx1100",
+    "xtx-rhel9-fresh": "dnf install amdrocm10.1-gfx1100",
+    "xtx-rhel10-fresh": "dnf install amdrocm10.1-gfx1100",
+    "mi300x-8-ubuntu2204-fresh": "apt install amdrocm10.1-gfx942",
     "xtx-arch-fresh": "pacman -Syu rocm-hip-sdk rocminfo rocm-smi-lib",
 }
 
@@ -74,7 +74,7 @@ def test_a_release_that_is_too_old_is_replaced() -> None:
     found = step_of(plan_of("rx9070xt", old, set_os("ubuntu", "24.04")), "rocm")
     assert found.state == "todo"
     assert "6.2.0" in found.why
-    assert "amdrocm7.14-gfx1201" in commands(found)[-1]
+    assert "amdrocm10.1-gfx1201" in commands(found)[-1]
 
 
 @pytest.mark.parametrize("name", ["rx580", "r7-240-display"])
@@ -119,13 +119,13 @@ def test_of_unlike_cards_those_with_packages_get_them_and_the_others_are_named()
     other = Gpu(cards.RX_6600, behind_switch(0x41, "00:03.1", cards.RX_6600))
     files = evidence(replace(case.box, amd=(*case.box.amd, other)), case.state)
     found = step_of(plan(judged(MachineHost(files))), "rocm")
-    assert commands(found)[-1] == "apt install amdrocm7.14-gfx1100"
+    assert commands(found)[-1] == "apt install amdrocm10.1-gfx1100"
     assert "None has packages for gfx1032" in found.notes[0]
     assert "gfx1032" not in found.why
     both = Gpu(cards.RX_9070_XT, behind_switch(0x41, "00:03.1", cards.RX_9070_XT))
     files = evidence(replace(case.box, amd=(*case.box.amd, both)), case.state)
     found = step_of(plan(judged(MachineHost(files))), "rocm")
-    assert commands(found)[-1] == "apt install amdrocm7.14-gfx1100 amdrocm7.14-gfx1201"
+    assert commands(found)[-1] == "apt install amdrocm10.1-gfx1100 amdrocm10.1-gfx1201"
     assert not any("None has packages" in note for note in found.notes)
 
 
@@ -196,7 +196,7 @@ def test_every_package_of_every_plan_exists_for_its_release() -> None:
 def test_generations_that_cannot_stand_side_by_side_are_removed_by_their_names() -> None:
     case = next(one for one in CASES if one.name == "xtx-ubuntu2404-fresh")
     assert case.box is not None and case.state is not None
-    packages = {"rocm-core": "7.2.0.70200-43~24.04", "rccl": "2.27.7.70200-43~24.04", "amdrocm10.0-gfx1100": "10.0.0-1"}
+    packages = {"rocm-core": "7.2.0.70200-43~24.04", "rccl": "2.27.7.70200-43~24.04", "amdrocm10.1-gfx1100": "10.1.0-1"}
     files = evidence(case.box, replace(case.state, packages=packages, rocm="7.2.0"))
     situation = Situation(judged(MachineHost(files)), "rocm")
     route = install.rocm_routes(install.distributions()[1], "gfx1100")[0]
@@ -204,7 +204,7 @@ def test_generations_that_cannot_stand_side_by_side_are_removed_by_their_names()
     assert [one.words for one in do] == [("apt", "autoremove", "rccl", "rocm-core")]
     assert [one.words for one in undo] == [("apt", "install", "rccl", "rocm-core")]
     do, _ = _removal(situation, replace(route, remove_first=("newgen_10",)))
-    assert [one.words for one in do] == [("apt", "autoremove", "amdrocm10.0-gfx1100")]
+    assert [one.words for one in do] == [("apt", "autoremove", "amdrocm10.1-gfx1100")]
     assert _removal(situation, replace(route, remove_first=())) == ((), ())
 
 

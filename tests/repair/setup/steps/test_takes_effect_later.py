@@ -47,7 +47,7 @@ def test_where_the_words_are_kept_elsewhere_grubs_settings_prove_nothing(os_text
 
 
 def test_an_installed_kernel_waits_for_its_start() -> None:
-    modules = {"/lib/modules/6.14.0-1010-oem/modules.dep": "", "/lib/modules/6.14.0-29-generic/modules.dep": ""}
+    modules = {"/lib/modules/7.0.0-29-generic/modules.dep": "", "/lib/modules/6.14.0-29-generic/modules.dep": ""}
     found = plan_in("strix-halo-ubuntu2404", texts=modules)
     assert (states(found)["kernel"], states(found)["restart"]) == ("waiting", "todo")
     assert states(plan_in("strix-halo-ubuntu2404"))["kernel"] == "todo"

@@ -40,12 +40,12 @@ _WITHOUT_EFFECT = (
 )
 # What meta packages of kernels bring: the kernel that the next start takes.
 _KERNELS = {
-    "linux-generic-hwe-24.04": "6.14.0-29-generic",
+    "linux-generic-hwe-24.04": "7.0.0-29-generic",
     "linux-generic-hwe-22.04": "6.8.0-71-generic",
     "linux-image-generic-hwe-22.04": "6.8.0-71-generic",
     "linux-oem-24.04": "6.11.0-1020-oem",
     "linux-oem-24.04c": "6.14.0-1010-oem",
-    "linux-image-generic-hwe-24.04": "6.14.0-29-generic",
+    "linux-image-generic-hwe-24.04": "7.0.0-29-generic",
 }
 # Packages whose program is what a plan looks for.
 _PROGRAMS = {
@@ -186,6 +186,8 @@ class Person:
             return
         if verb == "module":  # dnf: a stream of a module names its packages
             verb, *names = names
+            if verb in ("enable", "reset"):  # which stream counts from now on
+                return
         if verb == "install":
             for name in names:
                 self._installed(name)
@@ -277,7 +279,7 @@ class Person:
         if "torch" not in names:
             return
         index = words[words.index("--index-url") + 1] if "--index-url" in words else ""
-        self.state.torch = torch_from(index)
+        self.state.torch = torch_from(index, " ".join(words))
 
 
 def kernel_has(kernel: str) -> bool:
@@ -285,20 +287,24 @@ def kernel_has(kernel: str) -> bool:
     return not kernel.endswith("-minimal")
 
 
-def torch_from(index: str) -> Torch:
-    """The build that an index gives."""
+def torch_from(index: str, words: str) -> Torch:
+    """The build that an index gives for what pip was told."""
     if "/cpu" in index:
         return CPU_TORCH
     if found := re.search(r"/cu(\d+)(\d)\b", index):
         return Torch(f"2.11.0+cu{found[1]}{found[2]}", None, f"{found[1]}.{found[2]}", CUDA_ARCHES)
     if "repo.amd.com/rocm/whl" in index:
-        return Torch("2.11.0+rocm7.14.0", "7.14.60850-d6eaf3e0a7", None, (*ROCM_ARCHES, "gfx1103", "gfx1032"))
+        # AMD's index has a package of device code for each target
+        version = re.search(r"torch\[[^]]*\]==([^ ]+)", words)
+        targets = re.findall(r"device-(gfx\w+)", words)
+        assert version is not None and targets, words
+        return Torch(version[1], "7.15.26333-0000000", None, tuple(dict.fromkeys(targets)))
     if found := re.search(r"/rocm(\d+\.\d+)", index):
         return Torch(
             f"2.11.0+rocm{found[1]}",
             f"{found[1]}.53211-e1a6bc5663",
             None,
-            ROCM_ARCHES,
+            (*ROCM_ARCHES, "gfx1103") if found[1] == "7.2" else ROCM_ARCHES,
             (("torchvision", f"0.26.0+rocm{found[1]}"), ("triton-rocm", "3.6.0")),
         )
     raise AssertionError(f"nobody knows the index: {index}")

@@ -1,0 +1,35 @@
+"""What AMD's lists say of a machine that is set up, for the steps that say it: each names its own differences."""
+
+from __future__ import annotations
+
+from rocdoctor.insight.software.listed_support import combination
+from rocdoctor.knowledge import install
+from rocdoctor.model.evidence import Unknown, value_or
+from rocdoctor.repair.setup.situation import Situation
+
+
+def lists_judgement(situation: Situation, torch: str = "") -> install.ListedSupport | None:
+    """The judgement of the first GPU that training would use; None where the lists do not speak of this machine.
+
+    It is that for the installed ROCm where its lists were read, else for the one that the plan installs.
+    """
+    if not situation.amd_able or (situation.enclosed and not situation.wsl):
+        return None
+    found = combination(situation.machine, situation.amd_able[0], _rocm(situation), torch)
+    return None if isinstance(found, Unknown) else install.judged_support(found)
+
+
+def support_said(situation: Situation, *what: install.What) -> str:
+    """What the lists have against these parts of the machine, in words; "" where it is nothing or not known."""
+    answer = lists_judgement(situation)
+    return "" if answer is None else install.difference_words(answer, *what)
+
+
+def _rocm(situation: Situation) -> str:
+    for one in situation.machine.rocm:
+        if install.release_lists(value_or(one.version, "")) is not None:
+            return value_or(one.version, "")
+    route = situation.rocm
+    if isinstance(route, install.Route) and route.rocm is not None and install.release_lists(route.rocm) is not None:
+        return route.rocm
+    return install.newest_lists().rocm
