@@ -104,6 +104,7 @@ _COMMANDS: dict[str, list[list[str]]] = {
     "overview": [["recommend", "--gpus", "8xMI300X"]],
     "estimate": [["estimate", "SPEC"]],
     "list": [["list"]],
+    "tables": [["list", "--tables"]],
     "modes": [["smoke", "--list"], ["smoke", "--list", "--full"]],
     "smoke": [["smoke", "--from", _fixture("faulty/epyc-cpu-only-proven")]],
 }
