@@ -62,7 +62,7 @@ class Snapshot:
     findings: tuple[Found, ...] = ()
     unknown: Mapping[str, frozenset[Subject]] = field(default_factory=dict)
 
-    def reworded(self, mask: Callable[[str], str]) -> Snapshot:
+    def discreetly(self, mask: Callable[[str], str]) -> Snapshot:
         """The same with each value of a trait and a table as ``mask`` says it."""
         return replace(
             self,

@@ -129,7 +129,7 @@ def _read(name: str, checks: Sequence[Check], identity: bool) -> Snapshot:
     from rocdoctor.report.masked import discreet, discretion_of
 
     mask = discretion_of(host)
-    return snapshot(name, machine, discreet(diagnosis, mask).verdicts, host.kind == "text").reworded(mask)
+    return snapshot(name, machine, discreet(diagnosis, mask).verdicts, host.kind == "text").discreetly(mask)
 
 
 def _processors() -> int:

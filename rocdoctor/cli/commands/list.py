@@ -51,7 +51,7 @@ def _tables(options: Options) -> int:
                 "table": one.name,
                 "newest": one.newest,
                 "oldest": one.oldest,
-                "sources": dict(one.sources),
+                "sources": one.sources,
             }
             for one in rows
         ]

@@ -66,7 +66,7 @@ def run(options: Options) -> int:
     diagnosis = diagnose(machine, checks, problems)
     plan = plan_of(diagnosis, options.goal)
     said = str if options.include_identity or host.kind == "live" else discretion_of(host)
-    plan = plan.reworded(said)
+    plan = plan.discreetly(said)
     progress.done()
     if options.script is not None:
         _write(Path(options.script), options, host, diagnosis, plan)

@@ -120,7 +120,7 @@ class Step:
     waits_for: str = ""
     handed_to: str = ""
 
-    def reworded(self, said: Callable[[str], str]) -> Step:
+    def discreetly(self, said: Callable[[str], str]) -> Step:
         """The same with what it tells of the machine put otherwise; what is typed or written stays."""
         return replace(
             self,
@@ -156,8 +156,8 @@ class SetupPlan:
         """Nothing is left that the goal needs and that anybody could do."""
         return all(step.optional or step.state in ("done", "impossible") for step in self.steps)
 
-    def reworded(self, said: Callable[[str], str]) -> SetupPlan:
+    def discreetly(self, said: Callable[[str], str]) -> SetupPlan:
         """The same with what it tells of the machine put otherwise: without names and secrets."""
         return replace(
-            self, steps=tuple(step.reworded(said) for step in self.steps), notes=tuple(map(said, self.notes))
+            self, steps=tuple(step.discreetly(said) for step in self.steps), notes=tuple(map(said, self.notes))
         )
