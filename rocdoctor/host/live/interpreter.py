@@ -35,8 +35,8 @@ TRUST_OPTION = "--trust-interpreter"
 # Below a prefix: what an interpreter reads and runs at its start, and the folders that it imports from.
 _SETTINGS = ("pyvenv.cfg", "bin/pyvenv.cfg")
 _SEARCHED = ("lib*/python3*", "lib*/python3*/lib-dynload", "lib*/python3*/*-packages", "local/lib*/python3*/*-packages")
-# Two thirds of torch's files; compilers alone read them.
-_HEADERS = (".h", ".hpp", ".cuh", ".inl")
+# Two thirds of torch's files are headers, a third of a large environment types and manuals: no import runs them.
+_NOT_IMPORTED = (".h", ".hpp", ".cuh", ".inl", ".pyi", ".rst", ".md", ".html")
 
 Use = Literal["start", "import", "build"]
 """What an interpreter is started for: to look around, to import torch, or also to build with torch's headers."""
@@ -169,7 +169,7 @@ def _doubtful(searched: Iterable[str], whole: Iterable[str], use: Use) -> Iterat
     ``whole``: places that count to the last file.
     """
     seen: set[str] = set()
-    skipped = _HEADERS if use == "import" else ()
+    skipped = _NOT_IMPORTED if use == "import" else ()
     for folder in dict.fromkeys(searched):
         if use != "start":
             yield from doubtful_below(folder, seen, skipped)

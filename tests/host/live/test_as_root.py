@@ -191,6 +191,8 @@ def test_each_way_to_change_an_interpreter_counts(shared: Path, root_python: Pat
         ("__init__.py", ["import", "build"]),
         ("deep/er/__pycache__/x.pyc", ["import", "build"]),
         ("include/c10/c10.h", ["build"]),
+        ("__init__.pyi", ["build"]),
+        ("entry_points.txt", ["import", "build"]),  # which torch follows when it is imported
     ],
 )
 def test_of_torch_what_is_used_is_judged(shared: Path, root_python: Path, file: str, uses: list[str]) -> None:
