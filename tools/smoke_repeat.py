@@ -17,7 +17,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.smoke_repeat", description=__doc__)
     parser.add_argument("runs", type=int, nargs="?", default=100, help="how many runs (100)")
     parser.add_argument("--world", type=int, default=2, help="ranks (2)")
-    parser.add_argument("--python", help="the interpreter with torch")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter with torch (this one)")
     parser.add_argument("--modes", default="", help="these modes, separated by commas (the quick set)")
     options = parser.parse_args()
     interpreter, why = interpreter_of_root(options.python)
