@@ -12,6 +12,7 @@ from rocdoctor.host.masking.chosen import harmless, looks_chosen
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, load_tables
 from rocdoctor.host.masking.telling import looks_random, strongest_kind
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import alike
 
 Note = Callable[[str, str], None]
 Span = tuple[int, int]
@@ -41,7 +42,7 @@ def mask_announced(text: str, spans: list[Span], tables: MaskingTables, note: No
     for start, end in spans:
         if end >= len(text) or end - start > _LONGEST_LINE:
             continue
-        kind = _announces(text[start : end - 1])
+        kind = _announces(alike(text[start : end - 1]))
         if kind:
             two = _TWO.search(text, start, end) is not None
             line = text[start : end - 1]

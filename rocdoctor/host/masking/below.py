@@ -14,6 +14,7 @@ from rocdoctor.host.masking.documents import is_aligned_head, is_head, mask_alig
 from rocdoctor.host.masking.rules import VALUE_TOKEN, MaskingTables, line_spans, load_tables
 from rocdoctor.host.masking.telling import VALUE_NAMES, looks_random, placeholder, strongest_kind
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.formats.alike_lines import alike
 
 Note = Callable[[str, str], None]
 
@@ -81,7 +82,8 @@ def mask_values_below(text: str, spans: list[tuple[int, int]], tables: MaskingTa
         if start < position or end - start > _LONGEST_LINE or end >= len(text):
             continue
         line = text[start : end - 1]
-        opening, broken, named = _opening(line), _broken(line), _named(line)
+        shape = line if "<<" in line else alike(line)  # what it opens, its digits do not tell
+        opening, broken, named = _opening(shape), _broken(shape), _named(shape)
         for found in (
             _values(text, end, opening) if opening else (),
             _literals(text, end, broken) if broken else (),

@@ -62,7 +62,7 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0)
         text = apply_rule(rule, text, tables.inert, note)
     text = mask_documents(text, tables, note)
     if spans:
-        spans = spans if text is before else list(line_spans(text, tables.stems))
+        spans = spans if text == before else list(line_spans(text, tables.stems))
         before, text = text, mask_pairs(text, spans, tables, note)
     if "\n" not in text:
         return text
@@ -71,11 +71,11 @@ def mask_blocks(text: str, tables: MaskingTables, note: Note, prefixes: int = 0)
     if any(sign in text for sign in _GOES_ON):
         text = mask_continued(text, tables, note)
     if spans:
-        spans = spans if text is before else list(line_spans(text, tables.stems))
+        spans = spans if text == before else list(line_spans(text, tables.stems))
         before, text = text, mask_following(text, spans, tables, note)
-        spans = spans if text is before else list(line_spans(text, tables.stems))
+        spans = spans if text == before else list(line_spans(text, tables.stems))
         before, text = text, mask_values_below(text, spans, tables, note)
-        spans = spans if text is before else list(line_spans(text, tables.stems))
+        spans = spans if text == before else list(line_spans(text, tables.stems))
         text = mask_announced(text, spans, tables, note)
     return _WRAPPED.sub(lambda match: _wrapped(match, tables, note), text)
 

@@ -10,8 +10,9 @@ Captures repeat themselves (eight equal GPUs, hundreds of equal files), so each 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from rocdoctor.host.masking.alike import AlikeLines
 from rocdoctor.host.masking.blocks import mask_blocks
 from rocdoctor.host.masking.encoded import KnownValues, mask_coded, mask_spelled
 from rocdoctor.host.masking.ids import (
@@ -40,10 +41,26 @@ _NOBODY_UID = 65534
 _MOST_LINES = 400_000
 _MOST_PASSES = 4
 _OWN = "masked-"
+_CUT = regex(r"(?<![\w-])(?:user|host)-\d{1,6}[A-Za-z_]")  # the rest of a name too long for its place
+_NEAR = 60  # lines that a value may stand below its name, and more
+_JUDGED_AGAIN = 2
+_MANY_LINES = 200  # of fewer it is not worth while to ask which are alike
 _SLAB = 10_000
 MOST_TOLD = 30_000
 # What logs may well tell of thousands of times.
 _MANY = frozenset(("ip", "ipv6", "ipv6-network", "ip-in-gid", "uuid", "device-id", "serial", "variable"))
+
+
+def _around(places: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The lines near those at the places, as far as one may tell of another: (first, last)."""
+    first = last = -1
+    for at in places:
+        if first >= 0 and at - _NEAR > last:
+            yield first, last
+            first = -1
+        first, last = (max(0, at - _NEAR) if first < 0 else first), at + _NEAR
+    if first >= 0:
+        yield first, last
 
 
 class Masker:
@@ -55,6 +72,7 @@ class Masker:
         self._names = Names(self._tables, self._pseudonyms)
         self._values = KnownValues()
         self._lines: dict[str, str] = {}
+        self._alike = AlikeLines(lambda lines: Masker().masked_lines(lines))
         self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
         self.numbered: set[str] = set()  # questions whose answers hold numbers that may turn out to be ids
         self._grown = 0  # grows with every secret value that is masked everywhere from then on
@@ -154,11 +172,16 @@ class Masker:
         if len(text) <= 200:
             text = mask_whole_answer(text, self._pseudonyms, question)
         lines = self._passed(text)
+        before = text.split("\n") if _OWN in "\n".join(lines) else lines
         for _ in range(_MOST_PASSES):  # what is beside a replaced secret may tell more than the secret did
-            before, text = text, "\n".join(lines)
-            if text == before or _OWN not in text:
+            same = len(before) == len(lines)  # a key of many lines becomes one
+            changed = [at for at, one in enumerate(lines) if _OWN in one and not (same and before[at] == one)]
+            around = list(_around(changed))
+            if not around:
                 break
-            lines = self._passed(text)
+            before = list(lines)
+            for first, last in around:
+                lines[first:last] = self._passed("\n".join(lines[first:last]))
         if not self._numbered.isdisjoint(lines):
             self.numbered.add(question)
             lines = [mask_bare_numbers(one, self._pseudonyms) if one in self._numbered else one for one in lines]
@@ -170,38 +193,83 @@ class Masker:
         text = mask_blocks(text, self._tables, self._note)
         text = self._names.mask_columns(text)
         lines = text.split("\n")
+        different = dict.fromkeys(lines)
+        known: dict[str, str] = {}  # not all of them stay in what is kept for other texts
+        stale: dict[str, str] = {}
         for _ in range(_MOST_PASSES):
-            missing = [line for line in lines if line not in self._lines]
-            if not missing:
+            fresh = [line for line in different if line not in known and line not in self._lines]
+            if not fresh:
                 break
-            self._mask_lines(list(dict.fromkeys(missing)))
-        known = self._lines
-        return [known.get(line, line) for line in lines]
+            self._mask_lines(fresh, known, stale, _JUDGED_AGAIN)
+        for found in (self._lines, stale):
+            known.update((line, found[line]) for line in different if line not in known and line in found)
+        return [known.get(line, VALUE_TOKEN) for line in lines]
 
-    def _mask_lines(self, fresh: list[str]) -> None:
+    def _mask_lines(self, fresh: list[str], known: dict[str, str], stale: dict[str, str], times: int) -> None:
         """Masks lines, each different from the others, and keeps what they become.
 
-        What hides more names and secrets than any machine tells is not worth its time: the rest of it is not kept.
+        ``stale``: what lines became before a name was learned that may stand in them. ``times``: how often lines that
+        differ in digits alone may wait for one of them. What hides more names and secrets than any machine tells is not
+        worth its time: the rest of it is not kept.
         """
+        now = list(range(len(fresh)))
+        waiting: dict[int, list[int]] = {}
+        bare: list[str] = []
+        alike, learned = times > 0 and len(fresh) >= _MANY_LINES, self.learned()
+        if alike:
+            bare = self._bare(fresh)
+            now, waiting = self._alike.parted(bare)
+        made = self._mask_slabs([fresh[at] for at in now], known, stale)
+        if not alike:
+            return
+        firsts = list(waiting)
+        kept = [made[fresh[at]] == bare[at] for at in firsts]
+        inert = self._alike.judge([bare[at] for at in firsts], kept)
+        rest = sorted(one for at, quick in zip(firsts, inert, strict=True) if not quick for one in waiting[at])
+        # Where a name was learned, they may be alike in all but that.
+        self._mask_lines([fresh[at] for at in rest], known, stale, times - 1 if self.learned() != learned else 0)
+        looked = {*now, *rest}
+        plain = [line for at, line in enumerate(fresh) if at not in looked]
+        if plain:
+            text = self._values.mask(self._names.mask_plain("\n".join(plain)), self._pseudonyms.note)
+            known.update(zip(plain, text.split("\n"), strict=True))
+
+    def _bare(self, lines: list[str]) -> list[str]:
+        """The lines with what is known of names and secrets replaced; nothing is counted."""
+        totals = dict(self._pseudonyms.totals)
+        text = self._values.mask(self._names.mask_plain("\n".join(lines)), self._pseudonyms.note)
+        self._pseudonyms.totals = totals
+        return text.split("\n")
+
+    def _mask_slabs(self, fresh: list[str], known: dict[str, str], stale: dict[str, str]) -> dict[str, str]:
+        """What the lines became, also where a name was learned since; ``known`` and ``stale`` are told it too."""
         before = self._told()
+        made: dict[str, str] = {}
         for at in range(0, len(fresh), _SLAB):
+            slab, learned = fresh[at : at + _SLAB], self.learned()
             if self._told() - before > MOST_TOLD:
-                self._lines.update(dict.fromkeys(fresh[at:], VALUE_TOKEN))
-                break
-            self._mask_slab(fresh[at : at + _SLAB])
+                known.update(dict.fromkeys(fresh[at:], VALUE_TOKEN))
+                return {**dict.fromkeys(fresh[at:], VALUE_TOKEN), **made}
+            masked = self._mask_slab(slab)
+            made.update(zip(slab, masked, strict=True))
+            if self.learned() != learned:
+                stale.update(known)
+                known.clear()
+            known.update(zip(slab, masked, strict=True))
+        return made
 
     def _told(self) -> int:
         """How many different people, machines and secrets were replaced."""
         return sum(number for cls, number in self._pseudonyms.distinct().items() if cls not in _MANY)
 
-    def _mask_slab(self, fresh: list[str]) -> None:
+    def _mask_slab(self, fresh: list[str]) -> list[str]:
         learned = self.learned()
-        masked = self._masked_lines(fresh)
-        again = [at for at, line in enumerate(masked) if _OWN in line and line != fresh[at]]
+        masked = self.masked_lines(fresh)
+        again = [at for at, line in enumerate(masked) if line != fresh[at] and (_OWN in line or _CUT.search(line))]
         for _ in range(_MOST_PASSES):
             if not again:
                 break
-            more = self._masked_lines([masked[at] for at in again])
+            more = self.masked_lines([masked[at] for at in again])
             changed = [(at, line) for at, line in zip(again, more, strict=True) if masked[at] != line]
             for at, line in changed:
                 masked[at] = line
@@ -215,8 +283,9 @@ class Masker:
         for at in bare_numbers(text):
             end = text.find("\n", at)
             self._numbered.add(text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)])
+        return masked
 
-    def _masked_lines(self, fresh: list[str]) -> list[str]:
+    def masked_lines(self, fresh: list[str]) -> list[str]:
         """The lines after each step that looks at single lines was taken once."""
         text = "\n".join(fresh)
         present = self._tables.words_in(text.lower())

@@ -5,6 +5,7 @@ A text is plain when nothing in it could begin a secret or an identity. It is ch
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from rocdoctor.host.masking.paths import WORDS as PATH_WORDS
@@ -16,6 +17,8 @@ _LONGEST = 300
 _NOTABLE = regex(
     r"[a-z0-9]\.[a-z0-9.-]{0,80}\.[a-z]{2,6}(?![a-z0-9_])|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]|\d\.\d{1,3}\.\d{1,3}\.\d|(?:[0-9a-f]{2}[:-]){3}|(?:[0-9a-f]{0,4}:){3}|::|[0-9a-f]{9}|\d{6}-\d{6}-|[A-Z@\\%$~]|[^\x00-\x7f]"
 )
+# Paths of the kernel in which a word stands that names a machine elsewhere; digits are 0.
+_OF_KERNEL = regex(r"/topology/nodes(?=/0{1,4}(?:/|$))|(?<=/numa_)node$|^node(?=_(?:from|to) 0{1,5}$)", re.MULTILINE)
 # Words that any step of masking looks for, beyond those of the tables.
 _WORDS = (
     "://",
@@ -119,6 +122,7 @@ def _plain_shape(text: str) -> bool:
     """Whether a text is plain whatever its digits are: captures have few shapes and many numbers."""
     if _NOTABLE.search(text):
         return False
+    text = _OF_KERNEL.sub("\n", text)
     short, of_four, of_five, of_six = _words()
     if any(word in text for word in short):
         return False

@@ -16,37 +16,41 @@ _NAME = r"[A-Za-z_][\w.-]{0,60}"
 # A command at a prompt, as the first line, or in the trace of a shell ("+ whoami"), and the one word below it.
 _AT = r"(?:^(?:[^\n]{0,80}?[$#%>\u276f\u279c][ \t]{1,4}|[+]{1,3} )|\A[ \t]{0,8})"
 _ANSWERED = tuple(
-    (kind, regex(pattern, re.MULTILINE))
-    for kind, pattern in (
+    (kind, words, regex(pattern, re.MULTILINE))
+    for kind, words, pattern in (
         (
             "user",
+            ("whoami", "id -un", "id -nu", "logname"),
             rf"(?P<k>{_AT}(?:whoami|id -un|id -nu|logname|(?:hf auth|huggingface-cli) whoami)[ \t\r]{{0,4}}\n)"
             rf"(?P<s>{_NAME})(?=[ \t\r]{{0,4}}$)",
         ),
         (
             "host",
+            ("hostname", "uname -n"),
             rf"(?P<k>{_AT}(?:hostname(?: -[sfA])?|uname -n|hostnamectl hostname)[ \t\r]{{0,4}}\n)"
             rf"(?P<s>{_NAME})(?=[ \t\r]{{0,4}}$)",
         ),
         # a .netrc, whose entries may be broken over lines
-        ("found", rf"(?P<k>^machine[ \t]{{1,8}})(?P<s>{_NAME})(?=[ \t\r\n]{{1,20}}(?:login|password|account)[ \t])"),
+        (
+            "found",
+            ("machine ",),
+            rf"(?P<k>^machine[ \t]{{1,8}})(?P<s>{_NAME})(?=[ \t\r\n]{{1,20}}(?:login|password|account)[ \t])",
+        ),
         (
             "user",
+            ("machine ", "default "),
             rf"(?P<k>^(?:machine[ \t]{{1,8}}[^\s]{{1,200}}|default)[ \t\r\n]{{1,20}}login[ \t]{{1,8}})(?P<s>{_NAME})"
             rf"(?=[ \t\r\n]{{1,20}}(?:password|account)[ \t])",
         ),
-        ("user", rf"(?P<k>^user: {{1,4}})(?P<s>{_NAME})(?=\norgs:)"),
-        ("user", rf"(?P<k>^)(?P<s>{_NAME})(?= \(\d{{1,10}}\)\n {{4,20}}Since: )"),
+        ("user", ("user: ",), rf"(?P<k>^user: {{1,4}})(?P<s>{_NAME})(?=\norgs:)"),
+        ("user", ("Since: ",), rf"(?P<k>^)(?P<s>{_NAME})(?= \(\d{{1,10}}\)\n {{4,20}}Since: )"),
         (
             "person",
+            ("[user]",),
             r"(?P<k>^\[user\][ \t\r]{0,4}\n(?:[ \t]{0,8}(?!name\b)\w{1,20}[ \t]{0,4}=[^\n]{0,200}\n){0,4}"
             r"[ \t]{0,8}name[ \t]{0,4}=[ \t]{0,4}\"?)(?P<s>[^\s\"\n][^\"\n]{0,80}?)(?=\"?[ \t\r]{0,4}$)",
         ),
     )
-)
-_WORDS = (
-    *("whoami", "id -un", "id -nu", "logname", "hostname", "uname -n", "user: ", "Since: ", "[user]"),
-    *("machine ", "default "),
 )
 
 
@@ -55,11 +59,10 @@ def mask_shown(text: str, user: Replace, host: Replace, person: Replace, found: 
 
     ``found``: what a host becomes that may be one that everybody knows.
     """
-    if not any(word in text for word in _WORDS):
-        return text
     replaced = {"user": user, "host": host, "person": person, "found": found}
-    for kind, pattern in _ANSWERED:
-        text = _substituted(pattern, replaced[kind], text)
+    for kind, words, pattern in _ANSWERED:
+        if any(word in text for word in words):
+            text = _substituted(pattern, replaced[kind], text)
     return text
 
 
