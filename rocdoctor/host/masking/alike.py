@@ -60,7 +60,7 @@ def _telling_words() -> tuple[str, ...]:
     return (*_IDS, *sorted(set(map(alike, words))))
 
 
-class AlikeLines:
+class KnownShapes:
     """What is known of shapes (lines whose digits are all 0) in one run; not thread-safe on its own."""
 
     def __init__(self, masked: Callable[[list[str]], list[str]]) -> None:

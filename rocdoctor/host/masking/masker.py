@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 
-from rocdoctor.host.masking.alike import AlikeLines
+from rocdoctor.host.masking.alike import KnownShapes
 from rocdoctor.host.masking.blocks import mask_blocks
 from rocdoctor.host.masking.encoded import KnownValues, mask_coded, mask_spelled
 from rocdoctor.host.masking.ids import (
@@ -72,7 +72,7 @@ class Masker:
         self._names = Names(self._tables, self._pseudonyms)
         self._values = KnownValues()
         self._lines: dict[str, str] = {}
-        self._alike = AlikeLines(lambda lines: Masker().masked_lines(lines))
+        self._alike = KnownShapes(lambda lines: Masker().masked_lines(lines))
         self._numbered: set[str] = set()  # masked lines with numbers that may turn out to be ids
         self.numbered: set[str] = set()  # questions whose answers hold numbers that may turn out to be ids
         self._grown = 0  # grows with every secret value that is masked everywhere from then on

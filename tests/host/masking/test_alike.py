@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from rocdoctor.host.masking import masker as masking
-from rocdoctor.host.masking.alike import AlikeLines
+from rocdoctor.host.masking.alike import KnownShapes
 from rocdoctor.host.masking.masker import Masker
 from tests.host.masking import written
 
@@ -99,7 +99,7 @@ def test_a_line_is_masked_in_a_text_of_any_length(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_known_of_shapes_is_bounded() -> None:
-    known = AlikeLines(lambda lines: lines)
+    known = KnownShapes(lambda lines: lines)
     lines = [f"word{'x' * (n // 9)} {n}" for n in range(90)]
     assert known.judge(lines, [True] * len(lines)) == [True] * len(lines)
     assert known.parted(lines) == ([], {})
