@@ -38,7 +38,9 @@ these, so read the file before you post it. Nor have these, which look like tech
   that everybody uses. Those of `git@HOST:NAME`, of uploads and of wandb runs are masked, unless everybody knows them;
 - one machine's name before a colon (`zeus17: ready`), which looks like a device's; where several machines say the same,
   or a list names them, they are masked;
-- values of letters alone where only a weak word stands beside them (`pass=word`, `token: word`);
+- values of letters alone where only a weak word stands beside them (`pass=word`, `token: word`), unless a user stands
+  there too;
+- names of clusters, partitions, profiles, containers and pods, and container ids;
 - prefixes that differ from line to line (times) before a value that stands below its name.
 
 An answer that tells of more than {most} people, machines and secrets is cut off: each further line of it becomes
