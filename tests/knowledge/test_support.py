@@ -43,6 +43,7 @@ LISTED = [
 UNLISTED = [
     ("gfx1100", XTX, _on("ubuntu 24.04", "6.14.0-29-generic"), ("kernel",), "the HWE kernel 7.0"),
     ("gfx1100", XTX, _on("ubuntu 22.04", "5.15.0-119-generic"), ("kernel",), "the HWE kernel 6.8"),
+    ("gfx1100", XTX, _on("ubuntu 24.04", "6.17.0-1007-oem", rocm="10.0.0"), ("kernel",), "the HWE kernel 6.17"),
     ("gfx1100", XTX, _on("rhel 10.0", "6.12.0-55.el10.x86_64"), ("release",), "RHEL 10.2 or 9.8, not on 10.0"),
     ("gfx1100", XTX, _on("debian 13", "6.12.43-amd64"), ("distribution",), "on Ubuntu or RHEL, not on Debian"),
     ("gfx942", MI300X, _on("ubuntu 24.04", "6.8.0-71-generic", "kernel"), ("driver",), "amdgpu-dkms"),

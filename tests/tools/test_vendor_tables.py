@@ -115,6 +115,12 @@ def test_other_releases_stay_and_a_new_one_is_set_beside_the_newest(
         ("os-support", "    Oracle Linux:", "    Hannah Montana Linux:", "Hannah Montana"),
         ("os-support", '"26.04", kernel', "26.04, kernel", "not quoted"),
         ("gpus", "AMD Radeon Y2: { gfx: gfx1201 }", "AMD Radeon Y2: { gfx: TBD }", "no target for AMD Radeon Y2"),
+        (
+            "driver-firmware-support",
+            "AMD Instinct:\n",
+            "AMD Instinct:\n  AMD Instinct X0: { linux: { amdgpu: [{ version: 30.30.3 }] } }\n",
+            "cards of AMD Instinct differ",
+        ),
         ("driver-firmware-support", "use inbox kernel driver", "a USB stick", "neither a package nor of the kernel"),
         ("os-support", "AMD Instinct:", "- not a mapping", "vendor_tables: "),
     ],

@@ -88,12 +88,14 @@ def judged_support(of: Combination) -> ListedSupport:
     """The judgement of a combination by the lists for its ROCm release; ``unknown`` where those were not read."""
     broken = tuple(_broken(of))
     lists = release_lists(of.rocm)
-    if lists is None:
-        return ListedSupport("fails" if broken else "unknown", of.rocm, broken, (), (), ())
+    if lists is None:  # which kernels a target needs does not depend on the release
+        asked = (*broken, *_asked_kernel(of))
+        state: State = "fails" if broken else "unlisted" if asked else "unknown"
+        return ListedSupport(state, of.rocm, asked, (), (), _floor_source(of.gfx) if asked else ())
     rows = lists.of_names(of.gfx, of.names)
     found = (*broken, *(_on_wsl(of, rows) if of.wsl else _on_linux(of, lists, rows)), *_torch(of))
     systems = _systems(of, rows or lists.of_gfx(of.gfx))
-    state: State = "listed"
+    state = "listed"
     if broken:
         state = "fails"
     elif any(not one.open for one in found):
@@ -147,16 +149,21 @@ def _on_linux(of: Combination, lists: ReleaseLists, rows: tuple[ListedCards, ...
     if not known:
         return found
     found += _place(of, known)
-    asked = kernel_floor(of.gfx, of.distribution, of.version, of.kernel)
-    if asked is not None:
-        floor = SupportGap("kernel", of.kernel, (asked,), refused=True)
-        found = [*(one for one in found if one.what != "kernel"), floor]
+    asked = _asked_kernel(of)
+    if asked:
+        found = [*(one for one in found if one.what != "kernel"), *asked]
     wants = {_FAMILY_DRIVER[row.family] for row in known}
     if len(wants) == 1:
         want = wants.pop()
         if of.driver != want:
             found.append(SupportGap("driver", of.driver, (want,), open=not of.driver))
     return found
+
+
+def _asked_kernel(of: Combination) -> tuple[SupportGap, ...]:
+    """That the kernel is older than the one that AMD asks for with this target."""
+    least = None if of.wsl else kernel_floor(of.gfx, of.distribution, of.version, of.kernel)
+    return () if least is None else (SupportGap("kernel", of.kernel, (least,), refused=True),)
 
 
 def _place(of: Combination, rows: tuple[ListedCards, ...]) -> list[SupportGap]:
