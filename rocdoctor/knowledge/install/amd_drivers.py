@@ -326,6 +326,7 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
     instead = table["driver"]["instead"].get(found.values.get("el", ""), {})
     names = [instead.get(one, one) for one in route["steps"]]
     caution = table["driver"]["caution"]
+    unsettled = [one for one in table["driver"]["unsettled"] if table["driver"]["releases"][one["stream"]] == release]
     values = {**found.values, "drv": release} | ({"kernel": kernel} if kernel else {})
     boot = secure_boot_steps(found) if secure_boot is not False else ()
     risk = distribution_risk(found, found.dkms or "")
@@ -339,7 +340,13 @@ def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot:
         boot,
         (("dkms", "status"), *_verify()),
         risk=risk,
-        notes=(caution["text"], *words(route.get("note")), *found.driver_notes, *boot_notes(boot)),
+        notes=(
+            caution["text"],
+            *(one["text"] for one in unsettled),
+            *words(route.get("note")),
+            *found.driver_notes,
+            *boot_notes(boot),
+        ),
         sources=(*words(route["s"]), *words(table["driver"]["releases_s"]), *words(caution["s"])),
     )
 

@@ -79,6 +79,11 @@ class ListedSupport:
         return tuple(one for one in self.differences if one.what in what and not one.open)
 
     @property
+    def read(self) -> str:
+        """The day on which the newest of the lists was read; "" without any."""
+        return max((one.read for one in self.cited), default="")
+
+    @property
     def refused(self) -> bool:
         """Whether AMD itself calls a part of it unsupported or unstable."""
         return any(one.refused for one in self.differences)

@@ -253,6 +253,6 @@ def _listed(situation: Situation, want: RequiredTorch) -> str:
     """What AMD's lists say: of the card on this system where they tell, else of its target alone."""
     answer = lists_judgement(situation)
     if answer is not None and not answer.of("card", "distribution", "release", "kernel"):
-        return f"Supported: AMD's list for ROCm {answer.rocm} has this card on this system."
+        return f"Supported: AMD's list for ROCm {answer.rocm}, read {answer.read}, has this card on this system."
     said = support_said(situation, "card", "distribution", "release", "kernel")
     return f"AMD's lists have {_for(want)}, but not all of this machine. {said}" if said else f"AMD lists {_for(want)}."
