@@ -118,7 +118,7 @@ def test_floors_elsewhere_and_of_other_targets() -> None:
 
 def test_what_has_no_code_cannot_run() -> None:
     old = _answer("gfx803", ("AMD Radeon RX 580",), _on("ubuntu 24.04", "7.0.0-29-generic", "kernel"))
-    assert old.state == "fails" and "ROCm 10.1.0 has no code" in support_words(old)
+    assert old.state == "fails" and "ROCm 10.1.0 lists neither the target" in support_words(old)
     torch = _answer("gfx1201", ("AMD Radeon RX 9070 XT",), _on("ubuntu 26.04", "7.0.0-5", torch="2.5.1+rocm6.2"))
     assert torch.state == "fails" and "torch 2.5.1+rocm6.2 has no code" in support_words(torch)
     kernel = _answer("gfx1201", ("AMD Radeon RX 9070 XT",), _on("debian 12", "6.1.0-40-amd64", "kernel"))
@@ -145,6 +145,11 @@ def test_under_wsl_the_list_for_wsl_counts() -> None:
     small = _answer("gfx1102", ("AMD Radeon RX 7600",), _on("ubuntu 24.04", kernel, ""), wsl=True)
     assert small.state == "unlisted" and "not on WSL" in support_words(small)
     assert _answer("gfx1151", HALO, _on("ubuntu 22.04", kernel, ""), wsl=True).state == "unlisted"
+
+
+def test_of_a_card_that_is_not_listed_the_lists_speak_by_its_target() -> None:
+    words = support_words(_answer("gfx1102", ("AMD Radeon RX 7600S",), _on("fedora 42", "6.15.9-201.fc42.x86_64")))
+    assert "does not have AMD Radeon RX 7600S" in words and "has its target on Ubuntu or RHEL" in words
 
 
 def test_firmware_that_amd_names_comes_along() -> None:

@@ -138,8 +138,10 @@ def support_words(answer: ListedSupport) -> str:
 
 def difference_words(answer: ListedSupport, *what: What) -> str:
     """The known differences of these kinds in words, or all of them."""
+    # of a card that is not listed the lists speak by its target
+    card = "its target" if any(one.what == "card" for one in answer.differences) else "this card"
     return " ".join(
-        _said(one, answer.rocm) for one in answer.differences if not one.open and (not what or one.what in what)
+        _said(one, answer.rocm, card) for one in answer.differences if not one.open and (not what or one.what in what)
     )
 
 
@@ -234,28 +236,30 @@ def _broken(of: Combination) -> list[SupportGap]:
 # -- words
 
 
-def _said(one: SupportGap, rocm: str) -> str:
+def _said(one: SupportGap, rocm: str, card: str) -> str:
     of = f"AMD's list for ROCm {rocm}"
     want = _either(one.want)
     if one.what == "card":
         return f"{of} does not have {one.have}" + (f"; of its target it has {want}." if want else ".")
     if one.what == "distribution":
         where = _either([system_name(name) for name in one.want]) or "other systems"
-        return f"{of} has this card on {where}, not on {system_name(one.have)}."
+        return f"{of} has {card} on {where}, not on {system_name(one.have)}."
     if one.what == "release":
         name, _, version = one.have.partition(" ")
-        return f"{of} has this card on {system_name(name)} {want}, not on {version}."
+        return f"{of} has {card} on {system_name(name)} {want}, not on {version}."
     if one.what == "kernel" and one.refused:
         return f"AMD asks for {want} with this GPU; {one.have} runs."
     if one.what == "kernel":
-        return f"{of} has this card with {want}, not with {one.have}."
+        return f"{of} has {card} with {want}, not with {one.have}."
     if one.what == "driver" and want == "dkms":
         return "AMD's lists name its packaged driver (amdgpu-dkms) for this card, not the kernel's own."
     if one.what == "driver":
         return "AMD asks for the kernel's own driver with this APU, not for amdgpu-dkms."
     if one.what == "torch" and one.want:
         return f"Of torch for this ROCm AMD's page names {want}, not {one.have}."
-    return f"{'ROCm' if one.what == 'rocm' else 'torch'} {one.have} has no code for this GPU."
+    if one.what == "rocm":
+        return f"ROCm {one.have} lists neither the target of this GPU nor a relative of it."
+    return f"torch {one.have} has no code for this GPU."
 
 
 def _either(names: Sequence[str]) -> str:
