@@ -40,6 +40,8 @@ Status = Literal["ok", "absent", "denied", "timeout", "failed", "not-asked"]
 Kind = Literal["live", "bundle", "folder", "text"]
 
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
+# Where set-up makes an environment for torch, so where an interpreter is looked for when none is active.
+NEW_ENVIRONMENT = "~/torch-venv"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ Threshold = Literal["error", "warning", "info", "never"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingOptions(EvidenceOptions):
-    """Which checks judge, and from which severity on the exit status is 1."""
+    """Which checks judge, and from which severity on the exit status is 1 (None: not given)."""
 
-    fail_on: Threshold = "error"
+    fail_on: Threshold | None = None
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
 
@@ -56,7 +56,7 @@ class Options(JudgingOptions):
 def judging_arguments(parser: ArgumentParser) -> None:
     """Which checks judge, and what the exit status tells."""
     add = parser.add_argument
-    add("--fail-on", choices=get_args(Threshold), help="exit 1 at this severity")
+    add("--fail-on", choices=get_args(Threshold), help="exit 1 at this severity (error; info for checks by name)")
     add("--only", action="append", metavar="NAME", help="only these checks")
     add("--skip", action="append", metavar="NAME", help="not these checks")
 
@@ -90,7 +90,15 @@ def run(options: Options) -> int:
     diagnosis = diagnose(machine, checks, [*problems, *read_from(host)])
     seconds = progress.done()
     show(options, host, diagnosis, seconds, {one.name: one.title for one in checks})
-    return exit_code(diagnosis, options.fail_on)
+    return exit_code(diagnosis, options.fail_on, _asked(options))
+
+
+def _asked(options: Options) -> frozenset[str]:
+    """The checks whose every finding counts: those asked for by name; and torch, where an interpreter is named for it."""
+    names = {name.replace("_", "-") for name in (*options.names, *options.only)}
+    if options.import_torch or options.python is not None:
+        names.add("torch-not-installed")
+    return frozenset(names)
 
 
 def _profile(name: str | None) -> Expected | None:
@@ -126,9 +134,11 @@ def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, seconds: fl
         output.show(rendered(options, document(diagnosis, quiet=options.quiet, verbose=options.verbose)))
 
 
-def exit_code(diagnosis: Diagnosis, fail_on: Threshold) -> int:
-    """1 when a finding is at or above the threshold."""
-    worst = diagnosis.worst
-    if worst is None or fail_on == "never":
+def exit_code(diagnosis: Diagnosis, fail_on: Threshold | None, asked: frozenset[str] = frozenset()) -> int:
+    """1 when a finding is at or above the threshold, or where none was given when a check that was asked for has one."""
+    if fail_on is None and any(one.finding is not None and one.check in asked for one in diagnosis.verdicts):
+        return EXIT_FINDINGS
+    worst, least = diagnosis.worst, fail_on or "error"
+    if worst is None or least == "never":
         return 0
-    return EXIT_FINDINGS if SEVERITIES.index(worst) <= SEVERITIES.index(fail_on) else 0
+    return EXIT_FINDINGS if SEVERITIES.index(worst) <= SEVERITIES.index(least) else 0

@@ -40,7 +40,7 @@ _PASSED = frozenset((".git", "node_modules", "__pycache__", ".venv", "venv", "si
 class Options(JudgingOptions):
     """``files`` are files and folders; ``no_machine``: the text alone is judged."""
 
-    fail_on: Threshold = "never"
+    fail_on: Threshold | None = "never"
     files: tuple[str, ...]
     no_machine: bool = False
 

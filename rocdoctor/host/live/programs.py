@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
+from rocdoctor.host.base import NEW_ENVIRONMENT
 from rocdoctor.host.live.patience import RUN, each_within, within
 from rocdoctor.host.live.trust import privileged, weak, weaknesses
 from rocdoctor.host.live.trusted_content import (
@@ -151,7 +152,7 @@ def refusal(name: str) -> str:
 
 
 def find_interpreter(which: str | None) -> str | None:
-    """The interpreter to examine: the given one, else the active environment's, else ``python3`` on PATH.
+    """The interpreter to examine: the given one, the active environment's, that of set-up, else ``python3`` on PATH.
 
     Its path is absolute, since children start in another folder. A bare name is looked for on PATH, as a shell does,
     then here. The environment that rocdoctor itself was installed into counts as the user's only when it is the active
@@ -168,6 +169,9 @@ def find_interpreter(which: str | None) -> str | None:
         prefix = os.environ.get(variable)
         if prefix and is_program(found := os.path.join(os.getcwd(), prefix, "bin", "python")):
             return found
+    made = os.path.expanduser(f"{NEW_ENVIRONMENT}/bin/python")
+    if os.path.isabs(made) and within(folder_s(), lambda: is_program(made)) == [True]:  # a home may lie on a dead server
+        return made
     return _on_path("python3") or _on_path("python")
 
 

@@ -74,7 +74,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """How one sees that a step has worked: a check of ours that then passes, or a command and what it shows."""
+    """How one sees that a step has worked: a check of ours that then passes, or a command and what it shows.
+
+    With both the command is what to type, and the check is the one whose finding the step repairs.
+    """
 
     check: str = ""
     command: CommandText = ""
@@ -83,7 +86,7 @@ class Verify:
     @property
     def line(self) -> str:
         """The command to type."""
-        return f"rocdoctor check {self.check}" if self.check else self.command
+        return self.command or (f"rocdoctor check {self.check}" if self.check else "")
 
 
 @dataclass(frozen=True, slots=True)

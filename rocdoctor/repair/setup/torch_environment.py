@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 
 from rocdoctor.judging.check import cite
+from rocdoctor.host.base import NEW_ENVIRONMENT as NEW
 from rocdoctor.knowledge.software.compat import series
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.finding import Evidence
 from rocdoctor.model.lazy_re import regex
+from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.repair.setup.situation import Situation
 
-# Where a new virtual environment is proposed. Not in the current folder: a plan does not know where it is read.
-NEW = "~/torch-venv"
 _KINDS = {
     "venv": "a virtual environment",
     "conda": "a conda environment",
@@ -24,6 +24,11 @@ _KINDS = {
 }
 # What a path of the evidence may hold to stand in a command (home folders may have any letters).
 _PATH = regex(r"(?:/|~/)[\w./+@~ -]{1,400}")
+# A sum that a kernel computed: it ends with an error where no GPU is seen, or where the build has no code for it.
+_GPU_PROOF = (
+    'import torch; print(torch.__version__, torch.ones(9, device="cuda").sum().item(), torch.cuda.get_device_name())'
+)
+_CPU_PROOF = "import torch; print(torch.__version__, torch.ones(9).sum().item())"
 _SYSTEMS = ("lxc", "systemd-nspawn")
 _SYSTEM = ("/usr/bin/", "/bin/", "/usr/local/bin/", "/run/current-system/")
 
@@ -95,3 +100,15 @@ def fresh(situation: Situation) -> Interpreter | None:
     if python is None and isinstance(here, Interpreter) and here.kind in ("system", "venv"):
         python = here.series  # a distribution without releases: its interpreter is the one that was seen
     return None if python is None else Interpreter(f"{NEW}/bin/python", python, "venv", True, False)
+
+
+def option(into: Interpreter | None) -> tuple[str, ...]:
+    """How a command of ours names an environment that the plan made: it need not be active when the command is typed."""
+    return ("--python", into.path) if into is not None and into.folder == NEW else ()
+
+
+def proof(into: Interpreter, gpu: bool) -> ShellCommand:
+    """A command that imports torch in this interpreter and lets the first GPU (or the CPU) compute something."""
+    if not gpu:
+        return shell("{python:path} -c {code}", python=into.path, code=_CPU_PROOF)
+    return shell("{python:path} -c {code}", python=into.path, code=_GPU_PROOF)

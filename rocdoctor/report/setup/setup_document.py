@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rocdoctor.model.printable import clean, one_line
-from rocdoctor.repair.setup.command_lines import commands
+from rocdoctor.repair.setup.command_lines import commands, tokens_of
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
 from rocdoctor.repair.setup.words import (
     EFFECT_WORDS,
@@ -37,6 +37,7 @@ from rocdoctor.report.evidence_words import evidence_place
 from rocdoctor.report.machine.summary import HEAD
 
 _COLOURS = {"now": "1", "to do": "1", "done": "32", "no way": "31;1", "unknown": "33", "waiting": ""}
+_SHORT = 64  # columns that stand beside "verify" on any terminal
 _OF_DONE = ("why", "support", "note", "verify", "source")
 
 
@@ -93,10 +94,24 @@ def step_blocks(plan: SetupPlan, step: Step, *, sudo: bool, verbose: bool, whole
         if label == "run":
             if not done:
                 yield CommandLines(_tokens(step.actions, sudo), "run", indent, 9)
+        elif label == "verify":
+            yield from _verify(step, indent)
         elif words and (not done or label in _OF_DONE):
             yield Row(label, words, indent)
     if not done:
         yield CommandLines(_tokens(step.undo, sudo), "undo", indent, 9)
+
+
+def _verify(step: Step, indent: str) -> Iterator[Block]:
+    """The command by itself where a line is too short for it and for what it shows."""
+    command, about = verify_words(step)
+    if not command:
+        return
+    if len(command) + len(about) < _SHORT:
+        yield Row("verify", (Code(clean(command)), f"   ({about})" if about else ""), indent)
+    else:
+        yield CommandLines((tokens_of(clean(command)),), "verify", indent, 9)
+        yield Row("", f"({about})" if about else "", indent)
 
 
 def _details(plan: SetupPlan, step: Step, verbose: bool) -> Iterator[tuple[str, Words]]:
@@ -112,8 +127,7 @@ def _details(plan: SetupPlan, step: Step, verbose: bool) -> Iterator[tuple[str, 
         yield "risk", risk + ("; not needed for the goal" if step.optional else "")
     yield "support", one_line(step.support)
     yield from (("note", note) for note in notes(plan, step))
-    command, about = verify_words(step)
-    yield "verify", (Code(clean(command)), f"   ({about})" if about else "") if command else ""
+    yield "verify", ""
     if verbose:
         for one in step.evidence:
             place = evidence_place(one)

@@ -22,7 +22,7 @@ class Verified:
 
 def program_of(step: Step) -> tuple[str, ...]:
     """The command of a step's verification, where it may run here; empty for a check of ours, and for a shell."""
-    return plain_argv(step.verify.command) if step.verify is not None and not step.verify.check else ()
+    return plain_argv(step.verify.command) if step.verify is not None and step.verify.command else ()
 
 
 def verify_step(step: Step, goal: Goal, fresh: Callable[[], Host | None], progress: VerifyProgress) -> Verified:

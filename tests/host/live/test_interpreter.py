@@ -71,6 +71,19 @@ def test_the_active_environment_may_be_named_relatively(place: Path, monkeypatch
     assert find_interpreter(None) == str(place / "venv/bin/python")
 
 
+def test_without_an_active_environment_that_of_set_up_is_taken(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(place / "home"))
+    assert find_interpreter(None) == str(place / "path/python3")
+    made = place / "home/torch-venv/bin/python"
+    made.parent.mkdir(parents=True)
+    made.write_text("#!/bin/sh\n")
+    assert find_interpreter(None) == str(place / "path/python3"), "it cannot be run"
+    made.chmod(0o755)
+    assert find_interpreter(None) == str(made)
+    monkeypatch.setenv("VIRTUAL_ENV", str(place / "venv"))
+    assert find_interpreter(None) == str(place / "venv/bin/python")
+
+
 @pytest.mark.live
 def test_a_relative_interpreter_is_asked(place: Path) -> None:
     marker = place / "ran"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rocdoctor.insight.gpus.presence import count_words
 from rocdoctor.insight.software.torch_stack import works
 from rocdoctor.judging.subjects import subjects_text
 from rocdoctor.model.evidence import Known
 from rocdoctor.model.finding import Evidence
+from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.setup.gpus_without_rocm import OF_COMPUTE, trains_without_gpu
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wanted
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import sentence
+from rocdoctor.repair.setup.steps.python_environment import concerns_torch, place
+from rocdoctor.repair.setup.torch_environment import option
 
 LAYER: Layer = "prove"
 
@@ -25,11 +30,22 @@ def steps(situation: Situation) -> Sequence[Step]:
     return found
 
 
+def _option(situation: Situation) -> tuple[str, ...]:
+    """The environment that the plan makes, as an option; () where torch goes elsewhere or nowhere."""
+    want = wanted(situation)
+    fits = pythons_for(situation, want) if isinstance(want, RequiredTorch) else ()
+    return option(place(situation, fits)) if concerns_torch(situation) else ()
+
+
 def _checks(situation: Situation) -> Step:
     diagnosis = situation.diagnosis
     beside = OF_COMPUTE if trains_without_gpu(situation) else ()
     causes = [cause for cause in diagnosis.causes if cause.severity == "error" and cause.cause not in beside]
-    verify = Verify(command="rocdoctor check", shows="no error")
+    named = _option(situation)
+    verify = Verify(
+        command=shell("rocdoctor check --python {python:path}", python=named[1]) if named else "rocdoctor check"
+    )
+    verify = replace(verify, shows="no error")
     if not causes:
         notes = tuple(f"Worth a look: {sentence(cause.message)}" for cause in diagnosis.causes[:3])
         evidence = (Evidence("no finding of severity error", "rocdoctor check"),)
@@ -54,7 +70,7 @@ def _checks(situation: Situation) -> Step:
         "todo",
         why[0].upper() + why[1:],
         shown,
-        (Action(words=("rocdoctor", "check")),),
+        (Action(words=("rocdoctor", "check", *named)),),
         risk="manual",
         verify=verify,
         notes=remedies[:5],
@@ -64,7 +80,11 @@ def _checks(situation: Situation) -> Step:
 
 def _smoke(situation: Situation) -> Step:
     runs = situation.machine.smoke
-    title, verify = "Prove training with compared numbers", Verify(command="rocdoctor smoke", shows="no mode fails")
+    title, named = "Prove training with compared numbers", _option(situation)
+    verify = Verify(
+        command=shell("rocdoctor smoke --python {python:path}", python=named[1]) if named else "rocdoctor smoke"
+    )
+    verify = replace(verify, shows="no mode fails")
     modes = [mode for run in runs for mode in run.modes]
     failed = [mode for mode in modes if mode.state in ("fail", "crashed")]
     if modes and not failed:
@@ -82,7 +102,7 @@ def _smoke(situation: Situation) -> Step:
         title,
         "todo",
         why,
-        actions=(Action(words=("rocdoctor", "smoke")),),
+        actions=(Action(words=("rocdoctor", "smoke", *named)),),
         verify=verify,
         needs=("driver", "access", "torch"),
         optional=True,

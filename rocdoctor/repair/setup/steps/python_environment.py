@@ -73,10 +73,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         )
     ways = list(install.environment_steps(found, NEW)) if found is not None else []
     actions = with_fresh_lists(actions_of(ways)) or (Action(words=("python3", "-m", "venv", NEW)),)
-    notes = [
-        f"Activate it in each new shell (. {NEW}/bin/activate), or name it: rocdoctor --python {NEW}/bin/python. Then "
-        "run rocdoctor setup again."
-    ]
+    notes = [f"rocdoctor looks there where no other environment is active; in a shell to work in: . {NEW}/bin/activate"]
     if situation.in_job:
         asked = ", ".join(one.command for one in actions if one.root and "update" not in one.words)
         actions = tuple(one for one in actions if not one.root)

@@ -20,7 +20,7 @@ from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wa
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import sentence
 from rocdoctor.repair.setup.steps.python_environment import concerns_torch, place
-from rocdoctor.repair.setup.torch_environment import Interpreter, under_test
+from rocdoctor.repair.setup.torch_environment import Interpreter, proof, under_test
 
 LAYER: Layer = "torch"
 
@@ -176,7 +176,7 @@ def _todo(
         tuple(f"{one} in {into.folder}" for one in packages),
         "safe",
         "now",
-        Verify(told.check),
+        Verify(told.check, proof(into, want.backend != "cpu"), _shows(situation, want)),
         undo,
         wheel.risk or "",
         _notes(situation, want, wheel, into, old, bool(undo)),
@@ -185,6 +185,14 @@ def _todo(
         install.weakest("install_torch", wheel.sources),
         needs=("python-environment",),
     )
+
+
+def _shows(situation: Situation, want: RequiredTorch) -> str:
+    """What the proof prints where all is well."""
+    if want.backend == "cpu":
+        return "the release, and 9.0, which torch has computed"
+    names = [gpu.name.value for gpu in want.gpus if isinstance(gpu.name, Known)]
+    return f"9.0, which the GPU has computed, and {names[0] if names else 'its name'}"
 
 
 def _for(want: RequiredTorch) -> str:

@@ -189,7 +189,7 @@ def _interpreter(files: Files, box: Box, state: State, works: bool) -> None:
         devices = amd_devices(seen) if torch.hip else []
         devices = nvidia.devices(list(box.nvidia)) if torch.cuda and box.nvidia else devices
     python(files, torch, devices, state.python or box.python, state.venv or "/usr")
-    if not state.venv:
+    if not state.venv or state.venv.endswith("/torch-venv"):  # nobody activates what the plan made
         files.env.pop("VIRTUAL_ENV", None)
 
 
