@@ -94,7 +94,7 @@ def run(options: Options) -> int:
 
 
 def _asked(options: Options) -> frozenset[str]:
-    """The checks whose every finding counts: those asked for by name; and torch, where an interpreter is named for it."""
+    """The checks whose every finding counts: those that were named; and torch, where an interpreter is named for it."""
     names = {name.replace("_", "-") for name in (*options.names, *options.only)}
     if options.import_torch or options.python is not None:
         names.add("torch-not-installed")
@@ -135,7 +135,7 @@ def show(options: EvidenceOptions, host: Host, diagnosis: Diagnosis, seconds: fl
 
 
 def exit_code(diagnosis: Diagnosis, fail_on: Threshold | None, asked: frozenset[str] = frozenset()) -> int:
-    """1 when a finding is at or above the threshold, or where none was given when a check that was asked for has one."""
+    """1 when a finding is at or above the threshold; without one also when a check that was asked for has a finding."""
     if fail_on is None and any(one.finding is not None and one.check in asked for one in diagnosis.verdicts):
         return EXIT_FINDINGS
     worst, least = diagnosis.worst, fail_on or "error"

@@ -35,10 +35,11 @@ _SUBJECTS = {"live": "this machine", "bundle": "a bundle", "folder": "a folder",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(EvidenceOptions):
-    """What the machine is for, and the script that is written (``force``: over one that exists)."""
+    """What the machine is for, the ``step`` to show, the script that is written (``force``: over one that exists)."""
 
     goal: Goal = "pytorch"
     script: str | None = None
+    step: int | None = None
     force: bool = False
 
 
@@ -47,6 +48,7 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
     add("--goal", choices=get_args(Goal), help="what the machine is for (pytorch)")
+    add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
     add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
     add("--force", action="store_true", help="write over a script that exists")
 
@@ -55,6 +57,8 @@ def run(options: Options) -> int:
     """Plan and print, or write the script; exit status 1 while steps are left to do, or nobody can say."""
     if options.script is None and options.force:
         raise UsageError("--force goes with --script FILE")
+    if options.step is not None and options.format == "json":
+        raise UsageError("--step is for people: the JSON has every step by its number")
     if options.script == "-":
         raise UsageError("--script writes a file and needs its name; the plan goes to standard output")
     progress = Progress(options.quiet)
@@ -68,14 +72,21 @@ def run(options: Options) -> int:
     said = str if options.include_identity or host.kind == "live" else discretion_of(host)
     plan = plan.discreetly(said)
     progress.done()
+    if options.step is not None and not 1 <= options.step <= len(plan.steps):
+        raise UsageError(f"--step {options.step}: this plan has the steps 1 to {len(plan.steps)}")
     if options.script is not None:
         _write(Path(options.script), options, host, diagnosis, plan)
-    show(options, host, diagnosis, plan, said)
+    show(options, host, diagnosis, plan, said, options.step)
     return 0 if plan.finished else EXIT_FINDINGS
 
 
 def show(
-    options: EvidenceOptions, host: Host, diagnosis: Diagnosis, plan: SetupPlan, said: Callable[[str], str] = str
+    options: EvidenceOptions,
+    host: Host,
+    diagnosis: Diagnosis,
+    plan: SetupPlan,
+    said: Callable[[str], str] = str,
+    step: int | None = None,
 ) -> None:
     """Print a plan in the format that the options name; ``said``: how a line about the machine is put."""
     sudo = not made_for_root(diagnosis)
@@ -86,11 +97,10 @@ def show(
     else:
         from rocdoctor.report.setup.setup_document import document
 
-        lines, verbose = (
-            [said(line) for line in machine_lines(diagnosis.machine)],
-            options.verbose or options.format == "markdown",
-        )
-        output.show(rendered(options, document(plan, lines, sudo=sudo, quiet=options.quiet, verbose=verbose)))
+        lines = [said(line) for line in machine_lines(diagnosis.machine)]
+        verbose = options.verbose or options.format == "markdown"
+        blocks = document(plan, lines, sudo=sudo, quiet=options.quiet, verbose=verbose, only=step)
+        output.show(rendered(options, blocks))
 
 
 def made_for_root(diagnosis: Diagnosis) -> bool:

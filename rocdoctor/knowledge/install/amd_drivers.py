@@ -103,6 +103,7 @@ class Route:
     remove_first: Words = ()
     disk_gb: float | None = None
     sources: Words = ()
+    download_gb: float | None = None
 
     @property
     def missing(self) -> Words:

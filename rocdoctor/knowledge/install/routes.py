@@ -142,6 +142,7 @@ def _route(found: Distribution, raw: Any, targets: Words, listed: bool | None) -
         words(raw["not_with"]),
         raw["disk_gb"],
         words(raw["s"]),
+        raw.get("download_gb"),
     )
 
 

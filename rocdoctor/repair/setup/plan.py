@@ -99,6 +99,7 @@ class Step:
     table ``table``; ``kind`` is that of the weakest. ``needs`` are ids of steps (or layers) without which this one
     cannot be done; ``optional``: the goal is reached without it. ``waits_for`` is the id of the step without which it
     waits or has no way, set by the planner. ``handed_to``: whose job it is where it cannot be done from in here.
+    ``download_gb`` and ``disk_gb`` (10^9 bytes): None where nobody has published a figure.
     """
 
     id: str
@@ -122,6 +123,8 @@ class Step:
     optional: bool = False
     waits_for: str = ""
     handed_to: str = ""
+    download_gb: float | None = None
+    disk_gb: float | None = None
 
     def discreetly(self, said: Callable[[str], str]) -> Step:
         """The same with what it tells of the machine put otherwise; what is typed or written stays."""

@@ -18,6 +18,7 @@ from rocdoctor.repair.setup.situation import Situation
 
 # One restart for all that needs one: after kernel, driver and key, before what looks at the driver.
 _RESTART_AFTER: Layer = "driver"
+_AGAIN = "The steps before change what is judged, so it is judged again after them."
 
 
 @cache
@@ -34,7 +35,11 @@ def plan(diagnosis: Diagnosis, goal: Goal = "pytorch") -> SetupPlan:
     for module in _modules():
         found += [replace(step, layer=module.LAYER) for step in module.steps(situation)]
     found = needless_marked(situation, found)
-    return SetupPlan(goal, tuple(_with_states(_with_restart(_in_order(found)))), remarks(situation))
+    judged = _with_states(_with_restart(_in_order(found)))
+    # What the goal does not need comes last, so that the numbers of the others follow each other.
+    return SetupPlan(
+        goal, tuple(sorted(judged, key=lambda one: one.optional and one.state != "done")), remarks(situation)
+    )
 
 
 def _in_order(found: list[Step]) -> list[Step]:
@@ -86,8 +91,12 @@ def _with_restart(found: list[Step]) -> list[Step]:
 
 
 def _with_states(found: list[Step]) -> Iterable[Step]:
-    """A step to do waits for a step that it needs, unless that one takes effect as soon as it is done."""
+    """A step to do waits for a step that it needs, unless that one takes effect as soon as it is done.
+
+    A proof is of the machine as it is: it counts once nothing before it is left.
+    """
     by_name: dict[str, list[Step]] = {}
+    before: Step | None = None
     for step in found:
         waits = [one for name in step.needs for one in by_name.get(name, ()) if _holds_up(one)]
         hopeless = next((one for one in waits if one.state == "impossible"), None)
@@ -95,6 +104,10 @@ def _with_states(found: list[Step]) -> Iterable[Step]:
             step = replace(step, state="impossible", actions=(), waits_for=hopeless.id)
         elif step.state == "todo" and waits:
             step = replace(step, state="waiting", waits_for=waits[0].id)
+        elif step.state == "done" and step.layer == "prove" and before is not None:
+            step = replace(step, state="waiting", waits_for=before.id, needs=(before.id,), why=f"{step.why} {_AGAIN}")
+        if step.layer != "prove" and not step.optional and step.state in ("todo", "waiting", "unknown"):
+            before = step
         for name in (step.id, step.layer):
             by_name.setdefault(name, []).append(step)
         yield step

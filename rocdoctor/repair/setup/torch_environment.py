@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from rocdoctor.judging.check import cite
 from rocdoctor.host.base import NEW_ENVIRONMENT as NEW
+from rocdoctor.judging.check import cite
 from rocdoctor.knowledge.software.compat import series
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.finding import Evidence
@@ -103,7 +103,7 @@ def fresh(situation: Situation) -> Interpreter | None:
 
 
 def option(into: Interpreter | None) -> tuple[str, ...]:
-    """How a command of ours names an environment that the plan made: it need not be active when the command is typed."""
+    """How a command of ours names an environment that the plan made, which need not be active when it is typed."""
     return ("--python", into.path) if into is not None and into.folder == NEW else ()
 
 

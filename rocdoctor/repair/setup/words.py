@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rocdoctor.knowledge.install.sizes import LINE_MBIT_S, minutes
 from rocdoctor.knowledge.load import source
 from rocdoctor.model.finding import Effective
 from rocdoctor.model.printable import one_line
@@ -74,20 +76,32 @@ def _next(plan: SetupPlan, step: Step) -> SetupHeadline:
     head = f"Step {number(plan, step)} of {len(plan.steps)}"
     title = one_line(step.title).rstrip(".")
     if step.state == "todo":
-        return SetupHeadline(f"{head}, now: {title}.", _after(step), step)
+        return SetupHeadline(f"{head}, now: {title}.", _after(plan, step), step)
     if step.state == "waiting":
         told = (waits_for(plan, step), step.why, handed_over(step.handed_to) if step.handed_to else "")
         return SetupHeadline(f"{head} waits: {title}.", tuple(one for one in told if one), step)
     return SetupHeadline(f"{head} is unknown here: {title}.", (step.why,), step)
 
 
-def _after(step: Step) -> tuple[str, ...]:
+def _after(plan: SetupPlan, step: Step) -> tuple[str, ...]:
+    """What comes after a step: other steps that the same start takes go before the restart, or it would boot twice."""
+    before = [one for one in _following(plan, step) if one.state == "todo" and one.effective == "reboot"]
+    if step.effective == "reboot" and before:
+        names = ", ".join(f"step {number(plan, one)} ({one_line(one.title)})" for one in before)
+        return (f"Then do {names} before you restart: run rocdoctor setup again now.",)
     if step.effective == "now":
         return ("Then run rocdoctor setup again.",)
     what = "log out completely and in again" if step.effective == "new-login" else "restart"
     if step.effective == "new-login" and step.changes and all(one.endswith("/bin/activate") for one in step.changes):
         return ("Activate the environment again, then run rocdoctor setup again.",)
     return (f"It takes effect {EFFECT_WORDS[step.effective]}: {what}, then run rocdoctor setup again.",)
+
+
+def _following(plan: SetupPlan, step: Step) -> list[Step]:
+    """The steps between this one and the restart that the goal needs."""
+    later = plan.steps[plan.steps.index(step) + 1 :]
+    end = next((at for at, one in enumerate(later) if one.id == "restart"), 0)
+    return [one for one in later[:end] if not one.optional]
 
 
 def waits_for(plan: SetupPlan, step: Step) -> str:
@@ -133,5 +147,28 @@ def verify_words(step: Step) -> tuple[str, str]:
 
 def source_words(step: Step) -> list[str]:
     """Each source of a step in words; one that the table lacks by its name."""
+    return [what for what, _ in sources(step)]
+
+
+def sources(step: Step) -> list[tuple[str, str]]:
+    """Each source of a step: what it is, and what it is worth ("" where the table lacks it)."""
     found = [(name, source(step.table, name) if step.table else None) for name in step.sources]
-    return [one_line(told.what) if told is not None else one_line(name) for name, told in found]
+    return [(one_line(told.what), told.kind) if told is not None else (one_line(name), "") for name, told in found]
+
+
+def cost_words(steps: Iterable[Step]) -> list[str]:
+    """What steps cost, as far as somebody has published it: download with its time, disk; a login, a restart."""
+    found = list(steps)
+    fetched = sum(one.download_gb or 0.0 for one in found)
+    disk = sum(one.disk_gb or 0.0 for one in found)
+    words: list[str] = []
+    if fetched:
+        words.append(f"{fetched:.1f} GB to download (about {minutes(fetched)} min at {LINE_MBIT_S} Mbit/s)")
+    if disk:
+        words.append(f"{disk:.1f} GB of disk")
+    effects = [one.effective for one in found if one.id != "restart"]
+    if any(one.id == "restart" for one in found):
+        words.append("a restart")
+    elif "new-login" in effects:
+        words.append("a new login")
+    return words

@@ -11,10 +11,12 @@ from rocdoctor.repair.setup.words import (
     EFFECT_WORDS,
     GOAL_WORDS,
     RISK_WORDS,
+    cost_words,
     headline,
+    left,
     notes,
     number,
-    source_words,
+    sources,
     state_words,
     verify_words,
     waits_for,
@@ -42,27 +44,75 @@ _OF_DONE = ("why", "support", "note", "verify", "source")
 
 
 def document(
-    plan: SetupPlan, machine: Iterable[str] = (), *, sudo: bool = True, quiet: bool = False, verbose: bool = False
+    plan: SetupPlan,
+    machine: Iterable[str] = (),
+    *,
+    sudo: bool = True,
+    quiet: bool = False,
+    verbose: bool = False,
+    only: int | None = None,
 ) -> Iterator[Block]:
-    """The whole plan; ``machine`` are lines about the machine, ``quiet`` leaves what to do next, ``verbose`` adds
-    sources and the evidence of open steps. ``sudo``: commands that need privileges ask for them."""
+    """What to do next, then a line for each step; ``machine`` are lines about the machine.
+
+    ``quiet`` leaves what to do next; ``verbose`` has all that is known of every step, ``only`` of one, by its number.
+    ``sudo``: commands that need privileges ask for them.
+    """
     yield Title(f"Set-up for {GOAL_WORDS[plan.goal]}")
+    if only is not None:
+        yield from step_blocks(plan, plan.steps[only - 1], sudo=sudo, verbose=True, whole=True)
+        return
     yield from _head(plan, sudo)
     if quiet:
         return
     yield GAP
-    yield Row("goal", GOAL_WORDS[plan.goal], column=HEAD + 1)
+    yield Row("goal", "; ".join([GOAL_WORDS[plan.goal], *cost_words(left(plan))]), column=HEAD + 1)
     yield Fixed(tuple(machine), " " * (HEAD + 1))
     for note in plan.notes:
         yield Row("note", one_line(note), column=HEAD + 1)
+    if verbose:
+        yield from _whole(plan, sudo)
+    else:
+        yield from _lines(plan)
+
+
+def _whole(plan: SetupPlan, sudo: bool) -> Iterator[Block]:
+    """All that is known of every step."""
     steps = tuple((str(number(plan, one)), one_line(one.title), state_words(plan, one)) for one in plan.steps)
     yield Table(("", "step", "state"), steps)
     before = ""
     for step in plan.steps:
         if (before, step.state) != ("done", "done"):
             yield GAP
-        yield from step_blocks(plan, step, sudo=sudo, verbose=verbose)
+        yield from step_blocks(plan, step, sudo=sudo, verbose=True)
         before = step.state
+
+
+def _lines(plan: SetupPlan) -> Iterator[Block]:
+    """A line for each step that the goal needs, what speaks against one that is done, and the others in a sentence."""
+    yield GAP
+    figures = len(str(len(plan.steps)))
+    for step in plan.steps:
+        if step.optional and step.state != "done":
+            continue
+        state = state_words(plan, step)
+        title, cost = one_line(step.title), cost_words([step]) if step.state in ("todo", "waiting") else []
+        words = f"{title}: {', '.join(cost)}" if cost and step.id != "restart" else title
+        yield Stage(number(plan, step), figures, state, _COLOURS.get(state, ""), words)
+        for told in _caveats(step) if step.state == "done" else ():
+            yield Row("but", told, " " * (figures + 2))
+    folded = [one for one in plan.steps if one.optional and one.state != "done"]
+    if folded:
+        named = ", ".join(f"{number(plan, one)} ({one_line(one.title)})" for one in folded)
+        yield GAP
+        yield Para(f"Not needed for the goal: {named}.", "", "  ")
+    if plan.steps:
+        yield Para("A step with reason, commands, risk and undo: rocdoctor setup --step N; all: --verbose", "", "  ")
+
+
+def _caveats(step: Step) -> list[str]:
+    """What is to be known of a step although it is done."""
+    told = step.notes if step.layer == "prove" else ()
+    return [one_line(one) for one in (step.support, *told) if one]
 
 
 def _head(plan: SetupPlan, sudo: bool) -> Iterator[Block]:
@@ -89,6 +139,7 @@ def step_blocks(plan: SetupPlan, step: Step, *, sudo: bool, verbose: bool, whole
     found = tuple((one_line(one.value), evidence_place(one)) for one in step.evidence) if done else ()
     yield Stage(number(plan, step), figures, state, _COLOURS.get(state, ""), one_line(step.title), found, verbose)
     if done and not whole:
+        yield from (Row("but", told, indent) for told in _caveats(step))
         return
     for label, words in _details(plan, step, verbose):
         if label == "run":
@@ -126,10 +177,11 @@ def _details(plan: SetupPlan, step: Step, verbose: bool) -> Iterator[tuple[str, 
         risk = RISK_WORDS[step.risk] + (f"; takes effect {after}" if after else "")
         yield "risk", risk + ("; not needed for the goal" if step.optional else "")
     yield "support", one_line(step.support)
+    yield "takes", ", ".join(cost_words([step])) if step.state in ("todo", "waiting") and step.id != "restart" else ""
     yield from (("note", note) for note in notes(plan, step))
     yield "verify", ""
     if verbose:
         for one in step.evidence:
             place = evidence_place(one)
             yield "from", (Code(one_line(one.value)), *((" (", Code(place), ")") if place else ()))
-        yield from (("source", f"{one} ({step.kind})") for one in source_words(step))
+        yield from (("source", f"{what} ({kind})" if kind else what) for what, kind in sources(step))

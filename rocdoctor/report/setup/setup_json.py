@@ -61,6 +61,8 @@ def _step(plan: SetupPlan, step: Step, sudo: bool) -> dict[str, Any]:
         "sources": [{"id": name, "what": what} for name, what in zip(step.sources, source_words(step), strict=True)],
         "table": step.table or None,
         "kind": step.kind,
+        "download_gb": step.download_gb,
+        "disk_gb": step.disk_gb,
     }
 
 

@@ -65,6 +65,15 @@ def test_the_exit_status_says_whether_something_is_left(
     assert capsys.readouterr().out
 
 
+def test_one_step_is_shown_by_its_number(planned: dict[str, SetupPlan], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["setup", "--from", _FIXTURE, "--step", "5"]) == 1
+    assert capsys.readouterr().out.startswith("5  waiting  Join the groups")
+    for number in ("0", "9"):
+        assert run(["setup", "--from", _FIXTURE, "--step", number]) == 2
+        assert "steps 1 to 8" in capsys.readouterr().err
+    assert run(["setup", "--from", _FIXTURE, "--step", "1", "--json"]) == 2
+
+
 def test_the_formats(planned: dict[str, SetupPlan], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["setup", "--from", _FIXTURE]) == 1
     text = capsys.readouterr().out

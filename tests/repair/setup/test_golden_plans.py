@@ -22,7 +22,7 @@ CHECKS = {name_of(path) for path in check_files(checks_folder())}
 @pytest.mark.parametrize("name", NAMES)
 def test_the_plan_is_the_one_that_was_read(name: str, update_golden: bool) -> None:
     path = PLANS / f"{name}.txt"
-    text = render(document(plan_of(name)), 100)
+    text = render(document(plan_of(name), verbose=True), 100)
     if update_golden:
         PLANS.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -69,6 +69,14 @@ def test_what_needs_something_impossible_is_impossible() -> None:
     assert arranged(step("a", state="impossible"), step("b", "prove", needs=("a",)))["b"] == "impossible"
 
 
+def test_a_proof_counts_once_nothing_before_it_is_left() -> None:
+    for state in ("todo", "waiting", "unknown"):
+        found = list(_with_states([step("a", state=state), step("b", "prove", state="done")]))
+        assert (found[1].state, found[1].waits_for) == ("waiting", "a")
+    for before in (step("a", state="done"), step("a", state="impossible"), step("a", optional=True)):
+        assert list(_with_states([before, step("b", "prove", state="done")]))[1].state == "done"
+
+
 def test_a_step_comes_behind_those_of_its_layer_that_it_needs() -> None:
     found = _in_order([step("b", needs=("c",)), step("c"), step("d")])
     assert [one.id for one in found] == ["c", "b", "d"]
@@ -118,8 +126,11 @@ def test_finished_when_nothing_is_left_that_anybody_could_do() -> None:
 def test_rules_of_plans(name: str, goal: Goal) -> None:
     found = plan_of(name, goal=goal)
     assert len(ids(found)) == len(set(ids(found)))
-    layers = [LAYERS.index(one.layer) for one in found.steps]
-    assert layers == sorted(layers)
+    advice = [one.optional and one.state != "done" for one in found.steps]
+    assert advice == sorted(advice), "what the goal does not need comes last"
+    for among in (False, True):
+        layers = [LAYERS.index(one.layer) for one, last in zip(found.steps, advice, strict=True) if last is among]
+        assert layers == sorted(layers)
     for one in found.steps:
         assert re.fullmatch(r"[a-z0-9][a-z0-9-]*", one.id)
         assert one.why and one.why[0] != " " and "  " not in one.why

@@ -11,12 +11,13 @@ import pytest
 from rocdoctor.model.finding import Evidence
 from rocdoctor.repair.setup.command_lines import broken, tokens_of
 from rocdoctor.repair.setup.plan import GOALS, Action, SetupPlan, Step, Verify
-from rocdoctor.repair.setup.words import headline, left, waits_for
+from rocdoctor.repair.setup.words import headline, left, sources, waits_for
 from rocdoctor.report import markdown
 from rocdoctor.report.setup import setup_json
 from rocdoctor.report.setup.setup_document import document
 from rocdoctor.report.text import render
-from tests.repair.setup.plan_kit import DRIVER, FULL, GROUPS, LIMITS, PLANS, RESTART
+from tests.repair.setup.plan_kit import DRIVER, FIRMWARE, FULL, GROUPS, KEY, LIMITS, PLANS, REPOSITORY, RESTART
+from tests.repair.setup.world.judge import plan_of
 
 
 def as_text(plan: SetupPlan, lines: Iterable[str] = (), width: int = 100, colour: bool = False, **options: bool) -> str:
@@ -101,14 +102,43 @@ def test_every_step_says_all_that_it_knows() -> None:
 def test_what_is_done_takes_one_line() -> None:
     found = tuple(Evidence("value " * 5, "read /sys/" + "a" * 30, number) for number in range(3))
     plan = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=found),))
-    for width, count in ((60, 1), (80, 2), (100, 2)):
-        last = as_text(plan, width=width).splitlines()[-1]
-        assert last.startswith("1  done     Title: value value")
-        assert last.count("value value value value value") == count
-        assert "read" not in last
+    assert "1  done     Title\n" in as_text(plan, width=60)
     assert as_text(plan, width=60, verbose=True).count("/sys/") == 3
-    long = SetupPlan("rocm", (Step("a", "Title", "done", "Why.", evidence=(Evidence("v" * 99, "read /x"),)),))
-    assert as_text(long, width=60).splitlines()[-2:] == ["1  done     Title:", " " * 12 + "v" * 99]
+
+
+def test_by_default_a_step_is_a_line_and_what_the_goal_does_not_need_is_folded() -> None:
+    late = replace(GROUPS, optional=True)
+    fetched = replace(REPOSITORY, download_gb=5.1, disk_gb=8.0)
+    plan = SetupPlan("pytorch", (replace(FIRMWARE, support="It is old."), DRIVER, fetched, late))
+    lines = as_text(plan).splitlines()
+    assert lines[lines.index("1  done     Firmware of the GPU") + 1] == "   but      It is old."
+    assert "2  now      Install AMD's driver package" in lines
+    assert any(
+        "Register the repository: 5.1 GB to download (about 7 min at 100 Mbit/s), 8.0 GB" in one for one in lines
+    )
+    assert "Not needed for the goal: 4 (Join the groups that own the device nodes)." in lines
+    assert not any("undo" in one and "--step" not in one for one in lines)
+    assert "It is old." in as_text(plan, verbose=True)
+
+
+def test_one_step_alone_has_all_that_is_known_of_it() -> None:
+    text = render(document(FULL, (), only=2), 100)
+    assert text.startswith("2  now      Install AMD's driver package\n")
+    for words in ("why ", "run ", "changes ", "undo ", "source "):
+        assert f"   {words}" in text
+
+
+def test_the_key_comes_before_the_restart_that_needs_it() -> None:
+    key = replace(KEY, state="todo")
+    plan = SetupPlan("pytorch", (DRIVER, key, RESTART))
+    assert "Then do step 2 (Enrol the key that signs the module) before you restart" in headline(plan).more[0]
+    assert "restart, then run" in headline(SetupPlan("pytorch", (DRIVER, replace(key, state="done"), RESTART))).more[0]
+
+
+def test_each_source_has_what_it_is_worth_itself() -> None:
+    torch = plan_of("xtx-ubuntu2404-fresh").steps
+    found = sources(next(one for one in torch if one.id == "torch"))
+    assert len({kind for _, kind in found}) > 1, found
 
 
 def test_what_a_step_waits_for_is_a_note_of_the_json_alone() -> None:
@@ -119,7 +149,7 @@ def test_what_a_step_waits_for_is_a_note_of_the_json_alone() -> None:
     assert "Waits for" not in as_text(plan, verbose=True) + as_markdown(plan)
     hopeless = SetupPlan("rocm", (plan.steps[0], replace(wanted, state="impossible")))
     assert setup_json.as_json(hopeless, {}, sudo=True)["steps"][1]["notes"] == ["Own.", "Needs: First."]
-    assert "note     Needs: First.\n" in as_text(hopeless)
+    assert "note     Needs: First.\n" in as_text(hopeless, verbose=True)
 
 
 def test_quiet_is_what_to_do_next() -> None:
@@ -185,6 +215,8 @@ def test_json_is_the_contract() -> None:
         "sources",
         "table",
         "kind",
+        "download_gb",
+        "disk_gb",
     }
     assert driver["sources"][0]["id"] == "drv"
     assert driver["sources"][0]["what"] != "drv", "the table knows it"

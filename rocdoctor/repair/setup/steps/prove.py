@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rocdoctor.insight.gpus.presence import count_words
 from rocdoctor.insight.software.torch_stack import works
@@ -17,9 +16,12 @@ from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wa
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import sentence
 from rocdoctor.repair.setup.steps.python_environment import concerns_torch, place
-from rocdoctor.repair.setup.torch_environment import option
+from rocdoctor.repair.setup.torch_environment import NEW, option
 
 LAYER: Layer = "prove"
+
+_CHECK = shell("rocdoctor check --python {python:path}", python=f"{NEW}/bin/python")
+_SMOKE = shell("rocdoctor smoke --python {python:path}", python=f"{NEW}/bin/python")
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -42,10 +44,7 @@ def _checks(situation: Situation) -> Step:
     beside = OF_COMPUTE if trains_without_gpu(situation) else ()
     causes = [cause for cause in diagnosis.causes if cause.severity == "error" and cause.cause not in beside]
     named = _option(situation)
-    verify = Verify(
-        command=shell("rocdoctor check --python {python:path}", python=named[1]) if named else "rocdoctor check"
-    )
-    verify = replace(verify, shows="no error")
+    verify = Verify(command=_CHECK if named else "rocdoctor check", shows="no error")
     if not causes:
         notes = tuple(f"Worth a look: {sentence(cause.message)}" for cause in diagnosis.causes[:3])
         evidence = (Evidence("no finding of severity error", "rocdoctor check"),)
@@ -81,10 +80,7 @@ def _checks(situation: Situation) -> Step:
 def _smoke(situation: Situation) -> Step:
     runs = situation.machine.smoke
     title, named = "Prove training with compared numbers", _option(situation)
-    verify = Verify(
-        command=shell("rocdoctor smoke --python {python:path}", python=named[1]) if named else "rocdoctor smoke"
-    )
-    verify = replace(verify, shows="no mode fails")
+    verify = Verify(command=_SMOKE if named else "rocdoctor smoke", shows="no mode fails")
     modes = [mode for run in runs for mode in run.modes]
     failed = [mode for mode in modes if mode.state in ("fail", "crashed")]
     if modes and not failed:

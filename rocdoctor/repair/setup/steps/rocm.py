@@ -156,10 +156,9 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         pages = " ".join(route.pages) or VENDOR_PAGE
         gap = f"The commands need {', '.join(missing)}, which is not known here; see {pages}."
         return Step(_ID, "ROCm packages", "unknown", f"{why} {gap}", evidence, verify=_VERIFY, optional=optional)
-    size = f"It takes about {route.disk_gb:g} GB of disk." if route.disk_gb else ""
     left = [one for one in situation.gfx if one not in situation.rocm_targets]
     alone = f"None has packages for {', '.join(left)}: keep it out of jobs with HIP_VISIBLE_DEVICES." if left else ""
-    notes = (*([alone] if alone else []), *([_WHEEL] if optional else []), *([size] if size else []), *route.notes)
+    notes = (*([alone] if alone else []), *([_WHEEL] if optional else []), *route.notes)
     if route.environment:
         shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
         notes = (f"Programs must be started with {shown}.", *notes)
@@ -181,6 +180,8 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         "install_rocm",
         install.kind_of(route),
         optional=optional,
+        download_gb=route.download_gb,
+        disk_gb=route.disk_gb,
     )
 
 

@@ -10,6 +10,7 @@ from rocdoctor.insight.gpus.presence import is_driven
 from rocdoctor.insight.software.torch_stack import SELECTOR_PAGE
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import override_gfx_name
+from rocdoctor.knowledge.install.sizes import wheel_download_gb
 from rocdoctor.knowledge.software.compat import known_issues
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.repair.setup.installed_torch import Judgement, judged
@@ -184,6 +185,7 @@ def _todo(
         "install_torch",
         install.weakest("install_torch", wheel.sources),
         needs=("python-environment",),
+        download_gb=wheel_download_gb(wheel.flavour) if wheel.kind == "pytorch.org" else None,
     )
 
 
