@@ -17,6 +17,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import is_driven
+from rocdoctor.insight.software.torch_command import right_build
 from rocdoctor.insight.software.torch_stack import (
     backend,
     compute_gpus,
@@ -25,12 +26,10 @@ from rocdoctor.insight.software.torch_stack import (
     kept_out,
     needs_torch,
     of_interpreter,
-    reinstall,
-    wheel_index,
     wheels_have,
 )
 from rocdoctor.judging.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
-from rocdoctor.model.evidence import NOT_ASKED, first_known, known, value_or
+from rocdoctor.model.evidence import first_known, known, value_or
 from rocdoctor.model.facts import Machine
 
 _EXPLAINS = ("torch-gpu-count-mismatch", "gpu-arch-not-built")
@@ -48,7 +47,6 @@ def torch_cpu_only_build(machine: Machine) -> Outcome:
             if gpu.vendor in ("amd", "nvidia") and not kept_out(machine, gpu.vendor) and is_driven(gpu) is None:
                 known(gpu.driver)
         return not_applicable("no GPU here that torch could use")
-    driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
     wanted = [gpu for gpu in gpus if for_training(gpu)]
     sure = [gpu for gpu in wanted if wheels_have(gpu)]
     first = (sure or wanted or gpus)[0]
@@ -59,7 +57,7 @@ def torch_cpu_only_build(machine: Machine) -> Outcome:
         cite(backend(machine.torch), "built for neither ROCm nor CUDA"),
         cite(first.driver),
     ]
-    fix = reinstall(wheel_index(first, driver))
+    fix = right_build(machine, first)
     if sure:
         return error(text, evidence=evidence, fix=fix, explains=_EXPLAINS)
     unsure = [gpu for gpu in wanted if wheels_have(gpu) is None]

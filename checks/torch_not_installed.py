@@ -15,10 +15,10 @@ References
 
 from __future__ import annotations
 
-from rocdoctor.insight.software.torch_stack import SELECTOR_PAGE, compute_gpus, for_training, wheel_index
+from rocdoctor.insight.software.torch_command import install_command
+from rocdoctor.insight.software.torch_stack import SELECTOR_PAGE, compute_gpus, for_training
 from rocdoctor.judging.check import Fix, Outcome, check, cite, info, whole_machine
-from rocdoctor.knowledge.software.wheel_indexes import install_torch
-from rocdoctor.model.evidence import NOT_ASKED, known, value_or
+from rocdoctor.model.evidence import known, value_or
 from rocdoctor.model.facts import Machine
 
 
@@ -27,15 +27,13 @@ def torch_not_installed(machine: Machine) -> Outcome:
     if known(machine.torch.version) is not None:
         return None
     python = value_or(machine.torch.python, None)
-    driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
     gpus = [gpu for vendor in ("amd", "nvidia") for gpu in compute_gpus(machine, vendor) if for_training(gpu)]
-    index = wheel_index(gpus[0], driver) if gpus else None
     return info(
         f"torch is not installed in the interpreter that was examined{f' (Python {python})' if python else ''}.",
         evidence=[cite(machine.torch.version, "no torch"), cite(machine.torch.interpreter)],
         fix=Fix(
             f"Name the interpreter of the job with --python, or install torch for this machine ({SELECTOR_PAGE})",
-            command=install_torch(index, how="install"),
+            command=install_command(machine, gpus[0]) if gpus else "",
             safety="safe",
         ),
     )

@@ -19,14 +19,13 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.gfx_override import Override, best_value, override_of, physical_gfx
+from rocdoctor.insight.software.torch_command import right_build, wheel_of
 from rocdoctor.insight.software.torch_stack import (
     backend,
     for_training,
     installed,
     needs_torch,
     of_interpreter,
-    reinstall,
-    wheel_index,
 )
 from rocdoctor.judging.check import (
     Evidence,
@@ -104,7 +103,7 @@ def _judge(
         _severity(machine, gpu, gfx, built, basis),
         message,
         evidence=evidence,
-        fix=_fix(gpu, gfx, value if value and override is None else None),
+        fix=_fix(machine, gpu, gfx, value if value and override is None else None),
         confidence="certain" if basis is None and machine.environment.complete else "likely",
         explains=("kernel-lib-arch-unsupported",),
     )
@@ -123,10 +122,9 @@ def _severity(machine: Machine, gpu: Gpu, gfx: str, built: tuple[str, ...], basi
     return "warning" if basis is not None else "error"
 
 
-def _fix(gpu: Gpu, gfx: str, value: str | None) -> Fix:
-    index = wheel_index(gpu)
-    if index is not None:
-        return reinstall(index)
+def _fix(machine: Machine, gpu: Gpu, gfx: str, value: str | None) -> Fix:
+    if for_training(gpu) and wheel_of(machine, gpu) is not None:
+        return right_build(machine, gpu)
     text = f"Install a torch that is built for {gfx}: AMD's multi-architecture wheels, or a build from source"
     if value is None:
         return Fix(text, safety="manual")

@@ -19,13 +19,12 @@ from __future__ import annotations
 import re
 
 from rocdoctor.insight.gpus.presence import is_driven
+from rocdoctor.insight.software.torch_command import right_build
 from rocdoctor.insight.software.torch_stack import (
     backend,
     installed,
     needs_torch,
     of_interpreter,
-    reinstall,
-    wheel_index,
 )
 from rocdoctor.judging.check import (
     Fix,
@@ -39,7 +38,7 @@ from rocdoctor.judging.check import (
     unknown,
     warning,
 )
-from rocdoctor.model.evidence import NOT_ASKED, known, value_or
+from rocdoctor.model.evidence import known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.lazy_re import regex
 
@@ -77,9 +76,8 @@ def torch_wheel_lacks_sm(machine: Machine, gpu: Gpu) -> Outcome:
     newer = all(int(found.group(2)) <= int(capability.group(1)) for arch in built if (found := _ARCH.fullmatch(arch)))
     message = f"torch {version} holds no code for {name}, the architecture of this GPU. It has {', '.join(built)}."
     evidence = [cite(gpu.compute_capability), cite(machine.torch.arch_list, " ".join(built))]
-    driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
     fix = (
-        reinstall(wheel_index(gpu, driver))
+        right_build(machine, gpu)
         if newer
         else Fix(
             f"Install the last torch release whose CUDA flavour still has {name}; newer ones dropped it",

@@ -15,6 +15,7 @@ References
 
 from __future__ import annotations
 
+from rocdoctor.insight.software.torch_command import right_build
 from rocdoctor.insight.software.torch_stack import (
     VENDOR_OF,
     WORDS,
@@ -25,12 +26,10 @@ from rocdoctor.insight.software.torch_stack import (
     kept_out,
     needs_torch,
     of_interpreter,
-    reinstall,
-    wheel_index,
     wheels_have,
 )
 from rocdoctor.judging.check import Fix, Outcome, check, cite, error, info, machine_with_gpus, not_applicable, warning
-from rocdoctor.model.evidence import NOT_ASKED, Known, known, value_or
+from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import Gpu, Machine
 
 _VENDORS = {"amd": "AMD", "nvidia": "NVIDIA", "intel": "Intel"}
@@ -71,9 +70,8 @@ def torch_wrong_vendor_build(machine: Machine) -> Outcome:
         cite(backend(machine.torch), f"built for {word}"),
         *(cite(fact) for fact in (shown, first.driver) if isinstance(fact, Known)),
     ]
-    driver = value_or(machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
     explains = ("torch-gpu-count-mismatch", "gpu-arch-not-built", "driver-too-old", "python-package-mismatch")
-    fix = reinstall(wheel_index(first, driver))
+    fix = right_build(machine, first)
     if not wanted:
         return info(
             f"{text} It is an integrated GPU, so training on the CPU may be meant.", evidence=evidence, fix=_MEANT

@@ -8,13 +8,13 @@ from typing import Literal
 
 from rocdoctor.insight.gpus.gfx_override import NAME, override_of, physical_gfx
 from rocdoctor.insight.gpus.presence import is_integrated, is_reserved, kfd_path
+from rocdoctor.insight.software.torch_command import driver_version, pythons, rocm_wheel
 from rocdoctor.insight.software.torch_stack import VENDOR_OF, WORDS, backend
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target, override_gfx_name, same_isa_group
 from rocdoctor.knowledge.load import numbers
-from rocdoctor.knowledge.software.compat import driver_package, driver_supports, torch_releases
-from rocdoctor.model.evidence import NOT_ASKED, Known, Unknown, value_or
+from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence
 from rocdoctor.model.subject import MACHINE, Subject
@@ -189,39 +189,16 @@ def _of_two(situation: Situation, usable: Sequence[RequiredTorch]) -> RequiredTo
 # -- the wheel
 
 
-def pythons() -> tuple[str, ...]:
-    """Every Python series that a release of the tables is published for, oldest first."""
-    every = {one for release in torch_releases() for one in release.python if not one.endswith("t")}
-    return tuple(sorted(every, key=numbers))
-
-
 def wheel_for(situation: Situation, want: RequiredTorch, python: str) -> install.WheelIndex | None:
     """The wheel to propose for a Python series; None where the tables have none (for this processor)."""
     if situation.arch != "x86_64":
         return None
     if want.backend == "rocm":
-        return _rocm_wheel(situation, want.gfx, python)
+        return rocm_wheel(situation.machine, want.gfx, python, _overridden(situation, want.gfx, python))
     if want.backend == "cuda":
-        driver = _version(situation, "nvidia")
+        driver = driver_version(situation.machine, "nvidia")
         return install.cuda_wheel(want.capability, python, driver) if want.capability else None
     return install.cpu_wheel(python)
-
-
-def _rocm_wheel(situation: Situation, gfx: tuple[str, ...], python: str) -> install.WheelIndex | None:
-    """The newest wheel, unless the packaged kernel driver is known not to serve the ROCm release inside it.
-
-    Then that of the installed ROCm, which the driver serves. Which ROCm is installed decides nothing else: a wheel
-    brings its own libraries.
-    """
-    newest = _overridden(situation, gfx, python) or install.wheel(gfx, python, wsl=situation.wsl)
-    package = driver_package(_version(situation, "amdgpu"))
-    if newest is None or package is None or driver_supports(package, newest.flavour.removeprefix("rocm")) is not False:
-        return newest
-    for one in situation.machine.rocm:
-        other = install.wheel(gfx, python, value_or(one.version, ""))
-        if other is not None and driver_supports(package, other.flavour.removeprefix("rocm")):
-            return other
-    return newest
 
 
 def _overridden(situation: Situation, gfx: tuple[str, ...], python: str) -> install.WheelIndex | None:
@@ -241,10 +218,6 @@ def _overridden(situation: Situation, gfx: tuple[str, ...], python: str) -> inst
     if target is None:
         return None if situation.machine.environment.complete else found
     return found if same_isa_group(gfx[0], target) else None
-
-
-def _version(situation: Situation, driver: str) -> str:
-    return value_or(situation.machine.drivers.get(driver, {}).get("version", NOT_ASKED), "")
 
 
 def pythons_for(situation: Situation, want: RequiredTorch) -> tuple[str, ...]:

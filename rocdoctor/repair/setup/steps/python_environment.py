@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rocdoctor.insight.software.torch_command import pythons
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.setup.installed_torch import judged
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
-from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons, pythons_for, wanted
+from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wanted
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import actions_of, changes_of, sentence, sources_of, with_fresh_lists
 from rocdoctor.repair.setup.torch_environment import NEW, Interpreter, fresh, under_test

@@ -1,0 +1,121 @@
+"""The wheel of torch for a machine and the command that brings it: one judgement for findings, fixes and set-up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rocdoctor.host.base import NEW_ENVIRONMENT
+from rocdoctor.insight.gpus.access import is_wsl
+from rocdoctor.insight.software.torch_stack import (
+    SELECTOR_PAGE,
+    compute_gpus,
+    for_training,
+    guessed,
+    reinstall,
+    wheel_index,
+)
+from rocdoctor.knowledge import install
+from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.software.compat import driver_package, driver_supports, series, torch_releases
+from rocdoctor.knowledge.software.wheel_indexes import install_torch
+from rocdoctor.model.evidence import NOT_ASKED, Known, value_or
+from rocdoctor.model.facts import Gpu, Machine
+from rocdoctor.model.finding import Fix
+from rocdoctor.model.shell_command import ShellCommand, fits, joined, shell
+
+_FAMILY = ("torch", "torchvision", "torchaudio")
+# The interpreter of most machines, where the evidence does not show which one it is.
+_USUAL = "3.12"
+
+
+def pythons() -> tuple[str, ...]:
+    """Every Python series that a release of the tables is published for, oldest first."""
+    every = {one for release in torch_releases() for one in release.python if not one.endswith("t")}
+    return tuple(sorted(every, key=numbers))
+
+
+def driver_version(machine: Machine, driver: str) -> str:
+    """The release of a packaged kernel driver (amdgpu, nvidia); "" where it is not known."""
+    return value_or(machine.drivers.get(driver, {}).get("version", NOT_ASKED), "")
+
+
+def rocm_wheel(
+    machine: Machine, gfx: Sequence[str], python: str, runs: install.WheelIndex | None = None
+) -> install.WheelIndex | None:
+    """The newest wheel (or the one that ``runs`` here already), unless the packaged kernel driver does not serve it.
+
+    Then that of the installed ROCm, which the driver serves. Which ROCm is installed decides nothing else: a wheel
+    brings its own libraries.
+    """
+    newest = runs or install.wheel(gfx, python, wsl=is_wsl(machine))
+    package = driver_package(driver_version(machine, "amdgpu"))
+    if newest is None or package is None or driver_supports(package, newest.flavour.removeprefix("rocm")) is not False:
+        return newest
+    for one in machine.rocm:
+        other = install.wheel(gfx, python, value_or(one.version, ""))
+        if other is not None and driver_supports(package, other.flavour.removeprefix("rocm")):
+            return other
+    return newest
+
+
+def wheel_of(machine: Machine, gpu: Gpu) -> install.WheelIndex | None:
+    """The wheel for a GPU and those of its vendor that train beside it; None where the tables have none."""
+    python = series(value_or(machine.torch.python, "")) or _USUAL
+    if value_or(machine.cpus.arch, "x86_64") != "x86_64":
+        return None
+    if gpu.vendor == "nvidia":
+        capability = value_or(gpu.compute_capability, "")
+        return install.cuda_wheel(capability, python, driver_version(machine, "nvidia")) if capability else None
+    beside = [one for one in compute_gpus(machine, "amd") if for_training(one) and isinstance(one.gfx, Known)]
+    targets = tuple(dict.fromkeys(value_or(one.gfx, "") for one in [gpu, *beside]))
+    found = rocm_wheel(machine, targets, python) or rocm_wheel(machine, targets[:1], python)
+    # One that needs a variable beside it is a plan of several steps, not a command.
+    return None if found is None or found.environment or found.missing else found
+
+
+def install_command(machine: Machine, gpu: Gpu) -> ShellCommand:
+    """What brings torch for a GPU where none is; "" where no wheel is known."""
+    return _command(machine, gpu, replaces=False)
+
+
+def right_build(machine: Machine, gpu: Gpu) -> Fix:
+    """The fix for a torch that was built for something else: the build that set-up proposes, in its place."""
+    return _with_command(reinstall(wheel_index(gpu)), _command(machine, gpu, replaces=True))
+
+
+def _with_command(fix: Fix, command: ShellCommand) -> Fix:
+    if not command:
+        return fix
+    return Fix(
+        f"Install torch and its companions together, from the index of the right build ({SELECTOR_PAGE})",
+        command=command,
+        safety=fix.safety,
+        verify=fix.verify,
+    )
+
+
+def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
+    wheel = wheel_of(machine, gpu)
+    if wheel is None:
+        index = wheel_index(gpu, driver_version(machine, "nvidia"))
+        return install_torch(index, how="reinstall" if replaces else "install")
+    path = value_or(machine.torch.interpreter, "")
+    if not path or not fits(path, "path"):
+        gone = shell("pip uninstall -y {names}", names=_FAMILY)
+        new = shell("pip install {args:option}", args=wheel.args)
+        return joined([gone, new] if replaces else [new])
+    if _of_the_system(machine):
+        # The interpreter of the system stays as it is: torch goes where set-up puts it.
+        python = f"{NEW_ENVIRONMENT}/bin/python"
+        made = shell("python3 -m venv {folder:path}", folder=NEW_ENVIRONMENT)
+        return joined([made, shell("{python:path} -m pip install {args:option}", python=python, args=wheel.args)])
+    gone = shell("{python:path} -m pip uninstall -y {names}", python=path, names=_FAMILY)
+    new = shell("{python:path} -m pip install {args:option}", python=path, args=wheel.args)
+    return joined([gone, new] if replaces else [new])
+
+
+def _of_the_system(machine: Machine) -> bool:
+    """Whether other programs rest on this interpreter; that of a container serves its image alone."""
+    inside = value_or(machine.container.kind, "none") not in ("none", "wsl")
+    kept = value_or(machine.torch.externally_managed, False)
+    return kept or (not inside and (guessed(machine) or value_or(machine.torch.environment, "") == "system"))
