@@ -50,6 +50,7 @@ from rocdoctor.insight.gpus.presence import (
     wants,
     worst_harm,
 )
+from rocdoctor.insight.gpus.rocm_packages import trains_nothing
 from rocdoctor.insight.software.torch_stack import for_training
 from rocdoctor.judging.check import (
     Evidence,
@@ -108,6 +109,8 @@ def device_node_denied(machine: Machine) -> Outcome:
             severity = "error"
         elif all(is_integrated(gpu) for gpu in driven):
             severity = "info"
+    if driven and all(trains_nothing(gpu) for gpu in driven):
+        severity = "info"
     inside = enclosure(machine)
     place = "" if inside is None else f" in this {container_words(inside)}"
     group = _group(refused)

@@ -215,6 +215,14 @@ def test_an_mi300a_is_integrated_and_computes() -> None:
     assert severities(judge(NAME, apu)) == ["error"]
 
 
+def test_a_gpu_that_no_release_has_packages_for_is_a_note() -> None:
+    assert found(closed(gpus=(amd_gpu(gfx="gfx803", render_minor=128),))).severity == "info"
+    for gfx in ("gfx1100", "gfx906", "gfx1031"):  # listed, in wheels, run as a relative
+        assert found(closed(gpus=(amd_gpu(gfx=gfx, render_minor=128),))).severity == "error", gfx
+    both = (amd_gpu(gfx="gfx803", render_minor=128), amd_gpu(1, gfx="gfx1100", render_minor=129))
+    assert found(closed(gpus=both)).severity == "error"
+
+
 def test_a_sleeping_gpu_is_not_opened_and_not_accused() -> None:
     asleep = DeviceNode("/dev/dri/renderD128", k(True), u(), k("0660"), k("render"))
     assert states(judge(NAME, closed(nodes=(node(access="read-write"), asleep)))) == ["pass"]

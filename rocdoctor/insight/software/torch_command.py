@@ -61,6 +61,8 @@ def rocm_wheel(
 def wheel_of(machine: Machine, gpu: Gpu) -> install.WheelIndex | None:
     """The wheel for a GPU and those of its vendor that train beside it; None where the tables have none."""
     python = series(value_or(machine.torch.python, "")) or _USUAL
+    if (own := _new_environment(machine)) is not None and own.python:
+        python = own.python
     if value_or(machine.cpus.arch, "x86_64") != "x86_64":
         return None
     if gpu.vendor == "nvidia":
@@ -107,11 +109,18 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     if _of_the_system(machine):
         # The interpreter of the system stays as it is: torch goes where set-up puts it.
         python = f"{NEW_ENVIRONMENT}/bin/python"
-        made = shell("python3 -m venv {folder:path}", folder=NEW_ENVIRONMENT)
+        own = _new_environment(machine)
+        program = own.interpreter if own is not None else "python3"
+        made = shell("{program:path} -m venv {folder:path}", program=program, folder=NEW_ENVIRONMENT)
         return joined([made, shell("{python:path} -m pip install {args:option}", python=python, args=wheel.args)])
     gone = shell("{python:path} -m pip uninstall -y {names}", python=path, names=_FAMILY)
     new = shell("{python:path} -m pip install {args:option}", python=path, args=wheel.args)
     return joined([gone, new] if replaces else [new])
+
+
+def _new_environment(machine: Machine) -> install.Distribution | None:
+    """The distribution whose interpreter makes a new environment; None where torch goes into the one that is there."""
+    return install.distribution(machine.os) if _of_the_system(machine) else None
 
 
 def _of_the_system(machine: Machine) -> bool:

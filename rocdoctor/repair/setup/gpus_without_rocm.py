@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rocdoctor.insight.gpus.presence import kfd_path
+from rocdoctor.insight.gpus.rocm_packages import has_packages
 from rocdoctor.judging.check import cite
-from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import chip_of_device, gfx_target
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.finding import Evidence
@@ -47,7 +47,7 @@ def without_rocm(situation: Situation) -> WithoutRocm | None:
         why = f"The compute driver has no path for {shown}: no ROCm release, no setting and no torch build uses it."
         return WithoutRocm(why, (cite(gpu.pci_id),))
     targets = situation.gfx or _by_chip(situation)
-    if not targets or any(_has_packages(gfx) for gfx in targets):
+    if not targets or any(has_packages(gfx) for gfx in targets):
         return None
     facts = [gpu.gfx if isinstance(gpu.gfx, Known) else gpu.pci_id for gpu in situation.amd_able]
     evidence = tuple(cite(fact) for fact in facts if isinstance(fact, Known))[:1]
@@ -78,8 +78,3 @@ def _by_chip(situation: Situation) -> tuple[str, ...]:
     chips = [chip_of_device(value_or(gpu.pci_id, "").split(":")[-1] or "0") for gpu in situation.amd_able]
     found = [chip.gfx for chip in chips if chip is not None and chip.gfx is not None]
     return tuple(dict.fromkeys(found)) if chips and len(found) == len(chips) else ()
-
-
-def _has_packages(gfx: str) -> bool:
-    listed = any(gfx in (*stream.gfx, *stream.deprecated) for stream in install.streams())
-    return listed or gfx_target(gfx) is None or install.override_of(gfx) is not None

@@ -145,17 +145,46 @@ def handed_over(who: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SetupPlan:
-    """All steps in their order. ``notes`` hold what is true of the whole (an unsupported card, a container)."""
+    """All steps in their order. ``notes`` hold what is true of the whole (an unsupported card, a container).
+
+    ``first`` is the id of the step that repairs what a report of the checks names first; "" where it names nothing.
+    """
 
     goal: Goal
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
+    first: str = ""
 
     @property
     def next(self) -> Step | None:
-        """The step to do now: the first that can be done, else the first that nobody can judge."""
+        """The step to do now: what the checks name first, else the first that can be done or that nobody can judge."""
+        if (named := self._named_first()) is not None:
+            return named
         open_steps = [step for step in self.steps if step.state in ("todo", "unknown")]
         return min(open_steps, key=lambda step: (step.optional, step.state == "unknown"), default=None)
+
+    def _named_first(self) -> Step | None:
+        """The step that the checks name first, or the one that it waits for; None where it is not to be done."""
+        by_id = {step.id: step for step in self.steps}
+        step = by_id.get(self.first)
+        for _ in self.steps:
+            before = None if step is None else self._before(step)
+            if before is None:
+                break
+            step = before
+        if step is not None and step.state == "waiting" and step.effective == "reboot" and not step.handed_to:
+            return by_id.get("restart")
+        return step if step is not None and step.state in ("todo", "waiting", "unknown") else None
+
+    def _before(self, step: Step) -> Step | None:
+        """The first step that can be done and that this one needs."""
+        wanted = {*step.needs, step.waits_for}
+        for one in self.steps:
+            if one is step:
+                return None
+            if {one.id, one.layer} & wanted and one.state == "todo" and not one.optional:
+                return one
+        return None
 
     @property
     def finished(self) -> bool:

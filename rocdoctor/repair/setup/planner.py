@@ -11,6 +11,7 @@ from types import ModuleType
 
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.repair.setup import steps as folder
+from rocdoctor.repair.setup.first_finding import with_first
 from rocdoctor.repair.setup.gpus_without_rocm import needless_marked
 from rocdoctor.repair.setup.plan import LAYERS, Action, Goal, Layer, SetupPlan, Step, Verify
 from rocdoctor.repair.setup.plan_notes import remarks
@@ -35,11 +36,11 @@ def plan(diagnosis: Diagnosis, goal: Goal = "pytorch") -> SetupPlan:
     for module in _modules():
         found += [replace(step, layer=module.LAYER) for step in module.steps(situation)]
     found = needless_marked(situation, found)
+    found, first = with_first(situation, found)
     judged = _with_states(_with_restart(_in_order(found)))
     # What the goal does not need comes last, so that the numbers of the others follow each other.
-    return SetupPlan(
-        goal, tuple(sorted(judged, key=lambda one: one.optional and one.state != "done")), remarks(situation)
-    )
+    ordered = sorted(judged, key=lambda one: one.optional and one.state != "done")
+    return SetupPlan(goal, tuple(ordered), remarks(situation), first)
 
 
 def _in_order(found: list[Step]) -> list[Step]:

@@ -76,11 +76,23 @@ def _next(plan: SetupPlan, step: Step) -> SetupHeadline:
     head = f"Step {number(plan, step)} of {len(plan.steps)}"
     title = one_line(step.title).rstrip(".")
     if step.state == "todo":
-        return SetupHeadline(f"{head}, now: {title}.", _after(plan, step), step)
+        return SetupHeadline(f"{head}, now: {title}.", (*_after(plan, step), *_beside(plan, step)), step)
     if step.state == "waiting":
         told = (waits_for(plan, step), step.why, handed_over(step.handed_to) if step.handed_to else "")
-        return SetupHeadline(f"{head} waits: {title}.", tuple(one for one in told if one), step)
+        more = tuple(one for one in told if one)
+        return SetupHeadline(f"{head} waits: {title}.", (*more, *_beside(plan, step)), step)
     return SetupHeadline(f"{head} is unknown here: {title}.", (step.why,), step)
+
+
+def _beside(plan: SetupPlan, step: Step) -> tuple[str, ...]:
+    """The step to go on with where the one that is named first is not needed for the goal, or is somebody else's."""
+    if not step.optional and step.state == "todo":
+        return ()
+    others = [one for one in plan.steps if one.state == "todo" and not one.optional and one.id != "checks"]
+    if not others:
+        return ()
+    front = "Meanwhile" if step.state == "waiting" else f"{GOAL_WORDS[plan.goal].capitalize()} does not wait for it"
+    return (f"{front}: step {number(plan, others[0])}, {one_line(others[0].title)}.",)
 
 
 def _after(plan: SetupPlan, step: Step) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
     yield GAP
     figures = len(str(len(plan.steps)))
     for step in plan.steps:
-        if step.optional and step.state != "done":
+        if step.optional and step.state != "done" and step is not plan.next:
             continue
         state = state_words(plan, step)
         title, cost = one_line(step.title), cost_words([step]) if step.state in ("todo", "waiting") else []
@@ -100,7 +100,7 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         yield Stage(number(plan, step), figures, state, _COLOURS.get(state, ""), words)
         for told in _caveats(step) if step.state == "done" else ():
             yield Row("but", told, " " * (figures + 2))
-    folded = [one for one in plan.steps if one.optional and one.state != "done"]
+    folded = [one for one in plan.steps if one.optional and one.state != "done" and one is not plan.next]
     if folded:
         named = ", ".join(f"{number(plan, one)} ({one_line(one.title)})" for one in folded)
         yield GAP

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -109,6 +110,19 @@ def test_next_is_what_can_be_done_and_advice_comes_last() -> None:
     assert SetupPlan("pytorch", (advice, late, step("c", state="unknown"))).next == step("c", state="unknown")
     assert SetupPlan("pytorch", (late, advice)).next == advice
     assert SetupPlan("pytorch", (late,)).next is None
+
+
+def test_what_the_checks_name_first_is_next_with_what_it_needs_before_it() -> None:
+    venv, torch = step("venv", "python"), step("torch", "torch", needs=("venv",))
+    advice = step("found-x", "clean", optional=True)
+    assert SetupPlan("pytorch", (venv, torch, advice), first="found-x").next == advice
+    assert SetupPlan("pytorch", (advice, venv, torch), first="torch").next == venv
+    for state in ("done", "impossible"):
+        assert SetupPlan("pytorch", (venv, replace(advice, state=state)), first="found-x").next == venv
+    handed = step("a", state="waiting", handed_to="the host")
+    assert SetupPlan("pytorch", (venv, handed), first="a").next == handed
+    booted, restart = step("a", state="waiting", effective="reboot"), step("restart")
+    assert SetupPlan("pytorch", (booted, restart), first="a").next == restart
 
 
 def test_finished_when_nothing_is_left_that_anybody_could_do() -> None:
