@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from rocdoctor.repair.setup.command_lines import PYTHON
-from rocdoctor.repair.setup.plan import Action, SetupPlan
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Verify
 from rocdoctor.repair.setup.script_guards import joined_groups
 from rocdoctor.repair.setup.torch_environment import NEW
 
@@ -20,7 +20,9 @@ def for_reader(plan: SetupPlan, python: str | None) -> tuple[SetupPlan, str]:
     foreign = next((name for step in plan.steps for one in step.actions if (name := _foreign(one))), "")
     into = python or PYTHON
     steps = tuple(
-        replace(step, actions=_own(step.actions, into), undo=_own(step.undo, into)) if step.state != "done" else step
+        replace(step, actions=_own(step.actions, into), undo=_own(step.undo, into), verify=_proof(step.verify, into))
+        if step.state != "done"
+        else step
         for step in plan.steps
     )
     return replace(plan, steps=steps), "" if python else foreign
@@ -30,6 +32,13 @@ def _foreign(action: Action) -> str:
     """The program of an action where it is a path, and not of the environment that the plan makes itself."""
     program = action.words[0] if action.words else ""
     return program if "/" in program and program != f"{NEW}/bin/python" else ""
+
+
+def _proof(verify: Verify | None, python: str) -> Verify | None:
+    """What verifies a step, by the reader's interpreter."""
+    if verify is None or not verify.words or not _foreign(Action(words=verify.words)):
+        return verify
+    return replace(verify, words=(python, *verify.words[1:]))
 
 
 def _own(actions: Iterable[Action], python: str) -> tuple[Action, ...]:

@@ -76,12 +76,14 @@ class Action:
 class Verify:
     """How one sees that a step has worked: a check of ours that then passes, or a command and what it shows.
 
-    With both the command is what to type, and the check is the one whose finding the step repairs.
+    With both the command is what to type, and the check is the one whose finding the step repairs. ``words`` are those
+    of a command whose exit status tells, so that a script can go by it.
     """
 
     check: str = ""
     command: CommandText = ""
     shows: str = ""
+    words: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:

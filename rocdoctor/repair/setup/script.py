@@ -20,9 +20,11 @@ from rocdoctor.repair.setup.script_guards import (
     is_rebuild,
     is_refresh,
     joined_groups,
+    of_kernel,
+    overwritten,
     unattended,
 )
-from rocdoctor.repair.setup.words import EFFECT_WORDS, GOAL_WORDS, RISK_WORDS, number, source_words, verify_words
+from rocdoctor.repair.setup.words import EFFECT_WORDS, GOAL_WORDS, RISK_WORDS, number, sources, verify_words
 from rocdoctor.train.emit.files import comment, plain
 
 _INDENT = "    "
@@ -35,7 +37,7 @@ def render(plan: SetupPlan, subject: str, root: bool, foreign: str = "") -> str:
     """
     body = [line for step in plan.steps for line in _step(plan, step)]
     used = "\n".join(body)
-    lines = [*_head(plan, subject, root, "as_root" in used, '"$risky"' in used), *_interpreter(foreign), *_LEAVE]
+    lines = [*_head(plan, subject, root, used), *_interpreter(foreign), *_LEAVE]
     functions = [text for name, text in FUNCTIONS.items() if f"{name} " in used]
     lines += ["", *functions] if functions else []
     lines += body if '"$first"' in used else [': "$first"']
@@ -43,33 +45,36 @@ def render(plan: SetupPlan, subject: str, root: bool, foreign: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(plan: SetupPlan, subject: str, root: bool, privileged: bool, risky: bool) -> Iterator[str]:
+def _head(plan: SetupPlan, subject: str, root: bool, used: str) -> Iterator[str]:
+    switches = {name: f'"${name}"' in used for name in ("risky", "optional")}
     yield "#!/usr/bin/env bash"
     yield from comment(f"Set-up for {GOAL_WORDS[plan.goal]}, from {subject}; written by rocdoctor.")
     yield "# Read it before you run it."
     yield "#"
     yield from comment(
-        "Usage: bash FILE [--with-risky] [FIRST], FIRST being the number of the step to begin with. "
-        "Steps that are done are skipped. It asks nothing; where it needs privileges it calls sudo -n, so run sudo -v "
-        "first where sudo asks for a password."
+        f"{_USAGE} It asks nothing; where it needs privileges it calls sudo -n, so run sudo -v first where sudo asks "
+        "for a password."
         if not root
-        else "Usage: bash FILE [--with-risky] [FIRST], FIRST being the number of the step to begin with. "
-        "Steps that are done are skipped. It asks nothing. It was made for the user root."
+        else f"{_USAGE} It asks nothing. It was made for the user root."
+    )
+    yield from comment(
+        "Each step is verified before the next begins. A file that it writes over or edits is copied beside itself "
+        "first (FILE.rocdoctor.bak)."
     )
     yield from comment(
         "Exit status: 0 all done, 1 something failed or is left to you, 10 restart first, 11 log in again first, "
         "2 wrong usage or user."
     )
     yield from (f"# Note: {line.removeprefix('# ')}" for note in plan.notes for line in comment(note, width=92))
-    yield "set -eu"
+    yield "set -Eeu"
     yield from ("exec </dev/null", "")
-    if risky:
-        yield "risky=no"
+    yield from (f"{name}=no" for name, wanted in switches.items() if wanted)
     yield "first=1"
     yield 'for word in "$@"; do'
     yield '    case "$word" in'
-    yield f"        --with-risky) {'risky=yes ' if risky else ''};;"
-    yield "        '' | *[!0-9]*) echo \"usage: bash $0 [--with-risky] [FIRST]\" >&2; exit 2 ;;"
+    for name, wanted in switches.items():
+        yield f"        --with-{name}) {f'{name}=yes ' if wanted else ''};;"
+    yield "        '' | *[!0-9]*) echo \"usage: bash $0 [--with-optional] [--with-risky] [FIRST]\" >&2; exit 2 ;;"
     yield "        *) first=$word ;;"
     yield "    esac"
     yield "done"
@@ -83,17 +88,28 @@ def _head(plan: SetupPlan, subject: str, root: bool, privileged: bool, risky: bo
     yield "run=${ROCDOCTOR_RUN:-/run}  # a restart empties it"
     yield "pending=''"
     yield "left=0"
+    yield "at='the start'"
     yield ""
     yield from _FRAME
-    if privileged:
+    if "as_root" in used:
         yield from (['as_root() { "$@"; }'] if root else _SUDO)
 
 
 # A script is often read and run in /tmp.
 _LEAVE = ("cd /  # Python looks for the module of -m in the current folder first, which may be anybody's",)
 
+_USAGE = (
+    "Usage: bash FILE [--with-optional] [--with-risky] [FIRST], FIRST being the number of the step to begin with. "
+    "Steps that are done are skipped; what the goal does not need is done with --with-optional only, what is risky "
+    "with --with-risky only."
+)
+
+_LEFT_OUT = """if [ "$optional" != yes ]; then say '  not needed for the goal; --with-optional does it'; else"""
+
 _FRAME = (
     "say() { printf '%s\\n' \"$*\"; }",
+    "# What stops it is said in words, whatever the program that failed has said.",
+    """trap 'say "Stopped: $at failed (see above). Mend that, then run: bash $0" >&2' ERR""",
     'fail() { say "$*" >&2; exit 1; }',
     "# wait_for WHAT NUMBER: stops where a step before needs a restart or a login; NUMBER is the step to go on with.",
     "wait_for() {",
@@ -144,13 +160,21 @@ def _step(plan: SetupPlan, step: Step) -> Iterator[str]:
     if step.support:
         yield from comment(f"Support: {step.support}")
     yield from comment(f"Risk: {RISK_WORDS[step.risk]}.")
-    for told in source_words(step):
-        yield from comment(f"Source ({step.kind}): {told}")
+    for told, kind in sources(step):
+        yield from comment(f"Source{f' ({kind})' if kind else ''}: {told}")
     for command in typed(step.undo, sudo=False):
         yield from comment(f"Undo: {command}")
-    yield from (f"wait_for {what} {place}" for what in _waits(plan, step))
+    waits = [f"wait_for {what} {place}" for what in _waits(plan, step)]
+    yield from waits if not step.optional else ()
     yield f'if [ "$first" -le {place} ]; then'
-    yield from (f"{_INDENT}{line}" for line in _inside(plan, step, place, title))
+    inside = list(_inside(plan, step, place, title))
+    if step.optional:
+        yield f"{_INDENT}{inside[0]}"
+        yield f"{_INDENT}{_LEFT_OUT}"
+        yield from (f"{_INDENT * 2}{line}" for line in [*waits, *inside[1:]])
+        yield f"{_INDENT}fi"
+    else:
+        yield from (f"{_INDENT}{line}" for line in inside)
     yield "fi"
 
 
@@ -169,7 +193,7 @@ def _is_restart(step: Step) -> bool:
 
 
 def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str]:
-    yield f"say {quoted(f'[{place}/{len(plan.steps)}] {title}')}"
+    yield f"at='step {place}'; say {quoted(f'[{place}/{len(plan.steps)}] {title}')}"
     if _is_restart(step):
         if step.state == "todo":
             yield from _effect(step)
@@ -196,7 +220,15 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
         yield from tried
         return
     if step.risk == "risky":
-        yield f'[ "$risky" = yes ] || fail {quoted(stop)}'
+        yield f'if [ "$risky" != yes ]; then say {quoted("  " + stop)}; left=1; else'
+        yield from (f"{_INDENT}{line}" for line in _required(step, place))
+        yield "fi"
+        return
+    yield from _required(step, place)
+
+
+def _required(step: Step, place: int) -> Iterator[str]:
+    """The commands of a step that the goal needs, left out where they are done, and what proves it."""
     actions = [one for one in step.actions if not ends_session(one)]
     tests = _done_tests(actions)
     marked = actions[-1] if actions and actions[-1].words and actions[-1].root and _restarts(step) else None
@@ -216,10 +248,20 @@ def _inside(plan: SetupPlan, step: Step, place: int, title: str) -> Iterator[str
     else:
         yield from doing
     yield from _login_test(step)
+    yield from _verified(step)
+
+
+def _verified(step: Step) -> Iterator[str]:
+    """Runs what verifies a step and ends where it fails; a command that only shows something is told."""
     command, about = verify_words(step)
-    if command:
-        about = f"   ({plain(about)})" if about else ""
-        yield f"say {quoted(f'  to verify: {plain(command)}{about}')}"
+    if step.verify is None or not command:
+        return
+    ours = ("rocdoctor", "check", step.verify.check, "--quiet") if not step.verify.command else ()
+    if words := step.verify.words or ours:
+        yield f"verified {' '.join(quoted(one) for one in words)}"
+        return
+    about = f"   ({plain(about)})" if about else ""
+    yield f"say {quoted(f'  to verify: {plain(command)}{about}')}"
 
 
 def _told(step: Step) -> Iterator[str]:
@@ -228,6 +270,9 @@ def _told(step: Step) -> Iterator[str]:
         yield f"say {quoted('  after the steps before it, see: rocdoctor setup')}"
         return
     yield f"say {quoted('  left to you: ' + plain(step.why))}"
+    yield from (
+        f"say {quoted('    ' + plain(note))}" for note in step.notes if not step.actions or step.risk == "manual"
+    )
     for line in typed(step.actions, sudo=True):
         yield f"say {quoted('    ' + plain(line))}"
     if not step.optional:
@@ -273,10 +318,20 @@ def _login_test(step: Step) -> Iterator[str]:
 
 def _action(action: Action, *, marked: bool = False) -> Iterator[str]:
     front = "as_root_until_restart " if marked else "as_root " if action.root else ""
+    if kept := overwritten(action):
+        # What is as it shall be already was written by an earlier run, or needs no copy.
+        yield f"{done_test(action)} || keep {'as_root' if action.root else 'command'} {quoted(kept)}"
     if action.words:
         words = unattended(action.words)
         if words[0] == "rm" and not any(one.startswith("-") and "f" in one for one in words[1:]):
             words = (words[0], "-f", *words[1:])
+        if any(of_kernel(word) for word in words):
+            named = [of_kernel(word) or quoted(word) for word in words]
+            if any(word.startswith("linux-headers-") for word in words):
+                yield "mapfile -t newest < <( newest_headers )"
+                named.append('"${newest[@]}"')
+            yield front + " ".join(named)
+            return
         yield front + " ".join(quoted(word) for word in words)
         return
     file = quoted(action.file)

@@ -31,6 +31,18 @@ FUNCTIONS = {
     "as_root_until_restart": (
         'as_root_until_restart() { as_root sh -c "\\"\\$@\\" && touch -- \\"\\$0\\"" "$run/rocdoctor-restart" "$@"; }'
     ),
+    # Copied once, so that a second run does not copy what the first one wrote.
+    "keep": 'keep() { [ ! -e "$2" ] || [ -e "$2.rocdoctor.bak" ] || "$1" cp -p -- "$2" "$2.rocdoctor.bak"; }',
+    "verified": """verified() {
+    case "$pending" in *restart* | *login*) say "  to verify later: $*"; return ;; esac
+    if ! command -v "$1" >/dev/null; then say "  to verify: $*"; return; fi
+    if "$@" </dev/null; then say "  verified: $*"; else fail "Stopped: $at was done, and what verifies it fails: $*"; fi
+}""",
+    # The packages that follow each update of the kernel: without them the next update loses a module built here.
+    "newest_headers": (
+        "newest_headers() { dpkg-query -W -f='${Package} ${Status}\\n' 'linux-image-*' 2>/dev/null | "
+        "sed -nE 's/^linux-image-([a-z][a-z0-9.-]*) install ok installed$/linux-headers-\\1/p'; }"
+    ),
     # What the group file grants, and what this session has: they differ until the next login.
     "may_enter": (
         'may_enter() { who=$1; shift; for one in "$@"; do '

@@ -22,6 +22,7 @@ _REFRESH = frozenset(("update", "refresh"))
 _BY_HAND = frozenset(("mokutil", "newgrp", "passwd"))
 _ENDS = frozenset(("reboot", "shutdown", "poweroff", "halt"))
 _PACKAGE = regex(r"[a-z0-9][A-Za-z0-9.+_-]*\Z")
+_OF_KERNEL = regex(r"(linux-headers|linux-modules-extra|kernel-devel|kernel-headers)-\d[\w.+~-]*\Z")
 _PINNED = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.+!_-]+\Z")
 _LABELLED = ("torch", "torchvision", "torchaudio")
 _LABEL = regex(r"/((?:rocm|cu|xpu|cpu)[0-9.]*)/?\Z")
@@ -140,7 +141,7 @@ def _packages(head: str, words: Words) -> str:
     if not wanted or not names or not all(_PACKAGE.match(name) for name in names):
         return ""
     function = {"pacman": "has_pacman"}.get(head, "has_deb" if head in _APT else "has_rpm")
-    return " ".join([function, *(quoted(name) for name in names)])
+    return " ".join([function, *(of_kernel(name) or quoted(name) for name in names)])
 
 
 def _pip(words: Words) -> Words:
@@ -173,6 +174,20 @@ def _installed(pinned: str, label: str) -> str:
     if not label or "+" in version:
         return pinned
     return f"{pinned}{label}" if name in _LABELLED else f"{pinned}|{version}{label}"
+
+
+def of_kernel(word: str) -> str:
+    """A package of one kernel, named by the kernel that runs when the script does; "" for any other word."""
+    found = _OF_KERNEL.match(word)
+    return f'{found[1]}-"$(uname -r)"' if found is not None else ""
+
+
+def overwritten(action: Action) -> str:
+    """The file that an action writes over or edits in place; "" where it only adds to one, or makes another."""
+    if action.file:
+        return "" if action.append else action.file
+    words = _bare(action.words)
+    return words[-1] if words[:2] == ("sed", "-i") and len(words) >= 4 else ""
 
 
 def unattended(words: Sequence[str]) -> Words:

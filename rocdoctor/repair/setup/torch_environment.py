@@ -107,8 +107,7 @@ def option(into: Interpreter | None) -> tuple[str, ...]:
     return ("--python", into.path) if into is not None and into.folder == NEW else ()
 
 
-def proof(into: Interpreter, gpu: bool) -> ShellCommand:
-    """A command that imports torch in this interpreter and lets the first GPU (or the CPU) compute something."""
-    if not gpu:
-        return shell("{python:path} -c {code}", python=into.path, code=_CPU_PROOF)
-    return shell("{python:path} -c {code}", python=into.path, code=_GPU_PROOF)
+def proof(into: Interpreter, gpu: bool) -> tuple[ShellCommand, tuple[str, ...]]:
+    """A command, and its words, that imports torch in this interpreter and lets the GPU (or the CPU) compute a sum."""
+    code = _GPU_PROOF if gpu else _CPU_PROOF
+    return shell("{python:path} -c {code}", python=into.path, code=code), (into.path, "-c", code)

@@ -207,7 +207,7 @@ def test_what_is_risky_waits_for_its_option(world: World) -> None:
     script = render(RISKY, "a test", root=False)
     done = world.run(script)
     assert done.returncode == 1
-    assert "--with-risky" in done.stderr
+    assert "--with-risky" in done.stdout
     assert world.calls() == []
     assert world.run(script, "--with-risky").returncode == 0
     assert world.calls() == ["apt -y purge rocm-dkms"]
@@ -306,7 +306,10 @@ def test_what_is_gone_is_no_failure_and_nobody_is_asked(world: World) -> None:
 def test_what_the_goal_does_not_need_may_fail(world: World) -> None:
     (world.folder / "bin" / "pip").write_text("#!/bin/sh\nexit 3\n")
     extra = Step("a", "A", "todo", "W", actions=(Action(("pip", "x")), Action(("curl", "x"))), optional=True)
-    done = world.run(render(SetupPlan("rocm", (extra,)), "a test", root=False))
+    script = render(SetupPlan("rocm", (extra,)), "a test", root=False)
+    assert "--with-optional does it" in world.run(script).stdout
+    assert world.calls() == [], "nobody asked for it"
+    done = world.run(script, "--with-optional")
     assert done.returncode == 0
     assert "the goal does not need it" in done.stdout
     assert world.calls() == [], "nothing after the one that failed"

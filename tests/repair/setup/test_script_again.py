@@ -22,7 +22,9 @@ def world(tmp_path: Path) -> World:
 def test_without_privileges_what_the_goal_does_not_need_is_passed_over(world: World) -> None:
     extra = Step("a", "A", "todo", "W", actions=(Action(("curl", "x"), root=True),), optional=True)
     needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "x")),))
-    done = world.run(render(SetupPlan("rocm", (extra, needed)), "a test", root=False), SUDO_FAILS="1")
+    done = world.run(
+        render(SetupPlan("rocm", (extra, needed)), "a test", root=False), "--with-optional", SUDO_FAILS="1"
+    )
     assert done.returncode == 0
     assert "run sudo -v first" in done.stderr
     assert "the goal does not need it" in done.stdout
@@ -58,11 +60,12 @@ def test_a_look_at_what_the_script_has_made_is_left_to_a_later_session(world: Wo
         (world.folder / "bin" / name).chmod(0o755)
     torch = Step("torch", "T", "todo", "W", actions=(Action(("pip", "x")),))
     smoke = Step("smoke", "S", "todo", "W", actions=(Action(("rocdoctor", "smoke")),), optional=True)
-    done = world.run(render(SetupPlan("pytorch", (torch, smoke)), "a test", root=False))
+    done = world.run(render(SetupPlan("pytorch", (torch, smoke)), "a test", root=False), "--with-optional")
     assert done.returncode == 0
     assert "see: rocdoctor setup" in done.stdout
     assert world.calls() == ["pip x"]
-    assert world.run(render(SetupPlan("pytorch", (smoke,)), "a test", root=False)).returncode == 0
+    alone = render(SetupPlan("pytorch", (smoke,)), "a test", root=False)
+    assert world.run(alone, "--with-optional").returncode == 0
     assert world.calls() == ["rocdoctor smoke"], "nothing is left before it"
 
 
@@ -87,18 +90,18 @@ def test_what_is_risky_is_left_alone_also_where_the_goal_does_not_need_it(world:
     risky = Step("a", "A", "todo", "W", actions=(Action(("pip", "x")),), risk="risky", optional=True)
     needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "y")),))
     script = render(SetupPlan("rocm", (risky, needed)), "a test", root=False)
-    done = world.run(script)
+    done = world.run(script, "--with-optional")
     assert done.returncode == 0, done.stderr
     assert "risky and was left alone" in done.stdout
     assert world.calls() == ["pip y"]
-    assert world.run(script, "--with-risky").returncode == 0
+    assert world.run(script, "--with-optional", "--with-risky").returncode == 0
     assert world.calls() == ["pip x", "pip y"]
 
 
 @needs_bash
 def test_a_restart_that_the_goal_does_not_need_is_said(world: World) -> None:
     kernel = Step("a", "A", "todo", "W", actions=(Action(("pip", "x")),), effective="reboot", optional=True)
-    done = world.run(render(SetupPlan("rocm", (kernel,)), "a test", root=False))
+    done = world.run(render(SetupPlan("rocm", (kernel,)), "a test", root=False), "--with-optional")
     assert done.returncode == 0, done.stderr
     assert "it takes effect after a restart" in done.stdout
 
@@ -107,9 +110,9 @@ def test_a_restart_that_the_goal_does_not_need_is_said(world: World) -> None:
 def test_what_the_goal_does_not_need_is_done_once(world: World) -> None:
     extra = Step("a", "A", "todo", "W", actions=(Action(("apt", "install", "x"), root=True),), optional=True)
     script = render(SetupPlan("rocm", (extra,)), "a test", root=False)
-    assert world.run(script).returncode == 0
+    assert world.run(script, "--with-optional").returncode == 0
     assert world.calls() == ["apt -y install x"]
-    assert "done already" in world.run(script).stdout
+    assert "done already" in world.run(script, "--with-optional").stdout
     assert world.calls() == []
 
 
@@ -117,7 +120,7 @@ def test_what_the_goal_does_not_need_is_done_once(world: World) -> None:
 def test_without_a_way_to_what_the_goal_does_not_need_it_goes_on(world: World) -> None:
     rocm = Step("a", "A", "impossible", "No release has packages for gfx803.", optional=True)
     needed = Step("b", "B", "todo", "W", actions=(Action(("pip", "y")),))
-    done = world.run(render(SetupPlan("pytorch", (rocm, needed)), "a test", root=False))
+    done = world.run(render(SetupPlan("pytorch", (rocm, needed)), "a test", root=False), "--with-optional")
     assert done.returncode == 0, done.stderr
     assert "No source names a way: No release has packages for gfx803." in done.stdout
     assert world.calls() == ["pip y"]

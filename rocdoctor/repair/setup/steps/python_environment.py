@@ -94,7 +94,7 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         (*packages, NEW),
         "safe",
         "now",
-        Verify(command=_VERSION, shows=f"Python {made.series}"),
+        Verify(command=_VERSION, shows=f"Python {made.series}", words=(f"{NEW}/bin/python", "--version")),
         (Action(words=("rm", "-r", NEW)),),
         notes=tuple(notes),
         sources=sources,

@@ -167,6 +167,7 @@ def _todo(
     title = f"{verb} torch{f' {version}' if version else ''} for {back_end} ({wheel.flavour})"
     build = f"a build for {_code_of(want, wheel)}, Python {into.series}: {wheel.flavour}"
     why = f"{told.why} {_INDEX[wheel.kind]} has {build}."
+    command, words = proof(into, want.backend != "cpu")
     return Step(
         _ID,
         title,
@@ -177,7 +178,7 @@ def _todo(
         tuple(f"{one} in {into.folder}" for one in packages),
         "safe",
         "now",
-        Verify(told.check, proof(into, want.backend != "cpu"), _shows(situation, want)),
+        Verify(told.check, command, _shows(situation, want), words),
         undo,
         wheel.risk or "",
         _notes(situation, want, wheel, into, old, bool(undo)),
