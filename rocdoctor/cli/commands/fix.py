@@ -22,7 +22,7 @@ from rocdoctor.repair.fixes.offers import Offer, offers, same_fix
 from rocdoctor.repair.fixes.steps import FixWork, work_of
 from rocdoctor.repair.fixes.target_machine import TargetMachine, this_machine
 from rocdoctor.repair.fixes.user_files import Refused
-from rocdoctor.report.fixes.fix_document import EFFECT, document, headline, offer_blocks
+from rocdoctor.report.fixes.fix_document import document, effect_words, headline, offer_blocks
 from rocdoctor.report.text import Style, lines, wrap
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import EvidenceOptions, Format
@@ -146,7 +146,7 @@ class _Run:
             return False
         if work.effective == "now":
             return self._verified(offer)
-        self.say(f"It {EFFECT[work.effective]}. Then: {clean(offer.verify)}")
+        self.say(f"It {effect_words(work)}. Then: {clean(offer.verify)}")
         for command in work.typed:
             output.line(f"   In this session: {clean(command)}")
         return True
@@ -174,6 +174,13 @@ class _Run:
         return True
 
 
+def _weighed(offer: Offer, options: Options) -> Offer:
+    """A fix that nobody is asked about and nobody named: what is only worth knowing may be as somebody wants it."""
+    if options.yes and not options.names and not offer.refusal and not _matters(offer):
+        return replace(offer, refusal=f"it is only worth knowing; rocdoctor fix {offer.check} --apply does it")
+    return offer
+
+
 def _apply(options: Options, found: list[Offer], checks: Sequence[Check], place: TargetMachine) -> int:
     run_ = _Run(options, checks, place)
     left: list[tuple[Offer, FixWork | None]] = []
@@ -182,6 +189,7 @@ def _apply(options: Options, found: list[Offer], checks: Sequence[Check], place:
         # Where nothing can be applied, no folder is made either.
         with alone(place.state, place.uid) if any(offer.changes for offer in found) else contextlib.nullcontext():
             for number, offer in enumerate(found, 1):
+                offer = _weighed(offer, options)
                 work = _work(offer, place)  # looked at now: a fix before may have changed the file
                 if work is None or not work.steps:
                     if not offer.changes or not set(offer.changes) <= made:

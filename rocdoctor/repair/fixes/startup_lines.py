@@ -62,10 +62,21 @@ def switched_off(text: str, kind: Kind, numbers: tuple[int, ...], check: str) ->
     return "".join(lines)
 
 
-def by_hand(kind: Kind, number: int, file: str) -> tuple[str, ...]:
-    """The command with which a person switches a line off."""
+def off_already(text: str, kind: Kind, name: str, value: str) -> tuple[int, ...]:
+    """Numbers of lines that set ``name`` to ``value`` until a fix switched them off."""
+    found: list[int] = []
+    for number, line in enumerate(_lines(text), 1):
+        _, mark, rest = line.partition(f"# {_MARK} (")
+        before = rest.partition("): ")[2]
+        if mark and places(before, kind, name, value).plain:
+            found.append(number)
+    return tuple(found)
+
+
+def by_hand(kind: Kind, number: int, file: str, linked: bool = False) -> tuple[str, ...]:
+    """The command with which a person switches a line off; ``linked``: the file that a link leads to is changed."""
     front = ": # " if kind == "shell" else "# "
-    return ("sed", "-i", f"{number}s/^/{front}/", file)
+    return ("sed", "-i", *(["--follow-symlinks"] if linked else []), f"{number}s/^/{front}/", file)
 
 
 def _lines(text: str) -> list[str]:

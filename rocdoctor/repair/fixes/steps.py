@@ -13,7 +13,7 @@ from rocdoctor.model.change import USER, Change, Command, KernelValue, Unset
 from rocdoctor.model.finding import Effective, Fix
 from rocdoctor.model.shell_command import shell
 from rocdoctor.repair.fixes.known_changes import is_command, is_kernel, is_undoing
-from rocdoctor.repair.fixes.startup_lines import Kind, by_hand, places, switched_off
+from rocdoctor.repair.fixes.startup_lines import Kind, by_hand, off_already, places, switched_off
 from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.fixes.user_files import MOST_BYTES, Refused, SeenFile, look, read_kernel
 from rocdoctor.repair.setup.command_lines import quoted
@@ -104,6 +104,7 @@ def _unset(change: Unset, check: str, place: TargetMachine) -> tuple[list[Step],
     left: list[str] = []
     typed: list[str] = []
     found = False
+    off: list[str] = []
     for path, kind in place.startup_files():
         text = _text(place.real(path))
         if text is None and _too_large(place.real(path)):
@@ -115,6 +116,7 @@ def _unset(change: Unset, check: str, place: TargetMachine) -> tuple[list[Step],
             continue
         where = places(text, kind, change.name, value)
         found = found or bool(where.plain or where.mixed)
+        off += [f"{place.shown(path)}:{number}" for number in off_already(text, kind, change.name, value)]
         left += [f"{place.shown(path)}:{number} sets it among other things: change that line" for number in where.mixed]
         if not where.plain:
             continue
@@ -123,10 +125,12 @@ def _unset(change: Unset, check: str, place: TargetMachine) -> tuple[list[Step],
         except Refused as refused:
             left.append(f"{place.shown(path)}:{where.plain[0]} sets it, and is left alone: {refused}")
             typed += [_typed(place, path, number, kind) for number in where.plain]
-    if not found:
+    if not found and off:
+        left.append(f"{off[0]} is switched off already: this session has the value from before, a new one has not")
+    elif not found:
         left.append(
-            f"no start-up file was found that sets {change.name}={value[:60]}: it comes from a script, a container, a "
-            "service, or from what was typed in this session"
+            f"no start-up file was found that sets {change.name}={value[:60]}: it comes from a script, a file that a "
+            "start-up file reads, a container, a service, or from what was typed in this session"
         )
     return edits, left, typed
 
@@ -147,7 +151,8 @@ def set_in(fix: Fix, place: TargetMachine) -> tuple[str, ...]:
 def _typed(place: TargetMachine, path: str, number: int, kind: Kind) -> str:
     """The command by which a person switches a line off."""
     front = "" if place.privileged or path.startswith(f"{place.home}/") else "sudo "
-    return front + " ".join(quoted(word) for word in by_hand(kind, number, place.shown(path)))
+    linked = place.real(path).is_symlink()
+    return front + " ".join(quoted(word) for word in by_hand(kind, number, place.shown(path), linked))
 
 
 def _text(path: Path) -> str | None:

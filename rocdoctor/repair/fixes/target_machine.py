@@ -104,6 +104,8 @@ def this_machine() -> TargetMachine:
         name, home = account.pw_name, account.pw_dir
     except KeyError:
         name, home = "", os.environ.get("HOME", "")
+    if uid != 0 and _owned(os.environ.get("HOME", ""), uid):
+        home = os.environ["HOME"]  # where the shells of this session look for their start-up files
     through_sudo = invoking_user()
     base = "" if uid == 0 else os.environ.get("XDG_STATE_HOME", "")
     state = Path(base if os.path.isabs(base) else f"{home}/.local/state") / "rocdoctor" / "fixes"
@@ -118,6 +120,14 @@ def this_machine() -> TargetMachine:
         uid == 0,
         dict(os.environ),
     )
+
+
+def _owned(folder: str, uid: int) -> bool:
+    """Whether it is a folder of this user, by a whole path."""
+    try:
+        return os.path.isabs(folder) and os.path.isdir(folder) and os.stat(folder).st_uid == uid
+    except OSError:
+        return False
 
 
 def run_program(words: Sequence[str]) -> ProgramOutcome:

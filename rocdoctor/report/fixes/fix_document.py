@@ -8,7 +8,7 @@ from rocdoctor.judging.subjects import subject_parts
 from rocdoctor.model.finding import Effective
 from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.fixes.offers import Offer
-from rocdoctor.repair.fixes.steps import FixWork, set_in, told
+from rocdoctor.repair.fixes.steps import Edit, FixWork, set_in, told
 from rocdoctor.repair.fixes.target_machine import TargetMachine
 from rocdoctor.repair.setup.command_lines import tokens_of
 from rocdoctor.report.document import GAP, Block, CommandLines, Note, Para, Row, Title
@@ -19,6 +19,18 @@ EFFECT: dict[Effective, str] = {
     "new-login": "takes effect at the next login",
     "reboot": "takes effect at a restart",
 }
+
+
+# Read by each new shell; the others are read at a login.
+_EACH_SHELL = ("bashrc", "zshrc", "zshenv")
+
+
+def effect_words(work: FixWork) -> str:
+    """When what a fix does on this machine counts."""
+    edited = [step.path for step in work.steps if isinstance(step, Edit)]
+    if work.effective == "new-login" and edited and all(path.endswith(_EACH_SHELL) for path in edited):
+        return "takes effect in each new shell"
+    return EFFECT[work.effective]
 
 
 def document(found: Sequence[Offer], works: Sequence[FixWork | None], place: TargetMachine | None) -> Iterator[Block]:
@@ -43,7 +55,8 @@ def offer_blocks(offer: Offer, work: FixWork | None, place: TargetMachine | None
     """One fix: the finding, what to do, how safe that is, and what rocdoctor would do."""
     fix = offer.fix
     yield Note(offer.finding.severity, offer.check, subject_parts(offer.subjects)[0], offer.finding.message, number)
-    rows = [("fix", one_line(fix.text)), ("run", fix.command), ("safety", f"{fix.safety}; {EFFECT[fix.effective]}")]
+    effect = effect_words(work) if work is not None and work.steps else EFFECT[fix.effective]
+    rows = [("fix", one_line(fix.text)), ("run", fix.command), ("safety", f"{fix.safety}; {effect}")]
     rows.append(("verify", offer.verify))
     rows.append(("set in", ", ".join(one_line(one) for one in set_in(fix, place)) if place is not None else ""))
     for label, text in (*rows, *_apply_rows(offer, work, place)):
@@ -60,8 +73,6 @@ def _apply_rows(offer: Offer, work: FixWork | None, place: TargetMachine | None)
         yield "apply", "on that machine: rocdoctor fix --apply"
     elif work.steps:
         yield "apply", "; ".join(one_line(told(step, place)) for step in work.steps)
-        if work.effective != offer.fix.effective:
-            yield "", f"(that {EFFECT[work.effective]})"
     else:
         yield "apply", f"no: {'; '.join(one_line(one) for one in work.left) or 'it is done already'}"
         for command in work.typed:

@@ -73,10 +73,10 @@ def test_the_commands_are_shown_in_the_order_of_the_causes(box: Box, capsys: pyt
     assert text.startswith("2 fixes, the main cause first. rocdoctor can apply 1 of them: rocdoctor fix --apply\n")
     first, second = text.index("1  error  gfx-override-mismatch  gpu 0-1"), text.index("2  info  numa-balancing-on")
     assert "apply    switch off line 5 of ~/.bashrc" in text[first:second]
-    assert "(that takes effect at the next login)" in text[first:second]
+    assert "safety   safe; takes effect in each new shell" in text[first:second]
     assert "run      sudo sysctl kernel.numa_balancing=0" in text[second:]
     assert "apply    no: it needs root" in text[second:]
-    for words in ("fix      Unset HSA", "safety   safe; takes effect at once", "verify   rocdoctor check gfx-override"):
+    for words in ("fix      Unset HSA", "verify   rocdoctor check gfx-override"):
         assert words in text
     assert tree(box.scratch.root) == before
     assert not box.scratch.state.exists()
@@ -149,7 +149,7 @@ def test_without_questions_and_back_again(box: Box, capsys: pytest.CaptureFixtur
     text = capsys.readouterr().out
     assert box.asked == []
     assert changed(before, tree(box.scratch.root)) == {"home/alice/.bashrc", "proc/sys/kernel/numa_balancing"}
-    assert "It takes effect at the next login. Then: rocdoctor check gfx-override-mismatch" in text
+    assert "It takes effect in each new shell. Then: rocdoctor check gfx-override-mismatch" in text
     assert "In this session: unset HSA_OVERRIDE_GFX_VERSION" in text
     assert "Verified: rocdoctor check gfx" not in text, "nothing can be seen of it before the login"
     assert "Nothing is left to you." in text
@@ -162,6 +162,19 @@ def test_without_questions_and_back_again(box: Box, capsys: pytest.CaptureFixtur
     assert after["proc/sys/kernel/numa_balancing"][:5] == before["proc/sys/kernel/numa_balancing"][:5]
     assert run(["fix", "--undo", folder[0]]) == 0
     assert "Nothing is left to undo." in capsys.readouterr().out
+
+
+def test_without_questions_what_is_only_worth_knowing_is_done_by_its_name_alone(
+    box: Box, capsys: pytest.CaptureFixture[str]
+) -> None:
+    box.privileged = True
+    before = tree(box.scratch.root)
+    run(["fix", "--apply", "--yes"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert changed(before, tree(box.scratch.root)) == {"home/alice/.bashrc"}
+    assert "it is only worth knowing; rocdoctor fix numa-balancing-on --apply does it" in text
+    assert run(["fix", "numa-balancing-on", "--apply", "--yes"]) == 0
+    assert "proc/sys/kernel/numa_balancing" in changed(before, tree(box.scratch.root))
 
 
 def test_what_one_fix_has_done_is_not_left_to_the_person_by_the_next(

@@ -144,7 +144,7 @@ def test_the_whole_command_changes_what_it_declares_and_undoes_it(box: Box) -> N
     assert undo.startswith(f"{box.home}/.local/state/rocdoctor/fixes/")
 
     again = box.fix("rocm-path-missing", "--apply", "--yes")
-    assert "no start-up file was found" in " ".join(again.stdout.split())
+    assert "~/.bashrc:2 is switched off already" in " ".join(again.stdout.split())
     assert changed(after, tree(box.folder)) == set()
 
     undone = box.fix("--undo", undo)

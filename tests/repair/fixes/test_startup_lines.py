@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from rocdoctor.repair.fixes.startup_lines import Kind, Places, by_hand, places, switched_off
+from rocdoctor.repair.fixes.startup_lines import Kind, Places, by_hand, off_already, places, switched_off
 
 _NAME, _VALUE = "HSA_OVERRIDE_GFX_VERSION", "10.3.0"
 
@@ -106,3 +106,12 @@ def _bash(text: str) -> str:
         ["bash", "-c", text], capture_output=True, text=True, check=True, env={"PATH": "/usr/bin:/bin"}
     )
     return done.stdout.strip()
+
+
+def test_a_line_that_is_off_already_is_told() -> None:
+    text = "export A=1\nif true; then\n  export B=2\nfi\n"
+    off = switched_off(switched_off(text, "shell", (1,), "x"), "shell", (3,), "y")
+    assert off_already(off, "shell", "A", "1") == (1,)
+    assert off_already(off, "shell", "B", "2") == (3,)
+    assert off_already(off, "shell", "B", "3") == off_already(text, "shell", "A", "1") == ()
+    assert off_already(switched_off("C=4\n", "env", (1,), "z"), "env", "C", "4") == (1,)

@@ -98,3 +98,29 @@ def test_who_called_sudo_is_the_person(monkeypatch: pytest.MonkeyPatch) -> None:
     assert place.state == Path(pwd.getpwuid(0).pw_dir) / ".local/state/rocdoctor/fixes"
     monkeypatch.setenv("SUDO_USER", "-rf")
     assert this_machine().user == "", "a name that an option could be is none"
+
+
+def test_the_home_is_that_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = pwd.getpwuid(os.geteuid()).pw_dir.rstrip("/")
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid or 1000)
+    monkeypatch.setattr(
+        pwd, "getpwuid", lambda uid: pwd.struct_passwd(("alice", "x", uid, uid, "", account, "/bin/sh"))
+    )
+    owner = os.stat(tmp_path).st_uid
+    monkeypatch.setattr(os, "stat", lambda path, **more: os.lstat(path) if owner else _owned_by(1000, os.lstat(path)))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert this_machine().home == str(tmp_path)
+    for elsewhere in ("", "relative", str(tmp_path / "missing")):
+        monkeypatch.setenv("HOME", elsewhere)
+        assert this_machine().home == account
+
+
+def _owned_by(uid: int, status: os.stat_result) -> os.stat_result:
+    return os.stat_result([uid if place == 4 else value for place, value in enumerate(status[:10])])
+
+
+def test_the_home_of_root_is_that_of_its_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under ``sudo -E`` HOME is another person's."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert this_machine().home == pwd.getpwuid(0).pw_dir.rstrip("/")
