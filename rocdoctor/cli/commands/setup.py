@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from argparse import ArgumentParser
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import spelled
-from rocdoctor.repair.setup.plan import Goal, SetupPlan
+from rocdoctor.repair.setup.plan import Choice, Goal, Maker, SetupPlan
 from rocdoctor.repair.setup.planner import plan as plan_of
 from rocdoctor.report.machine.summary import machine_lines
 from rocdoctor.report.masked import discretion_of
@@ -38,6 +39,9 @@ class Options(EvidenceOptions):
     """What the machine is for, the ``step`` to show, the script that is written (``force``: over one that exists)."""
 
     goal: Goal = "pytorch"
+    rocm: str = ""
+    torch: str = ""
+    maker: Maker = "venv"
     script: str | None = None
     step: int | None = None
     force: bool = False
@@ -48,6 +52,9 @@ def arguments(parser: ArgumentParser) -> None:
     evidence_arguments(parser, FORMATS)
     add = parser.add_argument
     add("--goal", choices=get_args(Goal), help="what the machine is for (pytorch)")
+    add("--rocm", metavar="X", help="this ROCm instead of the one that the tables propose (7.2, 10.0)")
+    add("--torch", metavar="Y", help="this torch instead of the newest with code for the GPU (2.11.0)")
+    add("--with", dest="maker", choices=get_args(Maker), help="what makes a new environment (venv)")
     add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
     add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
     add("--force", action="store_true", help="write over a script that exists")
@@ -59,6 +66,9 @@ def run(options: Options) -> int:
         raise UsageError("--force goes with --script FILE")
     if options.step is not None and options.format == "json":
         raise UsageError("--step is for people: the JSON has every step by its number")
+    for name, release in (("--rocm", options.rocm), ("--torch", options.torch)):
+        if release and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,2}", release):
+            raise UsageError(f"{name} {release[:40]}: a release looks like 7.2 or 2.11.0")
     if options.script == "-":
         raise UsageError("--script writes a file and needs its name; the plan goes to standard output")
     progress = Progress(options.quiet)
@@ -68,7 +78,7 @@ def run(options: Options) -> int:
     progress.say("planning")
     checks, problems = chosen_checks((), ())
     diagnosis = diagnose(machine, checks, problems)
-    plan = plan_of(diagnosis, options.goal)
+    plan = plan_of(diagnosis, options.goal, Choice(options.rocm, options.torch, options.maker))
     said = str if options.include_identity or host.kind == "live" else discretion_of(host)
     plan = plan.discreetly(said)
     progress.done()

@@ -17,7 +17,7 @@ from rocdoctor.knowledge.install.amd_drivers import Support, current_targets, ov
 from rocdoctor.knowledge.install.distributions import Distribution
 from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, host_values, hosts, open_names
 from rocdoctor.knowledge.load import load_table, numbers, words
-from rocdoctor.knowledge.software.compat import TorchRelease, series, torch_releases
+from rocdoctor.knowledge.software.compat import TorchFlavour, TorchRelease, series, torch_releases
 from rocdoctor.knowledge.software.package_managers import package_managers
 from rocdoctor.knowledge.software.wheel_indexes import cuda_rows, flavour_rank
 
@@ -95,7 +95,7 @@ def _pytorch_org(
     named = [one if vision else one.replace("=={vision}", "") for one in table["args"]]
     rocm = flavour.startswith("rocm")
     contained = not rocm or numbers(flavour[4:]) <= numbers(table["self_contained_through"])
-    notes = [table["note_index"]]
+    notes = [] if flavour.startswith("cu") else [table["note_index"]]
     if rocm:
         notes.append(table["note_driver"] if contained else table["note_714"])
     return WheelIndex(
@@ -246,6 +246,13 @@ def environment_steps(found: Distribution, environment: str) -> tuple[InstallSte
     return tuple(steps)
 
 
+def environment_by(maker: str, environment: str, python: str) -> tuple[InstallStep, ...]:
+    """The step that makes an environment with a Python of its own, by ``uv`` or ``conda``, which the user has."""
+    row = load_table("install_torch")["makers"][maker]
+    own = tuple(fill_text(word, {"environment": environment, "python": python}) for word in row["run"].split())
+    return (InstallStep("venv", "Make an environment", (own,), sources=words(row["s"]), table="install_torch"),)
+
+
 def placeholder(package: str, version: str) -> bool:
     """Whether this version of a package of PyPI is the empty placeholder or another project of the same name."""
     known = load_table("install_torch")["placeholders"]["names"]
@@ -280,3 +287,61 @@ def _companion(raw: Any, gfx: str, rocm: str | None) -> Companion:
         risk,
         words(raw["s"]),
     )
+
+
+# -- a release that somebody chose
+
+
+def _is(version: str, chosen: str) -> bool:
+    """Whether a release is the chosen one: "2.11" is any patch of it, "" any release."""
+    wanted = numbers(chosen)
+    return not wanted or numbers(version)[: len(wanted)] == wanted
+
+
+def chosen_rocm_wheel(gfx: Sequence[str], python: str, rocm: str, torch: str) -> WheelIndex | None:
+    """The newest wheel of the chosen ROCm series and torch release; None where the tables have none.
+
+    One whose targets nobody read is proposed too, as that.
+    """
+    targets, series_of = tuple(dict.fromkeys(gfx)), series(rocm) or rocm
+    known: list[WheelIndex] = []
+    unread: list[WheelIndex] = []
+    for release in torch_releases():
+        if _minor(python) not in release.python or not _is(release.version, torch):
+            continue
+        for one in _newest_first(release):
+            if not _is(one.flavour.removeprefix("rocm"), series_of):
+                continue
+            if one.gfx is None:
+                risk = load_table("install_torch")["risks"]["unread"].format(gfx=", ".join(targets))
+                unread.append(_pytorch_org(release, one.flavour, "works-unsupported", risk=risk))
+            elif all(arch_list_covers(one.gfx, each) for each in targets):
+                known.append(_pytorch_org(release, one.flavour, "official"))
+    amd = [one for one in _amd(targets, python) if _is(one.flavour.removeprefix("rocm"), series_of)]
+    amd = [one for one in amd if not one.missing and (not torch or (one.torch is not None and _is(one.torch, torch)))]
+    return next(iter([*known, *amd, *unread]), None)
+
+
+def _newest_first(release: TorchRelease) -> list[TorchFlavour]:
+    return sorted(release.rocm or (), key=lambda one: numbers(one.flavour.removeprefix("rocm")), reverse=True)
+
+
+def rocm_choices(gfx: Sequence[str], python: str) -> Words:
+    """What can be chosen for these targets: releases of torch with the flavours that are known to have their code."""
+    found: list[str] = []
+    for release in torch_releases():
+        known = [one for one in _newest_first(release) if one.gfx is not None]
+        flavours = [one.flavour for one in known if all(arch_list_covers(one.gfx or (), each) for each in gfx)]
+        if flavours and _minor(python) in release.python:
+            found.append(f"{release.version} ({', '.join(flavours)})")
+    return tuple(found)
+
+
+def chosen_other_wheel(flavours: Sequence[str], python: str, torch: str) -> WheelIndex | None:
+    """The chosen torch release for one of these flavours (``cu128``, ``cpu``), the first that it has."""
+    for flavour in flavours:
+        for release in torch_releases():
+            has = flavour == "cpu" or flavour in (release.cuda or ())
+            if has and _minor(python) in release.python and _is(release.version, torch):
+                return _pytorch_org(release, flavour, "official")
+    return None

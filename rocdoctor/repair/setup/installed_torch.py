@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rocdoctor.insight.software.torch_stack import WORDS, backend, works
+from rocdoctor.insight.software.torch_stack import WORDS, backend, local_part, works
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, override_gfx_name
+from rocdoctor.knowledge.load import numbers
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.model.finding import Evidence, Finding, Verdict
 from rocdoctor.repair.setup.required_torch import RequiredTorch, wheel_for
@@ -44,7 +45,20 @@ class Judgement:
 
 
 def judged(situation: Situation, want: RequiredTorch) -> Judgement:
-    """What is to be said of the installed torch."""
+    """What is to be said of the installed torch: one that serves is the wrong one where another release was chosen."""
+    told = _judged(situation, want)
+    version, chosen = value_or(situation.machine.torch.version, None) or "", situation.choice
+    if told.state != "good" or not chosen.words:
+        return told
+    label = local_part(version).removeprefix("rocm")
+    same = numbers(version)[: len(numbers(chosen.torch))] == numbers(chosen.torch)
+    series_of = numbers(chosen.rocm)[:2]
+    if same and (not series_of or want.backend != "rocm" or numbers(label)[:2] == series_of):
+        return told
+    return Judgement("wrong", f"torch {version} is installed, and {chosen.words} was chosen.", told.evidence)
+
+
+def _judged(situation: Situation, want: RequiredTorch) -> Judgement:
     machine, torch = situation.machine, situation.machine.torch
     if not isinstance(torch.version, Known):
         return Judgement("unknown", f"Whether torch is installed is not known: {torch.version.why}.")

@@ -14,6 +14,28 @@ from rocdoctor.model.shell_command import CommandText
 Goal = Literal["pytorch", "rocm", "container", "cluster-node"]
 GOALS: tuple[Goal, ...] = ("pytorch", "rocm", "container", "cluster-node")
 
+# What makes a new environment for torch: the module of Python, or a program that the person has.
+Maker = Literal["venv", "uv", "conda"]
+MAKERS: tuple[Maker, ...] = ("venv", "uv", "conda")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What somebody asks for instead of what the tables propose: releases ("7.2", "2.11.0"), and how it is done."""
+
+    rocm: str = ""
+    torch: str = ""
+    maker: Maker = "venv"
+
+    @property
+    def words(self) -> str:
+        """The releases that were chosen, in words; "" for none."""
+        named = [f"ROCm {self.rocm}" if self.rocm else "", f"torch {self.torch}" if self.torch else ""]
+        return " and ".join(one for one in named if one)
+
+
+NO_CHOICE = Choice()
+
 # done: fulfilled, with its evidence. todo: can be done now. waiting: needs an earlier step, a login, a restart or
 # somebody else first.
 # unknown: nobody can say from this evidence, and ``why`` tells what would. impossible: no way that any source names.

@@ -11,7 +11,7 @@ from rocdoctor.repair.setup.situation import Situation
 def remarks(situation: Situation) -> tuple[str, ...]:
     """Sentences about the whole plan, the most important first."""
     machine = situation.machine
-    found: list[str] = []
+    found: list[str] = [f"Chosen: {situation.choice.words}."] if situation.choice.words else []
     if situation.enclosed:
         inside = access.container_words(situation.enclosed)
         rootless = "rootless " if access.is_rootless(machine) else ""

@@ -14,6 +14,7 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.gpus.gfx import arch_list_covers, gfx_target, override_gfx_name, same_isa_group
 from rocdoctor.knowledge.load import numbers
+from rocdoctor.knowledge.software.wheel_indexes import cuda_rows
 from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence
@@ -193,12 +194,18 @@ def wheel_for(situation: Situation, want: RequiredTorch, python: str) -> install
     """The wheel to propose for a Python series; None where the tables have none (for this processor)."""
     if situation.arch != "x86_64":
         return None
+    chosen = situation.choice
     if want.backend == "rocm":
+        if chosen.words:
+            return install.chosen_rocm_wheel(want.gfx, python, chosen.rocm, chosen.torch)
         return rocm_wheel(situation.machine, want.gfx, python, _overridden(situation, want.gfx, python))
     if want.backend == "cuda":
         driver = driver_version(situation.machine, "nvidia")
+        if chosen.torch and want.capability:
+            flavours = [row["flavour"] for row in cuda_rows(want.capability, driver)]
+            return install.chosen_other_wheel(flavours, python, chosen.torch)
         return install.cuda_wheel(want.capability, python, driver) if want.capability else None
-    return install.cpu_wheel(python)
+    return install.chosen_other_wheel(["cpu"], python, chosen.torch) if chosen.torch else install.cpu_wheel(python)
 
 
 def _overridden(situation: Situation, gfx: tuple[str, ...], python: str) -> install.WheelIndex | None:

@@ -113,6 +113,9 @@ def done_test(action: Action) -> str:
     if words[1:3] == ("-m", "venv") and len(words) == 4:
         # One that was interrupted, or made before the package of venv was there, has an interpreter and no pip.
         return f"{quoted(words[3] + '/bin/python')} -m pip --version >/dev/null 2>&1"
+    if head in ("uv", "conda") and words[1:2] in (("venv",), ("create",)):
+        into = words[words.index("-p") + 1] if "-p" in words else words[-1]
+        return f"{quoted(into + '/bin/python')} -m pip --version >/dev/null 2>&1"
     if head == "sed" and words[1:2] == ("-i",) and len(words) >= 4:
         return " ".join(["sed_is_done", *(quoted(word) for word in words[2:])])
     if head == "modprobe" and len(plain) == 1:

@@ -16,7 +16,7 @@ from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import Diagnosis, Finding, Verdict
 from rocdoctor.model.printable import one_line
-from rocdoctor.repair.setup.plan import Goal
+from rocdoctor.repair.setup.plan import NO_CHOICE, Choice, Goal
 
 
 def safe_word(text: str) -> str:
@@ -27,10 +27,11 @@ def safe_word(text: str) -> str:
 
 @dataclass(frozen=True)
 class Situation:
-    """One machine, one goal."""
+    """One machine, one goal, and what somebody chose."""
 
     diagnosis: Diagnosis
     goal: Goal
+    choice: Choice = NO_CHOICE
 
     @property
     def machine(self) -> Machine:
@@ -198,10 +199,24 @@ class Situation:
     @cached_property
     def rocm(self) -> install.Route | Unknown:
         """The ROCm packages that the tables propose for ``rocm_targets``."""
+        if self.choice.rocm:
+            return self._chosen_rocm()
         container = "wsl" if self.wsl else "none"  # packages inside a container are those of its own distribution
         return install.rocm_route(
             self.distribution, self.rocm_targets, listed=self.listed, container=container, arch=self.arch
         )
+
+    def _chosen_rocm(self) -> install.Route | Unknown:
+        """The packages of the release that was chosen, or which releases the tables have here."""
+        found = self.distribution
+        routes = install.rocm_routes(found, self.rocm_targets, listed=self.listed) if found is not None else ()
+        wanted = numbers(self.choice.rocm)
+        mine = [one for one in routes if one.rocm and numbers(one.rocm)[: len(wanted)] == wanted]
+        if mine and self.arch == "x86_64" and not self.wsl:
+            return mine[0]
+        have = ", ".join(one.rocm for one in routes if one.rocm)
+        gap = f"the tables have no packages of ROCm {self.choice.rocm} for {', '.join(self.rocm_targets)} here"
+        return Unknown(f"{gap}{f'; they have {have}' if have else ''}")
 
     @cached_property
     def rocm_targets(self) -> tuple[str, ...]:
@@ -222,7 +237,7 @@ class Situation:
         """The generation of ROCm that decides the release of the driver: the installed one, else the proposed one."""
         installed = {numbers(value_or(one.version, ""))[:2] for one in self.machine.rocm}
         kept = next((one.id for one in install.streams() if numbers(one.rocm)[:2] in installed), None)
-        if kept is not None:
+        if kept is not None and not self.choice.rocm:
             return kept
         found = self.rocm
         streams = {one.id for one in install.streams()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rocdoctor.host.base import NEW_ENVIRONMENT as NEW
@@ -93,10 +94,15 @@ def _kind(situation: Situation) -> str:
     return "system" if path.startswith(_SYSTEM) else "other"
 
 
-def fresh(situation: Situation) -> Interpreter | None:
-    """The interpreter of the new environment, where it is known which Python series it will have."""
+def fresh(situation: Situation, fits: Sequence[str] = ()) -> Interpreter | None:
+    """The interpreter of the new environment, where it is known which Python series it will have.
+
+    uv and conda bring any series: then it is one of ``fits``, that of the distribution where it is among them.
+    """
     found, here = situation.distribution, under_test(situation)
     python = found.python if found is not None else None
+    if situation.choice.maker != "venv" and fits and python not in fits:
+        python = fits[-1]
     if python is None and isinstance(here, Interpreter) and here.kind in ("system", "venv"):
         python = here.series  # a distribution without releases: its interpreter is the one that was seen
     return None if python is None else Interpreter(f"{NEW}/bin/python", python, "venv", True, False)

@@ -52,13 +52,13 @@ def place(situation: Situation, fits: Sequence[str]) -> Interpreter | None:
     here = under_test(situation)
     if isinstance(here, Interpreter) and here.own and (here.series in fits or not fits):
         return here
-    made = fresh(situation)
+    made = fresh(situation, fits)
     return made if made is not None and (made.series in fits or not fits) else None
 
 
 def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     why = _reason(here, fits)
-    found, made = situation.distribution, fresh(situation)
+    found, made, maker = situation.distribution, fresh(situation, fits), situation.choice.maker
     if made is None or (fits and made.series not in fits):
         which = f"Python {fits[-1]} or older" if fits else "another Python"
         gap = f"The tables have no wheel for Python {made.series}." if made is not None and fits else ""
@@ -70,11 +70,15 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
             " ".join(one for one in (why, gap, more) if one),
             here.evidence,
             verify=Verify(command=_VERSION, shows=which),
-            notes=("conda and uv can make an environment with a Python of their own.",),
+            notes=("uv and conda bring a Python of their own: rocdoctor setup --with uv",),
         )
-    ways = list(install.environment_steps(found, NEW)) if found is not None else []
+    ways = list(install.environment_steps(found, NEW)) if found is not None and maker == "venv" else []
+    if maker != "venv":
+        ways = list(install.environment_by(maker, NEW, made.series))
     actions = with_fresh_lists(actions_of(ways)) or (Action(words=("python3", "-m", "venv", NEW)),)
     notes = [f"rocdoctor looks there where no other environment is active; in a shell to work in: . {NEW}/bin/activate"]
+    if maker != "venv":
+        notes.append(f"It needs {maker} on your PATH.")
     if situation.in_job:
         asked = ", ".join(one.command for one in actions if one.root and "update" not in one.words)
         actions = tuple(one for one in actions if not one.root)
@@ -82,11 +86,11 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
     elif value_or(situation.machine.user.uid, 1) == 0 and situation.enclosed:
         actions = tuple(replace(one, root=False) for one in actions)
     packages = changes_of(actions)
-    about = ways[:1] if packages else []
+    about = ways[:1] if packages or maker != "venv" else []
     sources, table = sources_of(about), about[0].table if about else ""
     return Step(
         _ID,
-        f"Make a virtual environment with Python {made.series}",
+        f"Make a virtual environment with Python {made.series}" + (f" ({maker})" if maker != "venv" else ""),
         "todo",
         why,
         here.evidence,

@@ -86,7 +86,9 @@ def _hopeless(situation: Situation) -> Step | None:
 
 
 def _packages(situation: Situation) -> Sequence[Step]:
-    optional = situation.goal in _BY_WHEEL
+    # Chosen packages are wanted; where there are none of that release, a wheel may bring its libraries all the same.
+    wanted = bool(situation.choice.rocm) and not isinstance(situation.rocm, Unknown)
+    optional = situation.goal in _BY_WHEEL and not wanted
     installed = [one for one in situation.machine.rocm if one.kind != "wheel"]
     if installed:
         return (_installed(situation, installed, optional),)
@@ -108,6 +110,11 @@ def _installed(situation: Situation, installed: Sequence[RocmInstall], optional:
     if old is not None and old.fix is not None and old.fix.verify:
         return _install(situation, old.message, old.evidence, optional)
     version = value_or(newest.version, "")
+    if (chosen := numbers(situation.choice.rocm)) and all(
+        numbers(value_or(one.version, ""))[: len(chosen)] != chosen for one in installed
+    ):
+        why = f"ROCm {version or 'of an unknown release'} is installed, and ROCm {situation.choice.rocm} was chosen."
+        return _install(situation, why, evidence, optional)
     support = _said_of(situation, version)
     why = f"ROCm {version or 'of an unknown release'} is installed in {newest.root}" + (f", for {gfx}." if gfx else ".")
     return Step(

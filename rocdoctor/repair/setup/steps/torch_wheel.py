@@ -21,7 +21,7 @@ from rocdoctor.repair.setup.required_torch import RequiredTorch, pythons_for, wa
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import sentence
 from rocdoctor.repair.setup.steps.python_environment import concerns_torch, place
-from rocdoctor.repair.setup.torch_environment import Interpreter, proof, under_test
+from rocdoctor.repair.setup.torch_environment import Interpreter, fresh, proof, under_test
 
 LAYER: Layer = "torch"
 
@@ -137,11 +137,24 @@ def _no_wheel(situation: Situation, want: RequiredTorch, told: Judgement, fits: 
         "waiting" if fits else "unknown",
         f"{told.why} The tables have wheels for {python}, so the environment comes first."
         if fits
-        else f"{told.why} The tables have no wheel for it.",
+        else f"{told.why} {_gap(situation, want)}",
         told.evidence,
         verify=Verify(told.check),
         needs=("python-environment",),
         notes=(f"See {SELECTOR_PAGE}",),
+    )
+
+
+def _gap(situation: Situation, want: RequiredTorch) -> str:
+    """That the tables have no wheel; of releases that somebody chose also what they have."""
+    chosen = situation.choice.words
+    if not chosen:
+        return "The tables have no wheel for it."
+    here = fresh(situation) or under_test(situation)
+    python = here.series if isinstance(here, Interpreter) else ""
+    have = install.rocm_choices(want.gfx, python) if want.backend == "rocm" and python else ()
+    return f"The tables have no wheel of {chosen} for it." + (
+        f" They have torch {'; '.join(have[:6])}." if have else ""
     )
 
 
