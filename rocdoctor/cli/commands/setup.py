@@ -42,6 +42,7 @@ class Options(EvidenceOptions):
     rocm: str = ""
     torch: str = ""
     maker: Maker = "venv"
+    wheels_only: bool = False
     script: str | None = None
     step: int | None = None
     force: bool = False
@@ -55,6 +56,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--rocm", metavar="X", help="this ROCm instead of the one that the tables propose (7.2, 10.0)")
     add("--torch", metavar="Y", help="this torch instead of the newest with code for the GPU (2.11.0)")
     add("--with", dest="maker", choices=get_args(Maker), help="what makes a new environment (venv)")
+    add("--wheels-only", action="store_true", help="ROCm from wheels beside torch, and no packages of the system")
     add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
     add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
     add("--force", action="store_true", help="write over a script that exists")
@@ -78,7 +80,7 @@ def run(options: Options) -> int:
     progress.say("planning")
     checks, problems = chosen_checks((), ())
     diagnosis = diagnose(machine, checks, problems)
-    plan = plan_of(diagnosis, options.goal, Choice(options.rocm, options.torch, options.maker))
+    plan = plan_of(diagnosis, options.goal, _choice(options))
     said = str if options.include_identity or host.kind == "live" else discretion_of(host)
     plan = plan.discreetly(said)
     progress.done()
@@ -88,6 +90,10 @@ def run(options: Options) -> int:
         _write(Path(options.script), options, host, diagnosis, plan)
     show(options, host, diagnosis, plan, said, options.step)
     return 0 if plan.finished else EXIT_FINDINGS
+
+
+def _choice(options: Options) -> Choice:
+    return Choice(options.rocm, options.torch, options.maker, options.wheels_only)
 
 
 def show(

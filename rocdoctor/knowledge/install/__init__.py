@@ -52,6 +52,7 @@ from rocdoctor.knowledge.install.support import (
 from rocdoctor.knowledge.install.torch_wheels import (
     Companion,
     WheelIndex,
+    amd_wheel,
     chosen_other_wheel,
     chosen_rocm_wheel,
     companions,
@@ -61,6 +62,7 @@ from rocdoctor.knowledge.install.torch_wheels import (
     environment_steps,
     placeholder,
     rocm_choices,
+    rocm_wheel_args,
     wheel,
     wheels,
 )
@@ -86,6 +88,7 @@ __all__ = [
     "Targets",
     "What",
     "WheelIndex",
+    "amd_wheel",
     "boot_notes",
     "chosen_other_wheel",
     "chosen_rocm_wheel",
@@ -125,6 +128,7 @@ __all__ = [
     "rocm_choices",
     "rocm_route",
     "rocm_routes",
+    "rocm_wheel_args",
     "secure_boot_steps",
     "steps_of",
     "streams",

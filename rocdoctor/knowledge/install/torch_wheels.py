@@ -317,7 +317,7 @@ def chosen_rocm_wheel(gfx: Sequence[str], python: str, rocm: str, torch: str) ->
                 unread.append(_pytorch_org(release, one.flavour, "works-unsupported", risk=risk))
             elif all(arch_list_covers(one.gfx, each) for each in targets):
                 known.append(_pytorch_org(release, one.flavour, "official"))
-    amd = [one for one in _amd(targets, python) if _is(one.flavour.removeprefix("rocm"), series_of)]
+    amd = [one for one in _of_amd(targets, python) if _is(one.flavour.removeprefix("rocm"), series_of)]
     amd = [one for one in amd if not one.missing and (not torch or (one.torch is not None and _is(one.torch, torch)))]
     return next(iter([*known, *amd, *unread]), None)
 
@@ -345,3 +345,24 @@ def chosen_other_wheel(flavours: Sequence[str], python: str, torch: str) -> Whee
             if has and _minor(python) in release.python and _is(release.version, torch):
                 return _pytorch_org(release, flavour, "official")
     return None
+
+
+def _of_amd(gfx: Words, python: str) -> list[WheelIndex]:
+    """The wheels of AMD's indexes, those first that list the targets."""
+    return [one for group in _amd(gfx, python).values() for one in group]
+
+
+def amd_wheel(gfx: Sequence[str], python: str, rocm: str = "", torch: str = "") -> WheelIndex | None:
+    """The newest wheel of AMD's own index for these targets, which goes with ROCm from wheels."""
+    for one in _of_amd(tuple(dict.fromkeys(gfx)), python):
+        pinned = not torch or (one.torch is not None and _is(one.torch, torch))
+        if pinned and not one.missing and _is(one.flavour.removeprefix("rocm"), series(rocm) or rocm):
+            return one
+    return None
+
+
+def rocm_wheel_args(gfx: Sequence[str], found: WheelIndex) -> tuple[Words, Words]:
+    """(what pip is told for ROCm's libraries, headers and compilers of the series of a wheel, sources)."""
+    row = load_table("install_torch")["rocm_wheels"]
+    values = {"gfx": ",device-".join(gfx), "rocm": found.flavour.removeprefix("rocm"), "url": found.url}
+    return tuple(fill_text(one, values) for one in row["args"]), words(row["s"])

@@ -21,11 +21,15 @@ MAKERS: tuple[Maker, ...] = ("venv", "uv", "conda")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What somebody asks for instead of what the tables propose: releases ("7.2", "2.11.0"), and how it is done."""
+    """What somebody asks for instead of what the tables propose: releases ("7.2", "2.11.0"), and how it is done.
+
+    ``wheels``: ROCm comes from wheels into the environment of torch, and no packages of the system.
+    """
 
     rocm: str = ""
     torch: str = ""
     maker: Maker = "venv"
+    wheels: bool = False
 
     @property
     def words(self) -> str:

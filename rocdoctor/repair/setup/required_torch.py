@@ -196,6 +196,8 @@ def wheel_for(situation: Situation, want: RequiredTorch, python: str) -> install
         return None
     chosen = situation.choice
     if want.backend == "rocm":
+        if chosen.wheels:
+            return install.amd_wheel(want.gfx, python, chosen.rocm, chosen.torch)
         if chosen.words:
             return install.chosen_rocm_wheel(want.gfx, python, chosen.rocm, chosen.torch)
         return rocm_wheel(situation.machine, want.gfx, python, _overridden(situation, want.gfx, python))

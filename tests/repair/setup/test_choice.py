@@ -96,6 +96,20 @@ def test_uv_brings_a_python_that_the_distribution_lacks() -> None:
     assert without.state == "todo" or "--with uv" in without.notes[0]
 
 
+def test_wheels_alone_bring_rocm_into_the_environment_of_torch() -> None:
+    found = chosen("xtx-ubuntu2404-fresh", wheels=True)
+    names = [step.id for step in found.steps]
+    assert "rocm" not in names
+    assert names.index("python-environment") < names.index("rocm-wheels") < names.index("torch")
+    step = step_of(found, "rocm-wheels")
+    (command,) = commands(step)
+    assert "'rocm[libraries,devel,device-gfx1100]==" in command
+    assert command.split("--index-url ")[1] == _installs(found).split("--index-url ")[1], "one index for both"
+    assert not any(action.root for action in step.actions)
+    assert step.verify is not None and step.verify.words == ("~/torch-venv/bin/rocm-sdk", "targets")
+    assert "rocm-wheels" not in [one.id for one in chosen("rtx4090-rhel9-no-torch", wheels=True).steps]
+
+
 def test_a_release_has_the_form_of_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["setup", "--from", _FIXTURE, "--rocm", "7.2; rm"]) == 2
     assert run(["setup", "--from", _FIXTURE, "--torch", "newest"]) == 2

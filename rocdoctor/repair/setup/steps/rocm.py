@@ -56,7 +56,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     hopeless = _hopeless(situation)
     if hopeless is not None:
         return (hopeless,)
-    if situation.goal == "container" or situation.wsl:
+    if situation.goal == "container" or situation.wsl or situation.choice.wheels:
         return ()
     return _packages(situation)
 
