@@ -36,9 +36,12 @@ def _foreign(action: Action) -> str:
 
 def _proof(verify: Verify | None, python: str) -> Verify | None:
     """What verifies a step, by the reader's interpreter."""
-    if verify is None or not verify.words or not _foreign(Action(words=verify.words)):
+    if verify is None or not verify.words:
         return verify
-    return replace(verify, words=(python, *verify.words[1:]))
+    at = next((place for place, word in enumerate(verify.words) if word != "env" and "=" not in word), 0)
+    if not _foreign(Action(words=verify.words[at:])):
+        return verify
+    return replace(verify, words=(*verify.words[:at], python, *verify.words[at + 1 :]))
 
 
 def _own(actions: Iterable[Action], python: str) -> tuple[Action, ...]:

@@ -66,7 +66,7 @@ def needless_marked(situation: Situation, found: Iterable[Step]) -> list[Step]:
     if not trains_without_gpu(situation):
         return list(found)
     return [
-        replace(step, optional=True, notes=(_NOTE, *step.notes))
+        replace(step, optional=True, notes=(*step.notes, _NOTE))
         if step.id in _FOR_COMPUTE and step.state != "done"
         else step
         for step in found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rocdoctor.host.base import NEW_ENVIRONMENT as NEW
+from rocdoctor.host.base import NEW_ENVIRONMENT
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge.software.compat import series
 from rocdoctor.model.evidence import Known, Unknown, value_or
@@ -15,6 +15,8 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.repair.setup.situation import Situation
 
+# Where a new virtual environment is proposed. Not in the current folder: a plan does not know where it is read.
+NEW = NEW_ENVIRONMENT
 _KINDS = {
     "venv": "a virtual environment",
     "conda": "a conda environment",
@@ -113,7 +115,14 @@ def option(into: Interpreter | None) -> tuple[str, ...]:
     return ("--python", into.path) if into is not None and into.folder == NEW else ()
 
 
-def proof(into: Interpreter, gpu: bool) -> tuple[ShellCommand, tuple[str, ...]]:
-    """A command, and its words, that imports torch in this interpreter and lets the GPU (or the CPU) compute a sum."""
+def proof(into: Interpreter, gpu: bool, variables: Mapping[str, str]) -> tuple[ShellCommand, tuple[str, ...]]:
+    """A command, and its words, that imports torch in this interpreter and lets the GPU (or the CPU) compute a sum.
+
+    ``variables``: those without which the build has no code for the GPU.
+    """
     code = _GPU_PROOF if gpu else _CPU_PROOF
+    set_for_it = tuple(f"{name}={value}" for name, value in variables.items())
+    if set_for_it:
+        typed = shell("env {settings} {python:path} -c {code}", settings=set_for_it, python=into.path, code=code)
+        return typed, ("env", *set_for_it, into.path, "-c", code)
     return shell("{python:path} -c {code}", python=into.path, code=code), (into.path, "-c", code)

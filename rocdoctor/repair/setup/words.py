@@ -49,7 +49,8 @@ def number(plan: SetupPlan, step: Step) -> int:
 
 def state_words(plan: SetupPlan, step: Step) -> str:
     """The state in a word or two: ``now`` for the step that is next."""
-    return "now" if step is plan.next and step.state == "todo" and not step.optional else STATE_WORDS[step.state]
+    now = step is plan.next and step.state == "todo" and (not step.optional or step.id == plan.first)
+    return "now" if now else STATE_WORDS[step.state]
 
 
 def headline(plan: SetupPlan) -> SetupHeadline:
@@ -78,10 +79,14 @@ def _next(plan: SetupPlan, step: Step) -> SetupHeadline:
     if step.state == "todo":
         return SetupHeadline(f"{head}, now: {title}.", (*_after(plan, step), *_beside(plan, step)), step)
     if step.state == "waiting":
-        told = (waits_for(plan, step), step.why, handed_over(step.handed_to) if step.handed_to else "")
+        login = step.effective == "new-login" and not step.waits_for and not step.handed_to
+        again = "Log out completely and in again, then run rocdoctor setup again." if login else ""
+        told = (waits_for(plan, step), step.why, handed_over(step.handed_to) if step.handed_to else "", again)
         more = tuple(one for one in told if one)
         return SetupHeadline(f"{head} waits: {title}.", (*more, *_beside(plan, step)), step)
-    return SetupHeadline(f"{head} is unknown here: {title}.", (step.why,), step)
+    command, about = verify_words(step)
+    asks = f"What tells it: {command}{f' ({about})' if about else ''}" if command else ""
+    return SetupHeadline(f"{head} is unknown here: {title}.", tuple(one for one in (step.why, asks) if one), step)
 
 
 def _beside(plan: SetupPlan, step: Step) -> tuple[str, ...]:
@@ -104,9 +109,18 @@ def _after(plan: SetupPlan, step: Step) -> tuple[str, ...]:
     if step.effective == "now":
         return ("Then run rocdoctor setup again.",)
     what = "log out completely and in again" if step.effective == "new-login" else "restart"
-    if step.effective == "new-login" and step.changes and all(one.endswith("/bin/activate") for one in step.changes):
+    if _activates(step):
         return ("Activate the environment again, then run rocdoctor setup again.",)
     return (f"It takes effect {EFFECT_WORDS[step.effective]}: {what}, then run rocdoctor setup again.",)
+
+
+def _activates(step: Step) -> bool:
+    """Whether it takes effect where the environment is activated again: no login is needed for that."""
+    return (
+        step.effective == "new-login"
+        and bool(step.changes)
+        and all(one.endswith("/bin/activate") for one in step.changes)
+    )
 
 
 def _following(plan: SetupPlan, step: Step) -> list[Step]:
@@ -168,6 +182,11 @@ def sources(step: Step) -> list[tuple[str, str]]:
     return [(one_line(told.what), told.kind) if told is not None else (one_line(name), "") for name, told in found]
 
 
+def _gb(amount: float) -> str:
+    """What is known of a relative, of another release or Python, in whole GB where there are some."""
+    return f"{amount:.0f} GB" if amount >= 2 else f"{amount:.1f} GB"
+
+
 def cost_words(steps: Iterable[Step]) -> list[str]:
     """What steps cost, as far as somebody has published it: download with its time, disk; a login, a restart."""
     found = list(steps)
@@ -175,12 +194,11 @@ def cost_words(steps: Iterable[Step]) -> list[str]:
     disk = sum(one.disk_gb or 0.0 for one in found)
     words: list[str] = []
     if fetched:
-        words.append(f"{fetched:.1f} GB to download (about {minutes(fetched)} min at {LINE_MBIT_S} Mbit/s)")
+        words.append(f"about {_gb(fetched)} to download ({minutes(fetched)} min at {LINE_MBIT_S} Mbit/s)")
     if disk:
-        words.append(f"{disk:.1f} GB of disk")
-    effects = [one.effective for one in found if one.id != "restart"]
+        words.append(f"{_gb(disk)} of disk")
     if any(one.id == "restart" for one in found):
         words.append("a restart")
-    elif "new-login" in effects:
+    elif any(one.effective == "new-login" and not _activates(one) for one in found):
         words.append("a new login")
     return words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from rocdoctor.model.printable import clean, one_line
@@ -98,7 +99,7 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         title, cost = one_line(step.title), cost_words([step]) if step.state in ("todo", "waiting") else []
         words = f"{title}: {', '.join(cost)}" if cost and step.id != "restart" else title
         yield Stage(number(plan, step), figures, state, _COLOURS.get(state, ""), words)
-        for told in _caveats(step) if step.state == "done" else ():
+        for told in _caveats(step) if step.state == "done" else _first_sentence(step.support):
             yield Row("but", told, " " * (figures + 2))
     folded = [one for one in plan.steps if one.optional and one.state != "done" and one is not plan.next]
     if folded:
@@ -107,6 +108,12 @@ def _lines(plan: SetupPlan) -> Iterator[Block]:
         yield Para(f"Not needed for the goal: {named}.", "", "  ")
     if plan.steps:
         yield Para("A step with reason, commands, risk and undo: rocdoctor setup --step N; all: --verbose", "", "  ")
+
+
+def _first_sentence(text: str) -> list[str]:
+    """What speaks against a step that is to be done, in short; the rest stands with the step."""
+    found = re.split(r"(?<=[a-z)\]0-9])[.;] ", one_line(text), maxsplit=1)[0].rstrip(".")
+    return [f"{found}."] if found else []
 
 
 def _caveats(step: Step) -> list[str]:

@@ -77,7 +77,7 @@ def _variable(situation: Situation, verdict: Verdict, found: Finding, names: lis
         where = f"In a {inside} the image or the command that starts it sets variables (-e, --env-file, ENV)."
     return Step(
         f"unset-{names[0].lower().replace('_', '-')}",
-        f"Set {' and '.join(names)} no more",
+        f"Stop setting {' and '.join(names)}",
         "todo",
         sentence(found.message),
         found.evidence,

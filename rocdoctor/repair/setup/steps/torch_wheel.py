@@ -180,7 +180,7 @@ def _todo(
     title = f"{verb} torch{f' {version}' if version else ''} for {back_end} ({wheel.flavour})"
     build = f"a build for {_code_of(want, wheel)}, Python {into.series}: {wheel.flavour}"
     why = f"{told.why} {_INDEX[wheel.kind]} has {build}."
-    command, words = proof(into, want.backend != "cpu")
+    command, words = proof(into, want.backend != "cpu", wheel.environment or {})
     return Step(
         _ID,
         title,

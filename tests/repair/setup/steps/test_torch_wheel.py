@@ -11,7 +11,7 @@ from rocdoctor.model.facts import Gpu, RocmInstall, TorchBuild
 from rocdoctor.repair.setup.plan import Step
 from tests.kit import amd_gpu, k, nvidia_gpu, u
 from tests.repair.setup.desk import ROCM72, VENV, desk, gpu, planned, torch
-from tests.repair.setup.kit import commands, ids, states, step_of
+from tests.repair.setup.kit import commands, ids, plan_in, states, step_of
 
 _PIP = f"{VENV} -m pip"
 _INDEX = "https://download.pytorch.org/whl"
@@ -277,3 +277,13 @@ def test_a_version_that_could_do_more_is_in_no_command(version: str) -> None:
         for step in planned(desk(xtx(), build=build)).steps:
             for action in (*step.actions, *step.undo):
                 assert not any(version in word for word in action.words)
+
+
+def test_the_proof_runs_with_the_variable_that_the_build_needs() -> None:
+    override = step_of(plan_in("rx6700xt-debian13"), "torch").verify
+    assert override is not None
+    assert override.line.startswith("env HSA_OVERRIDE_GFX_VERSION=10.3.0 ~/torch-venv/bin/python -c ")
+    assert override.words[:3] == ("env", "HSA_OVERRIDE_GFX_VERSION=10.3.0", "~/torch-venv/bin/python")
+    plain = step_of(plan_in("xtx-ubuntu2404-fresh"), "torch").verify
+    assert plain is not None and plain.words[:2] == ("~/torch-venv/bin/python", "-c")
+    assert 'device="cuda"' in plain.words[2]
