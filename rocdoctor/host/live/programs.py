@@ -170,7 +170,8 @@ def find_interpreter(which: str | None) -> str | None:
         if prefix and is_program(found := os.path.join(os.getcwd(), prefix, "bin", "python")):
             return found
     made = os.path.expanduser(f"{NEW_ENVIRONMENT}/bin/python")
-    if os.path.isabs(made) and within(folder_s(), lambda: is_program(made)) == [True]:  # a home may lie on a dead server
+    # A home may lie on a server that is gone.
+    if os.path.isabs(made) and within(folder_s(), lambda: is_program(made)) == [True]:
         return made
     return _on_path("python3") or _on_path("python")
 

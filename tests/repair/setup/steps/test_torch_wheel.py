@@ -9,6 +9,7 @@ import pytest
 
 from rocdoctor.model.facts import Gpu, RocmInstall, TorchBuild
 from rocdoctor.repair.setup.plan import Step
+from rocdoctor.repair.setup.torch_environment import Interpreter, proof
 from tests.kit import amd_gpu, k, nvidia_gpu, u
 from tests.repair.setup.desk import ROCM72, VENV, desk, gpu, planned, torch
 from tests.repair.setup.kit import commands, ids, plan_in, states, step_of
@@ -280,10 +281,10 @@ def test_a_version_that_could_do_more_is_in_no_command(version: str) -> None:
 
 
 def test_the_proof_runs_with_the_variable_that_the_build_needs() -> None:
-    override = step_of(plan_in("rx6700xt-debian13"), "torch").verify
-    assert override is not None
-    assert override.line.startswith("env HSA_OVERRIDE_GFX_VERSION=10.3.0 ~/torch-venv/bin/python -c ")
-    assert override.words[:3] == ("env", "HSA_OVERRIDE_GFX_VERSION=10.3.0", "~/torch-venv/bin/python")
+    into = Interpreter("~/torch-venv/bin/python", "3.12", "venv", True, False)
+    typed, words = proof(into, True, {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"})
+    assert typed.startswith("env HSA_OVERRIDE_GFX_VERSION=10.3.0 ~/torch-venv/bin/python -c ")
+    assert words[:3] == ("env", "HSA_OVERRIDE_GFX_VERSION=10.3.0", "~/torch-venv/bin/python")
     plain = step_of(plan_in("xtx-ubuntu2404-fresh"), "torch").verify
     assert plain is not None and plain.words[:2] == ("~/torch-venv/bin/python", "-c")
     assert 'device="cuda"' in plain.words[2]
