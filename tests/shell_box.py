@@ -54,6 +54,7 @@ PROGRAMS = (
     "rocdoctor",
     "rocminfo",
     "rocm-smi",
+    "rocm-sdk",
     "amd-smi",
     "nvidia-smi",
     "lspci",

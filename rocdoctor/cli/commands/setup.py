@@ -19,7 +19,7 @@ from rocdoctor.judging.diagnose import diagnose
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.finding import Diagnosis
 from rocdoctor.model.printable import spelled
-from rocdoctor.repair.setup.plan import Choice, Goal, Maker, SetupPlan
+from rocdoctor.repair.setup.plan import Goal, Maker, ReleaseChoice, SetupPlan
 from rocdoctor.repair.setup.planner import plan as plan_of
 from rocdoctor.report.machine.summary import machine_lines
 from rocdoctor.report.masked import discretion_of
@@ -92,8 +92,8 @@ def run(options: Options) -> int:
     return 0 if plan.finished else EXIT_FINDINGS
 
 
-def _choice(options: Options) -> Choice:
-    return Choice(options.rocm, options.torch, options.maker, options.wheels_only)
+def _choice(options: Options) -> ReleaseChoice:
+    return ReleaseChoice(options.rocm, options.torch, options.maker, options.wheels_only)
 
 
 def show(

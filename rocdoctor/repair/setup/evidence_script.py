@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from rocdoctor.repair.setup.command_lines import PYTHON
-from rocdoctor.repair.setup.plan import Action, SetupPlan, Verify
+from rocdoctor.repair.setup.plan import Action, SetupPlan
 from rocdoctor.repair.setup.script_guards import joined_groups
 from rocdoctor.repair.setup.torch_environment import NEW
 
@@ -20,7 +20,7 @@ def for_reader(plan: SetupPlan, python: str | None) -> tuple[SetupPlan, str]:
     foreign = next((name for step in plan.steps for one in step.actions if (name := _foreign(one))), "")
     into = python or PYTHON
     steps = tuple(
-        replace(step, actions=_own(step.actions, into), undo=_own(step.undo, into), verify=_proof(step.verify, into))
+        replace(step, actions=_own(step.actions, into), undo=_own(step.undo, into), proof=_proof(step.proof, into))
         if step.state != "done"
         else step
         for step in plan.steps
@@ -34,14 +34,10 @@ def _foreign(action: Action) -> str:
     return program if "/" in program and program != f"{NEW}/bin/python" else ""
 
 
-def _proof(verify: Verify | None, python: str) -> Verify | None:
-    """What verifies a step, by the reader's interpreter."""
-    if verify is None or not verify.words:
-        return verify
-    at = next((place for place, word in enumerate(verify.words) if word != "env" and "=" not in word), 0)
-    if not _foreign(Action(words=verify.words[at:])):
-        return verify
-    return replace(verify, words=(*verify.words[:at], python, *verify.words[at + 1 :]))
+def _proof(words: tuple[str, ...], python: str) -> tuple[str, ...]:
+    """What proves a step, by the reader's interpreter."""
+    at = next((place for place, word in enumerate(words) if word != "env" and "=" not in word), 0)
+    return (*words[:at], python, *words[at + 1 :]) if _foreign(Action(words=words[at:])) else words
 
 
 def _own(actions: Iterable[Action], python: str) -> tuple[Action, ...]:

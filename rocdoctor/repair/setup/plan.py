@@ -16,11 +16,10 @@ GOALS: tuple[Goal, ...] = ("pytorch", "rocm", "container", "cluster-node")
 
 # What makes a new environment for torch: the module of Python, or a program that the person has.
 Maker = Literal["venv", "uv", "conda"]
-MAKERS: tuple[Maker, ...] = ("venv", "uv", "conda")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ReleaseChoice:
     """What somebody asks for instead of what the tables propose: releases ("7.2", "2.11.0"), and how it is done.
 
     ``wheels``: ROCm comes from wheels into the environment of torch, and no packages of the system.
@@ -38,7 +37,7 @@ class Choice:
         return " and ".join(one for one in named if one)
 
 
-NO_CHOICE = Choice()
+NO_CHOICE = ReleaseChoice()
 
 # done: fulfilled, with its evidence. todo: can be done now. waiting: needs an earlier step, a login, a restart or
 # somebody else first.
@@ -102,14 +101,12 @@ class Action:
 class Verify:
     """How one sees that a step has worked: a check of ours that then passes, or a command and what it shows.
 
-    With both the command is what to type, and the check is the one whose finding the step repairs. ``words`` are those
-    of a command whose exit status tells, so that a script can go by it.
+    With both the command is what to type, and the check is the one whose finding the step repairs.
     """
 
     check: str = ""
     command: CommandText = ""
     shows: str = ""
-    words: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
@@ -127,6 +124,7 @@ class Step:
     table ``table``; ``kind`` is that of the weakest. ``needs`` are ids of steps (or layers) without which this one
     cannot be done; ``optional``: the goal is reached without it. ``waits_for`` is the id of the step without which it
     waits or has no way, set by the planner. ``handed_to``: whose job it is where it cannot be done from in here.
+    ``proof`` are the words of a command whose exit status tells whether the step has worked: a script goes by it.
     ``download_gb`` and ``disk_gb`` (10^9 bytes): None where nobody has published a figure.
     """
 
@@ -153,6 +151,7 @@ class Step:
     handed_to: str = ""
     download_gb: float | None = None
     disk_gb: float | None = None
+    proof: tuple[str, ...] = ()
 
     def discreetly(self, said: Callable[[str], str]) -> Step:
         """The same with what it tells of the machine put otherwise; what is typed or written stays."""

@@ -13,7 +13,7 @@ from rocdoctor.model.finding import Diagnosis
 from rocdoctor.repair.setup import steps as folder
 from rocdoctor.repair.setup.first_finding import with_first
 from rocdoctor.repair.setup.gpus_without_rocm import needless_marked
-from rocdoctor.repair.setup.plan import LAYERS, NO_CHOICE, Action, Choice, Goal, Layer, SetupPlan, Step, Verify
+from rocdoctor.repair.setup.plan import LAYERS, NO_CHOICE, Action, Goal, Layer, ReleaseChoice, SetupPlan, Step, Verify
 from rocdoctor.repair.setup.plan_notes import remarks
 from rocdoctor.repair.setup.situation import Situation
 
@@ -29,7 +29,7 @@ def _modules() -> tuple[ModuleType, ...]:
     return tuple(sorted(loaded, key=lambda module: (LAYERS.index(module.LAYER), module.__name__)))
 
 
-def plan(diagnosis: Diagnosis, goal: Goal = "pytorch", choice: Choice = NO_CHOICE) -> SetupPlan:
+def plan(diagnosis: Diagnosis, goal: Goal = "pytorch", choice: ReleaseChoice = NO_CHOICE) -> SetupPlan:
     """The plan of a machine: each step with its state. The same evidence gives the same plan.
 
     ``choice`` are releases that somebody wants instead of those that the tables propose.

@@ -257,7 +257,7 @@ def _verified(step: Step) -> Iterator[str]:
     if step.verify is None or not command:
         return
     ours = ("rocdoctor", "check", step.verify.check, "--quiet") if not step.verify.command else ()
-    if words := step.verify.words or ours:
+    if words := step.proof or ours:
         yield f"verified {' '.join(quoted(one) for one in words)}"
         return
     about = f"   ({plain(about)})" if about else ""

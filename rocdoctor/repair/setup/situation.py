@@ -16,7 +16,7 @@ from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.facts import Gpu, Machine
 from rocdoctor.model.finding import Diagnosis, Finding, Verdict
 from rocdoctor.model.printable import one_line
-from rocdoctor.repair.setup.plan import NO_CHOICE, Choice, Goal
+from rocdoctor.repair.setup.plan import NO_CHOICE, Goal, ReleaseChoice
 
 
 def safe_word(text: str) -> str:
@@ -31,7 +31,7 @@ class Situation:
 
     diagnosis: Diagnosis
     goal: Goal
-    choice: Choice = NO_CHOICE
+    choice: ReleaseChoice = NO_CHOICE
 
     @property
     def machine(self) -> Machine:

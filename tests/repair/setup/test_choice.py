@@ -8,7 +8,7 @@ import pytest
 
 from rocdoctor.cli.main import run
 from rocdoctor.judging.diagnose import diagnose
-from rocdoctor.repair.setup.plan import Choice, SetupPlan
+from rocdoctor.repair.setup.plan import ReleaseChoice, SetupPlan
 from rocdoctor.repair.setup.planner import plan
 from rocdoctor.repair.setup.script_guards import done_test
 from tests.golden.replay import our_checks
@@ -21,12 +21,12 @@ _FIXTURE = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
 
 
 def chosen(case: str, **wanted: Any) -> SetupPlan:
-    return plan(judged(files_of(NAMED[case])), NAMED[case].goal, Choice(**wanted))
+    return plan(judged(files_of(NAMED[case])), NAMED[case].goal, ReleaseChoice(**wanted))
 
 
 def desk_with(version: str | None, *cards: str, **wanted: Any) -> SetupPlan:
     machine = desk(*(gpu(card, at) for at, card in enumerate(cards)), build=torch(version))
-    return plan(diagnose(machine, our_checks()), "pytorch", Choice(**wanted))
+    return plan(diagnose(machine, our_checks()), "pytorch", ReleaseChoice(**wanted))
 
 
 def _installs(found: SetupPlan) -> str:
@@ -106,7 +106,7 @@ def test_wheels_alone_bring_rocm_into_the_environment_of_torch() -> None:
     assert "'rocm[libraries,devel,device-gfx1100]==" in command
     assert command.split("--index-url ")[1] == _installs(found).split("--index-url ")[1], "one index for both"
     assert not any(action.root for action in step.actions)
-    assert step.verify is not None and step.verify.words == ("~/torch-venv/bin/rocm-sdk", "targets")
+    assert step.proof == ("~/torch-venv/bin/rocm-sdk", "targets")
     assert "rocm-wheels" not in [one.id for one in chosen("rtx4090-rhel9-no-torch", wheels=True).steps]
 
 

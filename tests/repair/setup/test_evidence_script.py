@@ -9,7 +9,7 @@ import pytest
 
 from rocdoctor.cli.main import run
 from rocdoctor.repair.setup.evidence_script import for_reader
-from rocdoctor.repair.setup.plan import Action, SetupPlan, Step, Verify
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
 from rocdoctor.repair.setup.script import render
 from rocdoctor.repair.setup.torch_environment import NEW
 from tests.kit import ROOT
@@ -116,13 +116,10 @@ def test_a_word_of_the_evidence_is_no_message_that_runs(world: World) -> None:
 
 def test_the_proof_too_is_by_the_readers_interpreter() -> None:
     words = ("env", "HSA_OVERRIDE_GFX_VERSION=10.3.0", _EVIL, "-c", "1")
-    step = Step(
-        "a", "A", "todo", "W", actions=(Action((_EVIL, *_PIP)),), verify=Verify("x", "env ... -c 1", words=words)
-    )
+    step = Step("a", "A", "todo", "W", actions=(Action((_EVIL, *_PIP)),), proof=words)
     plan, _ = for_reader(SetupPlan("pytorch", (step,)), "/mine/python")
-    assert plan.steps[0].verify is not None
-    assert plan.steps[0].verify.words == (*words[:2], "/mine/python", "-c", "1")
+    assert plan.steps[0].proof == (*words[:2], "/mine/python", "-c", "1")
     assert _EVIL not in _code(render(plan, "a bundle", root=False))
-    ours = Verify(command="x", words=(f"{NEW}/bin/python", "--version"))
-    kept, _ = for_reader(SetupPlan("pytorch", (Step("a", "A", "todo", "W", verify=ours),)), "/mine/python")
-    assert kept.steps[0].verify == ours
+    ours = (f"{NEW}/bin/python", "--version")
+    kept, _ = for_reader(SetupPlan("pytorch", (Step("a", "A", "todo", "W", proof=ours),)), "/mine/python")
+    assert kept.steps[0].proof == ours

@@ -26,8 +26,8 @@ def _program(world: World, name: str, text: str = RECORD) -> None:
 
 def _torch(world: World) -> Step:
     python = f"{world.folder}/bin/python"
-    verify = Verify("torch-not-installed", "python -c 1", words=(python, "-c", "1"))
-    return Step("torch", "T", "todo", "W", actions=(Action(("pip", "x")),), verify=verify)
+    verify = Verify("torch-not-installed", "python -c 1")
+    return Step("torch", "T", "todo", "W", actions=(Action(("pip", "x")),), verify=verify, proof=(python, "-c", "1"))
 
 
 @needs_bash

@@ -98,12 +98,13 @@ def _new(situation: Situation, here: Interpreter, fits: Sequence[str]) -> Step:
         (*packages, NEW),
         "safe",
         "now",
-        Verify(command=_VERSION, shows=f"Python {made.series}", words=(f"{NEW}/bin/python", "--version")),
+        Verify(command=_VERSION, shows=f"Python {made.series}"),
         (Action(words=("rm", "-r", NEW)),),
         notes=tuple(notes),
         sources=sources,
         table=table,
         kind=install.weakest(table, sources) if table else "primary",
+        proof=(f"{NEW}/bin/python", "--version"),
     )
 
 

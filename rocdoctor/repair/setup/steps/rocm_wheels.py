@@ -40,7 +40,7 @@ def _install(situation: Situation, want: RequiredTorch, into: Interpreter, wheel
     args, sources = install.rocm_wheel_args(want.gfx, wheel)
     tool, packages = f"{into.folder}/bin/rocm-sdk", situation.machine.torch.packages
     here = value.get("rocm", "") if isinstance(packages, Known) and (value := packages.value) else ""
-    verify = Verify(command=shell("{tool:path} targets", tool=tool), shows=", ".join(want.gfx), words=(tool, "targets"))
+    verify = Verify(command=shell("{tool:path} targets", tool=tool), shows=", ".join(want.gfx))
     series = wheel.flavour.removeprefix("rocm")
     if here.startswith(f"{series}."):
         return Step(
@@ -68,4 +68,5 @@ def _install(situation: Situation, want: RequiredTorch, into: Interpreter, wheel
         "install_torch",
         install.weakest("install_torch", sources),
         needs=("python-environment",),
+        proof=(tool, "targets"),
     )

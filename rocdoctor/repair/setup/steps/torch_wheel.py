@@ -191,7 +191,7 @@ def _todo(
         tuple(f"{one} in {into.folder}" for one in packages),
         "safe",
         "now",
-        Verify(told.check, command, _shows(situation, want), words),
+        Verify(told.check, command, _shows(situation, want)),
         undo,
         wheel.risk or "",
         _notes(situation, want, wheel, into, old, bool(undo)),
@@ -199,6 +199,7 @@ def _todo(
         "install_torch",
         install.weakest("install_torch", wheel.sources),
         needs=("python-environment",),
+        proof=words,
         download_gb=wheel_download_gb(wheel.flavour) if wheel.kind == "pytorch.org" else None,
     )
 

@@ -285,6 +285,6 @@ def test_the_proof_runs_with_the_variable_that_the_build_needs() -> None:
     typed, words = proof(into, True, {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"})
     assert typed.startswith("env HSA_OVERRIDE_GFX_VERSION=10.3.0 ~/torch-venv/bin/python -c ")
     assert words[:3] == ("env", "HSA_OVERRIDE_GFX_VERSION=10.3.0", "~/torch-venv/bin/python")
-    plain = step_of(plan_in("xtx-ubuntu2404-fresh"), "torch").verify
-    assert plain is not None and plain.words[:2] == ("~/torch-venv/bin/python", "-c")
-    assert 'device="cuda"' in plain.words[2]
+    plain = step_of(plan_in("xtx-ubuntu2404-fresh"), "torch")
+    assert plain.proof[:2] == ("~/torch-venv/bin/python", "-c")
+    assert 'device="cuda"' in plain.proof[2]
