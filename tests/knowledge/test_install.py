@@ -227,9 +227,9 @@ def test_targets_of_a_stream_are_those_of_the_compatibility_table() -> None:
         ("fedora", "44", "fedora"),
         ("arch", "", "arch"),
         ("pop", "22.04", "ubuntu 22.04"),
-        ("ubuntu", "23.10", None),
-        ("debian", "11", None),
-        ("linuxmint", "22", None),
+        ("ubuntu", "23.10", "ubuntu"),
+        ("debian", "11", "debian"),
+        ("linuxmint", "20", None),
         ("rhel", "7.9", None),
     ],
 )

@@ -46,6 +46,8 @@ class Distribution:
     kernel: str
     build: str
     dmesg_closed: bool = True
+    codename: str = ""  # UBUNTU_CODENAME of what is built on Ubuntu, else VERSION_CODENAME
+    platform: str = ""  # PLATFORM_ID of RHEL and what is built from it
 
 
 UBUNTU_2404 = Distribution(
@@ -185,6 +187,9 @@ def memory(files: Files, gib: int, swap_gib: int = 8) -> None:
 def linux(files: Files, os: Distribution, cmdline: str = "", uptime_s: float = 91_384.22, log: str = "") -> None:
     """Distribution, kernel, and a kernel log (a refusal where the distribution closes it and none is given)."""
     like = f"ID_LIKE={os.like!r}\n".replace("'", '"') if os.like else ""
+    base = "UBUNTU" if "ubuntu" in os.like.split() else "VERSION"
+    like += f"{base}_CODENAME={os.codename}\n" if os.codename else ""
+    like += f'PLATFORM_ID="{os.platform}"\n' if os.platform else ""
     files.put(
         "/etc/os-release",
         f'PRETTY_NAME="{os.pretty}"\nNAME="{os.pretty.split()[0]}"\nVERSION_ID="{os.version}"\nID={os.id}\n{like}',

@@ -43,14 +43,16 @@ def collect_os(host: Host) -> OperatingSystem:
         found += [(parse_lsb_release(answer.text), answer) for _, answer in outputs(host, "lsb_release")]
     if not found:
         gap = answers[0].unknown()
-        return OperatingSystem(gap, gap, gap, gap)
+        return OperatingSystem(gap, gap, gap, gap, gap, gap)
 
     def of(name: str) -> Fact[str]:
         return first_known(
             *(stated(_text(release, name), answer, release.lines.get(name)) for release, answer in found)
         )
 
-    return OperatingSystem(of("id"), of("version_id"), of("pretty_name"), of("id_like"))
+    return OperatingSystem(
+        *(of(name) for name in ("id", "version_id", "pretty_name", "id_like", "codename", "platform"))
+    )
 
 
 def _text(release: OsRelease, name: str) -> str | None:

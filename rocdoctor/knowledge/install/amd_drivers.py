@@ -311,7 +311,7 @@ def driver_elsewhere(table: str, rows: Any, container: str) -> DriverRoute | Non
 
 def _no_kernel(gfx: str, kernel: str, present: str | None, firmware: Any, found: Distribution) -> str:
     if firmware is not None and gfx in firmware["too_old_for"]:
-        return f"the firmware of {found.key} is too old for {gfx}, and the tables have no other driver for it there"
+        return f"the firmware of {found.name} is too old for {gfx}, and the tables have no other driver for it there"
     return f"Linux {kernel} does not know {gfx} (it is in {present}), and the tables have no other driver for it here"
 
 

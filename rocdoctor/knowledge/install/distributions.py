@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from rocdoctor.knowledge.install.steps import Words
-from rocdoctor.knowledge.load import load_table, words
+from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.evidence import value_or
 from rocdoctor.model.facts.system import OperatingSystem
 
@@ -37,6 +37,16 @@ class Distribution:
     sources: Words
     driver_notes: Words = ()
 
+    @property
+    def name(self) -> str:
+        """What the machine calls itself: ``linuxmint 22.1``."""
+        return f"{self.id} {self.version}".strip()
+
+    @property
+    def release_unnamed(self) -> bool:
+        """Whether no vendor and no own archive of ROCm stands behind the row: all that is known is the manager."""
+        return not self.own_rocm and self.dkms == "none" and set(self.streams.values()) == {"none"}
+
 
 @cache
 def _rows() -> Mapping[tuple[str, str | None], Any]:
@@ -47,6 +57,9 @@ def _distribution(raw: Any, version: str, own_id: str) -> Distribution:
     values = {key: raw[key] for key in ("codename", "suite", "osdir", "el", "eldir") if key in raw}
     if "el" in values and re.fullmatch(r"\d{1,3}\.\d{1,3}", version):
         values["elver"] = version
+    elif "el" in values and own_id != raw["id"] and raw.get("listed"):
+        # Without minor releases (CentOS Stream) it is ahead of the newest one that has a folder.
+        values["elver"] = max(raw["listed"], key=numbers)
     key = raw["id"] if raw["release"] is None else f"{raw['id']} {raw['release']}"
     return Distribution(
         key,
@@ -76,27 +89,58 @@ def distributions() -> tuple[Distribution, ...]:
 
 
 def distribution(os: OperatingSystem) -> Distribution | None:
-    """The row of a machine's distribution, or None where the table has none for this release."""
+    """The row of a machine's distribution, else that of the one it is built on; None where the table has neither.
+
+    A row without a release is the last resort: a family's package manager, and nothing of a vendor.
+    """
     own_id, version = value_or(os.id, "").lower(), value_or(os.version_id, "")
-    base = own_id
-    for raw in load_table("install")["derived"]:
-        if raw["id"] == own_id and version in raw["releases"]:
-            base = raw["of"]
+    found = _own_row(own_id, version) or _base_row(os, own_id, version)
+    return None if found is None else _distribution(found, version, own_id)
+
+
+def _own_row(own_id: str, version: str) -> Any:
     parts = version.split(".")
-    for release in (version, ".".join(parts[:2]), parts[0], None):  # texts name point releases too: 24.04.1
-        raw = _rows().get((base, release))
-        if raw is not None and (release is not None or raw["release"] is None):
-            return _distribution(raw, version, own_id)
-    return None
+    # Texts name point releases too: 24.04.1.
+    rows = (_rows().get((own_id, release)) for release in (version, ".".join(parts[:2]), parts[0], None))
+    return next((raw for raw in rows if raw is not None), None)
+
+
+def _base_row(os: OperatingSystem, own_id: str, version: str) -> Any:
+    """The row of the distribution that this one is built on, by what os-release says of it, else by its number."""
+    family, named = value_or(os.id_like, "").lower().split(), value_or(os.codename, "").lower()
+    platform = re.fullmatch(r"platform:el(\d{1,2})", value_or(os.platform, ""))
+    for rule in load_table("install")["derived"]:
+        raw, like = None, rule.get("like")
+        if rule.get("by") == "codename" and like in family and named:
+            raw = next((one for one in _rows().values() if one["id"] == like and one.get("codename") == named), None)
+        elif rule.get("by") == "platform" and like in family and platform is not None:
+            raw = _rebuilt(_rows().get((like, platform[1])))
+        elif own_id in rule.get("ids", ()):
+            raw = _rows().get((rule["of"], None))
+        elif own_id == rule.get("id"):
+            bases = (rule["numbers"].get(release) for release in (version, version.split(".")[0]))
+            raw = next((_rows().get((rule["of"], base)) for base in bases if base is not None), None)
+            raw = _rebuilt(raw) if rule["of"] == "rhel" else raw
+        if raw is not None:
+            return raw
+    # A family whose release nobody could tell still has its package manager.
+    return next((raw for like in family if (raw := _rows().get((like, None))) and raw["manager"] == "apt"), None)
+
+
+def _rebuilt(raw: Any) -> Any:
+    """A row of RHEL as it holds for a distribution that is built from it: other repositories, and no word of AMD."""
+    if raw is None:
+        return None
+    streams = {name: "works-unsupported" if state == "vendor" else state for name, state in raw["streams"].items()}
+    return {**raw, "repos": "clone", "streams": streams, "dkms": "works-unsupported" if raw["dkms"] else raw["dkms"]}
 
 
 def distribution_risk(found: Distribution, state: str) -> str | None:
     """What speaks against a vendor's packages on this distribution, or None when the vendor names it."""
     texts = load_table("install_rocm")["risks"]
-    name = f"{found.id} {found.version}".strip()
     if found.derived_from is not None or state != "vendor":
         like = found.derived_from or found.values.get("osdir", found.key)
-        return str(texts["distribution"]).format(name=name, like=like)
+        return str(texts["distribution"]).format(name=found.name, like=like)
     if found.listed and "." in found.version and found.version not in found.listed:
         return str(texts["minor"]).format(listed=", ".join(found.listed), version=found.version)
     return None

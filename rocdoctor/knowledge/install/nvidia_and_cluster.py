@@ -105,17 +105,21 @@ def nvidia_driver(
     row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
     enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
     if row is not None and enough:
-        why = f"{found.key} has the driver in its own archive."
+        why = f"{found.name} has the driver in its own archive."
+        if found.derived_from is not None:
+            why = f"{found.name} is built on {found.key}, whose archive has the driver."
         return _nvidia(found, row, why, kernel, secure_boot, row.get("risk"), "packaged")
     row = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
     if row is None or arch != "x86_64":
-        here = found.key if arch == "x86_64" else f"{found.key} on {arch}"
+        here = found.name if arch == "x86_64" else f"{found.name} on {arch}"
         return Unknown(f"the tables have no NVIDIA driver packages for {here}")
     if old:
         need = f"compute capability {capability} needs NVIDIA's proprietary module"
-        return Unknown(f"{need}, whose packages for {found.key} were not read")
+        return Unknown(f"{need}, whose packages for {found.name} were not read")
     risk = "The addresses and package names of NVIDIA's repository were not read again: compare with its guide."
     why = f"NVIDIA's own repository has drivers for {found.key}."
+    if found.derived_from is not None:
+        risk = f"NVIDIA does not name {found.name}: its packages are made for {found.key}. {risk}"
     return _nvidia(found, row, why, kernel, secure_boot, risk, "dkms")
 
 
@@ -161,7 +165,7 @@ def toolkit_steps(found: Distribution, vendor: str) -> tuple[InstallStep, ...] |
         fits = found.key in raw["distributions"] if "distributions" in raw else raw["manager"] == found.manager
         if raw["vendor"] == vendor and fits:
             return steps_of("install_cluster", raw["steps"], found.values)
-    return Unknown(f"the tables have no container toolkit of {vendor} for {found.key}")
+    return Unknown(f"the tables have no container toolkit of {vendor} for {found.name}")
 
 
 def node_needs(found: Distribution) -> NodeNeeds:

@@ -61,7 +61,7 @@ def rocm_route(
             return Unknown(f"ROCm's packages bring the bridge to Windows for Ubuntu only, not for {found.key}")
     if routes:
         return routes[0]
-    return Unknown(f"no ROCm release in the tables has packages for {name} on {found.key}")
+    return Unknown(f"no ROCm release in the tables has packages for {name} on {found.name}")
 
 
 def kind_of(route: Route) -> Kind:

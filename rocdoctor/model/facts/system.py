@@ -119,12 +119,15 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class OperatingSystem:
-    """The distribution."""
+    """The distribution. ``codename`` is that of the release it is built on ("noble"), else its own; ``platform``
+    what rebuilds of Red Hat's share ("platform:el9")."""
 
     id: Fact[str] = NOT_ASKED
     version_id: Fact[str] = NOT_ASKED
     pretty_name: Fact[str] = NOT_ASKED
     id_like: Fact[str] = NOT_ASKED
+    codename: Fact[str] = NOT_ASKED
+    platform: Fact[str] = NOT_ASKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,18 @@ from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.formats.text import lines_of, value_of
 
 _ASSIGNMENT = regex(r"([A-Z][A-Z0-9_]{0,60})=(.*)\Z")
-_OS_KEYS = {"ID": "id", "ID_LIKE": "id_like", "VERSION_ID": "version_id", "PRETTY_NAME": "pretty_name"}
+_OS_KEYS = {
+    "ID": "id",
+    "ID_LIKE": "id_like",
+    "VERSION_ID": "version_id",
+    "PRETTY_NAME": "pretty_name",
+    "PLATFORM_ID": "platform",
+    "VERSION_CODENAME": "codename",
+    "DEBIAN_CODENAME": "codename",
+    "UBUNTU_CODENAME": "codename",
+}
+# The name of a release that a distribution is built on, before the name of its own.
+_CODENAMES = ("UBUNTU_CODENAME", "DEBIAN_CODENAME", "VERSION_CODENAME")
 _RELEASE_LINE = regex(r".{2,60}? release ([0-9][0-9.]{0,12})")
 _CGROUP_KINDS = (
     ("kubernetes", regex(r"/kubepods|kubepods-|/kubelet")),
@@ -78,12 +89,18 @@ DETECT_VIRT_MACHINES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class OsRelease:
-    """The distribution: ``id`` and ``id_like`` in lower case, ``lines`` by field name."""
+    """The distribution: ``id`` and ``id_like`` in lower case, ``lines`` by field name.
+
+    ``codename`` is that of the release it is built on, where it names one, else its own; ``platform`` what rebuilds of
+    Red Hat's share ("platform:el9").
+    """
 
     id: str | None = None
     id_like: tuple[str, ...] = ()
     version_id: str | None = None
     pretty_name: str | None = None
+    codename: str | None = None
+    platform: str | None = None
     lines: dict[str, int] = field(default_factory=dict)
 
 
@@ -110,6 +127,8 @@ def parse_os_release(text: str) -> OsRelease:
         id_like=tuple((values.get("ID_LIKE") or "").lower().split()[:10]),
         version_id=value_of(values.get("VERSION_ID")),
         pretty_name=value_of(values.get("PRETTY_NAME")),
+        codename=next((name for key in _CODENAMES if (name := value_of(values.get(key)))), None),
+        platform=value_of(values.get("PLATFORM_ID")),
         lines={name: found[key][0] for key, name in _OS_KEYS.items() if key in found},
     )
 

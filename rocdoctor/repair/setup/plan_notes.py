@@ -30,9 +30,24 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         name = value_or(gpu.name, value_or(gpu.gfx, value_or(gpu.pci_id, "this card")))
         end = "torch wheels still carry code for it" if told.wheel else "training runs on the CPU"
         found.append(f"No ROCm release has packages for {name}: {end}.")
-    if situation.distribution is None and isinstance(machine.os.id, Known):
-        found.append(f"The tables have no row for {situation.os_words}: steps that need its packages say so.")
+    if isinstance(machine.os.id, Known):
+        found += _distribution(situation)
     return tuple(found)
+
+
+def _distribution(situation: Situation) -> list[str]:
+    """What is to be known of a distribution that no vendor names."""
+    found, named = situation.distribution, situation.os_words
+    if found is None:
+        return [f"The tables have no row for {named}: steps that need its packages say so."]
+    if found.derived_from is not None:
+        return [f"No vendor lists {named}: it is judged as {found.derived_from}, on which it is built."]
+    if found.release_unnamed:
+        return [
+            f"No vendor lists {named}: only packages of its own archive are proposed, and torch wheels, which need "
+            "none. A release that is listed (a long-term one) has more ways."
+        ]
+    return []
 
 
 def _gpus_for_training(situation: Situation) -> bool:

@@ -14,8 +14,9 @@ from tests.repair.setup.world.box import evidence
 from tests.repair.setup.world.catalogue import CASES, FRESH, Case
 from tests.repair.setup.world.follow import Person
 from tests.repair.setup.world.judge import judged
+from tests.repair.setup.world.routes import ROUTES
 
-FOLLOWED = [case for case in (*CASES, *FRESH) if case.box is not None]
+FOLLOWED = [case for case in (*CASES, *FRESH, *ROUTES) if case.box is not None]
 _MOST_ROUNDS = 20
 # Steps that are never over: they are run again whenever one likes.
 _AGAIN = ("checks", "smoke", "container-run", "same-software")

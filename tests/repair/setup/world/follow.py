@@ -29,6 +29,7 @@ _WITHOUT_EFFECT = (
     ("update-initramfs",),
     ("dracut",),
     ("depmod",),
+    ("ldconfig",),
     ("rocdoctor",),
     ("mkdir",),
     ("udevadm",),
@@ -65,7 +66,7 @@ class Person:
         self.state = state.copy()
         self._key_asked = False
         self.restarted = False  # since something was last done
-        if box.os.id in ("ubuntu", "debian"):
+        if box.os.id in ("ubuntu", "debian", "linuxmint"):
             line = f'GRUB_CMDLINE_LINUX_DEFAULT="{state.cmdline or "quiet splash"}"\n'
             self.state.texts.setdefault("/etc/default/grub", line)
 
