@@ -42,6 +42,7 @@ ROWS = {
     ("amzn", "2023", "fedora", "", "platform:al2023"): None,
     ("centos", "7", "rhel fedora", "", ""): None,
     ("nixos", "26.05", "", "", ""): None,
+    ("someos", "1", "", "noble", ""): None,  # a code name alone is no word of Ubuntu's
 }
 
 
