@@ -364,7 +364,7 @@ def secure_boot_steps(found: Distribution) -> tuple[InstallStep, ...]:
 def boot_notes(steps: tuple[InstallStep, ...]) -> Words:
     """What to know of keys for Secure Boot, where there are steps for them."""
     raw = load_table("install")["secure_boot"]
-    return (raw["text"], raw["console"]) if steps else ()
+    return (raw["text"], raw["console"], raw["typed"]) if steps else ()
 
 
 def groups_step(user: str) -> InstallStep:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.software.package_managers import Verb, package_managers
 from rocdoctor.model.finding import SEVERITIES, Evidence, Finding, Severity, Verdict
-from rocdoctor.repair.setup.plan import Action, Step, handed_over
+from rocdoctor.model.shell_command import shell
+from rocdoctor.repair.setup.plan import Action, Step, Verify, handed_over
 from rocdoctor.repair.setup.situation import Situation
 
 # Pages of AMD that a person reads where the tables end.
@@ -47,6 +48,11 @@ def with_key_tool(situation: Situation, actions: Iterable[Action]) -> tuple[Acti
     if not found or situation.manager not in ("apt", "dnf"):
         return found
     return with_fresh_lists((packages_action(situation.manager, "install", "mokutil"), *found))
+
+
+def key_enrolled(key: str) -> Verify:
+    """How one sees that the firmware took a key: mokutil tells it of the file, on every distribution that has shim."""
+    return Verify(command=shell("mokutil --test-key {key:path}", key=key), shows="that the key is already enrolled")
 
 
 def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:

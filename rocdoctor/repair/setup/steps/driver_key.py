@@ -14,6 +14,7 @@ from rocdoctor.repair.setup.step_parts import (
     actions_of,
     changes_of,
     for_caretaker,
+    key_enrolled,
     open_in,
     sentence,
     sources_of,
@@ -25,12 +26,8 @@ LAYER: Layer = "driver"
 _ID = "secure-boot-key"
 _TITLE = "Enrol the key that signs the driver (Secure Boot)"
 _VERIFY = Verify("secure-boot-refuses-module")
-_BY_HAND = (
-    "mokutil asks for a password that is used once.",
-    "At the next start the firmware shows a blue screen: Enroll MOK, Continue, Yes, that password. Somebody must sit "
-    "at the console.",
-    "The other way is to switch Secure Boot off in the firmware setup.",
-)
+_PASSWORD = "mokutil asks for a password that is used once: choose one that can be typed on any keyboard layout."
+_OTHER_WAY = "The other way is to switch Secure Boot off in the firmware setup."
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -79,9 +76,9 @@ def _step(situation: Situation) -> Step | None:
         changes_of(actions),
         "reboots",
         "reboot",
-        _VERIFY,
+        key_enrolled(actions[-1].words[-1]),
         (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),),
-        notes=_BY_HAND,
+        notes=(_PASSWORD, *install.boot_notes(enrol)[1:], _OTHER_WAY),
         sources=sources_of(enrol),
         table="install",
         kind=install.weakest("install", sources_of(enrol)),

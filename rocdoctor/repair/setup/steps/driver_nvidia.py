@@ -21,6 +21,7 @@ from rocdoctor.repair.setup.step_parts import (
     changes_of,
     fetched_by,
     for_caretaker,
+    key_enrolled,
     open_in,
     sentence,
     sources_of,
@@ -191,6 +192,8 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     branch = f" {route.driver}" if route.driver else ""
     sources = tuple(dict.fromkeys((*route.sources, *sources_of(route.steps))))
     notes = [*_flavour(situation), *(one for one in route.notes if one not in install.boot_notes(route.secure_boot))]
+    if situation.secure_boot and route.secure_boot:
+        notes.insert(0, "Enrol its key before the restart (the next step): Secure Boot refuses a module without one.")
     if situation.secure_boot is None and route.secure_boot:
         notes.append(f"Whether Secure Boot is on is not known. {install.boot_notes(route.secure_boot)[0]}")
     if situation.manager == "apt" and situation.secure_boot is not False and not route.secure_boot:
@@ -273,7 +276,7 @@ def _key(situation: Situation, driver: Step) -> Step | None:
         changes_of(actions),
         "reboots",
         "reboot",
-        check,
+        key_enrolled(actions[-1].words[-1]),
         (Action(words=("mokutil", "--delete", actions[-1].words[-1]), root=True),),
         notes=install.boot_notes(keys),
         sources=sources_of(keys),
