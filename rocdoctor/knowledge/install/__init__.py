@@ -23,6 +23,7 @@ from rocdoctor.knowledge.install.amd_drivers import (
     secure_boot_steps,
     streams,
 )
+from rocdoctor.knowledge.install.apu_memory import ApuLimit, apu_limit, apu_targets, large_carve_out
 from rocdoctor.knowledge.install.distributions import Distribution, distribution, distributions
 from rocdoctor.knowledge.install.kernel_settings import Change, initramfs, kernel_parameter, sysctl_setting
 from rocdoctor.knowledge.install.nvidia_and_cluster import (
@@ -69,6 +70,7 @@ from rocdoctor.knowledge.install.torch_wheels import (
 from rocdoctor.knowledge.install.vendor_lists import ListedSystem, newest_lists, plain_name, release_lists
 
 __all__ = [
+    "ApuLimit",
     "Change",
     "Combination",
     "Companion",
@@ -89,6 +91,8 @@ __all__ = [
     "What",
     "WheelIndex",
     "amd_wheel",
+    "apu_limit",
+    "apu_targets",
     "boot_notes",
     "chosen_other_wheel",
     "chosen_rocm_wheel",
@@ -114,6 +118,7 @@ __all__ = [
     "kernel_parameter",
     "kernel_step",
     "kind_of",
+    "large_carve_out",
     "listed_kernel",
     "listed_releases",
     "missing_names",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rocdoctor.insight.gpus.access import container_words
+from rocdoctor.insight.gpus.presence import is_integrated
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, value_or
@@ -40,6 +41,12 @@ _VARIABLES = (
 )
 # Checks whose findings are cured by a parameter of the amdgpu module that is given no more.
 _PARAMETERS = ("ppfeaturemask-overdrive", "amdgpu-parameter-risky", "amdgpu-parameter-unknown", "gtt-larger-than-ttm")
+# The size of the GTT domain, and how it is often misspelt. (Linux, amdgpu_drv.c: it calls the parameter deprecated.)
+_GTT = ("gttsize", "gtt_size")
+_GTT_TEXT = (
+    "Take it out where it is set, and restart: on an integrated GPU the page limit of TTM (ttm.pages_limit) decides, "
+    "and amdgpu calls its own gttsize deprecated."
+)
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -121,6 +128,8 @@ def _parameter(situation: Situation, verdict: Verdict, found: Finding, name: str
     optional = found.severity == "info"
     if isinstance(change, Unknown):
         text = sentence(found.fix.text) if found.fix is not None else ""
+        if name in _GTT and any(is_integrated(gpu) for gpu in situation.amd):
+            text = _GTT_TEXT  # not the right spelling of what is deprecated
         return Step(
             step_id,
             title,

@@ -87,3 +87,12 @@ def test_packages_that_no_release_has_any_more_are_removed_by_name() -> None:
 def test_a_clean_machine_has_nothing_to_clean() -> None:
     for name in ("mi300x-8gpu", "rx9070xt", "cpu-only-laptop", "h100-8gpu"):
         assert not [step.id for step in plan_of(name).steps if step.layer == "clean"]
+
+
+def test_an_integrated_gpu_is_never_told_to_spell_gttsize_right() -> None:
+    """The spelling that was meant is deprecated: TTM's limit decides, and one plan must not say both."""
+    log = "[    3.6] amdgpu: unknown parameter 'gtt_size' ignored\n"
+    found = plan_of("strix-halo", lambda machine: machine.set("run dmesg", log))
+    step = step_of(found, "parameter-gtt-size")
+    said = " ".join(step.notes)
+    assert "ttm.pages_limit" in said and "instead of gtt_size" not in said

@@ -154,6 +154,8 @@ def _gpus(files: Files, box: Box, state: State) -> bool:
         if word.startswith("amdgpu.") and "=" in word:
             name, _, value = word.removeprefix("amdgpu.").partition("=")
             files.put(f"/sys/module/amdgpu/parameters/{name}", value)
+        if word.startswith("ttm.pages_limit="):
+            files.put("/sys/module/ttm/parameters/pages_limit", word.partition("=")[2])
     if any(gpu.card.kfd for gpu in box.amd):
         kfd.put_topology(files, list(box.amd), box.cpu.packages, box.cpu.packages * box.cpu.cores * box.cpu.threads)
     for node in files.nodes.values():
