@@ -27,8 +27,10 @@ NAMES = (
     "install_packages",
     "install_kernel",
     "install_wsl",
+    "install_servers",
+    "install_apu",
 )
-WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_cluster", "install_kernel")
+WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_servers", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.
 OFFICIAL = {
     "repo.radeon.com",
@@ -139,6 +141,7 @@ def test_steps_use_only_names_that_a_table_explains() -> None:
         "dir",
         "rocm_packages",
         "nvdir",
+        "branch",
         "word",
         "slug",
         "pattern",

@@ -36,6 +36,7 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
     toolkit_steps,
     training_targets,
 )
+from rocdoctor.knowledge.install.nvidia_servers import Fabric, ended_branch, fabric_manager, has_switches
 from rocdoctor.knowledge.install.packages import gone_packages, package_exists
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
 from rocdoctor.knowledge.install.steps import InstallStep, RepositoryHost, fill, hosts, missing_names, steps_of, weakest
@@ -76,6 +77,7 @@ __all__ = [
     "Companion",
     "Distribution",
     "DriverRoute",
+    "Fabric",
     "Firmware",
     "InstallStep",
     "ListedSupport",
@@ -105,12 +107,15 @@ __all__ = [
     "distribution",
     "distributions",
     "driver_route",
+    "ended_branch",
     "environment_by",
     "environment_steps",
+    "fabric_manager",
     "fill",
     "firmware_package",
     "gone_packages",
     "groups_step",
+    "has_switches",
     "hosts",
     "initramfs",
     "judged_support",

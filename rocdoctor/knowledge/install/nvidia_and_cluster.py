@@ -9,6 +9,7 @@ from typing import Any
 from rocdoctor.knowledge.gpus.gfx import gfx_target
 from rocdoctor.knowledge.install.amd_drivers import DriverKind, DriverRoute, boot_notes, driver_elsewhere
 from rocdoctor.knowledge.install.distributions import Distribution
+from rocdoctor.knowledge.install.nvidia_servers import ended_branch, server_driver, vendor_first
 from rocdoctor.knowledge.install.steps import InstallStep, Words, fill_text, steps_of
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.evidence import Unknown, value_or
@@ -91,8 +92,12 @@ def nvidia_driver(
     container: str = "none",
     secure_boot: bool | None = None,
     arch: str = "x86_64",
+    server: bool = False,
 ) -> DriverRoute | Unknown:
-    """The NVIDIA driver: packages of the distribution where they are new enough for the GPU, else NVIDIA's own."""
+    """The NVIDIA driver: packages of the distribution where they are new enough for the GPU, else NVIDIA's own.
+
+    ``server``: the GPUs are data-center parts, for which archives have a flavour of their own.
+    """
     table = load_table("install_nvidia")
     elsewhere = driver_elsewhere("install_nvidia", table["elsewhere"], container)
     if elsewhere is not None:
@@ -104,12 +109,19 @@ def nvidia_driver(
     old = bool(have) and have < numbers(table["proprietary_below"]["below"])
     row = next((one for one in table["drivers"] if one["distribution"] == found.key), None)
     enough = row is not None and (row["branch"] is None or not newest or row["branch"] >= table["blackwell"]["branch"])
+    if server and enough and (own := server_driver(found, capability)) is not None:
+        row, names = own
+        why = f"{found.key} has driver {row['branch']} for servers in its own archive, and signs its modules."
+        return _nvidia(found, {**row, "steps": names}, why, kernel, secure_boot, None, "packaged", "install_servers")
+    vendors = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
+    if row is not None and enough and server and vendor_first(found) and vendors is not None and not old:
+        enough = False
     if row is not None and enough:
         why = f"{found.name} has the driver in its own archive."
         if found.derived_from is not None:
             why = f"{found.name} is built on {found.key}, whose archive has the driver."
         return _nvidia(found, row, why, kernel, secure_boot, row.get("risk"), "packaged")
-    row = next((one for one in table["vendor"] if found.key in one["distributions"]), None)
+    row = vendors
     if row is None or arch != "x86_64":
         here = found.name if arch == "x86_64" else f"{found.name} on {arch}"
         return Unknown(f"the tables have no NVIDIA driver packages for {here}")
@@ -124,7 +136,14 @@ def nvidia_driver(
 
 
 def _nvidia(
-    found: Distribution, row: Any, why: str, kernel: str, secure_boot: bool | None, risk: str | None, kind: DriverKind
+    found: Distribution,
+    row: Any,
+    why: str,
+    kernel: str,
+    secure_boot: bool | None,
+    risk: str | None,
+    kind: DriverKind,
+    table: str = "install_nvidia",
 ) -> DriverRoute:
     values = {**found.values, "nvdir": row.get("nvdir", "")} | ({"kernel": kernel} if kernel else {})
     boot: tuple[InstallStep, ...] = ()
@@ -133,20 +152,23 @@ def _nvidia(
         cert = load_table("install")["secure_boot"]["other"]["cert"]
         boot = steps_of("install", ["secure-boot-import"], {"cert": cert})
     branch = row.get("branch")
+    values |= {"branch": str(branch)} if branch else {}
+    ended = ended_branch(branch) if branch else None
+    risk = " ".join(one for one in (risk, ended) if one) or None
     return DriverRoute(
         kind,
         "distribution" if kind == "packaged" else "official",
         why,
         str(branch) if branch else None,
-        steps_of("install_nvidia", row["steps"], values),
-        steps_of("install_nvidia", row["undo"], values),
+        steps_of(table, row["steps"], values),
+        steps_of(table, row["undo"], values),
         boot,
         tuple(words(one) for one in load_table("install_nvidia")["verify"]),
         None,
         risk,
         boot_notes(boot),
         words(row["s"]),
-        "install_nvidia",
+        table,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rocdoctor.insight.gpus.nvidia import works_in_torch
+from rocdoctor.insight.gpus.nvidia import is_server_part, works_in_torch
 from rocdoctor.insight.gpus.presence import count_words, is_driven, is_reserved
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
@@ -57,7 +57,7 @@ def steps(situation: Situation) -> Sequence[Step]:
     driver, want = _driver(situation, gpus), wanted(situation)
     # Where torch uses other GPUs, or none, the goal is reached without it.
     driver = replace(driver, optional=isinstance(want, RequiredTorch) and want.backend != "cuda")
-    found = [driver, _key(situation, driver), _persistence(situation), _fabric(situation)]
+    found = [driver, _key(situation, driver), _persistence(situation)]
     return for_caretaker(situation, [one for one in found if one is not None])
 
 
@@ -165,6 +165,7 @@ def _route(situation: Situation) -> install.DriverRoute | Unknown:
         container=situation.place,
         secure_boot=situation.secure_boot,
         arch=situation.arch,
+        server=any(is_server_part(gpu) for gpu in situation.gpus("nvidia")),
     )
 
 
@@ -306,33 +307,5 @@ def _persistence(situation: Situation) -> Step | None:
         Verify("persistence-off"),
         (Action(words=("systemctl", "disable", "--now", unit), root=True),),
         optional=True,
-        needs=(_ID,),
-    )
-
-
-def _fabric(situation: Situation) -> Step | None:
-    found = situation.finding("fabric-manager-down", "warning")
-    if found is None:
-        return None
-    unit = "nvidia-fabricmanager"
-    version = value_or(situation.machine.drivers.get("nvidia", {}).get("version", NOT_ASKED), "")
-    fix = found.fix
-    return Step(
-        "nvidia-fabric-manager",
-        "Start the fabric manager of the NVSwitch board",
-        "todo",
-        found.message,
-        found.evidence,
-        (Action(words=("systemctl", "enable", "--now", unit), root=True),),
-        (f"service {unit}",),
-        "safe",
-        "now",
-        Verify("fabric-manager-down"),
-        (Action(words=("systemctl", "disable", "--now", unit), root=True),),
-        notes=(
-            f"The package has to be of exactly the driver's version{f' ({version})' if version else ''}; which "
-            "package brings it here is not in the tables.",
-            *((sentence(fix.text),) if fix is not None else ()),
-        ),
         needs=(_ID,),
     )

@@ -232,6 +232,7 @@ class Person:
     def _ubuntu_drivers(self, words: list[str]) -> None:
         """Ubuntu's own choice: a driver whose modules the archive has built and signed."""
         assert words == ["install"] or words[:2] == ["install", "--gpgpu"], words
+        assert not words[2:] or re.fullmatch(r"nvidia:\d{3}-server(-open)?", words[2]), words
         self.state.built, self.state.built_for = {"nvidia": "580.82.07"}, self.state.kernel
         self.state.key_enrolled = True
 
