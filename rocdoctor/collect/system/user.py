@@ -41,7 +41,7 @@ def collect_user(host: Host, environment: Environment) -> User:
     env = host.ask("env")
     if status.uid == 0 and env.status == "failed":
         gap = Unknown(env.unknown().why, "not-asked", env.source())
-        return User(gap, gap, gap, gap, gap, gap)
+        return User(gap, gap, gap, gap, gap, gap, gap)
     listed: list[int] = [*([status.gid] if status.gid is not None else []), *(status.groups or ())]
     numbers = dict.fromkeys(listed)
     names = _group_names(host)
@@ -53,7 +53,8 @@ def collect_user(host: Host, environment: Environment) -> User:
         groups = Known(tuple(names.get(number, str(number)) for number in numbers), source)
         overflow = Known(OVERFLOW_ID in numbers and status.uid != OVERFLOW_ID, source)
     uid = Known(status.uid, answer.source(status.lines.get("uid")))
-    return User(uid, groups, memlock, nofile, overflow, _login_groups(host, environment, status.gid))
+    login_groups = _login_groups(host, environment, status.gid)
+    return User(uid, groups, memlock, nofile, overflow, login_groups, _directory(host, status.gid, login_groups))
 
 
 def _listed_user(host: Host, gap: Unknown, memlock: Fact[int | None], nofile: Fact[int | None]) -> User:
@@ -98,6 +99,21 @@ def _login_groups(host: Host, environment: Environment, gid: int | None) -> Fact
         return Unknown("the group file does not mention this user", "not-asked", answer.source())
     named: list[str] = [*([own] if own else []), *listed]
     return Known(tuple(dict.fromkeys(named)), answer.source())
+
+
+def _directory(host: Host, gid: int | None, login_groups: Fact[tuple[str, ...]]) -> Fact[bool]:
+    """Whether this account is that of a directory: whoever has an account here has its own group here too.
+
+    One whose group is here under another name may be either.
+    """
+    answer = host.ask("read /etc/group")
+    if not answer.ok or gid is None:
+        return answer.unknown() if not answer.ok else NOT_ASKED
+    if answer.complete and not answer.truncated and gid not in group_names(answer.text):
+        return Known(True, answer.source())
+    if isinstance(login_groups, Known):
+        return Known(False, answer.source())
+    return Unknown("the group file does not tell whose account this is", "not-asked", answer.source())
 
 
 def _limits(host: Host) -> tuple[Fact[int | None], Fact[int | None]]:

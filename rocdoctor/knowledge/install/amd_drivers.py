@@ -370,3 +370,9 @@ def boot_notes(steps: tuple[InstallStep, ...]) -> Words:
 def groups_step(user: str) -> InstallStep:
     """The step that gives a user access to the GPU; needless where the nodes can be opened already."""
     return steps_of("install", [load_table("install")["groups"]["step"]], {"user": user} if user else {})[0]
+
+
+def open_to_all() -> tuple[tuple[InstallStep, ...], tuple[InstallStep, ...], str]:
+    """The udev rule that opens the nodes to every user, what takes it back, and what it means."""
+    table = "install_access"
+    return steps_of(table, ["rule"], {}), steps_of(table, ["rule-remove"], {}), str(load_table(table)["text"])

@@ -166,6 +166,7 @@ class User:
     nofile: Fact[int | None] = NOT_ASKED
     overflow_groups: Fact[bool] = NOT_ASKED  # a gid of 65534 among them: a mapping of a rootless container
     login_groups: Fact[tuple[str, ...]] = NOT_ASKED  # what the group file grants at the next login
+    directory: Fact[bool] = NOT_ASKED  # the account comes from a directory (SSSD, LDAP): no file of this machine has it
 
 
 @dataclass(frozen=True, slots=True)

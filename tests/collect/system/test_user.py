@@ -127,3 +127,18 @@ def test_rocminfo_tells_of_the_node_where_nothing_else_does() -> None:
         kfd = collect_nodes(host, tools(host))[0]
         assert isinstance(kfd.exists, Known) and kfd.exists.value is exists
         assert getattr(kfd.access, "value", None) == access
+
+
+def test_an_account_whose_own_group_is_not_here_is_of_a_directory() -> None:
+    away = _STATUS.replace("Gid:\t1000\t1000\t1000\t1000", "Gid:\t70513\t70513\t70513\t70513")
+    found = _user(whole(_BASE | {"read /proc/self/status": away, "env": "USER=user-9"}))
+    assert isinstance(found.directory, Known) and found.directory.value
+    local = _user(whole(_BASE)).directory
+    assert isinstance(local, Known) and not local.value
+
+
+def test_a_directory_account_with_a_group_of_this_machine_may_be_either() -> None:
+    shared = _STATUS.replace("Gid:\t1000\t1000\t1000\t1000", "Gid:\t27\t27\t27\t27")
+    found = _user(whole(_BASE | {"read /proc/self/status": shared, "env": "USER=user-9"}))
+    assert isinstance(found.directory, Unknown)
+    assert isinstance(_user(excerpt({"read /proc/self/status": _STATUS})).directory, Unknown)

@@ -7,17 +7,21 @@ from collections.abc import Sequence
 from rocdoctor.insight.gpus.access import KFD, node_at, opens, render_nodes
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
-from rocdoctor.model.evidence import Known, value_or
+from rocdoctor.model.evidence import Known, Unknown, value_or
 from rocdoctor.model.finding import Evidence, Finding
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation, safe_word
-from rocdoctor.repair.setup.step_parts import sentence
+from rocdoctor.repair.setup.step_parts import actions_of, changes_of, sentence, sources_of
 
 LAYER: Layer = "access"
 
 _ID = "device-access"
 _TITLE = "Access to the GPU for this user"
 _VERIFY = Verify("device-node-denied")
+_ELSEWHERE = (
+    "If usermod says that the user does not exist, the account is of a directory (SSSD, LDAP): then AMD's udev rule "
+    "opens the nodes, /etc/udev/rules.d/70-amdgpu.rules on its page of prerequisites."
+)
 
 
 def steps(situation: Situation) -> Sequence[Step]:
@@ -46,6 +50,8 @@ def steps(situation: Situation) -> Sequence[Step]:
                 notes=("Log out completely (also tmux, screen and notebook servers) and in again.",),
             ),
         )
+    if value_or(situation.machine.user.directory, False):
+        return (_rule(situation, denied),)
     return (_join(situation, denied),)
 
 
@@ -72,7 +78,8 @@ def _ahead(situation: Situation, gone: Evidence) -> Step:
     table = install.groups_step(user)
     wanted = table.run[0][3] if table.run and not table.missing else ""
     missing = [name for name in wanted.split(",") if isinstance(groups, Known) and name and name not in groups.value]
-    if situation.caretaker or found is None or not isinstance(groups, Known) or not missing:
+    away = value_or(situation.machine.user.directory, False)
+    if situation.caretaker or found is None or away or not isinstance(groups, Known) or not missing:
         why = "There is no /dev/kfd yet: it comes with the driver, and then shows which group owns it."
         member = (cite(groups, f"member of {wanted}"),) if isinstance(groups, Known) and wanted and not missing else ()
         return Step(_ID, _TITLE, "waiting", why, (gone, *member), verify=_VERIFY, needs=("driver",))
@@ -103,6 +110,8 @@ def _join(situation: Situation, denied: Finding) -> Step:
     user = situation.user
     text = denied.fix.text if denied.fix is not None else ""
     note = "It takes effect at the next login: log out completely (also tmux, screen and notebook servers)."
+    own = situation.machine.user.directory
+    more = (_ELSEWHERE,) if isinstance(own, Unknown) and own.source is not None else ()
     if not user or not joins or not all(map(safe_word, joins)):
         why = sentence(denied.message)
         notes = (sentence(text), note)
@@ -131,10 +140,39 @@ def _join(situation: Situation, denied: Finding) -> Step:
         "new-login",
         _VERIFY,
         tuple(Action(words=("gpasswd", "-d", user, group), root=True) for group in joins),
-        notes=(note,),
+        notes=(note, *more),
         sources=table.sources,
         table=table.table,
         kind=table.kind,
+    )
+
+
+def _rule(situation: Situation, denied: Finding) -> Step:
+    """An account of a directory: no group of this machine takes it, so udev opens the nodes."""
+    directory = situation.machine.user.directory
+    do, undo, meaning = install.open_to_all()
+    actions = actions_of(do)
+    return Step(
+        _ID,
+        _TITLE,
+        "todo",
+        f"{sentence(denied.message)} This account is of a directory (SSSD, LDAP), so usermod cannot add it to a group "
+        "of this machine.",
+        (*denied.evidence, cite(directory, "the user's own group is not in it")),
+        actions,
+        changes_of(actions),
+        "safe",
+        "now",
+        _VERIFY,
+        actions_of(undo),
+        notes=(
+            meaning,
+            "To open them to some only, let the administrator of the directory give those a group with the number of "
+            "render here (getent group render), on all machines the same.",
+        ),
+        sources=sources_of(do),
+        table="install_access",
+        kind=install.weakest("install_access", sources_of(do)),
     )
 
 

@@ -96,3 +96,29 @@ def test_a_group_that_has_no_name_here_is_left_to_the_person() -> None:
 
     found = step_of(plan_of("rx7900xtx-2gpu", closed), "device-access")
     assert (found.state, found.risk, found.actions) == ("todo", "manual", ())
+
+
+def test_an_account_of_a_directory_gets_the_rule_of_amd_and_no_usermod() -> None:
+    found = step_of(plan_in("xtx-ubuntu2404-fresh", directory=True), "device-access")
+    assert (found.state, found.effective) == ("todo", "now")
+    assert found.actions[0].file == "/etc/udev/rules.d/70-amdgpu.rules"
+    assert found.actions[0].lines[0] == 'KERNEL=="kfd", GROUP="render", MODE="0666"'
+    assert commands(found) == ["udevadm control --reload-rules", "udevadm trigger"]
+    assert found.undo[0].command == "rm -f /etc/udev/rules.d/70-amdgpu.rules"
+    assert "Every user" in found.notes[0] and "usermod" not in " ".join(commands(found))
+
+
+def test_before_the_driver_a_directory_account_waits_for_the_nodes() -> None:
+    found = step_of(plan_in("xtx-ubuntu2204-fresh", directory=True), "device-access")
+    assert (found.state, found.actions) == ("waiting", ())
+
+
+def test_where_the_account_may_be_of_either_kind_the_other_way_is_named() -> None:
+    def elsewhere(files: Files) -> None:
+        files.env |= {"USER": "user-9", "LOGNAME": "user-9"}
+
+    either = step_of(plan_in("xtx-ubuntu2404-fresh", files=elsewhere), "device-access")
+    assert any("70-amdgpu.rules" in note for note in either.notes)
+    assert not any(
+        "70-amdgpu.rules" in note for note in step_of(plan_in("xtx-ubuntu2404-fresh"), "device-access").notes
+    )

@@ -177,6 +177,7 @@ class Person:
         groups = words[words.index("-G") + 1] if "-G" in words else words[words.index("-aG") + 1]
         assert "-a" in words or "-aG" in words, "without -a the user would lose all other groups"
         assert set(groups.split(",")) <= set(GIDS), f"no such group: {groups}"
+        assert not self.state.directory, "usermod: the user does not exist in /etc/passwd"
         self.state.member |= set(groups.split(","))
 
     # -- packages

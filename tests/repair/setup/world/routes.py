@@ -8,7 +8,7 @@ from rocdoctor.repair.setup.plan import Goal
 from tests.machines import cards, nvidia, radeon
 from tests.machines.amd import Gpu, behind_switch
 from tests.machines.pcie import Bridge, Slot
-from tests.machines.system import UBUNTU_2404, Cpu, Distribution
+from tests.machines.system import UBUNTU_2204, UBUNTU_2404, UBUNTU_2404_HWE, Cpu, Distribution
 from tests.repair.setup.world.box import Box, State
 from tests.repair.setup.world.catalogue import DEBIAN_12, RHEL_9, XTX, Case
 
@@ -84,6 +84,25 @@ ROUTES: tuple[Case, ...] = (
     _case("xtx-mint22-nothing", MINT_22, XTX, python="3.12.3", driver=False),
     _case("xtx-ubuntu2510", UBUNTU_2510, XTX, python="3.13.7"),
     _case("xtx-centos9-nothing", CENTOS_9, XTX, python="3.9.21", driver=False),
+    _case(
+        "xtx-ubuntu2404-directory",
+        UBUNTU_2404_HWE,
+        XTX,
+        python="3.12.3",
+        directory=True,
+        member=frozenset(),
+        session=frozenset(),
+    ),
+    _case(
+        "xtx-ubuntu2204-directory-nothing",
+        UBUNTU_2204,
+        XTX,
+        python="3.10.12",
+        directory=True,
+        driver=False,
+        member=frozenset(),
+        session=frozenset(),
+    ),
     _hgx("h100-8-ubuntu2404-nothing", UBUNTU_2404, "3.12.3"),
     _hgx("h100-8-rhel9-nothing", RHEL_9, "3.9.21"),
     _hgx("h100-8-debian12-nothing", DEBIAN_12, "3.11.2"),
