@@ -29,6 +29,8 @@ NAMES = (
     "install_wsl",
     "install_servers",
     "install_apu",
+    "install_access",
+    "install_schedulers",
 )
 WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_servers", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.
@@ -45,7 +47,11 @@ OFFICIAL = {
     "docs.nvidia.com",
     "nvidia.github.io",
     "deb.debian.org",
+    "rocm.github.io",
+    "helm.ngc.nvidia.com",
 }
+# Files of AMD's own repositories, as its pages name them.
+OFFICIAL_FILES = "https://raw.githubusercontent.com/ROCm/"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,7 +90,7 @@ def test_addresses_are_those_of_the_vendors() -> None:
     for name in NAMES:
         text = (load.knowledge_folder() / f"{name}.yaml").read_text()
         for address in re.findall(r"https?://[^\s'\",}]+", text):
-            assert urlsplit(address).hostname in OFFICIAL, address
+            assert urlsplit(address).hostname in OFFICIAL or address.startswith(OFFICIAL_FILES), address
     assert all(urlsplit(one.page).scheme == "https" for one in install.hosts().values())
 
 

@@ -37,9 +37,10 @@ from rocdoctor.knowledge.install.nvidia_and_cluster import (
     toolkit_steps,
     training_targets,
 )
-from rocdoctor.knowledge.install.nvidia_servers import Fabric, ended_branch, fabric_manager, has_switches
+from rocdoctor.knowledge.install.nvidia_servers import FabricManager, ended_branch, fabric_manager, has_switches
 from rocdoctor.knowledge.install.packages import gone_packages, package_exists
 from rocdoctor.knowledge.install.routes import kind_of, rocm_route, rocm_routes
+from rocdoctor.knowledge.install.schedulers import DevicePlugin, Gres, device_plugin, gres
 from rocdoctor.knowledge.install.steps import InstallStep, RepositoryHost, fill, hosts, missing_names, steps_of, weakest
 from rocdoctor.knowledge.install.support import (
     Combination,
@@ -76,10 +77,12 @@ __all__ = [
     "Change",
     "Combination",
     "Companion",
+    "DevicePlugin",
     "Distribution",
     "DriverRoute",
-    "Fabric",
+    "FabricManager",
     "Firmware",
+    "Gres",
     "InstallStep",
     "ListedSupport",
     "ListedSystem",
@@ -104,6 +107,7 @@ __all__ = [
     "cpu_wheel",
     "cuda_wheel",
     "current_targets",
+    "device_plugin",
     "difference_words",
     "distribution",
     "distributions",
@@ -115,6 +119,7 @@ __all__ = [
     "fill",
     "firmware_package",
     "gone_packages",
+    "gres",
     "groups_step",
     "has_switches",
     "hosts",

@@ -14,7 +14,7 @@ _TABLE = "install_servers"
 
 
 @dataclass(frozen=True, slots=True)
-class Fabric:
+class FabricManager:
     """The fabric manager for a driver: what installs it, what undoes that, what to know."""
 
     steps: tuple[InstallStep, ...]
@@ -60,7 +60,7 @@ def has_switches(modules: int) -> bool:
     return modules >= int(load_table(_TABLE)["fabric"]["gpus"])
 
 
-def fabric_manager(found: Distribution, branch: int | None, capability: str | None) -> Fabric | None:
+def fabric_manager(found: Distribution, branch: int | None, capability: str | None) -> FabricManager | None:
     """The fabric manager that goes with a driver on a distribution; None where its packages were not read.
 
     ``branch`` is needed where the package's name has it (Ubuntu).
@@ -75,7 +75,7 @@ def fabric_manager(found: Distribution, branch: int | None, capability: str | No
     if capability and numbers(capability) >= numbers(own["from"]):
         notes.append(own["text"])
         sources += words(own["s"])
-    return Fabric(
+    return FabricManager(
         steps_of(_TABLE, row["steps"], values),
         steps_of(_TABLE, row["undo"], values),
         tuple(notes),

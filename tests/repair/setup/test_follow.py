@@ -19,7 +19,7 @@ from tests.repair.setup.world.routes import ROUTES
 FOLLOWED = [case for case in (*CASES, *FRESH, *ROUTES) if case.box is not None]
 _MOST_ROUNDS = 20
 # Steps that are never over: they are run again whenever one likes.
-_AGAIN = ("checks", "smoke", "container-run", "same-software")
+_AGAIN = ("checks", "smoke", "container-run", "same-software", "slurm-gres-amd", "kubernetes-gpus-amd")
 
 
 def _plan(case: Case, person: Person) -> SetupPlan:

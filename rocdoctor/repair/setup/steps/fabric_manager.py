@@ -105,7 +105,7 @@ def _ahead(situation: Situation, gpus: Sequence[Gpu]) -> Step | None:
     )
 
 
-def _fabric(situation: Situation, branch: int | None) -> install.Fabric | None:
+def _fabric(situation: Situation, branch: int | None) -> install.FabricManager | None:
     found = situation.distribution
     target = next((one for one in situation.targets if one.vendor == "nvidia"), None)
     capability = target.capability if target is not None else None
