@@ -31,6 +31,7 @@ NAMES = (
     "install_apu",
     "install_access",
     "install_schedulers",
+    "install_offline",
 )
 WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_servers", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.

@@ -46,6 +46,7 @@ class Options(EvidenceOptions):
     script: str | None = None
     step: int | None = None
     force: bool = False
+    offline: bool = False
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -60,6 +61,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--step", type=int, metavar="N", help="show this step with its reason, commands, risk and undo")
     add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
     add("--force", action="store_true", help="write over a script that exists")
+    add("--offline", action="store_true", help="list all that the plan fetches, and how to carry it to this machine")
 
 
 def run(options: Options) -> int:
@@ -71,6 +73,8 @@ def run(options: Options) -> int:
     for name, release in (("--rocm", options.rocm), ("--torch", options.torch)):
         if release and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,2}", release):
             raise UsageError(f"{name} {release[:40]}: a release looks like 7.2 or 2.11.0")
+    if options.offline and (options.script is not None or options.format == "json"):
+        raise UsageError("--offline is a list to read (text or markdown): it goes with neither --script nor --json")
     if options.script == "-":
         raise UsageError("--script writes a file and needs its name; the plan goes to standard output")
     progress = Progress(options.quiet)
@@ -86,6 +90,9 @@ def run(options: Options) -> int:
     progress.done()
     if options.step is not None and not 1 <= options.step <= len(plan.steps):
         raise UsageError(f"--step {options.step}: this plan has the steps 1 to {len(plan.steps)}")
+    if options.offline:
+        _show_offline(options, diagnosis, plan)
+        return 0 if plan.finished else EXIT_FINDINGS
     if options.script is not None:
         _write(Path(options.script), options, host, diagnosis, plan)
     show(options, host, diagnosis, plan, said, options.step)
@@ -117,6 +124,13 @@ def show(
         verbose = options.verbose or options.format == "markdown"
         blocks = document(plan, lines, sudo=sudo, quiet=options.quiet, verbose=verbose, only=step)
         output.show(rendered(options, blocks))
+
+
+def _show_offline(options: Options, diagnosis: Diagnosis, plan: SetupPlan) -> None:
+    from rocdoctor.report.setup.offline_document import offline_document
+
+    blocks = offline_document(plan, sudo=not made_for_root(diagnosis), verbose=options.verbose)
+    output.show(rendered(options, blocks))
 
 
 def made_for_root(diagnosis: Diagnosis) -> bool:
