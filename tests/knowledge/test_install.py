@@ -32,6 +32,7 @@ NAMES = (
     "install_access",
     "install_schedulers",
     "install_offline",
+    "install_nix",
 )
 WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_servers", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.

@@ -49,6 +49,11 @@ class Situation:
         return "" if self.distribution is None else self.distribution.manager
 
     @property
+    def nixos(self) -> bool:
+        """Whether wheels, which are made for other systems, do not find their libraries here."""
+        return value_or(self.machine.os.id, "") == "nixos"
+
+    @property
     def os_words(self) -> str:
         """The distribution as findings name it."""
         os = self.machine.os

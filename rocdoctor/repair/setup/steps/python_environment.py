@@ -34,6 +34,8 @@ def steps(situation: Situation) -> Sequence[Step]:
     if isinstance(want, RequiredTorch) and judged(situation, want).state == "good":
         why = f"{here.path} is {here.words} with Python {here.series}, and the torch that serves this machine is in it."
         return (Step(_ID, _TITLE, "done", why, here.evidence),)
+    if situation.nixos:
+        return ()  # torch comes with an interpreter of its own (nixpkgs.py)
     fits = pythons_for(situation, want) if isinstance(want, RequiredTorch) else pythons()
     if here.own and (here.series in fits or not fits):
         return (Step(_ID, _TITLE, "done", f"{here.path} is {here.words} with Python {here.series}.", here.evidence),)

@@ -42,6 +42,8 @@ def steps(situation: Situation) -> Sequence[Step]:
         return (_good(situation, want, told),)
     if told.state == "unknown":
         return (Step(_ID, "torch", "unknown", told.why, told.evidence, verify=Verify(told.check), notes=want.notes),)
+    if situation.nixos:
+        return ()  # nixpkgs.py
     return (_install(situation, want, told),)
 
 
