@@ -97,6 +97,7 @@ PROGRAMS = (
     "cc",
     "gcc",
     "mokutil",
+    "slurmd",
     "nproc",
     "taskset",
     "env",

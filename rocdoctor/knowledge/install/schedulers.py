@@ -18,7 +18,6 @@ class Gres:
     detect: str
     by_file: str
     notes: Words
-    verify: str
     sources: Words
 
 
@@ -42,7 +41,7 @@ def gres(vendor: str, count: int, files: str) -> Gres:
     if "gone" in raw:
         notes.append(fill_text(raw["gone"]["text"], {"rocm": raw["gone"]["rocm"]}))
     sources = (*words(raw["s"]), *words(table["verify_s"]))
-    return Gres(raw["detect"], fill_text(raw["file"], values), tuple(notes), table["verify"], sources)
+    return Gres(raw["detect"], fill_text(raw["file"], values), tuple(notes), sources)
 
 
 def device_plugin(vendor: str) -> DevicePlugin:

@@ -74,9 +74,9 @@ def _fetch(step: Step) -> Fetch | None:
         return None
     if any("/packages" in word for action in there for word in action.words):
         there.insert(0, Action(words=("mkdir", "-p", f"{folder}/packages/partial")))  # apt makes none of its own
-    packages, rest, cited = (tuple(dict.fromkeys(found)) for found in (names, by_hand, sources))
+    listed, alone, cited = (tuple(dict.fromkeys(found)) for found in (names, by_hand, sources))
     # The lists are read anew after each repository; all packages of a step are installed at once.
-    return Fetch(step, addresses, packages, tuple(there), tuple(dict.fromkeys(here)), rest, cited)
+    return Fetch(step, addresses, listed, tuple(there), tuple(dict.fromkeys(here)), alone, cited)
 
 
 def _nothing_replaces(action: Action) -> bool:

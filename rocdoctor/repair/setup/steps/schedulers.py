@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from rocdoctor.insight.gpus.access import render_nodes
 from rocdoctor.insight.gpus.presence import count_words
 from rocdoctor.knowledge import install
-from rocdoctor.model.shell_command import ShellCommand
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 
@@ -42,7 +41,7 @@ def _slurm(situation: Situation, vendor: str, count: int) -> Step:
         "todo",
         why,
         risk="manual",
-        verify=Verify(command=ShellCommand(told.verify), shows=f"Name=gpu with Count={count} in all"),
+        verify=Verify(command="slurmd -G", shows=f"Name=gpu with Count={count} in all"),
         notes=(
             f"Where Slurm runs this cluster. In gres.conf beside slurm.conf, on this node: {told.detect}",
             f"Where it detects nothing, in its place: {told.by_file}",

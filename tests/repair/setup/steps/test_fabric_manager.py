@@ -99,6 +99,6 @@ def test_branches_and_their_ends() -> None:
 
 def test_one_that_is_down_is_started_and_its_package_named() -> None:
     cards = [nvidia_gpu(index, fabric_state="In Progress") for index in range(2)]
-    works = {"drivers": {"nvidia": facts({"version": "580.82.07"})}, "kernel": {"uptime_s": 86400.0}}
+    works: dict[str, Any] = {"drivers": {"nvidia": facts({"version": "580.82.07"})}, "kernel": {"uptime_s": 86400.0}}
     fabric = step_of(planned(desk(*cards, **works)), "nvidia-fabric-manager")
     assert any("nvidia-fabricmanager-580" in note and "580.82.07" in note for note in fabric.notes)
