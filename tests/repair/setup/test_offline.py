@@ -24,6 +24,7 @@ _NAMED = {case.name: case for case in (*CASES, *FRESH, *ROUTES)}
 # One of each package manager, with drivers of both vendors.
 _MACHINES = (
     "xtx-ubuntu2204-fresh",
+    "mi300x-8-ubuntu2204-fresh",
     "mi300x-8-rhel9-cluster-node",
     "h100-8-rhel9-nothing",
     "h100-8-ubuntu2404-nothing",
@@ -73,7 +74,7 @@ def test_what_is_typed_on_the_machine_itself_asks_nobody() -> None:
 
 
 def test_apt_reads_its_lists_after_the_repository_and_finds_its_folder() -> None:
-    there = [action.command or action.file for action in _fetch("xtx-ubuntu2204-fresh", "driver-amd").there]
+    there = [action.command or action.file for action in _fetch("mi300x-8-ubuntu2204-fresh", "driver-amd").there]
     at = there.index("/etc/apt/sources.list.d/amdgpu.list")
     driver = next(number for number, one in enumerate(there) if one.endswith(" amdgpu-dkms"))
     assert "apt update" in there[at:driver]
@@ -84,7 +85,7 @@ def test_wheels_come_from_their_index_and_go_in_without_one() -> None:
     torch = _fetch("xtx-ubuntu2204-fresh", "torch")
     assert torch.there[0].words[:6] == ("python3", "-m", "pip", "download", "-d", f"{FOLDER}/torch/wheels")
     assert "--index-url" in torch.there[0].words and "--index-url" not in torch.here[0].words
-    assert "--no-index" in torch.here[0].words and "torch==2.11.0" in torch.here[0].words
+    assert "--no-index" in torch.here[0].words and any(word.startswith("torch==") for word in torch.here[0].words)
 
 
 def test_what_has_no_such_form_is_said() -> None:
@@ -105,7 +106,7 @@ def test_a_plan_that_fetches_nothing_says_so() -> None:
 
 
 def test_the_list_names_what_nobody_has_a_size_for_and_leaves_the_files_to_the_shell() -> None:
-    said = text.render(offline_document(_plan("xtx-ubuntu2204-fresh")), 100)
+    said = text.render(offline_document(_plan("mi300x-8-ubuntu2204-fresh")), 100)
     assert "https://repo.radeon.com/rocm/rocm.gpg.key   size unknown" in said
     assert 'sudo apt install "$HOME/rocdoctor-offline/driver-amd/packages"/*.deb' in said
 
