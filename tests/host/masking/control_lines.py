@@ -309,6 +309,7 @@ LINES: tuple[str, ...] = (*_VERSIONS, *_PATHS, *_URLS, *_HARDWARE, *_LOGS, *_ENV
 
 # The same in several lines.
 BLOCKS: tuple[str, ...] = (
+    '"state": "pass",\n"value": 1.4901161193847656e-08,',
     "- name: NCCL_DEBUG\n  value: INFO\n- name: HSA_XNACK\n  value: '1'",
     "| GPU | Name | Temp |\n|-----|------|------|\n| 0 | gfx942 | 40C |",
     "| Metric | tokens | pass |\n|---|---|---|\n| train | 4096 | 3 |\n| eval | 512 | 2 |",
