@@ -148,7 +148,10 @@ def _perform(host: Host, options: Options, count: int) -> tuple[SmokeRun, ...]:
     progress.done()
     if not answer.ok:
         raise UsageError(answer.note or answer.unknown().why)
-    return from_text(answer.text)
+    runs = from_text(answer.text)
+    if not runs:
+        raise UsageError("the smoke tests ran, and what they answered cannot be read; please report it")
+    return runs
 
 
 def _listen(host: Any, progress: Progress, count: int, aside: Aside) -> set[str]:

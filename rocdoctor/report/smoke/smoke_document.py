@@ -40,7 +40,7 @@ def details(runs: Sequence[SmokeRun], low: Sequence[LowFigure] = ()) -> list[Blo
                 blocks += _fault(one)
     for run in runs:
         blocks += _run(run)
-    while isinstance(blocks[-1], Gap):
+    while blocks and isinstance(blocks[-1], Gap):
         blocks.pop()
     return blocks
 

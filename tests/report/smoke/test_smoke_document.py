@@ -20,6 +20,10 @@ def test_all_well_says_how_much_was_tried() -> None:
     assert headline([run(SKIPPED)]) == "Nothing could be tested here."
 
 
+def test_no_run_at_all_is_a_sentence() -> None:
+    assert "Nothing could be tested here." in render([], 80)
+
+
 def test_a_fault_comes_first_and_victims_are_told_from_the_culprit() -> None:
     lines = render([run(GOOD, BAD, SKIPPED)], 80).splitlines()
     assert lines[0] == "1 of 2 modes went wrong, first zero-1; look first at the link between two GPUs."
