@@ -8,6 +8,7 @@ wins the race for such a connection would run code in a rank. So the ranks look 
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
 import pickle
 import re
@@ -80,6 +81,8 @@ class PlainUnpickler(pickle._Unpickler):
         if name in _VALUES.get(module, ()):
             return super().find_class(module, name)
         if "." not in name:
+            if (module, name) == ("builtins", "getattr"):
+                return _member
             if module == "builtins":
                 found = getattr(builtins, name, None)
                 if isinstance(found, type) and issubclass(found, Exception):
@@ -122,6 +125,16 @@ def _checked(make: Callable[[Any], None]) -> Callable[[Any], None]:
 
 for _code in (pickle.REDUCE, pickle.NEWOBJ, pickle.NEWOBJ_EX, pickle.OBJ, pickle.INST, pickle.BUILD):
     PlainUnpickler.dispatch[_code[0]] = _checked(PlainUnpickler.dispatch[_code[0]])  # type: ignore[arg-type, unused-ignore]
+
+
+def _member(kind: Any, name: Any) -> Any:
+    """A member of an enumeration of records by its name: Python 3.11.0 to 3.11.3 pickle members as calls of getattr."""
+    members = getattr(kind, "__members__", None)
+    if not (isinstance(kind, enum.EnumMeta) and _is_record(kind, kind.__module__) and kind.__module__ in _RECORDS):
+        raise pickle.UnpicklingError(f"rocdoctor does not unpickle attributes of {kind!r:.200} from another rank")
+    if not isinstance(name, str) or members is None or name not in members:
+        raise pickle.UnpicklingError(f"rocdoctor does not unpickle member {name!r:.200} from another rank")
+    return members[name]
 
 
 def _is_record(found: Any, module: str) -> bool:

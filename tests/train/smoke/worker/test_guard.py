@@ -109,6 +109,16 @@ def test_values_and_records_come_through() -> None:
     assert str(read(pickle.dumps(ValueError("of another rank")))) == "of another rank"
 
 
+def test_members_of_enumerations_come_through_as_python_3_11_2_sends_them() -> None:
+    """Debian 12 has it: its members are calls of getattr with their class."""
+    from torch.distributed.checkpoint.planner import LoadItemType, SavePlan
+
+    assert read(pickle.dumps(Calls(getattr, LoadItemType, "TENSOR"))) is LoadItemType.TENSOR
+    for of, name in ((LoadItemType, "__class__"), (LoadItemType, "mro"), (SavePlan, "__init__"), (ValueError, "mro")):
+        with pytest.raises(pickle.UnpicklingError, match="does not unpickle"):
+            read(pickle.dumps(Calls(getattr, of, name)))
+
+
 class Filled(Calls):
     """The same, and attributes are set of what came out."""
 
