@@ -25,20 +25,27 @@ _LIVE = regex(r"[$`]")  # in single quotes they look like a mistake to shellchec
 _OPEN = regex(r"\{[a-z_0-9]+\}|<[a-z][a-z ._-]*>|\.\.\.\Z")
 
 
+def pieces(word: str) -> tuple[tuple[str, str], ...]:
+    """A word as pieces: (text, "") as it stands, or ("", name) of what only the user's shell knows."""
+    if word == PYTHON:
+        return (("", PYTHON[1:]),)
+    word = _HOME.sub("$HOME", word)
+    found: list[tuple[str, str]] = []
+    at = 0
+    for one in _EXPANDED.finditer(word):
+        found += [(word[at : one.start()], ""), ("", one[1])]
+        at = one.end()
+    return tuple(one for one in (*found, (word[at:], "")) if any(one))
+
+
 def quoted(word: str) -> str:
     """A word as a shell takes it literally; ``$USER``, ``$HOME``, a leading ``~`` and ``PYTHON`` keep their meaning."""
-    if word == PYTHON:
-        return f'"{PYTHON}"'
-    word = _HOME.sub("$HOME", word)
-    if not _EXPANDED.search(word) and not _LIVE.search(word):
+    parts = pieces(word)
+    if not any(name for _, name in parts) and not _LIVE.search(word):
         return shlex.quote(word)
     if "!" in word:  # which an interactive shell expands in double quotes
         return "".join(quoted(part) if part != "!" else "\\!" for part in re.split("(!)", word) if part)
-    parts, at = [], 0
-    for found in _EXPANDED.finditer(word):
-        parts += [_SPECIAL.sub(r"\\\1", word[at : found.start()]), found[0]]
-        at = found.end()
-    return '"' + "".join([*parts, _SPECIAL.sub(r"\\\1", word[at:])]) + '"'
+    return '"' + "".join(f"${name}" if name else _SPECIAL.sub(r"\\\1", text) for text, name in parts) + '"'
 
 
 def commands(action: Action, sudo: bool) -> list[Tokens]:
