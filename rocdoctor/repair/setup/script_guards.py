@@ -42,6 +42,7 @@ _CHANGING = frozenset(
         "distro-sync",
     )
 )
+_OF_APT_GET = frozenset(("install", "remove", "purge", "autoremove", "reinstall", "upgrade", "update", "clean"))
 _APT, _DNF = ("apt", "apt-get"), ("dnf", "yum")
 
 
@@ -200,6 +201,8 @@ def unattended(words: Sequence[str]) -> Words:
         return tuple(words)
     head, rest = bare[0], bare[1:]
     changes = any(word in _CHANGING for word in rest)
+    if head == "apt" and not _OF_APT_GET.isdisjoint(rest):
+        head = "apt-get"  # apt warns of itself in scripts
     if head in _APT and changes:
         yes: Words = () if {"-y", "--yes"} & set(rest) else ("-y",)
         return (*front, "env", "DEBIAN_FRONTEND=noninteractive", head, *yes, *rest)
@@ -209,7 +212,7 @@ def unattended(words: Sequence[str]) -> Words:
         return (*front, head, "--non-interactive", *rest)
     if head == "pacman" and "--noconfirm" not in rest:
         return (*front, head, "--noconfirm", *rest)
-    return tuple(words)
+    return (*front, head, *rest)
 
 
 def _bare(words: Words) -> Words:

@@ -44,7 +44,7 @@ esac
 for one; do :; done
 grep -qx "$one" "$WORLD/packages" 2>/dev/null && echo "install ok installed"
 """,
-    "apt": RECORD + '[ "$2" = install ] || exit 0\nshift 2\nfor one; do echo "$one" >> "$WORLD/packages"; done\n',
+    "apt-get": RECORD + '[ "$2" = install ] || exit 0\nshift 2\nfor one; do echo "$one" >> "$WORLD/packages"; done\n',
     "curl": RECORD + 'echo key > "$3"\n',
     "pip": RECORD,
 }
@@ -144,8 +144,8 @@ def test_run_after_run_it_gets_to_the_end(world: World) -> None:
     assert first.stdout.rstrip().endswith("setup.sh 4")
     assert [line.split("/")[0] for line in world.calls()] == [
         "curl -fsSL -o ",
-        "apt update",
-        "apt -y install amdgpu-dkms",
+        "apt-get update",
+        "apt-get -y install amdgpu-dkms",
     ]
     assert (world.folder / "list").read_text() == 'deb x\nit\'s $a `b` \\ "c"!\n'
 
@@ -159,14 +159,14 @@ def test_run_after_run_it_gets_to_the_end(world: World) -> None:
     assert second.returncode == 11, second.stdout
     assert second.stdout.count("done already") == 2
     # The lists of packages are read again, since somebody may have stopped the first run after the file was written.
-    assert world.calls() == ["apt update", "usermod -a -G render,video alice"]
+    assert world.calls() == ["apt-get update", "usermod -a -G render,video alice"]
 
     assert world.run(script).returncode == 11, "joined, but the session is the old one"
     (world.folder / "session").write_text("alice render video\n")
     world.calls()
     third = world.run(script)
     assert third.returncode == 0, third.stderr
-    assert world.calls() == ["apt update", "pip install torch"]
+    assert world.calls() == ["apt-get update", "pip install torch"]
     assert (world.folder / "limits").read_text() == "a b\nc\n"
 
 
@@ -210,7 +210,7 @@ def test_what_is_risky_waits_for_its_option(world: World) -> None:
     assert "--with-risky" in done.stdout
     assert world.calls() == []
     assert world.run(script, "--with-risky").returncode == 0
-    assert world.calls() == ["apt -y purge rocm-dkms"]
+    assert world.calls() == ["apt-get -y purge rocm-dkms"]
 
 
 @needs_bash

@@ -34,7 +34,7 @@ def test_without_privileges_what_the_goal_does_not_need_is_passed_over(world: Wo
 @needs_bash
 def test_the_restart_is_noted_with_the_command_that_needs_it(world: World) -> None:
     """A long installation outlives the time for which sudo knows the password."""
-    (world.folder / "bin" / "apt").write_text(RECORD + 'touch "$WORLD/late"\n')
+    (world.folder / "bin" / "apt-get").write_text(RECORD + 'touch "$WORLD/late"\n')
     (world.folder / "bin" / "sudo").write_text(
         FAKES["sudo"].replace("#!/bin/sh", '#!/bin/sh\n[ ! -e "$WORLD/late" ] || exit 1')
     )
@@ -111,7 +111,7 @@ def test_what_the_goal_does_not_need_is_done_once(world: World) -> None:
     extra = Step("a", "A", "todo", "W", actions=(Action(("apt", "install", "x"), root=True),), optional=True)
     script = render(SetupPlan("rocm", (extra,)), "a test", root=False)
     assert world.run(script, "--with-optional").returncode == 0
-    assert world.calls() == ["apt -y install x"]
+    assert world.calls() == ["apt-get -y install x"]
     assert "done already" in world.run(script, "--with-optional").stdout
     assert world.calls() == []
 

@@ -104,8 +104,8 @@ def test_what_tells_that_a_command_was_run(words: str, test: str) -> None:
 @pytest.mark.parametrize(
     ("words", "asks_nothing"),
     [
-        ("apt install a", "env DEBIAN_FRONTEND=noninteractive apt -y install a"),
-        ("apt update", "apt update"),
+        ("apt install a", "env DEBIAN_FRONTEND=noninteractive apt-get -y install a"),
+        ("apt update", "apt-get update"),
         ("dnf install a", "dnf -y install a"),
         ("dnf -y install a", "dnf -y install a"),
         ("zypper install a", "zypper --non-interactive install a"),
