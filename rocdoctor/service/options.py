@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Format = Literal["text", "json", "markdown", "junit", "sarif"]
+Format = Literal["text", "json", "markdown", "junit", "sarif", "ansible", "cloud-init", "dockerfile"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

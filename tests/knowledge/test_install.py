@@ -33,6 +33,7 @@ NAMES = (
     "install_schedulers",
     "install_offline",
     "install_nix",
+    "install_images",
 )
 WITH_STEPS = ("install", "install_rocm", "install_nvidia", "install_servers", "install_cluster", "install_kernel")
 # The hosts of the vendors themselves, and of the distributions' own archives.

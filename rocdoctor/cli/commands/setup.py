@@ -6,7 +6,7 @@ import os
 import re
 from argparse import ArgumentParser
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -27,16 +27,20 @@ from rocdoctor.service.errors import UsageError
 from rocdoctor.service.new_files import write_new
 from rocdoctor.service.options import EvidenceOptions, Format
 from rocdoctor.service.session import Progress, chosen_checks, open_host, print_json, rendered, subject_of
+from rocdoctor.service.setup_forms import FORMS, Form, Planned, as_form
 
 HELP: str = "what to do, in order, until this machine trains: steps, commands, and what is done already"
-FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown", *FORMS)
 
 _SUBJECTS = {"live": "this machine", "bundle": "a bundle", "folder": "a folder", "text": "pasted text"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options(EvidenceOptions):
-    """What the machine is for, the ``step`` to show, the script that is written (``force``: over one that exists)."""
+    """What the machine is for, the ``step`` to show, the script that is written (``force``: over one that exists).
+
+    ``machines`` are more evidence beside ``source``, of one play for all of them.
+    """
 
     goal: Goal = "pytorch"
     rocm: str = ""
@@ -47,6 +51,7 @@ class Options(EvidenceOptions):
     step: int | None = None
     force: bool = False
     offline: bool = False
+    machines: tuple[str, ...] = ()
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -62,21 +67,26 @@ def arguments(parser: ArgumentParser) -> None:
     add("--script", metavar="FILE", help="write the steps as a shell script too (mode 0700, for review)")
     add("--force", action="store_true", help="write over a script that exists")
     add("--offline", action="store_true", help="list all that the plan fetches, and how to carry it to this machine")
+    add("machines", nargs="*", metavar="MORE", help="with --from A --format ansible: more machines, in one playbook")
 
 
 def run(options: Options) -> int:
     """Plan and print, or write the script; exit status 1 while steps are left to do, or nobody can say."""
     if options.script is None and options.force:
         raise UsageError("--force goes with --script FILE")
-    if options.step is not None and options.format == "json":
-        raise UsageError("--step is for people: the JSON has every step by its number")
+    if options.step is not None and options.format not in ("text", "markdown"):
+        raise UsageError("--step is for people (text or markdown): the other forms have every step")
     for name, release in (("--rocm", options.rocm), ("--torch", options.torch)):
         if release and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,2}", release):
             raise UsageError(f"{name} {release[:40]}: a release looks like 7.2 or 2.11.0")
-    if options.offline and (options.script is not None or options.format == "json"):
-        raise UsageError("--offline is a list to read (text or markdown): it goes with neither --script nor --json")
+    if options.offline and (options.script is not None or options.format not in ("text", "markdown")):
+        raise UsageError(
+            "--offline is a list to read (text or markdown): it goes with neither --script nor another form"
+        )
     if options.script == "-":
         raise UsageError("--script writes a file and needs its name; the plan goes to standard output")
+    if options.machines and (options.source is None or options.format != "ansible"):
+        raise UsageError("more than one machine goes with --from A B C and --format ansible")
     progress = Progress(options.quiet)
     progress.say("asking the machine" if options.source is None else "reading the evidence")
     host = open_host(options)
@@ -85,11 +95,13 @@ def run(options: Options) -> int:
     checks, problems = chosen_checks((), ())
     diagnosis = diagnose(machine, checks, problems)
     plan = plan_of(diagnosis, options.goal, _choice(options))
-    said = str if options.include_identity or host.kind == "live" else discretion_of(host)
+    said = _said(options, host)
     plan = plan.discreetly(said)
     progress.done()
     if options.step is not None and not 1 <= options.step <= len(plan.steps):
         raise UsageError(f"--step {options.step}: this plan has the steps 1 to {len(plan.steps)}")
+    if options.format in FORMS:
+        return _form(options.format, options, _planned(options, host, diagnosis, plan, said))
     if options.offline:
         _show_offline(options, diagnosis, plan)
         return 0 if plan.finished else EXIT_FINDINGS
@@ -131,6 +143,38 @@ def _show_offline(options: Options, diagnosis: Diagnosis, plan: SetupPlan) -> No
 
     blocks = offline_document(plan, sudo=not made_for_root(diagnosis), verbose=options.verbose)
     output.show(rendered(options, blocks))
+
+
+def _said(options: Options, host: Host) -> Callable[[str], str]:
+    """What becomes of a word of this evidence before it is told."""
+    return str if options.include_identity or host.kind == "live" else discretion_of(host)
+
+
+def _planned(
+    options: Options, host: Host, diagnosis: Diagnosis, plan: SetupPlan, said: Callable[[str], str]
+) -> Planned:
+    subject, python = _SUBJECTS.get(host.kind, "evidence"), _from_anywhere(options.python)
+    name = os.path.basename(os.path.normpath(options.source)) if options.source else ""
+    return Planned(plan, diagnosis, subject, made_for_root(diagnosis), name, python, said)
+
+
+def _form(form: Form, options: Options, first: Planned) -> int:
+    """The plan in the form of another tool; several machines make one playbook."""
+    if options.script is not None:
+        raise UsageError(f"--script writes a file of its own; it does not go with --format {form}")
+    checks, problems = chosen_checks((), ())
+    found = [first]
+    for name in options.machines:
+        one = replace(options, source=name)
+        host = open_host(one)
+        diagnosis, said = diagnose(collect(host), checks, problems), _said(one, host)
+        found.append(
+            _planned(one, host, diagnosis, plan_of(diagnosis, options.goal, _choice(options)).discreetly(said), said)
+        )
+    output.exact(
+        as_form(form, found, lambda machine, goal: plan_of(diagnose(machine, checks, problems), goal, _choice(options)))
+    )
+    return 0 if all(one.plan.finished for one in found) else EXIT_FINDINGS
 
 
 def made_for_root(diagnosis: Diagnosis) -> bool:
