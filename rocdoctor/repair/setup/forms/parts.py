@@ -70,9 +70,8 @@ def fate(plan: SetupPlan, step: Step) -> Fate:
         return "look"
     by_hand = step.risk == "manual" or not all(is_ready(one) and not is_by_hand(one) for one in step.actions)
     if by_hand or not step.actions or step.state == "unknown":
-        # What waits for a step of this very plan is judged anew once that one is done.
-        waits = step.state == "waiting" and not step.handed_to and any(one.id == step.waits_for for one in plan.steps)
-        return "look" if waits and not step.actions else "person"
+        # What waits for a step before it, a start or a login is judged anew after that.
+        return "look" if step.state == "waiting" and not step.actions and not step.handed_to else "person"
     return "run"
 
 
