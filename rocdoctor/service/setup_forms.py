@@ -59,7 +59,7 @@ def as_form(form: Form, machines: Sequence[Planned], planner: Callable[[Machine,
 
         vendor = next((found.vendor for found in situation.targets if found.vendor in ("amd", "nvidia")), "cpu")
         image = image_plan(one.diagnosis.machine, one.plan.goal, planner).discreetly(one.said)
-        return dockerfile.render(image, one.plan, _for_reader(one)[1], vendor)
+        return dockerfile.render(image, one.plan, _for_reader(one)[1], vendor, situation.gfx)
     except CannotExpress as why:
         raise UsageError(f"--format {form}: {why}") from None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rocdoctor.knowledge.load import load_table, numbers, words
 from rocdoctor.model.lazy_re import regex
 
+_USUAL = "ubuntu 24.04"
 _VERSION = regex(r"\d{1,3}(?:\.\d{1,3}){0,2}\Z")
 
 
@@ -29,11 +30,16 @@ def distribution_image(os_id: str, version: str) -> BaseImage | None:
     return None
 
 
-def vendor_images(rocm: str, torch: str, os_key: str, python: str = "") -> tuple[BaseImage, ...]:
-    """AMD's images with this torch of the same series of ROCm, that of this distribution and Python first."""
+def vendor_images(torch: str, os_key: str, rocm: str = "") -> tuple[BaseImage, ...]:
+    """AMD's images with this torch, and of the same series of ROCm where one is given.
+
+    That of this distribution stands first, else that of the release that all of AMD's lists have.
+    """
     table = load_table("install_images")
-    rows = [row for row in table["vendor"] if row["torch"] == torch and numbers(row["rocm"])[:2] == numbers(rocm)[:2]]
-    rows.sort(key=lambda row: (row["os"] != os_key, row["python"] != python))
+    rows = [row for row in table["vendor"] if row["torch"] == torch]
+    if rocm:
+        rows = [row for row in rows if numbers(row["rocm"])[:2] == numbers(rocm)[:2]]
+    rows.sort(key=lambda row: (row["os"] != os_key, row["os"] != _USUAL))
     return tuple(
         BaseImage(table["vendor_image"].format(**{**row, "version": row["os"].partition(" ")[2]}), words(row["s"]))
         for row in rows

@@ -10,9 +10,10 @@ and ENV, whose words are in double quotes with ``\\``, ``"`` and ``$`` escaped (
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rocdoctor.knowledge import install
 from rocdoctor.knowledge.install.images import distribution_image, vendor_images
 from rocdoctor.knowledge.load import source
 from rocdoctor.model.lazy_re import regex
@@ -53,34 +54,36 @@ class _Base:
     has_torch: bool = False
 
 
-def render(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str) -> str:
+def render(image: SetupPlan, host: SetupPlan, made: PlanOrigin, vendor: str, gfx: Collection[str] = ()) -> str:
     """The Dockerfile; raises CannotExpress where the plan of the image has a gap, or no base image is known.
 
     ``image``: the plan of an image from nothing (``image_plan``). ``host``: that of the machine, whose steps for kernel
-    and driver stay there. ``vendor``: that of the GPUs, "cpu" without any.
+    and driver stay there. ``vendor``: that of the GPUs, "cpu" without any; ``gfx``: the targets of AMD's.
     """
     gap = next((one for one in image.steps if not one.optional and one.state in ("unknown", "impossible")), None)
     gap = gap or next((one for one in image.steps if not one.optional and fate(image, one) == "person"), None)
     if gap is not None or not image.steps:
         why = f"{plain(gap.title)}: {plain(gap.why)}" if gap is not None else "nothing of this goal lies in an image"
         raise CannotExpress(f"no image can be made from this plan. {why} Nearest: --format text")
-    base = _base(image, made)
+    base = _base(image, made, gfx)
     return "\n".join([*_head(image, host, made, vendor), *_from(base), *_steps(image, base)]) + "\n"
 
 
-def _base(image: SetupPlan, made: PlanOrigin) -> _Base:
-    chosen = next((one for one in _wheels(image) if one[1]), None)
-    key = f"{made.os_id} {made.os_version}"
-    if chosen is not None:
-        found = vendor_images(chosen[1], chosen[0], key)
-        if found:
-            what = f"AMD's image with torch {chosen[0]} and ROCm {chosen[1]}"
-            return _Base(found[0].name, f"{what} ({_sources(found[0].sources)}).", True)
+def _base(image: SetupPlan, made: PlanOrigin, gfx: Collection[str]) -> _Base:
+    """AMD's image has code for the targets of its lists, and the tables do not say that it has any other."""
+    key, other = f"{made.os_id} {made.os_version}", ""
+    torch, rocm = next(_wheels(image), ("", ""))
+    if rocm and set(gfx) <= install.current_targets():
+        for found in vendor_images(torch, key, rocm)[:1]:
+            what = f"AMD's image with torch {torch} and ROCm {rocm}"
+            return _Base(found.name, f"{what} ({_sources(found.sources)}).", True)
+        for found in vendor_images(torch, key)[:1]:
+            other = f" AMD's image with torch {torch} and another ROCm, if you like it better: {found.name}"
     own = distribution_image(made.os_id, made.os_version)
     if own is None:
         named = made.os_words or key.strip() or "this distribution"
         raise CannotExpress(f"the tables name no base image for {named}; nearest: --format text")
-    return _Base(own.name, f"The image of the distribution itself ({_sources(own.sources)}).")
+    return _Base(own.name, f"The image of the distribution itself ({_sources(own.sources)}).{other}")
 
 
 def _sources(names: Iterable[str]) -> str:

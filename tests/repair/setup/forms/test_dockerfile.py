@@ -66,24 +66,33 @@ def test_amds_image_is_the_base_where_it_has_the_torch_that_the_plan_chose() -> 
     said = _instructions(render(_torch("torch[device-gfx942]==2.14.0+rocm10.1.0"), _NONE, made, "amd"))
     assert said[0] == "FROM docker.io/rocm/pytorch:rocm10.1.0_ubuntu24.04_py3.12_pytorch_release_2.14.0"
     assert not any("pip install" in one for one in said)
-    other = _instructions(render(_torch("torch==2.14.0", "--index-url", "https://x/rocm9.9"), _NONE, made, "amd"))
+    # whether it has code for a target that AMD's lists lack is not known
+    unlisted = _torch("torch[device-gfx1031]==2.14.0+rocm10.1.0")
+    assert _instructions(render(unlisted, _NONE, made, "amd", ("gfx1031",)))[0] == "FROM docker.io/library/ubuntu:24.04"
+    text = render(_torch("torch==2.14.0", "--index-url", "https://x/rocm7.2"), _NONE, made, "amd", ("gfx942",))
+    assert "if you like it better: docker.io/rocm/pytorch:rocm10.1.0_ubuntu24.04" in text.replace("\n# ", " ")
+    other = _instructions(text)
     assert other[0] == "FROM docker.io/library/ubuntu:24.04"
     assert any("pip install" in one for one in other)
 
 
 def test_variables_of_the_environment_become_those_of_the_image() -> None:
-    text = _text("rx6700xt-debian13")
-    assert 'ENV HSA_OVERRIDE_GFX_VERSION="10.3.0"' in _instructions(text)
+    line = "export HSA_OVERRIDE_GFX_VERSION=10.3.0"
+    actions = (Action(file="~/torch-venv/bin/activate", lines=(line,), append=True),)
+    step = Step("gfx-override", "T", "todo", "W", actions=actions, risk="risky", layer="torch")
+    plan = replace(_torch("torch==2.11.0"), steps=(*_torch("torch==2.11.0").steps, step))
+    assert 'ENV HSA_OVERRIDE_GFX_VERSION="10.3.0"' in _instructions(render(plan, _NONE, MINE, "amd"))
 
 
 def test_images_are_named_by_what_their_makers_pages_name() -> None:
     assert distribution_image("debian", "13") is not None
     assert distribution_image("debian", "13; x") is None
     assert distribution_image("plan9", "4") is None
-    first, *rest = vendor_images("10.1", "2.14.0", "ubuntu 22.04")
+    first, *rest = vendor_images("2.14.0", "ubuntu 22.04", "10.1")
     assert first.name == "docker.io/rocm/pytorch:rocm10.1.0_ubuntu22.04_py3.10_pytorch_release_2.14.0"
     assert len(rest) == 2
-    assert vendor_images("7.2", "2.14.0", "ubuntu 22.04") == ()
+    assert vendor_images("2.14.0", "ubuntu 22.04", "7.2") == ()
+    assert "ubuntu24.04" in vendor_images("2.14.0", "debian 13")[0].name
 
 
 def test_what_has_no_image_is_refused() -> None:
