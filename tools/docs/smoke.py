@@ -63,8 +63,9 @@ transformer (58,560 parameters on up to 4 ranks) for a few steps, or runs one ex
 rank** holds with what one process computes: loss, every gradient, every parameter, every received value. "It ran" is
 no pass.
 
-- The tests run in *your* interpreter (`--python`, the active environment, or `python3`), with torch 2.1 or later and
-  the standard library alone. What a torch release or a device does not have is "not tested", with the reason.
+- The tests run in *your* interpreter (`--python`, the active environment, `~/torch-venv`, or `python3`), with torch 2.1
+  or later and the standard library alone. What a torch release or a device does not have is "not tested", with the
+  reason.
 - Several GPUs: one rank each on nccl (RCCL on ROCm). One GPU: each mode alone on it, then two ranks that share it over
   gloo. No GPU: gloo on the CPU. The report says what a run cannot show.
 - A rank that dies, hangs, raises an error or holds a wrong number is named, with its GPU's PCI address, the step, what

@@ -177,9 +177,10 @@ def source_words(step: Step) -> list[str]:
 
 
 def sources(step: Step) -> list[tuple[str, str]]:
-    """Each source of a step: what it is, and what it is worth ("" where the table lacks it)."""
+    """Each source of a step, once: what it is, and what it is worth ("" where the table lacks it)."""
     found = [(name, source(step.table, name) if step.table else None) for name in step.sources]
-    return [(one_line(told.what), told.kind) if told is not None else (one_line(name), "") for name, told in found]
+    words = [(one_line(told.what), told.kind) if told is not None else (one_line(name), "") for name, told in found]
+    return list(dict.fromkeys(words))  # rows of one table may read one page
 
 
 def _gb(amount: float) -> str:
