@@ -52,7 +52,10 @@ class VendorError(Exception):
 
 def main(words: Sequence[str] | None = None) -> int:
     """Read the files, print what changed, and write the table where asked."""
-    parser = argparse.ArgumentParser(prog="python -m tools.vendor_tables", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.vendor_tables",
+        description="Writes rocm_support.yaml from AMD's own tables, and says what changed.",
+    )
     parser.add_argument("files", nargs="*", metavar="FILE@COMMIT")
     parser.add_argument("--rocm", metavar="X.Y", help="the ROCm release that the files are of")
     parser.add_argument("--day", metavar="YYYY-MM-DD", help="the day on which they were read")

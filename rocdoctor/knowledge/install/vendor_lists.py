@@ -31,6 +31,7 @@ _NAMES = {
     "WSL": "WSL",
 }
 KernelKind = Literal["GA", "HWE", "OEM", "UEK", ""]
+_KINDS: tuple[KernelKind, ...] = ("GA", "HWE", "OEM", "UEK")
 Family = Literal["Instinct", "Radeon", "Ryzen"]
 
 
@@ -173,5 +174,5 @@ def _cards(row: Any) -> ListedCards:
 
 def _system(text: str) -> ListedSystem:
     distribution, version, *kernel = text.split(" ")
-    kind: KernelKind = next((one for one in ("GA", "HWE", "OEM", "UEK") if one == kernel[0]), "")
-    return ListedSystem(distribution, version, kind, kernel[-1])
+    kinds: tuple[KernelKind, ...] = tuple(one for one in _KINDS if one == kernel[0])
+    return ListedSystem(distribution, version, kinds[0] if kinds else "", kernel[-1])
