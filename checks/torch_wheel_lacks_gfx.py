@@ -18,6 +18,8 @@ References
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.insight.gpus.gfx_override import Override, best_value, override_of, physical_gfx
 from rocdoctor.insight.software.torch_command import right_build, wheel_of
 from rocdoctor.insight.software.torch_stack import (
@@ -124,7 +126,11 @@ def _severity(machine: Machine, gpu: Gpu, gfx: str, built: tuple[str, ...], basi
 
 def _fix(machine: Machine, gpu: Gpu, gfx: str, value: str | None) -> Fix:
     if for_training(gpu) and wheel_of(machine, gpu) is not None:
-        return right_build(machine, gpu)
+        fix = right_build(machine, gpu)
+        if value is None:
+            return fix
+        until = f"Until then its group's code may run with HSA_OVERRIDE_GFX_VERSION={value}, unsupported"
+        return replace(fix, text=f"{fix.text}. {until}")
     text = f"Install a torch that is built for {gfx}: AMD's multi-architecture wheels, or a build from source"
     if value is None:
         return Fix(text, safety="manual")
