@@ -103,6 +103,7 @@ class Local:
             "--rdzv-backend=static",
             "--max-restarts=0",
             "--monitor-interval=0.1",
+            f"--log-dir={self._here / 'torchrun'}",  # it would leave a folder in /tmp
             worker,
             "joined",
             str(self._here / "plan"),

@@ -88,10 +88,13 @@ def test_no_route() -> None:
 
 
 @pytest.mark.heavy
-def test_sound_nodes_compute_right() -> None:
+def test_sound_nodes_compute_right(tmp_path: Path) -> None:
+    more = {"TMPDIR": str(tmp_path)}
     with network() as made:
-        first, second = both(made.smoke(0, "ddp", "all-reduce"), made.smoke(1, "ddp", "all-reduce"))
+        words = ("ddp", "all-reduce")
+        first, second = both(made.smoke(0, *words, more=more), made.smoke(1, *words, more=more))
         ended(made, first, second, 0)
+    assert list(tmp_path.iterdir()) == [], "something is left of the launchers"
     assert "All 2 modes" in first.text
     assert "frames up to 1500 of 1500 bytes pass" in first.text
     assert "node 1: all is well" in second.err
