@@ -63,7 +63,7 @@ class Local:
         self._folder = Path(private_folder("rocdoctor-nodes-"))
         self._mark = secrets.token_hex(8)
         base = os.environ if environment is None else environment
-        self._environment = processes.environment(base, self._mark)
+        self._environment = processes.environment(base, self._mark, self._folder)
         self._launcher: subprocess.Popen[bytes] | None = None
         self._ended = False
         self._listener: socket.socket | None = None

@@ -154,7 +154,7 @@ class _Watch:
                 stderr=subprocess.STDOUT,
                 cwd=self._folder,
                 start_new_session=True,
-                env={**alone(environment(base, self._mark)), **own},
+                env={**alone(environment(base, self._mark, self._folder)), **own},
             )
         self._wait(launcher, began + self._place.limit_s)
         seen = look(self._folder, self._launch.restarts)

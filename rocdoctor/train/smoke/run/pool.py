@@ -108,7 +108,7 @@ class Pool:
                 cwd=self._folder,
                 start_new_session=True,
                 bufsize=0,
-                env=alone(environment(self.surroundings, self.mark)),
+                env=alone(environment(self.surroundings, self.mark, self._folder)),
             )
         assert self._server.stdin is not None and self._server.stdout is not None
         self._to, self._from = self._server.stdin.fileno(), self._server.stdout.fileno()

@@ -18,10 +18,16 @@ from rocdoctor.host.live.patience import each_within, within
 MARK = "ROCDOCTOR_SMOKE_RUN"
 
 
-def environment(base: Mapping[str, str], mark: str) -> dict[str, str]:
-    """The user's environment, since it is under test, without what would make torch believe in another launcher."""
+def environment(base: Mapping[str, str], mark: str, folder: Path | None = None) -> dict[str, str]:
+    """The user's environment, since it is under test, without what would make torch believe in another launcher.
+
+    ``folder``: ours alone; inductor's own would be /tmp/torchinductor_NAME, which anybody can make first, and it
+    unpickles what lies there.
+    """
     kept = {name: value for name, value in base.items() if not name.startswith(_FOREIGN) and name not in _LAUNCHER}
     kept.setdefault("TORCH_FR_BUFFER_SIZE", "200")
+    if folder is not None:
+        kept.setdefault("TORCHINDUCTOR_CACHE_DIR", str(folder / "inductor"))
     kept.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # its own pool of forks hangs inside ours
     return {**kept, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", MARK: mark}
 

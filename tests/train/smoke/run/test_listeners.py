@@ -24,6 +24,13 @@ def test_torchrun_meets_in_a_file_of_the_folder() -> None:
     assert not any("29511" in word for word in command)
 
 
+def test_what_inductor_keeps_lies_where_nobody_else_can_lay_it(tmp_path: Path) -> None:
+    """By itself it takes /tmp/torchinductor_NAME, and what lies there."""
+    name = "TORCHINDUCTOR_CACHE_DIR"
+    assert environment({}, "mark", tmp_path)[name] == str(tmp_path / "inductor")
+    assert environment({name: "/mine"}, "mark", tmp_path)[name] == "/mine"
+
+
 def test_no_variable_gives_torchrun_another_rendezvous() -> None:
     kept = environment({"PET_RDZV_BACKEND": "c10d", "PET_STANDALONE": "1", "PETAL": "x", "PATH": "/bin"}, "mark")
     assert not any(name.startswith("PET_") for name in kept) and kept["PETAL"] == "x"
