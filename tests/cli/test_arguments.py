@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType
@@ -45,6 +46,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     return {name: ["--from", _FIXTURE] for name in _PRINTING} | {
         "read": [str(folder / "log.txt")],
         "lint": ["--no-machine", str(folder / "run.sh")],
+        "setup": ["--from", str(ROOT / "fixtures" / "cpu-only-laptop.capture")],  # with steps left, for any form
         "smoke": ["--from", str(folder / "smoke.capture")],
         "recommend": [*_MODEL],
         "estimate": [str(folder / "spec.json")],
@@ -81,7 +83,14 @@ def _is_markdown(text: str) -> bool:
     return re.search(r"^(?:#{1,3} |\*\*|\| --- \||```)", text, re.MULTILINE) is not None
 
 
-_SIGNS = {"json": _is_json, "junit": _is_junit, "sarif": _is_sarif}
+_SIGNS: dict[str, Callable[[str], bool]] = {
+    "json": _is_json,
+    "junit": _is_junit,
+    "sarif": _is_sarif,
+    "ansible": lambda text: text.startswith("---\n") and "  hosts: rocdoctor" in text,
+    "cloud-init": lambda text: text.startswith("#cloud-config\n"),
+    "dockerfile": lambda text: "\nFROM " in text and text.startswith("# Set-up for"),
+}
 
 
 def _form(text: str, may_be_markdown: bool = True) -> str:

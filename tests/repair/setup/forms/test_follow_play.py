@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocdoctor.repair.setup.plan import Action, SetupPlan
+from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
 from rocdoctor.repair.setup.planner import plan
 from rocdoctor.service.setup_forms import Planned, as_form
 from tests.repair.setup.forms.kit import filled, flat, planner, playbook
@@ -85,7 +85,7 @@ def _actions(name: str, told: dict[str, Any]) -> list[Action]:
 def _ends(case: Case) -> str:
     """Why playing does not end; "" where it does."""
     assert case.box is not None and case.state is not None
-    person = Person(case.box, case.state)
+    person, left = Person(case.box, case.state), list[Step]()
     for _ in range(_MOST_ROUNDS):
         person.login()  # each run is a new connection
         diagnosis = judged(evidence(person.box, person.state))
