@@ -42,9 +42,10 @@ def test_following_the_plan_ends_with_nothing_to_do(case: Case) -> None:
             found = _plan(case, person)
             continue
         assert len(did) < _MOST_ROUNDS, f"it goes on for ever: {did}"
-        assert step.id not in did, f"{step.id} is asked for again: {did}"
+        done = _done(step)
+        assert done not in did, f"{step.id} is asked for again: {did}"
         person.do(step)
-        did.append(step.id)
+        did.append(done)
         found = _plan(case, person)
         if step.effective == "reboot" and _state(found, step) == "todo":  # as the plan says: restart, then look again
             person.restart()
@@ -59,6 +60,11 @@ def test_driver_rocm_and_torch_are_known_for_the_usual_distributions(case: Case)
     assert case.box is not None and case.state is not None
     unknown = {step.id: step.why for step in _plan(case, Person(case.box, case.state)).steps if step.state == "unknown"}
     assert not unknown
+
+
+def _done(step: Step) -> str:
+    """What was done: a restart is another one where something else needs it, as an optional step after the others."""
+    return f"{step.id}: {step.why}" if step.id == "restart" else step.id
 
 
 def _state(found: SetupPlan, step: Step) -> str:

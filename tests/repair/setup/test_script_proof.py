@@ -106,7 +106,7 @@ def test_headers_are_those_of_the_kernel_that_runs_and_of_its_updates(world: Wor
     step = Step("a", "A", "todo", "W", actions=(Action(named, root=True),))
     assert world.run(render(SetupPlan("rocm", (step,)), "a test", root=False)).returncode == 0
     assert world.calls() == [
-        "apt -y install linux-headers-7.0.0-9-generic linux-modules-extra-7.0.0-9-generic "
+        "apt-get -y install linux-headers-7.0.0-9-generic linux-modules-extra-7.0.0-9-generic "
         "linux-headers-generic-hwe-24.04"
     ]
 
