@@ -101,10 +101,10 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
     if wheel is None:
         index = wheel_index(gpu, driver_version(machine, "nvidia"))
         return install_torch(index, how="reinstall" if replaces else "install")
-    path = value_or(machine.torch.interpreter, "")
+    path, install_words = value_or(machine.torch.interpreter, ""), ("-m", "pip", "install", *wheel.args)
     if not path or not fits(path, "path"):
         gone = shell("pip uninstall -y {names}", names=_FAMILY)
-        new = shell("pip install {args:option}", args=wheel.args)
+        new = shell("{words:option}", words=("pip", "install", *wheel.args))
         return joined([gone, new] if replaces else [new])
     if _of_the_system(machine):
         # The interpreter of the system stays as it is: torch goes where set-up puts it.
@@ -112,9 +112,9 @@ def _command(machine: Machine, gpu: Gpu, *, replaces: bool) -> ShellCommand:
         own = _new_environment(machine)
         program = own.interpreter if own is not None else "python3"
         made = shell("{program:path} -m venv {folder:path}", program=program, folder=NEW_ENVIRONMENT)
-        return joined([made, shell("{python:path} -m pip install {args:option}", python=python, args=wheel.args)])
+        return joined([made, shell("{python:path} {words:option}", python=python, words=install_words)])
     gone = shell("{python:path} -m pip uninstall -y {names}", python=path, names=_FAMILY)
-    new = shell("{python:path} -m pip install {args:option}", python=path, args=wheel.args)
+    new = shell("{python:path} {words:option}", python=path, words=install_words)
     return joined([gone, new] if replaces else [new])
 
 
