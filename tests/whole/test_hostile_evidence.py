@@ -44,8 +44,8 @@ pytestmark = needs_bash
 _QUICK = (f'x\';touch {MARK};"$(touch {MARK})"${{IFS}}#&&touch {MARK}|touch {MARK}', f"`touch {MARK}`\n-touch {MARK}")
 _OF_MACHINES = ("rx7900xtx-podman", "rtx4090-2gpu")
 _FENCE = re.compile(r"(?ms)^```sh\n(.*?)^```$")
-# Of a program that is named by a plain path, the path: the shell of these tests starts none that is.
-_PROGRAM = re.compile(r"\A[~/][\w./+-]*/(?=[\w-]+(?: |\Z))")
+# The first word of a command, quoted or not. One with a path: the shell of these tests starts no program that has one.
+_PROGRAM = re.compile(r"""(\A|;\s(?:\\\n)?\s*)((?:'[^']*'|"'"|[~\w./+-]+)+)(?=\s|\Z)""")
 _ROWS = re.compile(r"(?m)^ {3}(?:run|verify|type) +((?:.*\\\n)*.*)$")
 
 
@@ -95,7 +95,7 @@ def of_plan(found: Diagnosis) -> Iterator[str]:
         for action in (*step.actions, *step.undo):
             yield from typed([_by_name(action)], sudo=True)
         if step.verify is not None:
-            yield _PROGRAM.sub("", step.verify.line)
+            yield step.verify.line
 
 
 def _by_name(action: Action) -> Action:
@@ -115,6 +115,15 @@ def hostile(machine: Machine, words: Iterable[str], parts: Iterable[str] = ()) -
             yield diagnose(with_words(machine, place, lambda old, word=word: old + word), our_checks())  # type: ignore[misc]
 
 
+def type_in_box(folder: Path, lines: Iterable[str]) -> None:
+    """Type the commands, with a stand-in for programs that are named by a path."""
+
+    def by_name(found: re.Match[str]) -> str:
+        return found[1] + ("python" if "/" in found[2] else found[2])
+
+    ShellBox(folder).run({_PROGRAM.sub(by_name, line) for line in lines})
+
+
 def all_of(machine: Machine, words: Iterable[str], forms: bool = True) -> set[str]:
     """What is printed for copying of all these."""
     found: set[str] = set()
@@ -129,7 +138,7 @@ def all_of(machine: Machine, words: Iterable[str], forms: bool = True) -> set[st
 @pytest.mark.parametrize("name", _OF_MACHINES)
 def test_words_of_a_machine(name: str, tmp_path: Path) -> None:
     found = all_of(judged(host_of(name)).machine, _QUICK)
-    ShellBox(tmp_path).run(found)
+    type_in_box(tmp_path, found)
 
 
 def _texts() -> list[Path]:
@@ -141,14 +150,14 @@ def test_words_of_a_faulty_machine_and_of_texts(tmp_path: Path) -> None:
     machines += [diagnosed(header_and_body(path)[1]).machine for path in _texts()[::8]]
     found = set().union(*(all_of(machine, _QUICK[:1]) for machine in machines))
     assert sum(MARK in one for one in found) > 3, "hardly any word of the evidence stands in a command"
-    ShellBox(tmp_path).run(found)
+    type_in_box(tmp_path, found)
 
 
 def test_words_of_a_machine_in_a_plan(tmp_path: Path) -> None:
     machine = judged(host_of("phoenix-laptop")).machine
     parts = ("os", "user", "kernel", "torch", "rocm")
     found = {command for one in hostile(machine, _QUICK[:1], parts) for command in of_plan(one)}
-    ShellBox(tmp_path).run(found)
+    type_in_box(tmp_path, found)
 
 
 @pytest.mark.heavy
@@ -157,7 +166,7 @@ def test_every_word_of_many_machines(name: str, tmp_path: Path) -> None:
     machine = judged(host_of(name)).machine
     found = all_of(machine, HOSTILE)
     found |= {command for one in hostile(machine, _QUICK) for command in of_plan(one)}
-    ShellBox(tmp_path).run(found)
+    type_in_box(tmp_path, found)
 
 
 @pytest.mark.heavy
@@ -227,7 +236,7 @@ def test_nodes_of_strangers(word: str, tmp_path: Path) -> None:
         made.append(explain(where, problem, (word,)))
     found = [one.command for one in made if one.command]
     assert len(found) >= 7
-    ShellBox(tmp_path).run(found)
+    type_in_box(tmp_path, found)
 
 
 @pytest.mark.parametrize("name", [f"x;touch {MARK}.sh", f"$(touch {MARK}).sh", f"a\ntouch {MARK}\n.sh"])

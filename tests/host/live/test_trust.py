@@ -55,7 +55,7 @@ def _ran(folder: Path) -> bool:
 
 def test_a_folder_of_the_user_is_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert untrusted(folder, [folder / "own_one.py"]) == ""
-    assert run(["check", "own-one", "--from", FIXTURE, "--checks", str(folder)]) == 0
+    assert run(["check", "own-one", "--from", FIXTURE, "--checks", str(folder)]) == 1
     assert "it ran" in capsys.readouterr().out
     assert _ran(folder)
 
@@ -123,7 +123,7 @@ def test_the_source_that_was_judged_is_run_and_no_byte_code(
     kept.parent.mkdir()
     py_compile.compile(str(evil), str(kept), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
     before = kept.read_bytes()
-    assert run(["check", "own-one", "--from", FIXTURE, "--checks", str(folder)]) == 0
+    assert run(["check", "own-one", "--from", FIXTURE, "--checks", str(folder)]) == 1
     assert "it ran" in capsys.readouterr().out
     assert _ran(folder)
     assert not (folder / "evil").exists()
