@@ -178,9 +178,16 @@ def source_words(step: Step) -> list[str]:
 
 def sources(step: Step) -> list[tuple[str, str]]:
     """Each source of a step, once: what it is, and what it is worth ("" where the table lacks it)."""
-    found = [(name, source(step.table, name) if step.table else None) for name in step.sources]
-    words = [(one_line(told.what), told.kind) if told is not None else (one_line(name), "") for name, told in found]
-    return list(dict.fromkeys(words))  # rows of one table may read one page
+    return list(dict.fromkeys((what, kind) for _, what, kind in named_sources(step)))  # two rows may read one page
+
+
+def named_sources(step: Step) -> list[tuple[str, str, str]]:
+    """Each row of sources of a step, once: its name in the table, what it is, and what it is worth."""
+    found = [(name, source(step.table, name) if step.table else None) for name in dict.fromkeys(step.sources)]
+    return [
+        (name, one_line(told.what), told.kind) if told is not None else (name, one_line(name), "")
+        for name, told in found
+    ]
 
 
 def _gb(amount: float) -> str:

@@ -8,7 +8,7 @@ from rocdoctor import __version__
 from rocdoctor.model.printable import clean
 from rocdoctor.repair.setup.command_lines import typed
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
-from rocdoctor.repair.setup.words import all_notes, headline, left, number, source_words, waits_for
+from rocdoctor.repair.setup.words import all_notes, headline, left, named_sources, number, waits_for
 
 SCHEMA = "rocdoctor.setup/1"
 
@@ -58,7 +58,7 @@ def _step(plan: SetupPlan, step: Step, sudo: bool) -> dict[str, Any]:
         "undo": [_action(one, sudo) for one in step.undo],
         "support": clean(step.support) or None,
         "notes": [clean(note) for note in all_notes(plan, step)],
-        "sources": [{"id": name, "what": what} for name, what in zip(step.sources, source_words(step), strict=True)],
+        "sources": [{"id": name, "what": what} for name, what, _ in named_sources(step)],
         "table": step.table or None,
         "kind": step.kind,
         "download_gb": step.download_gb,

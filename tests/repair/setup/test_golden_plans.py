@@ -10,6 +10,7 @@ from rocdoctor.judging.loading import check_files, checks_folder, name_of
 from rocdoctor.knowledge import install
 from rocdoctor.repair.setup.plan import Step
 from rocdoctor.report.setup.setup_document import document
+from rocdoctor.report.setup.setup_json import as_json
 from rocdoctor.report.text import render
 from tests.repair.setup.world.catalogue import CASES
 from tests.repair.setup.world.judge import NAMED, files_of, judged, plan_of
@@ -31,6 +32,15 @@ def test_the_plan_is_the_one_that_was_read(name: str, update_golden: bool) -> No
 
 def test_no_plan_is_kept_of_a_machine_that_is_not_there() -> None:
     assert {path.stem for path in PLANS.glob("*.txt")} == set(NAMES)
+
+
+def test_each_plan_is_told_in_json_with_each_row_of_its_sources() -> None:
+    for name in NAMES:
+        plan = plan_of(name)
+        for step, told in zip(plan.steps, as_json(plan, {}, sudo=True)["steps"], strict=True):
+            ids = [one["id"] for one in told["sources"]]
+            assert ids == list(dict.fromkeys(step.sources)), (name, step.id)
+            assert [one["what"] for one in told["sources"] if not one["what"]] == [], (name, step.id)
 
 
 @pytest.mark.parametrize("name", NAMES)
