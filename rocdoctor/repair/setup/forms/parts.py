@@ -51,8 +51,8 @@ def origin(machine: Machine, subject: str, root: bool, name: str = "", foreign: 
         root,
         name,
         foreign,
-        value_or(os.id, ""),
-        value_or(os.version_id, ""),
+        plain(value_or(os.id, "")),
+        plain(value_or(os.version_id, "")),
         plain(value_or(os.pretty_name, "")),
         ", ".join(counted),
     )

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rocdoctor.model.evidence import Known, Source
 from rocdoctor.repair.setup.command_lines import PYTHON, is_ready
 from rocdoctor.repair.setup.forms.ansible import render
 from rocdoctor.repair.setup.forms.ansible_tasks import tasks
+from rocdoctor.repair.setup.forms.parts import origin
 from rocdoctor.repair.setup.plan import Action, SetupPlan, Step
 from rocdoctor.service.setup_forms import as_form
 from tests.repair.setup.forms.kit import HOSTILE, MINE, filled, flat, one_step, planned, planner, playbook
@@ -212,3 +214,12 @@ def test_every_step_is_told_of_and_what_runs_is_what_the_plan_says() -> None:
     modules = [_module(task) for task in flat(play["tasks"])]
     assert modules.count("ansible.builtin.reboot") == 1
     assert modules.index("ansible.builtin.reboot") < modules.index("ansible.builtin.user")
+
+
+def test_signs_that_reorder_a_line_are_not_in_the_play() -> None:
+    machine = planned("cpu-laptop").diagnosis.machine
+    gone = Source("read /etc/os-release", 1)
+    named = replace(machine.os, id=Known("de\u202ebian", gone), version_id=Known("12\u2028", gone))
+    text = render([(FULL, origin(replace(machine, os=named), "a test", root=False))])
+    assert "made_for: de bian 12\n" in text
+    assert "\u202e" not in text
