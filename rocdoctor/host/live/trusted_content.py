@@ -107,11 +107,12 @@ def _any_weak(places: Iterator[str]) -> bool:
 def readers(path: str, folders: Collection[str]) -> list[str]:
     """What reads a script by its first line, and what reads that: absolute paths; [] for other programs.
 
-    ``folders``: where ``env`` looks names up.
+    What else the line names by a path is among them: a script for the program, and folders in which ``env`` looks names
+    up instead of ``folders``.
     """
     found: list[str] = []
-    while len(found) < _MOST_READERS and (reader := _reader(found[-1] if found else path, folders)):
-        found.append(reader)
+    while len(found) < _MOST_READERS and (named := _named(found[-1] if found else path, folders)):
+        found += named
     return found
 
 
@@ -120,23 +121,28 @@ def is_python(path: str) -> bool:
     return _PYTHON.match(os.path.basename(path)) is not None
 
 
-def _reader(path: str, folders: Collection[str]) -> str:
-    """The program that reads a script, as an absolute path; "" for none."""
+def _named(path: str, folders: Collection[str]) -> list[str]:
+    """What the first line of a script names by a path, the program that reads it at the end; [] for none."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
             line = stream.read(_FIRST_LINE).partition(b"\n")[0]
     except OSError:
-        return ""
+        return []
     words = os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
     if not words:
-        return ""
+        return []
     if os.path.basename(words[0]) != "env" or len(words) == 1:
-        return os.path.join("/", words[0])
-    named = [one.removeprefix("-S") for one in words[1:]]
-    name = next((one for one in named if one and not one.startswith("-") and not _VALUE.match(one)), "")
+        return [*(one for one in words[1:] if os.path.isabs(one)), os.path.join("/", words[0])]
+    given = [one.removeprefix("-S") for one in words[1:]]
+    values = dict(one.split("=", 1) for one in given if _VALUE.match(one))
+    parts = [*given, *(one for value in values.values() for one in value.split(os.pathsep))]
+    places = [one for one in parts if os.path.isabs(one)]
+    folders = [os.path.join("/", one) for one in values["PATH"].split(os.pathsep)] if "PATH" in values else folders
+    name = next((one for one in given if one and not one.startswith("-") and not _VALUE.match(one)), "")
     if os.sep in name:
-        return os.path.join("/", name)
-    return next((one for folder in folders if name and is_program(one := os.path.join(folder, name))), "")
+        return [*places, os.path.join("/", name)]
+    looked = (os.path.join(folder, name) for folder in folders if name)
+    return [*places, *[one for one in looked if is_program(one)][:1]]
 
 
 def is_program(path: str) -> bool:

@@ -61,7 +61,10 @@ def test_a_script_is_not_read_by_a_program_of_others(ours: Path) -> None:
         "/usr/bin/env python3",
         "/usr/bin/env -S python3 -u",
         "/usr/bin/env -S A=b reader",
+        f"/usr/bin/env -S PATH={ours.parent}/theirs:/bin reader",
+        f"/usr/bin/env -S LD_PRELOAD={ours.parent}/theirs/reader sh",
         f"/usr/bin/env {ours}/python3",
+        f"/bin/sh {ours.parent}/theirs/reader",
         f"{ours.parent}/theirs/reader -x",
         f" {ours}/through",
         str(ours)[1:] + "/reader",  # children start in /
@@ -83,6 +86,8 @@ def test_what_reads_a_script(ours: Path) -> None:
     assert set(readers(str(ours / "self"), ())) == {str(ours / "self")}
     program_file(ours / "none", "", "/usr/bin/env no-such-program")
     assert readers(str(ours / "none"), ("/bin",)) == []
+    program_file(ours / "other", "", f"/usr/bin/env -S PATH={ours} through")
+    assert readers(str(ours / "other"), ("/bin",))[:2] == [str(ours), str(ours / "through")]
     assert readers(sys.executable, ("/bin",)) == []
     assert readers("/no/such/file", ("/bin",)) == []
 
