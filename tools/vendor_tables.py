@@ -71,7 +71,7 @@ def main(words: Sequence[str] | None = None) -> int:
             parser.error("--rocm and --day are needed")
         old = parse(options.table.read_text(encoding="utf-8")) if options.table.exists() else {}
         new = updated(old, options.rocm, options.day, options.files)
-    except (OSError, TableError, VendorError) as error:
+    except (OSError, UnicodeDecodeError, TableError, VendorError) as error:
         print(f"vendor_tables: {error}", file=sys.stderr)
         return 2
     print("\n".join(differences(old, new, options.rocm)) or "nothing changed")
@@ -125,6 +125,7 @@ def _cards(systems: Mapping[str, Any], gpus: Mapping[str, Any], firmware: Mappin
     for family in _FAMILIES:
         for name, listed in systems.get(family, {}).items():
             gpu = gpus.get(family, {}).get(name)
+            _words(name, listed)
             if gpu is None or not re.fullmatch(r"gfx[0-9a-f]{3,4}", str(gpu.get("gfx"))):
                 raise VendorError(f"gpus.yaml has no target for {name}")
             on = [text for key, value in listed.items() for text in _systems(key, value, name)]
@@ -147,6 +148,21 @@ def _cards(systems: Mapping[str, Any], gpus: Mapping[str, Any], firmware: Mappin
     if not rows:
         raise VendorError("os-support.yaml lists no card")
     return list(rows.values())
+
+
+def _words(name: str, listed: Any) -> None:
+    """What is taken over is shown on terminals: words of one line."""
+    if not all(isinstance(one, str) and one.isprintable() for one in (name, *_texts(listed))):
+        raise VendorError(f"os-support.yaml: {name!r}: a sign that cannot be seen")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from (text for one in value.values() for text in _texts(one))
+    elif isinstance(value, list):
+        yield from (text for one in value for text in _texts(one))
 
 
 def _systems(distribution: str, listed: Any, name: str) -> Iterator[str]:

@@ -123,6 +123,7 @@ def test_other_releases_stay_and_a_new_one_is_set_beside_the_newest(
         ),
         ("driver-firmware-support", "use inbox kernel driver", "a USB stick", "neither a package nor of the kernel"),
         ("os-support", "AMD Instinct:", "- not a mapping", "vendor_tables: "),
+        ("os-support", "kernel: ", 'kernel: "\\e[2J", old: ', "cannot be seen"),
     ],
 )
 def test_another_shape_is_refused_and_named(
