@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -123,9 +124,10 @@ def this_machine() -> TargetMachine:
 
 
 def _owned(folder: str, uid: int) -> bool:
-    """Whether it is a folder of this user, by a whole path."""
+    """Whether it is a folder of this user, by a whole path that is no pattern of others."""
     try:
-        return os.path.isabs(folder) and os.path.isdir(folder) and os.stat(folder).st_uid == uid
+        whole = os.path.isabs(folder) and glob.escape(folder) == folder
+        return whole and os.path.isdir(folder) and os.stat(folder).st_uid == uid
     except OSError:
         return False
 

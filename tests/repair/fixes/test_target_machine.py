@@ -110,7 +110,8 @@ def test_the_home_is_that_of_the_session(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "stat", lambda path, **more: os.lstat(path) if owner else _owned_by(1000, os.lstat(path)))
     monkeypatch.setenv("HOME", str(tmp_path))
     assert this_machine().home == str(tmp_path)
-    for elsewhere in ("", "relative", str(tmp_path / "missing")):
+    (tmp_path / "*").mkdir()
+    for elsewhere in ("", "relative", str(tmp_path / "missing"), str(tmp_path / "*")):
         monkeypatch.setenv("HOME", elsewhere)
         assert this_machine().home == account
 
