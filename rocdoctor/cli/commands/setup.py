@@ -77,7 +77,7 @@ def run(options: Options) -> int:
     if options.step is not None and options.format not in ("text", "markdown"):
         raise UsageError("--step is for people (text or markdown): the other forms have every step")
     for name, release in (("--rocm", options.rocm), ("--torch", options.torch)):
-        if release and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){0,2}", release):
+        if release and not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3}){0,2}", release):
             raise UsageError(f"{name} {release[:40]}: a release looks like 7.2 or 2.11.0")
     if options.offline and (options.script is not None or options.format not in ("text", "markdown")):
         raise UsageError(

@@ -112,6 +112,7 @@ def test_wheels_alone_bring_rocm_into_the_environment_of_torch() -> None:
 
 def test_a_release_has_the_form_of_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["setup", "--from", _FIXTURE, "--rocm", "7.2; rm"]) == 2
+    assert run(["setup", "--from", _FIXTURE, "--rocm", "\N{FULLWIDTH DIGIT SEVEN}.2"]) == 2
     assert run(["setup", "--from", _FIXTURE, "--torch", "newest"]) == 2
     assert "a release looks like" in capsys.readouterr().err
     assert run(["setup", "--from", _FIXTURE, "--with", "poetry"]) == 2
