@@ -322,7 +322,8 @@ def _verify() -> tuple[Words, ...]:
 def _dkms(found: Distribution, gfx: str, kernel: str, release: str, secure_boot: bool | None) -> DriverRoute:
     table = load_table("install")
     base = found.key.split(" ")[0]
-    name = "uek" if found.uek else {"clone": "clone", "rhel": "rhel"}.get(found.repos or "", base)
+    uek = found.uek and (not kernel or "uek" in kernel)  # Oracle Linux starts the kernel of RHEL as well
+    name = "uek" if uek else {"clone": "clone", "rhel": "rhel"}.get(found.repos or "", base)
     route = table["driver"]["routes"][name]
     instead = table["driver"]["instead"].get(found.values.get("el", ""), {})
     names = [instead.get(one, one) for one in route["steps"]]

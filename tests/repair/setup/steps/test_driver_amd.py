@@ -169,3 +169,18 @@ def test_the_tables_have_no_driver_for_an_unknown_distribution() -> None:
     found = plan_of("rx7900xtx-raphael", set_os("gentoo", "2.15", "gentoo"))
     assert any("no row for gentoo" in note for note in found.notes)
     assert step_of(found, "driver-amd").state == "done"  # what works, works anywhere
+
+
+def _oracle(files: Files) -> None:
+    files.put("/etc/os-release", 'ID="ol"\nVERSION_ID="9.6"\nPRETTY_NAME="Oracle Linux Server 9.6"\nID_LIKE="fedora"')
+
+
+def test_an_oracle_machine_with_the_kernel_of_rhel_gets_the_headers_of_that_kernel() -> None:
+    for kernel, package in (
+        ("5.14.0-570.32.1.el9_6.x86_64", "kernel-devel"),
+        ("6.12.0-100.28.2.el9uek.x86_64", "kernel-uek-devel-6.12.0-100.28.2.el9uek.x86_64"),
+    ):
+        found = plan_in("mi300x-8-ubuntu2204-fresh", files=_oracle, kernel=kernel)
+        headers = [one for one in commands(step_of(found, "driver-amd")) if one.startswith("dnf install kernel-")]
+        assert len(headers) == 1 and package in headers[0].split(), kernel
+        assert ("uek" in headers[0]) == ("uek" in kernel)
