@@ -149,7 +149,7 @@ def test_under_wsl_the_list_for_wsl_counts() -> None:
 
 def test_of_a_card_that_is_not_listed_the_lists_speak_by_its_target() -> None:
     words = support_words(_answer("gfx1102", ("AMD Radeon RX 7600S",), _on("fedora 42", "6.15.9-201.fc42.x86_64")))
-    assert "does not have AMD Radeon RX 7600S" in words and "has its target on Ubuntu or RHEL" in words
+    assert "does not have AMD Radeon RX 7600S" in words and "has the target of this GPU on Ubuntu or RHEL" in words
 
 
 def test_firmware_that_amd_names_comes_along() -> None:

@@ -25,7 +25,7 @@ from rocdoctor.knowledge.install.amd_drivers import (
     streams,
 )
 from rocdoctor.knowledge.install.apu_memory import ApuLimit, apu_limit, apu_targets, large_carve_out
-from rocdoctor.knowledge.install.distributions import Distribution, distribution, distributions
+from rocdoctor.knowledge.install.distributions import Distribution, distribution, distributions, end_of_life
 from rocdoctor.knowledge.install.kernel_settings import Change, initramfs, kernel_parameter, sysctl_setting
 from rocdoctor.knowledge.install.nvidia_and_cluster import (
     NodeNeeds,
@@ -112,6 +112,7 @@ __all__ = [
     "distribution",
     "distributions",
     "driver_route",
+    "end_of_life",
     "ended_branch",
     "environment_by",
     "environment_steps",

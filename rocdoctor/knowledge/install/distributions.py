@@ -135,6 +135,13 @@ def _rebuilt(raw: Any) -> Any:
     return {**raw, "repos": "clone", "streams": streams, "dkms": "works-unsupported" if raw["dkms"] else raw["dkms"]}
 
 
+def end_of_life(os: OperatingSystem) -> str:
+    """The month in which a release got its last updates (``2026-05``); "" where it has some, or that is not known."""
+    own_id, version = value_or(os.id, "").lower(), value_or(os.version_id, "")
+    row = next((raw for raw in load_table("install")["ended"] if raw["id"] == own_id), None)
+    return "" if row is None else str(row["releases"].get(version, ""))
+
+
 def distribution_risk(found: Distribution, state: str) -> str | None:
     """What speaks against a vendor's packages on this distribution, or None when the vendor names it."""
     texts = load_table("install_rocm")["risks"]

@@ -139,7 +139,7 @@ def support_words(answer: ListedSupport) -> str:
 def difference_words(answer: ListedSupport, *what: What) -> str:
     """The known differences of these kinds in words, or all of them."""
     # of a card that is not listed the lists speak by its target
-    card = "its target" if any(one.what == "card" for one in answer.differences) else "this card"
+    card = "the target of this GPU" if any(one.what == "card" for one in answer.differences) else "this card"
     return " ".join(
         _said(one, answer.rocm, card) for one in answer.differences if not one.open and (not what or one.what in what)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rocdoctor.insight.software.listed_support import combination
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Unknown, value_or
@@ -17,6 +19,24 @@ def lists_judgement(situation: Situation, torch: str = "") -> install.ListedSupp
         return None
     found = combination(situation.machine, situation.amd_able[0], _rocm(situation), torch)
     return None if isinstance(found, Unknown) else install.judged_support(found)
+
+
+def driver_said(situation: Situation, loading: bool = False) -> str:
+    """What the lists have against the driver, or (``loading``) against the kernel's own once it is loaded.
+
+    Nothing against the kernel's own where the packaged one cannot be had: that AMD does not list such a system is said
+    of the whole plan.
+    """
+    where = situation.distribution
+    if situation.caretaker or not situation.amd_able:
+        return ""
+    found = combination(situation.machine, situation.amd_able[0], _rocm(situation))
+    if isinstance(found, Unknown):
+        return ""
+    driver = "kernel" if loading else found.driver
+    if driver == "kernel" and (where is None or where.dkms == "none"):
+        return ""
+    return install.difference_words(install.judged_support(replace(found, driver=driver)), "driver")
 
 
 def support_said(situation: Situation, *what: install.What) -> str:

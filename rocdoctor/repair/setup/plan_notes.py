@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rocdoctor.insight.gpus import access
+from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, value_or
 from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
+from rocdoctor.repair.setup.listed_support import support_said
 from rocdoctor.repair.setup.situation import Situation
 
 
@@ -32,6 +34,7 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         found.append(f"No ROCm release has packages for {name}: {end}.")
     if isinstance(machine.os.id, Known):
         found += _distribution(situation)
+        found += _life(situation)
     return tuple(found)
 
 
@@ -47,7 +50,19 @@ def _distribution(situation: Situation) -> list[str]:
             f"No vendor lists {named}: only packages of its own archive are proposed, and torch wheels, which need "
             "none. A release that is listed (a long-term one) has more ways."
         ]
-    return []
+    said = "" if situation.caretaker else support_said(situation, "distribution", "release")
+    return [said] if said else []
+
+
+def _life(situation: Situation) -> list[str]:
+    """That the release gets no updates any more: what is installed on it ages with it."""
+    last = install.end_of_life(situation.machine.os)
+    if not last or situation.caretaker:
+        return []
+    return [
+        f"{situation.os_words} is at the end of its life: no updates since {last}. Upgrade it first, then run this "
+        "again: kernel, firmware and packages will be others."
+    ]
 
 
 def _gpus_for_training(situation: Situation) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rocdoctor.repair.setup.planner import plan
 from tests.repair.setup.world.catalogue import CASES
 from tests.repair.setup.world.judge import files_of, judged
@@ -22,6 +24,33 @@ def test_a_derived_distribution_is_said_to_be_judged_by_another() -> None:
 def test_an_unnamed_release_gets_only_its_own_archive() -> None:
     said = _notes("xtx-ubuntu2510")
     assert "No vendor lists Ubuntu 25.10: only packages of its own archive" in said and "is judged as" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rx9070xt-rhel10", "has this card on RHEL 10.2 or 9.8, not on 10.0."),
+        ("xtx-debian13-fresh", "has this card on Ubuntu or RHEL, not on Debian."),
+        ("mi210-8-debian13", "has this card on Ubuntu, RHEL or SLES, not on Debian."),
+    ],
+)
+def test_a_system_that_amd_does_not_list_for_the_card_is_said_in_the_short_plan_too(name: str, said: str) -> None:
+    assert said in _notes(name)
+
+
+def test_a_listed_system_and_one_of_somebody_else_get_no_such_note() -> None:
+    for name in ("xtx-ubuntu2404-fresh", "mi300x-8-rhel9-cluster-node", "docker-8-mi300x", "slurm-2-of-8-mi210"):
+        assert "AMD's list" not in _notes(name), name
+    assert "AMD's list" not in _notes("xtx-mint22"), "it is said to be judged as Ubuntu"
+
+
+def test_the_end_of_life_of_a_release_is_said() -> None:
+    assert "Fedora Linux 42 (Workstation Edition) is at the end of its life: no updates since 2026-05." in _notes(
+        "strix-halo-fedora42"
+    )
+    assert "no updates since 2026-07" in _notes("xtx-ubuntu2510")
+    for name in ("xtx-ubuntu2404-fresh", "xtx-debian12-fresh", "xtx-arch-fresh", "xtx-mint22"):
+        assert "end of its life" not in _notes(name), name
 
 
 def test_a_listed_distribution_gets_no_such_word() -> None:

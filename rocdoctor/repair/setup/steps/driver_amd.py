@@ -10,7 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
-from rocdoctor.repair.setup.listed_support import support_said
+from rocdoctor.repair.setup.listed_support import driver_said
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -128,7 +128,7 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     which = f"the packaged driver {version.value}" if isinstance(version, Known) else "the kernel's own driver"
     who = "of the host" if situation.enclosed else ""
     why = f"amdgpu {who} runs {count_words(len(gpus), 'AMD GPU')}: {which}.".replace("  ", " ")
-    said = "" if situation.caretaker else support_said(situation, "driver")
+    said = driver_said(situation)
     support = f"It works. {said}" if said else ""
     return Step(
         _ID,
@@ -314,7 +314,7 @@ def _load(situation: Situation, route: install.DriverRoute, message: str, eviden
         "now",
         Verify("gpu-without-driver"),
         (Action(words=("modprobe", "-r", "amdgpu"), root=True),),
-        route.risk or "",
+        " ".join(one for one in (route.risk, driver_said(situation, loading=True)) if one),
         tuple(notes),
         route.sources,
         route.table,

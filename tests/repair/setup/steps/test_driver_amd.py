@@ -40,6 +40,19 @@ def test_the_kernels_own_driver_is_enough_and_what_amd_lists_is_said() -> None:
     assert not step_of(plan_in("strix-halo-ubuntu2404"), "driver-amd").support
 
 
+@pytest.mark.parametrize("case", ["xtx-arch-fresh", "rx9070xt-fedora42"])
+def test_a_packaged_driver_that_cannot_be_had_is_not_held_against_the_kernels_own(case: str) -> None:
+    step = step_of(plan_in(case), "driver-amd")
+    assert (step.state, step.support) == ("done", "")
+
+
+@pytest.mark.parametrize("case", ["rx9070xt-rhel10", "xtx-debian12-fresh"])
+def test_loading_the_kernels_own_driver_says_that_amd_lists_another(case: str) -> None:
+    step = step_of(plan_in(case), "driver-amd")
+    assert (step.state, step.title) == ("todo", "Load the kernel's own amdgpu driver")
+    assert step.support.startswith("AMD's lists name its packaged driver (amdgpu-dkms)")
+
+
 def test_an_old_kernel_gets_the_packaged_driver_for_exactly_this_release() -> None:
     found = step_of(plan_in("mi300x-8-ubuntu2204-fresh"), "driver-amd")
     assert (found.state, found.risk, found.effective) == ("todo", "reboots", "reboot")
