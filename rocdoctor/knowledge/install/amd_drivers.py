@@ -87,7 +87,10 @@ class Firmware:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """ROCm packages for a machine. ``environment`` are variables that the route lives on (overrides of the target)."""
+    """ROCm packages for a machine. ``environment`` are variables that the route lives on (overrides of the target).
+
+    ``built_for`` are targets that a distribution's own packages are known to have code for.
+    """
 
     stream: str
     rocm: str | None
@@ -104,6 +107,7 @@ class Route:
     disk_gb: float | None = None
     sources: Words = ()
     download_gb: float | None = None
+    built_for: Words = ()
 
     @property
     def missing(self) -> Words:

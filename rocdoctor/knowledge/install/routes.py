@@ -85,6 +85,7 @@ def _own(found: Distribution) -> Route | None:
         tuple(words(one) for one in verify),
         risk=raw["risk"],
         sources=words(raw["s"]),
+        built_for=words(raw.get("built_for")),
     )
 
 

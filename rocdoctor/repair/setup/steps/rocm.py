@@ -17,7 +17,7 @@ from rocdoctor.model.finding import Evidence
 from rocdoctor.model.shell_command import ShellCommand, shell
 from rocdoctor.parsers.amd.rocm_packages import RocmPackage
 from rocdoctor.repair.setup.gpus_without_rocm import without_rocm
-from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
+from rocdoctor.repair.setup.plan import Action, Layer, State, Step, Verify
 from rocdoctor.repair.setup.situation import Situation, safe_word
 from rocdoctor.repair.setup.step_parts import (
     VENDOR_PAGE,
@@ -46,6 +46,10 @@ _BY_WHEEL = ("pytorch", "cluster-node")  # goals that a torch wheel reaches with
 _WHEEL = (
     "A torch wheel brings the ROCm libraries that it needs: these packages add rocminfo and amd-smi. What extensions "
     "are compiled with is in amdrocm-core-dev (amdrocm-core-devel on RPM systems)."
+)
+_WHEEL_OWN = (
+    "A torch wheel brings the ROCm libraries that it needs: these packages are for other programs of the distribution, "
+    "and for what is compiled here."
 )
 
 
@@ -143,10 +147,12 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         why = f"{sentence(message)} {sentence(route.why)}".strip()
         notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
         return Step(_ID, "ROCm packages", "unknown", why, evidence, verify=_VERIFY, notes=notes, optional=optional)
-    late = _too_old(situation, route)
+    wheel = (_WHEEL_OWN if route.stream == "distribution" else _WHEEL,) if optional else ()
+    late, known = _too_old(situation, route)
     if late:
-        notes = (f"AMD's page: {VENDOR_PAGE}", *([_WHEEL] if optional else []))
-        return Step(_ID, "ROCm packages", "impossible", late, evidence, verify=_VERIFY, notes=notes, optional=optional)
+        notes = (f"AMD's page: {VENDOR_PAGE}", *wheel)
+        state: State = "impossible" if known else "unknown"
+        return Step(_ID, "ROCm packages", state, late, evidence, verify=_VERIFY, notes=notes, optional=optional)
     first, undo_first = _removal(situation, route)
     actions = with_fresh_lists((*first, *actions_of(route.steps)))
     undo = (*actions_of(route.undo), *undo_first)
@@ -165,7 +171,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         return Step(_ID, "ROCm packages", "unknown", f"{why} {gap}", evidence, verify=_VERIFY, optional=optional)
     left = [one for one in situation.gfx if one not in situation.rocm_targets]
     alone = f"None has packages for {', '.join(left)}: keep it out of jobs with HIP_VISIBLE_DEVICES." if left else ""
-    notes = (*([alone] if alone else []), *([_WHEEL] if optional else []), *route.notes)
+    notes = (*([alone] if alone else []), *wheel, *route.notes)
     if route.environment:
         shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
         notes = (f"Programs must be started with {shown}.", *notes)
@@ -192,22 +198,32 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
     )
 
 
-def _too_old(situation: Situation, route: install.Route) -> str:
-    """Why a distribution's own release is none for these GPUs: its list has neither a target nor a relative of it."""
+def _too_old(situation: Situation, route: install.Route) -> tuple[str, bool]:
+    """Why a distribution's own release is none for these GPUs, and whether that is known; "" where nothing says so.
+
+    Known: AMD's list for it has neither a target nor a relative of it. With a relative alone it is open whether the
+    distribution builds for the target itself.
+    """
     row = rocm_release(route.rocm) if route.stream == "distribution" and route.rocm else None
     if row is None or not row.complete or row.gfx is None:
-        return ""
+        return "", True
+    where = f"{situation.os_words} has ROCm {route.rocm} in its archive"
+    newer = "A newer release of the distribution has a newer ROCm."
     for gfx in situation.gfx:
+        if gfx in (*row.gfx, *row.gfx_deprecated, *route.built_for):
+            continue
         listing = [one.series[0] for one in rocm_releases() if gfx in (one.gfx or ())]
         later = min(listing, key=numbers, default=None)
         if later is None or numbers(later) <= numbers(row.series[-1]):
             continue
         if not any(same_isa_group(gfx, one) for one in (*row.gfx, *row.gfx_deprecated)):
-            return (
-                f"{situation.os_words} has ROCm {route.rocm} in its archive, whose list has neither {gfx} nor a "
-                f"relative of it (that of {later} has it). A newer release of the distribution has a newer ROCm."
-            )
-    return ""
+            text = f"{where}, whose list has neither {gfx} nor a relative of it (that of {later} has it). {newer}"
+            return text, True
+        return (
+            f"{where}. AMD's list for it does not have {gfx} (that of {later} has it), and whether the distribution "
+            f"builds for it all the same is not known here. {newer}"
+        ), False
+    return "", True
 
 
 def _risk(situation: Situation, route: install.Route) -> str:

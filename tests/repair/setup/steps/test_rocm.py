@@ -139,8 +139,11 @@ def test_a_distributions_own_release_that_is_older_than_the_card_is_none() -> No
     assert (old.state, old.actions) == ("impossible", ())
     assert "6.3.1" in old.why and "gfx1201" in old.why and "7.1" in old.why
     related = step_of(plan_in("strix-halo-fedora42"), "rocm")
-    assert related.state == "todo"
-    assert "does not have gfx1151" in related.support
+    assert (related.state, related.actions, related.optional) == ("unknown", (), True)
+    assert "does not have gfx1151 (that of 7.14 has it)" in related.why and "not known here" in related.why
+    built = step_of(plan_in("rx7600s-rembrandt-laptop-fedora42"), "rocm")
+    assert (built.state, commands(built)) == ("todo", ["dnf install rocm rocminfo"]), "Fedora builds for gfx1102"
+    assert "amdrocm-core-dev" not in " ".join(built.notes), "that is a package of AMD's repository"
     newer = step_of(plan_of("rx9070xt", no_rocm(), set_os("fedora", "44", "")), "rocm")
     assert newer.state == "todo"
 
