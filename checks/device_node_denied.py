@@ -17,6 +17,8 @@ References
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
   https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
   https://docs.podman.io/en/latest/markdown/podman-run.1.html
+  https://pve.proxmox.com/pve-docs/pct.1.html
+  https://documentation.ubuntu.com/lxd/stable-5.0/reference/devices_unix_char/
   https://github.com/systemd/systemd/blob/main/src/login/70-uaccess.rules.in
 """
 
@@ -69,6 +71,7 @@ from rocdoctor.model.evidence import Known, known, value_or
 from rocdoctor.model.facts import DeviceNode, Machine
 from rocdoctor.model.shell_command import ShellCommand, fits, shell
 
+_LXC = "pct set ID -dev0 /dev/kfd,gid=GID -dev1 /dev/dri/renderD128,gid=GID"
 _EXPLAINS = ("torch-gpu-count-mismatch", "torch-sees-no-gpu", "group-not-active")
 
 
@@ -229,7 +232,16 @@ def _container_fix(machine: Machine, kind: str) -> Fix:
     numbers = ShellCommand("--group-add $(stat -c %g /dev/kfd) --group-add $(stat -c %g /dev/dri/renderD128)")
     devices = ShellCommand("--device=/dev/kfd --device=/dev/dri")
     verify = "rocminfo"
-    if kind in ("lxc", "systemd-nspawn"):
+    if kind == "lxc":
+        return Fix(
+            "On the host give the nodes to the render group of the container: GID is its number inside (getent group "
+            "render), ID the container's on Proxmox, and every render node has its own -devN; with Incus or LXD it is "
+            "the option gid of each node's unix-char device. Then restart the container",
+            command=_LXC,
+            safety="safe",
+            verify=verify,
+        )
+    if kind == "systemd-nspawn":
         return Fix(
             "Map the number of the host's render group into the container, or give the nodes to a group of it "
             "(gid= "

@@ -134,8 +134,16 @@ def test_in_a_container_the_number_of_the_group_counts() -> None:
 def test_a_container_with_a_system_of_its_own_is_configured_on_its_host(kind: str) -> None:
     fix = found(closed(container=Container(kind=k(kind), rootless=k(True)), nodes=(node(group="65534"),))).fix
     assert fix is not None
-    assert fix.command == "", "neither podman nor docker starts it"
-    assert "gid=" in fix.text
+    assert "podman" not in fix.command and "docker" not in fix.command, "neither starts it"
+    assert "gid" in fix.text
+
+
+def test_an_lxc_container_gets_the_line_of_its_host() -> None:
+    closed_nodes = (node(group="65534"),)
+    fix = found(closed(container=Container(kind=k("lxc"), rootless=k(True)), nodes=closed_nodes)).fix
+    assert fix is not None
+    assert fix.command == "pct set ID -dev0 /dev/kfd,gid=GID -dev1 /dev/dri/renderD128,gid=GID"
+    assert "unix-char" in fix.text and "restart the container" in fix.text
 
 
 @pytest.mark.parametrize("changes", [{"rootless": k(True)}, {}])

@@ -159,6 +159,13 @@ def is_rootless(machine: Machine) -> bool:
     return value_or(machine.container.rootless, False) or value_or(machine.user.overflow_groups, False)
 
 
+def rootless_words(machine: Machine, kind: str) -> str:
+    """What such a container is called: ``rootless ``, of system containers ``unprivileged ``; "" where it is none."""
+    if not is_rootless(machine):
+        return ""
+    return "unprivileged " if kind in ("lxc", "systemd-nspawn") else "rootless "
+
+
 def in_job(machine: Machine) -> bool:
     """A batch scheduler or Kubernetes gave this process its share of the machine."""
     return scheduler(machine.environment) is not None or enclosure(machine) == "kubernetes"

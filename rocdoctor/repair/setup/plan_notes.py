@@ -16,8 +16,9 @@ def remarks(situation: Situation) -> tuple[str, ...]:
     found: list[str] = [f"Chosen: {situation.choice.words}."] if situation.choice.words else []
     if situation.enclosed:
         inside = access.container_words(situation.enclosed)
-        rootless = "rootless " if access.is_rootless(machine) else ""
-        found.append(f"This is a {rootless}{inside}: kernel, driver and device nodes belong to its host.")
+        kind = f"{access.rootless_words(machine, situation.enclosed)}{inside}"
+        article = "an" if kind.startswith("u") else "a"
+        found.append(f"This is {article} {kind}: kernel, driver and device nodes belong to its host.")
     elif situation.wsl:
         found.append("This is WSL: the driver is that of Windows, and nothing of a kernel driver is installed here.")
     if situation.in_job and not situation.enclosed:

@@ -55,3 +55,8 @@ def test_the_end_of_life_of_a_release_is_said() -> None:
 
 def test_a_listed_distribution_gets_no_such_word() -> None:
     assert "No vendor lists" not in _notes("xtx-ubuntu2404-fresh") + _notes("xtx-arch-fresh")
+
+
+def test_a_system_container_is_unprivileged_and_one_of_podman_rootless() -> None:
+    assert "This is an unprivileged lxc container" in _notes("lxc-xtx-without-groups")
+    assert "This is a rootless podman container" in _notes("podman-rootless-without-groups")

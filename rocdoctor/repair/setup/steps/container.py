@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rocdoctor.insight.gpus.access import KFD, is_rootless, node_at, opens, render_nodes
+from rocdoctor.insight.gpus.access import KFD, node_at, opens, render_nodes, rootless_words
 from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.knowledge.software.package_managers import package_managers
@@ -250,7 +250,7 @@ def _inside(situation: Situation) -> Step:
     machine = situation.machine
     nodes = [node_at(machine, KFD), *render_nodes(machine, "amd"), node_at(machine, "/dev/nvidiactl")]
     opened = [node for node in nodes if node is not None and opens(node)]
-    kind = f"{'rootless ' if is_rootless(machine) else ''}{situation.enclosed} container"
+    kind = f"{rootless_words(machine, situation.enclosed)}{situation.enclosed} container"
     evidence = [cite(machine.container.kind)] if isinstance(machine.container.kind, Known) else []
     if machine.gpus_complete and not any(one.vendor for one in situation.targets):
         why = f"No GPU is in this machine, so this {kind} needs no devices."
