@@ -56,7 +56,7 @@ def key_enrolled(key: str) -> Verify:
 
 
 def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
-    """Files and packages that actions write or install, each once."""
+    """Files, packages and repositories that actions write, install or enable, each once."""
     found: list[str] = []
     for action in actions:
         if action.file:
@@ -67,8 +67,28 @@ def changes_of(actions: Iterable[Action]) -> tuple[str, ...]:
         manager = package_managers().get(words[0]) if words else None
         verb = manager.command("install")[-1] if manager is not None else ""
         if verb in words:
-            found += [word for word in words[words.index(verb) + 1 :] if not word.startswith("-")]
+            found += [_package(word) for word in words[words.index(verb) + 1 :] if not word.startswith("-")]
+        if words[:3] == ("subscription-manager", "repos", "--enable"):
+            found += [f"repository {name}" for name in words[3:]]
+        elif words == ("crb", "enable"):
+            found.append("repository crb")
     return tuple(dict.fromkeys(found))
+
+
+def _package(word: str) -> str:
+    """The name of a package that is installed from its address."""
+    last = word.rpartition("/")[2]
+    return re.sub(r"(-latest)?-\d[\w.]*\.rpm$", "", last) if word.startswith("https://") else word
+
+
+def stay_enabled(actions: Iterable[Action]) -> tuple[str, ...]:
+    """That EPEL and CodeReady Builder outlive the undo of a step that enabled them, and what takes EPEL away."""
+    if "epel-release" not in changes_of(actions):
+        return ()
+    return (
+        "The undo leaves EPEL and CodeReady Builder enabled, since other packages may need them; dnf remove "
+        "epel-release takes EPEL away.",
+    )
 
 
 def fetched_by(actions: Iterable[Action]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from rocdoctor.repair.setup.step_parts import (
     packages_action,
     sentence,
     sources_of,
+    stay_enabled,
     with_fresh_lists,
 )
 
@@ -282,8 +283,8 @@ def _packages(
         Verify(check),
         undo,
         route.risk or "",
-        tuple(notes),
-        (*route.sources, *sources_of(route.steps)),
+        (*notes, *stay_enabled(actions)),
+        tuple(dict.fromkeys((*route.sources, *sources_of(extra), *sources_of(route.steps)))),
         route.table,
         install.weakest(route.table, route.sources),
     )

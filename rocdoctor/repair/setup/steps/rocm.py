@@ -26,6 +26,7 @@ from rocdoctor.repair.setup.step_parts import (
     open_in,
     packages_action,
     sentence,
+    stay_enabled,
     with_fresh_lists,
 )
 
@@ -171,7 +172,7 @@ def _install(situation: Situation, message: str, evidence: tuple[Evidence, ...],
         return Step(_ID, "ROCm packages", "unknown", f"{why} {gap}", evidence, verify=_VERIFY, optional=optional)
     left = [one for one in situation.gfx if one not in situation.rocm_targets]
     alone = f"None has packages for {', '.join(left)}: keep it out of jobs with HIP_VISIBLE_DEVICES." if left else ""
-    notes = (*([alone] if alone else []), *wheel, *route.notes)
+    notes = (*([alone] if alone else []), *wheel, *route.notes, *stay_enabled(actions))
     if route.environment:
         shown = " ".join(f"{name}={value}" for name, value in route.environment.items())
         notes = (f"Programs must be started with {shown}.", *notes)

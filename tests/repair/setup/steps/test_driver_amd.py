@@ -184,6 +184,17 @@ def test_the_tables_have_no_driver_for_an_unknown_distribution() -> None:
     assert step_of(found, "driver-amd").state == "done"  # what works, works anywhere
 
 
+def test_what_red_hat_enables_is_among_the_changes_and_said_to_stay() -> None:
+    for case in ("mi300x-8-rhel9-cluster-node", "xtx-rhel9-fresh"):
+        for step_id in ("driver-amd", "rocm"):
+            found = step_of(plan_in(case), step_id)
+            assert {"epel-release", "repository codeready-builder-for-rhel-9-x86_64-rpms"} <= set(found.changes)
+            assert not any("https://" in one for one in found.changes)
+            assert any("dnf remove epel-release" in note for note in found.notes)
+        assert "docs10-pre" in step_of(plan_in(case), "driver-amd").sources, "where the address of EPEL stands"
+    assert not any("EPEL" in note for note in step_of(plan_in("xtx-ubuntu2404-fresh"), "rocm").notes)
+
+
 def _oracle(files: Files) -> None:
     files.put("/etc/os-release", 'ID="ol"\nVERSION_ID="9.6"\nPRETTY_NAME="Oracle Linux Server 9.6"\nID_LIKE="fedora"')
 
