@@ -39,6 +39,17 @@ def driver_said(situation: Situation, loading: bool = False) -> str:
     return install.difference_words(install.judged_support(replace(found, driver=driver)), "driver")
 
 
+def firmware_said(situation: Situation) -> tuple[str, ...]:
+    """The firmware that AMD's list names for the card: that of the board, which no package of the system brings."""
+    answer = lists_judgement(situation)
+    if answer is None or not answer.firmware or situation.caretaker:
+        return ()
+    return (
+        f"AMD's list for ROCm {answer.rocm} names firmware of the board for this card: {' or '.join(answer.firmware)}. "
+        "No package of these steps brings it, and which one the board has is not judged.",
+    )
+
+
 def support_said(situation: Situation, *what: install.What) -> str:
     """What the lists have against these parts of the machine, in words; "" where it is nothing or not known."""
     answer = lists_judgement(situation)

@@ -10,7 +10,7 @@ from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Known, Unknown, is_known, value_or
 from rocdoctor.model.facts import Gpu
 from rocdoctor.model.finding import Evidence, Finding
-from rocdoctor.repair.setup.listed_support import driver_said
+from rocdoctor.repair.setup.listed_support import driver_said, firmware_said
 from rocdoctor.repair.setup.plan import Action, Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -283,7 +283,7 @@ def _packages(
         Verify(check),
         undo,
         route.risk or "",
-        (*notes, *stay_enabled(actions)),
+        (*notes, *firmware_said(situation), *stay_enabled(actions)),
         tuple(dict.fromkeys((*route.sources, *sources_of(extra), *sources_of(route.steps)))),
         route.table,
         install.weakest(route.table, route.sources),

@@ -9,6 +9,7 @@ from rocdoctor.judging.check import cite
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Unknown, is_known
 from rocdoctor.model.finding import Evidence
+from rocdoctor.repair.setup.listed_support import firmware_said
 from rocdoctor.repair.setup.plan import Layer, Step, Verify
 from rocdoctor.repair.setup.situation import Situation
 from rocdoctor.repair.setup.step_parts import (
@@ -38,7 +39,7 @@ def steps(situation: Situation) -> Sequence[Step]:
             return ()  # nobody asked for a file yet, or the log is closed: nothing points to the firmware
         why = "The driver started the GPU, so it found the firmware that it needs."
         evidence = tuple(cite(gpu.driver) for gpu in gpus[:1] if is_known(gpu.driver))
-        return (Step(_ID, _TITLE, "done", why, evidence, verify=_VERIFY),)
+        return (Step(_ID, _TITLE, "done", why, evidence, verify=_VERIFY, notes=firmware_said(situation)),)
     return for_caretaker(situation, (_missing(situation, sentence(found.message), found.evidence),))
 
 

@@ -195,6 +195,14 @@ def test_what_red_hat_enables_is_among_the_changes_and_said_to_stay() -> None:
     assert not any("EPEL" in note for note in step_of(plan_in("xtx-ubuntu2404-fresh"), "rocm").notes)
 
 
+def test_the_firmware_of_the_board_that_amd_names_is_said_for_instinct_alone() -> None:
+    for case, step_id in (("mi300x-8-ubuntu2204-fresh", "driver-amd"), ("mi300x-8-ubuntu2404-done", "gpu-firmware")):
+        found = step_of(plan_in(case), step_id)
+        assert any("01.26.00.04 (or later) or 01.25.06.05" in note for note in found.notes), case
+    for found in (step_of(plan_in("xtx-rhel9-fresh"), "driver-amd"), step_of(plan_of("mi300x-docker"), "gpu-firmware")):
+        assert not any("firmware of the board" in note for note in found.notes)
+
+
 def _oracle(files: Files) -> None:
     files.put("/etc/os-release", 'ID="ol"\nVERSION_ID="9.6"\nPRETTY_NAME="Oracle Linux Server 9.6"\nID_LIKE="fedora"')
 
