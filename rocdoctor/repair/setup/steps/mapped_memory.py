@@ -22,7 +22,7 @@ from rocdoctor.repair.setup.step_parts import (
     sources_of,
 )
 
-LAYER: Layer = "kernel"
+LAYER: Layer = "kernel"  # behind kernel.py by its name: a parameter is for the kernel that will run
 
 _ID = "apu-memory"
 _TITLE = "Let the integrated GPU use more of main memory"

@@ -83,3 +83,9 @@ def test_what_the_next_start_takes_is_waited_for() -> None:
     line = 'GRUB_CMDLINE_LINUX_DEFAULT="quiet splash ttm.pages_limit=13369344"\n'
     step = step_of(plan_in("strix-halo-ubuntu2404", texts={"/etc/default/grub": line}), "apu-memory")
     assert (step.state, step.actions) == ("waiting", ())
+
+
+def test_the_kernel_comes_before_what_is_set_for_it() -> None:
+    found = plan_in("phoenix-laptop-ubuntu2404")
+    assert step_of(found, "kernel").optional and step_of(found, "apu-memory").optional
+    assert ids(found).index("kernel") < ids(found).index("apu-memory")
