@@ -130,7 +130,12 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
     who = "of the host" if situation.enclosed else ""
     why = f"amdgpu {who} runs {count_words(len(gpus), 'AMD GPU')}: {which}.".replace("  ", " ")
     said = driver_said(situation)
-    support = f"It works. {said}" if said else ""
+    late = situation.finding("amdgpu-driver-window", "warning")  # where no other driver is proposed
+    if late is not None:
+        fix = sentence(late.fix.text) if late.fix is not None else ""
+        said = f"{sentence(late.message)} {fix} {said}".strip()
+    elif said:
+        said = f"It works. {said}"
     return Step(
         _ID,
         _TITLE,
@@ -138,7 +143,7 @@ def _done(situation: Situation, gpus: Sequence[Gpu]) -> Step:
         why,
         tuple(evidence),
         verify=Verify("gpu-without-driver"),
-        support=support,
+        support=said,
     )
 
 

@@ -203,6 +203,15 @@ def test_the_firmware_of_the_board_that_amd_names_is_said_for_instinct_alone() -
         assert not any("firmware of the board" in note for note in found.notes)
 
 
+def test_an_old_packaged_driver_that_nothing_replaces_is_done_with_what_speaks_against_it() -> None:
+    found = step_of(plan_in("xtx-ubuntu2404-cuda-torch", driver_release="6.3.6"), "driver-amd")
+    assert found.state == "done"
+    assert "too old for what AMD lists with ROCm 7.2.0" in found.support and "It works" not in found.support
+    assert (
+        "too old" not in step_of(plan_in("xtx-ubuntu2404-cuda-torch", driver_release="6.16.13"), "driver-amd").support
+    )
+
+
 def _oracle(files: Files) -> None:
     files.put("/etc/os-release", 'ID="ol"\nVERSION_ID="9.6"\nPRETTY_NAME="Oracle Linux Server 9.6"\nID_LIKE="fedora"')
 
