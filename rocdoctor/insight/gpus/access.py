@@ -159,7 +159,7 @@ def is_rootless(machine: Machine) -> bool:
     return value_or(machine.container.rootless, False) or value_or(machine.user.overflow_groups, False)
 
 
-def rootless_words(machine: Machine, kind: str) -> str:
+def rootless_words(machine: Machine, kind: str | None) -> str:
     """What such a container is called: ``rootless ``, of system containers ``unprivileged ``; "" where it is none."""
     if not is_rootless(machine):
         return ""

@@ -85,9 +85,10 @@ def stay_enabled(actions: Iterable[Action]) -> tuple[str, ...]:
     """That EPEL and CodeReady Builder outlive the undo of a step that enabled them, and what takes EPEL away."""
     if "epel-release" not in changes_of(actions):
         return ()
+    away = packages_action("dnf", "remove", "epel-release").command
     return (
-        "The undo leaves EPEL and CodeReady Builder enabled, since other packages may need them; dnf remove "
-        "epel-release takes EPEL away.",
+        "The undo leaves EPEL and CodeReady Builder enabled, since other packages may need them; "
+        f"{away} takes EPEL away.",
     )
 
 
