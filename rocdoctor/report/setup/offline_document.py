@@ -9,7 +9,7 @@ from rocdoctor.model.printable import clean, one_line
 from rocdoctor.repair.setup.command_lines import commands, quoted
 from rocdoctor.repair.setup.offline import FOLDER, Fetch, fetches
 from rocdoctor.repair.setup.plan import Action, SetupPlan
-from rocdoctor.repair.setup.words import GOAL_WORDS, number
+from rocdoctor.repair.setup.words import GOAL_WORDS, cost_words, number
 from rocdoctor.report.document import GAP, Block, Code, CommandLines, Heading, Para, Row, Title, Tokens
 
 _ALL_OF_THEM = ("/*.deb", "/*.rpm")
@@ -17,7 +17,7 @@ _TWIN = (
     "Fetch on a machine with network that has the same distribution, release, processor and Python: what it has "
     "installed already is not fetched, so a fresh installation (or a container of that release) is best."
 )
-_SIZES = "No size is known where none is told: the package manager tells it before it fetches."
+_SIZES = "Where no size is told here, none is known: the package manager tells it before it fetches."
 _RESTART = "Restarts, groups and settings are those of the plan, in its order: rocdoctor setup."
 
 
@@ -43,10 +43,12 @@ def _blocks(plan: SetupPlan, fetch: Fetch, sudo: bool, verbose: bool) -> Iterato
     step = fetch.step
     optional = " (not needed for the goal)" if step.optional else ""
     yield Heading(f"Step {number(plan, step)}, {one_line(step.title)}{optional}")
+    size = "; ".join(cost_words([step])) if step.download_gb or step.disk_gb else "unknown"
     for one in fetch.addresses:
-        yield Row("address", (Code(clean(one)), "   size unknown"), "  ")
+        yield Row("address", (Code(clean(one)),), "  ")
     if not fetch.addresses:
-        yield Row("address", "the repositories that the machine has, and those of the steps before; size unknown", "  ")
+        yield Row("address", "the repositories that the machine has, and those of the steps before", "  ")
+    yield Row("size", size, "  ")
     if fetch.names:
         yield Row("packages", ", ".join(one_line(name) for name in fetch.names), "  ")
     yield CommandLines(_tokens(fetch.there, sudo), "there", "  ", 9)
