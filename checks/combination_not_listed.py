@@ -19,7 +19,7 @@ References
 from __future__ import annotations
 
 from rocdoctor.insight.gpus.presence import has_node
-from rocdoctor.insight.software.listed_support import combination
+from rocdoctor.insight.software.combination import combination
 from rocdoctor.insight.software.torch_stack import backend
 from rocdoctor.judging.check import (
     Evidence,
@@ -65,7 +65,9 @@ def combination_not_listed(machine: Machine, gpu: Gpu) -> Outcome:
         return (warning if harmed else info)(
             said,
             evidence=_evidence(machine, gpu),
-            fix=Fix(_advice(answer, found.distribution), safety="manual", verify="uname -r"),
+            fix=Fix(
+                _advice(answer, found.distribution), safety="manual", verify="rocdoctor check combination-not-listed"
+            ),
             confidence="likely",
         )
     if release_lists(found.rocm) is None:
@@ -94,5 +96,5 @@ def _advice(answer: ListedSupport, distribution: str) -> str:
     here = [f"{one.name} with {one.kernel_words}" for one in answer.instead if one.distribution == distribution]
     listed = "; ".join(here or dict.fromkeys(one.name for one in answer.instead))
     if asked:
-        return f"Start {asked[0]}" + (f" (AMD lists {listed})" if here else "")
+        return f"Boot {asked[0]}" + (f" (AMD lists {listed})" if here else "")
     return f"Nothing, while it works; what AMD lists for this card: {listed}"

@@ -30,22 +30,8 @@ _TELLING = regex(
 # Words beside which a number is somebody's or something's id.
 _IDS = (
     *("unique", "hive", "guid", "uuid", "serial", "pdi", "machine", "boot", "invocation", "journal", "asset", "tag"),
-    *(
-        "s/n",
-        "sn=",
-        "wwn",
-        "eui.",
-        "naa.",
-        "nvme.",
-        "by-id",
-        "gpu-",
-        "mig-",
-        "masked-",
-        "phone",
-        "tel",
-        "fax",
-        "account",
-    ),
+    *("s/n", "sn=", "wwn", "eui.", "naa.", "nvme.", "by-id", "gpu-", "mig-", "masked-"),
+    *("phone", "tel", "fax", "account"),
 )
 
 

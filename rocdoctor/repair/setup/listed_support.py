@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rocdoctor.insight.software.listed_support import combination
+from rocdoctor.insight.software.combination import combination
 from rocdoctor.knowledge import install
 from rocdoctor.model.evidence import Unknown, value_or
 from rocdoctor.repair.setup.situation import Situation
