@@ -161,7 +161,7 @@ def _rule(situation: Situation, denied: Finding) -> Step:
         (*denied.evidence, cite(directory, "the user's own group is not in it")),
         actions,
         changes_of(actions),
-        "safe",
+        "risky",  # it opens the nodes to every account
         "now",
         _VERIFY,
         actions_of(undo),

@@ -100,6 +100,7 @@ def test_a_group_that_has_no_name_here_is_left_to_the_person() -> None:
 
 def test_an_account_of_a_directory_gets_the_rule_of_amd_and_no_usermod() -> None:
     found = step_of(plan_in("xtx-ubuntu2404-fresh", directory=True), "device-access")
+    assert found.risk == "risky", "nobody opens the nodes to every account without having read it"
     assert (found.state, found.effective) == ("todo", "now")
     assert found.actions[0].file == "/etc/udev/rules.d/70-amdgpu.rules"
     assert found.actions[0].lines[0] == 'KERNEL=="kfd", GROUP="render", MODE="0666"'
