@@ -62,6 +62,13 @@ def test_without_gpus_every_command_names_it(tmp_path: Path, command: tuple[str,
     assert str(python) in _report(healthy, command, "--python", str(python))
 
 
+@pytest.mark.parametrize("way", ["hangs", "says nothing"])
+def test_the_short_plan_names_it_although_another_step_comes_first(tmp_path: Path, way: str) -> None:
+    radeons = place(tmp_path, "rx7900xtx-2gpu")
+    python = radeons.tool("job-python", WAYS[way])
+    assert str(python) in _one_line(_report(radeons, ("setup",), "--python", str(python)))
+
+
 def test_a_torch_that_hangs_in_its_import_is_told_apart_from_a_start(tmp_path: Path) -> None:
     radeons = place(tmp_path, "rx7900xtx-2gpu")
     packages = tmp_path / "packages"

@@ -33,10 +33,22 @@ def remarks(situation: Situation) -> tuple[str, ...]:
         name = value_or(gpu.name, value_or(gpu.gfx, value_or(gpu.pci_id, "this card")))
         end = "torch wheels still carry code for it" if told.wheel else "training runs on the CPU"
         found.append(f"No ROCm release has packages for {name}: {end}.")
+    found += _silent_interpreter(situation)
     if isinstance(machine.os.id, Known):
         found += _distribution(situation)
         found += _life(situation)
     return tuple(found)
+
+
+def _silent_interpreter(situation: Situation) -> list[str]:
+    """That the interpreter to be examined told nothing: what the plan says of Python and torch is then not seen."""
+    torch = situation.machine.torch
+    gap = value_or(torch.no_answer, None)
+    if gap is None:
+        return []
+    path = gap.path or value_or(torch.interpreter, "The interpreter under test")
+    late = f" within {gap.within}" if gap.within else ""
+    return [f"{path} gave no answer{late}: what is installed there is not known. More: rocdoctor check."]
 
 
 def _distribution(situation: Situation) -> list[str]:
