@@ -59,6 +59,7 @@ _INTERRUPTED_EARLY = """
 import os, signal, time, _thread
 from rocdoctor.host.supervised import command_child
 real, sigint = _thread.start_new_thread, signal.SIGINT
+signal.signal(sigint, signal.default_int_handler)  # tests that run in the background are started with it ignored
 def interrupted(*arguments):  # the child has not taken the mask off yet
     os.kill(os.getpid(), sigint)
     return real(*arguments)
