@@ -7,6 +7,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
 from typing import Any, get_args
 
 from rocdoctor.cli.arguments import evidence_arguments
@@ -70,6 +71,8 @@ def run(options: Options) -> int:
     if options.list:
         _print_modes(options, modes)
         return 0
+    if options.source is None and find_spec("psutil") is None:  # the single file holds nothing that is compiled
+        raise UsageError(f"smoke tests need psutil, which {sys.executable} lacks: install its package python3-psutil")
     if options.nnodes is not None:
         if options.source is not None or options.world is not None:
             raise UsageError("--nnodes goes neither with --from nor with --world (use --nproc-per-node)")

@@ -21,7 +21,10 @@ _MAX_HOLDERS = 256
 
 def answer_holders(question: str) -> Answer:
     """Answer ``holders gpu``: ``pid age_s node[,node ...] name`` a line, last ``hidden COUNT``."""
-    return Answer(question, "ok", "\n".join(_lines()).encode("utf-8", errors="replace"))
+    try:
+        return Answer(question, "ok", "\n".join(_lines()).encode("utf-8", errors="replace"))
+    except ImportError:
+        return Answer(question, "failed", note="psutil is not installed")
 
 
 def _lines() -> Iterator[str]:

@@ -1,0 +1,120 @@
+"""rocdoctor.pyz: one file that runs where nothing is installed, unpacked where nobody else can write."""
+
+from __future__ import annotations
+
+import ast
+import os
+import resource
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import until
+from tools.pyz import build
+
+_BARE = (sys.executable, "-I", "-S")  # no site-packages and no variables of Python's
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pyz") / "rocdoctor.pyz"
+    assert build.write(path) == path.stat().st_size
+    return path
+
+
+def _run(archive: Path, cache: Path, *words: str, folder: str = "/nowhere") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "TMPDIR": folder}
+    return subprocess.run([*_BARE, str(archive), *words], env=environment, capture_output=True, text=True, timeout=100)
+
+
+def test_it_says_what_the_installed_program_says_and_unpacks_once(archive: Path, tmp_path: Path) -> None:
+    machine = str(next(Path("fixtures").glob("*mi300x*")))
+    installed = subprocess.run(
+        [sys.executable, "-m", "rocdoctor", "check", "--from", machine], capture_output=True, text=True
+    )
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    for _ in range(2):
+        result = _run(archive, cache, "check", "--from", machine)
+        assert (result.returncode, result.stdout, result.stderr) == (
+            installed.returncode,
+            installed.stdout,
+            installed.stderr,
+        )
+        assert len(os.listdir(cache / "rocdoctor")) == 1
+
+
+def test_everything_that_is_required_can_be_imported_from_it(archive: Path) -> None:
+    names = "textual.app, rich.text, yaml, distro, pyudev, rocdoctor.tui.app"
+    program = f"import sys; sys.path.insert(0, sys.argv[1]); import {names}"
+    subprocess.run([*_BARE, "-c", program, str(archive)], check=True)
+
+
+@pytest.mark.parametrize("way", ["others write", "no folder", "a file", "another's"])
+def test_where_no_safe_place_is_a_folder_of_this_run_is_used_and_goes(archive: Path, tmp_path: Path, way: str) -> None:
+    cache, temporary = tmp_path / "cache", tmp_path / "temporary"
+    temporary.mkdir()
+    if way == "others write":
+        cache.mkdir()
+        cache.chmod(0o777)
+    elif way == "a file":
+        cache.write_text("")
+    elif way == "another's":
+        if os.geteuid():
+            pytest.skip("only root can give a folder away")
+        cache.mkdir(mode=0o700)
+        os.chown(cache, 65534, 65534)
+    else:
+        cache = tmp_path / "none" / "cache"
+    result = _run(archive, cache, "--version", folder=str(temporary))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("rocdoctor ")
+    assert not cache.is_dir() or not os.listdir(cache)
+    assert until(lambda: not os.listdir(temporary))  # removed when the last of the run has ended
+
+
+def test_what_another_put_there_is_not_run(archive: Path, tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root can give a folder away")
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    (tmp_path / "temporary").mkdir()
+    assert _run(archive, cache, "--version").returncode == 0
+    (unpacked,) = (cache / "rocdoctor").iterdir()
+    (unpacked / "rocdoctor" / "__main__.py").write_text("def main(): print('planted')")
+    assert "planted" in _run(archive, cache, "--version").stdout  # our own folder, so whoever wrote there is us
+    os.chown(unpacked, 65534, 65534)
+    assert "planted" not in _run(archive, cache, "--version", folder=str(tmp_path / "temporary")).stdout
+
+
+def test_no_room_is_told_in_a_sentence(archive: Path, tmp_path: Path) -> None:
+    def no_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    words = [*_BARE, str(archive), "--version"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    result = subprocess.run(words, env=environment, capture_output=True, text=True, preexec_fn=no_room)
+    assert result.returncode == 1
+    assert "TMPDIR" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_an_old_python_can_read_the_beginning() -> None:
+    ast.parse(Path("tools/pyz/start.py").read_text(), feature_version=(3, 6))
+
+
+def test_the_same_content_is_the_same_file_and_licences_come_along(archive: Path, tmp_path: Path) -> None:
+    build.write(tmp_path / "again.pyz")
+    assert (tmp_path / "again.pyz").read_bytes() == archive.read_bytes()
+    names = zipfile.ZipFile(archive).namelist()
+    for one in build.required():
+        folder = one.lower().replace("-", "_")
+        assert any(n.lower().replace("-", "_").startswith(folder) and ".dist-info/" in n for n in names), one
+        assert any(
+            "licen" in n.lower() or "copying" in n.lower()
+            for n in names
+            if n.lower().replace("-", "_").startswith(folder)
+        ), one
+    assert not [name for name in names if name.endswith((".so", ".pyc"))]
