@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rocdoctor.compare.gpu_alignment import Aligned, align, gpu_words
+from rocdoctor.compare.kinds import kinds
 from rocdoctor.compare.numbers import same_message, same_words
 from rocdoctor.compare.snapshot import Found, Snapshot, SnapshotTable
 from rocdoctor.compare.traits import OF_GPU, OF_MACHINE, Group, Trait, same, shown
@@ -27,7 +28,8 @@ class Difference:
 
     ``values``: one for each machine, in words; None where it is not known. Of three or more machines ``majority`` is
     the value of more than half of those that know it (None: there is none), and ``odd`` are the machines that differ
-    from it. ``drift``: it counts.
+    from it. ``drift``: it counts. ``among``: the machines of one kind that were compared (empty: all); the values of
+    others are None.
     """
 
     subject: Subject
@@ -37,15 +39,20 @@ class Difference:
     majority: str | None
     odd: tuple[int, ...]
     drift: bool = True
+    among: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All differences, and for each machine what others know and it does not."""
+    """All differences, and for each machine what others know and it does not.
+
+    ``kinds``: how many kinds of machines there are; the majority is always that of a machine's own kind.
+    """
 
     names: tuple[str, ...]
     differences: tuple[Difference, ...]
     unknown: tuple[tuple[str, ...], ...]
+    kinds: int = 1
 
     @property
     def drift(self) -> bool:
@@ -83,7 +90,8 @@ class _Notes:
         ``equal`` finds no majority among them.
         """
         known = [number for number, value in enumerate(values) if value is not None]
-        gaps = [number for number in range(self.count) if number not in known and (not there or there[number])]
+        knowing = set(known)
+        gaps = [number for number in range(self.count) if number not in knowing and (not there or there[number])]
         if known:
             for number in gaps:
                 self.unknown[number][what] = None
@@ -101,7 +109,8 @@ class _Notes:
         if len(groups[0]) * 2 <= len(known):
             self.differences.append(Difference(subject, what, kind, words, None, (), drift))
             return
-        odd = tuple(number for number in known if number not in groups[0])
+        usual = set(groups[0])
+        odd = tuple(number for number in known if number not in usual)
         self.differences.append(Difference(subject, what, kind, words, words[groups[0][0]], odd, drift))
 
 
@@ -120,7 +129,26 @@ def _groups(values: Sequence[str | None], known: Sequence[int], equal: Callable[
 
 
 def compare(machines: Sequence[Snapshot]) -> Comparison:
-    """What differs between two or more machines: facts first, then findings."""
+    """What differs between two or more machines, of several kinds between those of each: facts first, then findings."""
+    members = kinds(machines)
+    if len(members) == 1:
+        return _of_one_kind(machines)
+    differences: list[Difference] = []
+    unknown: list[tuple[str, ...]] = [()] * len(machines)
+    for among in members:
+        part = _of_one_kind([machines[number] for number in among])
+        for number, gaps in zip(among, part.unknown, strict=True):
+            unknown[number] = gaps
+        for one in part.differences:
+            values: list[str | None] = [None] * len(machines)
+            for number, value in zip(among, one.values, strict=True):
+                values[number] = value
+            odd = tuple(among[number] for number in one.odd)
+            differences.append(replace(one, values=tuple(values), odd=odd, among=among))
+    return Comparison(tuple(one.name for one in machines), tuple(differences), tuple(unknown), len(members))
+
+
+def _of_one_kind(machines: Sequence[Snapshot]) -> Comparison:
     notes = _Notes(len(machines))
     aligned = align(machines)
     words = [gpu_words(machines, aligned, number) for number in range(len(machines))]

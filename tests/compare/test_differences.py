@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from rocdoctor.compare.differences import Comparison, Difference, compare
+from rocdoctor.compare.kinds import kinds
 from rocdoctor.compare.snapshot import Snapshot, snapshot
 from rocdoctor.model.evidence import Unknown
 from rocdoctor.model.facts import Gpu, Machine
@@ -218,3 +220,44 @@ def test_a_node_with_other_cards_differs_in_them_and_its_cards_are_not_set_again
     other = replace(whole(card(0), card(1)), drivers={})
     found = compare([_look(whole(), "a"), _look(whole(), "b"), _look(other, "c")])
     assert _odd(found) == {"c": ["GPUs"]}
+
+
+def test_the_majority_is_that_of_the_kind() -> None:
+    amd = [_look(whole(gpu(0), gpu(1)), f"amd-{n}") for n in range(5)]
+    short = _look(whole(gpu(0)), "amd-short")
+    green = [_look(machine(nvidia_gpu(0), nvidia_gpu(1), gpus_complete=True), f"green-{n}") for n in range(4)]
+    other = _look(machine(nvidia_gpu(0, vbios="96.00"), nvidia_gpu(1), gpus_complete=True), "green-odd")
+    green = [_look(machine(nvidia_gpu(0, vbios="95.00"), nvidia_gpu(1), gpus_complete=True), one.name) for one in green]
+    found = compare([*amd, short, *green, other])
+    assert found.kinds == 2
+    assert _odd(found) == {"amd-short": ["GPUs", "GPUs reached over XGMI or NVLink"], "green-odd": ["VBIOS"]}
+    vbios = next(one for one in found.differences if one.what == "VBIOS")
+    assert vbios.among == (6, 7, 8, 9, 10)
+    assert vbios.values[:6] == (None,) * 6
+    assert vbios.majority == "95.00"
+
+
+def test_a_node_that_shows_no_gpu_belongs_to_its_processors() -> None:
+    amd = [_look(whole(gpu(0), gpu(1)), f"amd-{n}") for n in range(5)]
+    green = [_look(machine(nvidia_gpu(0), gpus_complete=True), f"green-{n}") for n in range(3)]
+    bare = replace(_look(machine(gpus_complete=True), "bare"), traits={"cpu": "Xeon"})
+    green = [replace(one, traits={**one.traits, "cpu": "Xeon"}) for one in green]
+    assert kinds([*amd, *green, bare]) == ((0, 1, 2, 3, 4), (5, 6, 7, 8))
+    assert kinds([*amd, *green[:2], bare]) == (tuple(range(8)),)
+
+
+def test_many_equal_machines_cost_little() -> None:
+    """Eight times the machines cost about eight times as much, not 64: a ratio within one process."""
+    one = _look(whole(gpu(0)))
+    odd = replace(one, traits={**one.traits, "cpu": "another"})
+
+    def cost_s(count: int) -> float:
+        machines = [*[one] * (count - count // 10), *[odd] * (count // 10)]
+        costs = []
+        for _ in range(3):
+            began = time.process_time()
+            compare(machines)
+            costs.append(time.process_time() - began)
+        return min(costs)
+
+    assert cost_s(4000) < 25 * cost_s(500)

@@ -21,13 +21,15 @@ def _difference(one: Difference, names: list[str]) -> dict[str, Any]:
         "values": [None if value is None else clean(value) for value in one.values],
         "majority": None if one.majority is None else clean(one.majority),
         "differs": [names[number] for number in one.odd],
+        "among": [names[number] for number in one.among],
     }
 
 
 def report(found: Comparison) -> dict[str, Any]:
     """The comparison as plain data: values in the order of ``machines``, null where it is not known.
 
-    ``majority`` and ``differs`` are of three or more machines; without a majority they are null and empty.
+    ``majority`` and ``differs`` are of three or more machines; without a majority they are null and empty. ``among``
+    are the machines of one kind that were compared, empty where all were; the values of others are null.
     """
     names = [clean(name) for name in found.names]
     return {

@@ -96,6 +96,7 @@ def headline(found: Comparison) -> str:
             f"{one_line(found.names[1])}."
         )
     odd = sum(bool(found.of(number)) for number in range(count))
-    most = f"{odd} of {count} machines differ{'s' if odd == 1 else ''} from the majority."
+    usual = f"majority of their kind (there are {found.kinds} kinds)" if found.kinds > 1 else "majority"
+    most = f"{odd} of {count} machines differ{'s' if odd == 1 else ''} from the {usual}."
     rest = len(undecided(found))
     return most + (f" {rest} difference{'s have' if rest != 1 else ' has'} no majority." if rest else "")
