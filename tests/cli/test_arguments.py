@@ -55,6 +55,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         "diff": [_FIXTURE, _FIXTURE],
         "explain": ["gpu-without-driver"],
         "list": [],
+        "gate": ["--record", str(folder / "none.json")],
     }
 
 

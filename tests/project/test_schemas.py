@@ -28,8 +28,9 @@ from tests.kit import ROOT
 
 _SCHEMAS = {path.name.partition(".")[0]: path for path in sorted((ROOT / "docs" / "schemas").glob("*.schema.json"))}
 _GOLDEN = ROOT / "tests" / "golden"
-# Documents that rocdoctor writes for itself: the probe's answers, the journal of fixes; a profile is YAML.
-_OWN = {"probe", "fixes", "profile"}
+# Documents that rocdoctor writes for itself: the probe's answers, the journal of fixes, the record of a node, which
+# docs/fleet.md describes; a profile is YAML.
+_OWN = {"probe", "fixes", "profile", "record"}
 # Keys that may be missing, by document: everything else that a schema names is required.
 _OPTIONAL = {
     "report": {"recognised", "voice", "confidence", "references", "finer", "outcomes", "threads"},

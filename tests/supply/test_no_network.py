@@ -31,6 +31,8 @@ _COMMANDS = {
     "lint": ["lint", "README.md"],
     "replay": ["check", "--from", _FIXTURE],
     "diff": ["diff", _FIXTURE, _OTHER],
+    "record": ["record", "--out", "-", "--timeout", "20"],
+    "gate": ["gate", "--record", "none.json"],
 }
 _SPEC = '{"model": "llama-3.2-1b", "gpu": "MI300X", "seq": 2048, "gpus": 1}'
 

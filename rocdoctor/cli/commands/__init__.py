@@ -60,6 +60,10 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "emit": ListedCommand("write that configuration as files for launchers", True),
     "bundle": ListedCommand("record the evidence in one text file that is safe to post", True),
     "diff": ListedCommand("what differs between machines, or between two bundles of one"),
+    "record": ListedCommand(
+        "write what this node of a fleet is and what is wrong with it, as a record of about 8 KB", True
+    ),
+    "gate": ListedCommand("whether a job may start on this node, from its last record (for prologs)"),
     "explain": ListedCommand("the manual page of a check"),
     "list": ListedCommand("all checks in one line each"),
     "tui": ListedCommand("the screens (also without a command on a terminal)"),

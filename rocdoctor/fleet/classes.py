@@ -1,0 +1,96 @@
+"""How much a finding of a check proves of a node, by how it can come about.
+
+certain: the hardware or its driver says so itself, and a sound node never does. likely: the same, but it comes and goes
+on sound nodes too (a cable, a counter, a hung tool), so it takes several records. different: a version, a setting, a
+package or a job: news, never a reason to take a node out. What stands in neither list is different, whatever its
+severity: a check that is new is weighed here before it can drain anything. These are judgements of this project.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+NodeClass = Literal["certain", "likely", "slow", "lemon", "unknown", "different", "well"]
+ORDER: tuple[NodeClass, ...] = ("certain", "likely", "slow", "lemon", "unknown", "different", "well")
+
+# Found at the centre, where nodes are compared.
+GPU_MISSING = "fleet-gpu-missing"
+LINK_BELOW = "fleet-link-below-group"
+SLOW = "fleet-figure-slow"
+SPELLS = "fleet-many-spells"
+SILENT = "fleet-silent"
+DIFFERENT = "fleet-trait-differs"
+
+CERTAIN = frozenset(
+    (
+        GPU_MISSING,
+        "driver-probe-failed",
+        "fabric-manager-down",
+        "gpu-fell-off-bus",
+        "gpu-firmware-boot-failed",
+        "gpu-without-compute-node",
+        "gpu-without-driver",
+        "kfd-gpu-count-mismatch",
+        "kfd-missing",
+        "nvidia-gpu-count-mismatch",
+        "nvidia-gpu-needs-reset",
+        "nvlink-inactive",
+        "ras-log-uncorrectable",
+        "ras-uncorrectable",
+        "smoke-numbers-wrong",
+        "smu-not-responding",
+        "wrong-kernel-driver",
+    )
+)
+NETWORK = frozenset(("infiniband-link-flaps", "infiniband-port-down", "network-link-flaps"))
+LIKELY = NETWORK | frozenset(
+    (
+        LINK_BELOW,
+        "bad-page-limit-log",
+        "bad-pages",
+        "clock-stuck-low-under-load",
+        "device-node-missing",
+        "driver-module-not-loaded",
+        "fan-stopped-hot",
+        "gpu-over-temperature",
+        "gpu-reset-log",
+        "hardware-error-log",
+        "hive-incomplete",
+        "job-stuck-in-kernel",
+        "kernel-hung-task",
+        "nvidia-driver-library-mismatch",
+        "nvidia-smi-failed",
+        "nvidia-xid",
+        "nvlink-fewer-links",
+        "nvswitch-error",
+        "pcie-aer-errors",
+        "pcie-kernel-bandwidth-limited",
+        "pcie-link-narrow",
+        "pcie-link-slow",
+        "pcie-link-unequal",
+        "pcie-replays",
+        "queue-eviction-failed",
+        "ras-correctable",
+        "ras-log-correctable",
+        "ring-timeout",
+        "smoke-figure-low",
+        "smoke-rank-lost",
+        "thermal-shutdown-log",
+        "throttling-now",
+        "vram-lost",
+        "xgmi-errors",
+        "xgmi-links-missing",
+    )
+)
+
+
+def class_of(check: str, severity: str, confidence: str) -> NodeClass:
+    """The class of a finding; certain is only what is an error and read from the machine itself.
+
+    A warning of a check of the first list is likely, an info of any check never more than different.
+    """
+    if severity == "info" or confidence == "possible":
+        return "different"
+    if check in CERTAIN:
+        return "certain" if severity == "error" and confidence == "certain" else "likely"
+    return "likely" if check in LIKELY else "different"
