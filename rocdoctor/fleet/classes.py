@@ -16,6 +16,8 @@ ORDER: tuple[NodeClass, ...] = ("certain", "likely", "slow", "lemon", "unknown",
 # Found at the centre, where nodes are compared.
 GPU_MISSING = "fleet-gpu-missing"
 LINK_BELOW = "fleet-link-below-group"
+HOST_BELOW = "fleet-host-below-group"
+SWAPPED = "fleet-gpu-swapped"
 SLOW = "fleet-figure-slow"
 SPELLS = "fleet-many-spells"
 SILENT = "fleet-silent"
@@ -46,6 +48,7 @@ NETWORK = frozenset(("infiniband-link-flaps", "infiniband-port-down", "network-l
 LIKELY = NETWORK | frozenset(
     (
         LINK_BELOW,
+        HOST_BELOW,
         "bad-page-limit-log",
         "bad-pages",
         "clock-stuck-low-under-load",

@@ -63,6 +63,7 @@ COMMANDS: Mapping[str, ListedCommand] = {
     "record": ListedCommand(
         "write what this node of a fleet is and what is wrong with it, as a record of about 8 KB", True
     ),
+    "fleet": ListedCommand("which of many nodes to take out and why, from the records that they make of themselves"),
     "gate": ListedCommand("whether a job may start on this node, from its last record (for prologs)"),
     "explain": ListedCommand("the manual page of a check"),
     "list": ListedCommand("all checks in one line each"),

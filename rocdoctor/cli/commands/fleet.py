@@ -1,0 +1,150 @@
+"""``rocdoctor fleet``: which of many nodes to take out, and why, from the records that they make of themselves."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Literal, get_args
+
+from rocdoctor.cli.arguments import format_arguments
+from rocdoctor.cli.main import EXIT_FINDINGS
+from rocdoctor.fleet.store import Batch, Store, StoreError
+from rocdoctor.fleet.verdicts import FleetVerdict
+from rocdoctor.host import output
+from rocdoctor.service.errors import InputError, UsageError
+from rocdoctor.service.new_files import write_new
+from rocdoctor.service.options import EvidenceOptions, Format
+from rocdoctor.service.session import print_json, rendered
+
+HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
+FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
+Action = Literal["tick", "ingest", "judge", "why", "page"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options(EvidenceOptions):
+    """What is done with which store; ``inputs`` are records, the name of a node, or the file of the page."""
+
+    action: Action
+    store: str
+    inputs: tuple[str, ...] = ()
+    at: int | None = None
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """How they are written."""
+    format_arguments(parser, FORMATS)
+    add = parser.add_argument
+    told = (
+        "tick: take records in and judge; ingest: take them in for the next tick; judge: judge the last round again; "
+    )
+    add("action", choices=get_args(Action), help=told + "why: all about one node; page: write one HTML file")
+    add("store", metavar="STORE", help="folder of the fleet")
+    told = "tick and ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why: a node; page: the file"
+    add("inputs", nargs="*", metavar="INPUT", help=told)
+    add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
+    add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    add("--quiet", action="store_true", help="nodes with something to do alone, a line each")
+
+
+def when(text: str) -> int:
+    """A time from the command line, in seconds since 1970."""
+    try:
+        if text.isdecimal():
+            return int(text[:12])
+        found = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return int((found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp())
+    except (ValueError, OverflowError):
+        raise ArgumentTypeError(f"'{text}' is not a time such as 2026-11-24T13:00Z") from None
+
+
+def run(options: Options) -> int:
+    """Do what was asked; 1 where a node is to be taken out."""
+    store = Store(Path(options.store))
+    try:
+        if options.action == "ingest":
+            batch = _batch(options.inputs)
+            store.keep(batch)
+            output.note(f"{_came(batch)}; the next tick judges them", "")
+            return 0
+        if options.action == "tick":
+            batch = store.kept(_batch(options.inputs))
+            found = store.tick(batch, int(time.time()) if options.at is None else options.at)
+            if batch.problems or batch.unnamed:
+                output.note(_came(batch), "")
+        else:
+            found = store.again(options.at)
+    except StoreError as error:
+        raise UsageError(f"{options.store}: {error}") from None
+    if options.action == "why":
+        return _why(options, found)
+    if options.action == "page":
+        return _page(options, found)
+    _show(options, found)
+    return EXIT_FINDINGS if any(one.proposal == "drain" for one in found.nodes) else 0
+
+
+def _batch(inputs: Sequence[str]) -> Batch:
+    batch = Batch()
+    for name in inputs:
+        try:
+            if name == "-":
+                batch.read_lines(sys.stdin.buffer)
+            else:
+                batch.read(Path(name))
+        except OSError as error:
+            raise InputError(f"{name}: {error.strerror or error}") from None
+    return batch
+
+
+def _came(batch: Batch) -> str:
+    words = [f"{len(batch.records)} records"]
+    bad = [node for node in batch.problems if node not in batch.records]
+    if bad:
+        words.append(f"{len(bad)} that cannot be read ({bad[0]}: {batch.problems[bad[0]]})")
+    if batch.unnamed:
+        words.append(f"{batch.unnamed} lines without the name of a node")
+    return ", ".join(words)
+
+
+def _show(options: Options, found: FleetVerdict) -> None:
+    if options.format == "json":
+        from rocdoctor.report.fleet.fleet_json import report
+
+        print_json(report(found))
+    else:
+        from rocdoctor.report.fleet.fleet_document import document
+
+        output.show(rendered(options, document(found, quiet=options.quiet)))
+
+
+def _why(options: Options, found: FleetVerdict) -> int:
+    if len(options.inputs) != 1:
+        raise UsageError("why takes the name of one node: rocdoctor fleet why STORE NODE")
+    one = next((one for one in found.nodes if one.node == options.inputs[0]), None)
+    if one is None:
+        output.line(f"{options.inputs[0]}: nothing speaks against it, or no record of it ever came")
+        return 0
+    if options.format == "json":
+        from rocdoctor.report.fleet.fleet_json import report
+
+        print_json({**report(found), "nodes": [each for each in report(found)["nodes"] if each["node"] == one.node]})
+    else:
+        from rocdoctor.report.fleet.fleet_document import why
+
+        output.show(rendered(options, why(one)))
+    return EXIT_FINDINGS if one.proposal == "drain" else 0
+
+
+def _page(options: Options, found: FleetVerdict) -> int:
+    if len(options.inputs) != 1:
+        raise UsageError("page takes the file to write: rocdoctor fleet page STORE FILE.html")
+    from rocdoctor.report.fleet.fleet_page import page
+
+    write_new(Path(options.inputs[0]), page(found), force=True)
+    return 0

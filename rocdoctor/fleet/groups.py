@@ -1,0 +1,247 @@
+"""Which nodes are equals, what is usual among them, and what of a node is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from rocdoctor.compare.traits import OF_GPU, OF_MACHINE, Trait, number, same, shown
+from rocdoctor.fleet.classes import DIFFERENT, GPU_MISSING, HOST_BELOW, LINK_BELOW
+from rocdoctor.fleet.record import NodeRecord, SeenGpu, Sighting, Traits
+from rocdoctor.fleet.verdicts import FleetFinding
+from rocdoctor.judging.subjects import number_ranges
+from rocdoctor.model.lazy_re import regex
+
+FEWEST = 5  # of fewer nodes more than half says little
+_ROLLOUT = 0.2  # two values that each so many have: a change under way
+_ON_PURPOSE = frozenset(("islands", "environment", "container", "python"))
+# What names the settings under which figures may be compared.
+_OF_FIGURES = ("vbios", "firmware", "driver", "compute_partition", "memory_partition", "mig", "power_cap_w")
+_LINKS = {
+    "pcie_width": "pcie-link-degraded",
+    "pcie_speed_gt_s": "pcie-link-degraded",
+    "pcie_capable_gt_s": "pcie-link-degraded",
+    "fabric_peers": "gpu-hardware-fault",
+    "nvlinks": "gpu-hardware-fault",
+    "memory_bytes": "gpu-hardware-fault",
+    "compute_units": "gpu-hardware-fault",
+}
+_HOST = frozenset(("memory_bytes", "sockets"))
+_CARDS = regex(r"(\d{1,4}) x (\S{1,40}) ([^,]{1,60})")
+
+
+@cache
+def _traits() -> tuple[dict[str, Trait], dict[str, Trait]]:
+    return {one.trait.key: one.trait for one in OF_MACHINE}, {one.trait.key: one.trait for one in OF_GPU}
+
+
+def chips_of(gpus: Sequence[SeenGpu]) -> str:
+    """The chips of a node, each once: a node that lost a GPU stays among its equals."""
+    return "+".join(sorted({one.chip for one in gpus if one.chip is not None}))
+
+
+def kinds(records: Iterable[NodeRecord], before: Mapping[str, str]) -> dict[str, str]:
+    """The kind of each node: chips and processor. One that shows no GPU is what it was, or what its processor says."""
+    found: dict[str, str] = {}
+    bare: list[NodeRecord] = []
+    for one in records:
+        chips = chips_of(one.gpus)
+        if chips:
+            found[one.node] = f"{chips} {one.traits.get('cpu') or ''}".strip()
+        else:
+            bare.append(one)
+    counts = Counter(found.values())
+    for one in bare:
+        cpu = one.traits.get("cpu")
+        alike = [kind for kind, _ in counts.most_common() if cpu and kind.endswith(f" {cpu}")]
+        found[one.node] = before.get(one.node) or (alike[0] if alike else f"no GPU {cpu or ''}".strip())
+    return found
+
+
+def figure_group(kind: str, record: NodeRecord) -> str:
+    """Nodes whose figures may be compared: of one kind, with equal firmware, driver, mode and power cap."""
+    if not record.gpu_traits:
+        return kind
+    values = [Counter(one.get(key) for one in record.gpu_traits).most_common(1)[0][0] for key in _OF_FIGURES]
+    return "|".join((kind, record.traits.get("amdgpu") or record.traits.get("nvidia") or "", *map(str, values)))
+
+
+@dataclass(slots=True)
+class Norm:
+    """What is usual among the nodes of one kind; empty where they are too few to say."""
+
+    kind: str
+    count: int
+    traits: dict[str, str] = field(default_factory=dict)
+    gpu_traits: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    bdfs: tuple[str | None, ...] | None = None
+    gpus: int | None = None
+    rollouts: list[FleetFinding] = field(default_factory=list)
+
+
+def norm(kind: str, records: Sequence[NodeRecord]) -> Norm:
+    """What more than half of those that know it have; a value that is being rolled out is usual for nobody."""
+    found = Norm(kind, len(records))
+    if len(records) < FEWEST:
+        return found
+    of_machine, of_gpu = _traits()
+    for key, trait in of_machine.items():
+        value = _majority(found, trait, Counter(one.traits.get(key) for one in records))
+        if value is not None:
+            found.traits[key] = value
+    whole = [one for one in records if one.complete and one.gpus]
+    counts = Counter(len(one.gpus) for one in whole)
+    if counts and counts.most_common(1)[0][1] * 2 > len(whole) >= FEWEST:
+        found.gpus = counts.most_common(1)[0][0]
+        whole = [one for one in whole if len(one.gpus) == found.gpus]
+        places = Counter(tuple(gpu.bdf for gpu in one.gpus) for one in whole).most_common(1)[0]
+        found.bdfs = places[0] if places[1] * 2 > len(whole) else None
+    sets = Counter(id(one.gpu_traits) for one in whole)
+    by_id = {id(one.gpu_traits): one.gpu_traits for one in whole}
+    for key, trait in of_gpu.items():
+        if key in ("bdf", "name"):
+            continue
+        rows: Counter[tuple[str | None, ...]] = Counter()
+        for which, count in sets.items():
+            rows[tuple(one.get(key) for one in by_id[which])] += count
+        first = _first_values(found, trait, rows)
+        if first is not None:
+            found.gpu_traits[key] = first
+    for title in {title for one in records for title in one.tables}:
+        digests: Counter[str | None] = Counter(one.tables.get(title) for one in records)
+        table = _majority(found, None, digests, title)
+        if table is not None:
+            found.tables[title] = table
+    return found
+
+
+def _first_values(found: Norm, trait: Trait, rows: Counter[tuple[str | None, ...]]) -> tuple[str | None, ...] | None:
+    known = Counter({row: count for row, count in rows.items() if None not in row})
+    total = sum(known.values())
+    if total < FEWEST:
+        return None
+    told: Counter[str | None] = Counter({row[0] if len(set(row)) == 1 else None: count for row, count in known.items()})
+    if _rolled_out(found, trait, told, total):
+        return None
+    row, count = known.most_common(1)[0]
+    return row if count * 2 > total else None
+
+
+def _majority(found: Norm, trait: Trait | None, counts: Counter[str | None], what: str = "") -> str | None:
+    known = Counter({value: count for value, count in counts.items() if value is not None})
+    total = sum(known.values())
+    if total < FEWEST or _rolled_out(found, trait, known, total, what):
+        return None
+    value, count = known.most_common(1)[0]
+    if trait is not None and trait.kind != "text":
+        count = sum(times for other, times in known.items() if other is not None and same(trait, str(value), other))
+    return value if count * 2 > total else None
+
+
+def _rolled_out(found: Norm, trait: Trait | None, known: Counter[str | None], total: int, what: str = "") -> bool:
+    """Whether two values are each so common that a change is under way, which is then said of the fleet."""
+    large = [(value, count) for value, count in known.most_common(2) if value is not None and count > _ROLLOUT * total]
+    if len(large) < 2 or (trait is not None and same(trait, str(large[0][0]), str(large[1][0]))):
+        return False
+    words = trait.words if trait is not None else f"{what}s"
+    if trait is None or trait.key not in _ON_PURPOSE:
+        (one, many), (other, fewer) = large
+        told = "two sets" if trait is None else f"{shown(trait, str(one))} and {shown(trait, str(other))}"
+        message = (
+            f"{words}: {told}, on {many} and {fewer} of {total} nodes; a change that is under way, so nobody is odd"
+        )
+        found.rollouts.append(FleetFinding("rollout", words, fewer, total, found.kind, message))
+    return True
+
+
+class Oddities:
+    """What sets nodes of a kind apart; worked out once for each distinct set of traits."""
+
+    def __init__(self, among: Norm) -> None:
+        self.norm = among
+        self._known: dict[tuple[str, int], tuple[Sighting, ...]] = {}
+        self._kept: list[object] = []  # whose identity is a key stays alive
+
+    def of(self, record: NodeRecord, had: int | None = None) -> list[Sighting]:
+        """Sightings of the centre; ``had``: how many GPUs the node itself had before."""
+        found = list(self._once("machine", record.traits, lambda: self._machine(record.traits)))
+        usual = self.norm.gpus or had
+        if record.complete and usual is not None and len(record.gpus) < usual:
+            found.append(self._missing(record, usual))
+        elif record.gpu_traits:
+            found += self._once("gpus", record.gpu_traits, lambda: self._gpus(record.gpu_traits))
+        for title, value in self.norm.tables.items():
+            mine = record.tables.get(title)
+            if mine is not None and mine != value:
+                found.append(_different(f"The {title}s are not those of {self.norm.count} equal nodes.", title))
+        return found
+
+    def _once(self, what: str, key: object, make: object) -> tuple[Sighting, ...]:
+        at = (what, id(key))
+        if at not in self._known:
+            self._kept.append(key)
+            self._known[at] = tuple(make())  # type: ignore[operator]
+        return self._known[at]
+
+    def _machine(self, traits: Traits) -> Iterable[Sighting]:
+        named = _traits()[0]
+        for key, value in self.norm.traits.items():
+            mine, trait = traits.get(key), named[key]
+            if mine is None or key in _ON_PURPOSE or same(trait, value, mine):
+                continue
+            words = f"{trait.words}: {shown(trait, mine)}; {shown(trait, value)} on equal nodes."
+            if (key in _HOST and _less(mine, value)) or (key == "nics" and _rates(mine) < _rates(value)):
+                yield Sighting(HOST_BELOW, "", "warning", "certain", None, _capital(words))
+            else:
+                yield _different(_capital(words), key)
+
+    def _gpus(self, gpus: Sequence[Traits]) -> Iterable[Sighting]:
+        named = _traits()[1]
+        for key, row in self.norm.gpu_traits.items():
+            trait = named[key]
+            odd: dict[str, list[int]] = {}
+            for at, (value, one) in enumerate(zip(row, gpus, strict=False)):
+                mine = one.get(key)
+                if mine is None or value is None or same(trait, value, mine):
+                    continue
+                if key in _LINKS and _less(mine, value):
+                    words = f"{trait.words}: {shown(trait, mine)}; {shown(trait, value)} on equal nodes."
+                    yield Sighting(LINK_BELOW, _LINKS[key], "warning", "certain", at, _capital(words))
+                else:
+                    odd.setdefault(f"{shown(trait, mine)}; {shown(trait, value)} on equal nodes", []).append(at)
+            for words, places in odd.items():
+                yield _different(_capital(f"{trait.words} of gpu {number_ranges(places)}: {words}."), key)
+
+    def _missing(self, record: NodeRecord, usual: int) -> Sighting:
+        here = {one.bdf for one in record.gpus}
+        gone = [(at, bdf) for at, bdf in enumerate(self.norm.bdfs or ()) if bdf is not None and bdf not in here]
+        named = len(gone) == usual - len(record.gpus)
+        where = f" (none at {', '.join(str(bdf) for _, bdf in gone[:4])})" if named else ""
+        words = f"{len(record.gpus)} GPUs on the bus, {usual} on equal nodes or before{where}."
+        gpu = gone[0][0] if named and len(gone) == 1 else None
+        return Sighting(GPU_MISSING, "gpu-hardware-fault", "error", "certain", gpu, words)
+
+
+def _different(words: str, key: str) -> Sighting:
+    return Sighting(f"{DIFFERENT}.{key.replace(' ', '-').lower()}", "", "info", "certain", None, words)
+
+
+def _less(mine: str, usual: str) -> bool:
+    a, b = number(mine), number(usual)
+    return a is not None and b is not None and a < b
+
+
+def _rates(cards: str) -> float:
+    """Gbit/s of all fast cards that are up, from the words of the trait."""
+    total = 0.0
+    for found in _CARDS.finditer(cards):
+        rate = number(found[3].split()[0]) if found[3].endswith("Gbit/s") else None
+        total += int(found[1]) * (rate or 0.0)
+    return total
+
+
+def _capital(words: str) -> str:
+    return words[0].upper() + words[1:]

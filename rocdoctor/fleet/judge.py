@@ -1,0 +1,219 @@
+"""One round: the records of a fleet and what is kept of earlier ones in, verdicts out. Pure, so it can be repeated.
+
+Three guards keep healthy nodes in: a finding needs more than one record, by its class; what many nodes of a kind show
+at once is news of the fleet and no evidence against any of them, also not later; what is not known never drains.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rocdoctor.fleet import statistics
+from rocdoctor.fleet.classes import SILENT, SLOW, SPELLS, SWAPPED, NodeClass, class_of
+from rocdoctor.fleet.groups import Oddities, figure_group, kinds, norm
+from rocdoctor.fleet.memory import SPELLS as MOST_SPELLS
+from rocdoctor.fleet.memory import FigureLook, NodeMemory
+from rocdoctor.fleet.record import NodeRecord, Sighting
+from rocdoctor.fleet.verdicts import FleetFinding, FleetVerdict, NodeVerdict, Reason, gravity
+
+_COMMON_SHARE, _COMMON_FEWEST = 0.10, 3
+_AHEAD_S = 600
+_SILENT_ROUNDS = 3
+_EVERYWHERE = "all kinds"
+_MOST_DIFFERENT = 12
+
+Memories = dict[str, NodeMemory]
+Shown = dict[str, list[tuple[NodeClass, Sighting]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """What engines brought in one round: records by node, and of other nodes why there is none that can be read."""
+
+    records: Mapping[str, NodeRecord]
+    problems: Mapping[str, str]
+
+
+def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
+    """The verdict of a round; ``memories`` are changed to what the next one starts from."""
+    records = _that_count(memories, incoming, now)
+    by_kind: dict[str, list[NodeRecord]] = {}
+    found_kinds = kinds(records.values(), {node: one.kind for node, one in memories.items() if one.kind})
+    for node, one in records.items():
+        by_kind.setdefault(found_kinds[node], []).append(one)
+    findings: list[FleetFinding] = []
+    shown: Shown = {}
+    for kind, members in sorted(by_kind.items()):
+        among = norm(kind, members)
+        findings += among.rollouts
+        oddities = Oddities(among)
+        for record in members:
+            memory = memories[record.node]
+            shown[record.node] = _sightings(record, oddities.of(record, memory.gpus), memory)
+            memory.kind = kind
+            memory.gpus = max(len(record.gpus), memory.gpus or 0) if record.complete else memory.gpus
+            memory.ids = [gpu.id for gpu in record.gpus]
+    common = _common(shown, found_kinds, findings)
+    for node, record in records.items():
+        memory = memories[node]
+        forgotten = common[found_kinds[node]] | common[_EVERYWHERE]
+        evidence = [one for one in shown[node] if one[0] in ("certain", "likely")]
+        memory.begin(record.boot, record.taken_at)
+        memory.note(evidence, frozenset(forgotten), record.taken_at)
+        memory.different = [
+            [one.check, one.message] for kind, one in shown[node] if kind == "different" and one.check not in forgotten
+        ][:_MOST_DIFFERENT]
+    again = _figures(memories, records, found_kinds)
+    findings += _unknowns(records, memories)
+    nodes = [NodeVerdict(node, memories[node].kind, _reasons(memories[node]), memories[node].at) for node in memories]
+    return FleetVerdict(
+        now,
+        len(memories),
+        len(records),
+        tuple(sorted((one for one in nodes if one.reasons), key=lambda one: (gravity(one.reasons[0]), one.node))),
+        tuple(findings),
+        tuple(sorted(again)),
+    )
+
+
+def _that_count(memories: Memories, incoming: Incoming, now: int) -> dict[str, NodeRecord]:
+    """The records that are newer than what is known and not of the future; the others cost their own node a round."""
+    found: dict[str, NodeRecord] = {}
+    problems = dict(incoming.problems)
+    for node, record in incoming.records.items():
+        memory = memories.setdefault(node, NodeMemory())
+        if record.taken_at > now + _AHEAD_S:
+            problems.setdefault(node, f"its clock is {(record.taken_at - now) // 60} min ahead")
+        elif memory.at is not None and record.taken_at <= memory.at:
+            problems.setdefault(node, "no record since the last one")
+        else:
+            found[node] = record
+    for node in problems:
+        memories.setdefault(node, NodeMemory())
+    for node, memory in memories.items():
+        if node not in found:
+            memory.missed += 1
+            memory.why = problems.get(node, "no record in this round")
+    return dict(sorted(found.items()))
+
+
+def _sightings(record: NodeRecord, odd: Sequence[Sighting], memory: NodeMemory) -> list[tuple[NodeClass, Sighting]]:
+    found = [
+        (class_of(one.check, one.severity, one.confidence), one) for one in record.findings if one.severity != "info"
+    ]
+    found += [(class_of(one.check, one.severity, one.confidence), one) for one in odd]
+    now = [gpu.id for gpu in record.gpus]
+    if memory.ids and len(memory.ids) == len(now) and None not in memory.ids and None not in now:
+        new = [at for at, (a, b) in enumerate(zip(memory.ids, now, strict=True)) if a != b and b not in memory.ids]
+        words = f"Another card than before in place {', '.join(map(str, new))}."
+        found += [("different", Sighting(SWAPPED, "", "info", "certain", None, words))] if new else []
+    return found
+
+
+def _common(shown: Shown, kind_of: Mapping[str, str], findings: list[FleetFinding]) -> dict[str, set[str]]:
+    """The checks that so many nodes fail at once that the cause is not in the nodes, by kind."""
+    sizes = Counter(kind_of[node] for node in shown)
+    counts: dict[tuple[str, str], int] = Counter()
+    example: dict[str, str] = {}
+    for node, found in shown.items():
+        for check in {one.check: one for _, one in found}:
+            counts[(kind_of[node], check)] += 1
+            counts[(_EVERYWHERE, check)] += 1
+        for _, one in found:
+            example.setdefault(one.check, one.message)
+    sizes[_EVERYWHERE] = len(shown)
+    common: dict[str, set[str]] = {kind: set() for kind in sizes}
+    for (kind, check), count in sorted(counts.items()):
+        if count >= _COMMON_FEWEST and count > _COMMON_SHARE * sizes[kind]:
+            common[kind].add(check)
+    for kind, checks in sorted(common.items()):
+        for check in sorted(checks):
+            if kind != _EVERYWHERE and check in common[_EVERYWHERE]:
+                continue
+            many, size = counts[(kind, check)], sizes[kind]
+            words = (
+                f"{check} on {many} of {size} nodes at once: a shared cause, no reason to drain any. {example[check]}"
+            )
+            findings.append(FleetFinding("common", check, many, size, kind, words))
+    return common
+
+
+def _figures(memories: Memories, records: Mapping[str, NodeRecord], kind_of: Mapping[str, str]) -> set[str]:
+    """Keeps the figures of this round beside what is usual; the nodes that ought to measure again."""
+    sweeps: dict[tuple[str, str], dict[str, Sequence[float | None]]] = {}
+    for node, record in records.items():
+        for name, values in record.figures.items():
+            if statistics.is_rate(name):
+                sweeps.setdefault((figure_group(kind_of[node], record), name), {})[node] = values
+    again: set[str] = set()
+    for (_, name), sweep in sweeps.items():
+        among = _earlier(memories, sweep, name) or statistics.usual(sweep)
+        if among is None:
+            continue
+        numbers = [among.node, among.node_spread, among.share, among.share_spread]
+        low = {one.node for one in statistics.suspects(sweep, among)}
+        for node, measured in sweep.items():
+            kept = memories[node].figures
+            if node in low:
+                memories[node].measured(name, FigureLook(list(measured), numbers))
+                again |= {node} if len(kept[name]) < statistics.LOOKS else set()
+            else:
+                kept.pop(name, None)  # a look that is as usual ends the suspicion
+    return again
+
+
+def _earlier(memories: Memories, sweep: statistics.Sweep, name: str) -> statistics.Usual | None:
+    """What was usual in the look at all, where this is one at those alone that were suspected then."""
+    looks = [looks for node in sweep if (looks := memories[node].figures.get(name))]
+    return statistics.Usual(*looks[0][-1].usual) if len(looks) * 2 > len(sweep) else None
+
+
+def _slow(memory: NodeMemory) -> list[Reason]:
+    found: list[Reason] = []
+    for name, looks in sorted(memory.figures.items()):
+        pairs: list[tuple[statistics.Sweep, statistics.Usual]] = [
+            ({"": one.values}, statistics.Usual(*one.usual)) for one in looks
+        ]
+        for one in statistics.confirmed(pairs, ""):
+            whole = one.gpu is None
+            words = f"{name} is {(1 - one.share) * 100:.0f} % below {'equal nodes' if whole else 'its neighbours'}."
+            found.append(Reason("slow", f"{SLOW}.{name}", "", one.gpu, words, len(looks), len(looks), True))
+    return found
+
+
+def _unknowns(records: Mapping[str, NodeRecord], memories: Memories) -> list[FleetFinding]:
+    """Questions and checks that fail on many nodes, and nodes that are silent together."""
+    found: list[FleetFinding] = []
+    counts: Counter[str] = Counter()
+    for record in records.values():
+        counts.update({f"{question} ({why})" for question, why in record.unanswered.items() if why == "timeout"})
+        counts.update(f"check {one} crashed" for one in record.unknown.get("the check crashed", ()))
+    for what, count in sorted(counts.items()):
+        if count >= _COMMON_FEWEST and count > _COMMON_SHARE * len(records):
+            words = (
+                f"{what} on {count} of {len(records)} nodes: nothing is known from it, and nobody is drained for it."
+            )
+            found.append(FleetFinding("unknown", what, count, len(records), _EVERYWHERE, words))
+    silent = sum(one.missed > 0 for one in memories.values())
+    if silent >= _COMMON_FEWEST and silent > _COMMON_SHARE * len(memories):
+        words = f"{silent} of {len(memories)} nodes brought no record in this round: look at the engine or the network."
+        found.append(FleetFinding("silent", "no record", silent, len(memories), _EVERYWHERE, words))
+    return found
+
+
+def _reasons(memory: NodeMemory) -> tuple[Reason, ...]:
+    found: list[Reason] = []
+    if memory.missed:
+        quiet = memory.missed >= _SILENT_ROUNDS
+        words = f"silent for {memory.missed} rounds: {memory.why}" if quiet else memory.why
+        found.append(Reason("unknown", SILENT, "", None, words, memory.missed, memory.missed))
+    else:  # what was seen before says nothing of a node that does not answer now
+        found += [one.reason for one in memory.trails.values() if one.seen[-1] or sum(one.seen) > 1]
+        found += _slow(memory)
+        if len(memory.spells) >= MOST_SPELLS:
+            words = f"{len(memory.spells)} separate spells of trouble in 7 days."
+            found.append(Reason("lemon", SPELLS, "", None, words, len(memory.spells), len(memory.spells), True))
+    found += [Reason("different", check, "", None, message) for check, message in memory.different]
+    return tuple(sorted(found, key=gravity))

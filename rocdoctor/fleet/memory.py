@@ -1,0 +1,132 @@
+"""What is kept of each node from round to round: little, and plain enough to be written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rocdoctor.fleet.classes import NETWORK, NodeClass
+from rocdoctor.fleet.record import Sighting
+from rocdoctor.fleet.verdicts import Reason
+
+WINDOW = 5
+_LIKELY_SEEN = 3
+_NETWORK_S = 300
+_SPELL_S = 7 * 24 * 3600
+SPELLS = 8
+_LOOKS = 3
+
+
+@dataclass(slots=True)
+class Trail:
+    """One finding of a node over its last records of this boot: ``seen`` as 0 and 1, ``times`` when it was there."""
+
+    node_class: NodeClass
+    check: str
+    cause: str
+    gpu: int | None
+    message: str
+    seen: list[int] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    looks: int = 1
+
+    def note(self, there: bool, at: int) -> None:
+        """One more record."""
+        self.seen = [*self.seen, int(there)][-WINDOW:]
+        if there:
+            self.times = [*self.times, at][-WINDOW:]
+
+    @property
+    def over(self) -> bool:
+        """Whether no record of the window shows it."""
+        return not any(self.seen)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has been seen often enough to act.
+
+        What is certain: in two looks one after the other. What comes and goes: in three of the last five records, of
+        the network also twice within five minutes.
+        """
+        if not self.seen or not self.seen[-1]:
+            return False
+        if self.node_class == "certain":
+            return self.looks >= 2 or self.seen[-2:] == [1, 1]
+        if sum(self.seen) >= _LIKELY_SEEN:
+            return True
+        return self.check in NETWORK and len(self.times) > 1 and self.times[-1] - self.times[-2] <= _NETWORK_S
+
+    @property
+    def reason(self) -> Reason:
+        """It as a reason against the node."""
+        return Reason(
+            self.node_class, self.check, self.cause, self.gpu, self.message, sum(self.seen), len(self.seen), self.ready
+        )
+
+
+@dataclass(slots=True)
+class FigureLook:
+    """The figures of one measurement of a node, with what was usual in its group then (four numbers)."""
+
+    values: list[float | None]
+    usual: list[float]
+
+
+@dataclass(slots=True)
+class NodeMemory:
+    """One node. ``at``: when its last record was taken; ``missed``: rounds since then without one that counts."""
+
+    at: int | None = None
+    boot: str | None = None
+    kind: str = ""
+    gpus: int | None = None
+    ids: list[str | None] = field(default_factory=list)
+    missed: int = 0
+    why: str = ""
+    trails: dict[str, Trail] = field(default_factory=dict)
+    different: list[list[str]] = field(default_factory=list)  # check and sentence
+    sick: bool = False
+    spells: list[int] = field(default_factory=list)
+    figures: dict[str, list[FigureLook]] = field(default_factory=dict)
+
+    def begin(self, boot: str | None, at: int) -> None:
+        """A record has come; what was seen in another boot proves nothing of this one."""
+        if boot != self.boot:
+            self.trails, self.boot = {}, boot
+        self.at, self.missed, self.why = at, 0, ""
+
+    def note(self, found: Sequence[tuple[NodeClass, Sighting]], forgotten: frozenset[str], at: int) -> None:
+        """What a record shows; of checks that are ``forgotten``, which half the fleet has now, it says nothing."""
+        there: dict[str, tuple[NodeClass, Sighting]] = {}
+        for node_class, one in found:
+            if one.check not in forgotten:
+                there.setdefault(one.key, (node_class, one))
+        for key, (node_class, one) in there.items():
+            trail = self.trails.setdefault(key, Trail(node_class, one.check, one.cause, one.gpu, one.message))
+            trail.node_class, trail.message, trail.cause, trail.looks = node_class, one.message, one.cause, one.looks
+        for key, trail in list(self.trails.items()):
+            if trail.check not in forgotten:
+                trail.note(key in there, at)
+                if trail.over:
+                    del self.trails[key]
+        if there and not self.sick:
+            self.spells.append(at)
+        self.sick = bool(there)
+        self.spells = [one for one in self.spells if one > at - _SPELL_S]
+
+    def measured(self, name: str, look: FigureLook) -> None:
+        """One more measurement; as many are kept as a verdict needs."""
+        self.figures[name] = [*self.figures.get(name, []), look][-_LOOKS:]
+
+
+def as_state(memory: NodeMemory) -> dict[str, Any]:
+    """A node as plain data, without what is as at the beginning."""
+    return {key: value for key, value in asdict(memory).items() if value not in (None, "", 0, [], {}, False)}
+
+
+def from_state(data: dict[str, Any]) -> NodeMemory:
+    """The reverse of ``as_state``."""
+    trails = {key: Trail(**one) for key, one in data.get("trails", {}).items()}
+    figures = {name: [FigureLook(**one) for one in looks] for name, looks in data.get("figures", {}).items()}
+    return NodeMemory(**{**data, "trails": trails, "figures": figures})

@@ -1,0 +1,242 @@
+"""The folder of a fleet: what each round brought, and what was kept after it. Any round can be judged again, exactly.
+
+    rounds/000001.jsonl.gz   {"round": 1, "at": 1795527600}, then what engines brought, line by line
+    state/000001.json.gz     what is kept of each node after that round
+    incoming/                records that wait for the next round
+
+Every file is written beside and then renamed; a round that was interrupted leaves nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rocdoctor.fleet.judge import Incoming, Memories, judge
+from rocdoctor.fleet.memory import as_state, from_state
+from rocdoctor.fleet.read_record import NODE, RecordError, RecordReader, tagged
+from rocdoctor.fleet.record import MOST_BYTES, NodeRecord
+from rocdoctor.fleet.verdicts import FleetVerdict
+from rocdoctor.host.live.new_file import write_new
+from rocdoctor.host.live.regular_files import open_regular, read_regular
+
+_KEPT_STATES = 8
+_LEVEL = 1
+_MOST_STATE = 1 << 30
+
+
+class StoreError(Exception):
+    """Why the folder cannot be used, in a few words."""
+
+
+class Batch:
+    """What engines brought: one line for each node, the newest; a line that is no record costs its own node alone."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, bytes] = {}
+        self.records: dict[str, NodeRecord] = {}
+        self.problems: dict[str, str] = {}
+        self.unnamed = 0  # lines that do not even say whose they are
+        self.waiting: list[Path] = []  # files that have been taken in once a round holds them
+        self._reader = RecordReader()
+
+    def take(self, line: bytes) -> None:
+        """A line as engines tag it: ``gpu0012: {...}``."""
+        try:
+            text = line.decode("utf-8")
+            node, text = tagged(text)
+        except (RecordError, UnicodeDecodeError):
+            self.unnamed += bool(line.strip())
+            return
+        self.add(node, text)
+
+    def add(self, node: str, text: str) -> None:
+        """What a node says of itself."""
+        try:
+            record = self._reader.read(text, node)
+        except RecordError as error:
+            self.problem(node, str(error))
+            return
+        before = self.records.get(node)
+        if before is None or record.taken_at > before.taken_at:
+            self.records[node] = record
+            self.lines[node] = f"{node}: {text.strip()}\n".encode()
+
+    def problem(self, node: str, why: str) -> None:
+        """Why there is no record of a node."""
+        self.problems.setdefault(node, why)
+
+    def read(self, path: Path) -> None:
+        """A folder of records, each called after its node, or a file of tagged lines; raises OSError for neither."""
+        if not path.is_dir():
+            with open_regular(path) as stream:
+                self.read_lines(stream)
+            return
+        for each in sorted(path.glob("*.json")):
+            if NODE.fullmatch(each.stem):
+                try:
+                    self.add(each.stem, read_regular(each, MOST_BYTES).decode("utf-8"))
+                except (OSError, UnicodeDecodeError) as error:
+                    self.problem(each.stem, f"cannot be read: {getattr(error, 'strerror', None) or 'not a text'}")
+
+    def read_lines(self, stream: Any) -> None:
+        """Tagged lines; one that is longer than any record is passed over without being held."""
+        most = MOST_BYTES + 300
+        while line := stream.readline(most):
+            if len(line) == most and not line.endswith(b"\n"):
+                head = line[:300]
+                while (rest := stream.readline(most)) and not rest.endswith(b"\n"):
+                    pass
+                with contextlib.suppress(RecordError):
+                    self.problem(tagged(head.decode("utf-8", errors="replace"))[0], "larger than a record may be")
+                continue
+            self.take(line)
+
+    def incoming(self) -> Incoming:
+        """What a round starts from."""
+        return Incoming(self.records, {node: why for node, why in self.problems.items() if node not in self.records})
+
+
+class Store:
+    """A folder with the rounds of one fleet."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def rounds(self) -> list[int]:
+        """The numbers of all rounds, in order."""
+        names = (one.name.partition(".")[0] for one in (self.folder / "rounds").glob("*.jsonl.gz"))
+        return sorted(int(name) for name in names if name.isdecimal())
+
+    def tick(self, batch: Batch, now: int) -> FleetVerdict:
+        """Judge what came as a new round and keep it; one process at a time. Raises StoreError."""
+        with self._locked():
+            last = self.rounds()[-1:]
+            number = last[0] + 1 if last else 1
+            if last and now < (before := self._head(last[0])):
+                raise StoreError(
+                    f"the last round was {before - now} s later than this: is the clock of this host right?"
+                )
+            memories = self._state(number - 1)
+            verdict = judge(memories, batch.incoming(), now)
+            head = {"round": number, "at": now, "problems": batch.incoming().problems}
+            body = b"".join([json.dumps(head).encode() + b"\n", *(batch.lines[node] for node in sorted(batch.lines))])
+            self._write("state", number, _as_bytes({node: as_state(one) for node, one in memories.items()}))
+            self._write("rounds", number, body, ".jsonl.gz")
+            for path in batch.waiting:
+                path.unlink(missing_ok=True)
+            for old in sorted((self.folder / "state").glob("*.json.gz"))[:-_KEPT_STATES]:
+                if int(old.name[:6]) % 100:  # one of a hundred stays, to begin from
+                    old.unlink()
+            return verdict
+
+    def keep(self, batch: Batch) -> None:
+        """Put records aside for the next tick. Raises StoreError."""
+        with self._locked():
+            problems = batch.incoming().problems
+            lines = [batch.lines[node] for node in sorted(batch.lines)]
+            head = json.dumps({"problems": problems}).encode() + b"\n"
+            number = max((int(one.name[:6]) for one in self._waiting()), default=0) + 1
+            self._write("incoming", number, head + b"".join(lines), ".jsonl.gz")
+
+    def kept(self, batch: Batch) -> Batch:
+        """The batch with what was put aside before."""
+        for path in self._waiting():
+            try:
+                with gzip.open(path, "rb") as stream:
+                    problems = json.loads(stream.readline())["problems"]
+                    batch.read_lines(stream)
+            except (OSError, ValueError, EOFError, KeyError, TypeError):
+                continue  # damaged: its nodes are missing from this round, which is said of them
+            for node, why in problems.items():
+                batch.problem(node, why)
+            batch.waiting.append(path)
+        return batch
+
+    def _waiting(self) -> list[Path]:
+        return sorted((self.folder / "incoming").glob("[0-9]*.jsonl.gz"))
+
+    def again(self, at: int | None = None) -> FleetVerdict:
+        """The verdict of the last round that was not after ``at``, judged once more from what came."""
+        numbers = [one for one in self.rounds() if at is None or self._head(one) <= at]
+        if not numbers:
+            raise StoreError("no round yet" if at is None else "no round as early as that")
+        return self._judge_again(numbers[-1], self._state(numbers[-1] - 1))
+
+    def _judge_again(self, number: int, memories: Memories) -> FleetVerdict:
+        batch = Batch()
+        with gzip.open(self._path("rounds", number, ".jsonl.gz"), "rb") as stream:
+            head = json.loads(stream.readline())
+            batch.read_lines(stream)
+        batch.problems.update(head["problems"])
+        return judge(memories, batch.incoming(), int(head["at"]))
+
+    def _head(self, number: int) -> int:
+        with gzip.open(self._path("rounds", number, ".jsonl.gz"), "rb") as stream:
+            return int(json.loads(stream.readline())["at"])
+
+    def _path(self, kind: str, number: int, ending: str = ".json.gz") -> Path:
+        return self.folder / kind / f"{number:06d}{ending}"
+
+    def _state(self, number: int) -> Memories:
+        if number == 0:
+            return {}
+        try:
+            with gzip.open(self._path("state", number), "rb") as stream:
+                data = json.loads(stream.read(_MOST_STATE))
+            return {node: from_state(one) for node, one in data.items()}
+        except (OSError, ValueError, TypeError, EOFError):
+            return self._replayed(number)
+
+    def _replayed(self, number: int) -> Memories:
+        """What was kept after a round whose state is lost or damaged: rounds are the truth, states a shortcut."""
+        first = number - 1
+        while first and not self._path("state", first).exists():
+            first -= 1
+        memories = self._state(first)
+        for each in range(first + 1, number + 1):
+            self._judge_again(each, memories)
+        return memories
+
+    def _write(self, kind: str, number: int, data: bytes, ending: str = ".json.gz") -> None:
+        path = self._path(kind, number, ending)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_new(path, gzip.compress(data, _LEVEL, mtime=0), replace=True)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        import fcntl
+
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"{error.strerror or error}") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise StoreError("another tick is at work here") from None
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"cannot be written: {error.strerror or error}") from None
+        finally:
+            os.close(descriptor)
+
+
+def _as_bytes(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def batch_of(paths: Iterable[Path]) -> Batch:
+    """What all these files and folders hold; raises OSError naming one that cannot be opened."""
+    batch = Batch()
+    for path in paths:
+        batch.read(path)
+    return batch

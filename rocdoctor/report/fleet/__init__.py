@@ -1,0 +1,1 @@
+"""Verdicts about a fleet as text, JSON and one HTML page."""

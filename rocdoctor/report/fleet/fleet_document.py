@@ -1,0 +1,118 @@
+"""The verdict of a round for people: first what to take out, equal reasons of several nodes in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rocdoctor.fleet.classes import NodeClass
+from rocdoctor.fleet.node_names import folded
+from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
+from rocdoctor.model.printable import one_line
+from rocdoctor.report.document import GAP, Block, Code, Heading, Para, Title
+
+TITLES: tuple[tuple[str, str, str], ...] = (
+    ("drain", "To drain: let their jobs end and start none", "31;1"),
+    ("test", "To test: take aside for a longer test", "33"),
+    ("watch", "To watch: seen, and not often enough to act", "33"),
+    ("unknown", "Not known", ""),
+    ("different", "Different from their equals; never a reason to drain", "36"),
+)
+_MOST_ROWS = 12
+Row = tuple[str, tuple[str, ...], Reason]
+"""Where on the node, which nodes, and one of their equal reasons."""
+
+
+def headline(found: FleetVerdict) -> str:
+    """The answer in one sentence."""
+    parts = [f"{found.told} of {found.total} nodes told"]
+    parts += [
+        f"{len(group)} {words}"
+        for words, group in (
+            ("to drain", _part(found, "drain")),
+            ("to test", _part(found, "test")),
+            ("to watch", _part(found, "watch")),
+            ("not known", _part(found, "unknown")),
+        )
+        if group
+    ]
+    count = len(found.findings)
+    parts += [f"{count} finding{'s' if count > 1 else ''} about the fleet"] if count else []
+    return f"{parts[0]}: {', '.join(parts[1:])}." if parts[1:] else f"{parts[0]}: nothing to do."
+
+
+def part_of(one: NodeVerdict) -> str:
+    """The part of the page in which a node stands: by what to do with it, then by what is known."""
+    if one.proposal != "none":
+        return one.proposal
+    named: dict[NodeClass, str] = {"unknown": "unknown", "different": "different"}
+    return named.get(one.node_class, "watch")
+
+
+def _part(found: FleetVerdict, name: str) -> list[NodeVerdict]:
+    return [one for one in found.nodes if part_of(one) == name]
+
+
+def rows(nodes: Iterable[NodeVerdict]) -> list[Row]:
+    """The first reason of each node, those with the same in one row, the commonest last within a class."""
+    groups: dict[tuple[str, int | None, str], list[tuple[str, Reason]]] = {}
+    for one in nodes:
+        reason = one.reasons[0]
+        groups.setdefault((reason.check, reason.gpu, reason.cause), []).append((one.node, reason))
+    return [
+        ("" if gpu is None else f"gpu {gpu}", tuple(node for node, _ in members), members[0][1])
+        for (_, gpu, _), members in groups.items()
+    ]
+
+
+def document(found: FleetVerdict, *, quiet: bool = False) -> Iterator[Block]:
+    """The page; ``quiet``: only nodes with something to do, a line each: name, tab, proposal, tab, reason."""
+    if quiet:
+        for one in found.nodes:
+            if one.proposal != "none":
+                yield Para(
+                    (Code(one.node), "\t", one.proposal, "\t", words_of(one.reasons[0])), item=True, folded=False
+                )
+        return
+    yield Title("rocdoctor fleet")
+    yield Para(headline(found), bold=True)
+    if found.findings:
+        yield GAP
+        yield Heading("About the fleet: nobody is drained for these", colour="36")
+        for finding in found.findings[:_MOST_ROWS]:
+            yield Para(one_line(finding.message), "  ", "    ", item=True)
+        yield from _more(len(found.findings))
+    for name, title, colour in TITLES:
+        members = _part(found, name)
+        if members:
+            yield GAP
+            yield Heading(f"{title} ({len(members)})", colour=colour)
+            listed = rows(members)
+            for where, nodes, reason in listed[:_MOST_ROWS]:
+                head = f"{folded(nodes)}{f' {where}' if where else ''}"
+                yield Para((Code(head, "1"), "  ", words_of(reason, len(nodes))), "  ", "    ", item=True)
+            yield from _more(len(listed))
+    if found.look_again:
+        yield GAP
+        yield Heading("Measure these again (record --with-figures)")
+        yield Para(folded(found.look_again), "  ")
+
+
+def words_of(reason: Reason, nodes: int = 1) -> str:
+    """A reason in a line: what it is, how often it was seen, and by which name it is explained."""
+    more = f" (and {nodes - 1} more nodes alike)" if nodes > 1 else ""
+    return f"{one_line(reason.message)}{more} [{reason.check} {reason.seen}/{reason.looks}]"
+
+
+def why(one: NodeVerdict) -> Iterator[Block]:
+    """All that speaks against one node."""
+    yield Title(f"rocdoctor fleet why {one.node}")
+    yield Para(f"{one.node}: {one.node_class}, to do: {one.proposal}. {one_line(one.kind)}", bold=True)
+    for reason in one.reasons:
+        place = "" if reason.gpu is None else f"gpu {reason.gpu}: "
+        acts = " This is enough to act." if reason.ready else ""
+        cause = f" cause {reason.cause}." if reason.cause else ""
+        yield Para((Code(reason.node_class), "  ", f"{place}{words_of(reason)}{cause}{acts}"), "  ", "    ", item=True)
+
+
+def _more(count: int, most: int = _MOST_ROWS) -> Sequence[Block]:
+    return [Para(f"and {count - most} more (--json has all)", "  ", item=True)] if count > most else []

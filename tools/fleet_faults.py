@@ -1,0 +1,191 @@
+"""Faults that ``tools/fleet_world.py`` plants: what each changes in a record, and what is to be concluded of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from random import Random
+
+from rocdoctor.fleet.record import NodeRecord, Sighting
+from rocdoctor.model.finding import Severity
+
+Edit = Callable[[NodeRecord, int, Random], NodeRecord]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of fault. ``node_class`` is what the node is to be called, ``check`` and ``cause`` by what name.
+
+    ``edit`` changes the record, given a GPU. ``gpu``: it lies in one GPU. ``vendor``: of nodes of this one alone.
+    """
+
+    kind: str
+    node_class: str
+    check: str
+    cause: str
+    edit: Edit
+    gpu: bool = True
+    vendor: str = ""
+
+    @property
+    def drains(self) -> bool:
+        """Whether the node is to be taken out once it has been seen often enough."""
+        return self.node_class in ("certain", "likely")
+
+
+def _found(check: str, cause: str, severity: Severity, message: str, of_gpu: bool = True) -> Edit:
+    """A record with one finding more, as the check words it."""
+
+    def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
+        words = message.format(count=random.randint(1, 400), temp=random.randint(96, 109))
+        one = Sighting(check, cause, severity, "certain", gpu if of_gpu else None, words)
+        return replace(record, findings=(*record.findings, one))
+
+    return edit
+
+
+def _without_gpu(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
+    keep = [at for at in range(len(record.gpus)) if at != gpu]
+    return replace(
+        record,
+        gpus=tuple(record.gpus[at] for at in keep),
+        gpu_traits=tuple(record.gpu_traits[at] for at in keep),
+        figures={name: tuple(values[at] for at in keep) for name, values in record.figures.items()},
+    )
+
+
+def _gpu_trait(key: str, value: str) -> Edit:
+    def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
+        traits = tuple({**one, key: value} if at == gpu else one for at, one in enumerate(record.gpu_traits))
+        return replace(record, gpu_traits=traits)
+
+    return edit
+
+
+def _trait(key: str, change: Callable[[str], str]) -> Edit:
+    def edit(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
+        before = record.traits.get(key)
+        return record if before is None else replace(record, traits={**record.traits, key: change(before)})
+
+    return edit
+
+
+def _port_down(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
+    edited = _trait("nics", lambda cards: cards.replace("8 x roce 400", "7 x roce 400") + ", 1 x roce down")
+    return _found("infiniband-port-down", "", "warning", "Port 1 of mlx5_3 is down.", False)(
+        edited(record, gpu, random), gpu, random
+    )
+
+
+def _package(record: NodeRecord, gpu: int, random: Random) -> NodeRecord:
+    return replace(record, tables={**record.tables, "package": f"{random.getrandbits(48):012x}"})
+
+
+_DRIVER, _HARDWARE = "kernel-module-not-loaded", "gpu-hardware-fault"
+_FAULTS = (
+    Fault("gpu-off-bus", "certain", "fleet-gpu-missing", _HARDWARE, _without_gpu),
+    Fault(
+        "driver-unbound",
+        "certain",
+        "gpu-without-driver",
+        _DRIVER,
+        _found("gpu-without-driver", _DRIVER, "error", "No kernel driver is bound to this GPU."),
+    ),
+    Fault(
+        "ras-fatal",
+        "certain",
+        "ras-uncorrectable",
+        _HARDWARE,
+        _found("ras-uncorrectable", _HARDWARE, "error", "umc: {count} uncorrectable errors since the driver started."),
+    ),
+    Fault(
+        "kfd-absent",
+        "certain",
+        "kfd-missing",
+        _DRIVER,
+        _found("kfd-missing", _DRIVER, "error", "The kernel has no compute driver.", False),
+        gpu=False,
+        vendor="1002",
+    ),
+    Fault(
+        "needs-reset",
+        "certain",
+        "nvidia-gpu-needs-reset",
+        _HARDWARE,
+        _found("nvidia-gpu-needs-reset", _HARDWARE, "error", "The driver asks for a reset of this GPU."),
+        vendor="10de",
+    ),
+    Fault(
+        "fell-off-bus",
+        "certain",
+        "gpu-fell-off-bus",
+        _HARDWARE,
+        _found("gpu-fell-off-bus", _HARDWARE, "error", "The GPU stopped answering on the bus."),
+    ),
+    Fault(
+        "smu-dead",
+        "certain",
+        "smu-not-responding",
+        _HARDWARE,
+        _found("smu-not-responding", _HARDWARE, "error", "The SMU did not answer {count} times."),
+        vendor="1002",
+    ),
+    Fault(
+        "wrong-numbers",
+        "certain",
+        "smoke-numbers-wrong",
+        _HARDWARE,
+        _found("smoke-numbers-wrong", _HARDWARE, "error", "ddp: gradients differ on this GPU."),
+    ),
+    Fault("link-narrow", "likely", "fleet-link-below-group", "pcie-link-degraded", _gpu_trait("pcie_width", "8")),
+    Fault("fabric-peer-lost", "likely", "fleet-link-below-group", _HARDWARE, _gpu_trait("fabric_peers", "6")),
+    Fault("port-down", "likely", "infiniband-port-down", "", _port_down, gpu=False),
+    Fault(
+        "correctable-storm",
+        "likely",
+        "ras-correctable",
+        _HARDWARE,
+        _found("ras-correctable", _HARDWARE, "warning", "umc: {count} corrected errors."),
+    ),
+    Fault(
+        "throttling",
+        "likely",
+        "throttling-now",
+        "thermal-or-power-limit",
+        _found("throttling-now", "thermal-or-power-limit", "warning", "The clocks are held down at {temp} °C."),
+    ),
+    Fault(
+        "job-in-kernel",
+        "likely",
+        "job-stuck-in-kernel",
+        "",
+        _found("job-stuck-in-kernel", "", "error", "Process {count} waits in the kernel.", False),
+        gpu=False,
+    ),
+    Fault(
+        "replays",
+        "likely",
+        "pcie-replays",
+        "pcie-link-degraded",
+        _found("pcie-replays", "pcie-link-degraded", "warning", "{count} PCIe packets were sent again."),
+    ),
+    Fault(
+        "memory-module-lost",
+        "likely",
+        "fleet-host-below-group",
+        "",
+        _trait("memory_bytes", lambda size: str(int(size) * 15 // 16)),
+        gpu=False,
+    ),
+    Fault(
+        "kernel-odd", "different", "fleet-trait-differs.kernel", "", _trait("kernel", lambda _: "6.2.0-9"), gpu=False
+    ),
+    Fault(
+        "power-cap-odd", "different", "fleet-trait-differs.power_cap_w", "", _gpu_trait("power_cap_w", "300"), gpu=False
+    ),
+    Fault(
+        "iommu-odd", "different", "fleet-trait-differs.iommu", "", _trait("iommu", lambda _: "translated"), gpu=False
+    ),
+    Fault("package-odd", "different", "fleet-trait-differs.package", "", _package, gpu=False),
+)
+FAULTS: Mapping[str, Fault] = {one.kind: one for one in _FAULTS}
