@@ -206,12 +206,7 @@ def score(truth: dict[str, Any], verdicts: Sequence[dict[str, Any]]) -> dict[str
 
 
 def _names(fault: dict[str, Any], reason: dict[str, Any]) -> bool:
-    return (
-        reason["class"] == fault["class"]
-        and reason["check"] == fault["check"]
-        and reason["cause"] == fault["cause"]
-        and reason["gpu"] == fault["gpu"]
-    )
+    return all(reason[key] == fault[key] for key in ("class", "check", "cause", "gpu"))
 
 
 def main() -> int:

@@ -131,7 +131,7 @@ def _first_values(found: Norm, trait: Trait, rows: Counter[tuple[str | None, ...
 
 
 def _majority(found: Norm, trait: Trait | None, counts: Counter[str | None], what: str = "") -> str | None:
-    known = Counter({value: count for value, count in counts.items() if value is not None})
+    known: Counter[str | None] = Counter({value: count for value, count in counts.items() if value is not None})
     total = sum(known.values())
     if total < FEWEST or _rolled_out(found, trait, known, total, what):
         return None
@@ -141,9 +141,13 @@ def _majority(found: Norm, trait: Trait | None, counts: Counter[str | None], wha
     return value if count * 2 > total else None
 
 
-def _rolled_out(found: Norm, trait: Trait | None, known: Counter[str | None], total: int, what: str = "") -> bool:
+def _rolled_out(found: Norm, trait: Trait | None, known: Mapping[str | None, int], total: int, what: str = "") -> bool:
     """Whether two values are each so common that a change is under way, which is then said of the fleet."""
-    large = [(value, count) for value, count in known.most_common(2) if value is not None and count > _ROLLOUT * total]
+    large = [
+        (value, count)
+        for value, count in Counter(known).most_common(2)
+        if value is not None and count > _ROLLOUT * total
+    ]
     if len(large) < 2 or (trait is not None and same(trait, str(large[0][0]), str(large[1][0]))):
         return False
     words = trait.words if trait is not None else f"{what}s"

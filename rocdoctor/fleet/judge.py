@@ -75,6 +75,8 @@ def judge(memories: Memories, incoming: Incoming, now: int) -> FleetVerdict:
         tuple(sorted((one for one in nodes if one.reasons), key=lambda one: (gravity(one.reasons[0]), one.node))),
         tuple(findings),
         tuple(sorted(again)),
+        {node: one.taken_at for node, one in records.items()},
+        {node: one.kind for node, one in memories.items() if one.kind},
     )
 
 

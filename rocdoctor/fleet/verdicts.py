@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rocdoctor.fleet.classes import ORDER, NodeClass
@@ -65,7 +66,10 @@ class FleetFinding:
 
 @dataclass(frozen=True, slots=True)
 class FleetVerdict:
-    """One round: ``told`` of ``total`` nodes brought a record that counts; ``look_again``: whose figures to repeat."""
+    """One round: ``told`` of ``total`` nodes brought a record that counts; ``look_again``: whose figures to repeat.
+
+    ``heard``: when the records of this round were taken; ``kinds``: the kind of every node that was ever heard.
+    """
 
     at: int
     total: int
@@ -73,6 +77,8 @@ class FleetVerdict:
     nodes: tuple[NodeVerdict, ...]
     findings: tuple[FleetFinding, ...]
     look_again: tuple[str, ...] = ()
+    heard: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     def of_class(self, name: NodeClass) -> tuple[NodeVerdict, ...]:
         """The nodes of one class."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError
@@ -23,7 +24,8 @@ from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
 FORMATS: tuple[Format, ...] = ("text", "json", "markdown")
-Action = Literal["tick", "ingest", "judge", "why", "page"]
+Action = Literal["tick", "ingest", "judge", "why", "page", "apply"]
+Engine = Literal["slurm"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,13 @@ class Options(EvidenceOptions):
     store: str
     inputs: tuple[str, ...] = ()
     at: int | None = None
+    on: Engine = "slurm"
+    yes: bool = False
+    undo: bool = False
+    share: float = 5.0
+    most: int | None = None
+    floor: int = 0
+    rate: float = 2.0
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -43,11 +52,26 @@ def arguments(parser: ArgumentParser) -> None:
     told = (
         "tick: take records in and judge; ingest: take them in for the next tick; judge: judge the last round again; "
     )
-    add("action", choices=get_args(Action), help=told + "why: all about one node; page: write one HTML file")
+    add(
+        "action",
+        choices=get_args(Action),
+        help=told + "why: all about one node; page: write one HTML file; apply: drain",
+    )
     add("store", metavar="STORE", help="folder of the fleet")
     told = "tick and ingest: files of lines 'NODE: RECORD', folders of NODE.json, -; why: a node; page: the file"
     add("inputs", nargs="*", metavar="INPUT", help=told)
     add("--at", type=when, metavar="TIME", help="as of this time (2026-11-24T13:00Z, or seconds since 1970)")
+    add("--on", choices=get_args(Engine), help="apply: the scheduler (slurm)")
+    add("--yes", action="store_true", help="apply: do it; without it the calls are printed")
+    add(
+        "--undo",
+        action="store_true",
+        help="apply: bring back what the last apply drained, where the reason is still ours",
+    )
+    add("--share", type=percent, metavar="PERCENT", help="apply: so many of the nodes may be out for us at once (5)")
+    add("--most", type=int, metavar="N", help="apply: and never more than this")
+    add("--floor", type=int, metavar="N", help="apply: so many nodes stay in service whatever happens (0)")
+    add("--rate", type=percent, metavar="PERCENT", help="apply: so many of the nodes may be drained within an hour (2)")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("--quiet", action="store_true", help="nodes with something to do alone, a line each")
 
@@ -61,6 +85,17 @@ def when(text: str) -> int:
         return int((found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp())
     except (ValueError, OverflowError):
         raise ArgumentTypeError(f"'{text}' is not a time such as 2026-11-24T13:00Z") from None
+
+
+def percent(text: str) -> float:
+    """A share from the command line, in percent."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise ArgumentTypeError(f"'{text}' is not a percentage")
+    return value
 
 
 def run(options: Options) -> int:
@@ -85,6 +120,8 @@ def run(options: Options) -> int:
         return _why(options, found)
     if options.action == "page":
         return _page(options, found)
+    if options.action == "apply":
+        return _apply(options, found)
     _show(options, found)
     return EXIT_FINDINGS if any(one.proposal == "drain" for one in found.nodes) else 0
 
@@ -148,3 +185,36 @@ def _page(options: Options, found: FleetVerdict) -> int:
 
     write_new(Path(options.inputs[0]), page(found), force=True)
     return 0
+
+
+def _apply(options: Options, found: FleetVerdict) -> int:
+    """Print the calls, or make them; 1 where one failed."""
+    from rocdoctor.fleet.acting import Limits
+    from rocdoctor.fleet.slurm import commands
+    from rocdoctor.report.fleet.fleet_document import action_lines
+    from rocdoctor.service.fleet_apply import Acting
+
+    acting = Acting(Path(options.store))
+    limits = Limits(options.share / 100, options.most, options.floor, options.rate / 100)
+    failed: list[str] = []
+    if options.undo:
+        call, failed = acting.undo(do=options.yes)
+        calls, said = [call] if call is not None else [], []
+    else:
+        if options.yes:
+            plan, failed = acting.apply(found, limits)
+        else:
+            plan = acting.planned(found, limits, int(time.time()))
+        calls, said = list(plan.calls), action_lines(plan)
+    for one in calls:
+        for argv in commands(one):
+            output.line(shlex.join(argv))
+    if not calls:
+        output.line("nothing to do")
+    for line in said:
+        output.note(line, "")
+    if calls and not options.yes:
+        output.note("nothing was done; --yes does it", "")
+    for line in failed:
+        output.note(f"failed: {line}", "")
+    return EXIT_FINDINGS if failed else 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from rocdoctor.fleet.acting import ActionPlan
 from rocdoctor.fleet.classes import NodeClass
 from rocdoctor.fleet.node_names import folded
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
@@ -18,8 +20,20 @@ TITLES: tuple[tuple[str, str, str], ...] = (
     ("different", "Different from their equals; never a reason to drain", "36"),
 )
 _MOST_ROWS = 12
-Row = tuple[str, tuple[str, ...], Reason]
-"""Where on the node, which nodes, and one of their equal reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRow:
+    """Nodes against which the same speaks: ``first`` is that the first of them."""
+
+    nodes: tuple[str, ...]
+    first: Reason
+
+    @property
+    def words(self) -> str:
+        """What was seen; of several nodes, on the first of them."""
+        place = "" if self.first.gpu is None else f"gpu {self.first.gpu}: "
+        return f"{f'{self.nodes[0]} ' if len(self.nodes) > 1 else ''}{place}{one_line(self.first.message)}"
 
 
 def headline(found: FleetVerdict) -> str:
@@ -52,16 +66,13 @@ def _part(found: FleetVerdict, name: str) -> list[NodeVerdict]:
     return [one for one in found.nodes if part_of(one) == name]
 
 
-def rows(nodes: Iterable[NodeVerdict]) -> list[Row]:
-    """The first reason of each node, those with the same in one row, the commonest last within a class."""
-    groups: dict[tuple[str, int | None, str], list[tuple[str, Reason]]] = {}
+def rows(nodes: Iterable[NodeVerdict]) -> list[FleetRow]:
+    """Nodes by the check and the cause of their first reason, in the order given."""
+    groups: dict[tuple[str, str], list[tuple[str, Reason]]] = {}
     for one in nodes:
         reason = one.reasons[0]
-        groups.setdefault((reason.check, reason.gpu, reason.cause), []).append((one.node, reason))
-    return [
-        ("" if gpu is None else f"gpu {gpu}", tuple(node for node, _ in members), members[0][1])
-        for (_, gpu, _), members in groups.items()
-    ]
+        groups.setdefault((reason.check, reason.cause), []).append((one.node, reason))
+    return [FleetRow(tuple(node for node, _ in members), members[0][1]) for members in groups.values()]
 
 
 def document(found: FleetVerdict, *, quiet: bool = False) -> Iterator[Block]:
@@ -87,9 +98,9 @@ def document(found: FleetVerdict, *, quiet: bool = False) -> Iterator[Block]:
             yield GAP
             yield Heading(f"{title} ({len(members)})", colour=colour)
             listed = rows(members)
-            for where, nodes, reason in listed[:_MOST_ROWS]:
-                head = f"{folded(nodes)}{f' {where}' if where else ''}"
-                yield Para((Code(head, "1"), "  ", words_of(reason, len(nodes))), "  ", "    ", item=True)
+            for row in listed[:_MOST_ROWS]:
+                words = f"{row.words} [{row.first.check} {row.first.seen}/{row.first.looks}]"
+                yield Para((Code(folded(row.nodes), "1"), "  ", words), "  ", "    ", item=True)
             yield from _more(len(listed))
     if found.look_again:
         yield GAP
@@ -97,10 +108,21 @@ def document(found: FleetVerdict, *, quiet: bool = False) -> Iterator[Block]:
         yield Para(folded(found.look_again), "  ")
 
 
-def words_of(reason: Reason, nodes: int = 1) -> str:
+def words_of(reason: Reason) -> str:
     """A reason in a line: what it is, how often it was seen, and by which name it is explained."""
-    more = f" (and {nodes - 1} more nodes alike)" if nodes > 1 else ""
-    return f"{one_line(reason.message)}{more} [{reason.check} {reason.seen}/{reason.looks}]"
+    place = "" if reason.gpu is None else f"gpu {reason.gpu}: "
+    return f"{place}{one_line(reason.message)} [{reason.check} {reason.seen}/{reason.looks}]"
+
+
+def action_lines(plan: ActionPlan) -> list[str]:
+    """What is held back and why, and whom others have drained, in lines."""
+    found = [f"{plan.ours} nodes are out for rocdoctor; at most {plan.cap} may be"]
+    reasons: dict[str, list[str]] = {}
+    for node, why_not in plan.held:
+        reasons.setdefault(why_not, []).append(node)
+    found += [f"held back, worst first: {', '.join(nodes[:20])}: {why_not}" for why_not, nodes in reasons.items()]
+    found += [f"drained by others, left alone: {folded(plan.foreign)}"] if plan.foreign else []
+    return [one_line(line) for line in found]
 
 
 def why(one: NodeVerdict) -> Iterator[Block]:
@@ -108,10 +130,9 @@ def why(one: NodeVerdict) -> Iterator[Block]:
     yield Title(f"rocdoctor fleet why {one.node}")
     yield Para(f"{one.node}: {one.node_class}, to do: {one.proposal}. {one_line(one.kind)}", bold=True)
     for reason in one.reasons:
-        place = "" if reason.gpu is None else f"gpu {reason.gpu}: "
         acts = " This is enough to act." if reason.ready else ""
         cause = f" cause {reason.cause}." if reason.cause else ""
-        yield Para((Code(reason.node_class), "  ", f"{place}{words_of(reason)}{cause}{acts}"), "  ", "    ", item=True)
+        yield Para((Code(reason.node_class), "  ", f"{words_of(reason)}{cause}{acts}"), "  ", "    ", item=True)
 
 
 def _more(count: int, most: int = _MOST_ROWS) -> Sequence[Block]:

@@ -14,7 +14,7 @@ SCHEMA = "rocdoctor.fleet/1"
 
 def report(found: FleetVerdict) -> dict[str, Any]:
     """The verdict as plain data: ``nodes`` are those with anything to say, the gravest first."""
-    counts = {name: len(found.of_class(name)) for name in ORDER if name != "well"}
+    counts: dict[str, int] = {name: len(found.of_class(name)) for name in ORDER if name != "well"}
     counts["well"] = found.total - sum(counts.values())
     return {
         "schema": SCHEMA,

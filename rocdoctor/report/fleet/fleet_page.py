@@ -44,17 +44,16 @@ def _parts(found: FleetVerdict) -> Iterator[str]:
         if not members:
             continue
         yield (
-            f"<h2>{_text(title)} ({len(members)})</h2>\n<table class={name}><tr><th>nodes</th><th>where</th>"
+            f"<h2>{_text(title)} ({len(members)})</h2>\n<table class={name}><tr><th>nodes</th>"
             "<th>what was seen</th><th>check</th><th>cause</th><th>records</th></tr>\n"
         )
-        for where, nodes, reason in rows(members):
+        for row in rows(members):
             cells = (
-                f"<code>{_text(folded(nodes))}</code>",
-                _text(where),
-                _text(reason.message),
-                f"<code>{_text(reason.check)}</code>",
-                _text(reason.cause),
-                f"{reason.seen} of {reason.looks}",
+                f"<code>{_text(folded(row.nodes))}</code>",
+                _text(row.words),
+                f"<code>{_text(row.first.check)}</code>",
+                _text(row.first.cause),
+                f"{row.first.seen} of {row.first.looks}",
             )
             yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>\n"
         yield "</table>\n"

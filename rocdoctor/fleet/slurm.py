@@ -1,0 +1,67 @@
+"""Slurm: what it says of its nodes, and the calls that drain and resume them. Pure: texts in, argument lists out."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from rocdoctor.fleet.acting import Call, EngineNode
+from rocdoctor.fleet.node_names import folded
+from rocdoctor.model.lazy_re import regex
+from rocdoctor.parsers.listings.slurm_nodes import STATES
+
+# %E is the reason, which may hold any sign, so it stands last (sinfo(1), --format).
+ASK_NODES = ("sinfo", "--all", "--Node", "--noheader", "--format=%N|%T|%G|%E")
+_MOST_IN_CALL = 1000
+_NODE = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+_NAMED = regex(r"NodeName=([A-Za-z0-9._-]{1,255})\s")
+_BOOT = regex(r"\sBootTime=(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s")
+_OUT = frozenset(
+    (
+        *("drained", "drain", "draining", "drng", "down", "fail", "failing", "failg", "error", "inval", "invalid"),
+        *("unknown", "unk", "future", "futr", "not_responding", "no_respond", "invalid_reg"),
+    )
+)
+
+
+def nodes_of(text: str) -> list[EngineNode]:
+    """The nodes of ``ASK_NODES``, each once; what is no line of it is passed over."""
+    found: dict[str, EngineNode] = {}
+    for line in text.splitlines():
+        cells = line.split("|", 3)
+        if len(cells) != 4 or not _NODE.fullmatch(cells[0]):
+            continue
+        state = cells[1].rstrip("*~#!%$@^-+").lower()
+        if state not in STATES:
+            continue
+        reason = "" if cells[3].strip() == "none" else cells[3].strip()
+        out = state in _OUT or "*" in cells[1]
+        found.setdefault(cells[0], EngineNode(cells[0], out, reason, "gpu" in cells[2]))
+    return list(found.values())
+
+
+def ask_boot(nodes: tuple[str, ...]) -> list[str]:
+    """How to ask when nodes booted."""
+    return ["scontrol", "--oneliner", "show", "node", folded(nodes)]
+
+
+def boots_of(text: str) -> dict[str, int]:
+    """When nodes booted, in seconds since 1970; Slurm prints the time of this host's zone."""
+    found: dict[str, int] = {}
+    for line in text.splitlines():
+        name, stamp = _NAMED.match(line), _BOOT.search(line)
+        if name is not None and stamp is not None:
+            with contextlib.suppress(ValueError, OverflowError):
+                found[name[1]] = int(time.mktime(time.strptime(stamp[1], "%Y-%m-%dT%H:%M:%S")))
+    return found
+
+
+def commands(call: Call) -> Iterator[list[str]]:
+    """The calls of scontrol, few nodes to a call as it takes; the reason is one word of the argument list."""
+    for first in range(0, len(call.nodes), _MOST_IN_CALL):
+        names = folded(call.nodes[first : first + _MOST_IN_CALL])
+        if call.action == "drain":
+            yield ["scontrol", "update", f"NodeName={names}", "State=DRAIN", f"Reason={call.reason}"]
+        else:
+            yield ["scontrol", "update", f"NodeName={names}", "State=RESUME"]

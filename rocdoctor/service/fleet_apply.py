@@ -1,0 +1,136 @@
+"""Acting on a scheduler: the only part of the fleet that changes anything, each call in a journal before it is made."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rocdoctor.fleet.acting import ActionPlan, Call, Drained, Limits, plan, undone
+from rocdoctor.fleet.slurm import ASK_NODES, ask_boot, boots_of, commands, nodes_of
+from rocdoctor.fleet.verdicts import FleetVerdict
+from rocdoctor.host.base import Answer
+from rocdoctor.service.errors import UsageError
+
+_LIMIT_S = 60.0
+_MOST_JOURNAL = 64 << 20
+_OLDEST_S = 3600
+Run = Callable[[list[str]], Answer]
+"""Runs a program of the engine and gives what it printed."""
+
+
+def run_engine(argv: list[str]) -> Answer:
+    """The program of this machine, with a deadline."""
+    from rocdoctor.host.live.programs import child_environment, find_program
+    from rocdoctor.host.live.run_program import run_bounded
+
+    program = find_program(argv[0])
+    if program is None:
+        return Answer(argv[0], "absent", note=f"{argv[0]} is not installed here, or others may change it")
+    environment = {**child_environment(), "LC_ALL": "C"}
+    if config := os.environ.get("SLURM_CONF"):
+        environment["SLURM_CONF"] = config
+    return run_bounded(f"run {' '.join(argv)}", [program, *argv[1:]], _LIMIT_S, environment)
+
+
+class Acting:
+    """A store's verdict against an engine; one at a time, whoever calls."""
+
+    def __init__(self, folder: Path, run: Run = run_engine) -> None:
+        self.folder, self.run = folder, run
+
+    def planned(self, found: FleetVerdict, limits: Limits, now: int) -> ActionPlan:
+        """What would be done; asks and changes nothing. Raises UsageError."""
+        engine = nodes_of(self._asked(list(ASK_NODES)))
+        if not engine:
+            raise UsageError("slurm: sinfo named no node")
+        journal = self.journal()
+        mine = tuple(sorted({one.node for one in journal}))
+        boots = boots_of(self._asked(ask_boot(mine))) if mine else {}
+        return plan(found, engine, journal, limits, now, boots)
+
+    def apply(self, found: FleetVerdict, limits: Limits, now: int | None = None) -> tuple[ActionPlan, list[str]]:
+        """Plan anew under the lock, and do it; (the plan, what failed). Raises UsageError."""
+        with self._locked():
+            at = int(time.time()) if now is None else now
+            if at - found.at > _OLDEST_S:
+                raise UsageError(f"the last round is {(at - found.at) // 60} min old; run fleet tick first")
+            chosen = self.planned(found, limits, at)
+            return chosen, self._done(chosen.calls, at)
+
+    def undo(self, do: bool = True) -> tuple[Call | None, list[str]]:
+        """Bring back what the last apply drained, as far as its reasons are still ours; (the call, what failed)."""
+        with self._locked():
+            journal = self.journal()
+            last = [one for one in journal if one.at == max(each.at for each in journal)]
+            call = undone(last, nodes_of(self._asked(list(ASK_NODES))))
+            return call, self._done([call] if call is not None and do else [], int(time.time()))
+
+    def journal(self) -> list[Drained]:
+        """Our drains, in order. A line that was cut in the middle of its writing is none."""
+        path = self.folder / "actions.jsonl"
+        found: list[Drained] = []
+        try:
+            text = path.read_bytes()[:_MOST_JOURNAL].decode("utf-8", errors="replace")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}") from None
+        for line in text.splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                one = json.loads(line)
+                if one["action"] == "drain":
+                    found += [Drained(str(node), str(one["reason"]), int(one["at"])) for node in one["nodes"]]
+        return found
+
+    def _done(self, calls: Sequence[Call], at: int) -> list[str]:
+        failed: list[str] = []
+        for call in calls:
+            self._write({"action": call.action, "nodes": list(call.nodes), "reason": call.reason, "at": at})
+            for argv in commands(call):
+                answer = self.run(argv)
+                if not answer.ok or answer.exit_code != 0:
+                    said = " ".join(answer.text.split())[:200] or answer.note or answer.status
+                    failed.append(f"{argv[0]} {argv[1]} {argv[2][:80]}: {said}")
+        return failed
+
+    def _write(self, entry: dict[str, object]) -> None:
+        path = self.folder / "actions.jsonl"
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            descriptor = os.open(path, flags, 0o600)
+            try:
+                os.write(descriptor, json.dumps(entry).encode() + b"\n")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}; nothing was changed") from None
+
+    def _asked(self, argv: list[str]) -> str:
+        answer = self.run(argv)
+        if not answer.ok or answer.exit_code != 0 or not answer.complete:
+            said = " ".join(answer.text.split())[:200] or answer.note or answer.status
+            raise UsageError(f"{argv[0]} did not answer: {said}")
+        return answer.text
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        import fcntl
+
+        try:
+            descriptor = os.open(self.folder / "actions.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise UsageError(f"{self.folder}: {error.strerror or error}") from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            raise UsageError("another fleet apply is at work here") from None
+        try:
+            yield
+        finally:
+            os.close(descriptor)

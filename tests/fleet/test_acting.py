@@ -1,0 +1,244 @@
+"""The bounds of acting hold whatever happens, and what others did is left alone."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocdoctor.fleet.acting import Call, Drained, EngineNode, Limits, plan, undone
+from rocdoctor.fleet.slurm import boots_of, commands, nodes_of
+from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
+from rocdoctor.host.base import Answer
+from rocdoctor.service.errors import UsageError
+from rocdoctor.service.fleet_apply import Acting
+from tests.examples import examples
+from tests.fleet.kit import NOW
+
+_BAD = Reason("certain", "ras-uncorrectable", "", 2, "Errors.", 2, 2, True)
+_NAMES = [f"n{n:02d}" for n in range(40)]
+
+
+def _verdict(*bad: str, heard: int = NOW, kinds: dict[str, str] | None = None) -> FleetVerdict:
+    nodes = tuple(NodeVerdict(name, "k", (_BAD,), heard) for name in bad)
+    known = kinds or dict.fromkeys(_NAMES, "k")
+    return FleetVerdict(NOW, 40, 40, nodes, (), (), dict.fromkeys(_NAMES, heard), known)
+
+
+def _engine(**out: str) -> list[EngineNode]:
+    return [EngineNode(name, name in out, out.get(name, ""), True) for name in _NAMES]
+
+
+_WIDE = Limits(share=1.0, rate=1.0)
+
+
+def test_the_worst_go_first_and_the_rest_is_held() -> None:
+    found = plan(_verdict("n05", "n03", "n07"), _engine(), [], Limits(rate=1.0), NOW)
+    assert [one.nodes for one in found.calls] == [("n05", "n03")]
+    assert found.calls[0].reason == "rocdoctor: ras-uncorrectable [certain] 20261124T1340Z"
+    assert len(found.calls[0].reason) <= 80
+    assert found.held == (("n07", "2 are out for us already, and 2 may be"),)
+
+
+def test_each_bound_holds() -> None:
+    bad = _NAMES[:10]
+
+    def drained(limits: Limits, kinds: dict[str, str] | None = None) -> int:
+        return sum(len(one.nodes) for one in plan(_verdict(*bad, kinds=kinds), _engine(), [], limits, NOW).calls)
+
+    assert drained(_WIDE) == 10
+    assert drained(replace(_WIDE, share=0.1)) == 4
+    assert drained(replace(_WIDE, most=3)) == 3
+    assert drained(replace(_WIDE, floor=38)) == 2
+    assert drained(replace(_WIDE, rate=0.02)) == 1
+    assert drained(replace(_WIDE, share=0.12), {name: "a" if name < "n20" else "b" for name in _NAMES}) == 2
+    assert drained(replace(_WIDE, share=0.02)) == 0
+
+
+def test_what_was_drained_within_an_hour_counts() -> None:
+    journal = [Drained("n30", "r", NOW - 600)]
+    assert plan(_verdict("n05"), _engine(), journal, Limits(rate=0.02), NOW).calls == ()
+    assert plan(_verdict("n05"), _engine(), [replace(journal[0], at=NOW - 4000)], Limits(rate=0.02), NOW).calls != ()
+
+
+def test_what_others_drained_is_left_alone() -> None:
+    engine = _engine(n05="dimm, Ann", n06="rocdoctor: typed by hand")
+    found = plan(_verdict("n05"), engine, [Drained("n06", "rocdoctor: ours", NOW - 9000)], _WIDE, NOW + 9000)
+    assert found.calls == ()
+    assert found.foreign == ("n05", "n06")
+
+
+def test_a_node_comes_back_after_a_record_of_this_boot_that_speaks_for_it() -> None:
+    journal = [Drained("n05", "rocdoctor: x", NOW - 5000)]
+    engine = _engine(n05="rocdoctor: x")
+
+    def back(found: FleetVerdict, booted: dict[str, int]) -> list[Call]:
+        return list(plan(found, engine, journal, _WIDE, NOW, booted).calls)
+
+    assert back(_verdict(), {"n05": NOW - 6000}) == [Call("resume", ("n05",), "")]
+    assert back(_verdict(), {"n05": NOW + 10}) == [], "it has booted since its record"
+    assert back(_verdict(), {}) == [], "nobody knows when it booted"
+    assert back(_verdict(heard=NOW - 5500), {"n05": NOW - 6000}) == [], "the record is older than the drain"
+    assert back(_verdict("n05"), {"n05": NOW - 6000}) == []
+    watched = NodeVerdict("n05", "k", (replace(_BAD, node_class="unknown", ready=False),), NOW)
+    assert back(replace(_verdict(), nodes=(watched,)), {"n05": NOW - 6000}) == []
+
+
+def test_a_release_goes_through_where_drains_are_held() -> None:
+    journal = [Drained(name, "rocdoctor: x", NOW - 5000) for name in ("n05", "n06")]
+    engine = _engine(n05="rocdoctor: x", n06="rocdoctor: x")
+    found = plan(_verdict("n06", "n07"), engine, journal, Limits(rate=1.0), NOW, dict.fromkeys(_NAMES, NOW - 6000))
+    assert [(one.action, one.nodes) for one in found.calls] == [("resume", ("n05",)), ("drain", ("n07",))]
+    full = plan(_verdict("n06", "n07"), engine, journal, Limits(most=0), NOW, dict.fromkeys(_NAMES, NOW - 6000))
+    assert [one.action for one in full.calls] == ["resume"]
+
+
+_EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["bad", "well", "apply", "again", "edit", "foreign", "jump", "undo"]), st.integers(0, 39)
+    ),
+    min_size=5,
+    max_size=60,
+)
+
+
+@given(_EVENTS, st.floats(0, 0.5), st.integers(0, 10), st.integers(0, 40))
+@examples(2)
+def test_no_order_of_events_passes_a_bound(events: list[tuple[str, int]], share: float, most: int, floor: int) -> None:
+    """A scheduler in little: verdicts change, people drain and edit reasons, clocks jump, apply runs when it will."""
+    limits = Limits(share, most, floor, rate=1.0)
+    slurm = dict.fromkeys(_NAMES, "")
+    journal: list[Drained] = []
+    bad: dict[str, None] = {}
+    now, foreign = NOW, set[str]()
+    for event, number in events:
+        name = _NAMES[number]
+        now += 60
+        if event == "bad":
+            bad[name] = None
+        elif event == "well":
+            bad.pop(name, None)
+        elif event == "edit" and slurm[name]:
+            slurm[name] += " (Ann)"
+            foreign.add(name)
+        elif event == "foreign" and not slurm[name]:
+            slurm[name] = "rocdoctor: looks like ours"
+            foreign.add(name)
+        elif event == "jump":
+            now += random.Random(number).choice((-7200, 7200, 86400))
+        elif event in ("apply", "again", "undo"):
+            engine = [EngineNode(one, bool(reason), reason, True) for one, reason in slurm.items()]
+            found = plan(_verdict(*bad, heard=now), engine, journal, limits, now, dict.fromkeys(_NAMES, 0))
+            call = undone(journal, engine) if event == "undo" else None
+            calls = [call] if call is not None else [] if event == "undo" else list(found.calls)
+            serving = sum(not reason for reason in slurm.values())
+            for one in calls:
+                assert not foreign & set(one.nodes)
+                for node in one.nodes:
+                    slurm[node] = one.reason
+                    if one.action == "drain":
+                        journal.append(Drained(node, one.reason, now))
+            ours = {one.node for one in journal if slurm[one.node] == one.reason}
+            if any(one.action == "drain" for one in calls):
+                assert len(ours) <= min(most, int(share * 40 + 1e-9))
+                assert sum(not reason for reason in slurm.values()) >= min(floor, serving)
+
+
+# -- Slurm's words
+
+
+def test_sinfo_is_read() -> None:
+    text = (
+        "n01|idle|gpu:mi300x:8|none\nn01|idle|gpu:mi300x:8|none\nn02|drained*|gpu:8(S:0-1)|a|b # c\n"
+        "n03|mixed|(null)|none\nn04|allocated~|gpu:8|none\n../x|idle|gpu|none\nn05|strange|gpu|none\nn06\n"
+    )
+    assert nodes_of(text) == [
+        EngineNode("n01", False, "", True),
+        EngineNode("n02", True, "a|b # c", True),
+        EngineNode("n03", False, "", False),
+        EngineNode("n04", False, "", True),
+    ]
+
+
+def test_boots_are_read() -> None:
+    line = "NodeName=n01 Arch=x86_64 State=DRAIN BootTime=2026-11-24T10:00:00 SlurmdStartTime=2026-11-24T10:01:00 \n"
+    assert list(boots_of(line)) == ["n01"]
+    assert boots_of("NodeName=n01 BootTime=None Reason=BootTime=2026\n") == {}
+
+
+def test_five_hundred_nodes_are_one_call() -> None:
+    names = tuple(f"n{n:05d}" for n in range(500))
+    assert list(commands(Call("drain", names, "rocdoctor: x"))) == [
+        ["scontrol", "update", "NodeName=n[00000-00499]", "State=DRAIN", "Reason=rocdoctor: x"]
+    ]
+    assert len(list(commands(Call("resume", tuple(f"n{n}" for n in range(2500)), "")))) == 3
+
+
+class _Slurm:
+    """What scontrol and sinfo would say."""
+
+    def __init__(self) -> None:
+        self.nodes = dict.fromkeys(_NAMES, "")
+        self.calls: list[list[str]] = []
+        self.fails = False
+
+    def __call__(self, argv: list[str]) -> Answer:
+        if argv[0] == "sinfo":
+            rows = [f"{name}|{'drained' if why else 'idle'}|gpu:8|{why or 'none'}" for name, why in self.nodes.items()]
+            return Answer("q", "ok", "\n".join(rows).encode(), 0)
+        if argv[1] != "update":
+            rows = [f"NodeName={name} BootTime=2020-01-01T00:00:00 x" for name in _NAMES]
+            return Answer("q", "ok", "\n".join(rows).encode(), 0)
+        self.calls.append(argv)
+        if self.fails:
+            return Answer("q", "ok", b"slurm_update error: Access denied", 1)
+        names = argv[2].removeprefix("NodeName=")
+        assert "[" not in names, "these tests drain single nodes"
+        self.nodes[names] = argv[4].removeprefix("Reason=") if argv[3] == "State=DRAIN" else ""
+        return Answer("q", "ok", b"", 0)
+
+
+def test_apply_does_what_it_planned_and_writes_it_down_first(tmp_path: Path) -> None:
+    slurm = _Slurm()
+    acting = Acting(tmp_path, slurm)
+    planned = acting.planned(_verdict("n05"), Limits(), NOW)
+    assert slurm.calls == []
+    assert acting.journal() == []
+    done, failed = acting.apply(_verdict("n05"), Limits(), NOW)
+    assert (done.calls, failed) == (planned.calls, [])
+    assert slurm.nodes["n05"] == planned.calls[0].reason
+    assert acting.journal() == [Drained("n05", planned.calls[0].reason, NOW)]
+    assert acting.apply(_verdict("n05"), Limits(), NOW + 60)[0].calls == ()
+    assert acting.undo()[0] == Call("resume", ("n05",), "")
+    assert slurm.nodes["n05"] == ""
+
+
+def test_a_call_that_fails_is_told_and_a_journal_that_was_cut_is_read(tmp_path: Path) -> None:
+    slurm = _Slurm()
+    slurm.fails = True
+    acting = Acting(tmp_path, slurm)
+    _, failed = acting.apply(_verdict("n05"), Limits(), NOW)
+    assert "Access denied" in failed[0]
+    with (tmp_path / "actions.jsonl").open("a") as stream:
+        stream.write('{"action": "drain", "nodes": ["n0')
+    assert [one.node for one in acting.journal()] == ["n05"]
+    assert json.loads((tmp_path / "actions.jsonl").read_text().splitlines()[0])["action"] == "drain"
+
+
+def test_it_does_not_act_on_an_old_round_nor_twice_at_once(tmp_path: Path) -> None:
+    acting = Acting(tmp_path, _Slurm())
+    with pytest.raises(UsageError, match="min old"):
+        acting.apply(_verdict("n05"), Limits(), NOW + 4000)
+    with acting._locked(), pytest.raises(UsageError, match="another fleet apply"):
+        acting.apply(_verdict("n05"), Limits(), NOW)
+
+
+def test_an_engine_that_does_not_answer_stops_it(tmp_path: Path) -> None:
+    acting = Acting(tmp_path, lambda argv: Answer("q", "timeout", note="60s"))
+    with pytest.raises(UsageError, match="did not answer"):
+        acting.apply(_verdict("n05"), Limits(), NOW)

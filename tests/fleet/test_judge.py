@@ -1,0 +1,349 @@
+"""What is concluded of nodes over rounds, and the guards that keep healthy ones in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from rocdoctor.fleet.judge import Incoming, Memories, judge
+from rocdoctor.fleet.memory import as_state, from_state
+from rocdoctor.fleet.node_names import folded
+from rocdoctor.fleet.record import NodeRecord, SeenGpu, Sighting
+from rocdoctor.fleet.statistics import confirmed, suspects, usual
+from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict
+from tests.fleet.kit import NOW, fixture_record, node, sick
+
+_ROUND_S = 3600
+_FATAL = sick("ras-uncorrectable", 2, "gpu-hardware-fault")
+_NARROW = sick("pcie-link-narrow", 1, "pcie-link-degraded", "warning")
+
+
+class _Fleet:
+    """Rounds of one fleet; every round goes through what is written to disk."""
+
+    def __init__(self, size: int = 20) -> None:
+        self.size, self.at, self.memories = size, NOW, Memories()
+        self.verdict: FleetVerdict
+
+    def round(self, *odd: NodeRecord, absent: Sequence[str] = (), problems: Any = None, step: int = _ROUND_S) -> None:
+        self.at += step
+        records = {f"n{n}": node(f"n{n}", self.at) for n in range(self.size) if f"n{n}" not in absent}
+        records |= {one.node: replace(one, taken_at=self.at) if one.taken_at == NOW else one for one in odd}
+        self.verdict = judge(self.memories, Incoming(records, problems or {}), self.at)
+        self.memories = {name: from_state(as_state(one)) for name, one in self.memories.items()}
+
+    def of(self, name: str) -> NodeVerdict | None:
+        return next((one for one in self.verdict.nodes if one.node == name), None)
+
+    def said(self, name: str) -> tuple[str, str]:
+        one = self.of(name)
+        return (one.node_class, one.proposal) if one is not None else ("well", "none")
+
+    def to_drain(self) -> list[str]:
+        return [one.node for one in self.verdict.nodes if one.proposal == "drain"]
+
+
+def test_nothing_speaks_against_equal_nodes() -> None:
+    fleet = _Fleet()
+    fleet.round()
+    assert (fleet.verdict.nodes, fleet.verdict.findings, fleet.verdict.told) == ((), (), 20)
+
+
+def test_what_is_certain_takes_two_looks() -> None:
+    fleet = _Fleet()
+    fleet.round(node("n3", NOW, _FATAL))
+    assert fleet.said("n3") == ("certain", "none")
+    fleet.round(node("n3", NOW, _FATAL))
+    assert fleet.said("n3") == ("certain", "drain")
+    reason = fleet.verdict.nodes[0].reasons[0]
+    assert (reason.check, reason.cause, reason.gpu, reason.seen, reason.looks) == (
+        "ras-uncorrectable",
+        "gpu-hardware-fault",
+        2,
+        2,
+        2,
+    )
+    fleet.round()
+    assert fleet.said("n3")[1] == "none"
+
+
+def test_two_looks_of_one_record_are_two() -> None:
+    fleet = _Fleet()
+    fleet.round(node("n3", NOW, replace(_FATAL, looks=2)))
+    assert fleet.said("n3") == ("certain", "drain")
+
+
+def test_what_comes_and_goes_takes_three_of_five() -> None:
+    fleet = _Fleet()
+    shown = [True, False, True, False, True]
+    said = []
+    for there in shown:
+        fleet.round(*([node("n3", NOW, _NARROW)] if there else []))
+        said.append(fleet.said("n3")[1])
+    assert said == ["none"] * 4 + ["drain"]
+    fleet.round()
+    assert fleet.said("n3") == ("likely", "none"), "it is well now, and was not"
+
+
+def test_the_network_takes_two_in_five_minutes() -> None:
+    for step, proposal in ((200, "drain"), (400, "none")):
+        fleet = _Fleet()
+        for _ in range(2):
+            fleet.round(node("n3", NOW, sick("infiniband-port-down", severity="warning")), step=step)
+        assert fleet.said("n3") == ("likely", proposal), step
+
+
+def test_another_boot_begins_anew() -> None:
+    fleet = _Fleet()
+    fleet.round(node("n3", NOW, _FATAL))
+    fleet.round(node("n3", NOW, _FATAL, boot="b-2"))
+    assert fleet.said("n3") == ("certain", "none")
+
+
+def test_software_and_settings_never_drain() -> None:
+    fleet = _Fleet()
+    base = fixture_record()
+    for _ in range(6):
+        fleet.round(
+            node("n1", NOW, sick("torch-import-fails")),
+            node("n2", traits={**base.traits, "kernel": "5.4.0-1-generic"}),
+            node("n3", tables={**base.tables, "package": "0" * 12}),
+        )
+    assert [fleet.said(name) for name in ("n1", "n2", "n3")] == [("different", "none")] * 3
+    assert "5.4.0-1-generic; 6.8.0-71-generic on equal nodes" in str(fleet.of("n2"))
+
+
+def _without(gpu: int) -> dict[str, Any]:
+    base = fixture_record()
+    keep = [n for n in range(8) if n != gpu]
+    return {"gpus": tuple(base.gpus[n] for n in keep), "gpu_traits": tuple(base.gpu_traits[n] for n in keep)}
+
+
+def test_a_gpu_that_equal_nodes_have_is_missing() -> None:
+    fleet = _Fleet()
+    for _ in range(2):
+        fleet.round(node("n3", **_without(5)))
+    assert fleet.said("n3") == ("certain", "drain")
+    reason = fleet.verdict.nodes[0].reasons[0]
+    assert (reason.check, reason.gpu) == ("fleet-gpu-missing", 5)
+    assert "none at 0000:aa:00.0" in reason.message
+
+
+def test_among_few_nodes_the_nodes_own_past_tells() -> None:
+    fleet = _Fleet(2)
+    fleet.round(node("n1", **_without(5)))
+    assert fleet.said("n1") == ("well", "none"), "nobody knows that it had eight"
+    fleet = _Fleet(2)
+    fleet.round()
+    for _ in range(2):
+        fleet.round(node("n1", **_without(5)))
+    assert fleet.said("n1") == ("certain", "drain")
+
+
+def test_a_list_that_may_not_show_all_gpus_misses_none() -> None:
+    fleet = _Fleet()
+    for _ in range(3):
+        fleet.round(node("n3", complete=False, **_without(5)))
+    assert fleet.said("n3")[1] == "none"
+
+
+def test_a_link_below_that_of_equals() -> None:
+    narrow = tuple({**one, "pcie_width": "8"} if at == 6 else one for at, one in enumerate(fixture_record().gpu_traits))
+    fleet = _Fleet()
+    for _ in range(3):
+        fleet.round(node("n3", gpu_traits=narrow))
+    assert fleet.said("n3") == ("likely", "drain")
+    reason = fleet.verdict.nodes[0].reasons[0]
+    assert (reason.check, reason.cause, reason.gpu) == ("fleet-link-below-group", "pcie-link-degraded", 6)
+
+
+def test_what_many_have_at_once_drains_nobody_then_or_later() -> None:
+    """An outage on a third of the nodes, in three rounds of which one more would be enough."""
+    fleet = _Fleet(30)
+    hit = [f"n{n}" for n in range(10)]
+    for _ in range(3):
+        fleet.round(*(node(name, NOW, _NARROW) for name in hit))
+        assert fleet.to_drain() == []
+        assert [one.what for one in fleet.verdict.findings] == ["pcie-link-narrow"]
+    fleet.round(node("n1", NOW, _NARROW))
+    assert fleet.to_drain() == []
+    assert fleet.verdict.findings == ()
+    for _ in range(2):
+        fleet.round(node("n1", NOW, _NARROW))
+    assert fleet.to_drain() == ["n1"], "one that stays broken is found all the same"
+
+
+def test_a_release_of_ours_that_fails_everywhere_drains_nobody() -> None:
+    fleet = _Fleet()
+    for _ in range(4):
+        fleet.round(*(node(f"n{n}", NOW, replace(_FATAL, looks=2)) for n in range(20)))
+    assert fleet.to_drain() == []
+    assert len(fleet.verdict.findings) == 1
+
+
+def test_a_tool_that_hangs_everywhere_is_one_finding() -> None:
+    fleet = _Fleet()
+    fleet.round(*(node(f"n{n}", unanswered={"run amd-smi static": "timeout"}) for n in range(20)))
+    assert [one.kind for one in fleet.verdict.findings] == ["unknown"]
+    assert fleet.verdict.nodes == ()
+
+
+def test_two_kinds_of_nodes_have_norms_of_their_own() -> None:
+    fleet = _Fleet()
+    others = [node(f"h{n}", fixture="h100-8gpu") for n in range(8)]
+    for _ in range(3):
+        fleet.round(*others)
+    assert fleet.verdict.nodes == ()
+
+
+def test_a_change_under_way_makes_nobody_odd() -> None:
+    fleet = _Fleet()
+    new = {**fixture_record().traits, "amdgpu": "6.16.0"}
+    fleet.round(*(node(f"n{n}", traits=new) for n in range(9)))
+    assert fleet.verdict.nodes == ()
+    assert [(one.kind, one.nodes, one.among) for one in fleet.verdict.findings] == [("rollout", 9, 20)]
+
+
+def test_no_record_is_not_known_and_never_drains() -> None:
+    fleet = _Fleet()
+    fleet.round(node("n3", NOW, _FATAL))
+    for _ in range(5):
+        fleet.round(absent=["n3"], problems={"n3": "not a JSON text"})
+    assert fleet.said("n3") == ("unknown", "none")
+    assert "silent for 5 rounds" in fleet.verdict.nodes[0].reasons[0].message
+
+
+def test_a_clock_that_jumps_costs_its_own_node_alone() -> None:
+    fleet = _Fleet()
+    for _ in range(2):
+        fleet.round()
+        fleet.round(node("n3", fleet.at + 10**7), node("n4", 5))
+        assert [fleet.said(name) for name in ("n3", "n4")] == [("unknown", "none")] * 2
+        assert {one.node for one in fleet.verdict.nodes} == {"n3", "n4"}
+    fleet.round()
+    assert fleet.verdict.nodes == ()
+
+
+def test_a_card_that_was_changed_is_news() -> None:
+    base = fixture_record()
+    known = tuple(replace(one, id=f"g-{n}") for n, one in enumerate(base.gpus))
+    fleet = _Fleet()
+    fleet.round(node("n3", gpus=known))
+    fleet.round(node("n3", gpus=(*known[:7], SeenGpu(known[7].bdf, known[7].chip, "g-new"))))
+    assert fleet.said("n3") == ("different", "none")
+    assert "place 7" in fleet.verdict.nodes[0].reasons[0].message
+
+
+def test_eight_spells_in_a_week_make_a_lemon() -> None:
+    fleet = _Fleet()
+    said = []
+    for number in range(16):
+        fleet.round(*([node("n3", NOW, _NARROW)] if number % 4 == 0 else []))
+        said.append(fleet.said("n3")[1])
+    assert "test" not in said
+    for number in range(20):
+        fleet.round(*([node("n3", NOW, _NARROW)] if number % 4 == 0 else []))
+    assert fleet.said("n3")[1] == "test"
+    assert any(one.node_class == "lemon" for one in fleet.verdict.nodes[0].reasons)
+
+
+# -- figures
+
+
+def _figures(random: Random, slow: dict[str, float], nodes: int = 40) -> dict[str, list[float]]:
+    return {
+        f"n{n}": [random.gauss(600, 3) * (slow.get(f"n{n}", 1.0) if gpu == 4 else 1.0) for gpu in range(8)]
+        for n in range(nodes)
+    }
+
+
+def test_a_slow_gpu_is_tested_after_three_looks() -> None:
+    random, fleet = Random(3), _Fleet(40)
+    said = []
+    for _ in range(3):
+        values = _figures(random, {"n7": 0.9})
+        fleet.round(*(node(name, figures={"matmul_bf16_tflops": tuple(row)}) for name, row in values.items()))
+        said.append((fleet.said("n7"), fleet.verdict.look_again))
+    assert said[0] == (("well", "none"), ("n7",))
+    assert said[2] == (("slow", "test"), ())
+    assert fleet.verdict.nodes[0].reasons[0].gpu == 4
+    assert [one.node for one in fleet.verdict.nodes] == ["n7"]
+
+
+def test_a_look_at_the_suspects_alone_is_measured_by_the_look_at_all() -> None:
+    """Eight nodes that are slow as a whole are as fast as each other."""
+    random, fleet = Random(4), _Fleet(40)
+    slow = {f"n{n}": 0.85 for n in range(8)}
+    for looked in (range(40), range(8), range(8)):
+        values = _figures(random, {})
+        rows = {f"n{n}": tuple(one * slow.get(f"n{n}", 1.0) for one in values[f"n{n}"]) for n in looked}
+        fleet.round(*(node(name, figures={"matmul_bf16_tflops": row}) for name, row in rows.items()))
+    assert sorted(one.node for one in fleet.verdict.nodes if one.proposal == "test") == sorted(slow)
+
+
+def test_one_good_look_ends_a_suspicion() -> None:
+    random, fleet = Random(5), _Fleet(40)
+    for slow in ({"n7": 0.9}, {"n7": 0.9}, {}, {"n7": 0.9}):
+        values = _figures(random, slow)
+        fleet.round(*(node(name, figures={"matmul_bf16_tflops": tuple(row)}) for name, row in values.items()))
+    assert fleet.said("n7") == ("well", "none")
+
+
+def test_figures_that_are_no_rates_and_too_few_nodes_are_not_judged() -> None:
+    assert usual({f"n{n}": [1.0, 2.0] for n in range(4)}) is None
+    fleet = _Fleet(4)
+    for _ in range(3):
+        fleet.round(
+            *(node(f"n{n}", figures={"matmul_bf16_tflops": (1.0 + n,) * 8, "heat_c": (9.0,) * 8}) for n in range(4))
+        )
+    assert fleet.verdict.nodes == ()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_slow_gpus_of_a_large_fleet(seed: int) -> None:
+    """Two thousand nodes, spreads as in tools/fleet_world.py: what is planted is found, and nobody else."""
+    random = Random(seed)
+    names = [f"n{n}" for n in range(2000)]
+    true = {}
+    for name in names:
+        middle = random.gauss(600, 6)
+        true[name] = [middle * random.gauss(1, 0.008) for _ in range(8)]
+    planted = {name: (0.93, 0.90, 0.85)[n % 3] for n, name in enumerate(random.sample(names, 90))}
+    for name, share in planted.items():
+        true[name][3] *= share
+
+    def sweep(who: Sequence[str]) -> dict[str, list[float]]:
+        return {name: [one * random.gauss(1, 0.007) for one in true[name]] for name in who}
+
+    first = sweep(names)
+    among = usual(first)
+    assert among is not None
+    again = sorted({one.node for one in suspects(first, among)})
+    assert len(again) * 2 < 0.1 * len(names) + 2 * len(planted)
+    looks = [first, sweep(again), sweep(again)]
+    slow = {name: found for name in again if (found := confirmed([(one, among) for one in looks], name))}
+    assert set(slow) <= set(planted)
+    assert all([one.gpu for one in found] == [3] for found in slow.values())
+    caught = {share: sum(planted[name] == share for name in slow) for share in (0.93, 0.90, 0.85)}
+    assert caught[0.85] == 30
+    assert caught[0.90] >= 29
+    assert caught[0.93] >= 27
+
+
+def test_names_are_folded() -> None:
+    assert folded(["gpu0712", "gpu0003", "gpu0713", "head", "a1b", "gpu0714"]) == "head,a1b,gpu[0003,0712-0714]"
+    assert folded(["n9", "n10"]) == "n9,n10"
+    assert folded([]) == ""
+
+
+def test_the_gravest_reason_stands_first() -> None:
+    fleet = _Fleet()
+    odd: Sighting = sick("torch-import-fails")
+    for _ in range(3):
+        fleet.round(node("n1", NOW, odd, _NARROW, _FATAL), node("n2", NOW, odd))
+    assert [one.node for one in fleet.verdict.nodes] == ["n1", "n2"]
+    assert [one.node_class for one in fleet.verdict.nodes[0].reasons] == ["certain", "likely", "different"]

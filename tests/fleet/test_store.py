@@ -1,0 +1,166 @@
+"""The folder of a fleet: exact replay, hostile lines, and what interrupts a tick."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.fleet.record import MOST_BYTES
+from rocdoctor.fleet.store import Batch, Store, StoreError
+from rocdoctor.fleet.verdicts import FleetVerdict
+from tests.fleet.kit import NOW, line, node, sick
+
+_FATAL = sick("ras-uncorrectable", 2)
+
+
+def _batch(*lines: str | bytes) -> Batch:
+    batch = Batch()
+    data = b"".join((one.encode() if isinstance(one, str) else one) + b"\n" for one in lines)
+    batch.read_lines(io.BytesIO(data))
+    return batch
+
+
+def _lines(at: int, size: int = 12) -> list[str]:
+    fatal = {"n3": (_FATAL,), "n4": (_FATAL,) if at % 1000 == 0 else ()}
+    return [line(node(f"n{n}", at, *fatal.get(f"n{n}", ()))) for n in range(size)]
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> tuple[Store, list[FleetVerdict]]:
+    """A store with twelve rounds, and what was said after each."""
+    store = Store(tmp_path / "fleet")
+    return store, [store.tick(_batch(*_lines(NOW + 100 * n), "n9: {"), NOW + 100 * n) for n in range(12)]
+
+
+def test_every_round_can_be_judged_again_exactly(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, verdicts = told
+    assert store.again() == verdicts[-1]
+    for number, before in enumerate(verdicts):
+        assert store.again(NOW + 100 * number + 50) == before, number
+    assert len(list((store.folder / "state").iterdir())) == 8
+    with pytest.raises(StoreError, match="no round as early"):
+        store.again(NOW - 1)
+
+
+def test_a_state_that_is_lost_or_damaged_is_made_again(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, verdicts = told
+    (store.folder / "state" / "000011.json.gz").write_bytes(b"\x1f\x8b damaged")
+    (store.folder / "state" / "000010.json.gz").unlink()
+    assert store.again() == verdicts[-1]
+
+
+def test_files_are_those_of_their_owner_alone(told: tuple[Store, list[FleetVerdict]]) -> None:
+    for path in told[0].folder.rglob("*"):
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_one_tick_at_a_time_and_none_before_the_last(told: tuple[Store, list[FleetVerdict]]) -> None:
+    store, _ = told
+    with pytest.raises(StoreError, match="clock of this host"):
+        store.tick(_batch(), NOW)
+    with store._locked(), pytest.raises(StoreError, match="another tick"):
+        store.tick(_batch(), NOW + 10_000)
+    assert len(store.rounds()) == 12
+
+
+def test_records_wait_for_the_next_round(tmp_path: Path) -> None:
+    store = Store(tmp_path / "fleet")
+    store.keep(_batch(*_lines(NOW)[:6], "n11: {"))
+    store.keep(_batch(*_lines(NOW)[6:11]))
+    found = store.tick(store.kept(_batch()), NOW)
+    assert (found.total, found.told) == (12, 11)
+    assert list((store.folder / "incoming").iterdir()) == []
+
+
+def _hostile() -> list[str | bytes]:
+    good = line(node("n1", NOW))
+    return [
+        line(node("n2", NOW, _FATAL), by="n1"),  # in another node's name
+        good[: len(good) // 2],
+        "n1: " + "[" * 50_000,
+        "n1: " + json.dumps({"schema": "rocdoctor.record/1", "node": "n1"}),
+        "n1: " + '{"a": ' + "9" * 10_000 + "}",
+        "n1: {" + " " * (MOST_BYTES + 5),
+        "../../etc/passwd: {}",
+        "no name at all",
+        b"n1: {\xff\xfe}",
+        b"\x00" * 2000,
+    ]
+
+
+def test_hostile_lines_cost_their_own_node_alone(tmp_path: Path) -> None:
+    """Each among the lines of eleven sound nodes; n2, in whose name one of them speaks, is one of these."""
+    others = [one for one in _lines(NOW) if not one.startswith(("n1:", "n3:", "n4:"))]
+    for number, bad in enumerate(_hostile()):
+        found = Store(tmp_path / str(number)).tick(_batch(*others[:4], bad, *others[4:]), NOW)
+        assert found.told == 9, bad[:40]
+        assert {one.node for one in found.nodes} <= {"n1"}, bad[:40]
+        assert [one.proposal for one in found.nodes] in ([], ["none"])
+    assert not (tmp_path.parent / "etc").exists()
+
+
+def test_a_line_without_end_is_not_held() -> None:
+    class Endless(io.RawIOBase):
+        left = 64
+
+        def readline(self, size: int | None = -1) -> bytes:
+            self.left -= 1
+            assert size is not None
+            return (b"n1: {" + b"x" * size)[:size] if self.left > 0 else b""
+
+    batch = Batch()
+    batch.read_lines(Endless())
+    assert batch.problems == {"n1": "larger than a record may be"}
+
+
+def test_of_two_records_of_a_node_the_newer_counts() -> None:
+    old, new = line(node("n1", NOW, _FATAL)), line(node("n1", NOW + 5))
+    for lines in ((old, new), (new, old)):
+        assert _batch(*lines).records["n1"].taken_at == NOW + 5
+
+
+def test_a_folder_of_records_is_read_by_the_names_of_its_files(tmp_path: Path) -> None:
+    def write(name: str, text: str) -> None:
+        (tmp_path / name).write_text(text)
+
+    write("n1.json", line(node("n1", NOW)).partition(": ")[2])
+    write("n2.json", line(node("n1", NOW)).partition(": ")[2])
+    write("-x.json", "{}")
+    write("n1.txt", "{}")
+    os.mkfifo(tmp_path / "n3.json")
+    (tmp_path / "n4.json").symlink_to(tmp_path / "n1.json")
+    write("n5.json", " " * (MOST_BYTES + 2))
+    batch = Batch()
+    batch.read(tmp_path)
+    assert list(batch.records) == ["n1"]
+    assert set(batch.problems) == {"n2", "n3", "n4", "n5"}
+    assert batch.problems["n2"] == "speaks for another node"
+
+
+def test_a_full_disk_leaves_the_rounds_that_were_there(
+    told: tuple[Store, list[FleetVerdict]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, verdicts = told
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("rocdoctor.fleet.store.write_new", full)
+    with pytest.raises(StoreError, match="No space left"):
+        store.tick(_batch(*_lines(NOW + 5000)), NOW + 5000)
+    monkeypatch.undo()
+    assert store.again() == verdicts[-1]
+    assert store.tick(_batch(*_lines(NOW + 5000)), NOW + 5000).told == 12
+
+
+def test_a_link_does_not_speak_for_a_node(tmp_path: Path) -> None:
+    """A record in the shape of another name is refused whatever file it stands in."""
+    batch = Batch()
+    batch.add("n7", json.dumps({**json.loads(line(node("n8", NOW)).partition(": ")[2])}))
+    assert batch.problems == {"n7": "speaks for another node"}
+    assert replace(node("n8", NOW), node="n7").node == "n7"
