@@ -1,0 +1,104 @@
+"""Drains and releases on a real slurmctld with two real nodes."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.fleet.acting import Limits
+from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
+from rocdoctor.host.base import Answer
+from rocdoctor.service.fleet_apply import Acting
+from tests.train.smoke.nodes.network import missing
+from tests.train.smoke.nodes.slurm import Cluster, cluster, slurm_missing
+
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(bool(slurm_missing() or missing()), reason="needs Slurm and network namespaces"),
+]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Cluster]:
+    with cluster(2, gpus=1) as made:
+        yield made
+
+
+class _Engine:
+    """Slurm's programs where its controller is."""
+
+    def __init__(self, slurm: Cluster) -> None:
+        self.slurm = slurm
+
+    def __call__(self, argv: list[str]) -> Answer:
+        done = subprocess.run(
+            self.slurm.inside(0, *argv),
+            capture_output=True,
+            env=self.slurm.environment(LC_ALL="C"),
+            check=False,
+            timeout=60,
+        )
+        return Answer("q", "ok", done.stdout + done.stderr, done.returncode)
+
+    def state(self, node: str) -> str:
+        return self(["sinfo", "-h", "-n", node, "-N", "-o", "%T|%E"]).text.strip()
+
+
+def _verdict(*bad: str) -> FleetVerdict:
+    reason = Reason("certain", "ras-uncorrectable", "", 0, "Errors.", 2, 2, True)
+    now = int(time.time())
+    nodes = tuple(NodeVerdict(name, "k", (reason,), now) for name in bad)
+    names = ("n0", "n1")
+    return FleetVerdict(now, 2, 2, nodes, (), (), dict.fromkeys(names, now), dict.fromkeys(names, "k"))
+
+
+def test_a_bad_node_goes_and_comes_back(slurm: Cluster, tmp_path: Path) -> None:
+    engine, limits = _Engine(slurm), Limits(share=0.5, rate=1.0)
+    acting = Acting(tmp_path, engine)
+    assert engine.state("n1") == "idle|none"
+    done, failed = acting.apply(_verdict("n1", "n0"), limits)
+    assert (failed, done.cap, done.held) == ([], 1, (("n0", "1 are out for us already, and 1 may be"),))
+    state, reason = engine.state("n1").split("|")
+    assert (state, reason) == ("drained", done.calls[0].reason)
+    assert acting.apply(_verdict("n1"), limits)[0].calls == ()
+    late = replace(_verdict(), heard=dict.fromkeys(("n0", "n1"), int(time.time()) + 1))
+    back, failed = acting.apply(late, limits)
+    assert ([one.action for one in back.calls], failed) == (["resume"], [])
+    assert engine.state("n1").startswith("idle")
+
+
+def test_a_reason_that_somebody_changed_is_theirs(slurm: Cluster, tmp_path: Path) -> None:
+    engine, limits = _Engine(slurm), Limits(share=0.5, rate=1.0)
+    acting = Acting(tmp_path, engine)
+    acting.apply(_verdict("n1"), limits)
+    engine(["scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=rocdoctor: mine now, Ann"])
+    late = replace(_verdict(), heard=dict.fromkeys(("n0", "n1"), int(time.time()) + 1))
+    found, _ = acting.apply(late, limits)
+    assert (found.calls, found.foreign) == ((), ("n1",))
+    assert acting.undo()[0] is None
+    engine(["scontrol", "update", "NodeName=n1", "State=RESUME"])
+
+
+def test_a_job_that_runs_ends_by_itself(slurm: Cluster, tmp_path: Path) -> None:
+    engine = _Engine(slurm)
+    acting = Acting(tmp_path, engine)
+    argv = slurm.inside(0, "srun", "-w", "n1", "-N", "1", "sleep", "8")
+    job = subprocess.Popen(argv, env=slurm.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        for _ in range(200):
+            if engine.state("n1").startswith(("alloc", "mix")):
+                break
+            time.sleep(0.1)
+        acting.apply(_verdict("n1"), Limits(share=0.5, rate=1.0))
+        assert engine.state("n1").startswith("draining")
+        assert job.wait(60) == 0
+    finally:
+        job.kill()
+        job.wait()
+    assert engine.state("n1").startswith("drained")
+    assert acting.undo()[1] == []
