@@ -20,7 +20,7 @@ _HOUR_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ActionLimits:
     """``share`` of the nodes may be out for us at once, ``rate`` of them may go in an hour (one may always)."""
 
     share: float = 0.05
@@ -49,7 +49,7 @@ class Drained:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EngineCall:
     """One call of the engine for several nodes with one reason."""
 
     action: str  # drain or resume
@@ -61,7 +61,7 @@ class Call:
 class ActionPlan:
     """What is to be done, who would be next, and whose drains by others were left alone."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[EngineCall, ...]
     held: tuple[tuple[str, str], ...]
     foreign: tuple[str, ...]
     cap: int
@@ -79,7 +79,7 @@ def plan(
     found: FleetVerdict,
     engine: Sequence[EngineNode],
     journal: Sequence[Drained],
-    limits: Limits,
+    limits: ActionLimits,
     now: int,
     booted: Mapping[str, int] | None = None,
 ) -> ActionPlan:
@@ -89,7 +89,7 @@ def plan(
     mine = {name for name, one in by_name.items() if one.out and name in ours and one.reason == ours[name].reason}
     touchable = [one for one in engine if one.gpus and (not one.out or one.name in mine) and one.name in found.kinds]
     back = [name for name in sorted(mine) if _well(found, ours[name], (booted or {}).get(name))]
-    calls = [Call("resume", tuple(back), "")] if back else []
+    calls = [EngineCall("resume", tuple(back), "")] if back else []
     cap = _cap(len(touchable), limits)
     kinds = Counter(found.kinds[one.name] for one in touchable)
     left = mine - set(back)
@@ -123,12 +123,12 @@ def plan(
             continue
         groups.setdefault(reason_of(one, found.at), []).append(one.node)
         out, gone, used[kind] = out + 1, gone + 1, used[kind] + 1
-    calls += [Call("drain", tuple(nodes), reason) for reason, nodes in groups.items()]
+    calls += [EngineCall("drain", tuple(nodes), reason) for reason, nodes in groups.items()]
     foreign = tuple(sorted(one.name for one in engine if one.out and one.reason and one.name not in mine))
     return ActionPlan(tuple(calls), tuple(held), foreign, cap, len(left))
 
 
-def _cap(nodes: int, limits: Limits) -> int:
+def _cap(nodes: int, limits: ActionLimits) -> int:
     share = int(limits.share * nodes + 1e-9)
     return share if limits.most is None else min(share, limits.most)
 
@@ -142,7 +142,7 @@ def _well(found: FleetVerdict, drained: Drained, booted: int | None) -> bool:
     return verdict is None or verdict.node_class == "different"
 
 
-def undone(last: Iterable[Drained], engine: Sequence[EngineNode]) -> Call | None:
+def undone(last: Iterable[Drained], engine: Sequence[EngineNode]) -> EngineCall | None:
     """The call that takes back drains, of those whose reason is still word for word ours."""
     by_name = {one.name: one for one in engine}
     nodes = [
@@ -150,4 +150,4 @@ def undone(last: Iterable[Drained], engine: Sequence[EngineNode]) -> Call | None
         for one in last
         if one.node in by_name and by_name[one.node].out and by_name[one.node].reason == one.reason
     ]
-    return Call("resume", tuple(sorted(set(nodes))), "") if nodes else None
+    return EngineCall("resume", tuple(sorted(set(nodes))), "") if nodes else None

@@ -21,6 +21,7 @@ SWAPPED = "fleet-gpu-swapped"
 SLOW = "fleet-figure-slow"
 SPELLS = "fleet-many-spells"
 SILENT = "fleet-silent"
+UNANSWERED = "fleet-unanswered"
 DIFFERENT = "fleet-trait-differs"
 
 CERTAIN = frozenset(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rocdoctor.fleet import statistics
-from rocdoctor.fleet.classes import SILENT, SLOW, SPELLS, SWAPPED, NodeClass, class_of
+from rocdoctor.fleet.classes import SILENT, SLOW, SPELLS, SWAPPED, UNANSWERED, NodeClass, class_of
 from rocdoctor.fleet.groups import Oddities, figure_group, kinds, norm
 from rocdoctor.fleet.memory import SPELLS as MOST_SPELLS
 from rocdoctor.fleet.memory import FigureLook, NodeMemory
@@ -22,7 +22,7 @@ _COMMON_SHARE, _COMMON_FEWEST = 0.10, 3
 _AHEAD_S = 600
 _SILENT_ROUNDS = 3
 _EVERYWHERE = "all kinds"
-_MOST_DIFFERENT = 12
+_MOST_DIFFERENT, _MOST_LATE = 12, 3
 
 Memories = dict[str, NodeMemory]
 Shown = dict[str, list[tuple[NodeClass, Sighting]]]
@@ -128,7 +128,7 @@ def _common(shown: Shown, kind_of: Mapping[str, str], findings: list[FleetFindin
     sizes[_EVERYWHERE] = len(shown)
     common: dict[str, set[str]] = {kind: set() for kind in sizes}
     for (kind, check), count in sorted(counts.items()):
-        if count >= _COMMON_FEWEST and count > _COMMON_SHARE * sizes[kind]:
+        if _is_common(count, sizes[kind]):
             common[kind].add(check)
     for kind, checks in sorted(common.items()):
         for check in sorted(checks):
@@ -140,6 +140,10 @@ def _common(shown: Shown, kind_of: Mapping[str, str], findings: list[FleetFindin
             )
             findings.append(FleetFinding("common", check, many, size, kind, words))
     return common
+
+
+def _is_common(count: int, among: int) -> bool:
+    return count >= _COMMON_FEWEST and count > _COMMON_SHARE * among
 
 
 def _figures(memories: Memories, records: Mapping[str, NodeRecord], kind_of: Mapping[str, str]) -> set[str]:
@@ -192,14 +196,18 @@ def _unknowns(records: Mapping[str, NodeRecord], memories: Memories) -> list[Fle
     for record in records.values():
         counts.update({f"{question} ({why})" for question, why in record.unanswered.items() if why == "timeout"})
         counts.update(f"check {one} crashed" for one in record.unknown.get("the check crashed", ()))
+    common = {what for what, count in counts.items() if _is_common(count, len(records))}
+    for node, record in records.items():
+        late = [question for question, why in record.unanswered.items() if why == "timeout"]
+        memories[node].unanswered = [one for one in late if f"{one} (timeout)" not in common][:_MOST_LATE]
     for what, count in sorted(counts.items()):
-        if count >= _COMMON_FEWEST and count > _COMMON_SHARE * len(records):
+        if what in common:
             words = (
                 f"{what} on {count} of {len(records)} nodes: nothing is known from it, and nobody is drained for it."
             )
             found.append(FleetFinding("unknown", what, count, len(records), _EVERYWHERE, words))
     silent = sum(one.missed > 0 for one in memories.values())
-    if silent >= _COMMON_FEWEST and silent > _COMMON_SHARE * len(memories):
+    if _is_common(silent, len(memories)):
         words = f"{silent} of {len(memories)} nodes brought no record in this round: look at the engine or the network."
         found.append(FleetFinding("silent", "no record", silent, len(memories), _EVERYWHERE, words))
     return found
@@ -214,6 +222,9 @@ def _reasons(memory: NodeMemory) -> tuple[Reason, ...]:
     else:  # what was seen before says nothing of a node that does not answer now
         found += [one.reason for one in memory.trails.values() if one.seen[-1] or sum(one.seen) > 1]
         found += _slow(memory)
+        for question in memory.unanswered:
+            words = f"{question} gave no answer in time; what hangs here is not known."
+            found.append(Reason("unknown", UNANSWERED, "", None, words))
         if len(memory.spells) >= MOST_SPELLS:
             words = f"{len(memory.spells)} separate spells of trouble in 7 days."
             found.append(Reason("lemon", SPELLS, "", None, words, len(memory.spells), len(memory.spells), True))

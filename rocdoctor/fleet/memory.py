@@ -86,6 +86,7 @@ class NodeMemory:
     why: str = ""
     trails: dict[str, Trail] = field(default_factory=dict)
     different: list[list[str]] = field(default_factory=list)  # check and sentence
+    unanswered: list[str] = field(default_factory=list)
     sick: bool = False
     spells: list[int] = field(default_factory=list)
     figures: dict[str, list[FigureLook]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from rocdoctor.fleet.acting import Call, EngineNode
+from rocdoctor.fleet.acting import EngineCall, EngineNode
 from rocdoctor.fleet.node_names import folded
 from rocdoctor.model.lazy_re import regex
 from rocdoctor.parsers.listings.slurm_nodes import STATES
@@ -57,7 +57,7 @@ def boots_of(text: str) -> dict[str, int]:
     return found
 
 
-def commands(call: Call) -> Iterator[list[str]]:
+def commands(call: EngineCall) -> Iterator[list[str]]:
     """The calls of scontrol, few nodes to a call as it takes; the reason is one word of the argument list."""
     for first in range(0, len(call.nodes), _MOST_IN_CALL):
         names = folded(call.nodes[first : first + _MOST_IN_CALL])

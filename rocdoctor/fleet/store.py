@@ -13,7 +13,7 @@ import contextlib
 import gzip
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -232,11 +232,3 @@ class Store:
 
 def _as_bytes(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
-
-
-def batch_of(paths: Iterable[Path]) -> Batch:
-    """What all these files and folders hold; raises OSError naming one that cannot be opened."""
-    batch = Batch()
-    for path in paths:
-        batch.read(path)
-    return batch

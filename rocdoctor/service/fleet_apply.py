@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rocdoctor.fleet.acting import ActionPlan, Call, Drained, Limits, plan, undone
+from rocdoctor.fleet.acting import ActionLimits, ActionPlan, Drained, EngineCall, plan, undone
 from rocdoctor.fleet.slurm import ASK_NODES, ask_boot, boots_of, commands, nodes_of
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host.base import Answer
@@ -42,7 +42,7 @@ class Acting:
     def __init__(self, folder: Path, run: Run = run_engine) -> None:
         self.folder, self.run = folder, run
 
-    def planned(self, found: FleetVerdict, limits: Limits, now: int) -> ActionPlan:
+    def planned(self, found: FleetVerdict, limits: ActionLimits, now: int) -> ActionPlan:
         """What would be done; asks and changes nothing. Raises UsageError."""
         engine = nodes_of(self._asked(list(ASK_NODES)))
         if not engine:
@@ -52,7 +52,7 @@ class Acting:
         boots = boots_of(self._asked(ask_boot(mine))) if mine else {}
         return plan(found, engine, journal, limits, now, boots)
 
-    def apply(self, found: FleetVerdict, limits: Limits, now: int | None = None) -> tuple[ActionPlan, list[str]]:
+    def apply(self, found: FleetVerdict, limits: ActionLimits, now: int | None = None) -> tuple[ActionPlan, list[str]]:
         """Plan anew under the lock, and do it; (the plan, what failed). Raises UsageError."""
         with self._locked():
             at = int(time.time()) if now is None else now
@@ -61,7 +61,7 @@ class Acting:
             chosen = self.planned(found, limits, at)
             return chosen, self._done(chosen.calls, at)
 
-    def undo(self, do: bool = True) -> tuple[Call | None, list[str]]:
+    def undo(self, do: bool = True) -> tuple[EngineCall | None, list[str]]:
         """Bring back what the last apply drained, as far as its reasons are still ours; (the call, what failed)."""
         with self._locked():
             journal = self.journal()
@@ -86,7 +86,7 @@ class Acting:
                     found += [Drained(str(node), str(one["reason"]), int(one["at"])) for node in one["nodes"]]
         return found
 
-    def _done(self, calls: Sequence[Call], at: int) -> list[str]:
+    def _done(self, calls: Sequence[EngineCall], at: int) -> list[str]:
         failed: list[str] = []
         for call in calls:
             self._write({"action": call.action, "nodes": list(call.nodes), "reason": call.reason, "at": at})

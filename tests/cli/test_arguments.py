@@ -26,6 +26,7 @@ from rocdoctor.model.facts import ModeResult, SmokeRun
 from rocdoctor.parsers.own.smoke_results import to_text
 from rocdoctor.service.errors import UsageError
 from rocdoctor.service.options import Format
+from tests.fleet.kit import fleet_of
 from tests.kit import ROOT
 
 _FIXTURE = str(ROOT / "fixtures" / "rx6600.capture")
@@ -55,6 +56,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         "diff": [_FIXTURE, _FIXTURE],
         "explain": ["gpu-without-driver"],
         "list": [],
+        "fleet": ["judge", str(fleet_of(folder / "fleet"))],
         "gate": ["--record", str(folder / "none.json")],
     }
 
@@ -171,7 +173,9 @@ def _stored(action: argparse.Action) -> Any:
         return bool
     if isinstance(action, argparse._AppendAction) or action.nargs in ("*", "+"):
         return tuple[str, ...]
-    return {"seconds": float, "_pid": int}.get(getattr(action.type, "__name__", ""), action.type) or str
+    return {"seconds": float, "percent": float, "when": int, "_pid": int}.get(
+        getattr(action.type, "__name__", ""), action.type
+    ) or str
 
 
 def _declared(hint: Any) -> Any:

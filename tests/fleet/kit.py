@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from rocdoctor.compare.snapshot import snapshot
 from rocdoctor.fleet.making import record_of
 from rocdoctor.fleet.record import NodeRecord, Sighting, as_data
+from rocdoctor.fleet.store import Batch, Store
 from tests.golden.replay import judged_fixture
 
 NOW = 1_795_527_600
@@ -37,3 +39,21 @@ def node(name: str, at: int = NOW, *findings: Sighting, fixture: str = "mi300x-8
 def line(record: NodeRecord, by: str = "") -> str:
     """The record as an engine brings it."""
     return f"{by or record.node}: {json.dumps(as_data(record))}"
+
+
+def fleet_of(folder: Path) -> Path:
+    """The store of twelve nodes after two rounds, with a broken one, one that is odd and one that is silent."""
+    store = Store(folder)
+    for number in range(2):
+        at = NOW + 300 * number
+        batch = Batch()
+        for n in range(12):
+            fatal = (sick("ras-uncorrectable", 2, "gpu-hardware-fault"),) if n == 3 else ()
+            one = node(f"n{n}", at, *fatal)
+            if n == 4:
+                one = replace(one, traits={**one.traits, "kernel": "5.4.0-1"})
+            # Five of twelve have another driver, so that something is said of the fleet.
+            one = replace(one, traits={**one.traits, "amdgpu": "6.10.5"}) if n > 6 else one
+            batch.take(line(one).encode() if n != 5 or not number else b"n5: {")
+        store.tick(batch, at)
+    return folder

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocdoctor.fleet.acting import Call, Drained, EngineNode, Limits, plan, undone
+from rocdoctor.fleet.acting import ActionLimits, Drained, EngineCall, EngineNode, plan, undone
 from rocdoctor.fleet.slurm import boots_of, commands, nodes_of
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
 from rocdoctor.host.base import Answer
@@ -34,11 +34,11 @@ def _engine(**out: str) -> list[EngineNode]:
     return [EngineNode(name, name in out, out.get(name, ""), True) for name in _NAMES]
 
 
-_WIDE = Limits(share=1.0, rate=1.0)
+_WIDE = ActionLimits(share=1.0, rate=1.0)
 
 
 def test_the_worst_go_first_and_the_rest_is_held() -> None:
-    found = plan(_verdict("n05", "n03", "n07"), _engine(), [], Limits(rate=1.0), NOW)
+    found = plan(_verdict("n05", "n03", "n07"), _engine(), [], ActionLimits(rate=1.0), NOW)
     assert [one.nodes for one in found.calls] == [("n05", "n03")]
     assert found.calls[0].reason == "rocdoctor: ras-uncorrectable [certain] 20261124T1340Z"
     assert len(found.calls[0].reason) <= 80
@@ -48,7 +48,7 @@ def test_the_worst_go_first_and_the_rest_is_held() -> None:
 def test_each_bound_holds() -> None:
     bad = _NAMES[:10]
 
-    def drained(limits: Limits, kinds: dict[str, str] | None = None) -> int:
+    def drained(limits: ActionLimits, kinds: dict[str, str] | None = None) -> int:
         return sum(len(one.nodes) for one in plan(_verdict(*bad, kinds=kinds), _engine(), [], limits, NOW).calls)
 
     assert drained(_WIDE) == 10
@@ -62,8 +62,10 @@ def test_each_bound_holds() -> None:
 
 def test_what_was_drained_within_an_hour_counts() -> None:
     journal = [Drained("n30", "r", NOW - 600)]
-    assert plan(_verdict("n05"), _engine(), journal, Limits(rate=0.02), NOW).calls == ()
-    assert plan(_verdict("n05"), _engine(), [replace(journal[0], at=NOW - 4000)], Limits(rate=0.02), NOW).calls != ()
+    assert plan(_verdict("n05"), _engine(), journal, ActionLimits(rate=0.02), NOW).calls == ()
+    assert (
+        plan(_verdict("n05"), _engine(), [replace(journal[0], at=NOW - 4000)], ActionLimits(rate=0.02), NOW).calls != ()
+    )
 
 
 def test_what_others_drained_is_left_alone() -> None:
@@ -77,10 +79,10 @@ def test_a_node_comes_back_after_a_record_of_this_boot_that_speaks_for_it() -> N
     journal = [Drained("n05", "rocdoctor: x", NOW - 5000)]
     engine = _engine(n05="rocdoctor: x")
 
-    def back(found: FleetVerdict, booted: dict[str, int]) -> list[Call]:
+    def back(found: FleetVerdict, booted: dict[str, int]) -> list[EngineCall]:
         return list(plan(found, engine, journal, _WIDE, NOW, booted).calls)
 
-    assert back(_verdict(), {"n05": NOW - 6000}) == [Call("resume", ("n05",), "")]
+    assert back(_verdict(), {"n05": NOW - 6000}) == [EngineCall("resume", ("n05",), "")]
     assert back(_verdict(), {"n05": NOW + 10}) == [], "it has booted since its record"
     assert back(_verdict(), {}) == [], "nobody knows when it booted"
     assert back(_verdict(heard=NOW - 5500), {"n05": NOW - 6000}) == [], "the record is older than the drain"
@@ -92,9 +94,11 @@ def test_a_node_comes_back_after_a_record_of_this_boot_that_speaks_for_it() -> N
 def test_a_release_goes_through_where_drains_are_held() -> None:
     journal = [Drained(name, "rocdoctor: x", NOW - 5000) for name in ("n05", "n06")]
     engine = _engine(n05="rocdoctor: x", n06="rocdoctor: x")
-    found = plan(_verdict("n06", "n07"), engine, journal, Limits(rate=1.0), NOW, dict.fromkeys(_NAMES, NOW - 6000))
+    found = plan(
+        _verdict("n06", "n07"), engine, journal, ActionLimits(rate=1.0), NOW, dict.fromkeys(_NAMES, NOW - 6000)
+    )
     assert [(one.action, one.nodes) for one in found.calls] == [("resume", ("n05",)), ("drain", ("n07",))]
-    full = plan(_verdict("n06", "n07"), engine, journal, Limits(most=0), NOW, dict.fromkeys(_NAMES, NOW - 6000))
+    full = plan(_verdict("n06", "n07"), engine, journal, ActionLimits(most=0), NOW, dict.fromkeys(_NAMES, NOW - 6000))
     assert [one.action for one in full.calls] == ["resume"]
 
 
@@ -111,7 +115,7 @@ _EVENTS = st.lists(
 @examples(2)
 def test_no_order_of_events_passes_a_bound(events: list[tuple[str, int]], share: float, most: int, floor: int) -> None:
     """A scheduler in little: verdicts change, people drain and edit reasons, clocks jump, apply runs when it will."""
-    limits = Limits(share, most, floor, rate=1.0)
+    limits = ActionLimits(share, most, floor, rate=1.0)
     slurm = dict.fromkeys(_NAMES, "")
     journal: list[Drained] = []
     bad: dict[str, None] = {}
@@ -173,10 +177,10 @@ def test_boots_are_read() -> None:
 
 def test_five_hundred_nodes_are_one_call() -> None:
     names = tuple(f"n{n:05d}" for n in range(500))
-    assert list(commands(Call("drain", names, "rocdoctor: x"))) == [
+    assert list(commands(EngineCall("drain", names, "rocdoctor: x"))) == [
         ["scontrol", "update", "NodeName=n[00000-00499]", "State=DRAIN", "Reason=rocdoctor: x"]
     ]
-    assert len(list(commands(Call("resume", tuple(f"n{n}" for n in range(2500)), "")))) == 3
+    assert len(list(commands(EngineCall("resume", tuple(f"n{n}" for n in range(2500)), "")))) == 3
 
 
 class _Slurm:
@@ -206,15 +210,15 @@ class _Slurm:
 def test_apply_does_what_it_planned_and_writes_it_down_first(tmp_path: Path) -> None:
     slurm = _Slurm()
     acting = Acting(tmp_path, slurm)
-    planned = acting.planned(_verdict("n05"), Limits(), NOW)
+    planned = acting.planned(_verdict("n05"), ActionLimits(), NOW)
     assert slurm.calls == []
     assert acting.journal() == []
-    done, failed = acting.apply(_verdict("n05"), Limits(), NOW)
+    done, failed = acting.apply(_verdict("n05"), ActionLimits(), NOW)
     assert (done.calls, failed) == (planned.calls, [])
     assert slurm.nodes["n05"] == planned.calls[0].reason
     assert acting.journal() == [Drained("n05", planned.calls[0].reason, NOW)]
-    assert acting.apply(_verdict("n05"), Limits(), NOW + 60)[0].calls == ()
-    assert acting.undo()[0] == Call("resume", ("n05",), "")
+    assert acting.apply(_verdict("n05"), ActionLimits(), NOW + 60)[0].calls == ()
+    assert acting.undo()[0] == EngineCall("resume", ("n05",), "")
     assert slurm.nodes["n05"] == ""
 
 
@@ -222,7 +226,7 @@ def test_a_call_that_fails_is_told_and_a_journal_that_was_cut_is_read(tmp_path: 
     slurm = _Slurm()
     slurm.fails = True
     acting = Acting(tmp_path, slurm)
-    _, failed = acting.apply(_verdict("n05"), Limits(), NOW)
+    _, failed = acting.apply(_verdict("n05"), ActionLimits(), NOW)
     assert "Access denied" in failed[0]
     with (tmp_path / "actions.jsonl").open("a") as stream:
         stream.write('{"action": "drain", "nodes": ["n0')
@@ -233,12 +237,12 @@ def test_a_call_that_fails_is_told_and_a_journal_that_was_cut_is_read(tmp_path: 
 def test_it_does_not_act_on_an_old_round_nor_twice_at_once(tmp_path: Path) -> None:
     acting = Acting(tmp_path, _Slurm())
     with pytest.raises(UsageError, match="min old"):
-        acting.apply(_verdict("n05"), Limits(), NOW + 4000)
+        acting.apply(_verdict("n05"), ActionLimits(), NOW + 4000)
     with acting._locked(), pytest.raises(UsageError, match="another fleet apply"):
-        acting.apply(_verdict("n05"), Limits(), NOW)
+        acting.apply(_verdict("n05"), ActionLimits(), NOW)
 
 
 def test_an_engine_that_does_not_answer_stops_it(tmp_path: Path) -> None:
     acting = Acting(tmp_path, lambda argv: Answer("q", "timeout", note="60s"))
     with pytest.raises(UsageError, match="did not answer"):
-        acting.apply(_verdict("n05"), Limits(), NOW)
+        acting.apply(_verdict("n05"), ActionLimits(), NOW)

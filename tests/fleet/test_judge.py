@@ -192,6 +192,26 @@ def test_a_tool_that_hangs_everywhere_is_one_finding() -> None:
     assert fleet.verdict.nodes == ()
 
 
+def test_a_tool_that_hangs_on_one_node_is_told_of_it_and_drains_nothing() -> None:
+    fleet = _Fleet()
+    for _ in range(4):
+        fleet.round(node("n3", unanswered={"run amd-smi static": "timeout", "read /x": "denied"}))
+    assert fleet.said("n3") == ("unknown", "none")
+    assert [one.message for one in fleet.verdict.nodes[0].reasons] == [
+        "run amd-smi static gave no answer in time; what hangs here is not known."
+    ]
+    fleet.round()
+    assert fleet.verdict.nodes == ()
+
+
+def test_a_node_without_any_gpu_has_lost_all() -> None:
+    fleet = _Fleet()
+    for _ in range(2):
+        fleet.round(node("n3", gpus=(), gpu_traits=()))
+    assert fleet.said("n3") == ("certain", "drain")
+    assert "0 GPUs on the bus, 8 on equal nodes" in fleet.verdict.nodes[0].reasons[0].message
+
+
 def test_two_kinds_of_nodes_have_norms_of_their_own() -> None:
     fleet = _Fleet()
     others = [node(f"h{n}", fixture="h100-8gpu") for n in range(8)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rocdoctor.fleet.acting import Limits
+from rocdoctor.fleet.acting import ActionLimits
 from rocdoctor.fleet.verdicts import FleetVerdict, NodeVerdict, Reason
 from rocdoctor.host.base import Answer
 from rocdoctor.service.fleet_apply import Acting
@@ -58,7 +58,7 @@ def _verdict(*bad: str) -> FleetVerdict:
 
 
 def test_a_bad_node_goes_and_comes_back(slurm: Cluster, tmp_path: Path) -> None:
-    engine, limits = _Engine(slurm), Limits(share=0.5, rate=1.0)
+    engine, limits = _Engine(slurm), ActionLimits(share=0.5, rate=1.0)
     acting = Acting(tmp_path, engine)
     assert engine.state("n1") == "idle|none"
     done, failed = acting.apply(_verdict("n1", "n0"), limits)
@@ -73,7 +73,7 @@ def test_a_bad_node_goes_and_comes_back(slurm: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_reason_that_somebody_changed_is_theirs(slurm: Cluster, tmp_path: Path) -> None:
-    engine, limits = _Engine(slurm), Limits(share=0.5, rate=1.0)
+    engine, limits = _Engine(slurm), ActionLimits(share=0.5, rate=1.0)
     acting = Acting(tmp_path, engine)
     acting.apply(_verdict("n1"), limits)
     engine(["scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=rocdoctor: mine now, Ann"])
@@ -94,7 +94,7 @@ def test_a_job_that_runs_ends_by_itself(slurm: Cluster, tmp_path: Path) -> None:
             if engine.state("n1").startswith(("alloc", "mix")):
                 break
             time.sleep(0.1)
-        acting.apply(_verdict("n1"), Limits(share=0.5, rate=1.0))
+        acting.apply(_verdict("n1"), ActionLimits(share=0.5, rate=1.0))
         assert engine.state("n1").startswith("draining")
         assert job.wait(60) == 0
     finally:

@@ -23,6 +23,7 @@ from rocdoctor.train.recommend.memory.trace import unavailable
 from rocdoctor.train.smoke.nodes.findings import NodeFinding
 from rocdoctor.train.smoke.nodes.leader import NodeOutcome
 from rocdoctor.train.smoke.nodes.path_probes import ProbedLink, Stream
+from tests.fleet.kit import fleet_of
 from tests.golden.replay import FIXTURES, NAMES
 from tests.kit import ROOT
 
@@ -107,6 +108,7 @@ _COMMANDS: dict[str, list[list[str]]] = {
     "list": [["list"]],
     "tables": [["list", "--tables"]],
     "modes": [["smoke", "--list"], ["smoke", "--list", "--full"]],
+    "fleet": [["fleet", "judge", "STORE"], ["fleet", "why", "STORE", "n3"]],
     "smoke": [["smoke", "--from", _fixture("faulty/epyc-cpu-only-proven")]],
 }
 
@@ -116,7 +118,11 @@ def files(tmp_path: Path) -> dict[str, str]:
     """Files that commands are given, by their place in ``_COMMANDS``."""
     (tmp_path / "train.sh").write_text(_SCRIPT)
     (tmp_path / "spec.yaml").write_text(_SPEC)
-    return {"SCRIPT": str(tmp_path / "train.sh"), "SPEC": str(tmp_path / "spec.yaml")}
+    return {
+        "SCRIPT": str(tmp_path / "train.sh"),
+        "SPEC": str(tmp_path / "spec.yaml"),
+        "STORE": str(fleet_of(tmp_path / "fleet")),
+    }
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.kit import ROOT
 
 _FIXTURE = str(ROOT / "fixtures" / "rx7900xtx-2gpu.capture")
 _OTHER = str(ROOT / "fixtures" / "rx9070xt.capture")
+_FOLDER = tempfile.TemporaryDirectory(prefix="rocdoctor-test-")
 _COMMANDS = {
     "help": ["--help"],
     "list": ["list"],
@@ -32,6 +34,7 @@ _COMMANDS = {
     "replay": ["check", "--from", _FIXTURE],
     "diff": ["diff", _FIXTURE, _OTHER],
     "record": ["record", "--out", "-", "--timeout", "20"],
+    "fleet": ["fleet", "tick", f"{_FOLDER.name}/fleet"],
     "gate": ["gate", "--record", "none.json"],
 }
 _SPEC = '{"model": "llama-3.2-1b", "gpu": "MI300X", "seq": 2048, "gpus": 1}'

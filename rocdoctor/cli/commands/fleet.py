@@ -17,9 +17,10 @@ from rocdoctor.cli.main import EXIT_FINDINGS
 from rocdoctor.fleet.store import Batch, Store, StoreError
 from rocdoctor.fleet.verdicts import FleetVerdict
 from rocdoctor.host import output
+from rocdoctor.report.document import Document
 from rocdoctor.service.errors import InputError, UsageError
 from rocdoctor.service.new_files import write_new
-from rocdoctor.service.options import EvidenceOptions, Format
+from rocdoctor.service.options import EvidenceOptions, Format, PrintOptions
 from rocdoctor.service.session import print_json, rendered
 
 HELP: str = "which of many nodes to take out and why, from the records that they make of themselves"
@@ -29,7 +30,7 @@ Engine = Literal["slurm"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options(EvidenceOptions):
+class Options(PrintOptions):
     """What is done with which store; ``inputs`` are records, the name of a node, or the file of the page."""
 
     action: Action
@@ -43,6 +44,8 @@ class Options(EvidenceOptions):
     most: int | None = None
     floor: int = 0
     rate: float = 2.0
+    no_color: bool = False
+    quiet: bool = False
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -157,7 +160,11 @@ def _show(options: Options, found: FleetVerdict) -> None:
     else:
         from rocdoctor.report.fleet.fleet_document import document
 
-        output.show(rendered(options, document(found, quiet=options.quiet)))
+        output.show(_rendered(options, document(found, quiet=options.quiet)))
+
+
+def _rendered(options: Options, blocks: Document) -> str:
+    return rendered(EvidenceOptions(format=options.format, no_color=options.no_color), blocks)
 
 
 def _why(options: Options, found: FleetVerdict) -> int:
@@ -174,7 +181,7 @@ def _why(options: Options, found: FleetVerdict) -> int:
     else:
         from rocdoctor.report.fleet.fleet_document import why
 
-        output.show(rendered(options, why(one)))
+        output.show(_rendered(options, why(one)))
     return EXIT_FINDINGS if one.proposal == "drain" else 0
 
 
@@ -189,13 +196,13 @@ def _page(options: Options, found: FleetVerdict) -> int:
 
 def _apply(options: Options, found: FleetVerdict) -> int:
     """Print the calls, or make them; 1 where one failed."""
-    from rocdoctor.fleet.acting import Limits
+    from rocdoctor.fleet.acting import ActionLimits
     from rocdoctor.fleet.slurm import commands
     from rocdoctor.report.fleet.fleet_document import action_lines
     from rocdoctor.service.fleet_apply import Acting
 
     acting = Acting(Path(options.store))
-    limits = Limits(options.share / 100, options.most, options.floor, options.rate / 100)
+    limits = ActionLimits(options.share / 100, options.most, options.floor, options.rate / 100)
     failed: list[str] = []
     if options.undo:
         call, failed = acting.undo(do=options.yes)

@@ -1,0 +1,118 @@
+"""``rocdoctor fleet``, ``record`` and ``gate``: what they print, their exit statuses, unreadable input."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rocdoctor.cli.main import run
+from rocdoctor.fleet.read_record import RecordReader
+from tests.fleet.kit import NOW, fleet_of, line, node, sick
+from tests.kit import ROOT
+
+_FIXTURE = str(ROOT / "fixtures" / "mi300x-8gpu.capture")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return str(fleet_of(tmp_path / "fleet"))
+
+
+def test_the_page_of_a_terminal_begins_with_what_to_do(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "judge", store]) == 1
+    out = capsys.readouterr().out
+    assert out.startswith("11 of 12 nodes told: 1 to drain, 1 not known, 1 finding about the fleet.\n")
+    assert "  n3  gpu 2: The sentence of ras-uncorrectable. [ras-uncorrectable 2/2]" in out
+    assert "not a JSON text" in out
+    assert "5.4.0-1; 6.8.0-71-generic on equal nodes" in out
+    assert "nobody is odd" in re.sub(r"\s+", " ", out)
+
+
+def test_json_and_a_line_each(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run(["fleet", "judge", store, "--json"])
+    data = json.loads(capsys.readouterr().out)
+    assert [(one["node"], one["class"], one["proposal"]) for one in data["nodes"]] == [
+        ("n3", "certain", "drain"),
+        ("n5", "unknown", "none"),
+        ("n4", "different", "none"),
+    ]
+    assert data["counts"]["well"] == 9
+    run(["fleet", "judge", store, "--quiet"])
+    assert capsys.readouterr().out.splitlines() == [
+        "n3\tdrain\tgpu 2: The sentence of ras-uncorrectable. [ras-uncorrectable 2/2]"
+    ]
+
+
+def test_the_past_and_one_node(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fleet", "judge", store, "--at", "2026-11-24T13:42Z"]) == 0, "one look is not enough to drain"
+    assert "1 to watch" in capsys.readouterr().out
+    assert run(["fleet", "why", store, "n3"]) == 1
+    assert "cause gpu-hardware-fault. This is enough to act." in re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert run(["fleet", "why", store, "n1"]) == 0
+    assert "nothing speaks against it" in capsys.readouterr().out
+    assert run(["fleet", "judge", store, "--at", "1999-01-01"]) == 2
+    assert run(["fleet", "judge", store, "--at", "yesterday"]) == 2
+
+
+def test_a_tick_takes_in_what_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = tmp_path / "lines"
+    lines.write_text(line(node("n1", NOW)) + "\nno name\nn2: {\n")
+    store = str(tmp_path / "fleet")
+    assert run(["fleet", "ingest", store, str(lines)]) == 0
+    assert run(["fleet", "tick", store, "--at", str(NOW)]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("1 of 2 nodes told: 1 not known.")
+    assert "1 records, 1 that cannot be read (n2: not a JSON text), 1 lines without the name of a node" in err
+    assert run(["fleet", "tick", store, str(tmp_path / "nothing")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert run(["fleet", "judge", str(tmp_path / "none")]) == 2
+    assert "no round yet" in capsys.readouterr().err
+
+
+def test_one_html_file_that_asks_for_nothing(tmp_path: Path) -> None:
+    page = tmp_path / "fleet.html"
+    store = tmp_path / "fleet"
+    lines = tmp_path / "lines"
+    bad = sick("ras-uncorrectable", 2)
+    message = "<script>alert(1)</script>\x1b[31m & more"
+    text = json.dumps(message)
+    lines.write_text("\n".join(line(node(f"n{n}", NOW, bad) if n == 3 else node(f"n{n}", NOW)) for n in range(8)))
+    lines.write_text(lines.read_text().replace('"The sentence of ras-uncorrectable."', text))
+    run(["fleet", "tick", str(store), str(lines), "--at", str(NOW)])
+    assert run(["fleet", "page", str(store), str(page)]) == 0
+    content = page.read_text()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in content
+    assert "<script" not in content
+    assert not re.search(r"(?:src|href)=|url\(|@import|https?:", content)
+    assert content.isascii() or "\x1b" not in content
+
+
+def test_a_record_of_a_bundle_can_be_read_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["record", "--from", _FIXTURE, "--node", "gpu7", "--out", str(tmp_path), "--keep-bundle"]) == 0
+    path = tmp_path / "gpu7.json"
+    record = RecordReader().read(path.read_text(), "gpu7")
+    assert (len(record.gpus), record.complete, record.boot) == (8, True, None)
+    assert record.bundle is not None
+    assert record.bundle["name"] == "gpu7.txt.gz"
+    assert {one.stat().st_mode & 0o777 for one in tmp_path.iterdir()} == {0o600}
+    assert run(["check", "--from", str(tmp_path / "gpu7.txt.gz")]) == 0
+    capsys.readouterr()
+    assert run(["record", "--from", _FIXTURE, "--node", "gpu7", "--out", "-"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert json.loads(out)["bundle"] is None
+    assert run(["record", "--from", _FIXTURE, "--node", "../x"]) == 2
+    assert run(["gate", "--record", str(path)]) == 0
+
+
+def test_a_key_that_others_may_read_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = tmp_path / "key"
+    for content, mode, why in (("k" * 32, 0o644, "chmod 400"), ("short", 0o400, "at least 16")):
+        key.unlink(missing_ok=True)
+        key.write_text(content)
+        key.chmod(mode)
+        assert run(["record", "--from", _FIXTURE, "--node", "n", "--out", "-", "--key", str(key)]) == 2
+        assert why in capsys.readouterr().err
