@@ -10,6 +10,7 @@ from rocdoctor.compare.snapshot import Snapshot
 from rocdoctor.fleet.record import NodeRecord, SeenGpu, Sighting
 from rocdoctor.model.facts import SmokeRun
 from rocdoctor.model.finding import Diagnosis
+from rocdoctor.model.printable import one_line
 
 _MOST_FINDINGS = 64
 _MOST_SIGNS = 240
@@ -38,7 +39,7 @@ def sightings(diagnosis: Diagnosis) -> tuple[Sighting, ...]:
             one.finding.severity,
             one.finding.confidence,
             one.subject.index if one.subject.kind == "gpu" else None,
-            " ".join(one.finding.message.split())[:_MOST_SIGNS],
+            one_line(one.finding.message)[:_MOST_SIGNS],
         )
         for one in diagnosis.verdicts
         if one.finding is not None
@@ -106,7 +107,7 @@ def _unknown(diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for one in diagnosis.verdicts:
         if one.state in ("unknown", "crashed"):
-            why = "the check crashed" if one.state == "crashed" else " ".join(one.why.split())[:_MOST_SIGNS]
+            why = "the check crashed" if one.state == "crashed" else one_line(one.why)[:_MOST_SIGNS]
             found.setdefault(why, {})[one.check] = None
     return {why: tuple(checks)[:_MOST_CHECKS] for why, checks in list(found.items())[:_MOST_UNKNOWN]}
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rocdoctor.model.lazy_re import regex
-
-_NUMBERED = regex(r"(.*?)(\d{1,9})([^0-9]*)")
+_MOST_DIGITS = 9
 
 
 def folded(names: Iterable[str]) -> str:
@@ -14,17 +12,26 @@ def folded(names: Iterable[str]) -> str:
     groups: dict[tuple[str, int, str], list[int]] = {}
     plain: list[str] = []
     for name in sorted(set(names)):
-        found = _NUMBERED.fullmatch(name)
-        if found is None:
+        start, end = _digits(name)
+        if start == end:
             plain.append(name)
         else:
-            groups.setdefault((found[1], len(found[2]), found[3]), []).append(int(found[2]))
+            groups.setdefault((name[:start], end - start, name[end:]), []).append(int(name[start:end]))
     words = list(plain)
     for (front, width, back), numbers in sorted(groups.items()):
         parts = [f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in _ranges(numbers)]
         one = len(numbers) == 1
         words.append(f"{front}{parts[0]}{back}" if one else f"{front}[{','.join(parts)}]{back}")
     return ",".join(words)
+
+
+def _digits(name: str) -> tuple[int, int]:
+    """Where the last number of a name stands."""
+    end = len(name.rstrip("".join(sign for sign in set(name) if not "0" <= sign <= "9")))
+    start = end
+    while start and end - start < _MOST_DIGITS and "0" <= name[start - 1] <= "9":
+        start -= 1
+    return start, end
 
 
 def _ranges(numbers: list[int]) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from rocdoctor.host.base import Answer
 from rocdoctor.service.fleet_apply import Acting
 from tests.train.smoke.nodes.network import missing
 from tests.train.smoke.nodes.slurm import Cluster, cluster, slurm_missing
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.heavy,
@@ -90,10 +91,7 @@ def test_a_job_that_runs_ends_by_itself(slurm: Cluster, tmp_path: Path) -> None:
     argv = slurm.inside(0, "srun", "-w", "n1", "-N", "1", "sleep", "8")
     job = subprocess.Popen(argv, env=slurm.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        for _ in range(200):
-            if engine.state("n1").startswith(("alloc", "mix")):
-                break
-            time.sleep(0.1)
+        assert until(lambda: engine.state("n1").startswith(("alloc", "mix")))
         acting.apply(_verdict("n1"), ActionLimits(share=0.5, rate=1.0))
         assert engine.state("n1").startswith("draining")
         assert job.wait(60) == 0
