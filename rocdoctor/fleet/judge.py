@@ -103,7 +103,9 @@ def _that_count(memories: Memories, incoming: Incoming, now: int) -> dict[str, N
 
 def _sightings(record: NodeRecord, odd: Sequence[Sighting], memory: NodeMemory) -> list[tuple[NodeClass, Sighting]]:
     shown = [*(one for one in record.findings if one.severity != "info"), *odd]
-    found = [(class_of(one.check, one.severity, one.confidence), one) for one in shown]
+    found: list[tuple[NodeClass, Sighting]] = [
+        (class_of(one.check, one.severity, one.confidence), one) for one in shown
+    ]
     now = [gpu.id for gpu in record.gpus]
     if memory.ids and len(memory.ids) == len(now) and None not in memory.ids and None not in now:
         new = [at for at, (a, b) in enumerate(zip(memory.ids, now, strict=True)) if a != b and b not in memory.ids]
